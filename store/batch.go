@@ -1,0 +1,129 @@
+package store
+
+// Batch is what is written together: all of it is committed, or none.
+//
+// A batch is of one of these shapes; any other is [ErrInvalid]:
+//
+//   - create: Rev points to 0, After is nil, Scope is an Owner, and Change has
+//     Context, Status and Phase. Gives rev 1 and fence 1.
+//   - chunks: Rev is nil, Fence is set; only Events and a Snapshot. It never
+//     conflicts, it can only be fenced.
+//   - change: Rev is set. Adds exactly 1 to rev.
+//   - rows: Task is zero. Only Rows, Due and Audit, which belong to Scope itself.
+//
+// The store keeps the byte slices of a batch; nobody may change them after
+// [Store.Append].
+type Batch struct {
+	Scope Scope
+	Task  TaskID
+
+	// After is a commit of the same task, queued before this batch, that this
+	// batch was computed on top of. If it fails for whatever reason, this batch
+	// fails with the same error. With After and Rev set, the rev that must hold
+	// is the one that After's commit gave; the value behind Rev is not looked at.
+	// After must then not name a batch of chunks: it gives no rev of its own.
+	After *Commit
+
+	Rev   *uint64 // the rev it was computed from; nil: chunks
+	Fence *uint64 // the fence of the turn it comes from; nil: not from a turn
+
+	Change   Change
+	Events   []Event
+	Snapshot *Snapshot
+	Rows     []RowChange
+	Due      []DueChange
+	Audit    [][]byte // one entry each
+
+	// Dedup, on a create, makes the task the one answer to a message: a second
+	// create with the same Dedup is a *DuplicateError that names the first, for as
+	// long as the store's window remembers (an hour or 200,000 creations,
+	// whichever is less), also after a reopen. Zero: none.
+	Dedup Hash
+}
+
+// Change is what a batch changes of the header. Its zero value changes nothing.
+type Change struct {
+	Context   string  // on create only
+	Status    *Status // nil: unchanged
+	Phase     Phase   // zero: unchanged. Live names the appending handle's epoch
+	TakeFence bool    // adds 1 to fence; the turn that had it is cut off
+	Pending   *uint32 // nil: unchanged
+}
+
+// Status is a state and when it was entered.
+type Status struct {
+	State State
+	Time  Millis
+}
+
+// Event is one entry of a log. Seq and Pub are given by the store at commit and
+// are ignored in a batch.
+type Event struct {
+	Seq    uint64
+	Pub    uint64 // 0 when the event is private
+	Public bool
+	Kind   string // at most MaxKind bytes; the engine's name for what Data is
+	Time   Millis
+	Data   []byte
+}
+
+// Snapshot is the fold of a task's log up to and including After, which must be
+// the task's last seq before the batch's own events. It is a cache: when events
+// were committed meanwhile, or none were since the last one, the store leaves it
+// out and commits the rest.
+type Snapshot struct {
+	After uint64
+	Bytes []byte
+}
+
+// Any, as RowChange.IfRev, changes a row whatever its rev, also one that is not
+// there.
+const Any = ^uint64(0)
+
+// RowChange puts or removes one row. A row belongs to the batch's task; in a
+// batch without a task, to its scope.
+type RowChange struct {
+	Kind   string // at most MaxKind bytes
+	Key    []byte // at most MaxKey bytes, unique within task (or scope) and kind
+	IfRev  uint64 // the rev that the row must have; 0: must not exist; Any
+	Value  []byte
+	Index  []IndexKey // replaces the row's entries, all of them
+	Delete bool       // removes the row with its entries; Value and Index unused
+}
+
+// IndexKey is an entry of a row in a named index.
+type IndexKey struct {
+	Index string // at most MaxKind bytes
+	Key   []byte // at most MaxKey bytes
+}
+
+// DueChange puts or removes one due row of the batch's task or scope. Removing a
+// row that is not there, or putting one that is, changes nothing.
+type DueChange struct {
+	Time    Millis
+	Kind    string // at most MaxKind bytes
+	Key     []byte // at most MaxKey bytes
+	Payload []byte
+	Delete  bool
+}
+
+// Size returns the bytes of b's contents, without keys and names.
+func (b *Batch) Size() int {
+	n := 0
+	for i := range b.Events {
+		n += len(b.Events[i].Data)
+	}
+	if b.Snapshot != nil {
+		n += len(b.Snapshot.Bytes)
+	}
+	for i := range b.Rows {
+		n += len(b.Rows[i].Value)
+	}
+	for i := range b.Due {
+		n += len(b.Due[i].Payload)
+	}
+	for _, entry := range b.Audit {
+		n += len(entry)
+	}
+	return n
+}

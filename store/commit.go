@@ -1,0 +1,57 @@
+package store
+
+// Receipt says what a commit made of a batch. For a batch without a task it is
+// zero.
+type Receipt struct {
+	Task  TaskID
+	First uint64 // seq of the batch's first event; Last+1 when it had none
+	Last  uint64 // the task's last seq after the batch
+	Pub   uint64 // the task's last pub after the batch
+	Rev   uint64 // the rev that the batch gave; 0 for chunks, which give none
+	Fence uint64
+}
+
+// Commit is a batch on its way to the disk. It is safe for concurrent use.
+type Commit struct {
+	done    chan struct{}
+	receipt Receipt
+	err     error
+}
+
+// NewCommit returns an open Commit, for implementations of [Store].
+func NewCommit() *Commit { return &Commit{done: make(chan struct{})} }
+
+// Failed returns a Commit that was answered with err.
+func Failed(err error) *Commit {
+	c := NewCommit()
+	c.Answer(Receipt{}, err)
+	return c
+}
+
+// Answer closes the commit with its outcome. The implementation calls it exactly
+// once; a second call panics.
+func (c *Commit) Answer(r Receipt, err error) {
+	c.receipt, c.err = r, err
+	close(c.done)
+}
+
+// Done is closed when the outcome is known.
+func (c *Commit) Done() <-chan struct{} { return c.done }
+
+// Answered reports whether the outcome is known.
+func (c *Commit) Answered() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait blocks until the disk has the batch, or has refused it, and returns the
+// outcome. It may be called any number of times. The errors are those of
+// [Store.Append].
+func (c *Commit) Wait() (Receipt, error) {
+	<-c.done
+	return c.receipt, c.err
+}

@@ -1,0 +1,29 @@
+// Package store is the storage contract of a2a-server: a task is an append-only
+// log of events behind a small header, and everything that must be true
+// together is one [Batch], committed whole or not at all.
+//
+// The package owns the contract: the interfaces, the values that cross them, the
+// errors, the limits, and the arithmetic of a batch ([Next]) that every
+// implementation shares. It does not know what an event, a row or an audit entry
+// means: those are bytes. Implementations live below it (memstore, boltstore)
+// and pass storetest whole.
+//
+// # Numbers of a task
+//
+//   - seq numbers all events, private and public, from 1 without gaps.
+//   - pub numbers the public events alone, from 1 without gaps.
+//   - rev starts at 1 and grows by exactly 1 with every batch that carries
+//     anything but chunks. It is the optimistic lock.
+//   - fence starts at 1 and grows by exactly 1 when the right to run changes
+//     hands ([Change.TakeFence], [Store.Claim]). A batch of an older turn fails.
+//
+// # Phases of a task
+//
+//	          TakeFence                      TakeFence
+//	(new) ──▶ Live ◀──────────▶ Parked ──────────────▶ Final
+//	            └─────────────────────────────────────▶
+//
+// A Live task is run by the handle whose epoch its header names. A Parked task
+// costs rows and nothing else. A Final task takes no events of a turn and no
+// change of status any more; what is still learned of it is private.
+package store

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The cases of failure. Compare with errors.Is; [DuplicateError] is a type of its
+// own.
+var (
+	// ErrNotFound: there is no such task, or it belongs to somebody else. The two
+	// are not told apart.
+	ErrNotFound = errors.New("task not found")
+	// ErrConflict: the task or a row has another rev. Read, decide again, retry.
+	ErrConflict = errors.New("changed meanwhile")
+	// ErrFenced: the right to run has changed hands, or the task rests. The turn
+	// must stop; retrying cannot help.
+	ErrFenced = errors.New("turn has been cut off")
+	// ErrTooLarge: a key, an event, a row or the batch is beyond a limit.
+	ErrTooLarge = errors.New("too large")
+	// ErrInvalid: a batch or query that the contract does not allow: a bug of the
+	// caller.
+	ErrInvalid = errors.New("invalid")
+	// ErrCursor: a cursor that is not ours, or of another scope or filter.
+	ErrCursor = errors.New("cursor does not belong to this query")
+	// ErrBusy: the task cannot be deleted yet: it has not ended, or has due work.
+	ErrBusy = errors.New("task is not at its end")
+	// ErrClosed: the handle or its backend has been closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrDamaged: the backend failed in a way that leaves the outcome of a commit
+	// unknown, or is not readable. It takes no more batches; opening it again
+	// decides.
+	ErrDamaged = errors.New("store is damaged")
+)
+
+// DuplicateError says that a create carried the Dedup of an earlier task.
+type DuplicateError struct{ Task TaskID }
+
+// Error names the first task.
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("message has already made task %s", e.Task)
+}

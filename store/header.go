@@ -1,0 +1,39 @@
+package store
+
+// State is the status of a task as a small number from 1 to [MaxState]; what each
+// means is the engine's. The store uses it only to index lists.
+type State uint8
+
+// MaxState is the largest State: A2A has nine.
+const MaxState State = 9
+
+// Phase says whether a task is run by somebody. The zero Phase is invalid in a
+// header and means "unchanged" in a [Change].
+type Phase uint8
+
+// The phases of a task; see the package comment.
+const (
+	Live   Phase = iota + 1 // an instance runs it
+	Parked                  // it rests: rows on disk, nothing else
+	Final                   // it has ended
+)
+
+// Header is the fixed part of a task: what can be known without its log.
+type Header struct {
+	Task       TaskID
+	Owner      Scope  // always an Owner
+	Context    string // context id, at most MaxContext bytes
+	Message    Hash   // of the message that created the task, or zero
+	State      State
+	StatusTime Millis // of the newest status
+	Phase      Phase
+	Seq        uint64 // of the newest event
+	Pub        uint64 // of the newest public event
+	Rev        uint64
+	Fence      uint64
+	Epoch      uint64 // of the handle that made the task Live, last
+	Pending    uint32 // as the engine set it; the number of pending approvals
+	Due        uint32 // due rows of the task that are on disk
+	Bytes      uint64 // of event data in the log
+	Snapshot   uint64 // last seq that the newest snapshot holds, 0: no snapshot
+}

@@ -1,0 +1,128 @@
+package store
+
+import "fmt"
+
+// The limits of the contract. What an engine allows is less.
+const (
+	MaxContext  = 256
+	MaxKind     = 64
+	MaxKey      = 512
+	MaxOwner    = 1024     // tenant and subject together
+	MaxEvent    = 16 << 20 // bytes of one event's data
+	MaxRow      = 2 << 20  // bytes of one row, due payload or audit entry
+	MaxSnapshot = 96 << 20
+	MaxBatch    = 128 << 20
+)
+
+// Validate checks the shape and the sizes of b, which need no store.
+func (b *Batch) Validate() error {
+	if err := b.validateShape(); err != nil {
+		return err
+	}
+	return b.validateSizes()
+}
+
+func (b *Batch) validateShape() error {
+	switch {
+	case b.Task.IsZero():
+		if b.Rev != nil || b.Fence != nil || b.After != nil || len(b.Events) > 0 || b.Snapshot != nil || b.Change != (Change{}) || !b.Dedup.IsZero() {
+			return fmt.Errorf("%w: a batch without a task has rows, due work and audit only", ErrInvalid)
+		}
+		if !b.Scope.IsOwner() && !b.Scope.IsZero() {
+			return fmt.Errorf("%w: rows without a task belong to an owner", ErrInvalid)
+		}
+	case b.Rev == nil:
+		if b.Fence == nil {
+			return fmt.Errorf("%w: chunks without a fence", ErrInvalid)
+		}
+		if b.Change != (Change{}) || len(b.Rows) > 0 || len(b.Due) > 0 || len(b.Audit) > 0 || !b.Dedup.IsZero() {
+			return fmt.Errorf("%w: a batch without a rev has chunks only", ErrInvalid)
+		}
+	case b.Creates():
+		c := &b.Change
+		if c.Status == nil || c.Phase == 0 || c.TakeFence || b.Fence != nil || b.Snapshot != nil {
+			return fmt.Errorf("%w: a create has a status and a phase, no fence and no snapshot", ErrInvalid)
+		}
+		if !b.Scope.IsOwner() && !b.Scope.IsZero() {
+			return fmt.Errorf("%w: only an owner creates tasks", ErrInvalid)
+		}
+	default:
+		if b.Change.Context != "" || !b.Dedup.IsZero() {
+			return fmt.Errorf("%w: context and dedup belong to a create", ErrInvalid)
+		}
+	}
+	if s := b.Change.Status; s != nil && (s.State == 0 || s.State > MaxState) {
+		return fmt.Errorf("%w: state %d", ErrInvalid, s.State)
+	}
+	if b.Change.Phase > Final {
+		return fmt.Errorf("%w: phase %d", ErrInvalid, b.Change.Phase)
+	}
+	return nil
+}
+
+// Creates reports whether b creates its task.
+func (b *Batch) Creates() bool {
+	return !b.Task.IsZero() && b.After == nil && b.Rev != nil && *b.Rev == 0
+}
+
+func (b *Batch) validateSizes() error {
+	size := 0
+	check := func(what string, n, limit int) error {
+		size += n
+		if n > limit {
+			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, what, n, limit)
+		}
+		return nil
+	}
+	first := func(errs ...error) error {
+		for _, err := range errs {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := first(
+		check("context id", len(b.Change.Context), MaxContext),
+		check("owner", len(b.Scope.tenant)+len(b.Scope.subject), MaxOwner),
+	); err != nil {
+		return err
+	}
+	for i := range b.Events {
+		e := &b.Events[i]
+		if err := first(check("event kind", len(e.Kind), MaxKind), check("event", len(e.Data), MaxEvent)); err != nil {
+			return err
+		}
+	}
+	if b.Snapshot != nil {
+		if err := check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot); err != nil {
+			return err
+		}
+	}
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		if err := first(check("row kind", len(r.Kind), MaxKind), check("row key", len(r.Key), MaxKey), check("row", len(r.Value), MaxRow)); err != nil {
+			return err
+		}
+		for _, ix := range r.Index {
+			if err := first(check("index name", len(ix.Index), MaxKind), check("index key", len(ix.Key), MaxKey)); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range b.Due {
+		d := &b.Due[i]
+		if err := first(check("due kind", len(d.Kind), MaxKind), check("due key", len(d.Key), MaxKey), check("due payload", len(d.Payload), MaxRow)); err != nil {
+			return err
+		}
+	}
+	for _, a := range b.Audit {
+		if err := check("audit entry", len(a), MaxRow); err != nil {
+			return err
+		}
+	}
+	if size > MaxBatch {
+		return fmt.Errorf("%w: batch has %d bytes, at most %d", ErrTooLarge, size, MaxBatch)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package store
+
+import "fmt"
+
+// Next is the arithmetic of the contract: it checks b against its task as it
+// stands (nil: there is none) and returns the header and the receipt after b. It
+// writes nothing. epoch is the appending handle's; afterRev is the rev that
+// b.After gave, used when b.After is set. Rows, due rows and Dedup are the
+// implementation's to check; Header.Due and Header.Snapshot its to keep.
+//
+// b must have passed [Batch.Validate] and must have a task.
+func Next(h *Header, b *Batch, epoch, afterRev uint64) (Header, Receipt, error) {
+	var n Header
+	switch {
+	case b.Creates():
+		if b.Scope.IsZero() {
+			return n, Receipt{}, ErrNotFound
+		}
+		if h != nil {
+			return n, Receipt{}, fmt.Errorf("%w: task %s exists", ErrConflict, b.Task)
+		}
+		n = Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Message: b.Dedup, Fence: 1}
+	case h == nil || !b.Scope.Covers(h.Owner):
+		return n, Receipt{}, ErrNotFound
+	case b.Fence != nil && (*b.Fence != h.Fence || h.Phase != Live):
+		return n, Receipt{}, ErrFenced
+	case b.Rev != nil && b.After != nil && afterRev == 0:
+		return n, Receipt{}, fmt.Errorf("%w: After names a batch of chunks, which gives no rev", ErrInvalid)
+	case b.Rev != nil && b.After != nil && afterRev != h.Rev, b.Rev != nil && b.After == nil && *b.Rev != h.Rev:
+		return n, Receipt{}, fmt.Errorf("%w: task has rev %d", ErrConflict, h.Rev)
+	default:
+		n = *h
+	}
+	c := &b.Change
+	if n.Phase == Final && (c.Status != nil || c.Phase != 0 || c.TakeFence) {
+		return n, Receipt{}, fmt.Errorf("%w: a final task changes no more", ErrInvalid)
+	}
+	if b.Rev != nil {
+		n.Rev++
+	}
+	if c.TakeFence {
+		n.Fence++
+	}
+	if c.Status != nil {
+		n.State, n.StatusTime = c.Status.State, c.Status.Time
+	}
+	if c.Pending != nil {
+		n.Pending = *c.Pending
+	}
+	if c.Phase != 0 {
+		n.Phase = c.Phase
+		if c.Phase == Live {
+			n.Epoch = epoch
+		}
+	}
+	r := Receipt{Task: n.Task, First: n.Seq + 1}
+	for i := range b.Events {
+		n.Seq++
+		if b.Events[i].Public {
+			n.Pub++
+		}
+		n.Bytes += uint64(len(b.Events[i].Data))
+	}
+	r.Last, r.Pub, r.Fence = n.Seq, n.Pub, n.Fence
+	if b.Rev != nil {
+		r.Rev = n.Rev
+	}
+	return n, r, nil
+}
+
+// KeepsSnapshot reports whether b's snapshot is to be kept when it meets a task
+// whose last seq is seq and whose newest snapshot is at snap.
+func (b *Batch) KeepsSnapshot(seq, snap uint64) bool {
+	return b.Snapshot != nil && b.Snapshot.After == seq && seq > snap
+}
+
+// Number returns b's events as the log holds them, numbered from r. Each call
+// makes a new slice; the data are shared.
+func (b *Batch) Number(r Receipt) []Event {
+	pub := r.Pub
+	for i := range b.Events {
+		if b.Events[i].Public {
+			pub--
+		}
+	}
+	events := make([]Event, len(b.Events))
+	for i, e := range b.Events {
+		e.Seq, e.Pub = r.First+uint64(i), 0
+		if e.Public {
+			pub++
+			e.Pub = pub
+		}
+		events[i] = e
+	}
+	return events
+}

@@ -1,0 +1,56 @@
+package store
+
+// Query selects tasks. With an Owner the order is newest status first, ties by
+// id, larger first; with Tenant and System it is the newest id first.
+//
+// A task whose status changes between two pages moves to the front and may be
+// missed; one that does not move appears exactly once.
+type Query struct {
+	Context string // "": any
+	State   State  // 0: any
+	Since   Millis // status time not before it; 0: any
+	Limit   int    // Defaults to 50; at most 1,000.
+	Cursor  string // Page.Next of the page before; "": first page
+}
+
+// Page is one page of tasks.
+type Page struct {
+	Tasks []Header
+	Next  string // "": last page
+	Total int64  // of all that match, before paging; -1 for Tenant and System
+}
+
+// RowQuery selects rows of one kind, in the order of their keys: by task, by
+// index, or all.
+type RowQuery struct {
+	Kind   string
+	Task   TaskID // zero: of any task, and those of a scope
+	Key    []byte // with Task, or with an Owner scope alone: exactly this row
+	Index  string // name of an index: rows in the order of its keys
+	Prefix []byte // with Index: only keys that begin so
+	Limit  int    // Defaults to 50; at most 1,000.
+	Cursor string
+}
+
+// Row is one row.
+type Row struct {
+	Kind  string
+	Task  TaskID // zero when it belongs to a scope
+	Key   []byte
+	Rev   uint64 // 1 when put first, then 1 more each time
+	Value []byte
+}
+
+// RowPage is one page of rows.
+type RowPage struct {
+	Rows []Row
+	Next string // "": last page
+}
+
+// PageSize applies the default and the maximum to the Limit of a query.
+func PageSize(limit int) int {
+	if limit <= 0 {
+		return 50
+	}
+	return min(limit, 1000)
+}

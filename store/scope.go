@@ -1,0 +1,72 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Scope says whose tasks and rows a call may see. It is sealed: the only ones
+// are [Owner], [Tenant] and [System]. The zero Scope sees nothing, so a forgotten
+// scope fails closed. Scopes are comparable.
+type Scope struct {
+	kind            scopeKind
+	tenant, subject string
+}
+
+type scopeKind uint8
+
+const (
+	scopeNothing scopeKind = iota
+	scopeOwner
+	scopeTenant
+	scopeSystem
+)
+
+// Owner sees what belongs to one subject of one tenant. Without authentication
+// the subject is "anonymous". Only an Owner creates tasks.
+func Owner(tenant, subject string) Scope {
+	return Scope{kind: scopeOwner, tenant: tenant, subject: subject}
+}
+
+// Tenant sees what belongs to any subject of one tenant.
+func Tenant(tenant string) Scope { return Scope{kind: scopeTenant, tenant: tenant} }
+
+// System sees everything: turns, due work and recovery act as System.
+func System() Scope { return Scope{kind: scopeSystem} }
+
+// IsOwner reports whether s is an Owner.
+func (s Scope) IsOwner() bool { return s.kind == scopeOwner }
+
+// IsZero reports whether s is the scope that sees nothing.
+func (s Scope) IsZero() bool { return s.kind == scopeNothing }
+
+// TenantName returns the tenant of an Owner or Tenant.
+func (s Scope) TenantName() string { return s.tenant }
+
+// Subject returns the subject of an Owner.
+func (s Scope) Subject() string { return s.subject }
+
+// Covers reports whether s may see what owner owns.
+func (s Scope) Covers(owner Scope) bool {
+	switch s.kind {
+	case scopeOwner:
+		return s == owner
+	case scopeTenant:
+		return owner.kind == scopeOwner && s.tenant == owner.tenant
+	case scopeSystem:
+		return true
+	case scopeNothing:
+	}
+	return false
+}
+
+// Key returns the 16 bytes under which an Owner enters keys.
+func (s Scope) Key() [16]byte {
+	buf := make([]byte, 0, 64)
+	buf = append(buf, byte(s.kind))
+	buf = binary.AppendUvarint(buf, uint64(len(s.tenant)))
+	buf = append(buf, s.tenant...)
+	buf = append(buf, s.subject...)
+	sum := sha256.Sum256(buf)
+	return [16]byte(sum[:16])
+}

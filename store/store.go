@@ -1,0 +1,93 @@
+package store
+
+import "context"
+
+// Store keeps tasks: logs, headers, rows, due work and the audit. It is safe for
+// concurrent use. Every method that reads or writes a task or a row takes a
+// [Scope] and answers what is foreign like what is missing.
+//
+// No method holds anything of the backend once it has returned: bytes are copied
+// or immutable, and may be kept.
+type Store interface {
+	// Append queues b and returns at once. Batches of one task commit in the order
+	// in which they were queued. Commit.Wait returns when b is durable, and not
+	// before, or with ErrNotFound, ErrConflict, ErrFenced, *DuplicateError,
+	// ErrTooLarge, ErrInvalid, ErrClosed or ErrDamaged. One bad batch fails alone.
+	// ctx counts until the writer has taken b: then its end changes nothing.
+	Append(ctx context.Context, b *Batch) *Commit
+
+	// Read returns the header and one bounded page of events from one view. At
+	// least one event is returned when there is one after from, however large.
+	// Pages read one after the other are consistent: events never change.
+	Read(ctx context.Context, s Scope, id TaskID, from From, limit Limit) (View, error)
+
+	// Tasks lists headers; see [Query].
+	Tasks(ctx context.Context, s Scope, q Query) (Page, error)
+
+	// Rows lists rows; see [RowQuery].
+	Rows(ctx context.Context, s Scope, q RowQuery) (RowPage, error)
+
+	// Due returns, in the order of time, up to limit due rows whose time is not
+	// after now, and the time of the first row behind those returned (0: none).
+	// It acts as System. Rows stay until a batch removes them.
+	Due(ctx context.Context, now Millis, limit int) ([]Due, Millis, error)
+
+	// Claim takes up to limit Live tasks of older epochs over: each gets fence+1,
+	// rev+1 and this handle's epoch, durably, and its new header is returned. An
+	// empty result says that there are no more. It acts as System.
+	Claim(ctx context.Context, limit int) ([]Header, error)
+
+	// Delete removes a Final task without due rows, all its rows and its log. It is
+	// not found from the first step on. It works in small steps; one that is
+	// interrupted leaves a due row of kind [DueDelete], and is continued by calling
+	// Delete again as System. Audit entries stay. ErrBusy: not at its end.
+	Delete(ctx context.Context, s Scope, id TaskID) error
+
+	// Close gives the handle back. Batches already queued are still committed and
+	// answered; later calls return ErrClosed.
+	Close() error
+}
+
+// DueDelete is the kind of the due row that a started Delete leaves until its
+// last step.
+const DueDelete = "store.delete"
+
+// Watcher wakes readers. Every Store implements it.
+type Watcher interface {
+	// Watch returns a channel that receives after each commit of the task by any
+	// handle, if s covers its owner. Wake-ups coalesce: take the channel before
+	// reading, read, then wait. The task need not exist yet. stop ends it and may
+	// be called more than once; the channel is never closed.
+	Watch(s Scope, id TaskID) (wake <-chan struct{}, stop func())
+}
+
+// AuditLog reads the audit. Every Store implements it.
+type AuditLog interface {
+	// Audit returns up to limit entries with a number above after, in order. It
+	// acts as System.
+	Audit(ctx context.Context, after uint64, limit int) ([]AuditEntry, error)
+}
+
+// AuditEntry is one entry; numbers rise from 1 without gaps in the order of
+// commit.
+type AuditEntry struct {
+	N    uint64
+	Task TaskID // zero when the batch had no task
+	Data []byte
+}
+
+// Handle is all that a backend gives to one instance.
+type Handle interface {
+	Store
+	Watcher
+	AuditLog
+}
+
+// Due is one row of due work.
+type Due struct {
+	Time    Millis
+	Task    TaskID // zero when it belongs to a scope
+	Kind    string
+	Key     []byte
+	Payload []byte
+}
