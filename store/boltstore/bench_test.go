@@ -1,0 +1,216 @@
+package boltstore_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// cpu returns the processor time that this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func open(tb testing.TB, path string) store.Handle {
+	tb.Helper()
+	db, err := boltstore.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	h, err := db.Handle()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// turn is what one SendMessage of one chunk writes: {message, task, plan,
+// started} and {chunk, finished, state}.
+func turn(owner store.Scope) (create, end *store.Batch) {
+	id := store.NewTaskID()
+	now := store.MillisOf(time.Now())
+	private := func(kind string, n int) store.Event {
+		return store.Event{Kind: kind, Time: now, Data: make([]byte, n)}
+	}
+	public := func(kind string, n int) store.Event {
+		return store.Event{Kind: kind, Public: true, Time: now, Data: make([]byte, n)}
+	}
+	create = &store.Batch{
+		Scope: owner, Task: id, Rev: ptr(uint64(0)), Dedup: store.Hash(store.NewTaskID()),
+		Change: store.Change{Context: store.NewTaskID().String(), Status: &store.Status{State: 2, Time: now}, Phase: store.Live},
+		Events: []store.Event{private("message.received.v1", 160), public("task", 300), public("status", 220), private("step.planned.v1", 150), private("call.started.v1", 90)},
+	}
+	end = &store.Batch{
+		Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+		Change: store.Change{Status: &store.Status{State: 3, Time: now}, Phase: store.Final},
+		Events: []store.Event{public("artifact", 330), private("call.finished.v1", 120), public("status", 210)},
+	}
+	return create, end
+}
+
+// fill puts n finished tasks into the file.
+func fill(tb testing.TB, h store.Handle, owner store.Scope, n int) {
+	tb.Helper()
+	var commits []*store.Commit
+	for range n {
+		create, end := turn(owner)
+		c := h.Append(context.Background(), create)
+		end.After = c
+		commits = append(commits, h.Append(context.Background(), end))
+		if len(commits) == 2000 {
+			for _, c := range commits {
+				if _, err := c.Wait(); err != nil {
+					tb.Fatal(err)
+				}
+			}
+			commits = commits[:0]
+		}
+	}
+	for _, c := range commits {
+		if _, err := c.Wait(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLayout is the probe of the layout: turns of concurrent clients in a
+// file that holds 200,000 tasks, in all with two fdatasyncs a commit. The limit is
+// a bbolt commit of one page-sized value by one writer in the same run.
+func BenchmarkLayout(b *testing.B) {
+	dir := b.TempDir()
+	h := open(b, filepath.Join(dir, "store.db"))
+	fill(b, h, store.Owner("", "anonymous"), 200_000)
+
+	b.Run("limit=commit", func(b *testing.B) {
+		db, err := bolt.Open(filepath.Join(dir, "limit.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType, NoStatistics: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close()
+		value := make([]byte, 2048)
+		began := cpu()
+		for i := range b.N {
+			if err := db.Update(func(tx *bolt.Tx) error {
+				bucket, err := tx.CreateBucketIfNotExists([]byte("b"))
+				if err != nil {
+					return err
+				}
+				return bucket.Put([]byte(fmt.Sprintf("%016d", i)), value)
+			}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, began, b.N)
+	})
+	for _, clients := range []int{16, 64} {
+		for _, waits := range []int{2, 1} {
+			b.Run(fmt.Sprintf("clients=%d/waits=%d", clients, waits), func(b *testing.B) {
+				benchTurns(b, h, clients, waits)
+			})
+		}
+	}
+}
+
+func report(b *testing.B, began time.Duration, n int) {
+	b.ReportMetric(float64(cpu()-began)/float64(n)/1e3, "cpu-µs/op")
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "op/s")
+}
+
+func benchTurns(b *testing.B, h store.Handle, clients, waits int) {
+	owner := store.Owner("", "anonymous")
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	began := cpu()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				create, end := turn(owner)
+				c := h.Append(context.Background(), create)
+				if waits == 2 {
+					if _, err := c.Wait(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+				end.After = c
+				if _, err := h.Append(context.Background(), end).Wait(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	report(b, began, b.N)
+}
+
+// BenchmarkReplay reads a whole task of many log values, page by page: the time
+// of one value must not depend on how many there are.
+func BenchmarkReplay(b *testing.B) {
+	h := open(b, filepath.Join(b.TempDir(), "store.db"))
+	for _, values := range []int{1000, 10_000} {
+		id := chain(b, h, values)
+		b.Run(fmt.Sprintf("values=%d", values), func(b *testing.B) {
+			for range b.N {
+				n := uint64(0)
+				for {
+					v, err := h.Read(context.Background(), store.System(), id, store.After(n), store.Limit{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if len(v.Events) == 0 {
+						break
+					}
+					n = v.Events[len(v.Events)-1].Seq
+				}
+				if n != uint64(values) {
+					b.Fatalf("read up to %d, want %d", n, values)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(values), "ns/value")
+		})
+	}
+}
+
+// chain makes a live task whose log has the given number of values of one event.
+func chain(tb testing.TB, h store.Handle, values int) store.TaskID {
+	tb.Helper()
+	create, _ := turn(store.Owner("", "anonymous"))
+	create.Events = nil
+	if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+		tb.Fatal(err)
+	}
+	data := make([]byte, 100)
+	for range values {
+		if _, err := h.Append(context.Background(), &store.Batch{
+			Scope: store.System(), Task: create.Task, Fence: ptr(uint64(1)),
+			Events: []store.Event{{Public: true, Kind: "artifact", Data: data}},
+		}).Wait(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return create.Task
+}

@@ -1,0 +1,69 @@
+package boltstore
+
+import (
+	"context"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// Claim takes tasks of older epochs over; see [store.Store].
+func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
+	if err := h.alive(); err != nil {
+		return nil, err
+	}
+	limit = store.PageSize(limit)
+	h.mu.Lock()
+	from := h.claim
+	h.mu.Unlock()
+	var claimed []store.Header
+	err := h.db.do(ctx, func(r *round) error {
+		claimed = nil // a round may be tried again
+		if err := r.claim(h.epoch, from[:], nil, limit, &claimed); err != nil {
+			return err
+		}
+		if len(claimed) < limit && !from.IsZero() {
+			// Tasks before the place where the last call ended may have gone live
+			// under an older epoch since.
+			return r.claim(h.epoch, nil, from[:], limit, &claimed)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim tasks: %w", err)
+	}
+	h.mu.Lock()
+	h.claim = store.TaskID{}
+	if len(claimed) > 0 {
+		h.claim = claimed[len(claimed)-1].Task
+	}
+	h.mu.Unlock()
+	return claimed, nil
+}
+
+// claim claims from key from, inclusive, to key to, exclusive (nil: the end).
+func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store.Header) error {
+	c := r.live.Cursor()
+	var ids []store.TaskID
+	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed)+len(ids) < limit; k, v = c.Next() {
+		if readU64(v) < epoch {
+			ids = append(ids, store.TaskID(k))
+		}
+	}
+	for _, id := range ids {
+		t, err := r.load(id)
+		if err != nil {
+			return err
+		}
+		// live is as the round began; an earlier batch of it may have come first.
+		if !t.now.there() || t.now.Phase != store.Live || t.now.Epoch >= epoch {
+			continue
+		}
+		t.now.Fence++
+		t.now.Rev++
+		t.now.Epoch = epoch
+		t.changed, r.dirty = true, true
+		*claimed = append(*claimed, t.now.Header)
+	}
+	return nil
+}

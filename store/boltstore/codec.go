@@ -1,0 +1,209 @@
+package boltstore
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// reader decodes the values of the file. The first thing that does not fit makes
+// it fail for good; callers check err once, at the end.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) fail() {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: a value ends too early", store.ErrDamaged)
+	}
+	r.b = nil
+}
+
+func (r *reader) uint() uint64 {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *reader) byte() byte {
+	if len(r.b) == 0 {
+		r.fail()
+		return 0
+	}
+	c := r.b[0]
+	r.b = r.b[1:]
+	return c
+}
+
+// take returns the next n bytes, not copied.
+func (r *reader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return nil
+	}
+	p := r.b[:n:n]
+	r.b = r.b[n:]
+	return p
+}
+
+func (r *reader) bytes() []byte  { return r.take(r.uint()) }
+func (r *reader) string() string { return string(r.bytes()) }
+func (r *reader) id() (id [16]byte) {
+	copy(id[:], r.take(16))
+	return id
+}
+
+func (r *reader) version(want byte, what string) {
+	if v := r.byte(); r.err == nil && v != want {
+		r.err = fmt.Errorf("%w: %s has version %d, want %d", store.ErrDamaged, what, v, want)
+		r.b = nil
+	}
+}
+
+func appendBytes[T ~string | ~[]byte](b []byte, p T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(p))), p...)
+}
+
+// record is a header with what only this file needs to know of a task.
+type record struct {
+	store.Header
+	last     uint64 // position of its newest log value, 0: none
+	values   uint64 // number of its log values
+	snapshot uint64 // position of the value with the newest snapshot, 0: none
+	deleting bool
+}
+
+const recordVersion = 1
+
+func (t *record) append(b []byte) []byte {
+	h := &t.Header
+	deleting := byte(0)
+	if t.deleting {
+		deleting = 1
+	}
+	b = append(b, recordVersion, deleting, byte(h.Phase), byte(h.State))
+	b = append(b, h.Message[:]...)
+	for _, n := range [...]uint64{uint64(h.StatusTime), h.Seq, h.Pub, h.Rev, h.Fence, h.Epoch, uint64(h.Pending), uint64(h.Due), h.Bytes, h.Snapshot, t.last, t.values, t.snapshot} {
+		b = binary.AppendUvarint(b, n)
+	}
+	b = appendBytes(b, h.Owner.TenantName())
+	b = appendBytes(b, h.Owner.Subject())
+	return appendBytes(b, h.Context)
+}
+
+func decodeRecord(id store.TaskID, value []byte) (record, error) {
+	r := reader{b: value}
+	var t record
+	r.version(recordVersion, "header")
+	t.deleting = r.byte() == 1
+	t.Task, t.Phase, t.State, t.Message = id, store.Phase(r.byte()), store.State(r.byte()), r.id()
+	t.StatusTime = store.Millis(r.uint())
+	t.Seq, t.Pub, t.Rev, t.Fence, t.Epoch = r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
+	t.Pending, t.Due, t.Bytes, t.Header.Snapshot = uint32(r.uint()), uint32(r.uint()), r.uint(), r.uint()
+	t.last, t.values, t.snapshot = r.uint(), r.uint(), r.uint()
+	tenant := r.string()
+	t.Owner = store.Owner(tenant, r.string())
+	t.Context = r.string()
+	return t, r.err
+}
+
+// head is the beginning of a log value: the events of one commit of one task.
+type head struct {
+	task     store.TaskID
+	k        uint64 // 1, 2, 3 … within the task
+	prev     uint64 // position of value k-1, 0: none
+	jump     uint64 // position of value k-lowbit(k), 0: none
+	first    uint64 // seq of the first event, or the one it would have
+	pub      uint64 // last pub before the value
+	events   uint64
+	snapshot bool // a snapshot stands behind the events
+}
+
+const valueVersion = 1
+
+func (h *head) append(b []byte) []byte {
+	flags := byte(0)
+	if h.snapshot {
+		flags = 1
+	}
+	b = append(b, valueVersion, flags)
+	b = append(b, h.task[:]...)
+	for _, n := range [...]uint64{h.k, h.prev, h.jump, h.first, h.pub, h.events} {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+func (r *reader) head() (h head) {
+	r.version(valueVersion, "log value")
+	h.snapshot = r.byte() == 1
+	h.task = r.id()
+	h.k, h.prev, h.jump, h.first, h.pub, h.events = r.uint(), r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
+	return h
+}
+
+func appendEvent(b []byte, e *store.Event) []byte {
+	public := byte(0)
+	if e.Public {
+		public = 1
+	}
+	b = append(b, public)
+	b = appendBytes(b, e.Kind)
+	b = binary.AppendUvarint(b, uint64(e.Time))
+	return appendBytes(b, e.Data)
+}
+
+// event reads the next event; Data is not copied, Seq and Pub are not set.
+func (r *reader) event() (e store.Event) {
+	e.Public = r.byte() == 1
+	e.Kind = r.string()
+	e.Time = store.Millis(r.uint())
+	e.Data = r.bytes()
+	return e
+}
+
+// rowValue is the value of the row bucket.
+type rowValue struct {
+	rev   uint64
+	owner store.Scope // of a row without a task
+	index []store.IndexKey
+	value []byte
+}
+
+const rowVersion = 1
+
+func (v *rowValue) append(b []byte) []byte {
+	b = append(b, rowVersion)
+	b = binary.AppendUvarint(b, v.rev)
+	b = appendBytes(b, v.owner.TenantName())
+	b = appendBytes(b, v.owner.Subject())
+	b = binary.AppendUvarint(b, uint64(len(v.index)))
+	for _, ix := range v.index {
+		b = appendBytes(appendBytes(b, ix.Index), ix.Key)
+	}
+	return append(b, v.value...)
+}
+
+// decodeRow does not copy.
+func decodeRow(b []byte) (v rowValue, err error) {
+	r := reader{b: b}
+	r.version(rowVersion, "row")
+	v.rev = r.uint()
+	tenant := r.string()
+	v.owner = store.Owner(tenant, r.string())
+	for range r.uint() {
+		if r.err != nil {
+			break
+		}
+		name := r.string()
+		v.index = append(v.index, store.IndexKey{Index: name, Key: r.bytes()})
+	}
+	v.value = r.b
+	return v, r.err
+}

@@ -1,0 +1,349 @@
+package boltstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"a2a-server/store"
+)
+
+// format is the version of the layout. A file of an older one is brought forward
+// by migrations when it is opened; a newer one is refused.
+const format = 1
+
+// migrations[n] turns format n into n+1, in the transaction that opens the file.
+var migrations = [format]func(*bolt.Tx) error{
+	// A file without a format is new.
+	func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		var incarnation [8]byte
+		_, _ = rand.Read(incarnation[:]) // never fails, says crypto/rand
+		return errors.Join(
+			meta.Put(keyCreated, u64(uint64(time.Now().UnixMilli()))),
+			meta.Put(keyIncarnation, incarnation[:]),
+			meta.Put(keyEpoch, u64(0)),
+		)
+	},
+}
+
+var (
+	keyFormat      = []byte("format")
+	keyEpoch       = []byte("epoch")
+	keyCreated     = []byte("created")
+	keyIncarnation = []byte("incarnation")
+)
+
+// Options tune a DB. The zero value is right for a server.
+type Options struct {
+	// InitialMmapSize is the address space reserved at open, in bytes. A file that
+	// outgrows it is mapped anew, which waits for readers that are in the file at
+	// that moment. Defaults to 16 GiB; it costs no memory.
+	InitialMmapSize int
+
+	// LockTimeout is how long Open waits for another process to give the file up.
+	// Defaults to 1 s.
+	LockTimeout time.Duration
+
+	// TailBytes bounds the event data kept in memory for readers of live tasks,
+	// over all tasks. Defaults to 64 MiB.
+	TailBytes int
+
+	// Hook, when set, is called by the writer at named points, for tests that kill
+	// the process there. The names are the constants Point….
+	Hook func(point string)
+}
+
+// The points at which [Options.Hook] is called.
+const (
+	PointTaken     = "boltstore.taken"     // batches were taken, nothing is written
+	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing on disk
+	PointCommitted = "boltstore.committed" // the disk has it, nobody was told
+)
+
+// DB is an open file. It is safe for concurrent use.
+type DB struct {
+	path        string
+	bolt        *bolt.DB
+	incarnation uint64
+	hook        func(point string)
+
+	queue  queue
+	tails  hub
+	counts counts
+	closed sync.WaitGroup // writer and window loader
+	stop   context.CancelFunc
+
+	mu      sync.Mutex
+	damaged error
+	shut    bool
+}
+
+// Open opens the file at path, or makes it, with default [Options].
+func Open(path string) (*DB, error) { return Options{}.Open(path) }
+
+// Open opens the file at path, or makes it. The error says what to do when the
+// file is in use, damaged, cut, or of a newer program; it then wraps
+// store.ErrDamaged unless the file is only in use.
+func (o Options) Open(path string) (*DB, error) {
+	if o.InitialMmapSize == 0 {
+		o.InitialMmapSize = 16 << 30
+	}
+	if o.LockTimeout == 0 {
+		o.LockTimeout = time.Second
+	}
+	if o.TailBytes == 0 {
+		o.TailBytes = 64 << 20
+	}
+	file, err := openFile(path, bolt.Options{
+		Timeout:         o.LockTimeout,
+		FreelistType:    bolt.FreelistMapType,
+		PreLoadFreelist: true,
+		InitialMmapSize: o.InitialMmapSize,
+		NoStatistics:    true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{path: path, bolt: file, hook: o.Hook}
+	db.queue.init()
+	db.tails.init(o.TailBytes)
+	db.counts.init()
+	if err := db.prepare(); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	var ctx context.Context
+	ctx, db.stop = context.WithCancel(context.Background())
+	w := newWriter(db)
+	db.closed.Go(func() { w.run() })
+	db.closed.Go(func() { w.window.load(ctx, db) })
+	return db, nil
+}
+
+// openFile opens with bbolt, which panics on some damaged files.
+func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			db, err = nil, damagedFile(path, p)
+		}
+	}()
+	if err := checkLength(path, o); err != nil {
+		return nil, err
+	}
+	db, err = bolt.Open(path, 0o600, &o)
+	return db, openError(path, err)
+}
+
+// checkLength refuses a file that is shorter than its own pages need: bbolt would
+// read behind its end. A read-only open touches no more than the meta pages.
+func checkLength(path string, o bolt.Options) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil // Open makes it
+	}
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	o.ReadOnly, o.PreLoadFreelist = true, false
+	db, err := bolt.Open(path, 0o600, &o)
+	if err != nil {
+		return openError(path, err)
+	}
+	err = db.View(func(tx *bolt.Tx) error {
+		if need := tx.Size(); info.Size() < need {
+			return damagedFile(path, fmt.Sprintf("it has %d bytes and needs %d", info.Size(), need))
+		}
+		return nil
+	})
+	return errors.Join(err, db.Close())
+}
+
+func openError(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("store %s is in use by another process: stop that one, or choose another data folder", path)
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+		return damagedFile(path, err)
+	default:
+		return fmt.Errorf("open store: %w", err)
+	}
+}
+
+func damagedFile(path string, why any) error {
+	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away to start with an empty store", store.ErrDamaged, path, why)
+}
+
+// prepare makes the buckets and brings the format forward.
+func (db *DB) prepare() (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = damagedFile(db.path, p)
+		}
+	}()
+	ready := false
+	if err := db.bolt.View(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
+			return nil
+		}
+		have := readU64(meta.Get(keyFormat))
+		if have > format {
+			return fmt.Errorf("%w: %s has format %d and this program knows formats up to %d: use the newer program that wrote it", store.ErrDamaged, db.path, have, format)
+		}
+		db.incarnation = readU64(meta.Get(keyIncarnation))
+		ready = have == format
+		return nil
+	}); err != nil || ready {
+		return err
+	}
+	return db.bolt.Update(func(tx *bolt.Tx) error {
+		for _, name := range [][]byte{bucketMeta, bucketLog, bucketTask, bucketLive, bucketList, bucketListCtx, bucketRow, bucketRowIdx, bucketDue, bucketAudit} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return fmt.Errorf("make bucket %s: %w", name, err)
+			}
+		}
+		meta := tx.Bucket(bucketMeta)
+		for have := readU64(meta.Get(keyFormat)); have < format; have++ {
+			if err := migrations[have](tx); err != nil {
+				return fmt.Errorf("bring %s from format %d to %d: %w", db.path, have, have+1, err)
+			}
+		}
+		db.incarnation = readU64(meta.Get(keyIncarnation))
+		return meta.Put(keyFormat, u64(format))
+	})
+}
+
+func readU64(b []byte) uint64 {
+	if len(b) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(b)
+}
+
+// Incarnation is a random number given to the file when it was made.
+func (db *DB) Incarnation() uint64 { return db.incarnation }
+
+// Err returns nil while the store takes batches, and why it does not any more:
+// store.ErrDamaged after a failed commit, store.ErrClosed after Close.
+func (db *DB) Err() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	switch {
+	case db.damaged != nil:
+		return db.damaged
+	case db.shut:
+		return store.ErrClosed
+	default:
+		return nil
+	}
+}
+
+// fail closes the store for writing: the outcome of a commit is unknown.
+func (db *DB) fail(why any) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.damaged == nil {
+		db.damaged = fmt.Errorf("%w: %s: a commit failed and its outcome is unknown: %v: restart the server, which reads the file again", store.ErrDamaged, db.path, why)
+	}
+	return db.damaged
+}
+
+// Close commits and answers what is queued, ends the writer and closes the file.
+// Handles are dead afterwards. A second call does nothing.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	shut := db.shut
+	db.shut = true
+	db.mu.Unlock()
+	if shut {
+		return nil
+	}
+	db.stop()
+	db.queue.close()
+	db.closed.Wait()
+	if err := db.bolt.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// view runs fn in a read transaction. fn must copy what it keeps, and must not
+// block: a transaction that stays open holds up the writer when the file has to
+// grow. A fault while reading is store.ErrDamaged, not a crash.
+func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("read store: %w", context.Cause(ctx))
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	tx, err := db.bolt.Begin(false)
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return store.ErrClosed
+	} else if err != nil {
+		return fmt.Errorf("read store: %w", err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %s: %v", store.ErrDamaged, db.path, p)
+		}
+		_ = tx.Rollback() // a read transaction has nothing to lose
+	}()
+	return fn(tx)
+}
+
+// Handle is one instance's access to a DB. It implements [store.Handle].
+type Handle struct {
+	db    *DB
+	epoch uint64
+
+	mu     sync.Mutex
+	closed bool
+	claim  store.TaskID // where Claim goes on
+}
+
+var _ store.Handle = (*Handle)(nil)
+
+// Handle returns a new handle: an instance of its own with a new epoch, which is
+// durable when Handle returns.
+func (db *DB) Handle() (store.Handle, error) {
+	h := &Handle{db: db}
+	err := db.do(context.Background(), func(r *round) error {
+		meta := r.tx.Bucket(bucketMeta)
+		h.epoch = readU64(meta.Get(keyEpoch)) + 1
+		return r.put(meta, keyEpoch, u64(h.epoch))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("raise epoch: %w", err)
+	}
+	return h, nil
+}
+
+// Close gives the handle back; see [store.Store].
+func (h *Handle) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	return nil
+}
+
+func (h *Handle) alive() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return store.ErrClosed
+	}
+	return nil
+}

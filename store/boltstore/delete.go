@@ -1,0 +1,97 @@
+package boltstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// deleteStep is how many log values one step removes, so that no commit is long
+// and freed pages are used again.
+const deleteStep = 256
+
+// Delete removes a task; see [store.Store].
+func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) error {
+	if err := h.alive(); err != nil {
+		return err
+	}
+	if err := h.db.do(ctx, func(r *round) error { return r.markDeleting(s, id) }); err != nil {
+		return wrapDelete(id, err)
+	}
+	for done := false; !done; {
+		err := h.db.do(ctx, func(r *round) (err error) {
+			done, err = r.deleteSome(id)
+			return err
+		})
+		if err != nil {
+			return wrapDelete(id, err)
+		}
+	}
+	return nil
+}
+
+func wrapDelete(id store.TaskID, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("delete task %s: %w", id, err)
+}
+
+// markDeleting makes the task unfindable. As System it also passes for a task
+// whose deletion has begun.
+func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
+	t, err := r.load(id)
+	if err != nil {
+		return err
+	}
+	if t.now.deleting && s == store.System() {
+		return nil
+	}
+	if !t.now.there() || !s.Covers(t.now.Owner) {
+		return store.ErrNotFound
+	}
+	if t.now.Phase != store.Final || t.now.Due > 0 {
+		return store.ErrBusy
+	}
+	if err := r.deleteRows(id); err != nil {
+		return err
+	}
+	// The due row's time is the task's own, so that it is found again.
+	_ = r.put(r.due, dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil), nil)
+	t.now.deleting, t.changed = true, true
+	return r.err
+}
+
+// deleteSome removes some of the newest log values, and with the last of them the
+// header.
+func (r *round) deleteSome(id store.TaskID) (done bool, err error) {
+	t, err := r.load(id)
+	if err != nil {
+		return false, err
+	}
+	if !t.now.deleting {
+		return true, nil // another call was faster
+	}
+	for range deleteStep {
+		if t.now.last == 0 {
+			break
+		}
+		v, _, err := readHead(r.log, t.now.last)
+		if err != nil {
+			return false, err
+		}
+		r.delete(r.log, u64(t.now.last))
+		t.now.last, t.now.values = v.prev, v.k-1
+	}
+	if t.now.last != 0 {
+		t.changed = true
+		return false, r.err
+	}
+	r.delete(r.due, dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil))
+	r.delete(r.task, id[:])
+	delete(r.tasks, id) // gone: nothing of it is to be written at the end
+	t.changed = false
+	return true, r.err
+}

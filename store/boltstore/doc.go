@@ -1,0 +1,38 @@
+// Package boltstore keeps tasks in one bbolt file. It owns the file: its layout,
+// its one writer and what is cached of it in memory. It does not know what an
+// event or a row means.
+//
+// # Layout
+//
+// Flat buckets; numbers in keys are big-endian. sc is the 16-byte key of an owner,
+// cx the 16-byte key of a context, t milliseconds.
+//
+//	meta      format, epoch, created, incarnation
+//	log       position → the events that one commit added to one task
+//	task      id → header
+//	live      id → epoch                        tasks that are Live
+//	list      sc state t id → –                 tasks that are not
+//	list.ctx  sc cx t id → –                    the same by context
+//	row       kind owner key → rev, index entries, value
+//	rowidx    kind index ikey, row key → –
+//	due       time owner kind key → payload
+//	audit     n → task, entry
+//
+// live, list, list.ctx and rowidx are derived: [DB.Rebuild] makes them from task
+// and row.
+//
+// A log value carries its number k within its task and the positions of its
+// task's values k−1 and k−lowbit(k), so that any value is found in O(log² k)
+// reads and a replay costs one read a value. Positions only grow, so that every
+// write of the log goes to the right edge of one tree, whatever the number of
+// tasks.
+//
+// # Writing
+//
+// One goroutine takes everything that is queued, checks each batch alone against
+// the transaction as it stands, applies what passed, commits once, makes it
+// visible to readers and answers every batch. A commit is two fdatasyncs.
+//
+// An error of a commit leaves its outcome unknown: the store then takes nothing
+// more ([DB.Err]); opening the file again decides.
+package boltstore

@@ -1,0 +1,209 @@
+package boltstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// Tasks lists headers; see [store.Store].
+func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.Page, error) {
+	if err := h.alive(); err != nil {
+		return store.Page{}, err
+	}
+	at, err := q.DecodeCursor(s)
+	if err != nil {
+		return store.Page{}, err
+	}
+	if s.IsZero() {
+		return store.Page{}, nil
+	}
+	var page store.Page
+	if !s.IsOwner() {
+		page.Total = -1
+		err := h.db.view(ctx, func(tx *bolt.Tx) error { return walkTasks(tx, s, q, at, &page) })
+		return page, err
+	}
+	// The counter must be open before the view it may be counted from begins.
+	total := h.db.counts.open(s, q)
+	err = h.db.view(ctx, func(tx *bolt.Tx) error {
+		l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: s, query: q}
+		if err := l.live(); err != nil {
+			return err
+		}
+		if err := l.page(at, &page); err != nil {
+			return err
+		}
+		page.Total, err = total.get(&l)
+		return err
+	})
+	if err != nil {
+		return store.Page{}, err
+	}
+	return page, nil
+}
+
+// walkTasks lists for a Tenant or System: newest id first.
+func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.Page) error {
+	limit := store.PageSize(q.Limit)
+	c := tx.Bucket(bucketTask).Cursor()
+	for k, v := seekBefore(c, at); k != nil; k, v = c.Prev() {
+		t, err := decodeRecord(store.TaskID(k), v)
+		if err != nil {
+			return err
+		}
+		if !t.there() || !s.Covers(t.Owner) || !matches(&t.Header, q) {
+			continue
+		}
+		if len(page.Tasks) == limit {
+			last := page.Tasks[limit-1].Task
+			page.Next = q.EncodeCursor(s, last[:])
+			return nil
+		}
+		page.Tasks = append(page.Tasks, t.Header)
+	}
+	return nil
+}
+
+func matches(h *store.Header, q store.Query) bool {
+	return (q.Context == "" || h.Context == q.Context) && (q.State == 0 || h.State == q.State) && h.StatusTime >= q.Since
+}
+
+// seekBefore moves c to the last key before end; nil means the end of the bucket.
+func seekBefore(c *bolt.Cursor, end []byte) (k, v []byte) {
+	if end == nil {
+		return c.Last()
+	}
+	if k, _ := c.Seek(end); k == nil {
+		return c.Last()
+	}
+	return c.Prev()
+}
+
+// lister lists one owner's tasks: those that rest come from an index, ordered;
+// those at work are few, and are taken from live.
+type lister struct {
+	tx     *bolt.Tx
+	tasks  *bolt.Bucket
+	scope  store.Scope
+	query  store.Query
+	atWork []store.Header // of the owner, matching the query, best first
+}
+
+// live collects the owner's tasks at work that match.
+func (l *lister) live() error {
+	c := l.tx.Bucket(bucketLive).Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		t, err := decodeRecord(store.TaskID(k), l.tasks.Get(k))
+		if err != nil {
+			return err
+		}
+		if l.scope.Covers(t.Owner) && matches(&t.Header, l.query) {
+			l.atWork = append(l.atWork, t.Header)
+		}
+	}
+	slices.SortFunc(l.atWork, func(a, b store.Header) int { return bytes.Compare(position(&b), position(&a)) })
+	return nil
+}
+
+func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, h.Task) }
+
+// ranges returns the ranges of the index that hold the resting tasks: bucket and
+// prefixes. Behind a prefix stands a task's position.
+func (l *lister) ranges() (*bolt.Bucket, [][]byte) {
+	sc := l.scope.Key()
+	if l.query.Context != "" {
+		return l.tx.Bucket(bucketListCtx), [][]byte{ctxPrefix(sc, store.ContextKey(l.query.Context))}
+	}
+	list := l.tx.Bucket(bucketList)
+	if l.query.State != 0 {
+		return list, [][]byte{listPrefix(sc, l.query.State)}
+	}
+	var prefixes [][]byte
+	for state := store.State(1); state <= store.MaxState; state++ {
+		prefixes = append(prefixes, listPrefix(sc, state))
+	}
+	return list, prefixes
+}
+
+// source yields positions of one range, the newest first.
+type source struct {
+	c      *bolt.Cursor
+	prefix []byte
+	at     []byte // current position, nil: exhausted
+}
+
+func (s *source) set(k []byte) {
+	s.at = nil
+	if k != nil && bytes.HasPrefix(k, s.prefix) {
+		s.at = k[len(s.prefix):]
+	}
+}
+
+// page merges the sources behind position before.
+func (l *lister) page(before []byte, page *store.Page) error {
+	if before != nil {
+		if _, _, err := store.ParseTaskPosition(before); err != nil {
+			return err
+		}
+	}
+	bucket, prefixes := l.ranges()
+	sources := make([]source, len(prefixes))
+	for i, prefix := range prefixes {
+		end := after(prefix)
+		if before != nil {
+			end = append(bytes.Clone(prefix), before...)
+		}
+		s := &sources[i]
+		s.c, s.prefix = bucket.Cursor(), prefix
+		k, _ := seekBefore(s.c, end)
+		s.set(k)
+	}
+	work := l.atWork
+	for before != nil && len(work) > 0 && bytes.Compare(position(&work[0]), before) >= 0 {
+		work = work[1:]
+	}
+	limit := store.PageSize(l.query.Limit)
+	for {
+		var best *source
+		for i := range sources {
+			if s := &sources[i]; s.at != nil && (best == nil || bytes.Compare(s.at, best.at) > 0) {
+				best = s
+			}
+		}
+		var h store.Header
+		switch {
+		case len(work) > 0 && (best == nil || bytes.Compare(position(&work[0]), best.at) > 0):
+			h, work = work[0], work[1:]
+		case best != nil:
+			t, _, err := store.ParseTaskPosition(best.at)
+			if err != nil {
+				return err
+			}
+			if t < l.query.Since {
+				return nil // all further ones of every source are older still, or at work
+			}
+			id := store.TaskID(best.at[8:])
+			rec, err := decodeRecord(id, l.tasks.Get(id[:]))
+			if err != nil {
+				return err
+			}
+			k, _ := best.c.Prev()
+			best.set(k)
+			if h = rec.Header; !matches(&h, l.query) {
+				continue // list.ctx knows no state, and shares keys by hash
+			}
+		default:
+			return nil
+		}
+		if len(page.Tasks) == limit {
+			page.Next = l.query.EncodeCursor(l.scope, position(&page.Tasks[limit-1]))
+			return nil
+		}
+		page.Tasks = append(page.Tasks, h)
+	}
+}

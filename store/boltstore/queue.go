@@ -1,0 +1,117 @@
+package boltstore
+
+import (
+	"context"
+	"sync"
+
+	"a2a-server/store"
+)
+
+// op is one thing for the writer to do: a batch, or a function of our own.
+type op struct {
+	ctx    context.Context // counts until the op is taken
+	batch  *store.Batch    // nil when fn is set
+	epoch  uint64          // of the appending handle
+	size   int             // of the batch, in bytes
+	fn     func(*round) error
+	commit *store.Commit
+
+	receipt store.Receipt // tentative until the round has committed
+	err     error
+}
+
+func (o *op) answer(err error) {
+	if o.err != nil {
+		err = o.err
+	}
+	if err != nil {
+		o.commit.Answer(store.Receipt{}, err)
+		return
+	}
+	o.commit.Answer(o.receipt, nil)
+}
+
+// queue is what waits for the writer.
+type queue struct {
+	wake chan struct{} // holds a token when there may be something to take
+
+	mu     sync.Mutex
+	ops    []*op
+	spare  []*op
+	closed bool
+}
+
+func (q *queue) init() { q.wake = make(chan struct{}, 1) }
+
+// put reports false when the queue is closed.
+func (q *queue) put(o *op) bool {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return false
+	}
+	q.ops = append(q.ops, o)
+	first := len(q.ops) == 1
+	q.mu.Unlock()
+	if first {
+		q.signal()
+	}
+	return true
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take moves everything into a slice that is good until the next take.
+func (q *queue) take() (ops []*op, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ops, q.ops, q.spare = q.ops, q.spare[:0], q.ops
+	return ops, q.closed
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.signal()
+}
+
+// Append queues b; see [store.Store].
+func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	err := h.alive()
+	if err == nil {
+		err = b.Validate()
+	}
+	if err == nil && b.Scope.IsZero() {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		err = h.db.Err()
+	}
+	if err != nil {
+		return store.Failed(err)
+	}
+	o := &op{ctx: ctx, batch: b, epoch: h.epoch, size: b.Size(), commit: store.NewCommit()}
+	if !h.db.queue.put(o) {
+		return store.Failed(store.ErrClosed)
+	}
+	return o.commit
+}
+
+// do runs fn in a transaction of the writer and returns when it is durable.
+func (db *DB) do(ctx context.Context, fn func(*round) error) error {
+	if err := db.Err(); err != nil {
+		return err
+	}
+	o := &op{ctx: ctx, fn: fn, commit: store.NewCommit()}
+	if !db.queue.put(o) {
+		return store.ErrClosed
+	}
+	_, err := o.commit.Wait()
+	return err
+}

@@ -1,0 +1,57 @@
+package boltstore
+
+import (
+	"context"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// Rebuild makes live, list, list.ctx and rowidx anew from the headers and the
+// rows, in one commit. It is for repair; nothing that can be observed changes
+// when the file is sound.
+func (db *DB) Rebuild(ctx context.Context) error {
+	return db.do(ctx, func(r *round) error {
+		for _, b := range []struct {
+			name   []byte
+			bucket **bolt.Bucket
+		}{{bucketLive, &r.live}, {bucketList, &r.list}, {bucketListCtx, &r.listCtx}, {bucketRowIdx, &r.rowIdx}} {
+			r.puts++
+			if err := r.tx.DeleteBucket(b.name); err != nil {
+				return fmt.Errorf("delete bucket %s: %w", b.name, err)
+			}
+			var err error
+			if *b.bucket, err = r.tx.CreateBucket(b.name); err != nil {
+				return fmt.Errorf("make bucket %s: %w", b.name, err)
+			}
+		}
+		r.dirty = true
+		if err := r.task.ForEach(func(k, v []byte) error {
+			t, err := decodeRecord(store.TaskID(k), v)
+			if err != nil || !t.there() {
+				return err
+			}
+			if t.Phase == store.Live {
+				return r.put(r.live, k, u64(t.Epoch))
+			}
+			list, byContext := listKeys(&t.Header)
+			_ = r.put(r.list, list, nil)
+			return r.put(r.listCtx, byContext, nil)
+		}); err != nil {
+			return err
+		}
+		return r.row.ForEach(func(k, v []byte) error {
+			kind, _, _ := cutWord(k)
+			row, err := decodeRow(v)
+			if err != nil {
+				return err
+			}
+			for _, ix := range row.index {
+				_ = r.put(r.rowIdx, indexKey(string(kind), ix, k), nil)
+			}
+			return r.err
+		})
+	})
+}

@@ -1,0 +1,328 @@
+package boltstore
+
+import (
+	"fmt"
+	"math/bits"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// fill is how full pages of append-ordered buckets are made when they split.
+const fill = 0.95
+
+// round is one transaction of the writer. The fate of a batch is decided before
+// its first write, so that one that fails leaves nothing behind for the others.
+type round struct {
+	w     *writer
+	tx    *bolt.Tx
+	tasks map[store.TaskID]*work
+	order []*work // as tasks were first touched
+	ops   map[*store.Commit]*op
+	dedup map[store.Hash]store.TaskID // new in this round
+	arena []byte
+	dirty bool
+	puts  int   // writes so far
+	err   error // the transaction is of no use any more
+
+	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
+	nextAudit                                               uint64
+}
+
+// work is a task in a round.
+type work struct {
+	before  record // as on disk; rev 0: not there
+	now     record
+	changed bool
+
+	events   []byte // encoded
+	count    uint64
+	first    uint64 // seq of the first event, or the one it would have
+	pub      uint64
+	snapshot []byte
+	batches  []*op // those that passed, for the tail
+}
+
+// there reports whether the task can be seen.
+func (t *record) there() bool { return t.Rev > 0 && !t.deleting }
+
+func (w *writer) begin() (*round, error) {
+	tx, err := w.db.bolt.Begin(true)
+	if err != nil {
+		return nil, fmt.Errorf("begin transaction: %w", err)
+	}
+	r := &round{
+		w: w, tx: tx,
+		tasks: map[store.TaskID]*work{},
+		ops:   map[*store.Commit]*op{},
+		dedup: map[store.Hash]store.TaskID{},
+		arena: w.arena[:0],
+		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
+		list: tx.Bucket(bucketList), listCtx: tx.Bucket(bucketListCtx),
+		row: tx.Bucket(bucketRow), rowIdx: tx.Bucket(bucketRowIdx),
+		due: tx.Bucket(bucketDue), audit: tx.Bucket(bucketAudit),
+	}
+	for _, b := range []*bolt.Bucket{r.log, r.task, r.live, r.list, r.listCtx, r.audit} {
+		b.FillPercent = fill
+	}
+	return r, nil
+}
+
+// run decides one op and applies it when it passes.
+func (r *round) run(o *op) bool {
+	r.ops[o.commit] = o
+	if o.fn != nil {
+		puts := r.puts
+		if o.err = o.fn(r); o.err != nil && r.puts != puts && r.err == nil {
+			r.err = o.err // it failed half-way
+		}
+	} else {
+		o.err = r.apply(o)
+	}
+	return o.err == nil
+}
+
+// put, and delete, write to the transaction. The first failure is kept in r.err
+// and undoes the round.
+func (r *round) put(b *bolt.Bucket, key, value []byte) error {
+	r.dirty = true
+	r.puts++
+	if err := b.Put(key, value); err != nil && r.err == nil {
+		r.err = fmt.Errorf("write: %w", err)
+	}
+	return r.err
+}
+
+func (r *round) delete(b *bolt.Bucket, key []byte) {
+	r.dirty = true
+	r.puts++
+	if err := b.Delete(key); err != nil && r.err == nil {
+		r.err = fmt.Errorf("delete: %w", err)
+	}
+}
+
+// keep copies into the arena, whose bytes stay as they are until the commit.
+func (r *round) keep(write func([]byte) []byte) []byte {
+	start := len(r.arena)
+	r.arena = write(r.arena)
+	return r.arena[start:len(r.arena):len(r.arena)]
+}
+
+func (r *round) load(id store.TaskID) (*work, error) {
+	if t, ok := r.tasks[id]; ok {
+		return t, nil
+	}
+	t := &work{}
+	if value := r.task.Get(id[:]); value != nil {
+		rec, err := decodeRecord(id, value)
+		if err != nil {
+			return nil, err
+		}
+		t.before, t.now = rec, rec
+	}
+	t.first, t.pub = t.now.Seq+1, t.now.Pub
+	r.tasks[id] = t
+	r.order = append(r.order, t)
+	return t, nil
+}
+
+// apply checks a batch against the transaction as it stands, and writes it.
+func (r *round) apply(o *op) error {
+	b := o.batch
+	afterRev, err := r.after(b)
+	if err != nil {
+		return err
+	}
+	var t *work
+	var next store.Header
+	if !b.Task.IsZero() {
+		if t, err = r.load(b.Task); err != nil {
+			return err
+		}
+		var h *store.Header
+		if t.now.there() {
+			h = &t.now.Header
+		}
+		if next, o.receipt, err = store.Next(h, b, o.epoch, afterRev); err != nil {
+			return err
+		}
+		if t.now.deleting {
+			return store.ErrNotFound
+		}
+	}
+	if err := r.checkRows(b); err != nil {
+		return err
+	}
+	if !b.Dedup.IsZero() {
+		first, known := r.dedup[b.Dedup]
+		if !known {
+			first, known = r.w.window.find(b.Dedup)
+		}
+		if known {
+			return &store.DuplicateError{Task: first}
+		}
+		r.dedup[b.Dedup] = b.Task
+	}
+
+	if t != nil {
+		t.add(o, next)
+		r.dirty = true
+	}
+	r.putRows(b)
+	r.putDue(b, t)
+	for _, entry := range b.Audit {
+		r.putAudit(b.Task, entry)
+	}
+	return r.err
+}
+
+// after returns the rev that b.After gave, or the error that it failed with.
+func (r *round) after(b *store.Batch) (uint64, error) {
+	if b.After == nil {
+		return 0, nil
+	}
+	var receipt store.Receipt
+	var err error
+	switch o, here := r.ops[b.After]; {
+	case here:
+		receipt, err = o.receipt, o.err
+	case b.After.Answered():
+		receipt, err = b.After.Wait()
+	default:
+		return 0, fmt.Errorf("%w: After was not queued before this batch", store.ErrInvalid)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if receipt.Task != b.Task {
+		return 0, fmt.Errorf("%w: After is a commit of another task", store.ErrInvalid)
+	}
+	return receipt.Rev, nil
+}
+
+// add takes a batch that has passed into the task's part of the round.
+func (t *work) add(o *op, next store.Header) {
+	b := o.batch
+	if b.KeepsSnapshot(t.now.Seq, t.now.Header.Snapshot) {
+		t.snapshot, next.Snapshot = b.Snapshot.Bytes, b.Snapshot.After
+	}
+	for i := range b.Events {
+		t.events = appendEvent(t.events, &b.Events[i])
+	}
+	t.count += uint64(len(b.Events))
+	t.now.Header = next
+	t.changed = true
+	t.batches = append(t.batches, o)
+}
+
+// flush writes what the round made of each task.
+func (r *round) flush() {
+	var next uint64 // position in the log
+	for _, t := range r.order {
+		if !t.changed {
+			continue
+		}
+		if t.count > 0 || t.snapshot != nil {
+			if next == 0 {
+				key, _ := r.log.Cursor().Last()
+				next = readU64(key)
+			}
+			next++
+			r.putValue(t, next)
+		}
+		r.putDerived(t)
+		id := t.now.Task
+		_ = r.put(r.task, id[:], r.keep(t.now.append))
+	}
+}
+
+// putValue writes the events of t as one value of the log.
+func (r *round) putValue(t *work, position uint64) {
+	h := head{
+		task: t.now.Task, k: t.before.values + 1, prev: t.before.last,
+		first: t.first, pub: t.pub, events: t.count, snapshot: t.snapshot != nil,
+	}
+	jump, err := r.jumpFrom(t.before.last, h.k)
+	if err != nil {
+		r.err = err
+		return
+	}
+	h.jump = jump
+	value := r.keep(func(b []byte) []byte {
+		b = append(h.append(b), t.events...)
+		if h.snapshot {
+			b = appendSnapshot(b, t.now.Header.Snapshot, t.snapshot)
+		}
+		return b
+	})
+	_ = r.put(r.log, u64(position), value)
+	t.now.last, t.now.values = position, h.k
+	if h.snapshot {
+		t.now.snapshot = position
+	}
+}
+
+// jumpFrom returns the position of value k−lowbit(k), found on the jump chain of
+// value k−1, which is at prev.
+func (r *round) jumpFrom(prev, k uint64) (uint64, error) {
+	target := k - 1<<bits.TrailingZeros64(k)
+	if target == 0 {
+		return 0, nil
+	}
+	position := prev
+	for {
+		h, _, err := readHead(r.log, position)
+		if err != nil {
+			return 0, err
+		}
+		if h.k == target {
+			return position, nil
+		}
+		position = h.jump
+	}
+}
+
+// putDerived moves the task's rows of live, list and list.ctx.
+func (r *round) putDerived(t *work) {
+	var was, is [2][]byte
+	wasLive, isLive := t.before.there() && t.before.Phase == store.Live, t.now.there() && t.now.Phase == store.Live
+	if t.before.there() && !wasLive {
+		was[0], was[1] = listKeys(&t.before.Header)
+	}
+	if t.now.there() && !isLive {
+		is[0], is[1] = listKeys(&t.now.Header)
+	}
+	for i, b := range []*bolt.Bucket{r.list, r.listCtx} {
+		if string(was[i]) == string(is[i]) {
+			continue
+		}
+		if was[i] != nil {
+			r.delete(b, was[i])
+		}
+		if is[i] != nil {
+			_ = r.put(b, is[i], nil)
+		}
+	}
+	id := t.now.Task
+	switch {
+	case isLive && (!wasLive || t.before.Epoch != t.now.Epoch):
+		_ = r.put(r.live, id[:], r.keep(func(b []byte) []byte { return append(b, u64(t.now.Epoch)...) }))
+	case wasLive && !isLive:
+		r.delete(r.live, id[:])
+	}
+}
+
+// publish makes a committed round visible: it never fails and never blocks.
+func (r *round) publish() {
+	db, txid := r.w.db, r.tx.ID()
+	for hash, task := range r.dedup {
+		r.w.window.add(hash, task)
+	}
+	for _, t := range r.order {
+		if t.changed {
+			db.counts.move(uint64(txid), &t.before, &t.now)
+			db.tails.publish(t)
+		}
+	}
+}

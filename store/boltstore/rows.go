@@ -1,0 +1,230 @@
+package boltstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// checkRows checks the revs of b's rows before any is written.
+func (r *round) checkRows(b *store.Batch) error {
+	for i := range b.Rows {
+		c := &b.Rows[i]
+		if c.IfRev == store.Any {
+			continue
+		}
+		have, err := r.readRow(rowKey(c.Kind, b.Task, b.Scope, c.Key))
+		if err != nil {
+			return err
+		}
+		if have.rev != c.IfRev {
+			return fmt.Errorf("%w: row %s has rev %d", store.ErrConflict, c.Kind, have.rev)
+		}
+	}
+	return nil
+}
+
+// readRow returns the zero rowValue when there is no row.
+func (r *round) readRow(key []byte) (rowValue, error) {
+	value := r.row.Get(key)
+	if value == nil {
+		return rowValue{}, nil
+	}
+	return decodeRow(value)
+}
+
+func (r *round) putRows(b *store.Batch) {
+	for i := range b.Rows {
+		c := &b.Rows[i]
+		key := rowKey(c.Kind, b.Task, b.Scope, c.Key)
+		have, err := r.readRow(key)
+		if err != nil {
+			r.err = err
+			return
+		}
+		if have.rev > 0 {
+			r.deleteIndex(c.Kind, key, &have)
+		}
+		if c.Delete {
+			if have.rev > 0 {
+				r.delete(r.row, key)
+			}
+			continue
+		}
+		now := rowValue{rev: have.rev + 1, index: c.Index, value: c.Value}
+		if b.Task.IsZero() {
+			now.owner = b.Scope
+		}
+		_ = r.put(r.row, key, r.keep(now.append))
+		for _, ix := range c.Index {
+			_ = r.put(r.rowIdx, indexKey(c.Kind, ix, key), nil)
+		}
+	}
+}
+
+func (r *round) deleteIndex(kind string, key []byte, v *rowValue) {
+	for _, ix := range v.index {
+		r.delete(r.rowIdx, indexKey(kind, ix, key))
+	}
+}
+
+// deleteRows removes every row of a task, whatever its kind.
+func (r *round) deleteRows(task store.TaskID) error {
+	c := r.row.Cursor()
+	for k, _ := c.First(); k != nil; {
+		word, _, ok := cutWord(k)
+		if !ok {
+			return fmt.Errorf("%w: row key %x", store.ErrDamaged, k)
+		}
+		kind := string(word)
+		var keys [][]byte
+		prefix := rowKey(kind, task, store.Scope{}, nil)
+		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			row, err := decodeRow(v)
+			if err != nil {
+				return err
+			}
+			key := bytes.Clone(k)
+			keys = append(keys, key)
+			r.deleteIndex(kind, key, &row)
+		}
+		for _, key := range keys {
+			r.delete(r.row, key)
+		}
+		c = r.row.Cursor() // what was deleted has moved the old one
+		k, _ = c.Seek(after(appendWord(nil, kind)))
+	}
+	return r.err
+}
+
+// Rows lists rows; see [store.Store].
+func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
+	if err := h.alive(); err != nil {
+		return store.RowPage{}, err
+	}
+	at, err := q.DecodeCursor(s)
+	if err != nil {
+		return store.RowPage{}, err
+	}
+	limit := store.PageSize(q.Limit)
+	var page store.RowPage
+	if s.IsZero() {
+		return page, nil
+	}
+	err = h.db.view(ctx, func(tx *bolt.Tx) error {
+		tasks, rows := tx.Bucket(bucketTask), tx.Bucket(bucketRow)
+		visible := func(task store.TaskID, v *rowValue) (bool, error) {
+			if task.IsZero() {
+				return s.Covers(v.owner), nil
+			}
+			value := tasks.Get(task[:])
+			if value == nil {
+				return false, nil
+			}
+			t, err := decodeRecord(task, value)
+			return err == nil && t.there() && s.Covers(t.Owner), err
+		}
+		// add reports whether the page is full; next is where it would go on.
+		add := func(key, value, next []byte) (bool, error) {
+			row, v, err := decodeRowAt(q.Kind, key, value)
+			if err != nil {
+				return false, err
+			}
+			if ok, err := visible(row.Task, &v); !ok || err != nil {
+				return false, err
+			}
+			if q.Index != "" && !q.Task.IsZero() && row.Task != q.Task {
+				return false, nil
+			}
+			if len(page.Rows) == limit {
+				page.Next = q.EncodeCursor(s, at)
+				return true, nil
+			}
+			page.Rows = append(page.Rows, row)
+			at = bytes.Clone(next)
+			return false, nil
+		}
+		if q.Key != nil {
+			key := rowKey(q.Kind, q.Task, s, q.Key)
+			value := rows.Get(key)
+			if value == nil {
+				return nil
+			}
+			_, err := add(key, value, key)
+			return err
+		}
+		if q.Index != "" {
+			prefix := appendWordPrefix(appendWord(appendWord(nil, q.Kind), q.Index), q.Prefix)
+			return scan(tx.Bucket(bucketRowIdx), prefix, at, func(k, _ []byte) (bool, error) {
+				_, key, err := cutIndex(k)
+				if err != nil {
+					return false, err
+				}
+				return add(key, rows.Get(key), k)
+			})
+		}
+		prefix := appendWord(nil, q.Kind)
+		if !q.Task.IsZero() {
+			prefix = append(prefix, q.Task[:]...)
+		}
+		return scan(rows, prefix, at, func(k, v []byte) (bool, error) { return add(k, v, k) })
+	})
+	if err != nil {
+		return store.RowPage{}, err
+	}
+	return page, nil
+}
+
+// scan calls fn for each key with prefix, behind after when it is not nil, until
+// fn says that it has enough.
+func scan(b *bolt.Bucket, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
+	c := b.Cursor()
+	k, v := c.Seek(prefix)
+	if after != nil {
+		if k, v = c.Seek(after); bytes.Equal(k, after) {
+			k, v = c.Next()
+		}
+	}
+	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if enough, err := fn(k, v); enough || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutIndex splits a key of rowidx into its index key and the row's key.
+func cutIndex(k []byte) (ikey, row []byte, err error) {
+	_, rest, ok := cutWord(k)
+	if ok {
+		_, rest, ok = cutWord(rest)
+	}
+	if ok {
+		ikey, rest, ok = cutWord(rest)
+	}
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: index key %x", store.ErrDamaged, k)
+	}
+	return ikey, rest, nil
+}
+
+// decodeRowAt returns the row at key, copied, and its value, which is not.
+func decodeRowAt(kind string, key, value []byte) (store.Row, rowValue, error) {
+	if value == nil {
+		return store.Row{}, rowValue{}, fmt.Errorf("%w: an index names row %x, which is not there", store.ErrDamaged, key)
+	}
+	_, rest, ok := cutWord(key)
+	var task store.TaskID
+	if ok {
+		task, rest, ok = cutOwner(rest)
+	}
+	v, err := decodeRow(value)
+	if !ok || err != nil {
+		return store.Row{}, rowValue{}, fmt.Errorf("%w: row %x: %v", store.ErrDamaged, key, err)
+	}
+	return store.Row{Kind: kind, Task: task, Key: bytes.Clone(rest), Rev: v.rev, Value: append([]byte{}, v.value...)}, v, nil
+}

@@ -1,0 +1,157 @@
+package boltstore
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"a2a-server/store"
+)
+
+// topicBytes and topicEvents bound the tail of one task.
+const (
+	topicBytes  = 4 << 20
+	topicEvents = 4096
+)
+
+// hub wakes the readers of tasks and keeps, for a task that somebody watches, a
+// tail of its newest events, which all of its readers share.
+type hub struct {
+	limit int64        // bytes of all tails
+	bytes atomic.Int64 // of all tails
+
+	mu     sync.RWMutex
+	topics map[store.TaskID]*topic
+}
+
+// topic is a task that is watched.
+type topic struct {
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+
+	// The tail: the header after, and the events up to, the newest commit since
+	// the topic began. It is only ever extended by the batch that follows it; what
+	// does not follow makes it begin anew.
+	valid  bool
+	header store.Header
+	events []store.Event
+	bytes  int
+}
+
+type watcher struct {
+	scope store.Scope
+	wake  chan struct{}
+}
+
+func (h *hub) init(limit int) {
+	h.limit = int64(limit)
+	h.topics = map[store.TaskID]*topic{}
+}
+
+func (h *hub) topic(id store.TaskID) *topic {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.topics[id]
+}
+
+// Watch wakes a reader; see [store.Watcher].
+func (h *Handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
+	w := &watcher{scope: s, wake: make(chan struct{}, 1)}
+	hub := &h.db.tails
+	hub.mu.Lock()
+	defer hub.mu.Unlock()
+	t := hub.topics[id]
+	if t == nil {
+		t = &topic{watchers: map[*watcher]struct{}{}}
+		hub.topics[id] = t
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watchers[w] = struct{}{}
+	return w.wake, sync.OnceFunc(func() { hub.leave(id, t, w) })
+}
+
+// leave takes w off its topic; the last one takes the topic, and its tail, away.
+func (h *hub) leave(id store.TaskID, t *topic, w *watcher) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.watchers, w)
+	if len(t.watchers) == 0 {
+		delete(h.topics, id)
+		h.bytes.Add(-int64(t.bytes))
+		t.bytes, t.events, t.valid = 0, nil, false
+	}
+}
+
+// publish extends the tail by what a round has committed, and wakes the readers.
+func (h *hub) publish(w *work) {
+	t := h.topic(w.now.Task)
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.watchers) == 0 {
+		return // the last one left meanwhile
+	}
+	before := t.bytes
+	if !t.valid || t.header.Seq+1 != w.first {
+		t.events, t.bytes = nil, 0
+	}
+	for _, o := range w.batches {
+		for _, e := range o.batch.Number(o.receipt) {
+			t.events = append(t.events, e)
+			t.bytes += len(e.Data)
+		}
+	}
+	t.header, t.valid = w.now.Header, w.now.there()
+	drop := 0
+	for drop < len(t.events) && (t.bytes > topicBytes || len(t.events)-drop > topicEvents) {
+		t.bytes -= len(t.events[drop].Data)
+		drop++
+	}
+	t.events = t.events[drop:]
+	if h.bytes.Add(int64(t.bytes-before)) > h.limit {
+		h.bytes.Add(-int64(t.bytes))
+		t.events, t.bytes = nil, 0
+	}
+	for w := range t.watchers {
+		if !w.scope.Covers(t.header.Owner) {
+			continue
+		}
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// read serves the events behind seq n when the tail holds all of them.
+func (h *hub) read(s store.Scope, id store.TaskID, n uint64, limit store.Limit) (v store.View, ok bool) {
+	t := h.topic(id)
+	if t == nil {
+		return v, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.valid || !s.Covers(t.header.Owner) || n > t.header.Seq {
+		return v, false
+	}
+	start := t.header.Seq - uint64(len(t.events)) // seq before the first event held
+	if n < start {
+		return v, false
+	}
+	v.Header = t.header
+	rest := t.events[n-start:]
+	size := 0
+	for i := range rest {
+		if i > 0 && (i == limit.Events || size+len(rest[i].Data) > limit.Bytes) {
+			v.Events, v.More = rest[:i:i], true
+			return v, true
+		}
+		size += len(rest[i].Data)
+	}
+	v.Events = rest[:len(rest):len(rest)]
+	return v, true
+}

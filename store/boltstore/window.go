@@ -1,0 +1,109 @@
+package boltstore
+
+import (
+	"context"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// The idempotency window: whichever is less.
+const (
+	windowAge  = time.Hour
+	windowSize = 200_000
+)
+
+// window remembers which task each message of the newest creations made. It is
+// filled from the headers when the file is opened, newest first, so that it costs
+// no rows of its own; after that it belongs to the writer alone.
+type window struct {
+	loaded chan struct{} // closed when load has ended
+	ready  bool          // the writer has seen that
+
+	tasks map[store.Hash]store.TaskID
+	order []creation // oldest first
+}
+
+type creation struct {
+	message store.Hash
+	task    store.TaskID
+}
+
+func newWindow() window {
+	return window{loaded: make(chan struct{}), tasks: map[store.Hash]store.TaskID{}}
+}
+
+// load walks the tasks backwards in small transactions. It runs once, before the
+// writer looks at the window.
+func (w *window) load(ctx context.Context, db *DB) {
+	defer close(w.loaded)
+	oldest := store.MillisOf(time.Now().Add(-windowAge))
+	var newest []creation
+	var at []byte
+	for done := false; !done; {
+		err := db.view(ctx, func(tx *bolt.Tx) error {
+			c := tx.Bucket(bucketTask).Cursor()
+			k, v := c.Last()
+			if at != nil {
+				if k, v = c.Seek(at); k != nil {
+					k, v = c.Prev()
+				} else {
+					k, v = c.Last()
+				}
+			}
+			for range 2048 {
+				if k == nil || len(newest) == windowSize {
+					done = true
+					return nil
+				}
+				id := store.TaskID(k)
+				if id.Created() < oldest {
+					done = true
+					return nil
+				}
+				t, err := decodeRecord(id, v)
+				if err != nil {
+					return err
+				}
+				if !t.Message.IsZero() && !t.deleting {
+					newest = append(newest, creation{t.Message, id})
+				}
+				at = append(at[:0], k...)
+				k, v = c.Prev()
+			}
+			return nil
+		})
+		if err != nil {
+			if ctx.Err() == nil {
+				_ = db.fail(err) // whoever is held back is told by the writer
+			}
+			return
+		}
+	}
+	for i := len(newest) - 1; i >= 0; i-- {
+		w.add(newest[i].message, newest[i].task)
+	}
+}
+
+// find returns the task that a message has made.
+func (w *window) find(message store.Hash) (store.TaskID, bool) {
+	task, ok := w.tasks[message]
+	return task, ok
+}
+
+// add remembers a creation and forgets the oldest.
+func (w *window) add(message store.Hash, task store.TaskID) {
+	w.tasks[message] = task
+	w.order = append(w.order, creation{message, task})
+	oldest := store.MillisOf(time.Now().Add(-windowAge))
+	drop := 0
+	for drop < len(w.order) && (len(w.order)-drop > windowSize || w.order[drop].task.Created() < oldest) {
+		if c := w.order[drop]; w.tasks[c.message] == c.task {
+			delete(w.tasks, c.message)
+		}
+		drop++
+	}
+	w.order = w.order[drop:]
+}

@@ -1,0 +1,191 @@
+package boltstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"a2a-server/store"
+)
+
+// The most that one commit takes. A larger batch goes alone.
+const (
+	maxRoundBytes = 8 << 20
+	maxRoundOps   = 4096
+)
+
+// writer is the one goroutine that changes the file.
+type writer struct {
+	db     *DB
+	window window
+
+	// Creates that have to be checked against the window while it is still being
+	// loaded wait here, and with them whatever else is queued for their tasks.
+	held      []*op
+	heldTasks map[store.TaskID]struct{}
+
+	arena []byte // values of the current round
+}
+
+func newWriter(db *DB) *writer {
+	return &writer{db: db, window: newWindow(), heldTasks: map[store.TaskID]struct{}{}}
+}
+
+func (w *writer) run() {
+	loaded := w.window.loaded
+	for {
+		select {
+		case <-w.db.queue.wake:
+		case <-loaded:
+			loaded = nil
+			w.window.ready = true
+			held := w.held
+			w.held, w.heldTasks = nil, nil
+			w.commitAll(held)
+		}
+		// Let the clients that the last commit released queue again: a fifth more
+		// turns for one yield. A timer instead made it slower.
+		runtime.Gosched()
+		ops, closed := w.db.queue.take()
+		w.commitAll(ops)
+		if closed && len(ops) == 0 {
+			if loaded != nil && len(w.held) > 0 {
+				w.db.queue.signal()
+				<-loaded
+				continue
+			}
+			return
+		}
+		if closed {
+			w.db.queue.signal()
+		}
+	}
+}
+
+// commitAll commits ops in their order, in rounds of bounded size.
+func (w *writer) commitAll(ops []*op) {
+	ops = w.admit(ops)
+	for len(ops) > 0 {
+		n, bytes := 0, 0
+		for n < len(ops) && n < maxRoundOps && (n == 0 || bytes+ops[n].size <= maxRoundBytes) {
+			bytes += ops[n].size
+			n++
+		}
+		w.commit(ops[:n])
+		ops = ops[n:]
+	}
+}
+
+// admit holds back what needs the window before it is loaded, and answers what
+// nobody waits for any more.
+func (w *writer) admit(ops []*op) []*op {
+	admitted := ops[:0]
+	for _, o := range ops {
+		if err := o.ctx.Err(); err != nil {
+			o.err = fmt.Errorf("append: %w", context.Cause(o.ctx))
+			o.answer(nil)
+			continue
+		}
+		if !w.window.ready && o.batch != nil {
+			_, behind := w.heldTasks[o.batch.Task]
+			if behind || !o.batch.Dedup.IsZero() {
+				w.held = append(w.held, o)
+				w.heldTasks[o.batch.Task] = struct{}{}
+				continue
+			}
+		}
+		admitted = append(admitted, o)
+	}
+	return admitted
+}
+
+// commit applies ops in one transaction and answers them. When applying fails,
+// which is not the fault of all of them, each is tried alone.
+func (w *writer) commit(ops []*op) {
+	w.at(PointTaken)
+	if err := w.db.Err(); err != nil && !errors.Is(err, store.ErrClosed) {
+		for _, o := range ops {
+			o.answer(err)
+		}
+		return
+	}
+	switch err := w.try(ops); {
+	case err == nil:
+	case len(ops) == 1:
+		ops[0].answer(err)
+	default:
+		for _, o := range ops {
+			o.err, o.receipt = nil, store.Receipt{}
+			w.commit([]*op{o})
+		}
+	}
+}
+
+// try applies ops and commits. It returns an error when nothing was written and
+// nobody was answered; a failed commit is answered to everybody.
+func (w *writer) try(ops []*op) (err error) {
+	db := w.db
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	r, err := w.begin()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			_ = r.tx.Rollback()
+			failed := db.fail(p)
+			for _, o := range ops {
+				if !o.commit.Answered() {
+					o.answer(failed)
+				}
+			}
+			err = nil
+		}
+	}()
+	passed := 0
+	for _, o := range ops {
+		if r.run(o) {
+			passed++
+		}
+		if r.err != nil {
+			_ = r.tx.Rollback()
+			return r.err
+		}
+	}
+	if passed == 0 || !r.dirty {
+		// A commit without changes still writes and syncs twice.
+		if err := r.tx.Rollback(); err != nil {
+			return err
+		}
+	} else {
+		if r.flush(); r.err != nil {
+			_ = r.tx.Rollback()
+			return r.err
+		}
+		w.at(PointApplied)
+		if err := r.tx.Commit(); err != nil {
+			failed := db.fail(err)
+			for _, o := range ops {
+				o.answer(failed)
+			}
+			return nil
+		}
+		w.at(PointCommitted)
+		r.publish()
+	}
+	if cap(r.arena) <= 4*maxRoundBytes {
+		w.arena = r.arena
+	}
+	for _, o := range ops {
+		o.answer(nil)
+	}
+	return nil
+}
+
+func (w *writer) at(point string) {
+	if w.db.hook != nil {
+		w.db.hook(point)
+	}
+}
