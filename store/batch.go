@@ -35,9 +35,10 @@ type Batch struct {
 	Audit    [][]byte // one entry each
 
 	// Dedup, on a create, makes the task the one answer to a message: a second
-	// create with the same Dedup is a *DuplicateError that names the first, for as
-	// long as the store's window remembers (an hour or 200,000 creations,
-	// whichever is less), also after a reopen. Zero: none.
+	// create with the same Dedup, whoever sends it, is a *DuplicateError that names
+	// the first, for as long as the store's window remembers (an hour or 200,000
+	// creations, whichever is less), also after a reopen. Put the owner into the
+	// hash. Zero: none.
 	Dedup Hash
 }
 

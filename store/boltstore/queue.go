@@ -9,7 +9,7 @@ import (
 
 // op is one thing for the writer to do: a batch, or a function of our own.
 type op struct {
-	ctx    context.Context // counts until the op is taken
+	ctx    context.Context //nolint:containedctx // a queued call carries its caller's; it counts until the op is taken
 	batch  *store.Batch    // nil when fn is set
 	epoch  uint64          // of the appending handle
 	size   int             // of the batch, in bytes
@@ -86,9 +86,6 @@ func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	err := h.alive()
 	if err == nil {
 		err = b.Validate()
-	}
-	if err == nil && b.Scope.IsZero() {
-		err = store.ErrNotFound
 	}
 	if err == nil {
 		err = h.db.Err()

@@ -136,7 +136,11 @@ func (r *round) apply(o *op) error {
 	}
 	var t *work
 	var next store.Header
-	if !b.Task.IsZero() {
+	if b.Task.IsZero() {
+		if b.Scope.IsZero() {
+			return store.ErrNotFound
+		}
+	} else {
 		if t, err = r.load(b.Task); err != nil {
 			return err
 		}

@@ -223,8 +223,11 @@ func decodeRowAt(kind string, key, value []byte) (store.Row, rowValue, error) {
 		task, rest, ok = cutOwner(rest)
 	}
 	v, err := decodeRow(value)
-	if !ok || err != nil {
-		return store.Row{}, rowValue{}, fmt.Errorf("%w: row %x: %v", store.ErrDamaged, key, err)
+	if !ok {
+		err = store.ErrDamaged
+	}
+	if err != nil {
+		return store.Row{}, rowValue{}, fmt.Errorf("row %x: %w", key, err)
 	}
 	return store.Row{Kind: kind, Task: task, Key: bytes.Clone(rest), Rev: v.rev, Value: append([]byte{}, v.value...)}, v, nil
 }

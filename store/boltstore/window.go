@@ -45,14 +45,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 	for done := false; !done; {
 		err := db.view(ctx, func(tx *bolt.Tx) error {
 			c := tx.Bucket(bucketTask).Cursor()
-			k, v := c.Last()
-			if at != nil {
-				if k, v = c.Seek(at); k != nil {
-					k, v = c.Prev()
-				} else {
-					k, v = c.Last()
-				}
-			}
+			k, v := seekBefore(c, at)
 			for range 2048 {
 				if k == nil || len(newest) == windowSize {
 					done = true

@@ -1,0 +1,100 @@
+# make test   the tests               make check   all that must hold before a commit
+# make build  the programs, in ./bin  make help    every target
+
+GOLANGCI_LINT_VERSION := 2.15.0
+GOVULNCHECK_VERSION   := 1.8.0
+
+BIN  := $(CURDIR)/bin
+LINT := $(BIN)/golangci-lint
+
+# Tests run fresh: a cached result does not see a changed document or program.
+TESTFLAGS ?= -race -count=1
+
+# The layers from the bottom up, and where the tests of each are.
+packages.gate1 := ./store/... ./internal/deptest/...
+packages.gate2 := ./task/... ./tool/... ./approval/... ./a2a/dialect/... ./internal/auth/... ./internal/egress/...
+packages.gate3 := ./a2a/... ./internal/app/... ./cmd/...
+packages.gate4 :=
+
+# The gates whose packages exist: `make test` and `make check` run these. A gate
+# that is not built yet fails when it is called by name, and a package that is in
+# none of these fails `gates`.
+GATES := gate1
+
+# What `make check` does, in this order; each part is a target of its own.
+CHECKS := format vet lint modules generated gates $(GATES)
+
+.DEFAULT_GOAL := test
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 bench vuln tools
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+build: ## compile every package; programs go to ./bin
+	go build ./...
+	@if [ -d cmd ]; then GOBIN=$(BIN) go install ./cmd/...; else echo 'build: there is no ./cmd yet, so no program'; fi
+
+test: gates $(GATES) ## the tests of every layer that exists
+
+gate1: ## the store, and the rules of the import graph
+	go test $(TESTFLAGS) $(packages.gate1)
+
+gate2: ## the engine, tools and approvals
+	go test $(TESTFLAGS) $(packages.gate2)
+
+gate3: ## the wire, the configuration and the program
+	go test $(TESTFLAGS) $(packages.gate3)
+
+gate4: ## end to end, with clients that were not written here
+	@[ -n '$(packages.gate4)' ] || { echo 'gate4: there are no end-to-end tests yet; name their packages in packages.gate4' >&2; exit 1; }
+	go test $(TESTFLAGS) $(packages.gate4)
+
+gates: ## every package is in a gate that runs
+	@all=$$(go list ./...) && in=$$(go list $(foreach gate,$(GATES),$(packages.$(gate)))) || exit 1; \
+	left=$$(printf '%s\n' "$$all" | grep -vxF "$$in"); \
+	[ -z "$$left" ] || { printf 'gates: no gate that runs has the tests of:\n%s\nAdd its gate to GATES in the Makefile.\n' "$$left" >&2; exit 1; }; \
+	echo "gates: $$(printf '%s\n' "$$all" | wc -l) packages, each in one of: $(GATES)"
+
+check: ## format, vet, lint, modules, generated files, tests, with the time of each
+	@times=; for part in $(CHECKS); do \
+		echo "== $$part"; start=$$(date +%s); \
+		$(MAKE) --no-print-directory $$part || { rc=$$?; echo "== $$part FAILED after $$(($$(date +%s) - start)) s" >&2; exit $$rc; }; \
+		times="$$times$$(printf '%-10s %4d s' $$part $$(($$(date +%s) - start)))\n"; \
+	done; printf "== check passed\n$$times"
+
+format: ## gofmt has nothing to say (imports: see lint)
+	@files=$$(gofmt -l .) || exit 1; [ -z "$$files" ] || { printf 'format: run gofmt -w on:\n%s\n' "$$files" >&2; exit 1; }
+
+vet: ## go vet
+	go vet ./...
+
+lint: tools ## golangci-lint, see .golangci.yml
+	$(LINT) run ./...
+
+modules: ## module contents are as in go.sum, and go.mod is tidy
+	go mod verify
+	go mod tidy -diff
+
+generated: ## go generate changes nothing
+	@before=$$(mktemp) && after=$$(mktemp) && trap 'rm -f "$$before" "$$after"' EXIT && \
+	sums() { git ls-files -co --exclude-standard -z | xargs -0 sha256sum 2>/dev/null | sort -k2; } && \
+	sums >"$$before" && [ -s "$$before" ] || { echo 'generated: cannot list the files; this needs a git work tree' >&2; exit 1; }; \
+	go generate ./... && sums >"$$after" && \
+	{ diff "$$before" "$$after" || { echo 'generated: go generate changed these files; commit what it makes' >&2; exit 1; }; } && \
+	echo "generated: $$(git grep -hI --untracked '^//go:generate ' -- '*.go' | wc -l) directives, no file changed"
+
+# Figures belong to the machine they were taken on: no test compares them.
+bench: ## every benchmark; BENCH='regexp' for some, BENCHFLAGS for more
+	@dirs=$$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' . | xargs -r -n1 dirname | sort -u); \
+	[ -n "$$dirs" ] || { echo 'bench: there are no benchmarks yet' >&2; exit 1; }; \
+	go test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem $(BENCHFLAGS) $$dirs
+
+# Not part of check: the database of vulnerabilities must be reachable, and a run
+# without it has checked nothing.
+vuln: ## known vulnerabilities in what we call; needs a network
+	go run golang.org/x/vuln/cmd/govulncheck@v$(GOVULNCHECK_VERSION) ./...
+
+tools: ## the pinned linter in ./bin (about two minutes, once)
+	@[ "$$($(LINT) version --short 2>/dev/null)" = '$(GOLANGCI_LINT_VERSION)' ] || { \
+		echo 'tools: installing golangci-lint $(GOLANGCI_LINT_VERSION)'; \
+		GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_LINT_VERSION); }

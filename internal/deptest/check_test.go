@@ -1,0 +1,227 @@
+package deptest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// check returns what in the Go files of fsys, the root of module, breaks the
+// rules. Each violation says where, what, and what to do next.
+func check(fsys fs.FS, module string, r *rules) ([]string, error) {
+	c := checker{fsys: fsys, module: module, rules: r, packages: map[string]bool{}}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return c.enter(name)
+		case strings.HasSuffix(name, ".go") && !hidden(path.Base(name)):
+			return c.file(name)
+		}
+		return nil
+	})
+	return c.violations, err
+}
+
+type checker struct {
+	fsys       fs.FS
+	module     string
+	rules      *rules
+	packages   map[string]bool // seen
+	violations []string
+}
+
+func hidden(base string) bool { return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") }
+
+// enter skips what is not a package of this module.
+func (c *checker) enter(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if base := path.Base(dir); hidden(base) || base == "testdata" || base == "node_modules" {
+		return fs.SkipDir
+	}
+	if _, err := fs.Stat(c.fsys, path.Join(dir, "go.mod")); err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func (c *checker) report(where, what, next string) {
+	c.violations = append(c.violations, fmt.Sprintf("%s: %s\n\tnext: %s", where, what, next))
+}
+
+func (c *checker) file(name string) error {
+	pkg := path.Dir(name)
+	row, known := c.rules.row(pkg)
+	if !c.packages[pkg] {
+		c.packages[pkg] = true
+		switch {
+		case !known:
+			c.report(pkg, "this package has no row in the import table of docs/ARCHITECTURE.md",
+				"add a row that says what it may import, what it owns and what it does not know")
+		case row.planned && row.path == pkg:
+			c.report(pkg, "this package exists, but its row in docs/ARCHITECTURE.md is marked (planned)",
+				"remove the mark, and describe the package as it is")
+		}
+	}
+
+	src, err := fs.ReadFile(c.fsys, name)
+	if err != nil {
+		return err
+	}
+	testFile := strings.HasSuffix(name, "_test.go")
+	mode := parser.Mode(0)
+	if testFile {
+		mode = parser.ImportsOnly
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, mode)
+	if err != nil {
+		return err
+	}
+	at := func(n ast.Node) string { return fmt.Sprintf("%s:%d", name, fset.Position(n.Pos()).Line) }
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return fmt.Errorf("%s: import path %s: %w", at(spec), spec.Path.Value, err)
+		}
+		if ours, ok := c.ours(imported); ok {
+			if known && !testFile {
+				c.arrow(at(spec), row, pkg, ours)
+			}
+		} else if !testFile && !row.testsOnly {
+			c.library(at(spec), pkg, imported)
+		}
+		if !testFile {
+			c.importName(at(spec), spec, imported)
+		}
+	}
+	if !testFile && !row.testsOnly {
+		c.calls(f, pkg, at)
+	}
+	return nil
+}
+
+// ours returns the path of a package of this module from its root.
+func (c *checker) ours(imported string) (string, bool) {
+	if imported == c.module {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, c.module+"/")
+}
+
+func (c *checker) arrow(where string, row packageRow, pkg, to string) {
+	if c.rules.allows(row, to) {
+		return
+	}
+	if target, ok := c.rules.row(to); ok && target.testsOnly {
+		c.report(where, fmt.Sprintf("%s imports %s, which is for tests only", pkg, to), "import it from a _test.go file")
+		return
+	}
+	allowed := "nothing of ours"
+	if len(row.imports) > 0 {
+		allowed = strings.Join(row.imports, ", ")
+	}
+	what := fmt.Sprintf("%s imports %s; its row in docs/ARCHITECTURE.md allows %s", pkg, to, allowed)
+	if row.unaware != "" {
+		what += "; it does not know: " + row.unaware
+	}
+	c.report(where, what, fmt.Sprintf("declare in %s what it needs and pass it in from internal/app; "+
+		"where the design itself is to change, change the row in the same commit and say why", pkg))
+}
+
+func (c *checker) library(where, pkg, imported string) {
+	fence, ok := c.rules.fence(imported)
+	first, _, _ := strings.Cut(imported, "/")
+	switch {
+	case !ok && strings.Contains(first, "."):
+		c.report(where, fmt.Sprintf("%s imports %s, which is not in the table of libraries in docs/ARCHITECTURE.md", pkg, imported),
+			"add it there, with a paragraph in docs/design/dependencies.md, or do without it")
+	case ok && !fence.admits(pkg):
+		c.report(where, fmt.Sprintf("%s imports %s; the table of libraries in docs/ARCHITECTURE.md allows %s in %s (%s)",
+			pkg, imported, fence.name, fence.where(), fence.why),
+			"use it behind one of the packages that may, or change the row in the same commit and say why")
+	}
+}
+
+func (f fenceRow) admits(pkg string) bool {
+	for _, in := range f.in {
+		if matches(in, pkg) {
+			return true
+		}
+	}
+	return f.anywhere
+}
+
+func (f fenceRow) where() string {
+	if len(f.in) == 0 {
+		return "tests"
+	}
+	return strings.Join(f.in, ", ")
+}
+
+// importName refuses imports for their side effects, and those that hide from
+// the check of calls.
+func (c *checker) importName(where string, spec *ast.ImportSpec, imported string) {
+	switch {
+	case spec.Name == nil:
+	case spec.Name.Name == "_" && imported != "embed": // embed registers nothing
+		c.report(where, "blank import of "+imported, "call what it registers, from internal/app")
+	case spec.Name.Name == ".":
+		c.report(where, "dot import of "+imported, "import it under its name")
+	}
+}
+
+// calls refuses init functions and fenced functions.
+func (c *checker) calls(f *ast.File, pkg string, at func(ast.Node) string) {
+	imports := map[string]string{} // local name: path
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // reported by the caller
+		}
+		local := path.Base(imported)
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		imports[local] = imported
+	}
+	fences := map[string]fenceRow{}
+	for _, fence := range c.rules.fences {
+		if fence.isFunc() {
+			fences[fence.name] = fence
+		}
+	}
+	for _, decl := range f.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+			c.report(at(fn), "init function in "+pkg, "make it a constructor, called from internal/app")
+		}
+	}
+	unresolved := map[*ast.Ident]bool{} // names of imports are, local variables are not
+	for _, id := range f.Unresolved {
+		unresolved[id] = true
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := sel.X.(*ast.Ident)
+		if !ok || !unresolved[id] {
+			return true
+		}
+		name := imports[id.Name] + "." + sel.Sel.Name
+		if fence, ok := fences[name]; ok && !fence.admits(pkg) {
+			c.report(at(sel), fmt.Sprintf("%s uses %s; docs/ARCHITECTURE.md allows it in %s (%s)", pkg, name, fence.where(), fence.why),
+				"take the value as a parameter or a field of Config")
+		}
+		return true
+	})
+}

@@ -1,0 +1,56 @@
+package boltstore_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+	"a2a-server/store/storetest"
+)
+
+// backend is a file under test.
+type backend struct {
+	path string
+	opts boltstore.Options
+	db   *boltstore.DB
+}
+
+func (b *backend) open() (err error) {
+	b.db, err = b.opts.Open(b.path)
+	return err
+}
+
+func (b *backend) Handle() (store.Handle, error) { return b.db.Handle() }
+func (b *backend) Rebuild() error                { return b.db.Rebuild(context.Background()) }
+func (b *backend) Close() error                  { return b.db.Close() }
+
+func (b *backend) Reopen() error {
+	if err := b.db.Close(); err != nil {
+		return err
+	}
+	return b.open()
+}
+
+func suite(t *testing.T, opts boltstore.Options) {
+	storetest.Run(t, func(t *testing.T) storetest.Backend {
+		b := &backend{path: filepath.Join(t.TempDir(), "store.db"), opts: opts}
+		if err := b.open(); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	})
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	suite(t, boltstore.Options{})
+}
+
+// A file that outgrows its map again and again, and tails that hold next to
+// nothing, must make no difference.
+func TestSuiteSmall(t *testing.T) {
+	t.Parallel()
+	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10})
+}

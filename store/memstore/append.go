@@ -1,0 +1,112 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// Append commits b at once and returns a commit that is already answered; see
+// [store.Store].
+func (h *handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	r, err := h.commit(ctx, b)
+	c := store.NewCommit()
+	c.Answer(r, err)
+	return c
+}
+
+// commit checks all of b before it changes anything, so a batch that fails leaves
+// no trace.
+func (h *handle) commit(ctx context.Context, b *store.Batch) (store.Receipt, error) {
+	if err := h.lock(ctx); err != nil {
+		return store.Receipt{}, err
+	}
+	defer h.db.mu.Unlock()
+	if err := b.Validate(); err != nil {
+		return store.Receipt{}, err
+	}
+	if b.Task.IsZero() {
+		return store.Receipt{}, h.db.commitRows(b)
+	}
+	return h.commitTask(b)
+}
+
+// commitRows commits a batch without a task.
+func (db *DB) commitRows(b *store.Batch) error {
+	if b.Scope.IsZero() {
+		return store.ErrNotFound
+	}
+	in := place{owner: b.Scope}
+	if err := db.checkRows(in, b.Rows); err != nil {
+		return err
+	}
+	db.putRows(in, b.Rows)
+	db.putDue(in, b.Due)
+	db.putAudit(b)
+	return nil
+}
+
+func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
+	db := h.db
+	afterRev, err := revAfter(b)
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	t := db.tasks[b.Task]
+	var old *store.Header
+	if t != nil {
+		old = &t.header
+	}
+	header, receipt, err := store.Next(old, b, h.epoch, afterRev)
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	in := place{task: b.Task}
+	if err := db.checkRows(in, b.Rows); err != nil {
+		return store.Receipt{}, err
+	}
+	if b.Creates() {
+		if err := db.dedup.check(b.Dedup, db.Now()); err != nil {
+			return store.Receipt{}, err
+		}
+	}
+
+	// Nothing fails from here on.
+	if t == nil {
+		t = &task{}
+		db.tasks[b.Task] = t
+		db.dedup.add(b.Dedup, b.Task, db.Now())
+	}
+	if b.KeepsSnapshot(t.header.Seq, t.header.Snapshot) {
+		header.Snapshot = b.Snapshot.After
+		t.snapshot = b.Snapshot.Bytes
+	}
+	t.events = append(t.events, b.Number(receipt)...)
+	db.putRows(in, b.Rows)
+	header.Due = uint32(int(header.Due) + db.putDue(in, b.Due))
+	db.putAudit(b)
+	t.header = header
+	db.wake(header.Task, header.Owner)
+	return receipt, nil
+}
+
+// revAfter returns the rev that b.After gave, or why b must fail with it. Every
+// commit of this store is answered when Append returns, so one that is open is not
+// ours.
+func revAfter(b *store.Batch) (uint64, error) {
+	if b.After == nil {
+		return 0, nil
+	}
+	if !b.After.Answered() {
+		return 0, fmt.Errorf("%w: After is a commit of another store", store.ErrInvalid)
+	}
+	r, err := b.After.Wait()
+	if err != nil {
+		return 0, err
+	}
+	if r.Task != b.Task {
+		return 0, fmt.Errorf("%w: After is a commit of task %s", store.ErrInvalid, r.Task)
+	}
+	return r.Rev, nil
+}

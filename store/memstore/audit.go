@@ -1,0 +1,24 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"a2a-server/store"
+)
+
+func (db *DB) putAudit(b *store.Batch) {
+	for _, data := range b.Audit {
+		db.audit = append(db.audit, store.AuditEntry{N: uint64(len(db.audit)) + 1, Task: b.Task, Data: data})
+	}
+}
+
+// Audit lists audit entries; see [store.AuditLog].
+func (h *handle) Audit(ctx context.Context, after uint64, limit int) ([]store.AuditEntry, error) {
+	if err := h.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.Unlock()
+	behind := h.db.audit[min(after, uint64(len(h.db.audit))):] // entry n is at n-1
+	return slices.Clone(behind[:min(max(limit, 0), len(behind))]), nil
+}

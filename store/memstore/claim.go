@@ -1,0 +1,34 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"a2a-server/store"
+)
+
+// Claim takes Live tasks of older epochs over, in the order of their ids; see
+// [store.Store].
+func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
+	if err := h.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.Unlock()
+	var old []*task
+	for _, t := range h.db.tasks {
+		if t.header.Phase == store.Live && t.header.Epoch < h.epoch {
+			old = append(old, t)
+		}
+	}
+	slices.SortFunc(old, func(a, b *task) int { return bytes.Compare(a.header.Task[:], b.header.Task[:]) })
+	var claimed []store.Header
+	for _, t := range old[:min(max(limit, 0), len(old))] {
+		t.header.Fence++
+		t.header.Rev++
+		t.header.Epoch = h.epoch
+		claimed = append(claimed, t.header)
+		h.db.wake(t.header.Task, t.header.Owner)
+	}
+	return claimed, nil
+}

@@ -1,0 +1,27 @@
+package memstore
+
+import (
+	"context"
+	"maps"
+
+	"a2a-server/store"
+)
+
+// Delete removes a task whole, in one step; see [store.Store].
+func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) error {
+	if err := h.lock(ctx); err != nil {
+		return err
+	}
+	defer h.db.mu.Unlock()
+	t, err := h.db.find(s, id)
+	if err != nil {
+		return err
+	}
+	if t.header.Phase != store.Final || t.header.Due > 0 {
+		return store.ErrBusy
+	}
+	delete(h.db.tasks, id)
+	maps.DeleteFunc(h.db.rows, func(r rowID, _ row) bool { return r.in.task == id })
+	h.db.wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
+	return nil
+}

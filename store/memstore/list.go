@@ -1,0 +1,66 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"a2a-server/store"
+)
+
+// Tasks lists headers; see [store.Query].
+func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.Page, error) {
+	if err := h.lock(ctx); err != nil {
+		return store.Page{}, err
+	}
+	defer h.db.mu.Unlock()
+	cursor, err := q.DecodeCursor(s)
+	if err != nil {
+		return store.Page{}, err
+	}
+	if cursor != nil {
+		if _, _, err := store.ParseTaskPosition(cursor); err != nil {
+			return store.Page{}, err
+		}
+	}
+
+	var found []store.Header
+	for _, t := range h.db.tasks {
+		if hd := t.header; s.Covers(hd.Owner) && matches(q, &hd) {
+			found = append(found, hd)
+		}
+	}
+	slices.SortFunc(found, func(a, b store.Header) int {
+		return bytes.Compare(taskPosition(s, &b), taskPosition(s, &a)) // newest first
+	})
+	page := store.Page{Total: int64(len(found))}
+	if !s.IsOwner() && !s.IsZero() {
+		page.Total = -1
+	}
+	if cursor != nil {
+		found = slices.DeleteFunc(found, func(hd store.Header) bool {
+			return bytes.Compare(taskPosition(s, &hd), cursor) >= 0
+		})
+	}
+	page.Tasks = found
+	if n := store.PageSize(q.Limit); len(found) > n {
+		page.Tasks = found[:n]
+		page.Next = q.EncodeCursor(s, taskPosition(s, &found[n-1]))
+	}
+	return page, nil
+}
+
+func matches(q store.Query, h *store.Header) bool {
+	return (q.Context == "" || q.Context == h.Context) &&
+		(q.State == 0 || q.State == h.State) &&
+		(q.Since == 0 || q.Since <= h.StatusTime)
+}
+
+// taskPosition is where a task stands in a list of s. Only an Owner's list is in
+// the order of time.
+func taskPosition(s store.Scope, h *store.Header) []byte {
+	if s.IsOwner() {
+		return store.TaskPosition(h.StatusTime, h.Task)
+	}
+	return store.TaskPosition(0, h.Task)
+}

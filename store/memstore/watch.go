@@ -1,0 +1,45 @@
+package memstore
+
+import "a2a-server/store"
+
+type watcher struct {
+	scope store.Scope
+	wake  chan struct{} // holds one: wake-ups coalesce
+}
+
+// Watch wakes a reader; see [store.Watcher]. Of a closed handle the channel never
+// receives.
+func (h *handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
+	db := h.db
+	w := &watcher{scope: s, wake: make(chan struct{}, 1)}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if h.dead() {
+		return w.wake, func() {}
+	}
+	if db.watchers[id] == nil {
+		db.watchers[id] = make(map[*watcher]struct{})
+	}
+	db.watchers[id][w] = struct{}{}
+	return w.wake, func() {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		delete(db.watchers[id], w)
+		if len(db.watchers[id]) == 0 {
+			delete(db.watchers, id)
+		}
+	}
+}
+
+// wake tells the watchers of a task, which belongs to owner, that it has changed.
+func (db *DB) wake(id store.TaskID, owner store.Scope) {
+	for w := range db.watchers[id] {
+		if !w.scope.Covers(owner) {
+			continue
+		}
+		select {
+		case w.wake <- struct{}{}:
+		default: // one is waiting already
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// model is the contract once more, as simply as it can be said: maps, one batch
+// after the other. It restates the arithmetic and does not call store.Next.
+type model struct {
+	tasks map[store.TaskID]*modelTask
+	ids   []store.TaskID // all there ever were, in the order of creation
+	rows  map[rowKey]modelRow
+	due   map[dueKey]string
+	audit []store.AuditEntry
+	keys  map[store.Hash]store.TaskID
+}
+
+type modelTask struct {
+	header   store.Header
+	log      history
+	snapshot []byte
+	deleted  bool
+}
+
+type rowKey struct {
+	owner     store.Scope
+	task      store.TaskID
+	kind, key string
+}
+
+type modelRow struct {
+	rev   uint64
+	value string
+	index map[string]string
+}
+
+type dueKey struct {
+	owner     store.Scope
+	task      store.TaskID
+	time      store.Millis
+	kind, key string
+}
+
+// outcome is what Wait must return; err is a sentinel or a *DuplicateError.
+type outcome struct {
+	receipt store.Receipt
+	err     error
+}
+
+func emptyModel() model {
+	return model{
+		tasks: map[store.TaskID]*modelTask{},
+		rows:  map[rowKey]modelRow{},
+		due:   map[dueKey]string{},
+		keys:  map[store.Hash]store.TaskID{},
+	}
+}
+
+// find returns a task that s may see, else nil.
+func (m *model) find(s store.Scope, id store.TaskID) *modelTask {
+	task := m.tasks[id]
+	if task == nil || task.deleted || !s.Covers(task.header.Owner) {
+		return nil
+	}
+	return task
+}
+
+// apply commits b or says why not. after is the outcome of b.After, if any.
+func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
+	if err := b.Validate(); err != nil {
+		return outcome{err: err}
+	}
+	if after != nil && after.err != nil {
+		return outcome{err: after.err}
+	}
+	if b.Task.IsZero() {
+		switch {
+		case b.Scope.IsZero():
+			return outcome{err: store.ErrNotFound}
+		case !m.rowsFit(b.Scope, b):
+			return outcome{err: store.ErrConflict}
+		}
+		m.putRows(b.Scope, b)
+		return outcome{}
+	}
+	var task *modelTask
+	if after == nil && b.Rev != nil && *b.Rev == 0 {
+		first, duplicate := m.keys[b.Dedup]
+		switch {
+		case b.Scope.IsZero():
+			return outcome{err: store.ErrNotFound}
+		case m.tasks[b.Task] != nil:
+			return outcome{err: store.ErrConflict}
+		case duplicate:
+			return outcome{err: &store.DuplicateError{Task: first}}
+		case !m.rowsFit(b.Scope, b):
+			return outcome{err: store.ErrConflict}
+		}
+		task = &modelTask{header: store.Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Message: b.Dedup, Fence: 1}}
+		m.tasks[b.Task] = task
+		m.ids = append(m.ids, b.Task)
+		if !b.Dedup.IsZero() {
+			m.keys[b.Dedup] = b.Task
+		}
+	} else {
+		if task = m.find(b.Scope, b.Task); task == nil {
+			return outcome{err: store.ErrNotFound}
+		}
+		if err := m.refuses(task, b, after); err != nil {
+			return outcome{err: err}
+		}
+	}
+	return outcome{receipt: m.commit(task, b, epoch)}
+}
+
+func (m *model) refuses(task *modelTask, b *store.Batch, after *outcome) error {
+	h := &task.header
+	if b.Fence != nil && (h.Phase != store.Live || *b.Fence != h.Fence) {
+		return store.ErrFenced
+	}
+	if b.Rev != nil {
+		rev := *b.Rev
+		if after != nil {
+			if rev = after.receipt.Rev; rev == 0 {
+				return store.ErrInvalid
+			}
+		}
+		if rev != h.Rev {
+			return store.ErrConflict
+		}
+	}
+	if h.Phase == store.Final && (b.Change.Status != nil || b.Change.Phase != 0 || b.Change.TakeFence) {
+		return store.ErrInvalid
+	}
+	if !m.rowsFit(h.Owner, b) {
+		return store.ErrConflict
+	}
+	return nil
+}
+
+func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Receipt {
+	h := &task.header
+	if s := b.Snapshot; s != nil && s.After == h.Seq && s.After > h.Snapshot {
+		h.Snapshot, task.snapshot = s.After, s.Bytes
+	}
+	r := store.Receipt{Task: b.Task, First: h.Seq + 1}
+	task.log.add(b.Events...)
+	for _, e := range b.Events {
+		h.Bytes += uint64(len(e.Data))
+	}
+	h.Seq, h.Pub = uint64(len(task.log.events)), task.log.pub
+	if c := b.Change; b.Rev != nil {
+		h.Rev++
+		r.Rev = h.Rev
+		if c.TakeFence {
+			h.Fence++
+		}
+		if c.Status != nil {
+			h.State, h.StatusTime = c.Status.State, c.Status.Time
+		}
+		if c.Pending != nil {
+			h.Pending = *c.Pending
+		}
+		if c.Phase != 0 {
+			h.Phase = c.Phase
+		}
+		if c.Phase == store.Live {
+			h.Epoch = epoch
+		}
+	}
+	m.putRows(h.Owner, b)
+	h.Due = 0
+	for k := range m.due {
+		if k.task == b.Task {
+			h.Due++
+		}
+	}
+	r.Last, r.Pub, r.Fence = h.Seq, h.Pub, h.Fence
+	return r
+}
+
+func (m *model) rowsFit(owner store.Scope, b *store.Batch) bool {
+	for _, c := range b.Rows {
+		if rev := m.rows[rowKey{owner, b.Task, c.Kind, string(c.Key)}].rev; c.IfRev != store.Any && c.IfRev != rev {
+			return false
+		}
+	}
+	return true
+}
+
+// putRows does rows, due rows and audit.
+func (m *model) putRows(owner store.Scope, b *store.Batch) {
+	for _, c := range b.Rows {
+		key := rowKey{owner, b.Task, c.Kind, string(c.Key)}
+		if c.Delete {
+			delete(m.rows, key)
+			continue
+		}
+		row := modelRow{rev: m.rows[key].rev + 1, value: string(c.Value), index: map[string]string{}}
+		for _, ix := range c.Index {
+			row.index[ix.Index] = string(ix.Key)
+		}
+		m.rows[key] = row
+	}
+	for _, c := range b.Due {
+		key := dueKey{owner, b.Task, c.Time, c.Kind, string(c.Key)}
+		if c.Delete {
+			delete(m.due, key)
+		} else {
+			m.due[key] = string(c.Payload)
+		}
+	}
+	for _, data := range b.Audit {
+		m.audit = append(m.audit, store.AuditEntry{N: uint64(len(m.audit)) + 1, Task: b.Task, Data: data})
+	}
+}
+
+// claimable counts the tasks that Claim of a handle with this epoch would find.
+func (m *model) claimable(epoch uint64) int {
+	n := 0
+	for _, task := range m.tasks {
+		if !task.deleted && task.header.Phase == store.Live && task.header.Epoch < epoch {
+			n++
+		}
+	}
+	return n
+}
+
+// claim takes one task over, as Claim says that it did.
+func (m *model) claim(id store.TaskID, epoch uint64) (store.Header, error) {
+	task := m.tasks[id]
+	if task == nil || task.deleted || task.header.Phase != store.Live || task.header.Epoch >= epoch {
+		return store.Header{}, fmt.Errorf("task %s is not there to be claimed", id)
+	}
+	task.header.Rev++
+	task.header.Fence++
+	task.header.Epoch = epoch
+	return task.header, nil
+}
+
+func (m *model) delete(s store.Scope, id store.TaskID) error {
+	task := m.find(s, id)
+	switch {
+	case task == nil:
+		return store.ErrNotFound
+	case task.header.Phase != store.Final || task.header.Due > 0:
+		return store.ErrBusy
+	}
+	task.deleted = true
+	for k := range m.rows {
+		if k.task == id {
+			delete(m.rows, k)
+		}
+	}
+	return nil
+}
+
+// differs explains how what came of a batch is not what the model said.
+func (want outcome) differs(r store.Receipt, err error) error {
+	if dup, ok := errors.AsType[*store.DuplicateError](want.err); ok {
+		return checkDuplicate(err, dup.Task)
+	}
+	// Validate wraps its sentinels.
+	for _, sentinel := range []error{store.ErrInvalid, store.ErrTooLarge} {
+		if errors.Is(want.err, sentinel) && errors.Is(err, sentinel) {
+			return nil
+		}
+	}
+	if !errors.Is(err, want.err) || want.err == nil && r != want.receipt {
+		return fmt.Errorf("Append() = %+v, %w, want %+v, %w", r, err, want.receipt, want.err)
+	}
+	return nil
+}

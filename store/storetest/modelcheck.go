@@ -1,0 +1,193 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"a2a-server/store"
+)
+
+func modelCases() []testCase {
+	var cases []testCase
+	for seed := range uint64(4) {
+		cases = append(cases, testCase{fmt.Sprint("seed ", seed), func(t *testing.T, f *fixture) { testModel(t, f, seed) }})
+	}
+	return cases
+}
+
+func testModel(t *testing.T, f *fixture, seed uint64) {
+	m := newModel(t, f, seed)
+	for range 3 {
+		for range 3 {
+			m.run(t, 100)
+			m.check(t)
+		}
+		f.reopen(t)
+		m.check(t)
+		m.reopened(t)
+	}
+}
+
+// check compares everything that can be read, by both handles, with the model.
+func (m *modelRun) check(t *testing.T) {
+	t.Helper()
+	var headers []store.Header
+	for _, id := range m.ids {
+		if task := m.tasks[id]; !task.deleted {
+			headers = append(headers, task.header)
+		}
+	}
+	for _, h := range m.f.h {
+		for _, id := range m.ids {
+			m.checkTask(t, h, id)
+		}
+		m.checkLists(t, h, headers)
+		m.checkRows(t, h)
+		m.checkDue(t, h)
+		if d := diff(m.audit, mustAudit(t, h, 0, len(m.audit)+1)); d != "" {
+			t.Fatalf("step %d: Audit() (-want +got)\n%s", m.step, d)
+		}
+	}
+}
+
+func (m *modelRun) checkTask(t *testing.T, h store.Handle, id store.TaskID) {
+	t.Helper()
+	task := m.tasks[id]
+	limit := store.Limit{Events: pick(m, 0, 0, 3)}
+	all, err := readLog(t.Context(), h, store.System(), id, store.After(0), limit)
+	if task.deleted {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("step %d: Read() of a deleted task = %v, want %v", m.step, err, store.ErrNotFound)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("step %d: Read() = %v, want nil", m.step, err)
+	}
+	tail, err := readLog(t.Context(), h, task.header.Owner, id, store.AtSnapshot(), limit)
+	if err != nil {
+		t.Fatalf("step %d: Read(AtSnapshot) = %v, want nil", m.step, err)
+	}
+	if d := diff(task.header, all.Header); d != "" {
+		t.Fatalf("step %d: header (-want +got)\n%s", m.step, d)
+	}
+	checkEvents(t, "Read()", task.log.events, all.Events)
+	checkEvents(t, "Read(AtSnapshot)", task.log.after(task.header.Snapshot), tail.Events)
+	if string(tail.Snapshot) != string(task.snapshot) {
+		t.Fatalf("step %d: snapshot = %q, want %q", m.step, tail.Snapshot, task.snapshot)
+	}
+}
+
+func modelScopes() []store.Scope {
+	return append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.System(), store.Scope{})
+}
+
+func (m *modelRun) checkLists(t *testing.T, h store.Handle, headers []store.Header) {
+	t.Helper()
+	for _, s := range modelScopes() {
+		for _, context := range append([]string{""}, contexts()...) {
+			for state := range store.State(5) {
+				q := store.Query{Context: context, State: state, Since: pick(m, 0, 0, store.Millis(1000+m.random.IntN(22))), Limit: pick(m, 3, 20, 1000)}
+				want, wantTotal := bruteForce(headers, s, q)
+				got, total := mustList(t, h, s, q)
+				if s.IsZero() {
+					// What it sees is nothing; how many of nothing is not fixed.
+					total = wantTotal
+				}
+				if d := diff(want, got); d != "" || total != wantTotal {
+					t.Fatalf("step %d: %+v: Tasks(%+v) total %d, want %d (-want +got)\n%s", m.step, s, q, total, wantTotal, d)
+				}
+			}
+		}
+	}
+}
+
+func (m *modelRun) checkRows(t *testing.T, h store.Handle) {
+	t.Helper()
+	check := func(s store.Scope, q store.RowQuery, selects func(k rowKey, r modelRow) bool) []store.Row {
+		t.Helper()
+		var want []store.Row
+		for k, r := range m.rows {
+			if k.kind == q.Kind && s.Covers(k.owner) && selects(k, r) {
+				want = append(want, row(k.task, k.kind, k.key, r.rev, r.value))
+			}
+		}
+		got := mustRows(t, h, s, q)
+		if d := diff(sortRows(want), sortRows(got)); d != "" {
+			t.Fatalf("step %d: %+v: Rows(%+v) (-want +got)\n%s", m.step, s, q, d)
+		}
+		return got
+	}
+	for _, kind := range modelKinds() {
+		for _, s := range modelScopes() {
+			check(s, store.RowQuery{Kind: kind, Limit: pick(m, 0, 3, 1000)}, func(rowKey, modelRow) bool { return true })
+			for _, index := range modelIndexes() {
+				for _, prefix := range []string{"", "a", "aa", "a\x00", "b", "\xff", "c"} {
+					q := store.RowQuery{Kind: kind, Index: index, Prefix: []byte(prefix), Limit: pick(m, 0, 3, 1000)}
+					got := check(s, q, func(_ rowKey, r modelRow) bool {
+						entry, ok := r.index[index]
+						return ok && strings.HasPrefix(entry, prefix)
+					})
+					m.checkIndexOrder(t, s, q, got)
+				}
+			}
+		}
+		for _, id := range m.ids {
+			got := check(store.System(), store.RowQuery{Kind: kind, Task: id, Limit: pick(m, 0, 1, 2)}, func(k rowKey, _ modelRow) bool { return k.task == id })
+			if d := diff(sortRows(got), got); d != "" {
+				t.Fatalf("step %d: Rows() of a task is not in the order of keys (-want +got)\n%s", m.step, d)
+			}
+		}
+		for _, owner := range owners() {
+			for _, key := range []string{"a", "ab", "\x00"} {
+				check(owner, store.RowQuery{Kind: kind, Key: []byte(key)}, func(k rowKey, _ modelRow) bool { return k.task.IsZero() && k.key == key })
+			}
+		}
+	}
+}
+
+// checkIndexOrder knows the owner of a row of a scope only where the query does.
+func (m *modelRun) checkIndexOrder(t *testing.T, s store.Scope, q store.RowQuery, rows []store.Row) {
+	t.Helper()
+	var entries []string
+	for _, r := range rows {
+		owner := s
+		if task := m.tasks[r.Task]; task != nil {
+			owner = task.header.Owner
+		}
+		if entry, ok := m.rows[rowKey{owner, r.Task, r.Kind, string(r.Key)}]; ok {
+			entries = append(entries, entry.index[q.Index])
+		}
+	}
+	if !slices.IsSorted(entries) {
+		t.Fatalf("step %d: %+v: Rows(%+v) has entries in the order %q", m.step, s, q, entries)
+	}
+}
+
+func (m *modelRun) checkDue(t *testing.T, h store.Handle) {
+	t.Helper()
+	var want []store.Due
+	for k, payload := range m.due {
+		want = append(want, store.Due{Time: k.time, Task: k.task, Kind: k.kind, Key: []byte(k.key), Payload: []byte(payload)})
+	}
+	want = sortDue(want)
+	if d := diff(want, allDue(t, h)); d != "" {
+		t.Fatalf("step %d: Due() (-want +got)\n%s", m.step, d)
+	}
+	now, limit := store.Millis(m.random.IntN(7)), 1+m.random.IntN(20)
+	n := 0
+	for n < min(limit, len(want)) && want[n].Time <= now {
+		n++
+	}
+	wantNext := store.Millis(0)
+	if n < len(want) {
+		wantNext = want[n].Time
+	}
+	got, next, err := h.Due(t.Context(), now, limit)
+	if err != nil || len(got) != n || next != wantNext {
+		t.Fatalf("step %d: Due(%d, %d) = %d rows, next %d, %v, want %d, next %d", m.step, now, limit, len(got), next, err, n, wantNext)
+	}
+}

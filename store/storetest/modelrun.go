@@ -1,0 +1,332 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"a2a-server/store"
+)
+
+func modelKinds() []string   { return []string{"grant", "vote"} }
+func modelIndexes() []string { return []string{"index", "other"} }
+
+// modelRun drives a store and its model with the same random batches.
+type modelRun struct {
+	model
+	f      *fixture
+	random *rand.Rand
+	epoch  [2]uint64
+	recent map[store.TaskID]queued // the last batch of each task that was answered
+	step   int
+}
+
+// queued is a batch on its way, with what must come of it.
+type queued struct {
+	batch  *store.Batch
+	commit *store.Commit
+	want   outcome
+}
+
+func newModel(t *testing.T, f *fixture, seed uint64) *modelRun {
+	t.Helper()
+	m := &modelRun{model: emptyModel(), f: f, random: rand.New(rand.NewPCG(seed, seed))}
+	m.reopened(t)
+	return m
+}
+
+// reopened learns the epochs of new handles from a task that each makes.
+func (m *modelRun) reopened(t *testing.T) {
+	t.Helper()
+	m.recent = map[store.TaskID]queued{}
+	last := m.epoch[1]
+	for i, h := range m.f.h {
+		b := create(alice())
+		r := mustAppend(t, h, b)
+		m.epoch[i] = mustHeader(t, h, b.Task).Epoch
+		if m.epoch[i] <= last {
+			t.Fatalf("epoch %d of a new handle, want more than %d", m.epoch[i], last)
+		}
+		last = m.epoch[i]
+		if err := m.apply(b, m.epoch[i], nil).differs(r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// chance is true once in n.
+func (m *modelRun) chance(n int) bool { return m.random.IntN(n) == 0 }
+
+func pick[T any](m *modelRun, from ...T) T { return from[m.random.IntN(len(from))] }
+
+// run takes n random steps and compares every answer.
+func (m *modelRun) run(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		m.step++
+		i := m.random.IntN(2)
+		switch m.random.IntN(20) {
+		case 0:
+			m.claimSome(t, i)
+		case 1, 2:
+			m.deleteOne(t, i)
+		case 3, 4, 5:
+			m.chain(t, i)
+		case 6, 7:
+			m.one(t, i, m.scopeBatch())
+		case 8, 9, 10:
+			m.one(t, i, m.createBatch())
+		default:
+			m.one(t, i, m.taskBatch(pick(m, m.ids...)))
+		}
+	}
+}
+
+// queue appends b and tells the model, which answers at once.
+func (m *modelRun) queue(t *testing.T, i int, b *store.Batch, after *outcome) queued {
+	return queued{b, m.f.h[i].Append(t.Context(), b), m.apply(b, m.epoch[i], after)}
+}
+
+func (m *modelRun) answer(t *testing.T, q queued) {
+	t.Helper()
+	r, err := await(q.commit)
+	if err := q.want.differs(r, err); err != nil {
+		t.Fatalf("step %d: %v\nbatch %+v", m.step, err, *q.batch)
+	}
+	m.recent[q.batch.Task] = q
+}
+
+func (m *modelRun) one(t *testing.T, i int, b *store.Batch) {
+	t.Helper()
+	var after *outcome
+	if last, ok := m.recent[b.Task]; ok && !b.Task.IsZero() && !b.Creates() && m.chance(8) {
+		b.After, after = last.commit, &last.want
+	}
+	m.answer(t, m.queue(t, i, b, after))
+}
+
+// chain queues batches of one task without waiting, some on top of others.
+func (m *modelRun) chain(t *testing.T, i int) {
+	t.Helper()
+	b := m.createBatch()
+	if m.chance(2) {
+		b = m.taskBatch(pick(m, m.ids...))
+	}
+	chain := []queued{m.queue(t, i, b, nil)}
+	for range 1 + m.random.IntN(8) {
+		next := m.taskBatch(b.Task)
+		var after *outcome
+		if !m.chance(3) {
+			last := chain[max(0, len(chain)-1-m.random.IntN(2))]
+			next.After, after = last.commit, &last.want
+		}
+		chain = append(chain, m.queue(t, i, next, after))
+	}
+	for _, q := range chain {
+		m.answer(t, q)
+	}
+}
+
+func (m *modelRun) claimSome(t *testing.T, i int) {
+	t.Helper()
+	limit := 1 + m.random.IntN(5)
+	got := mustClaim(t, m.f.h[i], limit)
+	if want := min(limit, m.claimable(m.epoch[i])); len(got) != want {
+		t.Fatalf("step %d: Claim(%d) = %d headers, want %d", m.step, limit, len(got), want)
+	}
+	for _, h := range got {
+		want, err := m.claim(h.Task, m.epoch[i])
+		if err != nil {
+			t.Fatalf("step %d: Claim() = %v", m.step, err)
+		}
+		if d := diff(want, h); d != "" {
+			t.Fatalf("step %d: Claim() (-want +got)\n%s", m.step, d)
+		}
+	}
+}
+
+func (m *modelRun) deleteOne(t *testing.T, i int) {
+	t.Helper()
+	s, id := m.scope(), pick(m, m.ids...)
+	want := m.delete(s, id)
+	if err := m.f.h[i].Delete(t.Context(), s, id); !errors.Is(err, want) {
+		t.Fatalf("step %d: Delete() = %v, want %v", m.step, err, want)
+	}
+	if task := m.tasks[id]; task.deleted {
+		// How long the window remembers a task that was deleted is not fixed.
+		delete(m.keys, task.header.Message)
+	}
+}
+
+// scope mostly may do what it is for.
+func (m *modelRun) scope() store.Scope {
+	if m.chance(3) {
+		return pick(m, append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.Scope{})...)
+	}
+	return store.System()
+}
+
+func (m *modelRun) events() []store.Event {
+	events := make([]store.Event, m.random.IntN(5))
+	for i := range events {
+		events[i] = store.Event{
+			Public: m.chance(2), Kind: pick(m, "", "wire", "step.v1"), Time: store.Millis(m.random.IntN(1 << 40)),
+			Data: fmt.Appendf(nil, "step %d event %d%*s", m.step, i, m.random.IntN(30), ""),
+		}
+	}
+	return events
+}
+
+func (m *modelRun) status() *store.Status {
+	return status(store.State(1+m.random.IntN(4)), store.Millis(1000+m.random.IntN(20)))
+}
+
+// side adds rows, due rows and audit to b.
+func (m *modelRun) side(b *store.Batch, owner store.Scope) {
+	used := map[rowKey]bool{}
+	for range m.random.IntN(4) {
+		key := rowKey{owner, b.Task, pick(m, modelKinds()...), pick(m, "a", "ab", "b", "\x00", "a\x00")}
+		// Two changes of one row in one batch are not what the contract speaks of.
+		if used[key] {
+			continue
+		}
+		used[key] = true
+		c := store.RowChange{Kind: key.kind, Key: []byte(key.key), IfRev: m.rows[key].rev, Value: fmt.Append(nil, m.step)}
+		switch m.random.IntN(12) {
+		case 0:
+			c.IfRev = uint64(m.random.IntN(4))
+		case 1, 2, 3:
+			c.IfRev = store.Any
+		}
+		if c.Delete = m.chance(4); !c.Delete {
+			for _, index := range modelIndexes() {
+				if m.chance(2) {
+					c.Index = append(c.Index, indexed(index, pick(m, "", "a", "aa", "a\x00b", "b", "\xff")))
+				}
+			}
+		}
+		b.Rows = append(b.Rows, c)
+	}
+	for range m.random.IntN(3) {
+		at, key := store.Millis(1+m.random.IntN(5)), pick(m, "a", "b")
+		if m.chance(2) {
+			b.Due = append(b.Due, dueGone(at, key))
+		} else {
+			b.Due = append(b.Due, dueAt(at, key, fmt.Sprint(at, key)))
+		}
+	}
+	for n := range m.random.IntN(3) {
+		b.Audit = append(b.Audit, fmt.Append(nil, m.step, n))
+	}
+}
+
+func (m *modelRun) scopeBatch() *store.Batch {
+	b := scopeRows(pick(m, append(owners(), owners()...)...))
+	switch m.random.IntN(20) {
+	case 0:
+		b.Scope = store.Scope{}
+	case 1:
+		b.Scope = store.System()
+	case 2:
+		b.Fence = new(uint64(1))
+	}
+	m.side(b, b.Scope)
+	return b
+}
+
+func (m *modelRun) createBatch() *store.Batch {
+	b := createIn(store.Phase(1+m.random.IntN(3)), pick(m, owners()...), m.events()...)
+	b.Change.Context = pick(m, contexts()...)
+	b.Change.Status = m.status()
+	if m.chance(3) {
+		b.Change.Pending = new(uint32(m.step))
+	}
+	m.side(b, b.Scope)
+	switch m.random.IntN(16) {
+	case 0:
+		b.Task = pick(m, m.ids...)
+		if m.tasks[b.Task].deleted {
+			b.Task = store.NewTaskID()
+		}
+	case 1:
+		b.Scope = store.Scope{}
+	case 2:
+		b.Scope = store.Tenant("acme")
+	case 3:
+		b.Change.Status = nil
+	case 4:
+		b.Change.Context = string(make([]byte, store.MaxContext+1))
+	case 5, 6:
+		m.duplicate(b)
+	case 7, 8, 9:
+		b.Dedup = newHash()
+	}
+	return b
+}
+
+// duplicate makes b a second create of an earlier message, wrong in that alone.
+func (m *modelRun) duplicate(b *store.Batch) {
+	for i := range b.Rows {
+		b.Rows[i].IfRev = store.Any
+	}
+	for _, id := range m.ids {
+		if key := m.tasks[id].header.Message; m.keys[key] == id && !key.IsZero() && (b.Dedup.IsZero() || m.chance(2)) {
+			b.Dedup = key
+		}
+	}
+}
+
+// taskBatch is chunks or a change of a task, mostly a good one.
+func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
+	var h store.Header
+	if task := m.tasks[id]; task != nil {
+		h = task.header
+	}
+	b := &store.Batch{Scope: m.scope(), Task: id, Events: m.events()}
+	if m.chance(3) {
+		b.Snapshot = &store.Snapshot{After: h.Seq, Bytes: fmt.Append(nil, "fold of ", m.step)}
+		if m.chance(3) {
+			b.Snapshot.After = m.random.Uint64N(h.Seq + 2)
+		}
+	}
+	if m.chance(3) {
+		b.Fence = new(h.Fence)
+		if m.chance(6) {
+			b.Fence = new(m.random.Uint64N(h.Fence + 2))
+		}
+		if !m.chance(4) {
+			return b
+		}
+	}
+	// At least 1, for 0 would make it a create.
+	b.Rev = new(max(1, h.Rev))
+	if m.chance(10) {
+		b.Rev = new(1 + m.random.Uint64N(h.Rev+1))
+	}
+	if h.Phase != store.Final || m.chance(10) {
+		if m.chance(2) {
+			b.Change.Status = m.status()
+		}
+		if m.chance(3) {
+			b.Change.Phase = store.Phase(1 + m.random.IntN(3))
+		}
+		b.Change.TakeFence = m.chance(4)
+	}
+	if m.chance(4) {
+		b.Change.Pending = new(uint32(m.step))
+	}
+	m.side(b, h.Owner)
+	switch m.random.IntN(40) {
+	case 0:
+		b.Change.Context = "context"
+	case 1:
+		b.Dedup = newHash()
+	case 2:
+		b.Change.Phase = 4
+	case 3:
+		b.Events = append(slices.Clone(b.Events), store.Event{Kind: string(make([]byte, store.MaxKind+1))})
+	}
+	return b
+}

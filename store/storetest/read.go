@@ -1,0 +1,285 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"a2a-server/store"
+)
+
+// endless is a time behind everything that a case writes.
+const endless store.Millis = 1 << 60
+
+// diff compares values of the contract; a missing slice is an empty one.
+func diff(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return "" // the rule, and go-cmp takes a thousand times as long to say so
+	}
+	notBytes := func(p gocmp.Path) bool { return p.Last().Type() != reflect.TypeFor[[]byte]() }
+	return gocmp.Diff(want, got,
+		gocmp.Comparer(func(a, b store.Scope) bool { return a == b }),
+		gocmp.Comparer(bytes.Equal),
+		gocmp.FilterPath(notBytes, cmpopts.EquateEmpty()))
+}
+
+func sameEvent(a, b store.Event) bool {
+	return a.Seq == b.Seq && a.Pub == b.Pub && a.Public == b.Public && a.Kind == b.Kind && a.Time == b.Time && bytes.Equal(a.Data, b.Data)
+}
+
+// checkEvents compares first and explains afterwards: go-cmp is too slow for
+// long logs.
+func checkEvents(t *testing.T, what string, want, got []store.Event) {
+	t.Helper()
+	if slices.EqualFunc(want, got, sameEvent) {
+		return
+	}
+	for i := range min(len(want), len(got)) {
+		if !sameEvent(want[i], got[i]) {
+			t.Fatalf("%s: event %d differs (-want +got)\n%s", what, i, diff(shorten(want[i]), shorten(got[i])))
+		}
+	}
+	t.Fatalf("%s: %d events, want %d", what, len(got), len(want))
+}
+
+func shorten(e store.Event) store.Event {
+	e.Data = fmt.Appendf(nil, "%d bytes: %.80q", len(e.Data), e.Data)
+	return e
+}
+
+// readLog reads pages until there are no more. It checks each page by itself:
+// header, events and More are of one moment, and the limit holds.
+func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+	page, err := readPage(ctx, r, s, id, from, limit)
+	if err != nil {
+		return store.View{}, err
+	}
+	all := page
+	for page.More {
+		last := page.Events[len(page.Events)-1].Seq
+		if page, err = readPage(ctx, r, s, id, store.After(last), limit); err != nil {
+			return store.View{}, err
+		}
+		// Concat, because the page may share its array with the store.
+		all.Header, all.Events = page.Header, slices.Concat(all.Events, page.Events)
+	}
+	all.More = false
+	return all, nil
+}
+
+func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+	view, err := r.Read(ctx, s, id, from, limit)
+	if err != nil {
+		return store.View{}, err
+	}
+	first, isAfter := from.Seq()
+	if !isAfter {
+		first = view.Header.Snapshot
+	}
+	if wantSnapshot := !isAfter && view.Header.Snapshot > 0; wantSnapshot != (view.Snapshot != nil) {
+		return view, fmt.Errorf("view from %+v has snapshot %t with header %+v", from, view.Snapshot != nil, view.Header)
+	}
+	limit = limit.WithDefaults()
+	last, size := first, 0
+	for _, e := range view.Events {
+		if last++; e.Seq != last {
+			return view, fmt.Errorf("view from %+v has seq %d where %d belongs", from, e.Seq, last)
+		}
+		size += len(e.Data)
+	}
+	switch {
+	case len(view.Events) > limit.Events:
+		return view, fmt.Errorf("page of %d events, limit %d", len(view.Events), limit.Events)
+	case len(view.Events) > 1 && size > limit.Bytes:
+		return view, fmt.Errorf("page of %d bytes, limit %d", size, limit.Bytes)
+	case len(view.Events) == 0 && first < view.Header.Seq:
+		return view, fmt.Errorf("empty page from %+v, last seq %d", from, view.Header.Seq)
+	case view.More != (last < view.Header.Seq):
+		return view, fmt.Errorf("page says more = %t at seq %d of %d", view.More, last, view.Header.Seq)
+	}
+	return view, nil
+}
+
+// listAll reads all pages of a list. total is what each page must have said.
+func listAll(ctx context.Context, r store.Handle, s store.Scope, q store.Query) (tasks []store.Header, total int64, err error) {
+	for pages := 0; ; pages++ {
+		page, err := r.Tasks(ctx, s, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		if pages == 0 {
+			total = page.Total
+		}
+		if err := checkListPage(pages, len(page.Tasks), store.PageSize(q.Limit), page.Next); err != nil {
+			return nil, 0, err
+		}
+		if page.Total != total {
+			return nil, 0, fmt.Errorf("page %d has total %d, the first had %d", pages, page.Total, total)
+		}
+		tasks = append(tasks, page.Tasks...)
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return tasks, total, nil
+		}
+	}
+}
+
+func mustList(t *testing.T, r store.Handle, s store.Scope, q store.Query) ([]store.Header, int64) {
+	t.Helper()
+	tasks, total, err := listAll(t.Context(), r, s, q)
+	if err != nil {
+		t.Fatalf("Tasks(%+v) = %v, want nil", q, err)
+	}
+	return tasks, total
+}
+
+// checkListPage also rules out a cursor that leads to nothing: "" is the last page.
+func checkListPage(page, n, limit int, next string) error {
+	switch {
+	case n > limit:
+		return fmt.Errorf("page %d has %d entries, limit %d", page, n, limit)
+	case n == 0 && (page > 0 || next != ""):
+		return fmt.Errorf("page %d is empty, next %q", page, next)
+	case page > 100_000:
+		return fmt.Errorf("list does not end")
+	}
+	return nil
+}
+
+// rowsAll reads all pages of rows.
+func rowsAll(ctx context.Context, r store.Handle, s store.Scope, q store.RowQuery) ([]store.Row, error) {
+	var rows []store.Row
+	for pages := 0; ; pages++ {
+		page, err := r.Rows(ctx, s, q)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkListPage(pages, len(page.Rows), store.PageSize(q.Limit), page.Next); err != nil {
+			return nil, err
+		}
+		rows = append(rows, page.Rows...)
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return rows, nil
+		}
+	}
+}
+
+func mustRows(t *testing.T, r store.Handle, s store.Scope, q store.RowQuery) []store.Row {
+	t.Helper()
+	rows, err := rowsAll(t.Context(), r, s, q)
+	if err != nil {
+		t.Fatalf("Rows(%+v) = %v, want nil", q, err)
+	}
+	return rows
+}
+
+// checkRows compares the rows of q as both handles read them, in order.
+func (f *fixture) checkRows(t *testing.T, s store.Scope, q store.RowQuery, want ...store.Row) {
+	t.Helper()
+	for _, h := range f.h {
+		if d := diff(want, mustRows(t, h, s, q)); d != "" {
+			t.Fatalf("Rows(%+v) (-want +got)\n%s", q, d)
+		}
+	}
+}
+
+func row(id store.TaskID, kind, key string, rev uint64, value string) store.Row {
+	return store.Row{Kind: kind, Task: id, Key: []byte(key), Rev: rev, Value: []byte(value)}
+}
+
+// allDue reads all due rows, with a canonical order where the contract has none.
+func allDue(t *testing.T, r store.Handle) []store.Due {
+	t.Helper()
+	rows, next, err := r.Due(t.Context(), endless, 100_000)
+	if err != nil || next != 0 {
+		t.Fatalf("Due() = next %d, %v, want next 0, nil", next, err)
+	}
+	if !slices.IsSortedFunc(rows, func(a, b store.Due) int { return cmp.Compare(a.Time, b.Time) }) {
+		t.Fatalf("Due() is not in the order of time: %v", rows)
+	}
+	return sortDue(rows)
+}
+
+func sortDue(rows []store.Due) []store.Due {
+	rows = slices.Clone(rows)
+	slices.SortFunc(rows, func(a, b store.Due) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), bytes.Compare(a.Task[:], b.Task[:]), cmp.Compare(a.Kind, b.Kind),
+			bytes.Compare(a.Key, b.Key), bytes.Compare(a.Payload, b.Payload))
+	})
+	return rows
+}
+
+func sortRows(rows []store.Row) []store.Row {
+	rows = slices.Clone(rows)
+	slices.SortFunc(rows, func(a, b store.Row) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Task[:], b.Task[:]), bytes.Compare(a.Key, b.Key),
+			cmp.Compare(a.Rev, b.Rev), bytes.Compare(a.Value, b.Value))
+	})
+	return rows
+}
+
+func mustAudit(t *testing.T, r store.Handle, after uint64, limit int) []store.AuditEntry {
+	t.Helper()
+	entries, err := r.Audit(t.Context(), after, limit)
+	if err != nil {
+		t.Fatalf("Audit() = %v, want nil", err)
+	}
+	return entries
+}
+
+// contents is everything that can be read of a backend.
+type contents struct {
+	Headers []store.Header // newest id first
+	Logs    [][]store.Event
+	Tails   [][]store.Event // behind the newest snapshot
+	Snaps   [][]byte
+	Lists   map[string][]store.Header
+	Totals  map[string]int64
+	Rows    map[string][]store.Row
+	Due     []store.Due
+	Audit   []store.AuditEntry
+}
+
+// dump reads everything by one handle. kinds and indexes are those in use.
+func dump(t *testing.T, r store.Handle, kinds, indexes []string) contents {
+	t.Helper()
+	c := contents{Lists: map[string][]store.Header{}, Totals: map[string]int64{}, Rows: map[string][]store.Row{}}
+	c.Headers, _ = mustList(t, r, store.System(), store.Query{Limit: 1000})
+	contexts := map[string]bool{"": true}
+	for _, h := range c.Headers {
+		contexts[h.Context] = true
+		log, err := readLog(t.Context(), r, store.System(), h.Task, store.After(0), store.Limit{})
+		if err != nil {
+			t.Fatalf("Read() = %v, want nil", err)
+		}
+		tail, err := readLog(t.Context(), r, store.System(), h.Task, store.AtSnapshot(), store.Limit{})
+		if err != nil {
+			t.Fatalf("Read() = %v, want nil", err)
+		}
+		c.Logs, c.Tails, c.Snaps = append(c.Logs, log.Events), append(c.Tails, tail.Events), append(c.Snaps, tail.Snapshot)
+	}
+	scopes := append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.System())
+	for i, s := range scopes {
+		for context := range contexts {
+			for state := range store.MaxState + 1 {
+				key := fmt.Sprint(i, context, state)
+				c.Lists[key], c.Totals[key] = mustList(t, r, s, store.Query{Context: context, State: state, Limit: 1000})
+			}
+		}
+		for _, kind := range kinds {
+			c.Rows[fmt.Sprint(i, kind)] = mustRows(t, r, s, store.RowQuery{Kind: kind})
+			for _, index := range indexes {
+				c.Rows[fmt.Sprint(i, kind, index)] = mustRows(t, r, s, store.RowQuery{Kind: kind, Index: index})
+			}
+		}
+	}
+	c.Due = allDue(t, r)
+	c.Audit = mustAudit(t, r, 0, 1_000_000)
+	return c
+}

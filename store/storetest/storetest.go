@@ -1,0 +1,69 @@
+package storetest
+
+import (
+	"testing"
+
+	"a2a-server/store"
+)
+
+// Backend is one storage under test. Its methods are not called concurrently.
+type Backend interface {
+	// Handle returns a new handle: its own instance, which raises the epoch.
+	Handle() (store.Handle, error)
+	// Reopen closes the backend and opens it again on the same data. Handles from
+	// before are dead.
+	Reopen() error
+	// Rebuild makes all derived rows (indexes) again from headers and rows. Handles
+	// stay usable, and nothing observable changes.
+	Rebuild() error
+	// Close closes the backend with its handles.
+	Close() error
+}
+
+// Run runs the whole suite, each case on a backend of its own that open returns
+// empty. The suite closes it.
+func Run(t *testing.T, open func(t *testing.T) Backend) {
+	for _, concept := range []struct {
+		name  string
+		cases []testCase
+	}{
+		{"replay", replayCases()},
+		{"model", modelCases()},
+		{"append", appendCases()},
+		{"fence", fenceCases()},
+		{"pipeline", pipelineCases()},
+		{"snapshot", snapshotCases()},
+		{"concurrency", concurrencyCases()},
+		{"decision", decisionCases()},
+		{"dedup", dedupCases()},
+		{"scope", scopeCases()},
+		{"rows", rowCases()},
+		{"rowquery", rowQueryCases()},
+		{"list", listCases()},
+		{"cursor", cursorCases()},
+		{"due", dueCases()},
+		{"audit", auditCases()},
+		{"claim", claimCases()},
+		{"delete", deleteCases()},
+		{"watch", watchCases()},
+		{"context", contextCases()},
+		{"close", closeCases()},
+		{"limits", limitCases()},
+		{"invalid", invalidCases()},
+	} {
+		t.Run(concept.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range concept.cases {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					c.run(t, newFixture(t, open))
+				})
+			}
+		})
+	}
+}
+
+type testCase struct {
+	name string
+	run  func(t *testing.T, f *fixture)
+}
