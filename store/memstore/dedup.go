@@ -12,22 +12,22 @@ const (
 	dedupCount = 200_000
 )
 
-// dedup remembers which task a message has made, within the window.
+// dedup remembers which task a message has made, within the window; also when the
+// task has been deleted.
 type dedup struct {
 	tasks map[store.Hash]store.TaskID
-	order []creation // what is in tasks, oldest first; deleted ones may linger
+	order []creation // what is in tasks, oldest first
 }
 
 type creation struct {
 	message store.Hash
-	task    store.TaskID
 	at      time.Time
 }
 
 // check forgets what has left the window and reports whether m has made a task.
 func (d *dedup) check(m store.Hash, now time.Time) error {
 	for len(d.order) > dedupCount || len(d.order) > 0 && now.Sub(d.order[0].at) >= dedupTime {
-		d.remove(d.order[0].message, d.order[0].task)
+		delete(d.tasks, d.order[0].message)
 		d.order = d.order[1:]
 	}
 	if first, ok := d.tasks[m]; ok {
@@ -41,12 +41,5 @@ func (d *dedup) add(m store.Hash, id store.TaskID, now time.Time) {
 		return
 	}
 	d.tasks[m] = id
-	d.order = append(d.order, creation{m, id, now})
-}
-
-// remove forgets m, unless another task than id has taken its place.
-func (d *dedup) remove(m store.Hash, id store.TaskID) {
-	if d.tasks[m] == id {
-		delete(d.tasks, m)
-	}
+	d.order = append(d.order, creation{m, now})
 }

@@ -175,7 +175,7 @@ func TestDedupWindow(t *testing.T) {
 	first := send(alice)
 	must(t, h.Append(t.Context(), first))
 	now = now.Add(dedupTime - time.Second)
-	wantDuplicate(t, h.Append(t.Context(), send(alice)), first.Task)
+	wantDuplicate(t, h.Append(t.Context(), send(eve)), first.Task) // whoever sends it
 	_ = db.Close()
 	db.Reopen()
 	h = newHandle(t, db)

@@ -1,0 +1,25 @@
+// Package dialect speaks the approval dialects of A2A clients: it writes the message
+// that asks for the pending approvals of a task, and reads the decisions in a message
+// that comes back. It knows shapes only. Which approval an answer belongs to in the
+// end, whether it is allowed and what follows is for package approval and the engine.
+//
+// A question is asked in every dialect at once, because its bytes are stored once for
+// all readers: text for people, a data part for each approval as ADK has them, and the
+// payloads of kagent's extension and of our own ([URI]) in the message's metadata.
+//
+// Each dialect has a file of its own with what it emits and a reader for what it
+// accepts; the list of readers is in answers.go, and a further dialect is one more
+// file and one more line there.
+//
+//	| file            | emits            | accepts                                     |
+//	|-----------------|------------------|---------------------------------------------|
+//	| toolapproval.go | metadata         | metadata or data part: approval_response    |
+//	| adk.go          | data parts       | data parts: function_response               |
+//	| adkrs.go        | –                | data parts: adk:functionResponse            |
+//	| kagent.go       | metadata         | metadata: tool_approval_, ask_user_response |
+//	| text.go         | text part        | a text that is one keyword                  |
+//
+// What is foreign is read with tolerance for unknown fields, what is ours without.
+// Nothing is guessed: a message is a decision in a known shape, or wrong in a known
+// shape (an *approval.Error), or no decision.
+package dialect

@@ -1,0 +1,208 @@
+package dialect_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/task"
+)
+
+// The engine's interface is met without knowing the engine.
+var _ task.Presenter = (*dialect.Presenter)(nil)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestQuestionGolden(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		pending []*approval.Approval
+		problem string
+	}{
+		{"one", []*approval.Approval{transfer()}, ""},
+		{"three", all(), ""},
+		{"question", []*approval.Approval{database()}, "nothing was decided:\u202e answer the question"},
+		{"elsewhere", []*approval.Approval{with(transfer(), func(a *approval.Approval) {
+			a.Terms.FourEyes, a.Terms.Destructive, a.Terms.OnExpiry = true, true, approval.ExpiryCancels
+		})}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			message, status, err := presenter().Question(tt.pending, tt.problem)
+			if err != nil {
+				t.Fatalf("Question() = %v", err)
+			}
+			got := indented(t, map[string]any{"message": message, "statusMetadata": status})
+			path := filepath.Join("testdata", "question-"+tt.name+".json")
+			if *update {
+				if err := os.WriteFile(path, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("Question() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func indented(t *testing.T, v any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What is stored are the bytes of the wire; they have to mean the same read back, and
+// be the same each time.
+func TestQuestionIsPlainJSON(t *testing.T) {
+	t.Parallel()
+	message, _, err := presenter().Question(all(), "problem")
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	raw, err := json.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back a2a.Message
+	if err := json.Unmarshal(raw, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(message, &back); diff != "" {
+		t.Errorf("the message read back (-made +read):\n%s", diff)
+	}
+	again, _, err := presenter().Question(all(), "problem")
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	if other, err := json.Marshal(again); err != nil || !bytes.Equal(raw, other) {
+		t.Errorf("the same question is %s, %v; before %s", other, err, raw)
+	}
+}
+
+func TestQuestionHidesNothing(t *testing.T) {
+	t.Parallel()
+	a := transfer()
+	a.Tool = "rm\u200b\nArguments: {}"
+	a.Hint = "ok\r\nArguments: {\"amount\":1}\n\u202eevil\u2066 \U000E0041\x00"
+	a.Args = json.RawMessage(`{"note":"\u202etxt.exe\u0085\u2028\\u202e","long":"` + strings.Repeat("x", 100_000) + `"}`)
+	message, _, err := presenter().Question([]*approval.Approval{a}, "bad\u2067")
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	for _, part := range message.Parts {
+		for _, r := range part.Text() {
+			if r != '\n' && (r < 0x20 || r == 0x85 || r == 0x200B || r >= 0x2028 && r <= 0x2069 || r > 0xE0000) {
+				t.Errorf("a text part shows %U as it is", r)
+			}
+		}
+	}
+	shown := message.Parts[0].Text()
+	var ours []string
+	for line := range strings.SplitSeq(shown, "\n") {
+		if args, ok := strings.CutPrefix(line, "Arguments: "); ok {
+			ours = append(ours, args)
+		}
+	}
+	if len(ours) != 1 {
+		t.Fatalf("%d lines of arguments, want 1: %.300q", len(ours), shown)
+	}
+	var got, want any
+	if err := json.Unmarshal([]byte(ours[0]), &got); err != nil {
+		t.Fatalf("arguments as shown: %v", err)
+	}
+	if err := json.Unmarshal(a.Args, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("arguments as shown (-want +got):\n%.500s", diff)
+	}
+}
+
+func TestQuestionLeavesOut(t *testing.T) {
+	t.Parallel()
+	auth := with(database(), func(a *approval.Approval) { a.AskKind = "auth" })
+	message, _, err := presenter().Question([]*approval.Approval{auth}, "")
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	if len(message.Parts) != 1 || message.Metadata[dialect.KagentURI] != nil || len(message.Extensions) != 1 {
+		t.Errorf("a question that the client cannot answer is put to it: %v", message)
+	}
+	if message.Metadata[dialect.URI] == nil {
+		t.Error("our extension does not show it")
+	}
+}
+
+func TestQuestionErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		pending []*approval.Approval
+	}{
+		{"nothing", nil},
+		{"arguments", []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Args = json.RawMessage(`[1]`) })}},
+		{"payload", []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Payload = json.RawMessage(`{`) })}},
+		{"schema", []*approval.Approval{with(database(), func(a *approval.Approval) { a.Schema = json.RawMessage(`{} {}`) })}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if m, _, err := presenter().Question(tt.pending, ""); err == nil {
+				t.Errorf("Question() = %v, want an error", m)
+			}
+		})
+	}
+}
+
+func TestExtensions(t *testing.T) {
+	t.Parallel()
+	var uris []string
+	for _, e := range dialect.Extensions() {
+		if e.Required || e.Description == "" {
+			t.Errorf("extension %+v is required or has no description", e)
+		}
+		uris = append(uris, e.URI)
+	}
+	want := []string{dialect.URI, dialect.KagentURI, dialect.ADKURI}
+	if diff := cmp.Diff(want, uris); diff != "" {
+		t.Errorf("Extensions() (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaultID(t *testing.T) {
+	t.Parallel()
+	p := dialect.New(dialect.Config{})
+	one, _, err := p.Question(all(), "")
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	two, _, err := p.Question(all(), "")
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	if one.ID == "" || one.ID == two.ID {
+		t.Errorf("message ids %q and %q, want two", one.ID, two.ID)
+	}
+}

@@ -1,0 +1,182 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+)
+
+// text is the question as a person reads it. Every line that can hold text from
+// outside begins with a word of ours or with ">", so that a hint cannot pretend to be
+// a line of ours.
+func (p *Presenter) text(all []*shown) (string, error) {
+	var b strings.Builder
+	for _, s := range all {
+		if err := s.write(&b); err != nil {
+			return "", fmt.Errorf("write approval %s: %w", s.ID, err)
+		}
+		b.WriteByte('\n')
+	}
+	pending := make([]*approval.Approval, len(all))
+	for i, s := range all {
+		pending[i] = s.Approval
+	}
+	how := howTo(pending)
+	b.WriteString(strings.ToUpper(how[:1]) + how[1:] + ".")
+	if one := approval.TextCounts(pending); p.keywords && one != nil && one.State == approval.Pending {
+		b.WriteString("\nA message whose whole text is approve or reject is an answer too.")
+	}
+	return b.String(), nil
+}
+
+func (s *shown) write(b *strings.Builder) error {
+	id, name := oneLine(s.ID), oneLine(s.Tool)
+	switch s.Kind {
+	case approval.KindCall:
+		fmt.Fprintf(b, "Approval %s: may %s run?\n", id, name)
+	case approval.KindOutcome:
+		fmt.Fprintf(b, "Approval %s: %s was started, and what came of it is unknown. Run it again?\n", id, name)
+	case approval.KindQuestion:
+		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)
+	}
+	for line := range strings.SplitSeq(s.hint, "\n") {
+		fmt.Fprintf(b, "> %s\n", line)
+	}
+	values := []struct {
+		label string
+		value any
+		show  bool
+	}{
+		{"Arguments", s.args, true},
+		{"Payload", s.payload, s.payload != nil},
+		{"Answers have to fit this schema", s.schema, s.schema != nil},
+	}
+	for _, v := range values {
+		if !v.show {
+			continue
+		}
+		raw, err := encode(v.value)
+		if err != nil {
+			return err
+		}
+		// In JSON what is unseen stands in strings only, so it can be escaped here.
+		fmt.Fprintf(b, "%s: %s\n", v.label, oneLine(string(raw)))
+	}
+	if s.Supersedes != "" {
+		fmt.Fprintf(b, "Replaces: %s\n", oneLine(s.Supersedes))
+	}
+	if s.Terms.Destructive {
+		b.WriteString("Caution: this call is marked as destructive.\n")
+	}
+	if s.Deadline != nil {
+		fmt.Fprintf(b, "Deadline: %s, after which %s\n", stamp(*s.Deadline), afterwards(s.Terms.OnExpiry))
+	}
+	if s.Elsewhere() {
+		b.WriteString("Decided by: somebody else, not in this conversation\n")
+		return nil
+	}
+	verbs := make([]string, 0, len(s.Verbs()))
+	for _, v := range s.Verbs() {
+		verbs = append(verbs, string(v)+meaning(s.Kind, v))
+	}
+	fmt.Fprintf(b, "Decisions: %s\n", strings.Join(verbs, ", "))
+	return nil
+}
+
+func meaning(k approval.Kind, v approval.Verb) string {
+	switch v {
+	case approval.Edit:
+		return " (run with other arguments)"
+	case approval.Respond:
+		if k == approval.KindOutcome {
+			return " (say what the result is)"
+		}
+		return ""
+	case approval.Reject:
+		if k == approval.KindOutcome {
+			return " (give up)"
+		}
+		return ""
+	case approval.Cancel:
+		return " (the whole task)"
+	case approval.Approve:
+		return ""
+	}
+	return ""
+}
+
+func afterwards(e approval.OnExpiry) string {
+	switch e {
+	case approval.ExpiryCancels:
+		return "the task is canceled"
+	case approval.ExpiryKeeps:
+		return "it stays open"
+	case approval.ExpiryRejects:
+	}
+	return "it counts as rejected"
+}
+
+// howTo says how to answer those of approvals that are pending.
+func howTo(approvals []*approval.Approval) string {
+	var first *approval.Approval
+	n := 0
+	for _, a := range approvals {
+		if a.State != approval.Pending || a.Elsewhere() || len(a.Verbs()) == 0 {
+			continue
+		}
+		if n++; first == nil {
+			first = a
+		}
+	}
+	if first == nil {
+		return "nothing in this task waits for an answer from this conversation"
+	}
+	decision := map[string]any{"id": first.ID, "decision": string(first.Verbs()[0])}
+	switch first.Verbs()[0] {
+	case approval.Respond:
+		decision["response"] = "..."
+	case approval.Edit:
+		decision["arguments"] = map[string]any{}
+	case approval.Approve, approval.Reject, approval.Cancel:
+	}
+	example, err := encode(map[string]any{"type": typeResponse, "decisions": []any{decision}})
+	if err != nil {
+		return "answer by the ids of the approvals"
+	}
+	text := "answer with a data part such as " + oneLine(string(example))
+	if n > 1 {
+		text += ", with an entry for each id that is decided; the others stay open"
+	}
+	return text
+}
+
+// readText reads a message of nothing but text, whose whole text is one keyword.
+func readText(in *incoming) ([]approval.Answer, error) {
+	if !in.keywords {
+		return nil, nil
+	}
+	texts := make([]string, 0, len(in.message.Parts))
+	for _, part := range in.message.Parts {
+		if part == nil {
+			return nil, nil
+		}
+		text, ok := part.Content.(a2a.Text)
+		if !ok {
+			return nil, nil
+		}
+		texts = append(texts, string(text))
+	}
+	// Joined by a line break two keywords, or the halves of one, are none.
+	verb, ok := approval.Keyword(strings.Join(texts, "\n"))
+	if !ok {
+		return nil, nil
+	}
+	one := approval.TextCounts(in.pending)
+	if one == nil {
+		return nil, nil
+	}
+	return []approval.Answer{{ID: one.ID, Verb: verb}}, nil
+}

@@ -1,0 +1,131 @@
+package approval
+
+import (
+	"encoding/json"
+	"time"
+
+	"a2a-server/internal/auth"
+)
+
+// Kind says what is asked.
+type Kind string
+
+// The kinds of approval.
+const (
+	KindCall     Kind = "call"     // may this call run
+	KindOutcome  Kind = "outcome"  // what came of a call whose result is unknown
+	KindQuestion Kind = "question" // something a tool wants to know; it authorises nothing
+)
+
+// State is where an approval stands. All but [Pending] are final.
+type State string
+
+// The states of an approval.
+const (
+	Pending    State = "pending"
+	Approved   State = "approved"
+	Edited     State = "edited" // approved with other arguments
+	Rejected   State = "rejected"
+	Responded  State = "responded"
+	Expired    State = "expired"
+	Canceled   State = "canceled"   // with its task
+	Superseded State = "superseded" // by a new approval that names it
+)
+
+// Verb is what a decider may say. A person rejects; a policy denies.
+type Verb string
+
+// The decisions.
+const (
+	Approve Verb = "approve"
+	Edit    Verb = "edit" // a full replacement of the arguments
+	Reject  Verb = "reject"
+	Respond Verb = "respond" // never starts a tool
+	Cancel  Verb = "cancel"  // the whole task
+)
+
+// OnExpiry is what happens when a deadline passes.
+type OnExpiry string
+
+// The outcomes of a deadline.
+const (
+	ExpiryRejects OnExpiry = "reject" // the default
+	ExpiryCancels OnExpiry = "cancel" // the whole task
+	ExpiryKeeps   OnExpiry = "keep"   // pending, without a deadline
+)
+
+// Terms are what a rule fixes for an approval. They are frozen when it is asked.
+type Terms struct {
+	Rule        string        `json:"rule"`                  // name of the rule that asked
+	Expires     time.Duration `json:"expires,omitempty"`     // after asking, in ns; 0: never
+	OnExpiry    OnExpiry      `json:"onExpiry,omitempty"`    // "": ExpiryRejects
+	Allowed     []Verb        `json:"allowed,omitempty"`     // nil: all that the kind has
+	FourEyes    bool          `json:"fourEyes,omitempty"`    // not the requester, nor its chain
+	Elsewhere   bool          `json:"elsewhere,omitempty"`   // not answered by the A2A client
+	Destructive bool          `json:"destructive,omitempty"` // text is never an answer
+	NoText      bool          `json:"noText,omitempty"`      // nor here
+	CancelsTask bool          `json:"cancelsTask,omitempty"` // a rejection cancels the task
+}
+
+// Approval is what was asked, bound to what was shown, and how it ended. Its JSON
+// is stored for ever: a change of meaning is a new V.
+type Approval struct {
+	V          int             `json:"v"`  // 1
+	ID         string          `json:"id"` // "<task id>.a<n>"
+	Kind       Kind            `json:"kind"`
+	State      State           `json:"state"`
+	Task       string          `json:"task"`
+	Context    string          `json:"context"`
+	Call       string          `json:"call"`            // "c<step>.<n>", unique in the task
+	Alias      string          `json:"alias,omitempty"` // the id that the caller gave the call
+	Agent      string          `json:"agent"`
+	Tool       string          `json:"tool"`
+	Definition string          `json:"definition"` // digest of the tool's definition
+	Args       json.RawMessage `json:"args"`       // as received
+	Digest     string          `json:"digest"`     // see [Digest]
+	Hint       string          `json:"hint"`
+	Payload    json.RawMessage `json:"payload,omitempty"` // of the tool that asks
+	// Ask names the question within its call when a running tool asks; AskKind is
+	// then "confirm", "question", "form" or "auth".
+	Ask        string          `json:"ask,omitempty"`
+	AskKind    string          `json:"askKind,omitempty"`
+	Schema     json.RawMessage `json:"schema,omitempty"`  // of a response
+	Attempt    int             `json:"attempt,omitempty"` // of the call, for KindOutcome
+	Terms      Terms           `json:"terms"`
+	Requester  auth.Principal  `json:"requester"`
+	Asked      time.Time       `json:"asked"`
+	Deadline   *time.Time      `json:"deadline,omitempty"`
+	Supersedes string          `json:"supersedes,omitempty"`
+	Resolution *Resolution     `json:"resolution,omitempty"` // nil while pending
+}
+
+// Elsewhere reports whether somebody other than the A2A client has to answer, so
+// that the task waits in auth-required.
+func (a *Approval) Elsewhere() bool {
+	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth"
+}
+
+// Resolution is how an approval ended, and who said so. By is the zero Principal
+// when nobody did: a deadline, a cancel, a successor.
+type Resolution struct {
+	Verb     Verb            `json:"verb,omitempty"`
+	By       auth.Principal  `json:"by"`
+	Via      string          `json:"via"` // "a2a", "api", "provider" or "system"
+	At       time.Time       `json:"at"`
+	Reason   string          `json:"reason,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`     // of an edit
+	Digest   string          `json:"digest,omitempty"`   // of the edited arguments
+	Response json.RawMessage `json:"response,omitempty"` // of a respond
+	Payload  json.RawMessage `json:"payload,omitempty"`  // for the tool, as ADK has it
+}
+
+// Answer is one decision as it came in, before it is matched with what is asked.
+type Answer struct {
+	ID       string // of an approval, of its call, or the call's alias
+	Verb     Verb
+	Args     json.RawMessage // of an edit
+	Response json.RawMessage // of a respond
+	Payload  json.RawMessage
+	Reason   string
+	Digest   string // what the decider was shown; "": not said
+}

@@ -1,0 +1,196 @@
+package approval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"a2a-server/internal/auth"
+	"a2a-server/internal/strictjson"
+	"a2a-server/tool"
+)
+
+// The ways in which an answer may come. They are the values of [Resolution].Via.
+const (
+	ViaA2A      = "a2a"      // a message of the A2A client
+	ViaAPI      = "api"      // the approvals API, the inbox or the command line
+	ViaProvider = "provider" // a program that embeds the server
+	ViaSystem   = "system"   // nobody: a deadline, a cancel, a successor
+)
+
+// Limits of an answer, in bytes.
+const (
+	MaxReason = 4 << 10
+	// MaxJSON is for each of the arguments, the response and the payload.
+	MaxJSON = 128 << 10
+)
+
+// Check reports whether by may answer a with ans, which came by via, at now. A nil
+// error means that the answer takes effect as it stands, but for arguments of an
+// edit: those have still to pass the tool's schema and the policy. Any other
+// error is an *[Error].
+//
+// Who answers is by and nobody else: nothing in an answer says so. ans.ID is not
+// looked at; finding the approval is the work of [Match].
+func (a *Approval) Check(ans Answer, by auth.Principal, via string, now time.Time) error {
+	if err := a.check(ans, by, via, now); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (a *Approval) check(ans Answer, by auth.Principal, via string, now time.Time) *Error {
+	if by.IsZero() {
+		return NotAllowed(a, "nobody is known to have sent the answer; authenticate and send it again")
+	}
+	if a.State != Pending {
+		if a.settledBy(ans) {
+			return Decided(a)
+		}
+		return a.refusal(nil)
+	}
+	if Overdue(a, now) {
+		return TooLate(a)
+	}
+	if err := a.checkPerson(by, via); err != nil {
+		return err
+	}
+	if err := a.checkVerb(ans.Verb); err != nil {
+		return err
+	}
+	if ans.Digest != "" && ans.Digest != a.Digest {
+		return Changed(a, nil)
+	}
+	return a.checkContent(ans)
+}
+
+// checkPerson says whether by may answer a, and in this way. Roles will be looked at
+// here.
+func (a *Approval) checkPerson(by auth.Principal, via string) *Error {
+	switch via {
+	case ViaAPI, ViaProvider:
+	case ViaA2A:
+		if a.Elsewhere() {
+			return NotAllowed(a, "it is not for the A2A client to answer; somebody who may has to do it in the inbox or by the approvals API")
+		}
+	default:
+		return NotAllowed(a, fmt.Sprintf("answers do not come by %s", quote(via)))
+	}
+	if a.Terms.FourEyes && !separate(a.Requester, by) {
+		return NotAllowed(a, fmt.Sprintf("rule %s wants somebody else than who asked for the call, and than anybody they act for; have another person answer",
+			quote(a.Terms.Rule)))
+	}
+	return nil
+}
+
+// separate reports whether none of those who asked is among those who answer. When
+// nobody is known to have asked, nobody can be shown to be somebody else.
+func separate(asked, answers auth.Principal) bool {
+	if asked.IsZero() {
+		return false
+	}
+	// The same name in another tenant is another person.
+	if asked.Tenant != answers.Tenant {
+		return true
+	}
+	return !answers.Involves(asked.Subject) && !slices.ContainsFunc(asked.Chain, answers.Involves)
+}
+
+func (a *Approval) checkVerb(v Verb) *Error {
+	verbs := a.Verbs()
+	if slices.Contains(verbs, v) {
+		return nil
+	}
+	next := "answer with one of: " + joinVerbs(verbs, ", ")
+	if !v.known() {
+		return Malformed(a.ID, next, Violation{Field: "decision", Description: fmt.Sprintf("%s is no decision", quote(string(v)))})
+	}
+	if a.Kind == KindQuestion && v == Approve {
+		return NotAllowed(a, "it is a question, and an answer to it approves nothing; "+next)
+	}
+	return NotAllowed(a, fmt.Sprintf("%s is not among its decisions; %s", v, next))
+}
+
+// checkContent says whether ans holds what its verb needs, and nothing that the verb
+// would drop: whoever sends arguments with an approval believes that these will run.
+func (a *Approval) checkContent(ans Answer) *Error {
+	var wrong []Violation
+	add := func(field, description string) {
+		wrong = append(wrong, Violation{Field: field, Description: description})
+	}
+	if len(ans.Reason) > MaxReason {
+		add("reason", fmt.Sprintf("is %d bytes long, and %d are allowed", len(ans.Reason), MaxReason))
+	} else if !utf8.ValidString(ans.Reason) {
+		add("reason", "is not UTF-8")
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+		verb Verb
+	}{{"args", ans.Args, Edit}, {"response", ans.Response, Respond}} {
+		switch {
+		case ans.Verb == f.verb && len(f.raw) == 0:
+			add(f.name, fmt.Sprintf("is missing, and %s needs it", f.verb))
+		case ans.Verb != f.verb && len(f.raw) > 0:
+			add(f.name, fmt.Sprintf("goes with %s, not with %s", f.verb, ans.Verb))
+		case len(f.raw) > MaxJSON:
+			add(f.name, fmt.Sprintf("is %d bytes long, and %d are allowed", len(f.raw), MaxJSON))
+		case len(f.raw) == 0:
+		case f.verb == Edit:
+			_, err := strictjson.DecodeObject(f.raw)
+			wrong = append(wrong, violations(f.name, err)...)
+		default:
+			wrong = append(wrong, violations(f.name, a.checkResponse(f.raw))...)
+		}
+	}
+	if len(ans.Payload) > MaxJSON {
+		add("payload", fmt.Sprintf("is %d bytes long, and %d are allowed", len(ans.Payload), MaxJSON))
+	} else if len(ans.Payload) > 0 {
+		_, err := strictjson.Decode(ans.Payload)
+		wrong = append(wrong, violations("payload", err)...)
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return Malformed(a.ID, "mend that and send the answer again", wrong...)
+}
+
+// checkResponse holds a response against the schema that was asked with.
+func (a *Approval) checkResponse(raw json.RawMessage) error {
+	v, err := strictjson.Decode(raw)
+	if err != nil || len(a.Schema) == 0 {
+		return err
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(a.Schema, &schema); err != nil {
+		return fmt.Errorf("cannot be checked, because the schema of the question is not readable: %w", err)
+	}
+	compiled, err := tool.CompileSchema(schema)
+	if err != nil {
+		return fmt.Errorf("cannot be checked, because the schema of the question is not valid: %w", err)
+	}
+	return compiled.Validate(v)
+}
+
+// violations lists what err says about a field: one for each place, if it knows any.
+func violations(field string, err error) []Violation {
+	if err == nil {
+		return nil
+	}
+	var invalid *tool.InvalidError
+	if errors.As(err, &invalid) && len(invalid.Violations) > 0 {
+		list := make([]Violation, len(invalid.Violations))
+		for i, v := range invalid.Violations {
+			list[i] = Violation{Field: field + v.Pointer, Description: v.Message}
+		}
+		return list
+	}
+	var strict *strictjson.Error
+	if errors.As(err, &strict) {
+		return []Violation{{Field: field + strict.Pointer, Description: strict.Reason}}
+	}
+	return []Violation{{Field: field, Description: err.Error()}}
+}

@@ -1,0 +1,164 @@
+package approval
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/internal/auth"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	now := asked().Add(time.Hour)
+	approve := Answer{Verb: Approve}
+	fourEyes := terms(Terms{Rule: "big", FourEyes: true})
+	requester := func(p auth.Principal) func(*Approval) { return func(a *Approval) { a.Requester = p } }
+	schema := func(s string) func(*Approval) { return func(a *Approval) { a.Schema = json.RawMessage(s) } }
+	const name = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+	acts := func(subject string, chain ...string) auth.Principal {
+		return auth.Principal{Tenant: "acme", Subject: subject, Chain: chain}
+	}
+	tests := []struct {
+		name   string
+		edits  []func(*Approval)
+		answer Answer
+		by     auth.Principal
+		via    string // "": a2a
+		reason Reason
+		words  []string
+	}{
+		{name: "approve", answer: approve, by: alice()},
+		{name: "reject with a reason", answer: Answer{Verb: Reject, Reason: "no"}, by: alice()},
+		{name: "cancel", answer: Answer{Verb: Cancel}, by: alice()},
+		{name: "edit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"to":"y"}`)}, by: alice()},
+		{name: "payload", answer: Answer{Verb: Approve, Payload: json.RawMessage(`[1]`)}, by: alice()},
+
+		{name: "F18 nobody is known, whatever the body claims", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"by":"alice"}`)},
+			reason: ReasonNotAllowed, words: []string{"authenticate"}},
+
+		{name: "before the deadline", edits: []func(*Approval){deadline(now.Add(1))}, answer: approve, by: alice()},
+		{name: "at the deadline", edits: []func(*Approval){deadline(now)}, answer: approve, by: alice(), reason: ReasonExpired,
+			words: []string{"2026-03-01T13:00:00.000Z", "ask for it again"}},
+		{name: "a rejection after the deadline", edits: []func(*Approval){deadline(asked())}, answer: Answer{Verb: Reject}, by: alice(), reason: ReasonExpired},
+
+		{name: "F7 approved twice", edits: []func(*Approval){endedAs(Approved, Resolution{Verb: Approve})}, answer: approve, by: alice(),
+			reason: ReasonDecided, words: []string{"already approved", "bob"}},
+		{name: "F3 approved after it was rejected", edits: []func(*Approval){endedAs(Rejected, Resolution{Verb: Reject})}, answer: approve, by: alice(),
+			reason: ReasonConflict, words: []string{`already rejected by "bob" at 2026-03-01T12:01:00.000Z`}},
+		{name: "expired before", edits: []func(*Approval){endedAs(Expired, Resolution{})}, answer: approve, by: alice(), reason: ReasonExpired},
+
+		{name: "no such verb", answer: Answer{Verb: "maybe"}, by: alice(), reason: ReasonMalformed, words: []string{`"maybe"`, "approve, edit, reject, cancel"}},
+		{name: "no verb", by: alice(), reason: ReasonMalformed},
+		{name: "verb of another kind", answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonNotAllowed,
+			words: []string{"approve, edit, reject, cancel"}},
+		{name: "F23 a question is not approved", edits: []func(*Approval){kind(KindQuestion)}, answer: approve, by: alice(), reason: ReasonNotAllowed,
+			words: []string{"approves nothing", "respond, reject, cancel"}},
+		{name: "verb that the rule leaves out", edits: []func(*Approval){terms(Terms{Rule: "r", Allowed: []Verb{Approve, Reject}})},
+			answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)}, by: alice(), reason: ReasonNotAllowed, words: []string{"approve, reject"}},
+		{name: "F1 a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)},
+			by: alice(), reason: ReasonNotAllowed},
+		{name: "F2 terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Rule: "gone", FourEyes: true})},
+			answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{`"gone"`}},
+
+		{name: "digest as shown", answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
+		{name: "F1 another digest", answer: Answer{Verb: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
+
+		{name: "four eyes, another", edits: []func(*Approval){fourEyes}, answer: approve, by: bob(), via: ViaAPI},
+		{name: "four eyes, the requester", edits: []func(*Approval){fourEyes}, answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed,
+			words: []string{`"big"`, "another person"}},
+		{name: "four eyes, the requester rejects", edits: []func(*Approval){fourEyes}, answer: Answer{Verb: Reject}, by: alice(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, on behalf of the requester", edits: []func(*Approval){fourEyes}, answer: approve, by: acts("agent", "alice"), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, the agent asked for somebody", edits: []func(*Approval){fourEyes, requester(acts("agent", "bob"))}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, the same agent for another", edits: []func(*Approval){fourEyes, requester(acts("agent", "alice"))}, answer: approve, by: acts("agent", "bob"), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, chains that meet", edits: []func(*Approval){fourEyes, requester(acts("x", "y", "carol"))}, answer: approve, by: acts("z", "carol"), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, anonymous", edits: []func(*Approval){fourEyes, requester(auth.Anonymous())}, answer: approve, by: auth.Anonymous(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, requester not known", edits: []func(*Approval){fourEyes, requester(auth.Principal{})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, namesake of another tenant", edits: []func(*Approval){fourEyes}, answer: approve, by: auth.Principal{Tenant: "other", Subject: "alice"}, via: ViaProvider},
+		{name: "four eyes are not the client's", edits: []func(*Approval){fourEyes}, answer: approve, by: bob(), reason: ReasonNotAllowed, words: []string{"inbox"}},
+		{name: "elsewhere over A2A", edits: []func(*Approval){terms(Terms{Rule: "r", Elsewhere: true})}, answer: approve, by: bob(), reason: ReasonNotAllowed},
+		{name: "elsewhere over the API", edits: []func(*Approval){terms(Terms{Rule: "r", Elsewhere: true})}, answer: approve, by: bob(), via: ViaAPI},
+		{name: "auth is answered elsewhere", edits: []func(*Approval){kind(KindQuestion), askKind("auth")}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: bob(), reason: ReasonNotAllowed},
+		{name: "no way to answer", answer: approve, by: alice(), via: ViaSystem, reason: ReasonNotAllowed, words: []string{"system"}},
+
+		{name: "edit without arguments", answer: Answer{Verb: Edit}, by: alice(), reason: ReasonMalformed, words: []string{"args", "missing"}},
+		{name: "edit with a list", answer: Answer{Verb: Edit, Args: json.RawMessage(`[]`)}, by: alice(), reason: ReasonMalformed, words: []string{"want an object"}},
+		{name: "edit with nothing but space", answer: Answer{Verb: Edit, Args: json.RawMessage(` `)}, by: alice(), reason: ReasonMalformed},
+		{name: "edit with a name twice", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":{"b":1,"b":2}}`)}, by: alice(), reason: ReasonMalformed, words: []string{"args/a/b"}},
+		{name: "edit beyond the limit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":"` + strings.Repeat("x", MaxJSON) + `"}`)}, by: alice(), reason: ReasonMalformed},
+		{name: "F1 approve with arguments that would not run", answer: Answer{Verb: Approve, Args: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+			words: []string{"goes with edit"}},
+		{name: "reject with a response", answer: Answer{Verb: Reject, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
+
+		{name: "respond to a question", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`"blue"`)}, by: alice()},
+		{name: "respond with a result", edits: []func(*Approval){kind(KindOutcome)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{"ok":true}`)}, by: alice()},
+		{name: "respond with nothing", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond}, by: alice(), reason: ReasonMalformed},
+		{name: "respond with broken JSON", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{`)}, by: alice(), reason: ReasonMalformed},
+		{name: "respond as the schema wants", edits: []func(*Approval){kind(KindQuestion), schema(name)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{"name":"n"}`)}, by: alice()},
+		{name: "respond against the schema", edits: []func(*Approval){kind(KindQuestion), schema(name)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{"name":1}`)}, by: alice(),
+			reason: ReasonMalformed, words: []string{"response/name"}},
+		{name: "schema that is no object", edits: []func(*Approval){kind(KindQuestion), schema(`[]`)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
+		{name: "schema that is none", edits: []func(*Approval){kind(KindQuestion), schema(`{"type":7}`)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
+
+		{name: "longest reason", answer: Answer{Verb: Reject, Reason: strings.Repeat("x", MaxReason)}, by: alice()},
+		{name: "reason too long", answer: Answer{Verb: Reject, Reason: strings.Repeat("x", MaxReason+1)}, by: alice(), reason: ReasonMalformed, words: []string{"4097", "4096"}},
+		{name: "reason that is no text", answer: Answer{Verb: Reject, Reason: "\xff"}, by: alice(), reason: ReasonMalformed},
+		{name: "payload that is no JSON", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{]`)}, by: alice(), reason: ReasonMalformed, words: []string{"payload"}},
+		{name: "payload too long", answer: Answer{Verb: Approve, Payload: json.RawMessage(`"` + strings.Repeat("x", MaxJSON) + `"`)}, by: alice(), reason: ReasonMalformed},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			via := tc.via
+			if via == "" {
+				via = ViaA2A
+			}
+			a := pending("t.a1", tc.edits...)
+			wantError(t, a.Check(tc.answer, tc.by, via, now), tc.reason, tc.words...)
+		})
+	}
+}
+
+func TestCheckListsAllViolations(t *testing.T) {
+	t.Parallel()
+	err := pending("t.a1").Check(Answer{Verb: Edit, Response: json.RawMessage(`1`), Reason: "\xff"}, alice(), ViaA2A, asked())
+	e, ok := err.(*Error) //nolint:errorlint // the contract is this very type
+	if !ok {
+		t.Fatalf("Check() = %v, want an *Error", err)
+	}
+	var fields []string
+	for _, v := range e.Violations {
+		fields = append(fields, v.Field)
+	}
+	if diff := cmp.Diff([]string{"reason", "args", "response"}, fields); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		edits []func(*Approval)
+		want  []Verb
+	}{
+		{"call", nil, []Verb{Approve, Edit, Reject, Cancel}},
+		{"outcome", []func(*Approval){kind(KindOutcome)}, []Verb{Approve, Respond, Reject, Cancel}},
+		{"question", []func(*Approval){kind(KindQuestion)}, []Verb{Respond, Reject, Cancel}},
+		{"confirm", []func(*Approval){askKind(AskConfirm)}, []Verb{Approve, Reject, Cancel}},
+		{"narrowed", []func(*Approval){terms(Terms{Allowed: []Verb{Cancel, Edit, Respond}})}, []Verb{Edit, Cancel}},
+		{"narrowed to none", []func(*Approval){terms(Terms{Allowed: []Verb{}})}, []Verb{}},
+		{"no such kind", []func(*Approval){kind("")}, nil},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, pending("t.a1", tc.edits...).Verbs()); diff != "" {
+				t.Errorf("Verbs() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

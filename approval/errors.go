@@ -1,0 +1,239 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Reason says which case an [Error] is. It goes out on the wire as it is.
+type Reason string
+
+// The reasons.
+const (
+	ReasonUnknown    Reason = "APPROVAL_UNKNOWN"     // no such approval in this task
+	ReasonMalformed  Reason = "APPROVAL_MALFORMED"   // a known shape, filled in wrongly
+	ReasonNotAllowed Reason = "APPROVAL_NOT_ALLOWED" // not this verb, person or way
+	ReasonConflict   Reason = "APPROVAL_CONFLICT"    // decided, and differently
+	ReasonExpired    Reason = "APPROVAL_EXPIRED"     // after the deadline
+	ReasonChanged    Reason = "APPROVAL_CHANGED"     // not what the decider was shown
+	ReasonDecided    Reason = "APPROVAL_DECIDED"     // decided already, in just this way
+)
+
+// The keys of [Error.Metadata].
+const (
+	MetaApproval  = "approval"  // id
+	MetaState     = "state"     // of the approval
+	MetaVerb      = "verb"      // of its resolution
+	MetaBy        = "by"        // subject of who decided
+	MetaAt        = "at"        // when, RFC 3339
+	MetaDigest    = "digest"    // that an answer has to name now
+	MetaSuccessor = "successor" // id of the approval to answer instead
+	MetaAllowed   = "allowed"   // verbs, separated by commas
+	MetaPending   = "pending"   // ids, separated by commas
+	MetaDeadline  = "deadline"  // RFC 3339
+)
+
+// Violation is one thing wrong with one field of an answer.
+type Violation struct {
+	Field       string // "args", or with a JSON pointer behind it: "args/to"
+	Description string
+}
+
+// Error is an answer that was refused. It is safe to show to whoever answered: its
+// message says what was wrong and how to answer instead.
+type Error struct {
+	Reason     Reason
+	ID         string // of the approval or, when there is none, as it was given
+	Message    string
+	Violations []Violation       // of ReasonUnknown and ReasonMalformed
+	Metadata   map[string]string // see the Meta constants
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unknown says that id names no approval of the task. pending are its approvals;
+// those that are pending are listed.
+func Unknown(id string, pending []*Approval) *Error {
+	ids := pendingIDs(pending)
+	next := "no approval of this task is pending: read the task to see where it stands"
+	if len(ids) > 0 {
+		next = "answer one that is pending: " + strings.Join(ids, ", ")
+	}
+	return &Error{
+		Reason:     ReasonUnknown,
+		ID:         id,
+		Message:    fmt.Sprintf("%s names no approval and no call of this task; %s", quote(id), next),
+		Violations: []Violation{{Field: "id", Description: "names no approval and no call of this task"}},
+		Metadata:   meta(MetaPending, strings.Join(ids, ",")),
+	}
+}
+
+// Malformed says that an answer to id is not well formed, with one violation for
+// each thing that is wrong. next says what to send instead.
+func Malformed(id, next string, violations ...Violation) *Error {
+	what := make([]string, len(violations))
+	for i, v := range violations {
+		what[i] = v.Field + ": " + v.Description
+	}
+	return &Error{
+		Reason:     ReasonMalformed,
+		ID:         id,
+		Message:    fmt.Sprintf("the answer to %s is not valid: %s; %s", quote(id), strings.Join(what, "; "), next),
+		Violations: violations,
+		Metadata:   meta(MetaApproval, id),
+	}
+}
+
+// NotAllowed says that a may not be answered so. why names the rule of it, and what
+// to do instead.
+func NotAllowed(a *Approval, why string) *Error {
+	return &Error{
+		Reason:   ReasonNotAllowed,
+		ID:       a.ID,
+		Message:  fmt.Sprintf("approval %s cannot be answered like this: %s", a.ID, why),
+		Metadata: meta(MetaApproval, a.ID, MetaAllowed, joinVerbs(a.Verbs(), ",")),
+	}
+}
+
+// Conflict says that a has ended in another way than an answer wants, and how.
+func Conflict(a *Approval) *Error {
+	return &Error{
+		Reason:   ReasonConflict,
+		ID:       a.ID,
+		Message:  fmt.Sprintf("approval %s %s; that is final, so read the task for what came of it", a.ID, ended(a)),
+		Metadata: endMeta(a),
+	}
+}
+
+// Decided says that a had already been decided in just this way. It is for answers
+// that cannot be served with the current task, because that has ended.
+func Decided(a *Approval) *Error {
+	return &Error{
+		Reason:   ReasonDecided,
+		ID:       a.ID,
+		Message:  fmt.Sprintf("approval %s %s, as this answer says; nothing is left to do", a.ID, ended(a)),
+		Metadata: endMeta(a),
+	}
+}
+
+// TooLate says that the deadline of a has passed.
+func TooLate(a *Approval) *Error {
+	when := ""
+	m := endMeta(a)
+	if a.Deadline != nil {
+		when = " at " + stamp(*a.Deadline)
+		m[MetaDeadline] = stamp(*a.Deadline)
+	}
+	return &Error{
+		Reason:   ReasonExpired,
+		ID:       a.ID,
+		Message:  fmt.Sprintf("approval %s expired%s before it was answered; if the call is still wanted, ask for it again", a.ID, when),
+		Metadata: m,
+	}
+}
+
+// Changed says that the decider was shown something else than what stands now. With
+// a successor, that is what to look at and answer; else it is a itself, whose current
+// digest is in the metadata.
+func Changed(a, successor *Approval) *Error {
+	if successor == nil {
+		return &Error{
+			Reason: ReasonChanged,
+			ID:     a.ID,
+			Message: fmt.Sprintf("approval %s is not for what you were shown: its digest is %s; read the task, look again, and answer with that digest",
+				a.ID, a.Digest),
+			Metadata: meta(MetaApproval, a.ID, MetaState, string(a.State), MetaDigest, a.Digest),
+		}
+	}
+	return &Error{
+		Reason:   ReasonChanged,
+		ID:       a.ID,
+		Message:  fmt.Sprintf("approval %s was replaced by %s, because what it asked for has changed; look at that one and answer it", a.ID, successor.ID),
+		Metadata: meta(MetaApproval, a.ID, MetaState, string(a.State), MetaSuccessor, successor.ID, MetaDigest, successor.Digest),
+	}
+}
+
+// joined makes one refusal of several: the first gives the case, all say what is
+// wrong. It returns nil for none.
+func joined(errs []*Error) error {
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	all := &Error{Reason: errs[0].Reason, ID: errs[0].ID, Metadata: errs[0].Metadata}
+	messages := make([]string, len(errs))
+	for i, err := range errs {
+		messages[i] = err.Message
+		all.Violations = append(all.Violations, err.Violations...)
+	}
+	all.Message = strings.Join(messages, "\n")
+	return all
+}
+
+// ended says how a ended, by whom and when, as the rest of a sentence.
+func ended(a *Approval) string {
+	r := a.Resolution
+	if r == nil {
+		return "is " + string(a.State)
+	}
+	by := ""
+	if !r.By.IsZero() {
+		by = " by " + quote(r.By.Subject)
+	}
+	at := ""
+	if !r.At.IsZero() {
+		at = " at " + stamp(r.At)
+	}
+	return "was already " + string(a.State) + by + at
+}
+
+func endMeta(a *Approval) map[string]string {
+	m := meta(MetaApproval, a.ID, MetaState, string(a.State))
+	if r := a.Resolution; r != nil {
+		for k, v := range meta(MetaVerb, string(r.Verb), MetaBy, r.By.Subject, MetaAt, stamp(r.At)) {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+// meta returns a map of the pairs that have a value.
+func meta(pairs ...string) map[string]string {
+	m := make(map[string]string, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			m[pairs[i]] = pairs[i+1]
+		}
+	}
+	return m
+}
+
+func pendingIDs(approvals []*Approval) []string {
+	var ids []string
+	for _, a := range approvals {
+		if a.State == Pending {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+func joinVerbs(verbs []Verb, sep string) string {
+	names := make([]string, len(verbs))
+	for i, v := range verbs {
+		names[i] = string(v)
+	}
+	return strings.Join(names, sep)
+}
+
+// stamp writes a time as the rest of the server does: UTC, milliseconds.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}

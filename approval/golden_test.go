@@ -1,0 +1,168 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/internal/auth"
+)
+
+// The files of testdata are what has been written to disks. They are made once and
+// never again: what does not fit them any more needs a new version.
+
+func readGolden(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// checkGolden decodes the file into the type of want, and encodes want to the file.
+func checkGolden[T any](t *testing.T, name string, want T) {
+	t.Helper()
+	data := readGolden(t, name)
+	var got T
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&got); err != nil {
+		t.Fatalf("decode %s: %v", name, err)
+	}
+	// Raw JSON in the file is indented; what counts is the value.
+	raw := cmp.Comparer(sameJSON)
+	if diff := cmp.Diff(want, got, raw); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+	out, err := json.MarshalIndent(want, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(data), string(out)+"\n"); diff != "" {
+		t.Errorf("%s (-file +encoded):\n%s", name, diff)
+	}
+}
+
+// checkFull fails for a field of v that is zero, so that the file shows all there are.
+func checkFull(t *testing.T, v reflect.Value, path string) {
+	t.Helper()
+	if v.IsZero() {
+		t.Errorf("%s is not set: a golden file has every field", path)
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct || v.Type() == reflect.TypeFor[time.Time]() {
+		return
+	}
+	for i := range v.NumField() {
+		checkFull(t, v.Field(i), path+"."+v.Type().Field(i).Name)
+	}
+}
+
+func fullPrincipal(subject string) auth.Principal {
+	return auth.Principal{Tenant: "acme", Subject: subject, Roles: []string{"ops"}, Chain: []string{"agent", "alice"}, Method: "bearer"}
+}
+
+func fullApproval() Approval {
+	end := asked().Add(time.Hour)
+	return Approval{
+		V: 1, ID: "task-1.a2", Kind: KindCall, State: Edited, Task: "task-1", Context: "ctx-1", Call: "c1.2", Alias: "adk-7",
+		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
+		Hint: "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), Ask: "fee", AskKind: AskConfirm,
+		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2,
+		Terms: Terms{
+			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
+			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true,
+		},
+		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Supersedes: "task-1.a1",
+		Resolution: &Resolution{
+			Verb: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
+			Args: json.RawMessage(`{"to":"bob","amount":50}`), Digest: "d2", Response: json.RawMessage(`"r"`), Payload: json.RawMessage(`[1]`),
+		},
+	}
+}
+
+func fullAudit() Audit {
+	return Audit{
+		V: AuditVersion, At: asked(), What: AuditResolved, Task: "task-1", Call: "c1.2", Tool: "transfer", Approval: "task-1.a2",
+		Digest: "d2", Rule: "big", State: Edited, By: fullPrincipal("bob"), Via: ViaAPI, Reason: "less", Outcome: "ok", Attempt: 2,
+	}
+}
+
+func TestGoldenApproval(t *testing.T) {
+	t.Parallel()
+	full := fullApproval()
+	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval.v1.json", full)
+	checkGolden(t, "approval-least.v1.json", Approval{
+		V: 1, ID: "task-1.a1", Kind: KindCall, State: Pending, Task: "task-1", Context: "ctx-1", Call: "c1.1", Agent: "bank", Tool: "send",
+		Definition: "def0", Args: json.RawMessage(`{}`), Digest: "d1", Hint: "Send?", Terms: Terms{Rule: RuleTool},
+		Requester: auth.Anonymous(), Asked: asked(),
+	})
+}
+
+func TestGoldenAudit(t *testing.T) {
+	t.Parallel()
+	full := fullAudit()
+	checkFull(t, reflect.ValueOf(full), "Audit")
+	checkGolden(t, "audit.v1.json", full)
+	checkGolden(t, "audit-least.v1.json", Audit{V: AuditVersion, At: asked(), What: AuditStarted, Task: "task-1"})
+}
+
+// words are all the constants that stand on disks and on the wire.
+type words struct {
+	Kinds   []Kind       `json:"kinds"`
+	States  []State      `json:"states"`
+	Verbs   []Verb       `json:"verbs"`
+	Expiry  []OnExpiry   `json:"onExpiry"`
+	Via     []string     `json:"via"`
+	Audit   []AuditEvent `json:"audit"`
+	Reasons []Reason     `json:"reasons"`
+	Rules   []string     `json:"rules"`
+}
+
+func TestGoldenStates(t *testing.T) {
+	t.Parallel()
+	checkGolden(t, "states.json", words{
+		Kinds:   []Kind{KindCall, KindOutcome, KindQuestion},
+		States:  []State{Pending, Approved, Edited, Rejected, Responded, Expired, Canceled, Superseded},
+		Verbs:   []Verb{Approve, Edit, Reject, Respond, Cancel},
+		Expiry:  []OnExpiry{ExpiryRejects, ExpiryCancels, ExpiryKeeps},
+		Via:     []string{ViaA2A, ViaAPI, ViaProvider, ViaSystem},
+		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled},
+		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
+		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Rule: RuleTool}).Rule},
+	})
+}
+
+// Elsewhere is fixed when it is asked, so it is a golden matter too.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		edit func(*Approval)
+		want bool
+	}{
+		{"by default", func(*Approval) {}, false},
+		{"rule", terms(Terms{Elsewhere: true}), true},
+		{"four eyes", terms(Terms{FourEyes: true}), true},
+		{"auth", askKind("auth"), true},
+		{"confirm", askKind(AskConfirm), false},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := pending("t.a1", tc.edit).Elsewhere(); got != tc.want {
+				t.Errorf("Elsewhere() = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package approval
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// template is a parsed hint: text and placeholders in turn.
+type template []segment
+
+// segment is a piece of a template. With a path it is a placeholder, and text is
+// what it looked like.
+type segment struct {
+	text string
+	path []string
+}
+
+// parseTemplate splits text at its placeholders, {name} and {/json/pointer}. It
+// takes all texts: a brace that opens no placeholder stands for itself.
+func parseTemplate(text string) template {
+	var t template
+	for text != "" {
+		open := strings.IndexByte(text, '{')
+		if open < 0 {
+			break
+		}
+		end := strings.IndexAny(text[open+1:], "{}")
+		if end < 0 {
+			break
+		}
+		end += open + 1
+		name := text[open+1 : end]
+		if text[end] == '{' || name == "" {
+			t = append(t, segment{text: text[:end]})
+			text = text[end:]
+			continue
+		}
+		if open > 0 {
+			t = append(t, segment{text: text[:open]})
+		}
+		t = append(t, segment{text: text[open : end+1], path: splitPointer(name)})
+		text = text[end+1:]
+	}
+	if text != "" {
+		t = append(t, segment{text: text})
+	}
+	return t
+}
+
+// splitPointer returns the steps of a JSON pointer (RFC 6901), or name alone when it
+// is none.
+func splitPointer(name string) []string {
+	if !strings.HasPrefix(name, "/") {
+		return []string{name}
+	}
+	steps := strings.Split(name[1:], "/")
+	for i, s := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
+	}
+	return steps
+}
+
+// fill returns the text of t with its placeholders filled from args, each value as
+// JSON text. A placeholder that finds nothing stays as it is.
+func (t template) fill(args map[string]any) (string, error) {
+	var b strings.Builder
+	for _, s := range t {
+		if s.path == nil {
+			b.WriteString(s.text)
+			continue
+		}
+		v, ok := lookup(args, s.path)
+		if !ok {
+			b.WriteString(s.text)
+			continue
+		}
+		text, err := jsonText(v)
+		if err != nil {
+			return "", fmt.Errorf("fill %s: %w", s.text, err)
+		}
+		b.WriteString(shorten(text, maxValue))
+	}
+	return shorten(b.String(), maxHint), nil
+}
+
+// lookup walks from args along path, through objects and arrays.
+func lookup(args map[string]any, path []string) (any, bool) {
+	var v any = args
+	for _, step := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[step]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != step {
+				return nil, false
+			}
+			v = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// defaultHint asks for a tool that has no words of its own.
+func defaultHint(tool string, args map[string]any) (string, error) {
+	if len(args) == 0 {
+		return fmt.Sprintf("May the tool %s run, without arguments?", quote(tool)), nil
+	}
+	text, err := showArgs(args)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("May the tool %s run with these arguments? %s", quote(tool), text), nil
+}
+
+// showArgs returns args as JSON. When that is long, each argument is shortened by
+// itself, so that a long one cannot push a short one out of sight.
+func showArgs(args map[string]any) (string, error) {
+	text, err := jsonText(args)
+	if err != nil {
+		return "", err
+	}
+	if short := shorten(text, maxWhole); short == text {
+		return text, nil
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		name, err := jsonText(key)
+		if err != nil {
+			return "", err
+		}
+		value, err := jsonText(args[key])
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, shorten(name, maxValue)+":"+shorten(value, maxValue))
+	}
+	return shorten("{"+strings.Join(parts, ",")+"}", maxHint), nil
+}

@@ -1,0 +1,99 @@
+package approval
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	args := decode(t, `{"to":"bob","amount":100,"deep":{"a/b":[{"x~y":true}]},"":"empty","html":"<b>&",
+		"bad":"a\u202eb\u0007\u007f\u200b\udb40\udc41","long":"`+strings.Repeat("é", 300)+`","lines":"a\nb"}`)
+	tests := []struct{ text, want string }{
+		{"", ""},
+		{"plain", "plain"},
+		{"send {amount} to {to}", `send 100 to "bob"`},
+		{"{to}{to}", `"bob""bob"`},
+		{"{/deep/a~1b/0/x~0y}", "true"},
+		{"{deep}", `{"a/b":[{"x~y":true}]}`},
+		{"{/}", `"empty"`},
+		{"{html}", `"<b>&"`},
+		{"{nothing} {/deep/none} {/to/x} {/deep/a~1b/1} {/deep/a~1b/00} {/deep/a~1b/-1}", "{nothing} {/deep/none} {/to/x} {/deep/a~1b/1} {/deep/a~1b/00} {/deep/a~1b/-1}"},
+		{"{} { {to} }{", `{} { "bob" }{`},
+		{"{to", "{to"},
+		{"{{to}}", `{"bob"}`},
+		{"{bad}", `"a\u202eb\u0007\u007f\u200b\u{e0041}"`},
+		{"{lines}", `"a\nb"`},
+		{"{long}", `"` + strings.Repeat("é", 199) + "… (302 characters)"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.text, func(t *testing.T) {
+			t.Parallel()
+			got, err := parseTemplate(tc.text).fill(args)
+			if err != nil || got != tc.want {
+				t.Errorf("fill() = %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+	if _, err := parseTemplate("{x}").fill(map[string]any{"x": math.NaN()}); err == nil {
+		t.Error("fill(NaN) = nil, want an error")
+	}
+}
+
+func TestDefaultHint(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, args, want string
+	}{
+		{"none", `{}`, `May the tool "send" run, without arguments?`},
+		{"some", `{"to":"bob","n":1}`, `May the tool "send" run with these arguments? {"n":1,"to":"bob"}`},
+		{"F15 a long one hides no other", `{"a":"` + strings.Repeat("x", 3000) + `","to":"mallory"}`,
+			`May the tool "send" run with these arguments? {"a":"` + strings.Repeat("x", 199) + `… (3002 characters),"to":"mallory"}`},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := defaultHint("send", decode(t, tc.args))
+			if err != nil || got != tc.want {
+				t.Errorf("defaultHint() = %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestDefaultHintIsBounded(t *testing.T) {
+	t.Parallel()
+	args := map[string]any{}
+	for i := range 5000 {
+		args[strings.Repeat("k", i%300)+string(rune('a'+i%26))] = strings.Repeat("v", 500)
+	}
+	got, err := defaultHint(strings.Repeat("t", 1000), args)
+	if err != nil || utf8.RuneCountInString(got) > maxHint+2*maxValue {
+		t.Errorf("defaultHint() has %d characters, %v", utf8.RuneCountInString(got), err)
+	}
+}
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		in    string
+		lines bool
+		want  string
+	}{
+		{"as it is: é 漢 👍", false, "as it is: é 漢 👍"},
+		{"a\nb\tc", true, "a\nb\tc"},
+		{"a\nb\tc", false, `a\u000ab\u0009c`},
+		{"\x1b[2J\r", true, `\u001b[2J\u000d`},
+		{"\u0085\u2028\u2029", true, `\u0085\u2028\u2029`},
+		{"\u061c\u200e\u202e\u2066\ufeff", false, `\u061c\u200e\u202e\u2066\ufeff`},
+		{"\U000e0100\ue000", false, `\u{e0100}\ue000`},
+		{"\xff", false, "\ufffd"},
+	}
+	for _, tc := range tests {
+		if got := escape(tc.in, tc.lines); got != tc.want {
+			t.Errorf("escape(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}

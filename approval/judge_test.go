@@ -1,0 +1,266 @@
+package approval
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+func when(ok bool, err error) Predicate {
+	return func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { return ok, err }
+}
+
+func panics(v any) Predicate {
+	return func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { panic(v) }
+}
+
+func toolGate(ask bool, hint string, err error) tool.GateFunc {
+	return func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return ask, hint, err }
+}
+
+func newPolicy(t testing.TB, c PolicyConfig) *Policy {
+	t.Helper()
+	p, err := NewPolicy(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// angryError panics when it is asked what it is.
+type angryError struct{}
+
+func (angryError) Error() string { panic("no message") }
+
+// angryValue panics when it is written as JSON.
+type angryValue struct{}
+
+func (angryValue) MarshalJSON() ([]byte, error) { panic("no JSON") }
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	allow := func(name string) Gate { return Gate{Tool: name, Action: ActionAllow} }
+	ask := func(name string) Gate { return Gate{Tool: name} }
+	deny := func(name string) Gate { return Gate{Tool: name, Action: ActionDeny} }
+	gates := func(g ...Gate) PolicyConfig { return PolicyConfig{Gates: g} }
+	own := fakeTool{static: true}
+	boom := errors.New("boom")
+	with := func(g Gate, p Predicate) Gate { g.When = p; return g }
+
+	tests := []struct {
+		name   string
+		config PolicyConfig
+		tool   fakeTool // its name is send
+		args   string
+		action Action
+		rule   string
+		hint   []string
+		reason string
+	}{
+		{name: "nothing to say", action: ActionAllow, rule: RuleDefault},
+		{name: "other tools", config: gates(deny("mail"), ask("send2"), ask("sen"), deny("x*")), action: ActionAllow, rule: RuleDefault},
+
+		{name: "ask", config: gates(ask("send")), action: ActionAsk, rule: "gate:send", hint: []string{`May the tool "send" run`, `{"to":"bob"}`}},
+		{name: "deny", config: gates(deny("send")), action: ActionDeny, rule: "gate:send", reason: `"gate:send" does not allow`},
+		{name: "allow", config: gates(allow("send")), action: ActionAllow, rule: "gate:send"},
+		{name: "named", config: gates(Gate{Name: "big", Tool: "send"}), action: ActionAsk, rule: "big"},
+		{name: "deny explains", config: gates(Gate{Tool: "send", Action: ActionDeny, Hint: "not to {to}"}), action: ActionDeny, rule: "gate:send", reason: `not to "bob"`},
+
+		{name: "deny over ask over allow", config: gates(allow("send"), ask("*"), deny("s*")), action: ActionDeny, rule: "gate:s*"},
+		{name: "ask over allow", config: gates(allow("send"), ask("*")), action: ActionAsk, rule: "gate:*"},
+		{name: "exact before pattern", config: gates(ask("*"), ask("send")), action: ActionAsk, rule: "gate:send"},
+		{name: "first pattern", config: gates(ask("s*"), ask("*")), action: ActionAsk, rule: "gate:s*"},
+		{name: "first exact", config: gates(Gate{Name: "a", Tool: "send"}, Gate{Name: "b", Tool: "send"}), action: ActionAsk, rule: "a"},
+		{name: "first denial", config: gates(Gate{Name: "a", Tool: "send", Action: ActionDeny}, Gate{Name: "b", Tool: "send", Action: ActionDeny}), action: ActionDeny, rule: "a"},
+		{name: "first allowance", config: gates(allow("s*"), allow("*")), action: ActionAllow, rule: "gate:s*"},
+
+		{name: "condition holds", config: gates(with(ask("send"), when(true, nil))), action: ActionAsk, rule: "gate:send"},
+		{name: "condition does not hold", config: gates(with(deny("send"), when(false, nil)), with(ask("*"), when(false, nil))), action: ActionAllow, rule: RuleDefault},
+
+		{name: "static gate of the tool", tool: own, action: ActionAsk, rule: RuleTool, hint: []string{`May the tool "send" run`}, reason: "the tool itself"},
+		{name: "per-call gate of the tool", tool: fakeTool{gate: toolGate(true, "send\u202e it?", nil)}, action: ActionAsk, rule: RuleTool, hint: []string{`send\u202e it?`}},
+		{name: "gate of the tool does not ask", tool: fakeTool{gate: toolGate(false, "x", nil)}, action: ActionAllow, rule: RuleDefault},
+		{name: "exact allow switches the tool's gate off", config: gates(allow("send")), tool: own, action: ActionAllow, rule: "gate:send"},
+		{name: "exact allow, condition does not hold", config: gates(with(allow("send"), when(false, nil))), tool: own, action: ActionAsk, rule: RuleTool},
+		{name: "allow by a pattern does not", config: gates(allow("sen*"), allow("*")), tool: own, action: ActionAsk, rule: RuleTool},
+		{name: "exact allow does not switch another rule off", config: gates(allow("send"), ask("*")), tool: own, action: ActionAsk, rule: "gate:*"},
+		{name: "rule and tool ask", config: gates(Gate{Tool: "send", Hint: "Send to {to}?"}), tool: fakeTool{gate: toolGate(true, "costs money", nil)},
+			action: ActionAsk, rule: "gate:send", hint: []string{`Send to "bob"?`, "The tool says: costs money"}},
+		{name: "rule without words and tool ask", config: gates(ask("send")), tool: fakeTool{gate: toolGate(true, "costs money", nil)}, action: ActionAsk, rule: "gate:send", hint: []string{"costs money"}},
+		{name: "opt-in", config: PolicyConfig{OptIn: true}, tool: own, action: ActionAllow, rule: RuleDefault},
+		{name: "opt-in keeps rules", config: PolicyConfig{OptIn: true, Gates: []Gate{ask("send")}}, tool: own, action: ActionAsk, rule: "gate:send"},
+
+		{name: "error of a condition", config: gates(with(ask("send"), when(false, boom))), action: ActionAsk, rule: "gate:send", hint: []string{"boom", `"gate:send"`}, reason: "boom"},
+		{name: "error of a condition that allows", config: gates(with(allow("send"), when(true, boom))), action: ActionAsk, rule: "gate:send", hint: []string{"boom"}},
+		{name: "error of a condition that denies", config: gates(with(deny("send"), when(false, boom))), action: ActionAsk, rule: "gate:send", hint: []string{"boom"}},
+		{name: "a denial stands beside an error", config: gates(with(ask("send"), when(false, boom)), deny("*")), action: ActionDeny, rule: "gate:*"},
+		{name: "an allowance does not stand beside an error", config: gates(allow("send"), with(ask("*"), when(false, boom))), action: ActionAsk, rule: "gate:*"},
+		{name: "a rule that asks goes before one that failed", config: gates(with(allow("send"), when(false, boom)), ask("*")), action: ActionAsk, rule: "gate:*", hint: []string{"boom"}},
+		{name: "a tool that asks goes before a rule that failed", config: gates(with(allow("send"), when(false, boom))), tool: own, action: ActionAsk, rule: RuleTool, hint: []string{"boom"}},
+		{name: "panic of a condition", config: gates(with(allow("send"), panics("ouch"))), action: ActionAsk, rule: "gate:send", hint: []string{"panic: ouch"}},
+		{name: "panic with nil", config: gates(with(allow("send"), panics(nil))), action: ActionAsk, rule: "gate:send"},
+		{name: "panic with an error that panics", config: gates(with(allow("send"), panics(angryError{}))), action: ActionAsk, rule: "gate:send"},
+		{name: "error that panics", config: gates(with(allow("send"), when(true, angryError{}))), action: ActionAsk, rule: "gate:send"},
+		{name: "error with hidden characters", config: gates(with(ask("send"), when(true, errors.New("a\u202eb")))), action: ActionAsk, rule: "gate:send", hint: []string{`a\u202eb`}},
+		{name: "every failure is named", config: gates(with(ask("send"), when(true, boom)), with(deny("*"), panics("ouch"))), action: ActionAsk, rule: "gate:send", hint: []string{"boom", "ouch"}},
+		{name: "error of the tool's gate", tool: fakeTool{gate: toolGate(false, "", boom)}, action: ActionAsk, rule: RuleTool, hint: []string{"boom"}},
+		{name: "panic of the tool's gate", tool: fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("ouch") }}, action: ActionAsk, rule: RuleTool, hint: []string{"ouch"}},
+		{name: "error of the tool's gate that panics", tool: fakeTool{gate: toolGate(false, "", angryError{})}, action: ActionAsk, rule: RuleTool},
+		{name: "panic of the annotations", config: gates(ask("send")), tool: fakeTool{notes: func() tool.Annotations { panic("ouch") }}, action: ActionAsk, rule: "gate:send", hint: []string{"ouch"}},
+		{name: "panic of the name", tool: fakeTool{namePan: true}, action: ActionAsk, rule: RuleDefault, hint: []string{"no name"}, reason: "no name"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tl := tc.tool
+			tl.name = "send"
+			got := newPolicy(t, tc.config).Judge(nil, &tl, decode(t, `{"to":"bob"}`))
+			if got.Action != tc.action || got.Terms.Rule != tc.rule {
+				t.Errorf("Judge() = %s by %q, want %s by %q", got.Action, got.Terms.Rule, tc.action, tc.rule)
+			}
+			for _, w := range tc.hint {
+				if !strings.Contains(got.Hint, w) {
+					t.Errorf("hint %q lacks %q", got.Hint, w)
+				}
+			}
+			if !strings.Contains(got.Reason, tc.reason) {
+				t.Errorf("reason %q lacks %q", got.Reason, tc.reason)
+			}
+			if (got.Action == ActionAsk) != (got.Hint != "") {
+				t.Errorf("%s with the hint %q", got.Action, got.Hint)
+			}
+		})
+	}
+}
+
+func TestJudgeArgsThatCannotBeShown(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		gate Gate
+		v    any
+	}{
+		{"template", Gate{Tool: "*", Hint: "x {v}"}, math.NaN()},
+		{"default hint", Gate{Tool: "*"}, math.NaN()},
+		{"template that panics", Gate{Tool: "*", Hint: "x {v}"}, angryValue{}},
+		{"default hint that panics", Gate{Tool: "*"}, angryValue{}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got := newPolicy(t, PolicyConfig{Gates: []Gate{tc.gate}}).Judge(nil, &fakeTool{name: "send"}, map[string]any{"v": tc.v})
+			if got.Action != ActionAsk || !strings.Contains(got.Hint, "something failed") || !strings.Contains(got.Hint, "cannot be shown") {
+				t.Errorf("Judge() = %+v, want to ask, with what failed", got)
+			}
+		})
+	}
+	deny := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "*", Action: ActionDeny, Hint: "{v}"}}})
+	if got := deny.Judge(nil, &fakeTool{name: "send"}, map[string]any{"v": angryValue{}}); got.Action != ActionDeny {
+		t.Errorf("Judge() = %+v, want to deny", got)
+	}
+}
+
+func TestJudgeWithoutPolicyOrTool(t *testing.T) {
+	t.Parallel()
+	var none *Policy
+	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Rule != RuleDefault {
+		t.Errorf("Judge() of no policy = %+v, want to ask", got)
+	}
+	p := newPolicy(t, PolicyConfig{Defaults: Terms{Expires: time.Hour}})
+	got := p.Judge(nil, nil, nil)
+	want := Terms{Rule: RuleDefault, Destructive: true, Expires: time.Hour}
+	if diff := cmp.Diff(want, got.Terms); diff != "" || got.Action != ActionAsk {
+		t.Errorf("Judge() of no tool = %s, terms (-want +got):\n%s", got.Action, diff)
+	}
+}
+
+func TestJudgeTerms(t *testing.T) {
+	t.Parallel()
+	defaults := Terms{Rule: "unused", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true}
+	tests := []struct {
+		name  string
+		terms Terms
+		tool  fakeTool
+		want  Terms
+	}{
+		{"defaults", Terms{}, fakeTool{}, Terms{Rule: "r", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true}},
+		{
+			"its own", Terms{Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []Verb{Edit}, FourEyes: true, Elsewhere: true, CancelsTask: true}, fakeTool{},
+			Terms{Rule: "r", Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []Verb{Edit}, FourEyes: true, Elsewhere: true, CancelsTask: true, NoText: true},
+		},
+		{"never", Terms{Expires: -1, OnExpiry: ExpiryRejects}, fakeTool{}, Terms{Rule: "r", OnExpiry: ExpiryRejects, Allowed: []Verb{Approve, Reject}, NoText: true}},
+		{
+			"destructive tool", Terms{}, fakeTool{notes: func() tool.Annotations { return tool.Annotations{Destructive: true} }},
+			Terms{Rule: "r", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true, Destructive: true},
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPolicy(t, PolicyConfig{Defaults: defaults, Gates: []Gate{{Name: "r", Tool: "send", Terms: tc.terms}}})
+			tl := tc.tool
+			tl.name = "send"
+			got := p.Judge(nil, &tl, nil)
+			if diff := cmp.Diff(tc.want, got.Terms); diff != "" {
+				t.Errorf("terms (-want +got):\n%s", diff)
+			}
+			// F2: what was asked must not be tied to the policy by a shared slice.
+			for i := range got.Terms.Allowed {
+				got.Terms.Allowed[i] = Cancel
+			}
+			if diff := cmp.Diff(tc.want, p.Judge(nil, &tl, nil).Terms); diff != "" {
+				t.Errorf("terms of the policy changed with those of an approval (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJudgeTermsOfTheTool(t *testing.T) {
+	t.Parallel()
+	p := newPolicy(t, PolicyConfig{Defaults: Terms{Expires: time.Hour}})
+	got := p.Judge(nil, &fakeTool{name: "send", static: true}, nil)
+	if diff := cmp.Diff(Terms{Rule: RuleTool, Expires: time.Hour}, got.Terms); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+}
+
+func TestF1EditIsJudgedAnew(t *testing.T) {
+	t.Parallel()
+	p := newPolicy(t, PolicyConfig{Gates: []Gate{
+		{Name: "small", Tool: "pay"},
+		{Name: "large", Tool: "pay", Action: ActionDeny, When: func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
+			n, ok := args["amount"].(float64)
+			return n > 100, map[bool]error{false: errors.New("amount is no number")}[ok]
+		}},
+	}})
+	pay := &fakeTool{name: "pay"}
+	for args, want := range map[string]Action{`{"amount":1}`: ActionAsk, `{"amount":1000}`: ActionDeny, `{"amount":"1"}`: ActionAsk} {
+		if got := p.Judge(nil, pay, decode(t, args)); got.Action != want {
+			t.Errorf("Judge(%s) = %s, want %s", args, got.Action, want)
+		}
+	}
+}
+
+func BenchmarkJudge(b *testing.B) {
+	c := PolicyConfig{Gates: []Gate{{Tool: "mail"}, {Tool: "delete_*"}}}
+	for _, bench := range []struct {
+		name string
+		tool *fakeTool
+	}{{"ungated", &fakeTool{name: "send"}}, {"gated", &fakeTool{name: "mail"}}} {
+		b.Run(bench.name, func(b *testing.B) {
+			p := newPolicy(b, c)
+			args := decode(b, `{"to":"bob"}`)
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Judge(nil, bench.tool, args)
+			}
+		})
+	}
+}

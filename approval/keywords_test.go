@@ -1,0 +1,59 @@
+package approval
+
+import "testing"
+
+func TestKeyword(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		verb  Verb
+		texts []string
+	}{
+		{Approve, []string{"approve", "approved", "yes", "y", "confirm", "true", " YES\n", "Approve"}},
+		{Reject, []string{"deny", "denied", "reject", "rejected", "no", "n", "false", "\tNo ", "DENIED"}},
+		{"", []string{"", " ", "yes please", "yes.", "not approve", "don't approve", "ok", "1", "да", "ye\u017f", "y\u200bes", "уes"}},
+	}
+	for _, tc := range tests {
+		for _, text := range tc.texts {
+			verb, ok := Keyword(text)
+			if verb != tc.verb || ok != (tc.verb != "") {
+				t.Errorf("Keyword(%q) = %q, %v, want %q", text, verb, ok, tc.verb)
+			}
+		}
+	}
+}
+
+func TestTextCounts(t *testing.T) {
+	t.Parallel()
+	done := endedAs(Approved, Resolution{Verb: Approve})
+	tests := []struct {
+		name      string
+		approvals []*Approval
+		want      string
+	}{
+		{"none", nil, ""},
+		{"one", []*Approval{pending("t.a1")}, "t.a1"},
+		{"one that asks while it runs", []*Approval{pending("t.a1", askKind(AskConfirm))}, "t.a1"},
+		{"one left", []*Approval{pending("t.a1", done), pending("t.a2"), pending("t.a3", done)}, "t.a2"},
+		{"two", []*Approval{pending("t.a1"), pending("t.a2")}, ""},
+		{"F23 a question", []*Approval{pending("t.a1", kind(KindQuestion))}, ""},
+		{"F23 beside a question", []*Approval{pending("t.a1"), pending("t.a2", kind(KindQuestion))}, ""},
+		{"outcome", []*Approval{pending("t.a1", kind(KindOutcome))}, ""},
+		{"destructive", []*Approval{pending("t.a1", terms(Terms{Destructive: true}))}, ""},
+		{"switched off", []*Approval{pending("t.a1", terms(Terms{NoText: true}))}, ""},
+		{"elsewhere", []*Approval{pending("t.a1", terms(Terms{Elsewhere: true}))}, ""},
+		{"four eyes", []*Approval{pending("t.a1", terms(Terms{FourEyes: true}))}, ""},
+		{"all decided", []*Approval{pending("t.a1", done)}, ""},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			if a := TextCounts(tc.approvals); a != nil {
+				got = a.ID
+			}
+			if got != tc.want {
+				t.Errorf("TextCounts() = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"a2a-server/internal/strictjson"
+)
+
+// Decision is an answer with the approval that it is for.
+type Decision struct {
+	Approval *Approval
+	Answer   Answer
+	// Settled says that the approval has been decided already, in just this way, so
+	// that the answer has no effect. It need not be checked.
+	Settled bool
+}
+
+// Match finds what each answer is for among approvals, which are all of one task,
+// oldest first. It matches all answers or none; the error is then an *[Error] that
+// says everything that is wrong.
+//
+// An answer names an approval by its id, else by that of its call, else by the
+// call's alias. A call may have had several approvals: the newest pending one is
+// meant, else the newest. An alias that several calls with pending approvals share
+// names none of them.
+//
+// Two answers for one approval have to say the same and are one decision then. An
+// answer to an approval that is not pending is Settled when it says what was
+// decided, and else refused: as expired, replaced by another, or in conflict.
+func Match(answers []Answer, approvals []*Approval) ([]Decision, error) {
+	var decisions []Decision
+	var errs []*Error
+	place := map[*Approval]int{}
+	for _, ans := range answers {
+		a, err := find(ans.ID, approvals)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if at, ok := place[a]; ok {
+			if !merge(&decisions[at].Answer, ans) {
+				errs = append(errs, Malformed(a.ID, "decide once",
+					Violation{Field: "id", Description: "is answered twice, in different ways"}))
+			}
+			continue
+		}
+		place[a] = len(decisions)
+		decisions = append(decisions, Decision{Approval: a, Answer: ans})
+	}
+	for i := range decisions {
+		d := &decisions[i]
+		if d.Approval.State == Pending {
+			continue
+		}
+		d.Settled = d.Approval.settledBy(d.Answer)
+		if !d.Settled {
+			errs = append(errs, d.Approval.refusal(approvals))
+		}
+	}
+	if err := joined(errs); err != nil {
+		return nil, err
+	}
+	return decisions, nil
+}
+
+// find returns the approval that id names.
+func find(id string, approvals []*Approval) (*Approval, *Error) {
+	if id == "" {
+		return nil, Unknown(id, approvals)
+	}
+	for _, a := range approvals {
+		if a.ID == id {
+			return a, nil
+		}
+	}
+	if a := newest(approvals, func(a *Approval) bool { return a.Call == id }); a != nil {
+		return a, nil
+	}
+	byAlias := func(a *Approval) bool { return a.Alias == id }
+	a := newest(approvals, byAlias)
+	if a == nil {
+		return nil, Unknown(id, approvals)
+	}
+	// Foreign ids need not be unique. To guess would be to approve a call that the
+	// decider may not have meant.
+	var rivals []string
+	for _, b := range approvals {
+		if b.State == Pending && byAlias(b) && b.Call != a.Call {
+			rivals = append(rivals, b.ID)
+		}
+	}
+	if len(rivals) > 0 {
+		return nil, Malformed(id, "answer by the id of the approval: "+strings.Join(append(rivals, a.ID), ", "),
+			Violation{Field: "id", Description: "is the id of several calls that wait"})
+	}
+	return a, nil
+}
+
+// newest returns the newest pending approval that fits, else the newest, else nil.
+func newest(approvals []*Approval, fits func(*Approval) bool) *Approval {
+	var found *Approval
+	for _, a := range approvals {
+		if fits(a) && (found == nil || a.State == Pending || found.State != Pending) {
+			found = a
+		}
+	}
+	return found
+}
+
+// merge adds more to ans, when both say the same, and reports whether they do. One
+// message may carry a decision in several shapes, and not all have room for a reason
+// or a digest; so one that is missing is no difference.
+func merge(ans *Answer, more Answer) bool {
+	same := ans.Verb == more.Verb &&
+		sameJSON(ans.Args, more.Args) &&
+		sameJSON(ans.Response, more.Response) &&
+		sameJSON(ans.Payload, more.Payload) &&
+		agree(ans.Reason, more.Reason) &&
+		agree(ans.Digest, more.Digest)
+	if same {
+		ans.Reason = max(ans.Reason, more.Reason)
+		ans.Digest = max(ans.Digest, more.Digest)
+	}
+	return same
+}
+
+func agree(a, b string) bool { return a == b || a == "" || b == "" }
+
+// sameJSON reports whether a and b are the same value, however they are written.
+func sameJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	ca, errA := canonical(a)
+	cb, errB := canonical(b)
+	return errA == nil && errB == nil && bytes.Equal(ca, cb)
+}
+
+func canonical(raw json.RawMessage) ([]byte, error) {
+	v, err := strictjson.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return strictjson.Canonical(v)
+}
+
+// settledBy reports whether ans says what a, which is not pending, has ended with.
+func (a *Approval) settledBy(ans Answer) bool {
+	r := a.Resolution
+	switch a.State {
+	case Approved:
+		return ans.Verb == Approve && r != nil && sameJSON(ans.Payload, r.Payload)
+	case Edited:
+		return ans.Verb == Edit && r != nil && sameJSON(ans.Args, r.Args)
+	case Rejected:
+		return ans.Verb == Reject
+	case Responded:
+		return ans.Verb == Respond && r != nil && sameJSON(ans.Response, r.Response)
+	case Canceled:
+		return ans.Verb == Cancel
+	case Pending, Expired, Superseded:
+		return false
+	default:
+		return false
+	}
+}
+
+// refusal says why a, which is not pending, takes no other answer.
+func (a *Approval) refusal(approvals []*Approval) *Error {
+	switch a.State {
+	case Expired:
+		return TooLate(a)
+	case Superseded:
+		for _, b := range approvals {
+			if b.Supersedes == a.ID {
+				return Changed(a, b)
+			}
+		}
+		return Conflict(a)
+	case Pending, Approved, Edited, Rejected, Responded, Canceled:
+		return Conflict(a)
+	default:
+		return Conflict(a)
+	}
+}

@@ -1,0 +1,157 @@
+package approval
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	yes := func(id string) Answer { return Answer{ID: id, Verb: Approve} }
+	no := func(id string) Answer { return Answer{ID: id, Verb: Reject} }
+	edit := func(id, args string) Answer { return Answer{ID: id, Verb: Edit, Args: json.RawMessage(args)} }
+	respond := func(id, v string) Answer { return Answer{ID: id, Verb: Respond, Response: json.RawMessage(v)} }
+	approved := endedAs(Approved, Resolution{Verb: Approve})
+	rejected := endedAs(Rejected, Resolution{Verb: Reject})
+	two := []*Approval{pending("t.a1", call("c1.1", "x")), pending("t.a2", call("c1.2", "y"))}
+	successor := func(a *Approval) { a.Supersedes = "t.a1"; a.Digest = "d2" }
+
+	// want lists ids of approvals, with "=" before those that are settled.
+	tests := []struct {
+		name      string
+		answers   []Answer
+		approvals []*Approval
+		want      []string
+		reason    Reason
+		words     []string
+	}{
+		{name: "no answer", approvals: two},
+		{name: "by id", answers: []Answer{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
+		{name: "by call", answers: []Answer{yes("c1.2")}, approvals: two, want: []string{"t.a2"}},
+		{name: "by alias", answers: []Answer{yes("y")}, approvals: two, want: []string{"t.a2"}},
+		{name: "several, in their order", answers: []Answer{no("y"), yes("t.a1")}, approvals: two, want: []string{"t.a2", "t.a1"}},
+		{name: "the id wins over the call", answers: []Answer{yes("t.a1")},
+			approvals: []*Approval{pending("t.a1"), pending("t.a2", call("t.a1", ""))}, want: []string{"t.a1"}},
+		{name: "the call wins over the alias", answers: []Answer{yes("c1.1")},
+			approvals: []*Approval{pending("t.a1", call("c1.1", "")), pending("t.a2", call("c1.2", "c1.1"))}, want: []string{"t.a1"}},
+
+		{name: "unknown", answers: []Answer{yes("zz")}, approvals: two, reason: ReasonUnknown, words: []string{`"zz"`, "t.a1, t.a2"}},
+		{name: "unknown and nothing pending", answers: []Answer{yes("zz")}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonUnknown, words: []string{"read the task"}},
+		{name: "no id", answers: []Answer{yes("")}, approvals: []*Approval{pending("t.a1", call("", ""))}, reason: ReasonUnknown},
+		{name: "one of two is unknown", answers: []Answer{yes("t.a1"), yes("zz")}, approvals: two, reason: ReasonUnknown},
+		{name: "hidden characters are shown", answers: []Answer{yes("z\u202ez")}, approvals: two, reason: ReasonUnknown, words: []string{`z\u202ez`}},
+
+		{name: "newest pending of a call", answers: []Answer{yes("c")},
+			approvals: []*Approval{pending("t.a1", call("c", "")), pending("t.a2", call("c", "")), pending("t.a3", call("c", ""), approved)}, want: []string{"t.a2"}},
+		{name: "newest of a call with none pending", answers: []Answer{no("c")},
+			approvals: []*Approval{pending("t.a1", call("c", ""), approved), pending("t.a2", call("c", ""), rejected)}, want: []string{"=t.a2"}},
+		{name: "alias of a call that is over and of one that waits", answers: []Answer{yes("x")},
+			approvals: []*Approval{pending("t.a1", call("c1.1", "x"), approved), pending("t.a2", call("c2.1", "x"))}, want: []string{"t.a2"}},
+		{name: "alias of two calls that wait", answers: []Answer{yes("x")},
+			approvals: []*Approval{pending("t.a1", call("c1.1", "x")), pending("t.a2", call("c1.2", "x"))}, reason: ReasonMalformed, words: []string{"t.a1, t.a2"}},
+		{name: "alias with two questions of one call", answers: []Answer{yes("x")},
+			approvals: []*Approval{pending("t.a1", call("c1.1", "x")), pending("t.a2", call("c1.1", "x"))}, want: []string{"t.a2"}},
+
+		{name: "F7 twice the same", answers: []Answer{yes("t.a1"), yes("x")}, approvals: two, want: []string{"t.a1"}},
+		{name: "twice the same, written differently", answers: []Answer{edit("t.a1", `{"a":1,"b":2}`), edit("x", `{"b":2, "a":1.0}`)}, approvals: two, want: []string{"t.a1"}},
+		{name: "twice, verbs differ", answers: []Answer{yes("t.a1"), no("x")}, approvals: two, reason: ReasonMalformed, words: []string{"twice", "decide once"}},
+		{name: "twice, arguments differ", answers: []Answer{edit("t.a1", `{"a":1}`), edit("t.a1", `{"a":2}`)}, approvals: two, reason: ReasonMalformed},
+		{name: "twice, arguments of one missing", answers: []Answer{edit("t.a1", `{"a":1}`), edit("t.a1", ``)}, approvals: two, reason: ReasonMalformed},
+		{name: "twice, arguments broken", answers: []Answer{edit("t.a1", `{`), edit("t.a1", `[`)}, approvals: two, reason: ReasonMalformed},
+		{name: "twice, digests differ", answers: []Answer{{ID: "t.a1", Verb: Approve, Digest: "a"}, {ID: "t.a1", Verb: Approve, Digest: "b"}}, approvals: two, reason: ReasonMalformed},
+
+		{name: "F7 approved again", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", approved)}, want: []string{"=t.a1"}},
+		{name: "one settled and one new", answers: []Answer{yes("t.a1"), yes("t.a2")}, approvals: []*Approval{pending("t.a1", approved), pending("t.a2")}, want: []string{"=t.a1", "t.a2"}},
+		{name: "F3 approved after rejected", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", rejected)}, reason: ReasonConflict, words: []string{"rejected", "bob", "2026-03-01T12:01:00.000Z"}},
+		{name: "rejected after approved", answers: []Answer{no("t.a1")}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonConflict},
+		{name: "F7 the same edit again", answers: []Answer{edit("t.a1", `{"a": 1}`)}, approvals: []*Approval{pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)}))}, want: []string{"=t.a1"}},
+		{name: "another edit", answers: []Answer{edit("t.a1", `{"a":2}`)}, approvals: []*Approval{pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)}))}, reason: ReasonConflict},
+		{name: "approved after edited", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)}))}, reason: ReasonConflict},
+		{name: "the same response again", answers: []Answer{respond("t.a1", `1.0`)}, approvals: []*Approval{pending("t.a1", endedAs(Responded, Resolution{Verb: Respond, Response: json.RawMessage(`1`)}))}, want: []string{"=t.a1"}},
+		{name: "another response", answers: []Answer{respond("t.a1", `2`)}, approvals: []*Approval{pending("t.a1", endedAs(Responded, Resolution{Verb: Respond, Response: json.RawMessage(`1`)}))}, reason: ReasonConflict},
+		{name: "approved with another payload", answers: []Answer{{ID: "t.a1", Verb: Approve, Payload: json.RawMessage(`1`)}}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonConflict},
+		{name: "canceled again", answers: []Answer{{ID: "t.a1", Verb: Cancel}}, approvals: []*Approval{pending("t.a1", endedAs(Canceled, Resolution{}))}, want: []string{"=t.a1"}},
+		{name: "approved after canceled", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Canceled, Resolution{}))}, reason: ReasonConflict, words: []string{"canceled"}},
+		{name: "rejected after expired", answers: []Answer{no("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Expired, Resolution{}))}, reason: ReasonExpired},
+		{name: "superseded", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Superseded, Resolution{})), pending("t.a2", successor)}, reason: ReasonChanged, words: []string{"t.a2"}},
+		{name: "superseded by one that is not here", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Superseded, Resolution{}))}, reason: ReasonConflict},
+		{name: "state that is none", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs("odd", Resolution{}))}, reason: ReasonConflict},
+		{name: "state without a resolution", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", func(a *Approval) { a.State = Approved })}, reason: ReasonConflict, words: []string{"is approved"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			decisions, err := Match(tc.answers, tc.approvals)
+			wantError(t, err, tc.reason, tc.words...)
+			var got []string
+			for _, d := range decisions {
+				id := d.Approval.ID
+				if d.Settled {
+					id = "=" + id
+				}
+				got = append(got, id)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Match() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMatchSaysAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, err := Match(
+		[]Answer{{ID: "zz", Verb: Approve}, {ID: "t.a1", Verb: Approve}},
+		[]*Approval{pending("t.a1", endedAs(Rejected, Resolution{Verb: Reject}))})
+	wantError(t, err, ReasonUnknown, `"zz"`, "t.a1 was already rejected")
+}
+
+func TestMatchMergesWhatOneShapeLacks(t *testing.T) {
+	t.Parallel()
+	decisions, err := Match(
+		[]Answer{{ID: "t.a1", Verb: Reject, Digest: "d1"}, {ID: "t.a1", Verb: Reject, Reason: "too much"}},
+		[]*Approval{pending("t.a1")})
+	if err != nil || len(decisions) != 1 {
+		t.Fatalf("Match() = %v, %v, want one decision", decisions, err)
+	}
+	want := Answer{ID: "t.a1", Verb: Reject, Digest: "d1", Reason: "too much"}
+	if diff := cmp.Diff(want, decisions[0].Answer); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+func TestErrorMetadata(t *testing.T) {
+	t.Parallel()
+	a := pending("t.a1", endedAs(Rejected, Resolution{Verb: Reject}))
+	ended := map[string]string{
+		MetaApproval: "t.a1", MetaState: "rejected", MetaVerb: "reject", MetaBy: "bob", MetaAt: "2026-03-01T12:01:00.000Z",
+	}
+	tests := []struct {
+		name string
+		err  *Error
+		want map[string]string
+	}{
+		{"unknown", Unknown("zz", []*Approval{pending("t.a1"), a, pending("t.a2")}), map[string]string{MetaPending: "t.a1,t.a2"}},
+		{"malformed", Malformed("t.a1", "mend it", Violation{"x", "is bad"}), map[string]string{MetaApproval: "t.a1"}},
+		{"not allowed", NotAllowed(pending("t.a1"), "no"), map[string]string{MetaApproval: "t.a1", MetaAllowed: "approve,edit,reject,cancel"}},
+		{"conflict", Conflict(a), ended},
+		{"decided", Decided(a), ended},
+		{"expired by nobody at no time", TooLate(pending("t.a1", func(a *Approval) { a.State = Expired; a.Resolution = &Resolution{} })), map[string]string{MetaApproval: "t.a1", MetaState: "expired"}},
+		{"too late", TooLate(pending("t.a1", deadline(asked()))), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDeadline: "2026-03-01T12:00:00.000Z"}},
+		{"changed", Changed(pending("t.a1"), nil), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDigest: "d1"}},
+		{"changed to another", Changed(pending("t.a1"), pending("t.a2")), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaSuccessor: "t.a2", MetaDigest: "d1"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, tc.err.Metadata); diff != "" {
+				t.Errorf("metadata (-want +got):\n%s", diff)
+			}
+			if tc.err.Error() != tc.err.Message || tc.err.Message == "" {
+				t.Errorf("Error() = %q, want the message %q", tc.err.Error(), tc.err.Message)
+			}
+		})
+	}
+}

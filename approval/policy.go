@@ -1,0 +1,206 @@
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// Action is what a policy says about a call. Where several gates speak, deny wins
+// over ask, and ask over allow.
+type Action string
+
+// The actions.
+const (
+	ActionAllow Action = "allow"
+	ActionAsk   Action = "ask"
+	ActionDeny  Action = "deny"
+)
+
+// Predicate says whether a gate speaks about a call. It is called at once from many
+// goroutines and must not change args. An error or a panic makes the policy ask.
+type Predicate func(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (bool, error)
+
+// Gate is one rule of a policy.
+type Gate struct {
+	// Name is the rule's name in approvals and in the audit; no two gates of a policy
+	// have the same. Defaults to "gate:" and Tool.
+	Name string
+	// Tool names the tools: one exactly, or several by a pattern in which * stands
+	// for any text, or all by "*".
+	Tool string
+	// Action defaults to ActionAsk. ActionAllow says that this gate has nothing
+	// against a call. It takes away what other gates ask for never, and the tool's
+	// own gate only when Tool is exact: then an operator has said that just this tool
+	// need not ask.
+	Action Action
+	// When limits the gate to some calls. Defaults to all.
+	When Predicate
+	// Hint is the question to the person, or the explanation of a denial. {name} and
+	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with
+	// hidden characters escaped; what names no argument stays as it is. Defaults to
+	// the hint of the tool's own gate, else to one with the name and all arguments.
+	Hint string
+	// Terms are those of the approvals. Rule is Name. What is zero comes from
+	// [PolicyConfig].Defaults; a negative Expires means no deadline whatever they say.
+	Terms Terms
+}
+
+// PolicyConfig is what a [Policy] is made of. The zero value asks for what the tools
+// themselves want asked, without deadlines.
+type PolicyConfig struct {
+	Gates []Gate
+	// Defaults fill in what the terms of a gate leave open, and are the terms of the
+	// tools' own gates. A bool that is true here is true everywhere. Rule is unused.
+	Defaults Terms
+	// OptIn switches the tools' own gates off, so that only Gates ask.
+	OptIn bool
+}
+
+// Policy decides about calls. It does not change and is safe for concurrent use. A
+// nil *Policy asks about everything.
+type Policy struct {
+	exact    map[string][]*gate // by tool, in the order of the configuration
+	globs    []*gate
+	defaults Terms
+	optIn    bool
+}
+
+// gate is a [Gate] made ready.
+type gate struct {
+	name   string
+	glob   []string // the texts between the *s; nil: exact
+	action Action
+	when   Predicate
+	hint   template // nil: none
+	terms  Terms
+}
+
+// NewPolicy returns the policy of c, or all that is wrong with c, joined.
+func NewPolicy(c PolicyConfig) (*Policy, error) {
+	p := &Policy{exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
+	p.defaults.Allowed = slices.Clone(c.Defaults.Allowed)
+	problems := checkTerms("the default terms", c.Defaults)
+	if c.Defaults.Expires < 0 {
+		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
+	}
+
+	seen := map[string]bool{}
+	for i, g := range c.Gates {
+		ready, errs := makeGate(i, g, p.defaults)
+		problems = append(problems, errs...)
+		if seen[ready.name] {
+			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.name)))
+		}
+		seen[ready.name] = true
+		if ready.glob != nil {
+			p.globs = append(p.globs, ready)
+			continue
+		}
+		p.exact[g.Tool] = append(p.exact[g.Tool], ready)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("approval policy: %w", err)
+	}
+	return p, nil
+}
+
+// makeGate returns the i-th gate ready for use, with all that is wrong with it.
+func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
+	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
+	ready := &gate{name: g.Name, action: g.Action, when: g.When, hint: parseTemplate(g.Hint)}
+	var problems []error
+	if g.Tool == "" {
+		problems = append(problems, fmt.Errorf("%s: names no tool: use \"*\" for all", where))
+	}
+	if ready.name == "" {
+		ready.name = "gate:" + g.Tool
+	}
+	if ready.name == RuleTool || ready.name == RuleDefault {
+		problems = append(problems, fmt.Errorf("%s: the name %q is reserved: choose another", where, ready.name))
+	}
+	if strings.Contains(g.Tool, "*") {
+		ready.glob = strings.Split(g.Tool, "*")
+	}
+	switch g.Action {
+	case "":
+		ready.action = ActionAsk
+	case ActionAsk, ActionAllow, ActionDeny:
+	default:
+		problems = append(problems, fmt.Errorf("%s: unknown action %q: use ask, allow or deny", where, g.Action))
+	}
+	if g.Terms.Rule != "" && g.Terms.Rule != ready.name {
+		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Rule)))
+	}
+	problems = append(problems, checkTerms(where, g.Terms)...)
+	ready.terms = withDefaults(g.Terms, defaults)
+	ready.terms.Rule = ready.name
+	return ready, problems
+}
+
+// checkTerms returns what is wrong with t.
+func checkTerms(where string, t Terms) []error {
+	var problems []error
+	switch t.OnExpiry {
+	case "", ExpiryRejects, ExpiryCancels, ExpiryKeeps:
+	default:
+		problems = append(problems, fmt.Errorf("%s: unknown outcome of a deadline %q: use reject, cancel or keep", where, t.OnExpiry))
+	}
+	if t.Expires > 0 && t.Expires < time.Millisecond {
+		problems = append(problems, fmt.Errorf("%s: expiry %v is less than a millisecond", where, t.Expires))
+	}
+	for _, v := range t.Allowed {
+		if !v.known() {
+			problems = append(problems, fmt.Errorf("%s: unknown decision %q: use approve, edit, reject, respond or cancel", where, v))
+		}
+	}
+	if t.Allowed != nil && len(AllowedVerbs(KindCall, t)) == 0 {
+		problems = append(problems, fmt.Errorf("%s: no decision about a call is allowed: name approve, edit, reject or cancel, or leave Allowed out for all", where))
+	}
+	return problems
+}
+
+// withDefaults returns t with what it leaves open taken from d.
+func withDefaults(t, d Terms) Terms {
+	switch {
+	case t.Expires == 0:
+		t.Expires = d.Expires
+	case t.Expires < 0:
+		t.Expires = 0
+	}
+	if t.OnExpiry == "" {
+		t.OnExpiry = d.OnExpiry
+	}
+	if t.Allowed == nil {
+		t.Allowed = d.Allowed
+	}
+	t.Allowed = slices.Clone(t.Allowed)
+	t.FourEyes = t.FourEyes || d.FourEyes
+	t.Elsewhere = t.Elsewhere || d.Elsewhere
+	t.Destructive = t.Destructive || d.Destructive
+	t.NoText = t.NoText || d.NoText
+	t.CancelsTask = t.CancelsTask || d.CancelsTask
+	return t
+}
+
+// matches reports whether a glob gate is about the tool of this name.
+func (g *gate) matches(name string) bool {
+	first, last := g.glob[0], g.glob[len(g.glob)-1]
+	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	name = name[len(first) : len(name)-len(last)]
+	for _, text := range g.glob[1 : len(g.glob)-1] {
+		at := strings.Index(name, text)
+		if at < 0 {
+			return false
+		}
+		name = name[at+len(text):]
+	}
+	return true
+}

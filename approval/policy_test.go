@@ -1,0 +1,84 @@
+package approval
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestNewPolicyProblems(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		config PolicyConfig
+		words  []string
+	}{
+		{"no tool", PolicyConfig{Gates: []Gate{{}}}, []string{"gate 0", "names no tool"}},
+		{"no such action", PolicyConfig{Gates: []Gate{{Tool: "a", Action: "run"}}}, []string{`"run"`, "ask, allow or deny"}},
+		{"reserved name", PolicyConfig{Gates: []Gate{{Tool: "a", Name: "tool"}, {Tool: "b", Name: "default"}}}, []string{`"tool"`, `"default"`}},
+		{"name twice", PolicyConfig{Gates: []Gate{{Tool: "a"}, {Tool: "a"}}}, []string{"gate 1", `"gate:a"`, "Name"}},
+		{"rule set", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Rule: "x"}}}}, []string{"Terms.Rule"}},
+		{"no such outcome", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{OnExpiry: "run"}}}}, []string{`"run"`, "reject, cancel or keep"}},
+		{"no such verb", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []Verb{"run", Approve}}}}}, []string{`"run"`}},
+		{"no verb of a call", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []Verb{Respond}}}}}, []string{"no decision about a call"}},
+		{"expiry too short", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Expires: 1}}}}, []string{"millisecond"}},
+		{"negative default", PolicyConfig{Defaults: Terms{Expires: -1}}, []string{"default terms", "negative"}},
+		{"all at once", PolicyConfig{Defaults: Terms{OnExpiry: "x"}, Gates: []Gate{{Action: "x"}, {Tool: "a", Terms: Terms{Allowed: []Verb{}}}}}, []string{"default terms", "names no tool", `"x"`, "gate 1"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := NewPolicy(tc.config)
+			if err == nil || p != nil {
+				t.Fatalf("NewPolicy() = %v, %v, want an error alone", p, err)
+			}
+			for _, w := range tc.words {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %q lacks %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+func TestNewPolicyKeepsNothingOfItsConfig(t *testing.T) {
+	t.Parallel()
+	c := PolicyConfig{Defaults: Terms{Allowed: []Verb{Approve}}, Gates: []Gate{{Tool: "send", Terms: Terms{Expires: time.Hour}}}}
+	p := newPolicy(t, c)
+	c.Defaults.Allowed[0] = Cancel
+	c.Gates[0].Tool = "other"
+	got := p.Judge(nil, &fakeTool{name: "send"}, nil)
+	if got.Action != ActionAsk || got.Terms.Allowed[0] != Approve {
+		t.Errorf("Judge() = %+v, want what was configured", got)
+	}
+}
+
+func TestGlob(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		glob     string
+		yes, not []string
+	}{
+		{"*", []string{"", "a", "a/b"}, nil},
+		{"a*", []string{"a", "ab", "aa"}, []string{"", "ba"}},
+		{"*a", []string{"a", "ba"}, []string{"", "ab"}},
+		{"a*a", []string{"aa", "aba"}, []string{"a", "ab"}},
+		{"a*b*c", []string{"abc", "axbxc", "abbc"}, []string{"ac", "acb", "abcd"}},
+		{"a**b", []string{"ab", "axb"}, []string{"a"}},
+		{"[a]*", []string{"[a]x"}, []string{"a"}},
+		{"ab*bc", []string{"abbc", "abxbc"}, []string{"abc"}},
+	}
+	for _, tc := range tests {
+		g := gate{glob: strings.Split(tc.glob, "*")}
+		for _, name := range tc.yes {
+			if !g.matches(name) {
+				t.Errorf("%q does not match %q", tc.glob, name)
+			}
+		}
+		for _, name := range tc.not {
+			if g.matches(name) {
+				t.Errorf("%q matches %q", tc.glob, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package approval
+
+import (
+	"slices"
+	"time"
+
+	"a2a-server/internal/auth"
+)
+
+// Resolve returns what ans makes of a, after [Approval.Check] has passed it. It does not
+// change a. The digest of edited arguments is for the caller to fill in; so is what
+// follows from Terms.CancelsTask.
+func (a *Approval) Resolve(ans Answer, by auth.Principal, via string, now time.Time) (State, Resolution) {
+	r := Resolution{
+		Verb:    ans.Verb,
+		By:      by,
+		Via:     via,
+		At:      moment(now),
+		Reason:  ans.Reason,
+		Payload: slices.Clone(ans.Payload),
+	}
+	switch ans.Verb {
+	case Approve:
+		return Approved, r
+	case Edit:
+		r.Args = slices.Clone(ans.Args)
+		return Edited, r
+	case Respond:
+		r.Response = slices.Clone(ans.Response)
+		return Responded, r
+	case Cancel:
+		return Canceled, r
+	case Reject:
+		return Rejected, r
+	default:
+		// Check lets no such verb pass. Whoever did not ask it gets what runs nothing.
+		r.Verb = Reject
+		return Rejected, r
+	}
+}
+
+// Overdue reports whether a is pending and its deadline has come.
+func Overdue(a *Approval, now time.Time) bool {
+	return a.State == Pending && a.Deadline != nil && !now.Before(*a.Deadline)
+}
+
+// Expire returns what its deadline makes of a, which is [Overdue]. With kept, a stays
+// pending and loses its deadline, and there is no resolution. Else it has expired;
+// when Terms.OnExpiry is ExpiryCancels the caller cancels the task too. An approval
+// that is not overdue keeps its state, with no resolution.
+func Expire(a *Approval, now time.Time) (state State, r Resolution, kept bool) {
+	if !Overdue(a, now) {
+		return a.State, Resolution{}, false
+	}
+	if a.Terms.OnExpiry == ExpiryKeeps {
+		return Pending, Resolution{}, true
+	}
+	return Expired, Resolution{
+		Via:    ViaSystem,
+		At:     moment(now),
+		Reason: "nobody answered by " + stamp(*a.Deadline),
+	}, false
+}
+
+// moment is how times are kept: UTC, in milliseconds.
+func moment(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,30 @@
+// Package auth says who acts. It owns the [Principal]; it does not know how a call
+// came in, or where anything is stored.
+package auth
+
+import "slices"
+
+// Principal is who a call is made for, as its credential proved it. It is a value:
+// safe to copy and to keep. The zero Principal is nobody.
+type Principal struct {
+	Tenant  string   `json:"tenant,omitempty"`
+	Subject string   `json:"subject"`
+	Roles   []string `json:"roles,omitempty"`
+	// Chain holds the subjects on whose behalf Subject acts, nearest first. Only
+	// what a credential proves is in it.
+	Chain []string `json:"chain,omitempty"`
+	// Method says how the caller was authenticated: "none" for [Anonymous].
+	Method string `json:"method,omitempty"`
+}
+
+// Anonymous is the caller of a server without authentication.
+func Anonymous() Principal { return Principal{Subject: "anonymous", Method: "none"} }
+
+// IsZero reports whether p is nobody.
+func (p Principal) IsZero() bool { return p.Subject == "" }
+
+// Involves reports whether subject, of p's tenant, is p or somebody on whose
+// behalf p acts.
+func (p Principal) Involves(subject string) bool {
+	return p.Subject == subject || slices.Contains(p.Chain, subject)
+}

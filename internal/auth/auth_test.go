@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPrincipal(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		p        Principal
+		zero     bool
+		involves []string
+		not      []string
+	}{
+		{"nobody", Principal{}, true, nil, []string{"alice"}},
+		{"nobody of a tenant", Principal{Tenant: "acme", Roles: []string{"ops"}}, true, nil, []string{"acme", "ops"}},
+		{"anonymous", Anonymous(), false, []string{"anonymous"}, []string{"", "none", "alice"}},
+		{"somebody", Principal{Subject: "alice", Roles: []string{"ops"}}, false, []string{"alice"}, []string{"", "bob", "ops", "Alice", "alic"}},
+		{"on behalf of others", Principal{Subject: "agent", Chain: []string{"desk", "alice"}}, false, []string{"agent", "desk", "alice"}, []string{"bob"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tc.p.IsZero(); got != tc.zero {
+				t.Errorf("IsZero() = %v, want %v", got, tc.zero)
+			}
+			for _, s := range tc.involves {
+				if !tc.p.Involves(s) {
+					t.Errorf("Involves(%q) = false, want true", s)
+				}
+			}
+			for _, s := range tc.not {
+				if tc.p.Involves(s) {
+					t.Errorf("Involves(%q) = true, want false", s)
+				}
+			}
+		})
+	}
+}
+
+// TestPrincipalJSON holds the form that is on disks.
+func TestPrincipalJSON(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		p    Principal
+		want string
+	}{
+		{"nobody", Principal{}, `{"subject":""}`},
+		{"anonymous", Anonymous(), `{"subject":"anonymous","method":"none"}`},
+		{
+			"all", Principal{Tenant: "acme", Subject: "agent", Roles: []string{"ops"}, Chain: []string{"alice"}, Method: "bearer"},
+			`{"tenant":"acme","subject":"agent","roles":["ops"],"chain":["alice"],"method":"bearer"}`,
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := json.Marshal(tc.p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != tc.want {
+				t.Errorf("JSON = %s, want %s", got, tc.want)
+			}
+			var back Principal
+			if err := json.Unmarshal(got, &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.p, back); diff != "" {
+				t.Errorf("read back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

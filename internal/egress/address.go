@@ -1,0 +1,128 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// block is a range of addresses that is not the public internet, by the registries
+// of special-purpose addresses at IANA.
+type block struct {
+	prefix netip.Prefix
+	what   string
+}
+
+func of(prefix, what string) block { return block{netip.MustParsePrefix(prefix), what} }
+
+// neverOpen lists the blocks that only Config.Allow opens.
+func neverOpen() []block {
+	return []block{
+		// Metadata services hand out credentials. Some are in blocks of private use.
+		of("169.254.169.254/32", "a metadata service"),
+		of("100.100.100.200/32", "a metadata service"),
+		of("fd00:ec2::254/128", "a metadata service"),
+		of("fd20:ce::254/128", "a metadata service"),
+		of("0.0.0.0/8", "unspecified"),
+		of("169.254.0.0/16", "link-local"),
+		of("192.0.0.0/24", "reserved for protocols"),
+		of("192.0.2.0/24", "for documentation"),
+		of("192.88.99.0/24", "a 6to4 relay"),
+		of("198.18.0.0/15", "for benchmarks"),
+		of("198.51.100.0/24", "for documentation"),
+		of("203.0.113.0/24", "for documentation"),
+		of("224.0.0.0/4", "multicast"),
+		of("240.0.0.0/4", "reserved"),
+		of("::/128", "unspecified"),
+		of("2001::/32", "a Teredo tunnel"),
+		of("2001::/23", "reserved for protocols"),
+		of("2001:db8::/32", "for documentation"),
+		of("2002::/16", "a 6to4 tunnel"),
+		of("3fff::/20", "for documentation"),
+		of("fe80::/10", "link-local"),
+		of("ff00::/8", "multicast"),
+	}
+}
+
+// privateUse lists the blocks that Config.AllowPrivate opens.
+func privateUse() []block {
+	return []block{
+		of("127.0.0.0/8", "loopback"),
+		of("::1/128", "loopback"),
+		of("10.0.0.0/8", "private"),
+		of("172.16.0.0/12", "private"),
+		of("192.168.0.0/16", "private"),
+		of("100.64.0.0/10", "shared behind a provider's NAT"),
+		of("fc00::/7", "private"),
+	}
+}
+
+// guard decides about addresses. It does not change.
+type guard struct {
+	allow   []netip.Prefix
+	never   []block
+	private []block
+	open    bool         // to private
+	global  netip.Prefix // where public IPv6 addresses are
+	nat64   netip.Prefix // where IPv4 addresses are embedded (RFC 6052)
+}
+
+func newGuard(c Config) *guard {
+	g := &guard{
+		never:   neverOpen(),
+		private: privateUse(),
+		open:    c.AllowPrivate,
+		global:  netip.MustParsePrefix("2000::/3"),
+		nat64:   netip.MustParsePrefix("64:ff9b::/96"),
+	}
+	for _, p := range c.Allow {
+		// Addresses are compared in their IPv4 form, so prefixes have to be too.
+		if p.Addr().Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		g.allow = append(g.allow, p)
+	}
+	return g
+}
+
+// refusal says what addr is when it may not be dialed, and "" when it may.
+func (g *guard) refusal(addr netip.Addr) string {
+	// A zone would keep any prefix from containing the address.
+	addr = addr.Unmap().WithZone("")
+	if !addr.IsValid() {
+		return "not an address"
+	}
+	for _, p := range g.allow {
+		if p.Contains(addr) {
+			return ""
+		}
+	}
+	for _, b := range g.never {
+		if b.prefix.Contains(addr) {
+			return b.what
+		}
+	}
+	for _, b := range g.private {
+		if !b.prefix.Contains(addr) {
+			continue
+		}
+		if g.open {
+			return ""
+		}
+		return b.what
+	}
+	switch {
+	case addr.Is4():
+		return ""
+	case g.nat64.Contains(addr):
+		bytes := addr.As16()
+		inner := netip.AddrFrom4([4]byte(bytes[12:]))
+		if what := g.refusal(inner); what != "" {
+			return fmt.Sprintf("translated to %s, %s", inner, what)
+		}
+		return ""
+	case !g.global.Contains(addr):
+		return "not public"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,111 @@
+package egress
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// The bounds of a client that have no configuration.
+const (
+	maxHeader     = 64 << 10
+	maxIdle       = 100
+	idleTimeout   = 90 * time.Second
+	continueAfter = time.Second
+)
+
+// TooLargeError says that the body of an answer is longer than the client reads.
+type TooLargeError struct {
+	Host  string
+	Limit int64 // bytes
+}
+
+// Error names the host and the limit.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the answer of %q is longer than the limit of %d bytes", e.Host, e.Limit)
+}
+
+// NewClient returns a client that connects through a [Dialer] for c. It uses no proxy
+// and follows no redirect: the caller gets the answer that says where to go. A body
+// beyond c.MaxBytes fails with a *[TooLargeError], at once when its length is
+// announced, else at the first byte too many.
+func NewClient(c Config) *http.Client {
+	timeout := c.Timeout
+	switch {
+	case timeout == 0:
+		timeout = DefaultTimeout
+	case timeout < 0:
+		timeout = 0
+	}
+	limit := c.MaxBytes
+	if limit == 0 {
+		limit = DefaultMaxBytes
+	}
+	return &http.Client{
+		Transport: &bounded{
+			limit: limit,
+			next: &http.Transport{
+				Proxy:                  nil, // not even that of the environment
+				DialContext:            NewDialer(c).DialContext,
+				ForceAttemptHTTP2:      true,
+				TLSHandshakeTimeout:    maxDial,
+				ExpectContinueTimeout:  continueAfter,
+				MaxResponseHeaderBytes: maxHeader,
+				MaxIdleConns:           maxIdle,
+				IdleConnTimeout:        idleTimeout,
+			},
+		},
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// bounded is a transport whose answers end at a limit. A negative limit is none.
+type bounded struct {
+	next  *http.Transport
+	limit int64
+}
+
+// RoundTrip does what the transport does, and bounds the body.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(r)
+	if err != nil || b.limit < 0 {
+		return resp, err
+	}
+	tooLarge := &TooLargeError{Host: r.URL.Host, Limit: b.limit}
+	if resp.ContentLength > b.limit && r.Method != http.MethodHead {
+		// The error of the close is of no use: the connection is given up.
+		_ = resp.Body.Close()
+		return nil, tooLarge
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: b.limit, err: tooLarge}
+	return resp, nil
+}
+
+// CloseIdleConnections is what [http.Client.CloseIdleConnections] looks for.
+func (b *bounded) CloseIdleConnections() { b.next.CloseIdleConnections() }
+
+// body is read up to its limit.
+type body struct {
+	io.ReadCloser
+
+	left int64
+	err  *TooLargeError
+}
+
+// Read reads at most one byte beyond the limit, to know whether there is one.
+func (b *body) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, b.err
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return n - 1, b.err
+	}
+	return n, err
+}

@@ -1,0 +1,158 @@
+package egress
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// server answers as the tests want it.
+func server(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/announced", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("x", 100))
+	})
+	mux.HandleFunc("/chunked", func(w http.ResponseWriter, _ *http.Request) {
+		for range 10 {
+			_, _ = io.WriteString(w, strings.Repeat("x", 10))
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				return
+			}
+		}
+	})
+	mux.HandleFunc("/bomb", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.WriteString(z, strings.Repeat("x", 1<<20))
+		_ = z.Close()
+	})
+	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/announced", http.StatusFound)
+	})
+	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestClient(t *testing.T) {
+	t.Parallel()
+	limited := func(n int64) Config {
+		c := loopback()
+		c.MaxBytes = n
+		return c
+	}
+	tests := []struct {
+		name   string
+		config Config
+		method string
+		path   string
+		status int
+		length int
+		large  bool
+	}{
+		{"whole", loopback(), http.MethodGet, "/announced", http.StatusOK, 100, false},
+		{"just fits", limited(100), http.MethodGet, "/announced", http.StatusOK, 100, false},
+		{"announced and too large", limited(99), http.MethodGet, "/announced", 0, 0, true},
+		{"head is not a body", limited(99), http.MethodHead, "/announced", http.StatusOK, 0, false},
+		{"chunked, just fits", limited(100), http.MethodGet, "/chunked", http.StatusOK, 100, false},
+		{"chunked and too large", limited(99), http.MethodGet, "/chunked", http.StatusOK, 99, true},
+		{"counted after decompression", limited(4096), http.MethodGet, "/bomb", http.StatusOK, 4096, true},
+		{"unbounded", limited(-1), http.MethodGet, "/bomb", http.StatusOK, 1 << 20, false},
+		{"redirect is an answer", loopback(), http.MethodHead, "/away", http.StatusFound, 0, false},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := server(t)
+			client := NewClient(tc.config)
+			defer client.CloseIdleConnections()
+			req, err := http.NewRequestWithContext(t.Context(), tc.method, s.URL+tc.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var status, length int
+			resp, err := client.Do(req)
+			if err == nil {
+				status = resp.StatusCode
+				var data []byte
+				data, err = io.ReadAll(resp.Body)
+				length = len(data)
+				if _, again := resp.Body.Read(make([]byte, 1)); tc.large && !errors.Is(again, err) {
+					t.Errorf("Read() after the limit = %v, want %v", again, err)
+				}
+				_ = resp.Body.Close()
+			}
+			var large *TooLargeError
+			if errors.As(err, &large) != tc.large || !tc.large && err != nil {
+				t.Errorf("error = %v, want too large: %v", err, tc.large)
+			}
+			if tc.large && !strings.Contains(err.Error(), "longer than the limit") {
+				t.Errorf("error = %v, want one that says the limit", err)
+			}
+			if status != tc.status || length != tc.length {
+				t.Errorf("status, length = %d, %d, want %d, %d", status, length, tc.status, tc.length)
+			}
+		})
+	}
+}
+
+func TestClientRefuses(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := NewClient(Config{}).Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+	}
+	var refused *RefusedError
+	if !errors.As(err, &refused) {
+		t.Errorf("Do() = %v, want a refusal", err)
+	}
+}
+
+func TestClientTimeout(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	c := loopback()
+	c.Timeout = 20 * time.Millisecond
+	client := NewClient(c)
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/slow", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+		t.Fatal("Do() = nil, want a timeout")
+	}
+	var timeout interface{ Timeout() bool }
+	if !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("Do() = %v, want a timeout", err)
+	}
+}
+
+func TestClientWithoutProxyOrTimeout(t *testing.T) {
+	t.Parallel()
+	client := NewClient(Config{Timeout: -1})
+	if client.Timeout != 0 {
+		t.Errorf("Timeout = %v, want none", client.Timeout)
+	}
+	transport, ok := client.Transport.(*bounded)
+	if !ok || transport.next.Proxy != nil {
+		t.Error("the client uses a proxy")
+	}
+	if got := NewClient(Config{}).Timeout; got != DefaultTimeout {
+		t.Errorf("Timeout = %v, want %v", got, DefaultTimeout)
+	}
+}

@@ -1,0 +1,115 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// RefusedError says that an address may not be dialed.
+type RefusedError struct {
+	Host string     // as it was asked for
+	Addr netip.Addr // what it stands for; the zero Addr when that was not looked up
+	What string     // what the address is
+}
+
+// Error says which address was refused, and how to allow it.
+func (e *RefusedError) Error() string {
+	if !e.Addr.IsValid() {
+		return fmt.Sprintf("connection to %q refused: %s", e.Host, e.What)
+	}
+	return fmt.Sprintf("connection to %q refused: its address %s is %s; if that is meant, allow the address in the configuration",
+		e.Host, e.Addr, e.What)
+}
+
+// Dialer opens connections to the addresses that its configuration allows. It is
+// safe for concurrent use.
+type Dialer struct {
+	guard  *guard
+	net    net.Dialer
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// NewDialer returns a dialer for c.
+func NewDialer(c Config) *Dialer {
+	timeout := maxDial
+	if c.Timeout > 0 {
+		timeout = min(timeout, c.Timeout)
+	}
+	return &Dialer{
+		guard:  newGuard(c),
+		net:    net.Dialer{Timeout: timeout},
+		lookup: net.DefaultResolver.LookupNetIP,
+	}
+}
+
+// DialContext connects to address, "host:port", on tcp, tcp4 or tcp6. It resolves the
+// host once and checks every address that comes out; if one of them is refused, none
+// is dialed, and the error is a *[RefusedError]. What it dials is what it checked, so
+// a name that changes meanwhile changes nothing. The addresses are tried one after
+// the other, within ten seconds together.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	family, ok := map[string]string{"tcp": "ip", "tcp4": "ip4", "tcp6": "ip6"}[network]
+	if !ok {
+		return nil, &RefusedError{Host: address, What: fmt.Sprintf("network %q is none of tcp, tcp4 and tcp6", network)}
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("dial %q: %w", address, err)
+	}
+	if host == "" {
+		// The standard library takes that for the local host.
+		return nil, &RefusedError{Host: address, What: "it names no host"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
+	defer cancel()
+	addrs, err := d.addresses(ctx, family, host)
+	if err != nil {
+		return nil, err
+	}
+	return d.dial(ctx, network, port, addrs)
+}
+
+// addresses returns what host stands for, all of it checked.
+func (d *Dialer) addresses(ctx context.Context, family, host string) ([]netip.Addr, error) {
+	var addrs []netip.Addr
+	if addr, err := netip.ParseAddr(host); err == nil {
+		addrs = []netip.Addr{addr}
+	} else if addrs, err = d.lookup(ctx, family, host); err != nil {
+		return nil, fmt.Errorf("resolve %q: %w", host, err)
+	}
+	if len(addrs) == 0 {
+		return nil, fmt.Errorf("resolve %q: it has no address", host)
+	}
+	for i, addr := range addrs {
+		if what := d.guard.refusal(addr); what != "" {
+			return nil, &RefusedError{Host: host, Addr: addr, What: what}
+		}
+		addrs[i] = addr.Unmap()
+	}
+	return addrs, nil
+}
+
+// dial tries addrs in turn and returns the first connection. Each gets its share of
+// the time that is left, so that one that does not answer leaves some for the next.
+func (d *Dialer) dial(ctx context.Context, network, port string, addrs []netip.Addr) (net.Conn, error) {
+	var errs []error
+	for i, addr := range addrs {
+		one := d.net
+		if deadline, ok := ctx.Deadline(); ok {
+			one.Timeout = time.Until(deadline) / time.Duration(len(addrs)-i)
+		}
+		conn, err := one.DialContext(ctx, network, net.JoinHostPort(addr.String(), port))
+		if err == nil {
+			return conn, nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, errors.Join(errs...)
+}

@@ -1,0 +1,123 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// listen accepts on loopback until the test ends and returns the address.
+func listen(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+func loopback() Config {
+	return Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+}
+
+func TestDial(t *testing.T) {
+	t.Parallel()
+	names := map[string][]string{
+		"local.test":  {"127.0.0.1"},
+		"mapped.test": {"::ffff:127.0.0.1"},
+		"mixed.test":  {"127.0.0.1", "10.0.0.1"},
+		"second.test": {"127.0.0.2", "127.0.0.1"},
+		"empty.test":  {},
+	}
+	tests := []struct {
+		name    string
+		config  Config
+		network string
+		host    string // the port is that of the listener
+		refused bool
+		err     string
+	}{
+		{name: "loopback by default", network: "tcp", host: "127.0.0.1", refused: true, err: "loopback"},
+		{name: "name of loopback by default", network: "tcp", host: "local.test", refused: true, err: "loopback"},
+		{name: "listed", config: loopback(), network: "tcp", host: "127.0.0.1"},
+		{name: "listed by name", config: loopback(), network: "tcp4", host: "local.test"},
+		{name: "private allowed", config: Config{AllowPrivate: true}, network: "tcp", host: "mapped.test"},
+		{name: "one of two refused", config: loopback(), network: "tcp", host: "mixed.test", refused: true, err: "10.0.0.1"},
+		{name: "the second answers", config: Config{AllowPrivate: true}, network: "tcp", host: "second.test"},
+		{name: "no address", network: "tcp", host: "empty.test", err: "no address"},
+		{name: "unknown name", network: "tcp", host: "none.test", err: "no such host"},
+		{name: "no host", config: loopback(), network: "tcp", host: "", refused: true, err: "names no host"},
+		{name: "other network", config: loopback(), network: "unix", host: "127.0.0.1", refused: true, err: "network"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, port, err := net.SplitHostPort(listen(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := NewDialer(tc.config)
+			d.lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
+				texts, ok := names[host]
+				if !ok {
+					return nil, errors.New("no such host")
+				}
+				addrs := make([]netip.Addr, len(texts))
+				for i, text := range texts {
+					addrs[i] = netip.MustParseAddr(text)
+				}
+				return addrs, nil
+			}
+			conn, err := d.DialContext(t.Context(), tc.network, net.JoinHostPort(tc.host, port))
+			if conn != nil {
+				defer conn.Close()
+			}
+			var refused *RefusedError
+			if errors.As(err, &refused) != tc.refused {
+				t.Errorf("DialContext() = %v, want refused: %v", err, tc.refused)
+			}
+			if tc.err == "" {
+				if err != nil {
+					t.Errorf("DialContext() = %v, want a connection", err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("DialContext() = %v, want an error with %q", err, tc.err)
+			}
+		})
+	}
+}
+
+func TestDialBadAddress(t *testing.T) {
+	t.Parallel()
+	if _, err := NewDialer(loopback()).DialContext(t.Context(), "tcp", "127.0.0.1"); err == nil {
+		t.Error("DialContext() without a port = nil, want an error")
+	}
+}
+
+func TestDialCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := NewDialer(loopback()).DialContext(ctx, "tcp", listen(t))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("DialContext() = %v, want %v", err, context.Canceled)
+	}
+}

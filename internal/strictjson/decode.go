@@ -1,0 +1,217 @@
+package strictjson
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
+const MaxDepth = 64
+
+// Decode returns the one value that raw holds. The error is an *[Error].
+func Decode(raw []byte) (any, error) {
+	d := decoder{raw: raw}
+	v, err := d.whole()
+	if err != nil {
+		return nil, err // a plain return would make a nil *Error a non-nil error
+	}
+	return v, nil
+}
+
+// DecodeObject is [Decode] for what has to be an object.
+func DecodeObject(raw []byte) (map[string]any, error) {
+	v, err := Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, &Error{Reason: "is " + kindOf(v) + ", want an object"}
+	}
+	return m, nil
+}
+
+// CheckNumbers refuses what [Decode] refuses, but builds no values.
+func CheckNumbers(raw []byte) error {
+	d := decoder{raw: raw, check: true}
+	if _, err := d.whole(); err != nil {
+		return err
+	}
+	return nil
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case string:
+		return "a string"
+	default:
+		return "an array"
+	}
+}
+
+type decoder struct {
+	raw   []byte
+	pos   int // of the next byte
+	depth int
+	check bool // only check: values are nil
+}
+
+func (d *decoder) whole() (any, *Error) {
+	v, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	d.space()
+	if d.pos < len(d.raw) {
+		return nil, d.syntax("there is more behind the end of the value")
+	}
+	return v, nil
+}
+
+func (d *decoder) syntax(what string) *Error {
+	return &Error{Reason: what + " (at byte " + strconv.Itoa(d.pos) + ")"}
+}
+
+// unexpected is the error for what stands where want should.
+func (d *decoder) unexpected(want string) *Error {
+	if d.pos >= len(d.raw) {
+		return d.syntax("it ends where " + want + " should be")
+	}
+	return d.syntax(fmt.Sprintf("%q stands where %s should be", rune(d.raw[d.pos]), want))
+}
+
+func (d *decoder) space() {
+	for d.pos < len(d.raw) {
+		switch d.raw[d.pos] {
+		case ' ', '\t', '\n', '\r':
+			d.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek skips white space and returns the next byte, 0 at the end: that is no byte
+// that anything in JSON begins with.
+func (d *decoder) peek() byte {
+	d.space()
+	if d.pos < len(d.raw) {
+		return d.raw[d.pos]
+	}
+	return 0
+}
+
+func (d *decoder) value() (any, *Error) {
+	switch c := d.peek(); c {
+	case '{':
+		return d.nested((*decoder).object)
+	case '[':
+		return d.nested((*decoder).array)
+	case '"':
+		s, err := d.str(d.check)
+		if err != nil || d.check {
+			return nil, err
+		}
+		return s, nil
+	case 't':
+		return d.literal("true", true)
+	case 'f':
+		return d.literal("false", false)
+	case 'n':
+		return d.literal("null", nil)
+	default:
+		if c == '-' || isDigit(c) {
+			return d.number()
+		}
+		return nil, d.unexpected("a value")
+	}
+}
+
+func (d *decoder) nested(read func(*decoder) (any, *Error)) (any, *Error) {
+	if d.depth == MaxDepth {
+		return nil, &Error{Reason: "is nested deeper than " + strconv.Itoa(MaxDepth) + " levels"}
+	}
+	d.depth++
+	d.pos++
+	v, err := read(d)
+	d.depth--
+	return v, err
+}
+
+func (d *decoder) object() (any, *Error) {
+	m := map[string]any{}
+	if d.peek() == '}' {
+		d.pos++
+		return m, nil
+	}
+	for {
+		if d.peek() != '"' {
+			return nil, d.unexpected("a name in quotes")
+		}
+		name, err := d.str(false)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := m[name]; twice {
+			return nil, (&Error{Reason: "this name occurs twice in its object"}).below(name)
+		}
+		if d.peek() != ':' {
+			return nil, d.unexpected("a colon").below(name)
+		}
+		d.pos++
+		v, err := d.value()
+		if err != nil {
+			return nil, err.below(name)
+		}
+		m[name] = v
+		switch d.peek() {
+		case ',':
+			d.pos++
+		case '}':
+			d.pos++
+			return m, nil
+		default:
+			return nil, d.unexpected("a comma or a closing brace")
+		}
+	}
+}
+
+func (d *decoder) array() (any, *Error) {
+	a := []any{}
+	if d.peek() == ']' {
+		d.pos++
+		return a, nil
+	}
+	for i := 0; ; i++ {
+		v, err := d.value()
+		if err != nil {
+			return nil, err.below(strconv.Itoa(i))
+		}
+		if !d.check {
+			a = append(a, v)
+		}
+		switch d.peek() {
+		case ',':
+			d.pos++
+		case ']':
+			d.pos++
+			return a, nil
+		default:
+			return nil, d.unexpected("a comma or a closing bracket")
+		}
+	}
+}
+
+func (d *decoder) literal(word string, v any) (any, *Error) {
+	if len(d.raw)-d.pos < len(word) || string(d.raw[d.pos:d.pos+len(word)]) != word {
+		return nil, d.syntax("a word that is none of true, false and null")
+	}
+	d.pos += len(word)
+	return v, nil
+}

@@ -1,0 +1,89 @@
+package strictjson
+
+import (
+	"math"
+	"strconv"
+)
+
+// maxInt is the greatest n such that no other integer rounds to the double of n.
+const maxInt = 1<<53 - 1
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// digits skips digits and returns how many there were.
+func (d *decoder) digits() int {
+	start := d.pos
+	for d.pos < len(d.raw) && isDigit(d.raw[d.pos]) {
+		d.pos++
+	}
+	return d.pos - start
+}
+
+func (d *decoder) at(chars ...byte) bool {
+	for _, c := range chars {
+		if d.pos < len(d.raw) && d.raw[d.pos] == c {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *decoder) number() (any, *Error) {
+	start := d.pos
+	negative := d.at('-')
+	if negative {
+		d.pos++
+	}
+	first := d.pos
+	if d.digits() == 0 {
+		return nil, d.unexpected("a digit")
+	}
+	if d.raw[first] == '0' && d.pos > first+1 {
+		return nil, d.syntax("a number begins with a zero too many")
+	}
+	integer := true
+	if d.at('.') {
+		integer = false
+		d.pos++
+		if d.digits() == 0 {
+			return nil, d.unexpected("a digit")
+		}
+	}
+	if d.at('e', 'E') {
+		integer = false
+		d.pos++
+		if d.at('+', '-') {
+			d.pos++
+		}
+		if d.digits() == 0 {
+			return nil, d.unexpected("a digit")
+		}
+	}
+	if integer {
+		return integerOf(d.raw[first:d.pos], negative)
+	}
+	f, err := strconv.ParseFloat(string(d.raw[start:d.pos]), 64)
+	if err != nil { // the grammar has been checked: it is out of range
+		return nil, &Error{Reason: "this number is larger than a double can hold"}
+	}
+	return f, nil
+}
+
+// integerOf returns the value of digits, which do not begin with a superfluous 0.
+func integerOf(digits []byte, negative bool) (any, *Error) {
+	const longest = 16 // digits of maxInt
+	n := int64(0)
+	if len(digits) <= longest {
+		for _, c := range digits {
+			n = n*10 + int64(c-'0')
+		}
+	}
+	if len(digits) > longest || n > maxInt {
+		return nil, &Error{Reason: "this integer is beyond ±9007199254740991, where doubles are not exact; send it as a string"}
+	}
+	f := float64(n)
+	if negative {
+		f = math.Copysign(f, -1) // -0 too, as encoding/json
+	}
+	return f, nil
+}

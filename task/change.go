@@ -1,0 +1,183 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// input puts what came from outside into a draft of a task. It returns an error to
+// refuse it: then nothing is written.
+type input func(t *turn, d *draft) error
+
+// errCanceled is why a turn is cut off whose task was canceled.
+var errCanceled = errors.New("the task was canceled")
+
+// errNothing, returned by an input, means that there is nothing to write.
+var errNothing = errors.New("nothing to change")
+
+// ErrBusy is returned when no more tasks can be taken right now: the queue is
+// full, or the server is shutting down.
+var ErrBusy = errors.New("the server cannot take more work right now: try again later")
+
+// change puts an input into a task that exists: the one way in for follow-up
+// messages, decisions, wake-ups and deadlines. A task at rest is taken over and
+// runs on; one at work goes on running and is told. It returns when the input is
+// durable, with the fold as it then stood.
+func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in input) (*fold, error) {
+	for {
+		f, err := e.load(ctx, s, id)
+		if err != nil {
+			return nil, err
+		}
+		var done bool
+		if f.header.Phase == store.Parked {
+			done, err = e.wakeUp(ctx, s, f, in)
+		} else {
+			done, err = e.tell(ctx, s, f, in)
+		}
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
+			}
+		case errors.Is(err, errNothing):
+			return f, nil
+		case err != nil:
+			return nil, err
+		case done:
+			return f, nil
+		}
+	}
+}
+
+// tell writes an input to a task that is at work, or at its end.
+func (e *Engine) tell(ctx context.Context, s store.Scope, f *fold, in input) (bool, error) {
+	t := e.newTurn(f.header.Task)
+	defer t.cancel(nil)
+	t.take(f)
+	rev := f.header.Rev
+	d := e.draft(f)
+	if err := in(t, d); err != nil {
+		return false, err
+	}
+	if d.empty() && len(d.audit) == 0 {
+		return true, nil
+	}
+	if _, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait(); err != nil {
+		return false, err
+	}
+	e.at(PointTold)
+	e.rearm(d)
+	if r := e.running(f.header.Task); r != nil && !d.quiet {
+		if d.phase == store.Final {
+			r.stop(errCanceled)
+		} else {
+			wake(r.poke)
+		}
+	}
+	return true, nil
+}
+
+// wakeUp writes an input to a task at rest and lets it run on from there.
+func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *fold, in input) (bool, error) {
+	t := e.newTurn(f.header.Task)
+	t.take(f)
+	rev := f.header.Rev
+	d := e.draft(f)
+	if err := in(t, d); err != nil {
+		t.cancel(nil)
+		return false, err
+	}
+	if d.empty() {
+		t.cancel(nil)
+		return true, nil
+	}
+	if d.quiet || d.phase == store.Parked || onlyDue(d) {
+		defer t.cancel(nil)
+		_, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait()
+		e.rearm(d)
+		return err == nil, err
+	}
+	run, err := e.goOn(t, d)
+	if err != nil {
+		t.cancel(nil)
+		return false, err
+	}
+	d.fence = true
+	c := e.store.Append(ctx, d.batch(s, rev, nil, nil))
+	r, err := c.Wait()
+	if err != nil {
+		e.release(t, run)
+		return false, err
+	}
+	e.at(PointWoken)
+	t.fence, t.seq, f.header.Fence, f.header.Rev = r.Fence, t.seq+uint64(len(d.events)), r.Fence, r.Rev
+	e.started(t, d, c, r, run)
+	return true, nil
+}
+
+// onlyDue reports whether a draft only puts or removes due work, which is no reason
+// to run.
+func onlyDue(d *draft) bool {
+	return !d.force && len(d.events) == 0 && len(d.rows) == 0 && d.phase == 0 && len(d.due) > 0
+}
+
+// goOn advances a draft of a task that nobody runs, as far as there is room to run
+// it. run says that t holds a turn.
+func (e *Engine) goOn(t *turn, d *draft) (run bool, err error) {
+	if d.phase == store.Final {
+		return false, nil
+	}
+	run, ok := e.admit(t)
+	if !ok {
+		return false, ErrBusy
+	}
+	if run {
+		if _, err = t.advance(d); err != nil {
+			e.release(t, run)
+			return false, err
+		}
+	}
+	if d.phase != 0 {
+		return run, nil
+	}
+	d.phase = store.Live
+	if !run && d.f.header.State != stateSubmitted && d.f.header.State != stateWorking {
+		err = d.say(a2a.TaskStateWorking, nil, nil) // it waits for a turn
+	}
+	return run, err
+}
+
+// release gives a turn back that never began.
+func (e *Engine) release(t *turn, run bool) {
+	t.cancel(errCut)
+	if run {
+		e.leave(t)
+	}
+}
+
+// started lets a task run that was taken over by c, which is durable.
+func (e *Engine) started(t *turn, d *draft, c *store.Commit, r store.Receipt, run bool) {
+	e.rearm(d)
+	switch {
+	case d.phase != store.Live:
+		e.rested(t.fold, r, d, t.seq)
+		e.release(t, run)
+	case run:
+		go t.runFrom(d, c)
+	default:
+		t.cancel(nil)
+		e.enqueue(t.id)
+	}
+}
+
+// take gives a turn its fold.
+func (t *turn) take(f *fold) {
+	t.fold, t.rev, t.fence, t.seq, t.ids = f, f.header.Rev, f.header.Fence, f.header.Seq, f.view.ids
+	t.size.Store(int64(f.header.Bytes))
+}

@@ -1,0 +1,125 @@
+package task
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestParseArtifact(t *testing.T) {
+	t.Parallel()
+	for i, a := range wireArtifacts() {
+		// Every artifact with half of the metadata, and with one pair of flags.
+		for _, metadata := range wireMetadata()[i%2*2:][:2] {
+			want, data := sdkArtifact(t, "t", "ü<", a, i/4%2 == 0, i/8%2 == 0, metadata)
+			got, ok := parseArtifact([]byte(data))
+			if !ok {
+				t.Fatalf("parseArtifact(%s) refused it", data)
+			}
+			if diff := cmp.Diff(want, &got, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("parseArtifact(%s) (-want +got):\n%s", data, diff)
+			}
+			decoded, err := decodeArtifact([]byte(data))
+			if err != nil {
+				t.Fatalf("decodeArtifact(%s): %v", data, err)
+			}
+			if diff := cmp.Diff(got, decoded, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("decodeArtifact(%s) (-parsed +decoded):\n%s", data, diff)
+			}
+		}
+	}
+}
+
+// TestParseArtifactRefuses has events that the scanner leaves to encoding/json;
+// some of them are right.
+func TestParseArtifactRefuses(t *testing.T) {
+	t.Parallel()
+	const plain = `{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"x"}]},"contextId":"c","taskId":"t"}}`
+	if _, ok := parseArtifact([]byte(plain)); !ok {
+		t.Fatalf("parseArtifact(%s) refused it", plain)
+	}
+	in := func(old, replacement string) string { return strings.Replace(plain, old, replacement, 1) }
+	for name, tt := range map[string]struct {
+		data  string
+		right bool
+	}{
+		"empty":            {"", false},
+		"cut":              {plain[:len(plain)-1], false},
+		"something behind": {plain + "{}", false},
+		"a space":          {in(`"parts":[`, `"parts": [`), true},
+		"another order":    {in(`"contextId":"c","taskId":"t"`, `"taskId":"t","contextId":"c"`), true},
+		"append false":     {in(`"artifact":{`, `"append":false,"artifact":{`), true},
+		"parts null":       {in(`[{"text":"x"}]`, `null`), true},
+		"raw <":            {in(`x`, `<`), true},
+		"raw U+2028":       {in(`x`, "\u2028"), true},
+		"control":          {in(`x`, "\n"), false},
+		"escape":           {in(`x`, `\x`), false},
+		"short escape":     {in(`x`, `\u12`), false},
+		"number":           {in(`{"text":"x"}`, `01`), false},
+		"no digits":        {in(`{"text":"x"}`, `1.`), false},
+		"no exponent":      {in(`{"text":"x"}`, `1e+`), false},
+		"comma":            {in(`{"text":"x"}`, `{"text":"x",}`), false},
+		"word":             {in(`{"text":"x"}`, `nul`), false},
+		"no artifact":      {`{"artifactUpdate":{"contextId":"c"}}`, false},
+		"another event":    {`{"statusUpdate":{}}`, false},
+		"deep":             {in(`{"text":"x"}`, strings.Repeat("[", 100)+strings.Repeat("]", 100)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if u, ok := parseArtifact([]byte(tt.data)); ok {
+				t.Errorf("parseArtifact(%s) = %v, want it refused", tt.data, u)
+			}
+			if u, err := decodeArtifact([]byte(tt.data)); (err == nil) != tt.right {
+				t.Errorf("decodeArtifact(%s) = %v, %v; want it read: %v", tt.data, u, err, tt.right)
+			}
+		})
+	}
+}
+
+func TestDecodeArtifactCompacts(t *testing.T) {
+	t.Parallel()
+	got, err := decodeArtifact([]byte(`{ "artifactUpdate" : {"artifact": {"parts": [ {"text": "<"} , {"data" : 1} ],
+		"metadata": {"a" : 1}, "extensions": [ "x" ], "artifactId": "a"}, "metadata": { } } }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := artifactUpdate{
+		ID: "a", Metadata: []byte(`{"a":1}`), Extensions: []byte(`["x"]`),
+		Parts: []byte(`{"text":"\u003c"},{"data":1}`), EventMetadata: []byte(`{}`),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("decodeArtifact() (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzParseArtifact(f *testing.F) {
+	for _, a := range wireArtifacts() {
+		_, data := sdkArtifact(f, "t", "c", a, true /* appends */, true /* last */, wireMetadata()[2])
+		f.Add([]byte(data))
+	}
+	f.Add([]byte(`{"artifactUpdate":{"artifact":{"artifactId":"\ud800\/","metadata":null,"parts":[-0.0e+1,[],{},null]},"contextId":"","taskId":"","metadata":1}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, ok := parseArtifact(data)
+		if !ok {
+			return
+		}
+		want, err := decodeArtifact(data)
+		if err != nil {
+			t.Fatalf("parseArtifact(%s) accepted what is wrong: %v", data, err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("parseArtifact(%s) (-want +got):\n%s", data, diff)
+		}
+	})
+}
+
+func BenchmarkParseArtifact(b *testing.B) {
+	data := encodeArtifact(newWireIDs("0198c1a4-7d5e-7cc1-b0a2-5d4c3b2a1908", "0198c1a4-7d5e-7cc1-b0a2-5d4c3b2a1909"),
+		&artifactUpdate{ID: "output", Parts: textPart(benchmarkText()), Append: true})
+	b.ReportAllocs()
+	for b.Loop() {
+		parseArtifact(data)
+	}
+}

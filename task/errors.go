@@ -1,0 +1,59 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// ErrTaskNotFound says that there is no such task, or it is somebody else's.
+var ErrTaskNotFound = errors.New("task not found")
+
+// InvalidError says what is wrong with a request, and where.
+type InvalidError struct {
+	Field  string // path in the request, lowerCamelCase
+	Reason string
+}
+
+// Error names the field and what is wrong with it.
+func (e *InvalidError) Error() string { return e.Field + " " + e.Reason }
+
+func invalid(field, format string, args ...any) *InvalidError {
+	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// StateError says that a task takes no such request in its state.
+type StateError struct {
+	Task  store.TaskID
+	State a2a.TaskState
+	// NotCancelable: the request was to cancel a task that has ended otherwise.
+	NotCancelable bool
+	Detail        string            // what the sender has to know
+	Metadata      map[string]string // the same for programs
+}
+
+// Error says what the task's state is and what it means for the request.
+func (e *StateError) Error() string {
+	msg := fmt.Sprintf("task %s is in state %s and takes no message now", e.Task, e.State)
+	if e.State.Terminal() {
+		msg = fmt.Sprintf("task %s has ended in state %s: send a new message without a task id", e.Task, e.State)
+	}
+	if e.NotCancelable {
+		msg = fmt.Sprintf("task %s has ended in state %s and cannot be canceled", e.Task, e.State)
+	}
+	if e.Detail != "" {
+		msg += ": " + e.Detail
+	}
+	return msg
+}
+
+// translate turns what the store says of a task into what the engine says.
+func translate(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return ErrTaskNotFound
+	}
+	return err
+}

@@ -1,0 +1,193 @@
+package task
+
+import (
+	"context"
+	"fmt"
+
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+)
+
+// Event is a public event of a task: the bytes of an A2A StreamResponse, and the
+// number that a reader continues behind. Data must not be changed.
+type Event = store.Event
+
+// Header is what is known of a task without its log.
+type Header = store.Header
+
+// Await returns the task as it stands at its next rest: at its end, or when it
+// waits for input or authorisation.
+func (e *Engine) Await(ctx context.Context, sent *Sent) (*View, error) {
+	wakes, stop := e.store.Watch(sent.scope, sent.Task)
+	defer stop()
+	n := sent.seq
+	for {
+		v, err := e.store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
+		if err != nil {
+			return nil, translate(err)
+		}
+		if rests(&v.Header) {
+			return e.view(ctx, sent.scope, &v.Header)
+		}
+		n = v.Header.Seq
+		select {
+		case <-wakes:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for task %s: %w", sent.Task, context.Cause(ctx))
+		case <-e.ctx.Done():
+			return nil, ErrBusy
+		}
+	}
+}
+
+// Accepted returns the task as it stands, without waiting for it to rest.
+func (e *Engine) Accepted(ctx context.Context, sent *Sent) (*View, error) {
+	return e.read(ctx, sent.scope, sent.Task)
+}
+
+// rests reports whether a client that waits for the task has its answer.
+func rests(h *store.Header) bool {
+	return h.Phase == store.Final ||
+		h.Phase == store.Parked && (h.State == stateInputRequired || h.State == stateAuthRequired)
+}
+
+// view returns a task that a header has just been read of.
+func (e *Engine) view(ctx context.Context, s store.Scope, h *store.Header) (*View, error) {
+	if v := e.views.get(h.Task, h.Seq); v != nil {
+		return v, nil
+	}
+	if t := e.running(h.Task); t != nil && h.Phase != store.Live {
+		// Its turn has just come to rest and is about to leave its view.
+		select {
+		case <-t.done:
+			if v := e.views.get(h.Task, h.Seq); v != nil {
+				return v, nil
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return e.read(ctx, s, h.Task)
+}
+
+func (e *Engine) read(ctx context.Context, s store.Scope, id store.TaskID) (*View, error) {
+	f, err := e.load(ctx, s, id)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return f.view, nil
+}
+
+// Get returns a task as it stands.
+func (e *Engine) Get(ctx context.Context, by auth.Principal, id string) (*View, error) {
+	task, ok := store.ParseTaskID(id)
+	if !ok {
+		return nil, ErrTaskNotFound
+	}
+	return e.read(ctx, ScopeOf(by), task)
+}
+
+// Snapshot is a task and the seq up to which it is folded: a stream continues
+// behind it.
+type Snapshot struct {
+	View   *View
+	Header Header
+}
+
+// Snapshot returns a task to begin a stream with.
+func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*Snapshot, error) {
+	f, err := e.load(ctx, ScopeOf(by), id)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &Snapshot{View: f.view, Header: f.header}, nil
+}
+
+// Until says where a stream ends.
+type Until int
+
+// The ends of a stream.
+const (
+	UntilEnd   Until = iota // at the end of the task only
+	UntilInput              // also when it waits for input; not for authorisation
+)
+
+// Follow calls yield with the public events behind seq n, page by page, as they
+// become durable, until the stream has its end, ctx ends (its cause is returned),
+// or yield fails (its error is returned). A slow yield delays nobody but itself.
+func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
+	scope := ScopeOf(by)
+	wakes, stop := e.store.Watch(scope, id)
+	defer stop()
+	for {
+		v, err := e.store.Read(ctx, scope, id, store.After(n), store.Limit{})
+		if err != nil {
+			return translate(err)
+		}
+		if len(v.Events) > 0 {
+			n = v.Events[len(v.Events)-1].Seq
+			if public := publicOf(v.Events); len(public) > 0 {
+				if err := yield(public); err != nil {
+					return err
+				}
+			}
+		}
+		if v.More {
+			continue
+		}
+		h := &v.Header
+		if n >= h.Seq && (h.Phase == store.Final || until == UntilInput && h.Phase == store.Parked && h.State == stateInputRequired) {
+			return nil
+		}
+		if n < h.Seq {
+			continue
+		}
+		select {
+		case <-wakes:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-e.ctx.Done():
+			return ErrBusy
+		}
+	}
+}
+
+// publicOf returns the public events of a page, which may be shared: it is copied
+// only when something is left out.
+func publicOf(events []Event) []Event {
+	private := 0
+	for i := range events {
+		if !events[i].Public {
+			private++
+		}
+	}
+	if private == 0 {
+		return events
+	}
+	public := make([]Event, 0, len(events)-private)
+	for i := range events {
+		if events[i].Public {
+			public = append(public, events[i])
+		}
+	}
+	return public
+}
+
+// Stream follows what a message has become, from its beginning: begin is called
+// once, with the task as it was before a follow-up, or nil for a new task, whose
+// first event is the task.
+func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error, yield func([]Event) error) error {
+	n := sent.From
+	var first *Snapshot
+	if n > 0 || sent.Duplicate {
+		var err error
+		if first, err = e.Snapshot(ctx, by, sent.Task); err != nil {
+			return err
+		}
+		n = first.Header.Seq
+	}
+	if err := begin(first); err != nil {
+		return err
+	}
+	return e.Follow(ctx, by, sent.Task, n, UntilInput, yield)
+}

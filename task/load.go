@@ -1,0 +1,89 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// newFold returns the fold of an empty log.
+func newFold(id store.TaskID, contextID string) *fold {
+	return &fold{header: store.Header{Task: id, Context: contextID}, view: newView(id.String(), contextID)}
+}
+
+// load reads a task and folds it. A header that changes between two pages is
+// taken as the newest page has it.
+func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID) (*fold, error) {
+	v, err := e.store.Read(ctx, s, id, store.AtSnapshot(), store.Limit{Bytes: 4 << 20})
+	if err != nil {
+		return nil, err
+	}
+	f := newFold(id, v.Header.Context)
+	if v.Snapshot != nil {
+		if f, err = decodeSnapshot(v.Snapshot); err != nil {
+			return nil, fmt.Errorf("task %s: %w", id, err)
+		}
+		f.snapshotSize = len(v.Snapshot)
+	}
+	for {
+		for i := range v.Events {
+			if err := f.apply(&v.Events[i]); err != nil {
+				return nil, fmt.Errorf("task %s, event %d: %w", id, v.Events[i].Seq, err)
+			}
+			f.tail += len(v.Events[i].Data)
+		}
+		f.header = v.Header
+		if !v.More {
+			return f, nil
+		}
+		n := v.Events[len(v.Events)-1].Seq
+		if v, err = e.store.Read(ctx, s, id, store.After(n), store.Limit{Bytes: 4 << 20}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+const snapshotVersion = 1
+
+// minSnapshot is the least that must have come since the last snapshot.
+const minSnapshot = 16 << 10
+
+// wantsSnapshot reports whether more has come since the last snapshot than that
+// one has, so that snapshots never outweigh events.
+func (f *fold) wantsSnapshot() bool { return f.tail >= max(minSnapshot, f.snapshotSize) }
+
+// encode returns the fold as a snapshot: a version, the private part as JSON, the
+// view.
+func (f *fold) encode() ([]byte, error) {
+	private, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode snapshot: %w", err)
+	}
+	b := make([]byte, 0, len(private)+f.view.Size()+64)
+	b = append(b, snapshotVersion)
+	b = fmt.Appendf(b, "%010d", len(private))
+	b = append(b, private...)
+	return f.view.appendBinary(b), nil
+}
+
+func decodeSnapshot(b []byte) (*fold, error) {
+	if len(b) < 11 || b[0] != snapshotVersion {
+		return nil, fmt.Errorf("snapshot is of another version than %d", snapshotVersion)
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(b[1:11]), "%010d", &n); err != nil || n < 0 || n > len(b)-11 {
+		return nil, fmt.Errorf("snapshot is cut")
+	}
+	f := &fold{}
+	if err := json.Unmarshal(b[11:11+n], f); err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	view, rest, err := decodeView(b[11+n:])
+	if err != nil || len(rest) > 0 {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	f.view = view
+	return f, nil
+}

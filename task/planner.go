@@ -1,0 +1,145 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// Planner turns a message into steps. It is safe for concurrent use. It keeps
+// nothing about a task itself: what it wants to remember goes into [Step.State],
+// so that a restart changes nothing. A step that is in the log is never asked for
+// again.
+type Planner interface {
+	// Accept looks at a message that would make a new task. It must be pure and
+	// quick. A non-nil message is the whole answer: nothing is stored, and nothing
+	// is remembered for idempotency. An error refuses the message.
+	Accept(ctx agent.ReadonlyContext, r *Request) (*a2a.Message, error)
+
+	// Plan returns what to do next. Every call of the steps before has a result. An
+	// error ends the task as failed.
+	Plan(ctx context.Context, p *Progress) (*Step, error)
+
+	// Inline reports whether Plan is pure and quick, so that the engine may call it
+	// while it puts a batch together, and call it again when the batch conflicts.
+	Inline() bool
+}
+
+// Request is a message that asks for a new task.
+type Request struct {
+	Message *a2a.Message
+	Tools   []tool.Tool // what the caller may use
+}
+
+// Progress is what a planner knows of a task.
+type Progress struct {
+	Task, Context string
+	Tools         []tool.Tool
+	// Messages are those that are for the planner: the first, and each answer to
+	// what it asked. After says how many steps were planned when one came.
+	Messages []Input
+	Steps    []Done
+}
+
+// Input is a message to the planner.
+type Input struct {
+	Message *a2a.Message
+	After   int
+}
+
+// Done is a step that has been done.
+type Done struct {
+	State json.RawMessage // Step.State
+	Calls []Result        // in the order of the step
+	Asked bool            // it asked, and was answered by the next Input
+}
+
+// Result is how a call ended.
+type Result struct {
+	Call    tool.ToolCall
+	Outcome Outcome
+	Content json.RawMessage // of OutcomeOK and OutcomeResponded
+	Error   string          // of all others, for the planner to read
+}
+
+// Outcome is how a call ended. Its values are on disk.
+type Outcome string
+
+// The outcomes of a call.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeResponded Outcome = "responded" // a person gave the result
+	OutcomeError     Outcome = "error"     // of the tool, or of its arguments
+	OutcomeInvalid   Outcome = "invalid"   // there is no such tool any more, or its arguments are wrong
+	OutcomeDenied    Outcome = "denied"    // by a policy
+	OutcomeRejected  Outcome = "rejected"  // by a person
+	OutcomeExpired   Outcome = "expired"   // nobody answered in time
+	OutcomeCanceled  Outcome = "canceled"  // with its task; no planner sees it
+)
+
+// Step is what a planner wants done: Output first, in its order, then at most one
+// of Calls, Ask, Wait and End. A step with none of them is done at once.
+type Step struct {
+	Output []Output
+	Calls  []PlannedCall
+	Ask    *Ask
+	Wait   time.Duration // durable; at least a millisecond
+	End    *End
+	State  json.RawMessage // kept for the planner, at most 64 KiB
+}
+
+// Output is something to publish: a status message or a piece of an artifact.
+type Output struct {
+	Status   *a2a.Message // the task stays working
+	Artifact *ArtifactPiece
+}
+
+// ArtifactPiece is an artifact, or a chunk of one.
+type ArtifactPiece struct {
+	ID, Name, Description string
+	Parts                 []*a2a.Part
+	Append, Last          bool
+	Metadata              map[string]any
+}
+
+// PlannedCall is a call to make. Args is a JSON object, as received; it need not be
+// valid: what is wrong with it becomes the result.
+type PlannedCall struct {
+	Tool  string
+	Args  json.RawMessage
+	Alias string // an id that somebody else gave it, accepted in answers
+}
+
+// Ask is a question of the planner itself: the task waits for a message.
+type Ask struct {
+	Message *a2a.Message
+	Auth    bool // for authorisation: auth-required
+}
+
+// End ends the task. State is completed, failed, canceled or rejected; Message may
+// be nil.
+type End struct {
+	State   a2a.TaskState
+	Message *a2a.Message
+}
+
+// Presenter gives approvals their shape on the wire, and reads answers. It is safe
+// for concurrent use. Its methods name only types of approval and of the SDK's
+// core, so that it can be written without this package.
+type Presenter interface {
+	// Question returns the message that asks for all of pending, oldest first, and
+	// the metadata of its status. problem, when not empty, says what was wrong with
+	// the last message, and is added as a text part marked validation_error.
+	Question(pending []*approval.Approval, problem string) (*a2a.Message, map[string]any, error)
+
+	// Answers reads the decisions in a message to a task. approvals are all of the
+	// task, oldest first, pending or not. No answers and no error: the message is
+	// no decision. An *approval.Error: it is one, in a known shape, and wrong.
+	Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error)
+}

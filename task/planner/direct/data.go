@@ -1,0 +1,192 @@
+package direct
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"a2a-server/task"
+)
+
+// How ADK marks a data part that is a call.
+const (
+	adkType         = "adk_type"
+	adkFunctionCall = "function_call"
+)
+
+// readData returns the calls of a data part whose value is either decoded or still
+// a [json.RawMessage]. A value in none of the known shapes is no call.
+func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
+	if kind, ok := metadata[adkType].(string); ok && kind == adkFunctionCall {
+		fields, ok := object(value)
+		if !ok {
+			return nil, errors.New(`an ADK function_call is an object {"id", "name", "args"}`)
+		}
+		call, err := adkCall(fields)
+		if err != nil {
+			return nil, err
+		}
+		return []task.PlannedCall{call}, nil
+	}
+
+	fields, ok := object(value)
+	if !ok {
+		return nil, nil
+	}
+	_, one := fields["tool"]
+	several, many := fields["calls"]
+	switch {
+	case one && many:
+		return nil, errors.New(`"tool" and "calls" stand in one part; use one of them`)
+	case one:
+		call, err := namedCall(fields)
+		if err != nil {
+			return nil, err
+		}
+		return []task.PlannedCall{call}, nil
+	case many:
+		if err := onlyKeys(fields, "calls"); err != nil {
+			return nil, err
+		}
+		return namedCalls(several)
+	}
+	return nil, nil
+}
+
+func namedCalls(value any) ([]task.PlannedCall, error) {
+	entries, ok := list(value)
+	if !ok || len(entries) == 0 {
+		return nil, errors.New(`"calls" must be a list of at least one {"tool", "args"}`)
+	}
+	calls := make([]task.PlannedCall, 0, min(len(entries), MaxCalls))
+	for i, entry := range entries {
+		fields, ok := object(entry)
+		if !ok {
+			return nil, fmt.Errorf(`calls[%d] must be an object {"tool", "args"}`, i)
+		}
+		call, err := namedCall(fields)
+		if err != nil {
+			return nil, fmt.Errorf("calls[%d]: %w", i, err)
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+// namedCall reads {"tool", "args" or "arguments", "id"}. Other names are refused: a
+// misspelt "args" must not become a call without arguments.
+func namedCall(fields map[string]any) (task.PlannedCall, error) {
+	if err := onlyKeys(fields, "tool", "args", "arguments", "id"); err != nil {
+		return task.PlannedCall{}, err
+	}
+	args, has := fields["args"]
+	if other, too := fields["arguments"]; too {
+		if has {
+			return task.PlannedCall{}, errors.New(`"args" and "arguments" are the same; use one of them`)
+		}
+		args = other
+	}
+	return planned("tool", fields["tool"], args, fields["id"])
+}
+
+// adkCall reads {"id", "name", "args"}. What else ADK puts there is not for us.
+func adkCall(fields map[string]any) (task.PlannedCall, error) {
+	return planned("name", fields["name"], fields["args"], fields["id"])
+}
+
+func planned(key string, name, args, id any) (task.PlannedCall, error) {
+	call := task.PlannedCall{}
+	var ok bool
+	if call.Tool, ok = text(name); !ok || call.Tool == "" {
+		return call, fmt.Errorf("%q must be a string, the name of a tool", key)
+	}
+	if id != nil {
+		if call.Alias, ok = text(id); !ok {
+			return call, fmt.Errorf(`"id" of the call of %q must be a string`, call.Tool)
+		}
+	}
+	var err error
+	if call.Args, err = encode(args); err != nil {
+		return call, fmt.Errorf("the arguments of %q are not JSON: %w", call.Tool, err)
+	}
+	return call, nil
+}
+
+func onlyKeys(fields map[string]any, known ...string) error {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("unknown key %q; known are %q", key, known)
+		}
+	}
+	return nil
+}
+
+// object returns the members of value. Those of a [json.RawMessage] stay raw, so
+// that arguments are passed on as they were received.
+func object(value any) (map[string]any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		return v, v != nil
+	case json.RawMessage:
+		var raw map[string]json.RawMessage
+		if json.Unmarshal(v, &raw) != nil || raw == nil {
+			return nil, false
+		}
+		fields := make(map[string]any, len(raw))
+		for key, member := range raw {
+			fields[key] = member
+		}
+		return fields, true
+	}
+	return nil, false
+}
+
+func list(value any) ([]any, bool) {
+	switch v := value.(type) {
+	case []any:
+		return v, true
+	case json.RawMessage:
+		var raw []json.RawMessage
+		if json.Unmarshal(v, &raw) != nil {
+			return nil, false
+		}
+		entries := make([]any, len(raw))
+		for i := range raw {
+			entries[i] = raw[i]
+		}
+		return entries, true
+	}
+	return nil, false
+}
+
+func text(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case json.RawMessage:
+		var s *string
+		if json.Unmarshal(v, &s) != nil || s == nil {
+			return "", false
+		}
+		return *s, true
+	}
+	return "", false
+}
+
+// encode returns args as JSON. Arguments that are left out, or null, are none.
+func encode(args any) (json.RawMessage, error) {
+	raw, ok := args.(json.RawMessage)
+	if !ok && args != nil {
+		var err error
+		if raw, err = json.Marshal(args); err != nil {
+			return nil, err
+		}
+	}
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	return bytes.Clone(raw), nil
+}

@@ -1,0 +1,85 @@
+package direct
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"a2a-server/task"
+)
+
+// maxErrorText is how much of one call's error the last message repeats; 64 of them
+// stay far below the limit of an event.
+const maxErrorText = 4 << 10
+
+// end returns the end of a task whose calls all have results.
+func end(p *task.Progress) *task.End {
+	var results []task.Result
+	for _, s := range p.Steps {
+		results = append(results, s.Calls...)
+	}
+	var lines []string
+	turnedDown := 0
+	for i := range results {
+		r := &results[i]
+		verdict, ok := verdictOf(r.Outcome)
+		if ok {
+			continue
+		}
+		switch r.Outcome { //nolint:exhaustive // only those that nobody wanted to run
+		case task.OutcomeRejected, task.OutcomeExpired, task.OutcomeCanceled:
+			turnedDown++
+		}
+		line := r.Call.Name + " " + verdict
+		if r.Call.ID != "" {
+			line = fmt.Sprintf("%s (%s) %s", r.Call.Name, r.Call.ID, verdict)
+		}
+		if r.Error != "" {
+			line += ": " + clip(r.Error, maxErrorText)
+		}
+		lines = append(lines, line)
+	}
+
+	e := &task.End{State: a2a.TaskStateCompleted}
+	if len(lines) == 0 {
+		return e
+	}
+	switch len(results) {
+	case turnedDown:
+		e.State = a2a.TaskStateCanceled
+	case len(lines):
+		e.State = a2a.TaskStateFailed
+	}
+	e.Message = &a2a.Message{
+		// From the task and not at random, so that a plan that is made again is the same.
+		ID:        uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:a2a-server:direct:end:"+p.Task)).String(),
+		Role:      a2a.MessageRoleAgent,
+		TaskID:    a2a.TaskID(p.Task),
+		ContextID: p.Context,
+		Parts:     a2a.ContentParts{a2a.NewTextPart(strings.Join(lines, "\n"))},
+	}
+	return e
+}
+
+// verdictOf returns how a call ended in words, and whether that was well.
+func verdictOf(o task.Outcome) (verdict string, ok bool) {
+	switch o {
+	case task.OutcomeOK, task.OutcomeResponded:
+		return "succeeded", true
+	case task.OutcomeError:
+		return "failed", false
+	case task.OutcomeInvalid:
+		return "could not be called", false
+	case task.OutcomeDenied:
+		return "was denied by policy", false
+	case task.OutcomeRejected:
+		return "was rejected", false
+	case task.OutcomeExpired:
+		return "was not approved in time", false
+	case task.OutcomeCanceled:
+		return "was canceled", false
+	}
+	return "ended as " + string(o), false
+}

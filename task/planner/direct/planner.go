@@ -1,0 +1,79 @@
+package direct
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"a2a-server/task"
+	"a2a-server/tool/agent"
+)
+
+// MaxCalls is how many calls one message may name.
+const MaxCalls = 64
+
+// Config is what a [Planner] is made of. The zero value is ready to use.
+type Config struct {
+	// NewID makes the ids of direct messages. It must be safe for concurrent use.
+	// Defaults to random UUIDs.
+	NewID func() string
+}
+
+// Planner is the planner direct, as the package comment describes it. It is safe
+// for concurrent use, and Plan is a pure function.
+type Planner struct {
+	newID func() string
+}
+
+var _ task.Planner = (*Planner)(nil)
+
+// New returns a planner.
+func New(c Config) *Planner {
+	p := &Planner{newID: c.NewID}
+	if p.newID == nil {
+		p.newID = uuid.NewString
+	}
+	return p
+}
+
+// Inline returns true.
+func (p *Planner) Inline() bool { return true }
+
+// Accept returns nil for a message that names calls, else a message that says what
+// is wrong with it, which tools there are, and how to call one.
+func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
+	calls, problems := read(r.Message, r.Tools)
+	if len(calls) > 0 && len(problems) == 0 {
+		return nil, nil
+	}
+	m := &a2a.Message{ID: p.newID(), Role: a2a.MessageRoleAgent, Parts: listing(r.Tools, problems)}
+	if r.Message != nil {
+		m.ContextID = r.Message.ContextID
+	}
+	return m, nil
+}
+
+// Plan returns the calls of the first message as the first step, and the end of the
+// task as the second: canceled when a person turned every call down or nobody
+// answered, failed when none succeeded otherwise, else completed. The message of the
+// end names each call that did not succeed. An error means that the message does not
+// name a call any more, because the tools have changed since it was accepted.
+func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
+	if len(progress.Steps) > 0 {
+		return &task.Step{End: end(progress)}, nil
+	}
+	if len(progress.Messages) == 0 {
+		return nil, fmt.Errorf("plan task %s: it has no message", progress.Task)
+	}
+	calls, problems := read(progress.Messages[0].Message, progress.Tools)
+	switch {
+	case len(problems) > 0:
+		return nil, fmt.Errorf("the tools have changed since the message came: %s", strings.Join(problems, "; "))
+	case len(calls) == 0:
+		return nil, fmt.Errorf("plan task %s: its message names no call", progress.Task)
+	}
+	return &task.Step{Calls: calls}, nil
+}

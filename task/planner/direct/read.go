@@ -1,0 +1,46 @@
+package direct
+
+import (
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// read returns the calls that m names, in the order of its parts, and what is wrong
+// with those that cannot be read.
+func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems []string) {
+	if m == nil {
+		return nil, nil
+	}
+	for i, part := range m.Parts {
+		if part == nil {
+			continue
+		}
+		found, err := readPart(part, tools)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("part %d: %v", i+1, err))
+			continue
+		}
+		calls = append(calls, found...)
+	}
+	if len(calls) > MaxCalls {
+		problems = append(problems, fmt.Sprintf("the message names %d calls; at most %d are allowed, send the others in messages of their own", len(calls), MaxCalls))
+		calls = nil
+	}
+	return calls, problems
+}
+
+// readPart returns the calls of one part: none when the part is something else.
+func readPart(part *a2a.Part, tools []tool.Tool) ([]task.PlannedCall, error) {
+	switch content := part.Content.(type) {
+	case a2a.Data:
+		return readData(content.Value, part.Metadata)
+	case a2a.Text:
+		return readText(string(content), tools)
+	case a2a.Raw, a2a.URL: // a file is never a call
+	}
+	return nil, nil
+}

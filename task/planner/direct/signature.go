@@ -1,0 +1,79 @@
+package direct
+
+import (
+	"maps"
+	"slices"
+)
+
+// signature is what a schema says about the arguments of a tool, as far as texts
+// are concerned. The zero value is that of a tool without a schema.
+type signature struct {
+	properties map[string]any
+	required   []string
+}
+
+func signatureOf(schema map[string]any) signature {
+	properties, _ := schema["properties"].(map[string]any)
+	return signature{properties: properties, required: stringsOf(schema["required"])}
+}
+
+// stringsOf returns the strings of a list, which comes from JSON or from Go.
+func stringsOf(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []string:
+		return v
+	case []any:
+		all := make([]string, 0, len(v))
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+func (s signature) property(name string) map[string]any {
+	p, _ := s.properties[name].(map[string]any)
+	return p
+}
+
+// isString reports whether the argument is a string and, null aside, nothing else.
+func (s signature) isString(name string) bool {
+	types := stringsOf(s.property(name)["type"])
+	return slices.Contains(types, "string") &&
+		!slices.ContainsFunc(types, func(t string) bool { return t != "string" && t != "null" })
+}
+
+// soleString returns the argument that takes the rest of a text: the only one that
+// is required, when it is a string.
+func (s signature) soleString() (string, bool) {
+	if len(s.required) != 1 || !s.isString(s.required[0]) {
+		return "", false
+	}
+	return s.required[0], true
+}
+
+// knows reports whether every key is an argument.
+func (s signature) knows(all pairs) bool {
+	for _, p := range all {
+		if _, ok := s.properties[p.key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// names returns the arguments: those required first, in the schema's order.
+func (s signature) names() []string {
+	names := slices.Clone(s.required)
+	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,148 @@
+package direct
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// readText returns the call of a text that begins with a slash. Any other text is
+// no call.
+func readText(s string, tools []tool.Tool) ([]task.PlannedCall, error) {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "/") {
+		return nil, nil
+	}
+	name, rest := s[1:], ""
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
+		name, rest = name[:i], strings.TrimSpace(name[i:])
+	}
+	for _, t := range tools {
+		if t.Name() != name {
+			continue
+		}
+		args, err := textArgs(rest, signatureOf(tool.ToDefinition(t).Parameters))
+		if err != nil {
+			return nil, fmt.Errorf("/%s: %w", name, err)
+		}
+		return []task.PlannedCall{{Tool: name, Args: args}}, nil
+	}
+	return nil, fmt.Errorf("there is no tool named %q", clip(name, 100))
+}
+
+// textArgs returns the arguments that are written behind the name of a tool.
+func textArgs(s string, sig signature) (json.RawMessage, error) {
+	if s == "" {
+		return json.RawMessage("{}"), nil
+	}
+	sole, isSole := sig.soleString()
+	if s[0] == '{' {
+		if json.Valid([]byte(s)) {
+			return json.RawMessage(s), nil
+		}
+		if !isSole {
+			var v any
+			return nil, fmt.Errorf("the arguments are not valid JSON: %w", json.Unmarshal([]byte(s), &v))
+		}
+	} else if pairs, err := readPairs(s); err == nil && (!isSole || sig.knows(pairs)) {
+		return pairs.encode(sig)
+	} else if !isSole {
+		return nil, err
+	}
+	value, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return objectOf(sole, value)
+}
+
+// objectOf returns the object with one member.
+func objectOf(key string, value json.RawMessage) (json.RawMessage, error) {
+	return json.Marshal(map[string]json.RawMessage{key: value})
+}
+
+// pair is one key=value.
+type pair struct {
+	key   string
+	value string // as written
+}
+
+type pairs []pair
+
+// readPairs reads key=value, separated by blanks. Keys are unique.
+func readPairs(s string) (pairs, error) {
+	var all pairs
+	seen := map[string]bool{}
+	for s != "" {
+		i := strings.IndexFunc(s, func(r rune) bool { return r == '=' || r == '"' || unicode.IsSpace(r) })
+		if i <= 0 || s[i] != '=' {
+			return nil, fmt.Errorf("expected key=value at %q; a value with blanks needs quotes", clip(s, 40))
+		}
+		p := pair{key: s[:i]}
+		if seen[p.key] {
+			return nil, fmt.Errorf("%q is given twice", p.key)
+		}
+		seen[p.key] = true
+		var err error
+		if p.value, s, err = cutValue(s[i+1:]); err != nil {
+			return nil, fmt.Errorf("the value of %q %w", p.key, err)
+		}
+		all = append(all, p)
+		s = strings.TrimLeftFunc(s, unicode.IsSpace)
+	}
+	return all, nil
+}
+
+// cutValue cuts the value off the beginning of s: a JSON string, array or object, or
+// else what comes before the next blank.
+func cutValue(s string) (value, rest string, err error) {
+	if s != "" && strings.ContainsRune(`"[{`, rune(s[0])) {
+		d := json.NewDecoder(strings.NewReader(s))
+		var raw json.RawMessage
+		if d.Decode(&raw) == nil {
+			n := int(d.InputOffset())
+			if n == len(s) || strings.IndexFunc(s[n:], unicode.IsSpace) == 0 {
+				return s[:n], s[n:], nil
+			}
+		}
+		if s[0] == '"' {
+			return "", "", errors.New("is not one quoted JSON string; a quote or a backslash inside needs a backslash before it")
+		}
+	}
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return s[:i], s[i:], nil
+	}
+	return s, "", nil
+}
+
+// encode returns the pairs as an object. The schema decides what stays a string.
+func (all pairs) encode(sig signature) (json.RawMessage, error) {
+	members := make(map[string]json.RawMessage, len(all))
+	for _, p := range all {
+		isJSON := json.Valid([]byte(p.value))
+		quoted := isJSON && strings.HasPrefix(p.value, `"`)
+		if quoted || isJSON && !sig.isString(p.key) {
+			members[p.key] = json.RawMessage(p.value)
+			continue
+		}
+		value, err := json.Marshal(p.value)
+		if err != nil {
+			return nil, err
+		}
+		members[p.key] = value
+	}
+	return json.Marshal(members)
+}
+
+// clip returns at most n bytes of s, cut at a character, and marked when cut.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

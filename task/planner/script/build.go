@@ -1,0 +1,165 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"a2a-server/task"
+)
+
+// When what a step publishes is enough, so that no batch of the engine grows without
+// bounds. What comes after is the next step.
+const (
+	enoughOutput = 1024
+	enoughBytes  = 512 << 10
+)
+
+// scriptedError is the error that the author of the script wants.
+type scriptedError string
+
+func (e scriptedError) Error() string { return string(e) }
+
+// builder makes one step.
+type builder struct {
+	progress *task.Progress
+	*renderer
+	step     task.Step
+	messages int // made so far
+}
+
+// build returns what s does from at on.
+func (b *builder) build(s *scenario, at position) (*task.Step, error) {
+	for !b.enough() {
+		if at.Next >= len(s.steps) {
+			b.step.End = &task.End{State: a2a.TaskStateCompleted}
+			break
+		}
+		done, err := b.add(s.steps[at.Next], &at)
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", at.Next+1, err)
+		}
+		if done {
+			break
+		}
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	state, err := json.Marshal(at)
+	if err != nil {
+		return nil, err
+	}
+	b.step.State = state
+	return &b.step, nil
+}
+
+func (b *builder) enough() bool {
+	return b.err != nil || len(b.step.Output) >= enoughOutput || b.size >= enoughBytes
+}
+
+// add adds one step of the scenario and moves at on. It reports whether nothing more
+// may be added.
+func (b *builder) add(s step, at *position) (done bool, err error) {
+	switch s := s.(type) {
+	case statusStep:
+		b.output(task.Output{Status: b.message(s.content)})
+	case artifactStep:
+		b.output(task.Output{Artifact: &task.ArtifactPiece{
+			ID: b.text(s.about.id), Name: b.text(s.about.name), Description: b.text(s.about.description),
+			Parts: b.parts(s.content), Metadata: b.object(s.metadata), Last: true,
+		}})
+	case chunksStep:
+		if !b.chunks(s, at) {
+			return true, nil
+		}
+	case callStep:
+		b.step.Calls, err = b.calls(s.calls)
+		done = true
+	case waitStep:
+		b.step.Wait = s.duration
+		done = true
+	case askStep:
+		b.step.Ask = &task.Ask{Message: b.message(s.content), Auth: s.auth}
+		done = true
+	case endStep:
+		b.step.End = &task.End{State: s.state, Message: b.message(s.content)}
+		done = true
+	case errorStep:
+		if len(b.step.Output) > 0 {
+			// What comes before it is published first.
+			return true, nil
+		}
+		text := b.text(s.text)
+		if b.err != nil {
+			return true, b.err
+		}
+		return true, scriptedError(text)
+	case messageStep:
+		return true, errors.New("a direct message has no place in a task; the script has changed since the message was accepted")
+	default:
+		return true, fmt.Errorf("unknown step %T", s)
+	}
+	at.Next, at.Chunk = at.Next+1, 0
+	return done, err
+}
+
+func (b *builder) output(o task.Output) { b.step.Output = append(b.step.Output, o) }
+
+// chunks publishes pieces until it is enough, and reports whether those were all.
+func (b *builder) chunks(s chunksStep, at *position) bool {
+	total := s.len()
+	for ; at.Chunk < total && !b.enough(); at.Chunk++ {
+		template := s.text
+		if len(s.texts) > 0 {
+			template = s.texts[at.Chunk]
+		}
+		piece := &task.ArtifactPiece{
+			ID:     b.text(s.about.id),
+			Parts:  a2a.ContentParts{a2a.NewTextPart(b.numbered(template, strconv.Itoa(at.Chunk+1)))},
+			Append: at.Chunk > 0,
+			Last:   at.Chunk == total-1,
+		}
+		if !piece.Append {
+			piece.Name, piece.Description = b.text(s.about.name), b.text(s.about.description)
+		}
+		b.output(task.Output{Artifact: piece})
+	}
+	return at.Chunk >= total
+}
+
+func (b *builder) calls(calls []call) ([]task.PlannedCall, error) {
+	planned := make([]task.PlannedCall, 0, len(calls))
+	for _, c := range calls {
+		args := json.RawMessage("{}")
+		if c.args != nil {
+			var err error
+			if args, err = json.Marshal(b.object(c.args)); err != nil {
+				return nil, fmt.Errorf("arguments of %q: %w", c.tool, err)
+			}
+		}
+		planned = append(planned, task.PlannedCall{Tool: b.text(c.tool), Args: args, Alias: b.text(c.alias)})
+	}
+	return planned, nil
+}
+
+// message returns nil when c says nothing. The id comes from the task and the place
+// of the message in it, so that a plan that is made again is the same.
+func (b *builder) message(c content) *a2a.Message {
+	if len(c) == 0 {
+		return nil
+	}
+	b.messages++
+	name := fmt.Sprintf("urn:a2a-server:script:%s:%d:%d", b.progress.Task, len(b.progress.Steps), b.messages)
+	return &a2a.Message{
+		ID:        uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(),
+		Role:      a2a.MessageRoleAgent,
+		TaskID:    a2a.TaskID(b.progress.Task),
+		ContextID: b.progress.Context,
+		Parts:     b.parts(c),
+	}
+}

@@ -1,0 +1,179 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"go.yaml.in/yaml/v4"
+)
+
+// condition is when a scenario plays. The zero condition fits every first message.
+type condition struct {
+	followUp      bool
+	messagePrefix string
+	text          *string
+	textContains  string
+	data          any // as JSON gives it; nil for none
+}
+
+func (r *report) condition(n *yaml.Node, key string) condition {
+	var c condition
+	f, ok := r.mapping(n, key, "message_id_prefix", "text", "text_contains", "data", "follow_up")
+	if !ok {
+		return c
+	}
+	if f.get("message_id_prefix") != nil {
+		c.messagePrefix, _ = r.required(n, f, key, "message_id_prefix")
+	}
+	if v := f.get("text"); v != nil {
+		c.text = r.pointer(v, join(key, "text"))
+	}
+	if f.get("text_contains") != nil {
+		c.textContains, _ = r.required(n, f, key, "text_contains")
+	}
+	if v := f.get("data"); v != nil {
+		if c.data = plain(r.value(v, join(key, "data"))); c.data == nil {
+			r.add(v, join(key, "data"), "write the data that a part must have")
+		}
+	}
+	if v := f.get("follow_up"); v != nil {
+		c.followUp = r.boolean(v, join(key, "follow_up"))
+	}
+	return c
+}
+
+// fits reports whether m is a message that the condition is for. answers says that
+// it answers an ask.
+func (c condition) fits(m *a2a.Message, answers bool) bool {
+	if m == nil || c.followUp != answers || !strings.HasPrefix(m.ID, c.messagePrefix) {
+		return false
+	}
+	text := textOf(m)
+	if c.text != nil && *c.text != text || !strings.Contains(text, c.textContains) {
+		return false
+	}
+	if c.data == nil {
+		return true
+	}
+	for _, p := range m.Parts {
+		if p == nil {
+			continue
+		}
+		if d, ok := p.Content.(a2a.Data); ok && has(plain(d.Value), c.data) {
+			return true
+		}
+	}
+	return false
+}
+
+// textOf returns the text parts of m, joined by newlines.
+func textOf(m *a2a.Message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if p == nil {
+			continue
+		}
+		if t, ok := p.Content.(a2a.Text); ok {
+			texts = append(texts, string(t))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// has reports whether value has at least what want has: every member of an object;
+// lists entry by entry; the rest equal. Both are plain.
+func has(value, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		value, ok := value.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key, w := range want {
+			if v, ok := value[key]; !ok || !has(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		value, ok := value.([]any)
+		if !ok || len(value) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !has(value[i], want[i]) {
+				return false
+			}
+		}
+		return true
+	case json.Number:
+		value, ok := value.(json.Number)
+		return ok && same(value, want)
+	}
+	return value == want
+}
+
+// same compares numbers, so that 1.0 is 1. Whole numbers beyond what a float holds
+// are compared as written.
+func same(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	if _, err := a.Int64(); err == nil {
+		if _, err := b.Int64(); err == nil {
+			return false
+		}
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && x == y
+}
+
+// plain returns v as JSON gives it back, whatever Go types it is made of; nil when
+// it is no JSON.
+func plain(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var p any
+	if d.Decode(&p) != nil {
+		return nil
+	}
+	return p
+}
+
+// describe says in words when the scenario plays.
+func (c condition) describe() string {
+	var all []string
+	if c.messagePrefix != "" {
+		all = append(all, "its id begins with "+quote(c.messagePrefix))
+	}
+	if c.text != nil {
+		all = append(all, "its text is "+quote(*c.text))
+	}
+	if c.textContains != "" {
+		all = append(all, "its text contains "+quote(c.textContains))
+	}
+	if c.data != nil {
+		if text, err := json.Marshal(c.data); err == nil {
+			all = append(all, "a data part has "+string(text))
+		}
+	}
+	if len(all) == 0 {
+		return "always"
+	}
+	return strings.Join(all, " and ")
+}
+
+func quote(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(text)
+}

@@ -1,0 +1,59 @@
+// Package script is the planner that plays scenarios from a YAML file, for agents
+// whose behaviour is known beforehand: those of conformance kits, demonstrations and
+// tests. It owns the form of that file. It calls real tools, whose gates and
+// approvals are as they would be for any planner.
+//
+// # The file
+//
+// A file is a list of scenarios, at most 1 MiB:
+//
+//	scenarios:
+//	  - name: greeting            # unique
+//	    when:                     # all that is said here must hold
+//	      message_id_prefix: tck-
+//	      text: hello             # the whole text of the message
+//	      text_contains: ell
+//	      data: {kind: greeting}  # a data part has at least this
+//	    steps:
+//	      - status: {text: "you said {text}"}
+//	      - complete: {text: done}
+//
+// The first scenario that fits plays. The message that makes a task is only for
+// scenarios without follow_up; one without conditions fits every such message. A
+// scenario whose when says follow_up: true is for a message that answers an ask, of
+// any scenario: it takes over from its own first step. If none fits such an answer,
+// the scenario that asked goes on. A message that would make a task and fits nothing
+// is answered with the list of the scenarios. The text of a message is that of its
+// text parts, joined by newlines.
+//
+// # Steps
+//
+// Each step is a mapping with one key:
+//
+//	message   a direct Message, no task; only as the only step of a first message
+//	status    a status update, still working
+//	artifact  {id, name, description, metadata, text or parts}: a whole artifact
+//	chunks    {id, name, description, texts: […]}, or {…, count, text} with {n} from 1:
+//	          an artifact in pieces
+//	call      {tool, args, alias}: a call of a tool, waited for
+//	calls     a list of them, made together
+//	wait      a duration such as 50ms, durable
+//	ask       asks for input, ask_auth for authorisation; the scenario goes on
+//	          with the answer
+//	complete, fail, reject, cancel
+//	          ends the task so. A scenario that runs out of steps completes
+//	error     text: as the first step refuses the message, later breaks the task
+//
+// What says something takes a text ("status: hello"), {text: …} or {parts: […]}; the
+// ends take nothing, too. A part is one of {text}, {data}, {file_bytes} in base64,
+// {file_text} and {file_url}, with media_type, filename and metadata as wanted.
+//
+// In the strings of steps, {text} stands for the text of the newest message and
+// {message_id} for its id. Anchors and aliases of YAML are not supported.
+//
+// # State
+//
+// What is done is remembered in the task as the name of the scenario and the number
+// of the next step. So a file may be changed while tasks are under way, as long as
+// what they have done stays where it was; a task whose scenario has gone fails.
+package script

@@ -1,0 +1,262 @@
+package task
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+)
+
+// Send is a message to the engine.
+type Send struct {
+	By      auth.Principal
+	Message *a2a.Message // must not be changed afterwards
+}
+
+// Sent says what a message has become: a direct answer, or a task.
+type Sent struct {
+	Direct *a2a.Message // not nil: the whole answer; there is no task
+	Task   store.TaskID
+	// From is the seq behind which the stream of a follow-up begins; before it
+	// stands the task as it was. 0 for a new task: its log is the stream.
+	From uint64
+	// Duplicate: the message had been sent before, and Task is what it made then.
+	Duplicate bool
+
+	scope store.Scope
+	seq   uint64 // of the newest event when the message was durable
+}
+
+// ScopeOf returns the scope of what belongs to a principal.
+func ScopeOf(p auth.Principal) store.Scope {
+	if p.IsZero() {
+		return store.Scope{}
+	}
+	return store.Owner(p.Tenant, p.Subject)
+}
+
+// maxID bounds the ids that clients choose, in bytes.
+const maxID = 256
+
+// Send takes a message in: it makes a task, or goes to the one that it names. It
+// returns when the message is durable; [Engine.Await] and [Engine.Stream] wait for
+// the rest.
+//
+// Errors: [InvalidError], [ErrTaskNotFound], [StateError], *approval.Error,
+// [ErrBusy], and those of the store.
+func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
+	m := s.Message
+	switch {
+	case s.By.IsZero():
+		return nil, ErrTaskNotFound
+	case len(m.ID) > maxID:
+		return nil, invalid("message.messageId", "has %d bytes; at most %d are allowed", len(m.ID), maxID)
+	case len(m.ContextID) > maxID:
+		return nil, invalid("message.contextId", "has %d bytes; at most %d are allowed", len(m.ContextID), maxID)
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return nil, invalid("message", "cannot be encoded: %v", err)
+	}
+	hash := messageHash(s.By, raw)
+	if m.TaskID != "" {
+		return e.followUp(ctx, s, raw, hash)
+	}
+	return e.create(ctx, s, raw, hash)
+}
+
+// messageHash is the key of a message for idempotency. raw is the SDK's encoding of
+// the decoded message, in which equal messages are equal bytes.
+func messageHash(by auth.Principal, raw []byte) store.Hash {
+	h := sha256.New()
+	var n [8]byte
+	for _, s := range []string{by.Tenant, by.Subject} {
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	h.Write(raw)
+	return store.Hash(h.Sum(nil)[:16])
+}
+
+// create makes a task of a message.
+func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash store.Hash) (*Sent, error) {
+	r := e.readonly(ctx, s.By)
+	tools, err := e.listTools(r)
+	if err != nil {
+		return nil, err
+	}
+	direct, err := e.accept(r, &Request{Message: s.Message, Tools: tools})
+	if err != nil || direct != nil {
+		return &Sent{Direct: direct}, err
+	}
+	id := e.cfg.NewID()
+	contextID := s.Message.ContextID
+	if contextID == "" {
+		contextID = store.NewTaskID().String()
+	} else if err := e.roomIn(ctx, ScopeOf(s.By), contextID); err != nil {
+		return nil, err
+	}
+	f := newFold(id, contextID)
+	t := e.newTurn(id)
+	t.fence = 1
+	t.fold, t.ids = f, f.view.ids
+	d := e.draft(f)
+	if err := d.private(kindMessage, &messageReceived{Message: raw, By: s.By, For: forPlanner}); err != nil {
+		return nil, err
+	}
+	f.Messages[0].decoded = s.Message
+	if err := d.task(a2a.TaskStateSubmitted); err != nil {
+		return nil, err
+	}
+	run, err := e.goOn(t, d)
+	if err != nil {
+		t.cancel(nil)
+		return nil, err
+	}
+	if d.phase == 0 {
+		d.phase = store.Live
+	}
+	b := d.batch(ScopeOf(s.By), 0, nil, nil)
+	b.Change.Context = contextID
+	if !e.cfg.NoIdempotency {
+		b.Dedup = hash
+	}
+	c := e.store.Append(ctx, b)
+	e.at(PointCreated)
+	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
+	t.seq = uint64(len(b.Events))
+	if run && d.urgent && d.phase == store.Live && len(d.launch) > 0 {
+		// All that starts is read-only: if the batch fails, nothing has happened.
+		t.rev = 1
+		go t.runFrom(d, c)
+		receipt, err := c.Wait()
+		if err != nil {
+			return e.duplicate(sent, err)
+		}
+		sent.seq = receipt.Last
+		return sent, nil
+	}
+	receipt, err := c.Wait()
+	if err != nil {
+		e.release(t, run)
+		return e.duplicate(sent, err)
+	}
+	f.header.Rev, f.header.Fence, sent.seq = receipt.Rev, receipt.Fence, receipt.Last
+	e.started(t, d, c, receipt, run)
+	return sent, nil
+}
+
+// roomIn refuses a new task in a context in which too many wait already.
+func (e *Engine) roomIn(ctx context.Context, s store.Scope, contextID string) error {
+	var parked int64
+	for _, state := range []store.State{stateInputRequired, stateAuthRequired} {
+		page, err := e.store.Tasks(ctx, s, store.Query{Context: contextID, State: state, Limit: 1})
+		if err != nil {
+			return err
+		}
+		parked += page.Total
+	}
+	if limit := e.cfg.Limits.Parked; parked >= int64(limit) {
+		return invalid("message.contextId", "has %d tasks that wait for input, which is the most it may have: answer or cancel some first", parked)
+	}
+	return nil
+}
+
+// accept asks the planner, which is not ours, whether it takes a message.
+func (e *Engine) accept(r *readonlyContext, q *Request) (m *a2a.Message, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			m, err = nil, fmt.Errorf("the planner panicked: %v", p)
+		}
+	}()
+	return e.planner.Accept(r, q)
+}
+
+// duplicate turns the refusal of a second create into the first one's task.
+func (e *Engine) duplicate(sent *Sent, err error) (*Sent, error) {
+	var d *store.DuplicateError
+	if !errors.As(err, &d) {
+		return nil, err
+	}
+	return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
+}
+
+// followUp gives a message to the task that it names.
+func (e *Engine) followUp(ctx context.Context, s Send, raw json.RawMessage, hash store.Hash) (*Sent, error) {
+	id, ok := store.ParseTaskID(string(s.Message.TaskID))
+	if !ok {
+		return nil, ErrTaskNotFound
+	}
+	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
+	received := &messageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: s.By}
+	_, err := e.changeFresh(ctx, sent.scope, id, func(t *turn, d *draft) error {
+		sent.From = d.f.header.Seq
+		if c := s.Message.ContextID; c != "" && c != d.f.view.ContextID() {
+			return invalid("message.contextId", "is not the context of task %s", id)
+		}
+		if !e.cfg.NoIdempotency && d.f.seen(hash) {
+			sent.Duplicate = true
+			return errNothing
+		}
+		return e.receive(t, d, s, received)
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	return sent, nil
+}
+
+// receive decides what a follow-up message is: decisions, an answer to the
+// planner, or no answer to what is asked.
+func (e *Engine) receive(t *turn, d *draft, s Send, received *messageReceived) error {
+	all := d.f.all()
+	answers, err := e.presenter.Answers(s.Message, all)
+	if err != nil {
+		return err
+	}
+	if len(answers) > 0 {
+		return e.decide(t, d, answers, s.By, "a2a", received)
+	}
+	pending := d.f.pending()
+	step := d.f.step()
+	switch {
+	case d.f.header.Phase == store.Final:
+		return &StateError{Task: d.f.header.Task, State: d.f.view.State()}
+	case d.f.header.Phase == store.Live:
+		return &StateError{Task: d.f.header.Task, State: d.f.view.State()}
+	case len(pending) > 0:
+		received.For = forNobody
+		if err := d.private(kindMessage, received); err != nil {
+			return err
+		}
+		d.phase = store.Parked
+		return t.question(d, pending, "This message was not understood as a decision.")
+	case step != nil && step.Ask != nil && !step.Done:
+		received.For = forPlanner
+		if err := d.private(kindMessage, received); err != nil {
+			return err
+		}
+		d.f.Messages[len(d.f.Messages)-1].decoded = s.Message
+		return nil
+	}
+	return &StateError{Task: d.f.header.Task, State: d.f.view.State()} // it waits for a timer
+}
+
+// all returns every approval of the task, oldest first.
+func (f *fold) all() []*approval.Approval {
+	all := make([]*approval.Approval, len(f.Approvals))
+	for i, a := range f.Approvals {
+		all[i] = &a.Approval
+	}
+	return all
+}

@@ -1,0 +1,331 @@
+package task
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// Public events are stored as the bytes that json.Marshal gives for an
+// a2a.StreamResponse. The functions of this file write the same bytes without
+// reflection, because a stream of chunks pays for its encoding once per chunk.
+//
+// What they are given as JSON must be what json.Marshal wrote for the SDK's type:
+// it is copied as it is. Empty JSON, null, and an empty object or list stand for a
+// field that is left out.
+
+// wireIDs are a task's ids, and their JSON, which every event of the task repeats.
+type wireIDs struct {
+	Task, Context         string
+	taskJSON, contextJSON []byte
+}
+
+// newWireIDs returns the ids of a task with their JSON.
+func newWireIDs(task, context string) wireIDs {
+	return wireIDs{
+		Task:        task,
+		Context:     context,
+		taskJSON:    appendString(nil, task),
+		contextJSON: appendString(nil, context),
+	}
+}
+
+// artifactUpdate is an artifact, or a chunk of one, as an event carries it.
+type artifactUpdate struct {
+	ID, Name, Description string
+	Metadata, Extensions  json.RawMessage // of the artifact: an object, a list of strings
+	Parts                 json.RawMessage // the elements joined by commas, without brackets
+	Append, Last          bool
+	EventMetadata         json.RawMessage // of the event: an object
+}
+
+// statusUpdate is a new status, as an event carries it.
+type statusUpdate struct {
+	State             a2a.TaskState
+	At                store.Millis    // zero: none
+	Message, Metadata json.RawMessage // objects, or nil
+}
+
+// encodeTask returns the event that begins a task's stream: the task without
+// history and artifacts. A zero time is left out.
+func encodeTask(ids wireIDs, state a2a.TaskState, at store.Millis, metadata json.RawMessage) []byte {
+	dst := make([]byte, 0, 160+len(ids.taskJSON)+len(ids.contextJSON)+len(metadata))
+	dst = append(dst, `{"task":{"id":`...)
+	dst = append(dst, ids.taskJSON...)
+	dst = append(dst, `,"contextId":`...)
+	dst = append(dst, ids.contextJSON...)
+	dst = appendRawField(dst, `,"metadata":`, metadata)
+	dst = append(dst, `,"status":`...)
+	dst = appendStatus(dst, state, at, nil /* message */)
+	return append(dst, `}}`...)
+}
+
+// encodeStatus returns the event of a new status. A zero time is left out.
+func encodeStatus(ids wireIDs, state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) []byte {
+	dst := make([]byte, 0, 192+len(ids.taskJSON)+len(ids.contextJSON)+len(message)+len(metadata))
+	dst = append(dst, `{"statusUpdate":{"contextId":`...)
+	dst = append(dst, ids.contextJSON...)
+	dst = append(dst, `,"status":`...)
+	dst = appendStatus(dst, state, at, message)
+	dst = append(dst, `,"taskId":`...)
+	dst = append(dst, ids.taskJSON...)
+	dst = appendRawField(dst, `,"metadata":`, metadata)
+	return append(dst, `}}`...)
+}
+
+// encodeArtifact returns the event of an artifact or of a chunk of one. Without
+// parts it has an empty list of them.
+func encodeArtifact(ids wireIDs, u *artifactUpdate) []byte {
+	// Enough for strings without escapes, so that a chunk is one allocation.
+	dst := make([]byte, 0, 192+len(ids.taskJSON)+len(ids.contextJSON)+len(u.ID)+len(u.Name)+len(u.Description)+
+		len(u.Metadata)+len(u.Extensions)+len(u.Parts)+len(u.EventMetadata))
+	dst = append(dst, `{"artifactUpdate":{`...)
+	if u.Append {
+		dst = append(dst, `"append":true,`...)
+	}
+	dst = append(dst, `"artifact":`...)
+	dst = appendArtifact(dst, u.ID, u.Description, u.Extensions, u.Metadata, u.Name, u.Parts)
+	dst = append(dst, `,"contextId":`...)
+	dst = append(dst, ids.contextJSON...)
+	if u.Last {
+		dst = append(dst, `,"lastChunk":true`...)
+	}
+	dst = append(dst, `,"taskId":`...)
+	dst = append(dst, ids.taskJSON...)
+	dst = appendRawField(dst, `,"metadata":`, u.EventMetadata)
+	return append(dst, `}}`...)
+}
+
+// storedStatus is the status in a stored event.
+type storedStatus struct {
+	Message   json.RawMessage `json:"message"`
+	State     a2a.TaskState   `json:"state"`
+	Timestamp *time.Time      `json:"timestamp"`
+}
+
+// update puts together what decodeTask and decodeStatus return. Message and metadata
+// become compact.
+func (s *storedStatus) update(metadata json.RawMessage) (statusUpdate, error) {
+	u := statusUpdate{State: s.State}
+	if s.Timestamp != nil {
+		u.At = store.MillisOf(*s.Timestamp)
+	}
+	var err error
+	if u.Message, err = compactObject(s.Message); err != nil {
+		return statusUpdate{}, fmt.Errorf("status message: %w", err)
+	}
+	if u.Metadata, err = compactObject(metadata); err != nil {
+		return statusUpdate{}, fmt.Errorf("metadata: %w", err)
+	}
+	return u, nil
+}
+
+// decodeTask reads what encodeTask wrote: the status, and the metadata of the task.
+// A task with history or artifacts is refused: those have events of their own, which
+// a second source could only contradict.
+func decodeTask(data []byte) (statusUpdate, error) {
+	var event struct {
+		Task *struct {
+			Artifacts json.RawMessage `json:"artifacts"`
+			History   json.RawMessage `json:"history"`
+			Metadata  json.RawMessage `json:"metadata"`
+			Status    storedStatus    `json:"status"`
+		} `json:"task"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return statusUpdate{}, err
+	}
+	t := event.Task
+	if t == nil {
+		return statusUpdate{}, errors.New("it has no task")
+	}
+	if !emptyJSON(t.Artifacts) || !emptyJSON(t.History) {
+		return statusUpdate{}, errors.New("it has history or artifacts, which a stored task does not have; a newer program may have written it")
+	}
+	return t.Status.update(t.Metadata)
+}
+
+// decodeStatus reads what encodeStatus wrote.
+func decodeStatus(data []byte) (statusUpdate, error) {
+	var event struct {
+		StatusUpdate *struct {
+			Status   storedStatus    `json:"status"`
+			Metadata json.RawMessage `json:"metadata"`
+		} `json:"statusUpdate"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return statusUpdate{}, err
+	}
+	s := event.StatusUpdate
+	if s == nil {
+		return statusUpdate{}, errors.New("it has no statusUpdate")
+	}
+	return s.Status.update(s.Metadata)
+}
+
+// compactObject returns an object as compactJSON does, and nil for an empty value.
+func compactObject(raw json.RawMessage) (json.RawMessage, error) {
+	if emptyJSON(raw) {
+		return nil, nil
+	}
+	if raw[0] != '{' {
+		return nil, errors.New("it is not an object")
+	}
+	return compactJSON(raw)
+}
+
+// textPart returns the JSON of a part that is a text and nothing else.
+func textPart(text string) json.RawMessage {
+	// Room for some escapes too: most texts have ends of lines.
+	dst := make([]byte, 0, len(`{"text":""}`)+len(text)+len(text)/16+4)
+	dst = append(dst, `{"text":`...)
+	dst = appendString(dst, text)
+	return append(dst, '}')
+}
+
+// appendArtifact appends the JSON of an artifact. parts are joined by commas.
+func appendArtifact(dst []byte, id, description string, extensions, metadata json.RawMessage, name string, parts []byte) []byte {
+	dst = append(dst, `{"artifactId":`...)
+	dst = appendString(dst, id)
+	if description != "" {
+		dst = append(dst, `,"description":`...)
+		dst = appendString(dst, description)
+	}
+	dst = appendRawField(dst, `,"extensions":`, extensions)
+	dst = appendRawField(dst, `,"metadata":`, metadata)
+	if name != "" {
+		dst = append(dst, `,"name":`...)
+		dst = appendString(dst, name)
+	}
+	dst = append(dst, `,"parts":[`...)
+	dst = append(dst, parts...)
+	return append(dst, `]}`...)
+}
+
+// appendStatus appends the JSON of a task's status.
+func appendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json.RawMessage) []byte {
+	dst = append(dst, '{')
+	if !emptyJSON(message) {
+		dst = append(dst, `"message":`...)
+		dst = append(dst, message...)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"state":`...)
+	dst = appendString(dst, state.String())
+	if at != 0 {
+		dst = append(dst, `,"timestamp":"`...)
+		dst = at.Time().AppendFormat(dst, time.RFC3339Nano)
+		dst = append(dst, '"')
+	}
+	return append(dst, '}')
+}
+
+// appendRawField appends name, which is the field's punctuation too, and value,
+// unless value is empty.
+func appendRawField(dst []byte, name string, value json.RawMessage) []byte {
+	if emptyJSON(value) {
+		return dst
+	}
+	dst = append(dst, name...)
+	return append(dst, value...)
+}
+
+// emptyJSON reports whether the SDK would leave out a field of this value.
+func emptyJSON(raw json.RawMessage) bool {
+	switch len(raw) {
+	case 0:
+		return true
+	case len(`{}`):
+		return string(raw) == `{}` || string(raw) == `[]`
+	case len(`null`):
+		return string(raw) == `null`
+	}
+	return false
+}
+
+// The ASCII characters that stand for themselves in a string of JSON as
+// encoding/json writes it, as two bit sets: all from the space on but " & < > and \.
+const (
+	plainLow  uint64 = 0xffffffff_00000000 &^ (1<<'"' | 1<<'&' | 1<<'<' | 1<<'>')
+	plainHigh uint64 = 0xffffffff_ffffffff &^ (1 << ('\\' - 64))
+)
+
+// plainByte reports whether b is in the sets above.
+func plainByte(b byte) bool {
+	if b < 64 {
+		return plainLow>>b&1 != 0
+	}
+	return b < utf8.RuneSelf && plainHigh>>(b-64)&1 != 0
+}
+
+// plainLength returns how many bytes at the start of s are plain.
+func plainLength[T ~string | ~[]byte](s T) int {
+	for i := range len(s) {
+		if !plainByte(s[i]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// appendString appends s as a string of JSON, with the escapes of encoding/json:
+// those for HTML, for U+2028 and U+2029, and \ufffd for what is not UTF-8.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start, i := 0, 0
+	for {
+		i += plainLength(s[i:])
+		if i == len(s) {
+			break
+		}
+		if b := s[i]; b < utf8.RuneSelf {
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, b)
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, `\ufffd`...)
+			start = i + size
+		case r == '\u2028' || r == '\u2029':
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, `\u`...)
+			dst = strconv.AppendInt(dst, int64(r), 16 /* base */)
+			start = i + size
+		}
+		i += size
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// appendEscape appends the escape of an ASCII character.
+func appendEscape(dst []byte, b byte) []byte {
+	const hex = "0123456789abcdef"
+	switch b {
+	case '\\', '"':
+		return append(dst, '\\', b)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xf])
+}

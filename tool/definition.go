@@ -1,0 +1,17 @@
+package tool
+
+// Definition is a tool as a language model is told of it.
+type Definition struct {
+	Name        string
+	Description string
+	Parameters  map[string]any // JSON Schema of the arguments, nil when there is none
+}
+
+// ToDefinition returns the definition of t.
+func ToDefinition(t Tool) Definition {
+	d := Definition{Name: t.Name(), Description: t.Description()}
+	if s, ok := As[interface{ Schema() map[string]any }](t); ok {
+		d.Parameters = s.Schema()
+	}
+	return d
+}

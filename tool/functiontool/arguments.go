@@ -1,0 +1,71 @@
+package functiontool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"a2a-server/tool"
+)
+
+// arguments turns a call's arguments into a Go value.
+type arguments struct {
+	schema   map[string]any
+	compiled *tool.Schema
+	defaults bool // whether the schema has any
+}
+
+func newBase[A any](c Config, noFunction bool) (*base, error) {
+	switch {
+	case c.Name == "":
+		return nil, errors.New("make a tool of a function: it needs a name")
+	case noFunction:
+		return nil, fmt.Errorf("make tool %q of a function: the function is nil", c.Name)
+	}
+	args, err := argumentsOf(reflect.TypeFor[A]())
+	if err != nil {
+		return nil, fmt.Errorf("make tool %q of a function: %w", c.Name, err)
+	}
+	return &base{config: c, arguments: args}, nil
+}
+
+func argumentsOf(t reflect.Type) (*arguments, error) {
+	schema, err := schemaOf(t)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := tool.CompileSchema(schema)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %v: %w", t, err)
+	}
+	a := &arguments{schema: schema, compiled: compiled, defaults: hasDefaults(schema)}
+	if err := checkDefaults(schema); err != nil {
+		return nil, fmt.Errorf("the schema of %v: %w", t, err)
+	}
+	return a, nil
+}
+
+// decode checks args, which it does not change, and stores them in to, a pointer.
+func (a *arguments) decode(args map[string]any, to any) error {
+	if args == nil {
+		args = map[string]any{}
+	}
+	if err := a.compiled.Validate(args); err != nil {
+		return err
+	}
+	if a.defaults {
+		args, _ = a.filled(a.schema, args).(map[string]any)
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return invalid("", "cannot be encoded as JSON: "+err.Error())
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return refused(err)
+	}
+	return nil
+}

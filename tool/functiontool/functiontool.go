@@ -1,0 +1,112 @@
+// Package functiontool makes tools of typed Go functions. The schema of the
+// arguments comes from the type that the function takes; a call's arguments are
+// checked against it and decoded, so that the function sees none that it does not
+// declare. It knows neither tasks nor approvals: a gate is only declared.
+//
+// An argument's name is that of its field's json tag. Tags of the field say more
+// (see github.com/invopop/jsonschema):
+//
+//	Path  string `json:"path" jsonschema:"description=File to read"`
+//	Unit  string `json:"unit" jsonschema:"enum=celsius,enum=kelvin,default=celsius"`
+//	Limit int    `json:"limit,omitempty" jsonschema:"minimum=1"`
+//	Note  string `json:"note,omitempty" jsonschema_description:"Text, with commas"`
+//
+// A field without omitempty or a default is required. A missing argument that has a
+// default gets it, also within structs and their slices.
+package functiontool
+
+import (
+	"iter"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// Config is what is declared about a tool besides its arguments.
+type Config struct {
+	Name        string // required
+	Description string // for a model, or a person, to decide by
+	// RequireApproval has every call approved before it runs.
+	RequireApproval bool
+	// Gate decides on it call by call, from the arguments as they were sent, without
+	// defaults. Defaults to none.
+	Gate        tool.GateFunc
+	Annotations tool.Annotations
+	LongRunning bool
+}
+
+// New makes a tool of f, which must be safe for concurrent use. A is a struct, or a
+// map of strings to something. What f returns becomes the result: a map, or what is
+// an object as JSON, as it is; anything else as {"result": value}. Numbers within
+// what had to be encoded are json.Number, so that large integers stay exact.
+//
+// Arguments that do not fit are a *[tool.InvalidError], and f is not called.
+func New[A, R any](c Config, f func(tool.Context, A) (R, error)) (tool.CallableTool, error) {
+	b, err := newBase[A](c, f == nil)
+	if err != nil {
+		return nil, err
+	}
+	return &function[A, R]{base: b, f: f}, nil
+}
+
+// NewStreaming is [New] for a function that yields its result in pieces.
+func NewStreaming[A any](c Config, f func(tool.Context, A) iter.Seq2[*tool.Result, error]) (tool.StreamingTool, error) {
+	b, err := newBase[A](c, f == nil)
+	if err != nil {
+		return nil, err
+	}
+	return &stream[A]{base: b, f: f}, nil
+}
+
+// base is what both kinds declare.
+type base struct {
+	config    Config
+	arguments *arguments
+}
+
+func (b *base) Name() string                  { return b.config.Name }
+func (b *base) Description() string           { return b.config.Description }
+func (b *base) IsLongRunning() bool           { return b.config.LongRunning }
+func (b *base) RequiresApproval() bool        { return b.config.RequireApproval }
+func (b *base) Annotations() tool.Annotations { return b.config.Annotations }
+func (b *base) Schema() map[string]any        { return b.arguments.schema }
+
+// Gate implements [tool.Gater].
+func (b *base) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
+	if b.config.Gate == nil {
+		return false, "", nil
+	}
+	return b.config.Gate(ctx, args)
+}
+
+type function[A, R any] struct {
+	*base
+	f func(tool.Context, A) (R, error)
+}
+
+// Call implements [tool.CallableTool].
+func (t *function[A, R]) Call(ctx tool.Context, args map[string]any) (map[string]any, error) {
+	var a A
+	if err := t.arguments.decode(args, &a); err != nil {
+		return nil, err
+	}
+	r, err := t.f(ctx, a)
+	if err != nil {
+		return nil, err // as it is: it may be a *tool.Suspension
+	}
+	return result(r)
+}
+
+type stream[A any] struct {
+	*base
+	f func(tool.Context, A) iter.Seq2[*tool.Result, error]
+}
+
+// CallStreaming implements [tool.StreamingTool].
+func (t *stream[A]) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
+	var a A
+	if err := t.arguments.decode(args, &a); err != nil {
+		return func(yield func(*tool.Result, error) bool) { yield(nil, err) }
+	}
+	return t.f(ctx, a)
+}

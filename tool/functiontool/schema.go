@@ -1,0 +1,139 @@
+package functiontool
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+const refPrefix = "#/$defs/"
+
+// schemaOf returns the schema of an arguments type as a plain map. It is an object
+// at its top, refuses unknown names, and says nothing of where types come from.
+func schemaOf(t reflect.Type) (_ map[string]any, err error) {
+	if k := t.Kind(); k != reflect.Struct && (k != reflect.Map || t.Key().Kind() != reflect.String) {
+		return nil, fmt.Errorf("arguments are named: their type has to be a struct or a map of strings, not %v", t)
+	}
+	defer func() { // the library panics at a type that JSON does not have
+		if p := recover(); p != nil {
+			err = fmt.Errorf("no schema can be made of %v: %v", t, p)
+		}
+	}()
+	r := jsonschema.Reflector{Anonymous: true, Namer: namer()}
+	raw, err := json.Marshal(r.ReflectFromType(t))
+	if err != nil {
+		return nil, fmt.Errorf("encode the schema of %v: %w", t, err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return nil, fmt.Errorf("decode the schema of %v: %w", t, err)
+	}
+	delete(schema, "$schema")
+	schema = expanded(schema)
+	if schema["type"] != "object" {
+		return nil, fmt.Errorf("the schema of %v is not that of an object", t)
+	}
+	walk(schema, optional)
+	return schema, nil
+}
+
+// namer names definitions. The library would give types of one name in two packages
+// one definition, and put package paths into those of generic types.
+func namer() func(reflect.Type) string {
+	names := map[reflect.Type]string{}
+	taken := map[string]int{}
+	return func(t reflect.Type) string {
+		if name, ok := names[t]; ok {
+			return name
+		}
+		name, _, _ := strings.Cut(t.Name(), "[")
+		if name == "" {
+			return ""
+		}
+		taken[name]++
+		if n := taken[name]; n > 1 {
+			name += "_" + strconv.Itoa(n)
+		}
+		names[t] = name
+		return name
+	}
+}
+
+// expanded returns schema with the definition that it refers to at its top. The
+// definition itself stays only if the type refers to itself.
+func expanded(schema map[string]any) map[string]any {
+	ref, _ := schema["$ref"].(string)
+	defs, _ := schema["$defs"].(map[string]any)
+	name := strings.TrimPrefix(ref, refPrefix)
+	root, ok := defs[name].(map[string]any)
+	if !ok {
+		return schema
+	}
+	recursive := false
+	for _, d := range defs {
+		if d, ok := d.(map[string]any); ok {
+			walk(d, func(s map[string]any) { recursive = recursive || s["$ref"] == ref })
+		}
+	}
+	top := make(map[string]any, len(root)+1)
+	for k, v := range root {
+		top[k] = v
+	}
+	if !recursive {
+		delete(defs, name)
+	}
+	if len(defs) > 0 {
+		top["$defs"] = defs
+	}
+	return top
+}
+
+// walk calls visit for schema and for all that are in it, as far as the library
+// makes them.
+func walk(schema map[string]any, visit func(map[string]any)) {
+	visit(schema)
+	for _, key := range []string{"properties", "patternProperties", "$defs"} {
+		named, _ := schema[key].(map[string]any)
+		for _, s := range named {
+			if s, ok := s.(map[string]any); ok {
+				walk(s, visit)
+			}
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if s, ok := schema[key].(map[string]any); ok {
+			walk(s, visit)
+		}
+	}
+	for _, key := range []string{"oneOf", "anyOf", "allOf"} {
+		several, _ := schema[key].([]any)
+		for _, s := range several {
+			if s, ok := s.(map[string]any); ok {
+				walk(s, visit)
+			}
+		}
+	}
+}
+
+// optional takes the names that have a default from those that are required.
+func optional(schema map[string]any) {
+	all, _ := schema["required"].([]any)
+	props, _ := schema["properties"].(map[string]any)
+	var required []any // a new one: a definition at the top shares its list with itself
+	for _, name := range all {
+		n, _ := name.(string)
+		p, _ := props[n].(map[string]any)
+		if _, has := p["default"]; !has {
+			required = append(required, name)
+		}
+	}
+	if len(required) == 0 {
+		delete(schema, "required")
+		return
+	}
+	schema["required"] = required
+}

@@ -1,0 +1,62 @@
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"a2a-server/internal/strictjson"
+)
+
+// Violation is one thing that is wrong with a value.
+type Violation struct {
+	// Pointer is the JSON Pointer of the offending place: of the name itself where
+	// one is missing or unknown. "" is the whole value.
+	Pointer string
+	// Message says what is wrong there.
+	Message string
+}
+
+// InvalidError says what is wrong with a value from outside, place by place. It has
+// at least one violation, and at most [MaxViolations].
+type InvalidError struct {
+	Violations []Violation
+}
+
+// MaxViolations is how many violations an [InvalidError] lists. There may be more.
+const MaxViolations = 32
+
+// Error implements error.
+func (e *InvalidError) Error() string {
+	var b strings.Builder
+	b.WriteString("invalid: ")
+	for i, v := range e.Violations {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if v.Pointer != "" {
+			b.WriteString("at " + v.Pointer + ": ")
+		}
+		b.WriteString(v.Message)
+	}
+	return b.String()
+}
+
+// DecodeArgs decodes the arguments of a call from the bytes that were received, so
+// that they mean one thing only: names that occur twice, integers that a double
+// cannot hold, invalid text and deep nesting are refused. Nothing at all means no
+// arguments: {}. The error is an *[InvalidError].
+func DecodeArgs(raw []byte) (map[string]any, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return map[string]any{}, nil
+	}
+	args, err := strictjson.DecodeObject(raw)
+	if err == nil {
+		return args, nil
+	}
+	v := Violation{Message: err.Error()}
+	if e, ok := errors.AsType[*strictjson.Error](err); ok {
+		v = Violation{Pointer: e.Pointer, Message: e.Reason}
+	}
+	return nil, &InvalidError{Violations: []Violation{v}}
+}

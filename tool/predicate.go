@@ -1,0 +1,56 @@
+package tool
+
+import (
+	"slices"
+
+	"a2a-server/tool/agent"
+)
+
+// Predicate says whether a tool is there for whoever ctx stands for. It is safe
+// for concurrent use.
+type Predicate func(ctx agent.ReadonlyContext, tool Tool) bool
+
+// AllowAll returns a predicate that allows every tool.
+func AllowAll() Predicate { return func(agent.ReadonlyContext, Tool) bool { return true } }
+
+// DenyAll returns a predicate that allows no tool.
+func DenyAll() Predicate { return func(agent.ReadonlyContext, Tool) bool { return false } }
+
+// StringPredicate returns a predicate that allows the tools of these names.
+func StringPredicate(allowedTools []string) Predicate {
+	names := slices.Clone(allowedTools)
+	return func(_ agent.ReadonlyContext, t Tool) bool { return slices.Contains(names, t.Name()) }
+}
+
+// Combine returns a predicate that allows what all of predicates allow: with none
+// of them, everything.
+func Combine(predicates ...Predicate) Predicate {
+	ps := slices.Clone(predicates)
+	return func(ctx agent.ReadonlyContext, t Tool) bool {
+		for _, p := range ps {
+			if !p(ctx, t) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Or returns a predicate that allows what at least one of predicates allows: with
+// none of them, nothing.
+func Or(predicates ...Predicate) Predicate {
+	ps := slices.Clone(predicates)
+	return func(ctx agent.ReadonlyContext, t Tool) bool {
+		for _, p := range ps {
+			if p(ctx, t) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Not returns a predicate that allows what p does not.
+func Not(p Predicate) Predicate {
+	return func(ctx agent.ReadonlyContext, t Tool) bool { return !p(ctx, t) }
+}

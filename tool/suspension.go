@@ -1,0 +1,108 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MaxSuspensionState is the greatest length of [Suspension].State, in bytes.
+const MaxSuspensionState = 64 << 10
+
+// AskKind says what is wanted of whoever answers an [Ask].
+type AskKind string
+
+// The kinds of questions. Only the first authorises anything.
+const (
+	AskConfirm  AskKind = "confirm"  // may this call go on: yes or no
+	AskQuestion AskKind = "question" // something that is answered in words
+	AskForm     AskKind = "form"     // something that is answered by a value of Schema
+	AskAuth     AskKind = "auth"     // something to be done elsewhere, such as a login
+)
+
+// Ask is one question of a call.
+type Ask struct {
+	Kind    AskKind        `json:"kind"`
+	Hint    string         `json:"hint,omitempty"`    // what a person is told
+	Payload any            `json:"payload,omitempty"` // a JSON value that goes with it
+	Schema  map[string]any `json:"schema,omitempty"`  // of the answer, for AskForm
+}
+
+// Suspension pauses a call. A tool returns a pointer to one as its error, from
+// Call or in a yield of CallStreaming. The call is entered again, with the same id,
+// when all of Asks are answered or Wake has come, whichever is first; [Resumed]
+// then has State and the answers. It outlives restarts. One with neither Asks nor
+// Wake would wait for ever and is treated as a failure.
+type Suspension struct { //nolint:errname // a pause, which is an error only on its way out of a tool
+	Asks  []Ask
+	Wake  time.Time       // zero: no timer
+	State json.RawMessage // what the tool wants back; at most MaxSuspensionState bytes
+}
+
+// Error implements error.
+func (s *Suspension) Error() string {
+	switch {
+	case len(s.Asks) == 0 && s.Wake.IsZero():
+		return "the call is suspended, but neither a question nor a time would resume it"
+	case len(s.Asks) == 0:
+		return "the call is suspended until " + s.Wake.UTC().Format(time.RFC3339)
+	}
+	kinds := make([]string, len(s.Asks))
+	for i, a := range s.Asks {
+		kinds[i] = string(a.Kind)
+	}
+	return fmt.Sprintf("the call is suspended until it is answered (%s)", strings.Join(kinds, ", "))
+}
+
+// Is makes errors.Is(s, ErrConfirmationRequired) true when s asks for a
+// confirmation.
+func (s *Suspension) Is(target error) bool {
+	if target != ErrConfirmationRequired {
+		return false
+	}
+	for _, a := range s.Asks {
+		if a.Kind == AskConfirm {
+			return true
+		}
+	}
+	return false
+}
+
+// The values of [Answer].State.
+const (
+	AnswerApproved  = "approved"  // to AskConfirm
+	AnswerRejected  = "rejected"  // to any
+	AnswerResponded = "responded" // to any but AskConfirm, with a Response
+	AnswerExpired   = "expired"   // nobody answered in time
+)
+
+// Answer is what became of an [Ask].
+type Answer struct {
+	Ask      Ask             `json:"ask"`
+	State    string          `json:"state"`
+	Response json.RawMessage `json:"response,omitempty"` // what was answered
+	Reason   string          `json:"reason,omitempty"`   // why, in the words of who decided
+	Payload  json.RawMessage `json:"payload,omitempty"`  // what came with a confirmation
+}
+
+// Resumption is what a call that was suspended gets when it is entered again.
+type Resumption struct {
+	State   json.RawMessage `json:"state,omitempty"`   // of the Suspension
+	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; none after Wake
+}
+
+type resumptionKey struct{}
+
+// ContextWithResumption returns a context in which [Resumed] returns r.
+func ContextWithResumption(ctx context.Context, r *Resumption) context.Context {
+	return context.WithValue(ctx, resumptionKey{}, r)
+}
+
+// Resumed returns what a call gets that is entered again after a [Suspension] of
+// its own; false on its first run.
+func Resumed(ctx context.Context) (*Resumption, bool) {
+	r, _ := ctx.Value(resumptionKey{}).(*Resumption)
+	return r, r != nil
+}

@@ -1,0 +1,122 @@
+package tool
+
+import (
+	"context"
+	"iter"
+
+	"a2a-server/tool/agent"
+)
+
+// Tool is what every tool has. By itself it cannot be run: what runs is a
+// [CallableTool] or a [StreamingTool]. Its methods are safe for concurrent use,
+// quick, and always give the same answers.
+type Tool interface {
+	// Name is the name that the tool is called by, unique among an agent's tools.
+	Name() string
+	// Description tells a model, or a person, what the tool does and when to use it.
+	Description() string
+	// IsLongRunning reports that a call returns a job whose result comes later. It
+	// has nothing to do with approval.
+	IsLongRunning() bool
+	// RequiresApproval reports that each call has to be approved before it runs.
+	// That is decided by [NeedsApproval], which also asks gates.
+	RequiresApproval() bool
+}
+
+// CallableTool is a [Tool] that runs and then returns its result.
+type CallableTool interface {
+	Tool
+
+	// Call runs the tool and returns when it is done or ctx has ended. The
+	// arguments have been checked against Schema; they must not be changed. A
+	// *[Suspension] as the error pauses the call.
+	Call(ctx Context, args map[string]any) (map[string]any, error)
+	// Schema is the JSON Schema of the arguments, nil when there is none. The map
+	// must not be changed by anybody.
+	Schema() map[string]any
+}
+
+// StreamingTool is a [Tool] that yields its result in pieces.
+type StreamingTool interface {
+	Tool
+
+	// CallStreaming runs the tool while the sequence is read, once. Each Result
+	// with Streaming set is a piece to be appended to those before; one without is
+	// the whole result, and the last. An error ends the sequence; a *[Suspension]
+	// pauses the call. When yield returns false the tool must stop and return.
+	CallStreaming(ctx Context, args map[string]any) iter.Seq2[*Result, error]
+	// Schema is the JSON Schema of the arguments, nil when there is none. The map
+	// must not be changed by anybody.
+	Schema() map[string]any
+}
+
+// CancellableTool is a [Tool] one call of which can be stopped while others go on.
+// The context of a canceled call ends too; Cancel is for what a context does not
+// reach.
+type CancellableTool interface {
+	Tool
+
+	// Cancel asks the call to end soon, and reports whether there was one to ask.
+	Cancel(callID string) bool
+	// SupportsCancellation reports whether Cancel can do anything now.
+	SupportsCancellation() bool
+}
+
+// RequestProcessor is a tool that wants to change the request to a language model
+// before it is sent.
+type RequestProcessor interface {
+	// ProcessRequest changes req. An error ends the turn.
+	ProcessRequest(ctx Context, req *Request) error
+}
+
+// Context is what a call runs with. It ends when the call is canceled or its time
+// is up. The methods of this package that take a context.Context, such as
+// [RequestConfirmation], also find their way through contexts derived from it.
+type Context interface {
+	agent.CallbackContext
+
+	// FunctionCallID is the id of the call, unique in its task and the same each
+	// time that this call is entered. With TaskID it is the idempotency key.
+	FunctionCallID() string
+	// Actions is where the tool says what else it wants. It is never nil.
+	Actions() *agent.EventActions
+	// SearchMemory searches what the agent remembers.
+	SearchMemory(ctx context.Context, query string) (*agent.MemorySearchResponse, error)
+	// Task is the task of the call, an untyped nil when there is none.
+	Task() agent.CancellableTask
+}
+
+// Request is the request to a language model, as far as tools may change it.
+type Request struct {
+	SystemInstruction string
+	Messages          any // the conversation; meant to be read
+	Config            any // of the model
+	Metadata          map[string]any
+}
+
+// Result is what a tool yields.
+type Result struct {
+	Content   any    // a string, or a JSON value
+	Streaming bool   // a piece; without it, the whole and final result
+	Error     string // what went wrong, in a piece or in the end
+	Metadata  map[string]any
+}
+
+// ToolCall is a planner's wish to have a tool run.
+//
+//revive:disable-next-line:exported // the name is that of the published interface
+type ToolCall struct {
+	ID   string
+	Name string
+	Args map[string]any
+}
+
+// ToolResult is what came of a [ToolCall].
+//
+//revive:disable-next-line:exported // the name is that of the published interface
+type ToolResult struct {
+	ToolCallID string
+	Content    string
+	Error      string
+	Metadata   map[string]any
+}

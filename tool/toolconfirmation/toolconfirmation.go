@@ -1,0 +1,120 @@
+// Package toolconfirmation is the call by which agents ask for a confirmation, as
+// they exchange it: its name, what it carries, and the call that is wrapped in it.
+// The names and the JSON keys are those of the Agent Development Kit, so that its
+// clients understand ours. It knows nothing of how approvals are kept or decided.
+package toolconfirmation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// FunctionCallName is the name of the call that asks for a confirmation. Its
+// arguments are [ArgConfirmation] and [ArgOriginalCall]; it is answered by a
+// response of the same id and name that holds a [ToolConfirmation].
+const FunctionCallName = "adk_request_confirmation"
+
+// The arguments of a call named [FunctionCallName].
+const (
+	// ArgConfirmation holds a [ToolConfirmation] with its hint.
+	ArgConfirmation = "toolConfirmation"
+	// ArgOriginalCall holds the [FunctionCall] that waits for the answer.
+	ArgOriginalCall = "originalFunctionCall"
+)
+
+// ToolConfirmation is a question about a call and, once there is one, its answer.
+// That nobody has answered yet is not said by Confirmed, but by the absence of the
+// whole value.
+type ToolConfirmation struct {
+	// Hint tells a person what is asked, and why.
+	Hint string `json:"hint"`
+	// Confirmed is the decision: true lets the call run.
+	Confirmed bool `json:"confirmed"`
+	// Payload is what the tool and whoever answers it agreed on beyond yes and no.
+	Payload any `json:"payload,omitempty"`
+}
+
+// FunctionCall is a call of a tool by name.
+type FunctionCall struct {
+	ID   string         `json:"id,omitempty"`
+	Name string         `json:"name,omitempty"`
+	Args map[string]any `json:"args,omitempty"`
+}
+
+// OriginalCallFrom returns the call that waits for the confirmation which c asks
+// for. The argument may hold it typed, or as the map that JSON decodes to; unknown
+// keys are ignored. It is an error if there is none, if a field of it has another
+// type, or if it has no name.
+func OriginalCallFrom(c *FunctionCall) (*FunctionCall, error) {
+	if c == nil {
+		return nil, errors.New("there is no confirmation call to take the original call from")
+	}
+	v, ok := c.Args[ArgOriginalCall]
+	if !ok {
+		return nil, fmt.Errorf("the arguments of confirmation call %q lack %q", c.ID, ArgOriginalCall)
+	}
+	call, err := callFrom(v)
+	if err != nil {
+		return nil, fmt.Errorf("%q of confirmation call %q: %w", ArgOriginalCall, c.ID, err)
+	}
+	if strings.TrimSpace(call.Name) == "" {
+		return nil, fmt.Errorf("%q of confirmation call %q has no name", ArgOriginalCall, c.ID)
+	}
+	return call, nil
+}
+
+func callFrom(v any) (*FunctionCall, error) {
+	switch v := v.(type) {
+	case *FunctionCall:
+		if v == nil {
+			return nil, errors.New("is null, want a function call")
+		}
+		return v, nil
+	case FunctionCall:
+		return &v, nil
+	case map[string]any:
+		return callFromMap(v)
+	case json.RawMessage:
+		var m map[string]any
+		if err := json.Unmarshal(v, &m); err != nil || m == nil {
+			return nil, errors.New("is not a JSON object")
+		}
+		return callFromMap(m)
+	case nil:
+		return nil, errors.New("is null, want a function call")
+	default:
+		return nil, fmt.Errorf("is a %T, want a function call", v)
+	}
+}
+
+func callFromMap(m map[string]any) (*FunctionCall, error) {
+	call := &FunctionCall{}
+	var err error
+	if call.ID, err = stringField(m, "id"); err != nil {
+		return nil, err
+	}
+	if call.Name, err = stringField(m, "name"); err != nil {
+		return nil, err
+	}
+	switch args := m["args"].(type) {
+	case nil:
+	case map[string]any:
+		call.Args = args
+	default:
+		return nil, fmt.Errorf("args is a %T, want an object", args)
+	}
+	return call, nil
+}
+
+func stringField(m map[string]any, key string) (string, error) {
+	switch v := m[key].(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	default:
+		return "", fmt.Errorf("%s is a %T, want a string", key, v)
+	}
+}

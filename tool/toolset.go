@@ -1,0 +1,64 @@
+package tool
+
+import (
+	"slices"
+
+	"a2a-server/tool/agent"
+)
+
+// Toolset is a named group of tools. Which tools are in it may depend on who asks.
+// It is safe for concurrent use.
+type Toolset interface {
+	// Name is the name of the toolset, for messages to people.
+	Name() string
+	// Tools returns the tools that ctx may use, in a stable order. The slice must
+	// not be changed.
+	Tools(ctx agent.ReadonlyContext) ([]Tool, error)
+}
+
+// NewToolset returns a toolset that always has exactly these tools. It is static:
+// a [Registry] resolves it once.
+func NewToolset(name string, tools ...Tool) Toolset {
+	return &static{name: name, tools: slices.Clone(tools)}
+}
+
+type static struct {
+	name  string
+	tools []Tool
+}
+
+func (s *static) Name() string                                { return s.name }
+func (s *static) Tools(agent.ReadonlyContext) ([]Tool, error) { return s.tools, nil }
+func (s *static) isStatic() bool                              { return true }
+
+// isStatic reports whether ts always has the same tools, without looking at a
+// context. Only toolsets of this package can say so.
+func isStatic(ts Toolset) bool {
+	s, ok := ts.(interface{ isStatic() bool })
+	return ok && s.isStatic()
+}
+
+// Filter returns a toolset with those tools of ts that p allows. It is asked each
+// time, because its answer may depend on the context. A p that panics makes Tools
+// fail: it hides nothing and lets nothing through.
+func Filter(ts Toolset, p Predicate) Toolset { return &filtered{Toolset: ts, allow: p} }
+
+type filtered struct {
+	Toolset
+	allow Predicate
+}
+
+func (f *filtered) Tools(ctx agent.ReadonlyContext) (_ []Tool, err error) {
+	all, err := f.Toolset.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer recovered(&err, "the predicate of toolset %q", f.Name())
+	var allowed []Tool
+	for _, t := range all {
+		if f.allow(ctx, t) {
+			allowed = append(allowed, t)
+		}
+	}
+	return allowed, nil
+}

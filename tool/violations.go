@@ -1,0 +1,118 @@
+package tool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"a2a-server/internal/strictjson"
+)
+
+// maxMessage is how long a message of a violation gets, in bytes: some quote the
+// value, which may be long.
+const maxMessage = 400
+
+// invalid turns the library's error into ours.
+func invalid(err error) *InvalidError {
+	v, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return &InvalidError{Violations: []Violation{{Message: err.Error()}}}
+	}
+	all := violations(nil, v)
+	// The library walks maps, so its order is not the same each time.
+	slices.SortFunc(all, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
+	})
+	all = slices.Compact(all)
+	return &InvalidError{Violations: all[:min(len(all), MaxViolations)]}
+}
+
+// violations appends what e and its causes say. Where the library points at an
+// object, but means a name in it, the name is added.
+func violations(to []Violation, e *jsonschema.ValidationError) []Violation {
+	at := pointer(e.InstanceLocation)
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		return named(to, at, k.Missing, "is missing")
+	case *kind.DependentRequired:
+		return named(to, at, k.Missing, fmt.Sprintf("is missing, but needed with %q", k.Prop))
+	case *kind.Dependency:
+		return named(to, at, k.Missing, fmt.Sprintf("is missing, but needed with %q", k.Prop))
+	case *kind.AdditionalProperties:
+		return named(to, at, k.Properties, "is not a known name")
+	case *kind.PropertyNames:
+		return append(to, Violation{at + "/" + strictjson.EscapePointer(k.Property), "is not an allowed name"})
+	case *kind.FalseSchema:
+		return append(to, Violation{at, "is not allowed here"})
+	case *kind.AnyOf:
+		return append(to, alternatives(at, e.Causes))
+	case *kind.OneOf:
+		if len(e.Causes) > 0 {
+			return append(to, alternatives(at, e.Causes))
+		}
+		return append(to, Violation{at, "fits more than one of the alternatives, has to fit exactly one"})
+	}
+	if len(e.Causes) == 0 {
+		return append(to, Violation{at, message(e)})
+	}
+	for _, c := range e.Causes {
+		to = violations(to, c)
+	}
+	return to
+}
+
+func named(to []Violation, at string, names []string, message string) []Violation {
+	for _, n := range names {
+		to = append(to, Violation{at + "/" + strictjson.EscapePointer(n), message})
+	}
+	return to
+}
+
+// alternatives makes one violation of the ways in which a value fits none of
+// several schemas: listed side by side they would contradict each other.
+func alternatives(at string, causes []*jsonschema.ValidationError) Violation {
+	var reasons []string
+	for _, c := range causes {
+		for _, v := range violations(nil, c) {
+			r := v.Message
+			if below := strings.TrimPrefix(v.Pointer, at); below != "" {
+				r = "at " + below + ": " + r
+			}
+			reasons = append(reasons, r)
+		}
+	}
+	slices.Sort(reasons)
+	text := "fits none of the alternatives"
+	if len(reasons) > 0 {
+		text += ": " + strings.Join(slices.Compact(reasons), ", or ")
+	}
+	return Violation{at, short(text)}
+}
+
+// message is the library's own text for an error without causes.
+func message(e *jsonschema.ValidationError) string {
+	if out := e.BasicOutput(); out.Error != nil {
+		return short(out.Error.String())
+	}
+	return "does not fit the schema"
+}
+
+func short(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + " …"
+}
+
+func pointer(tokens []string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteString("/" + strictjson.EscapePointer(t))
+	}
+	return b.String()
+}

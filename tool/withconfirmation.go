@@ -1,0 +1,118 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+
+	"a2a-server/tool/agent"
+)
+
+// ConfirmationOption says which tools [WithConfirmation] gates, and when. Several
+// add up: a call has to be approved if any of them says so.
+type ConfirmationOption func(*confirmation)
+
+type confirmation struct {
+	all   bool
+	names []string
+	gates []GateFunc
+}
+
+// ConfirmAll gates every call of every tool. It is what WithConfirmation does
+// without options.
+func ConfirmAll() ConfirmationOption { return func(c *confirmation) { c.all = true } }
+
+// ConfirmNone gates nothing. What the tools themselves declare still holds.
+func ConfirmNone() ConfirmationOption { return func(*confirmation) {} }
+
+// ConfirmNamed gates every call of the tools of these names. If the toolset is
+// static and lacks one of them, its Tools fails: a name that is spelt wrong must
+// not leave a tool without its gate.
+func ConfirmNamed(names ...string) ConfirmationOption {
+	names = slices.Clone(names)
+	return func(c *confirmation) { c.names = append(c.names, names...) }
+}
+
+// ConfirmWhen has gate decide on each call of every tool. A gate that is nil asks
+// every time, as one that fails does.
+func ConfirmWhen(gate GateFunc) ConfirmationOption {
+	if gate == nil {
+		return ConfirmAll()
+	}
+	return func(c *confirmation) { c.gates = append(c.gates, gate) }
+}
+
+// WithConfirmation returns a toolset of the tools of ts, calls of which have to be
+// approved: all of them, or those that opts say. Tools of every kind are gated, and
+// keep the interfaces of this package that they implement. The tools themselves
+// are not changed. It never takes a gate away.
+func WithConfirmation(ts Toolset, opts ...ConfirmationOption) Toolset {
+	c := &confirmed{Toolset: ts}
+	for _, o := range opts {
+		o(&c.confirmation)
+	}
+	if len(opts) == 0 {
+		c.all = true
+	}
+	if isStatic(ts) {
+		c.static = true
+		c.tools, c.err = c.resolve(nil)
+	}
+	return c
+}
+
+// confirmed is a toolset whose tools are gated.
+type confirmed struct {
+	Toolset
+	confirmation
+
+	static bool // then tools and err are what Tools returns
+	tools  []Tool
+	err    error
+}
+
+func (c *confirmed) isStatic() bool { return c.static }
+
+func (c *confirmed) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
+	if c.static {
+		return c.tools, c.err
+	}
+	return c.resolve(ctx)
+}
+
+func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
+	tools, err := c.Toolset.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wrapped := make([]Tool, len(tools))
+	for i, t := range tools {
+		if t == nil {
+			continue // for the registry to complain about
+		}
+		wrapped[i] = c.wrap(t)
+	}
+	if c.static {
+		if missing := c.missing(tools); missing != "" {
+			return nil, fmt.Errorf("toolset %q has no tool %q that a confirmation could be required for; check how it is spelt", c.Name(), missing)
+		}
+	}
+	return wrapped, nil
+}
+
+func (c *confirmed) wrap(t Tool) Tool {
+	approval := c.all || slices.Contains(c.names, t.Name())
+	if !approval && len(c.gates) == 0 {
+		return t
+	}
+	return keep(&gated{Tool: t, approval: approval, gates: c.gates})
+}
+
+// missing returns the first name that no tool has.
+func (c *confirmed) missing(tools []Tool) string {
+	for _, name := range c.names {
+		if !slices.ContainsFunc(tools, func(t Tool) bool { return t != nil && t.Name() == name }) {
+			return name
+		}
+	}
+	return ""
+}

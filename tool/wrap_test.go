@@ -1,0 +1,386 @@
+package tool_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// plain is a tool that can do nothing but be declared.
+type plain struct {
+	name     string
+	approval bool
+	schema   map[string]any
+}
+
+func (p *plain) Name() string           { return p.name }
+func (p *plain) Description() string    { return "does " + p.name }
+func (p *plain) IsLongRunning() bool    { return false }
+func (p *plain) RequiresApproval() bool { return p.approval }
+
+type schema struct{ of map[string]any }
+
+func (s schema) Schema() map[string]any { return s.of }
+
+type calls struct{}
+
+func (calls) Call(tool.Context, map[string]any) (map[string]any, error) {
+	return map[string]any{"called": true}, nil
+}
+
+type streams struct{}
+
+func (streams) CallStreaming(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+	return func(yield func(*tool.Result, error) bool) { yield(&tool.Result{Content: "streamed"}, nil) }
+}
+
+type cancels struct{}
+
+func (cancels) Cancel(id string) bool      { return id == "c1.1" }
+func (cancels) SupportsCancellation() bool { return true }
+
+type processes struct{}
+
+func (processes) ProcessRequest(_ tool.Context, r *tool.Request) error {
+	r.SystemInstruction = "processed"
+	return nil
+}
+
+type annotated struct{ tool.Tool }
+
+func (annotated) Annotations() tool.Annotations { return tool.Annotations{Idempotent: true} }
+func (a annotated) Unwrap() tool.Tool           { return a.Tool }
+
+type gate struct {
+	tool.Tool
+	f tool.GateFunc
+}
+
+func (g gate) Gate(ctx agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+	return g.f(ctx, args)
+}
+
+func TestWrappedTwiceKeepsShape(t *testing.T) {
+	t.Parallel()
+	p, s := &plain{name: "t"}, schema{map[string]any{"type": "object"}}
+	type (
+		P = *plain
+		S = schema
+		C = calls
+		R = streams
+		X = cancels
+		Q = processes
+	)
+	shapes := map[string]tool.Tool{
+		"plain": p,
+		"call": struct {
+			P
+			S
+			C
+		}{p, s, C{}},
+		"stream": struct {
+			P
+			S
+			R
+		}{p, s, R{}},
+		"call stream": struct {
+			P
+			S
+			C
+			R
+		}{p, s, C{}, R{}},
+		"cancel": struct {
+			P
+			X
+		}{p, X{}},
+		"call cancel": struct {
+			P
+			S
+			C
+			X
+		}{p, s, C{}, X{}},
+		"stream cancel": struct {
+			P
+			S
+			R
+			X
+		}{p, s, R{}, X{}},
+		"call stream cancel": struct {
+			P
+			S
+			C
+			R
+			X
+		}{p, s, C{}, R{}, X{}},
+		"process": struct {
+			P
+			Q
+		}{p, Q{}},
+		"call process": struct {
+			P
+			S
+			C
+			Q
+		}{p, s, C{}, Q{}},
+		"stream process": struct {
+			P
+			S
+			R
+			Q
+		}{p, s, R{}, Q{}},
+		"call stream process": struct {
+			P
+			S
+			C
+			R
+			Q
+		}{p, s, C{}, R{}, Q{}},
+		"cancel process": struct {
+			P
+			X
+			Q
+		}{p, X{}, Q{}},
+		"call cancel process": struct {
+			P
+			S
+			C
+			X
+			Q
+		}{p, s, C{}, X{}, Q{}},
+		"stream cancel process": struct {
+			P
+			S
+			R
+			X
+			Q
+		}{p, s, R{}, X{}, Q{}},
+		"call stream cancel process": struct {
+			P
+			S
+			C
+			R
+			X
+			Q
+		}{p, s, C{}, R{}, X{}, Q{}},
+	}
+	for name, inner := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ts := tool.WithConfirmation(tool.WithConfirmation(tool.NewToolset("set", inner)), tool.ConfirmNamed("t"))
+			tools, err := ts.Tools(nil)
+			if err != nil || len(tools) != 1 {
+				t.Fatalf("Tools() = %v, %v", tools, err)
+			}
+			outer := tools[0]
+			if outer == inner {
+				t.Fatal("the tool is not wrapped")
+			}
+			if diff := cmp.Diff(shapeOf(t, inner), shapeOf(t, outer)); diff != "" {
+				t.Errorf("what it can do (-want +got):\n%s", diff)
+			}
+			if !outer.RequiresApproval() {
+				t.Error("RequiresApproval() = false")
+			}
+			if ask, _ := tool.NeedsApproval(nil, outer, nil); !ask {
+				t.Error("NeedsApproval() = false")
+			}
+			if diff := cmp.Diff(tool.ToDefinition(inner), tool.ToDefinition(outer)); diff != "" {
+				t.Errorf("definition (-want +got):\n%s", diff)
+			}
+			if got, ok := tool.As[tool.Unwrapper](outer); !ok || got.Unwrap() == nil {
+				t.Error("As[Unwrapper] finds none")
+			}
+		})
+	}
+}
+
+// shapeOf says what plain type assertions find, and that it works.
+func shapeOf(t *testing.T, tl tool.Tool) []string {
+	t.Helper()
+	var can []string
+	if c, ok := tl.(tool.CallableTool); ok {
+		r, err := c.Call(nil, nil)
+		if err != nil || r["called"] != true || c.Schema() == nil {
+			t.Errorf("Call() = %v, %v", r, err)
+		}
+		can = append(can, "call")
+	}
+	if s, ok := tl.(tool.StreamingTool); ok {
+		for r, err := range s.CallStreaming(nil, nil) {
+			if err != nil || r.Content != "streamed" || s.Schema() == nil {
+				t.Errorf("CallStreaming yields %v, %v", r, err)
+			}
+		}
+		can = append(can, "stream")
+	}
+	if c, ok := tl.(tool.CancellableTool); ok {
+		if !c.SupportsCancellation() || !c.Cancel("c1.1") || c.Cancel("c1.2") {
+			t.Error("Cancel does not reach the tool")
+		}
+		can = append(can, "cancel")
+	}
+	if p, ok := tl.(tool.RequestProcessor); ok {
+		var r tool.Request
+		if err := p.ProcessRequest(nil, &r); err != nil || r.SystemInstruction != "processed" {
+			t.Errorf("ProcessRequest() = %v", err)
+		}
+		can = append(can, "process")
+	}
+	return can
+}
+
+// renamed hides its tool behind another name and forgets its gates.
+type renamed struct{ inner tool.Tool }
+
+func (r renamed) Name() string         { return "harmless" }
+func (renamed) Description() string    { return "" }
+func (renamed) IsLongRunning() bool    { return false }
+func (renamed) RequiresApproval() bool { return false }
+func (r renamed) Unwrap() tool.Tool    { return r.inner }
+
+type lost struct{ *plain }
+
+func (lost) Unwrap() tool.Tool { panic("lost") }
+
+type broken struct{ *plain }
+
+func (broken) RequiresApproval() bool { panic("broken") }
+
+func TestNeedsApproval(t *testing.T) {
+	t.Parallel()
+	p := &plain{name: "t"}
+	with := func(inner tool.Tool, opts ...tool.ConfirmationOption) tool.Tool {
+		tools, err := tool.WithConfirmation(tool.NewToolset("set", inner), opts...).Tools(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tools[0]
+	}
+	yes := func(hint string) tool.GateFunc {
+		return func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, hint, nil }
+	}
+	no := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return false, "ignored", nil }
+	fails := func(agent.ReadonlyContext, map[string]any) (bool, string, error) {
+		return false, "", errors.New("no rules")
+	}
+	panics := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("bad gate") }
+	large := func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+		n, _ := args["amount"].(float64)
+		return n > 100, "a large amount", nil
+	}
+	tests := []struct {
+		name string
+		tool tool.Tool
+		args map[string]any
+		ask  bool
+		hint string
+	}{
+		{name: "plain", tool: p},
+		{name: "no tool at all", tool: nil, ask: true},
+		{name: "declared", tool: &plain{approval: true}, ask: true},
+		{name: "a gate says no", tool: gate{p, no}},
+		{name: "a gate says yes", tool: gate{p, yes("why")}, ask: true, hint: "why"},
+		{name: "a gate fails", tool: gate{p, fails}, ask: true, hint: "the gate of this tool failed: no rules"},
+		{name: "a gate panics", tool: gate{p, panics}, ask: true, hint: "the gate of this tool panicked: bad gate"},
+		{name: "a declaration panics", tool: broken{p}, ask: true, hint: "the gate of this tool panicked: broken"},
+		{name: "unwrapping panics", tool: lost{p}, ask: true, hint: "looking for the gates of this tool panicked: lost"},
+		{name: "no gate takes a declaration back", tool: gate{&plain{approval: true}, no}, ask: true, hint: "ignored"},
+		{name: "renamed", tool: renamed{gate{p, yes("why")}}, ask: true, hint: "why"},
+		{name: "renamed and wrapped", tool: with(renamed{with(p)}, tool.ConfirmNone()), ask: true},
+		{name: "all", tool: with(p), ask: true},
+		{name: "none", tool: with(p, tool.ConfirmNone())},
+		{name: "none, but declared", tool: with(&plain{approval: true}, tool.ConfirmNone()), ask: true},
+		{name: "none and named", tool: with(p, tool.ConfirmNone(), tool.ConfirmNamed("t")), ask: true},
+		{name: "when", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 101.0}, ask: true, hint: "a large amount"},
+		{name: "when not", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 100.0}},
+		{name: "when nil", tool: with(p, tool.ConfirmWhen(nil)), ask: true},
+		{name: "when it panics", tool: with(p, tool.ConfirmWhen(panics)), ask: true, hint: "the gate of this tool panicked: bad gate"},
+		{name: "when it fails, after a no", tool: with(p, tool.ConfirmWhen(no), tool.ConfirmWhen(fails)), ask: true, hint: "the gate of this tool failed: no rules"},
+		{
+			name: "hints of all, each once", ask: true, hint: "outer\ninner",
+			tool: with(with(gate{p, yes("inner")}, tool.ConfirmWhen(yes("outer"))), tool.ConfirmWhen(yes("outer"))),
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ask, hint := tool.NeedsApproval(nil, tt.tool, tt.args)
+			if ask != tt.ask || hint != tt.hint {
+				t.Errorf("NeedsApproval() = %v, %q, want %v, %q", ask, hint, tt.ask, tt.hint)
+			}
+		})
+	}
+}
+
+func TestAnnotationsOf(t *testing.T) {
+	t.Parallel()
+	if got := tool.AnnotationsOf(&plain{}); got != (tool.Annotations{}) {
+		t.Errorf("AnnotationsOf(plain) = %+v", got)
+	}
+	tools, err := tool.WithConfirmation(tool.NewToolset("set", annotated{&plain{}})).Tools(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tool.AnnotationsOf(tools[0]); !got.Idempotent {
+		t.Errorf("AnnotationsOf(wrapped) = %+v", got)
+	}
+}
+
+func TestPredicates(t *testing.T) {
+	t.Parallel()
+	yes, no := tool.AllowAll(), tool.DenyAll()
+	for name, tt := range map[string]struct {
+		p    tool.Predicate
+		want bool
+	}{
+		"allow":          {yes, true},
+		"deny":           {no, false},
+		"not":            {tool.Not(no), true},
+		"combine":        {tool.Combine(yes, no), false},
+		"combine all":    {tool.Combine(yes, tool.Not(no)), true},
+		"combine none":   {tool.Combine(), true},
+		"or":             {tool.Or(no, yes), true},
+		"or none":        {tool.Or(), false},
+		"or of denials":  {tool.Or(no, tool.Not(yes)), false},
+		"named":          {tool.StringPredicate([]string{"x", "t"}), true},
+		"named but not":  {tool.StringPredicate([]string{"x"}), false},
+		"none are named": {tool.StringPredicate(nil), false},
+	} {
+		if got := tt.p(nil, &plain{name: "t"}); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestRequestConfirmation(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	if err := tool.RequestConfirmation(ctx, "hint", nil); !errors.Is(err, tool.ErrConfirmationRequired) {
+		t.Errorf("without a Confirmer: %v", err)
+	}
+	if err := tool.RequestConfirmation(tool.ContextWithConfirmer(ctx, nil), "hint", nil); !errors.Is(err, tool.ErrConfirmationRequired) {
+		t.Errorf("with a nil Confirmer: %v", err)
+	}
+	for _, want := range []error{nil, tool.ErrConfirmationRejected, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskConfirm}}}} {
+		ctx, cancel := context.WithCancel(tool.ContextWithConfirmer(ctx, confirmer{want}))
+		if err := tool.RequestConfirmation(ctx, "hint", 1); !errors.Is(err, want) {
+			t.Errorf("RequestConfirmation() = %v, want %v", err, want)
+		}
+		cancel()
+	}
+}
+
+type confirmer struct{ answer error }
+
+func (c confirmer) Confirm(_ context.Context, hint string, payload any) error {
+	if hint != "hint" || payload != 1 {
+		return errors.New("another question")
+	}
+	return c.answer
+}
