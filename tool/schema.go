@@ -59,7 +59,7 @@ func (s *Schema) Validate(v any) error {
 		return nil
 	}
 	if err := s.compiled.Validate(v); err != nil {
-		return invalid(err)
+		return invalid(v, err)
 	}
 	return nil
 }

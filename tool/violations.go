@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -18,11 +20,12 @@ import (
 const maxMessage = 400
 
 // invalid turns the library's error into ours.
-func invalid(err error) *InvalidError {
+func invalid(value any, err error) *InvalidError {
 	v, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
 		return &InvalidError{Violations: []Violation{{Message: err.Error()}}}
 	}
+	mend(value, v)
 	all := violations(nil, v)
 	// The library walks maps, so its order is not the same each time.
 	slices.SortFunc(all, func(a, b Violation) int {
@@ -30,6 +33,59 @@ func invalid(err error) *InvalidError {
 	})
 	all = slices.Compact(all)
 	return &InvalidError{Violations: all[:min(len(all), MaxViolations)]}
+}
+
+// mend puts the location of a name that is not allowed right: the library hands out
+// a slice there that it goes on writing to, so that it may point at a sibling. Its
+// length is right, and so is the name.
+func mend(value any, e *jsonschema.ValidationError) {
+	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
+		if at := locate(value, k.Property, len(e.InstanceLocation), e.InstanceLocation); at != nil {
+			e.InstanceLocation = at
+		}
+	}
+	for _, c := range e.Causes {
+		mend(value, c)
+	}
+}
+
+// locate returns where, depth levels down, an object has the name: at hint when it
+// has it there, else the first place in the order of names.
+func locate(value any, name string, depth int, hint []string) []string {
+	if depth == 0 {
+		if object, ok := value.(map[string]any); ok {
+			if _, has := object[name]; has {
+				return []string{}
+			}
+		}
+		return nil
+	}
+	first := func(token string, child any, rest []string) []string {
+		if at := locate(child, name, depth-1, rest); at != nil {
+			return append([]string{token}, at...)
+		}
+		return nil
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if child, ok := v[hint[0]]; ok {
+			if at := first(hint[0], child, hint[1:]); at != nil {
+				return at
+			}
+		}
+		for _, token := range slices.Sorted(maps.Keys(v)) {
+			if at := first(token, v[token], hint[1:]); at != nil {
+				return at
+			}
+		}
+	case []any:
+		for i, child := range v {
+			if at := first(strconv.Itoa(i), child, hint[1:]); at != nil {
+				return at
+			}
+		}
+	}
+	return nil
 }
 
 // violations appends what e and its causes say. Where the library points at an
