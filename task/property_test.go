@@ -75,6 +75,12 @@ type acked struct {
 	verb approval.Verb
 }
 
+// ends is the state in which each decision leaves an approval.
+var ends = map[approval.Verb]approval.State{
+	approval.Approve: approval.Approved, approval.Edit: approval.Edited, approval.Reject: approval.Rejected,
+	approval.Respond: approval.Responded, approval.Cancel: approval.Canceled,
+}
+
 // TestInterleavings drives an engine through random messages, decisions, cancels,
 // deadlines, late results, crashes and restarts, and checks what must never happen
 // against the tools' own ledger.
@@ -325,9 +331,9 @@ func (c *chaos) check() {
 			}
 			args := a.Args
 			switch {
-			case a.State == approval.Edited:
+			case a.State == approval.Edited && a.Resolution.Verb == approval.Edit:
 				args = a.Resolution.Args
-			case a.State != approval.Approved:
+			case a.State != approval.Approved || a.Resolution.Verb != approval.Approve:
 				continue
 			}
 			if sameJSON(args, []byte(rest)) {
@@ -343,8 +349,8 @@ func (c *chaos) check() {
 			if row.ID != a.id {
 				continue
 			}
-			if row.Resolution == nil || row.Resolution.Verb != a.verb {
-				c.fail("acknowledged decision %s of %s is lost: %+v", a.verb, a.id, row.Resolution)
+			if row.Resolution == nil || row.Resolution.Verb != a.verb || row.State != ends[a.verb] {
+				c.fail("acknowledged decision %s of %s is lost: %s, %+v", a.verb, a.id, row.State, row.Resolution)
 			}
 		}
 	}

@@ -295,11 +295,12 @@ func reject(id, why string) map[string]any {
 // toolbox holds the tools of a world. What they do is counted here, outside of any
 // engine, as a ledger in the world outside would.
 type toolbox struct {
-	mu    sync.Mutex
-	runs  map[string]int // by task, call and arguments
-	total map[string]int // by tool
-	gate  chan struct{}  // block waits for it
-	extra []tool.Tool
+	mu     sync.Mutex
+	runs   map[string]int // by task, call and arguments
+	total  map[string]int // by tool
+	gate   chan struct{}  // block waits for it
+	extra  []tool.Tool
+	change func(*fake) // of each fake, as the next engine sees it
 }
 
 func newToolbox() *toolbox {
@@ -458,6 +459,11 @@ func (b *toolbox) all() []tool.Tool {
 			}
 		}},
 	}
+	for _, t := range tools {
+		if f, ok := t.(*fake); ok && b.change != nil {
+			b.change(f)
+		}
+	}
 	return append(tools, b.extra...)
 }
 
@@ -465,3 +471,11 @@ var (
 	_ agent.ReadonlyContext = tool.Context(nil)
 	_                       = approval.Pending
 )
+
+func rowsOf(id a2a.TaskID) store.RowQuery {
+	return store.RowQuery{Kind: "approval", Task: mustID(id), Limit: 1000}
+}
+
+func fromSnapshot() store.From { return store.AtSnapshot() }
+
+func pageLimit() store.Limit { return store.Limit{} }

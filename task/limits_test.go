@@ -1,0 +1,410 @@
+package task_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
+	t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func onMemory(t *testing.T, cfg task.Config) *world {
+	return newWorld(t, &memDisk{memstore.New()}, cfg)
+}
+
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		on    approval.OnExpiry
+		state a2a.TaskState
+	}{
+		{"", a2a.TaskStateCanceled},
+		{approval.ExpiryRejects, a2a.TaskStateCanceled},
+		{approval.ExpiryCancels, a2a.TaskStateCanceled},
+	} {
+		t.Run(string(tc.on), func(t *testing.T) {
+			t.Parallel()
+			w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})})
+			got := w.send(w.calls("deadline", args{}))
+			id := w.pending(got)[0]
+			err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, task.UntilEnd, func([]task.Event) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wantState(w.get(got.ID), tc.state)
+			if n := w.tools.count("deadline"); n != 0 {
+				t.Errorf("an expired call ran %d times", n)
+			}
+			_, err = w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.decision(got.ID, approve(id))})
+			if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
+				t.Errorf("a late decision = %v, want that it expired", err)
+			}
+		})
+	}
+}
+
+func TestDeadlineKeeps(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
+	got := w.send(w.calls("deadline", args{}))
+	for { // until the due row has been handled; bounded by the context
+		if rows, next, err := w.store.Due(w.ctx(), 0, 1); err != nil || len(rows) == 0 && next == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	if n := w.tools.count("deadline"); n != 1 {
+		t.Errorf("a kept call ran %d times, want 1", n)
+	}
+}
+
+// A tool that does not end in time is unknown, not failed: a person decides.
+func TestTimeoutIgnored(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond}})
+	got := w.send(w.calls("stubborn", args{}))
+	w.wantState(got, a2a.TaskStateInputRequired)
+	w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
+	w.tools.release()
+	for w.audit("finished_late") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if n := w.tools.count("stubborn"); n != 1 {
+		t.Errorf("stubborn ran %d times, want 1", n)
+	}
+}
+
+// A tool that obeys its time-out has failed.
+func TestTimeoutObeyed(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}})
+	got := w.send(w.calls("block", args{}))
+	w.wantState(got, a2a.TaskStateFailed)
+	if text := statusText(got); !strings.Contains(text, "longer than it may") {
+		t.Errorf("status = %q, want that it took too long", text)
+	}
+}
+
+func TestAbandonedBound(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Limits: task.Limits{ToolTimeout: 5 * time.Millisecond, ToolGrace: 5 * time.Millisecond, Abandoned: 2}})
+	for range 2 {
+		w.wantState(w.send(w.calls("stubborn", args{})), a2a.TaskStateInputRequired)
+	}
+	got := w.send(w.calls("write", args{"amount": 1, "to": "x"}))
+	w.wantState(got, a2a.TaskStateFailed)
+	if n := w.tools.count("write"); n != 0 {
+		t.Errorf("write ran %d times, want 0", n)
+	}
+	w.tools.release()
+}
+
+func TestHoldSiblings(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{HoldSiblings: true})
+	got := w.send(w.calls("write", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 1, "to": "x"}))
+	if n := w.tools.count("write"); n != 0 {
+		t.Errorf("the sibling ran %d times before all was decided", n)
+	}
+	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	if w.tools.count("write") != 1 || w.tools.count("transfer") != 1 {
+		t.Error("the held calls did not run once each")
+	}
+}
+
+// A definition that changes while its call is parked is asked about anew, and the
+// decider of the old question is told.
+func TestToolChangedWhileParked(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		old := w.pending(got)[0]
+		w.tools.change = func(f *fake) {
+			if f.name == "transfer" {
+				f.schema = map[string]any{"type": "object", "description": "now to anybody"}
+			}
+		}
+		w.restart()
+		_, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.decision(got.ID, approve(old))})
+		var said *approval.Error
+		if !errors.As(err, &said) {
+			t.Fatalf("a decision on the old question = %v, want an approval.Error", err)
+		}
+		asked := w.settled(got.ID, a2a.TaskStateInputRequired)
+		fresh := w.pending(asked)
+		if len(fresh) != 1 || fresh[0] == old {
+			t.Fatalf("pending = %v, want a new question", fresh)
+		}
+		if !strings.Contains(err.Error(), fresh[0]) {
+			t.Errorf("the decider was told %q, want the new id in it", err)
+		}
+		if n := w.tools.count("transfer"); n != 0 {
+			t.Fatalf("ran %d times", n)
+		}
+		w.wantState(w.send(w.decision(got.ID, approve(fresh[0]))), a2a.TaskStateCompleted)
+	})
+}
+
+func TestToolGoneWhileParked(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		w.tools.change = func(f *fake) {
+			if f.name == "transfer" {
+				f.name = "move"
+			}
+		}
+		w.restart()
+		if _, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+			t.Error("a decision about a tool that is gone was accepted")
+		}
+		w.wantState(w.get(got.ID), a2a.TaskStateFailed)
+	})
+}
+
+func TestFourEyes(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
+	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	w.wantState(got, a2a.TaskStateAuthRequired)
+	page, err := w.store.Rows(w.ctx(), task.ScopeOf(alice), rowsOf(got.ID))
+	if err != nil || len(page.Rows) != 1 {
+		t.Fatalf("Rows() = %v, %v", page, err)
+	}
+	id := string(page.Rows[0].Key)
+	decide := func(by auth.Principal, via string) error {
+		return w.engine.Decide(w.ctx(), task.Decision{By: by, Via: via, Scope: task.ScopeOf(alice), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
+	}
+	bob := auth.Principal{Tenant: "acme", Subject: "bob", Method: "test"}
+	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Chain: []string{"alice"}, Method: "test"}
+	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {
+		var said *approval.Error
+		if !errors.As(err, &said) || said.Reason != approval.ReasonNotAllowed {
+			t.Errorf("%s: Decide() = %v, want %s", name, err, approval.ReasonNotAllowed)
+		}
+	}
+	if n := w.tools.count("transfer"); n != 0 {
+		t.Fatalf("ran %d times", n)
+	}
+	if err := decide(bob, "api"); err != nil {
+		t.Fatal(err)
+	}
+	w.settled(got.ID, a2a.TaskStateCompleted)
+}
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+		switch c.Args["to"] {
+		case "nobody":
+			return task.HookResult{Deny: "nobody is not paid"}, nil
+		case "alias":
+			return task.HookResult{Args: json.RawMessage(`{"amount":2,"to":"real"}`)}, nil
+		case "broken":
+			panic("hook broke")
+		}
+		return task.HookResult{}, nil
+	}}})
+	denied := w.send(w.calls("write", args{"amount": 1, "to": "nobody"}))
+	w.wantState(denied, a2a.TaskStateFailed)
+	if !strings.Contains(statusText(denied), "nobody is not paid") {
+		t.Errorf("status = %q", statusText(denied))
+	}
+	w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "alias"})), a2a.TaskStateCompleted)
+	w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "broken"})), a2a.TaskStateInputRequired)
+	w.tools.mu.Lock()
+	defer w.tools.mu.Unlock()
+	if len(w.tools.runs) != 1 {
+		t.Errorf("runs = %v, want the rewritten one alone", w.tools.runs)
+	}
+	for run := range w.tools.runs {
+		if !strings.Contains(run, `{"amount":2,"to":"real"}`) {
+			t.Errorf("ran %s", run)
+		}
+	}
+}
+
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		provider tool.ConfirmationProvider
+		state    a2a.TaskState
+	}{
+		"approves": {func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }, a2a.TaskStateCompleted},
+		"rejects":  {func(context.Context, tool.ConfirmationRequest) (bool, error) { return false, nil }, a2a.TaskStateCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := onMemory(t, task.Config{Provider: tc.provider})
+			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+			if err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, task.UntilEnd, func([]task.Event) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			w.wantState(w.get(got.ID), tc.state)
+		})
+	}
+	for name, provider := range map[string]tool.ConfirmationProvider{
+		"fails":  func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, errTool },
+		"panics": func(context.Context, tool.ConfirmationRequest) (bool, error) { panic("broke") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{})
+			w := onMemory(t, task.Config{Provider: func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
+				defer close(asked)
+				return provider(ctx, r)
+			}})
+			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+			<-asked
+			w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+		})
+	}
+}
+
+func TestCaps(t *testing.T) {
+	t.Parallel()
+	endless := &streamer{fake: fake{name: "endless"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			for yield(&tool.Result{Content: strings.Repeat("x", 1000), Streaming: true}, nil) {
+			}
+		}
+	}}
+	after := &streamer{fake: fake{name: "after"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			_ = yield(nil, errTool)
+			_ = yield(&tool.Result{Content: "more", Streaming: true}, nil)
+		}
+	}}
+	huge := &fake{name: "huge", call: func(tool.Context, map[string]any) (map[string]any, error) {
+		return map[string]any{"x": strings.Repeat("x", 2<<20)}, nil
+	}}
+	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox(), cfg: task.Config{Limits: task.Limits{Task: 100_000, Pending: 2, Args: 1000, Parked: 3}}}
+	w.tools.extra = []tool.Tool{endless, after, huge}
+	w.start()
+	t.Cleanup(func() { w.stop() })
+	big := strings.Repeat("y", 2000)
+	for _, tc := range []struct {
+		name string
+		m    *a2a.Message
+		says string
+	}{
+		{"writes without end", w.calls("endless", args{}), "full"},
+		{"yields after false", w.calls("after", args{}), ""},
+		{"huge result", w.calls("huge", args{}), "at most"},
+		{"huge arguments", w.calls("echo", args{"big": big}), "at most 1000"},
+	} {
+		got := w.send(tc.m)
+		w.wantState(got, a2a.TaskStateFailed)
+		if text := statusText(got); !strings.Contains(text, tc.says) {
+			t.Errorf("%s: status = %q, want %q in it", tc.name, text, tc.says)
+		}
+	}
+	one := args{"amount": 1, "to": "x"}
+	got := w.send(w.calls("transfer", one, "transfer", one, "transfer", one))
+	if ids := w.pending(got); len(ids) != 2 {
+		t.Errorf("pending = %v, want two", ids)
+	}
+	var err error
+	for i := range 4 {
+		m := w.calls("transfer", one)
+		m.ContextID = "crowded"
+		var sent *task.Sent
+		if sent, err = w.engine.Send(w.ctx(), task.Send{By: alice, Message: m}); err == nil {
+			w.await(sent)
+		} else if i < 3 {
+			t.Fatal(err)
+		}
+	}
+	var wrong *task.InvalidError
+	if !errors.As(err, &wrong) {
+		t.Errorf("a fourth parked task in one context = %v, want an InvalidError", err)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		eve := auth.Principal{Tenant: "acme", Subject: "eve", Method: "test"}
+		for _, by := range []auth.Principal{eve, {Tenant: "other", Subject: "alice"}, {}} {
+			if _, err := w.engine.Get(w.ctx(), by, string(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Get() by %v = %v, want not found", by, err)
+			}
+			if err := w.engine.Cancel(w.ctx(), by, mustID(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Cancel() by %v = %v, want not found", by, err)
+			}
+			if _, err := w.engine.Send(w.ctx(), task.Send{By: by, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Send() by %v = %v, want not found", by, err)
+			}
+			if list, err := w.engine.List(w.ctx(), by, task.Query{}); err != nil || len(list.Tasks) != 0 || list.Total != 0 {
+				t.Errorf("List() by %v = %v, %v, want nothing", by, list, err)
+			}
+		}
+		if list, err := w.engine.List(w.ctx(), alice, task.Query{State: a2a.TaskStateInputRequired}); err != nil || len(list.Tasks) != 1 {
+			t.Errorf("List() = %v, %v, want the task", list, err)
+		}
+		for _, id := range []string{"", "x", fmt.Sprintf("%s0", got.ID), strings.ToUpper(string(got.ID)) + "z"} {
+			if _, err := w.engine.Get(w.ctx(), alice, id); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Get(%q) = %v, want not found", id, err)
+			}
+		}
+	})
+}
+
+// More tasks than turns: those that wait are submitted, and all come to their end.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Limits: task.Limits{Turns: 2}})
+	var sent []*task.Sent
+	for range 20 {
+		s, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.calls("block", args{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, s)
+	}
+	w.wantState(w.get(a2a.TaskID(sent[19].Task.String())), a2a.TaskStateSubmitted)
+	w.tools.release()
+	for _, s := range sent {
+		w.wantState(w.await(s), a2a.TaskStateCompleted)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("stream", args{"n": 2000}, "transfer", args{"amount": 1, "to": "x"}))
+		w.restart()
+		again := w.get(got.ID)
+		if len(again.Artifacts) != 1 || len(again.Artifacts[0].Parts) != 2000 {
+			t.Fatalf("after a restart the task has %d artifacts", len(again.Artifacts))
+		}
+		v, err := w.store.Read(w.ctx(), task.ScopeOf(alice), mustID(got.ID), fromSnapshot(), pageLimit())
+		if err != nil || v.Snapshot == nil {
+			t.Fatalf("Read() = %v, %v, want a snapshot", v.Header, err)
+		}
+		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	})
+}
