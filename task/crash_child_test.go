@@ -19,6 +19,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	if config := os.Getenv(childEnv); config != "" {
 		os.Exit(crashChild(config))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // phase says what a child is there for.

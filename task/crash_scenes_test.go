@@ -66,7 +66,7 @@ var scenes = []scene{
 	{name: "nap", tools: []string{"nap"}, outcome: approval.Approve, want: completed, runs: map[string]int{"nap": 2}},
 	{name: "stream", tools: []string{"stream"}, want: completed},
 	{name: "deadline", tools: []string{"deadline"}, want: canceled, runs: map[string]int{"deadline": 0}},
-	{name: "deadline cancels", tools: []string{"deadline_cancel", "write"}, outcome: approval.Approve, runs: map[string]int{"deadline_cancel": 0}, want: canceled},
+	{name: "deadline cancels", tools: []string{"deadline_cancel", "write"}, runs: map[string]int{"deadline_cancel": 0}, want: canceled},
 	{name: "cancel parked", tools: []string{"transfer"}, cancel: true, want: canceled, runs: map[string]int{"transfer": 0}},
 	{name: "cancel running", tools: []string{"write"}, outcome: approval.Reject, hold: true, cancel: true},
 	{name: "cancel remote", tools: []string{"remote"}, outcome: approval.Reject, cancel: true, want: canceled, runs: map[string]int{"remote": 1}},

@@ -479,3 +479,5 @@ func rowsOf(id a2a.TaskID) store.RowQuery {
 func fromSnapshot() store.From { return store.AtSnapshot() }
 
 func pageLimit() store.Limit { return store.Limit{} }
+
+func directPlanner() task.Planner { return direct.New(direct.Config{}) }
