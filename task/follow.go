@@ -191,3 +191,10 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	}
 	return e.Follow(ctx, by, sent.Task, n, UntilInput, yield)
 }
+
+// ID names a task.
+type ID = store.TaskID
+
+// ParseID reads the text form of an ID. What is no ID can name no task: answer it
+// with [ErrTaskNotFound].
+func ParseID(s string) (ID, bool) { return store.ParseTaskID(s) }

@@ -1,0 +1,341 @@
+package a2a_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/planner/direct"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+type money struct {
+	Amount float64 `json:"amount"`
+	To     string  `json:"to"`
+}
+
+type chunks struct {
+	N int `json:"n"`
+}
+
+// serve starts a server on a port of its own and returns its URL.
+func serve(t *testing.T) string {
+	t.Helper()
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	transfer, err := functiontool.New(functiontool.Config{Name: "transfer", Description: "moves money", RequireApproval: true},
+		func(_ tool.Context, m money) (string, error) { return fmt.Sprintf("%v to %s", m.Amount, m.To), nil })
+	must(err)
+	stream, err := functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "streams", Annotations: tool.Annotations{ReadOnly: true}},
+		func(_ tool.Context, c chunks) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				for i := range c.N {
+					if !yield(&tool.Result{Content: fmt.Sprint("chunk ", i), Streaming: true}, nil) {
+						return
+					}
+				}
+			}
+		})
+	must(err)
+	db := memstore.New()
+	h, err := db.Handle()
+	must(err)
+	log := zerolog.New(zerolog.NewTestWriter(t))
+	engine, err := task.New(task.Config{
+		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream)), Planner: direct.New(direct.Config{}),
+		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,
+	})
+	must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- engine.Run(ctx) }()
+	s, err := a2a.New(a2a.Config{Engine: engine, Log: log, MaxBody: 64 << 10})
+	must(err)
+	srv := httptest.NewServer(s)
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		srv.Close()
+		_ = db.Close()
+	})
+	return srv.URL
+}
+
+func client(t *testing.T, url string) *a2aclient.Client {
+	t.Helper()
+	c, err := a2aclient.NewFromEndpoints(t.Context(), []*sdk.AgentInterface{sdk.NewAgentInterface(url, sdk.TransportProtocolJSONRPC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func call(name string, args map[string]any) *sdk.Message {
+	return sdk.NewMessage(sdk.MessageRoleUser, sdk.NewDataPart(map[string]any{"tool": name, "args": args}))
+}
+
+// The official Go client: pause, decision, result, by id and by stream.
+func TestOfficialClient(t *testing.T) {
+	t.Parallel()
+	c := client(t, serve(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	result, err := c.SendMessage(ctx, &sdk.SendMessageRequest{Message: call("transfer", map[string]any{"amount": 5, "to": "bob"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parked, ok := result.(*sdk.Task)
+	if !ok || parked.Status.State != sdk.TaskStateInputRequired {
+		t.Fatalf("SendMessage() = %+v, want a task that waits for input", result)
+	}
+	// Somebody follows while it is parked, and sees the rest.
+	seen := make(chan []string, 1)
+	subscribed := make(chan struct{})
+	go func() {
+		var states []string
+		for e, err := range c.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: parked.ID}) {
+			if err != nil {
+				states = append(states, err.Error())
+				break
+			}
+			switch e := e.(type) {
+			case *sdk.Task:
+				states = append(states, "task "+string(e.Status.State))
+				close(subscribed)
+			case *sdk.TaskStatusUpdateEvent:
+				states = append(states, string(e.Status.State))
+			case *sdk.TaskArtifactUpdateEvent:
+				states = append(states, "artifact")
+			}
+		}
+		seen <- states
+	}()
+	<-subscribed
+	yes := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("yes"))
+	yes.TaskID = parked.ID
+	if result, err = c.SendMessage(ctx, &sdk.SendMessageRequest{Message: yes}); err != nil {
+		t.Fatal(err)
+	}
+	if done, ok := result.(*sdk.Task); !ok || done.Status.State != sdk.TaskStateCompleted || len(done.Artifacts) != 1 {
+		t.Fatalf("SendMessage() = %+v, want a completed task", result)
+	}
+	want := "task TASK_STATE_INPUT_REQUIRED TASK_STATE_WORKING artifact TASK_STATE_COMPLETED"
+	if got := strings.Join(<-seen, " "); got != want {
+		t.Errorf("the subscriber saw %q, want %q", got, want)
+	}
+	if _, err := c.SendMessage(ctx, &sdk.SendMessageRequest{Message: yes}); err != nil {
+		t.Errorf("the same message again = %v, want the same answer", err)
+	}
+	got, err := c.GetTask(ctx, &sdk.GetTaskRequest{ID: parked.ID})
+	if err != nil || got.Status.State != sdk.TaskStateCompleted {
+		t.Errorf("GetTask() = %+v, %v", got, err)
+	}
+	if _, err := c.CancelTask(ctx, &sdk.CancelTaskRequest{ID: parked.ID}); err == nil {
+		t.Error("CancelTask() of a completed task = nil, want an error")
+	}
+	events := 0
+	for e, err := range c.SendStreamingMessage(ctx, &sdk.SendMessageRequest{Message: call("stream", map[string]any{"n": 200})}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.(*sdk.TaskArtifactUpdateEvent); ok {
+			events++
+		}
+	}
+	if events < 200 {
+		t.Errorf("streamed %d chunks, want 200", events)
+	}
+}
+
+// post sends a body and returns status and answer.
+func post(t *testing.T, url, contentType, body string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	rpc := func(method, params string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":9007199254740993,"method":%q,"params":%s}`, method, params)
+	}
+	for _, tc := range []struct {
+		name, media, body string
+		status            int
+		want              string
+	}{
+		{"not JSON", "application/json", `{"jsonrpc"`, 200, `"code":-32700`},
+		{"wrong version", "application/json", `{"jsonrpc":"1.0","id":1,"method":"GetTask"}`, 200, `"code":-32600`},
+		{"id is an object", "application/json", `{"jsonrpc":"2.0","id":{},"method":"GetTask"}`, 200, `"id":null,"error":{"code":-32600`},
+		{"unknown method", "application/json", rpc("Nothing", `{}`), 200, `"id":9007199254740993,"error":{"code":-32601`},
+		{"no message", "application/json", rpc("SendMessage", `{}`), 200, `"field":"message"`},
+		{"empty parts", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[]}}`), 200, `"field":"message.parts"`},
+		{"empty part", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{}]}}`), 200, `"field":"message.parts[0]"`},
+		{"wrong role", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_FOO","parts":[{"text":"x"}]}}`), 200, `"field":"message.role"`},
+		{"wrong type", "application/json", rpc("SendMessage", `{"message":5}`), 200, `"code":-32602`},
+		{"duplicate names", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","messageId":"n"}}`), 200, `params/message/messageId`},
+		{"large integer", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"n":9007199254740993}}]}}`), 200, `/data/n`},
+		{"nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), 200, `"code":-32602`},
+		{"deep nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 30000)+strings.Repeat("]", 30000)), 200, `"code":-32700`},
+		{"push config", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},"configuration":{"taskPushNotificationConfig":{"url":"http://x"}}}`), 200, `"code":-32003`},
+		{"unknown task", "application/json", rpc("GetTask", `{"id":"nothing"}`), 200, `"code":-32001`},
+		{"stream error is a frame", "application/json", rpc("SendStreamingMessage", `{}`), 200, "data: {\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"error\":{\"code\":-32602"},
+		{"text", "text/plain", rpc("GetTask", `{}`), 415, ""},
+		{"too large", "application/json", rpc("GetTask", `"`+strings.Repeat("x", 100<<10)+`"`), 413, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			status, body := post(t, url, tc.media, tc.body)
+			if status != tc.status || !strings.Contains(body, tc.want) {
+				t.Errorf("answer = %d %s, want %d and %q in it", status, body, tc.status, tc.want)
+			}
+		})
+	}
+}
+
+// A client that comes back with the id of the last frame it has seen continues
+// exactly behind it, also when the task has ended meanwhile.
+func TestResumeByID(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	_, body := post(t, url, "application/json", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"message_id":"m","role":"ROLE_USER","parts":[{"text":"/stream n=50"}]}}}`)
+	ids, data := frames(t, body)
+	if len(ids) < 53 {
+		t.Fatalf("%d frames, want 53 or more:\n%s", len(ids), body)
+	}
+	var first struct {
+		Result struct{ Task struct{ ID string } }
+	}
+	if err := json.Unmarshal([]byte(data[0]), &first); err != nil {
+		t.Fatal(err)
+	}
+	subscribe := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, first.Result.Task.ID)
+	for _, at := range []int{0, 7, len(ids) - 2, len(ids) - 1} {
+		_, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", ids[at])
+		gotIDs, gotData := frames(t, rest)
+		if strings.Join(gotIDs, " ") != strings.Join(ids[at+1:], " ") || strings.Join(gotData, "\n") != strings.Join(data[at+1:], "\n") {
+			t.Errorf("resumed behind frame %d: %d frames, want %d", at, len(gotIDs), len(ids)-at-1)
+		}
+	}
+	for _, bad := range []string{"", "x", "5-zzzz", "999999-" + strings.Split(ids[0], "-")[1]} {
+		if _, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", bad); !strings.Contains(rest, `"code":-32004`) {
+			t.Errorf("Last-Event-ID %q on an ended task = %s, want -32004", bad, rest)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	for v, want := range map[string]string{"": `"code":-32001`, "1.0": `"code":-32001`, "1.0.7": `"code":-32001`, "0.3": `"code":-32009`, "2.0": `"code":-32009`, "1": `"code":-32009`, "x": `"code":-32009`} {
+		for _, at := range []string{url, url + "/?A2A-Version=" + v} {
+			header := []string{"A2A-Version", v}
+			if at != url {
+				header = nil
+			}
+			if _, body := post(t, at, "application/json", `{"jsonrpc":"2.0","id":"a","method":"GetTask","params":{"id":"x"}}`, header...); !strings.Contains(body, want) {
+				t.Errorf("version %q: %s, want %s", v, body, want)
+			}
+		}
+	}
+}
+
+func TestListTasks(t *testing.T) {
+	t.Parallel()
+	c := client(t, serve(t))
+	if list, err := c.ListTasks(t.Context(), &sdk.ListTasksRequest{}); err != nil || list.Tasks == nil || len(list.Tasks) != 0 || list.TotalSize != 0 || list.PageSize != 50 {
+		t.Errorf("ListTasks() = %+v, %v, want an empty page of 50", list, err)
+	}
+	for i := range 5 {
+		m := call("transfer", map[string]any{"amount": i, "to": "bob"})
+		if i%2 == 0 {
+			m = call("stream", map[string]any{"n": 1})
+		}
+		if _, err := c.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := &sdk.ListTasksRequest{Status: sdk.TaskStateCompleted, PageSize: 2}
+	var ids []string
+	for {
+		list, err := c.ListTasks(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range list.Tasks {
+			ids = append(ids, string(task.ID))
+			if task.Status.State != sdk.TaskStateCompleted || task.Artifacts != nil {
+				t.Errorf("listed %+v", task)
+			}
+		}
+		if list.TotalSize != 3 {
+			t.Errorf("total = %d, want 3", list.TotalSize)
+		}
+		if q.PageToken = list.NextPageToken; q.PageToken == "" {
+			break
+		}
+	}
+	if len(ids) != 3 {
+		t.Errorf("listed %v, want 3 tasks", ids)
+	}
+	for _, q := range []*sdk.ListTasksRequest{{PageSize: 101}, {PageSize: -1}, {PageToken: "x"}} {
+		if _, err := c.ListTasks(t.Context(), q); err == nil {
+			t.Errorf("ListTasks(%+v) = nil, want an error", q)
+		}
+	}
+}
+
+func frames(t *testing.T, body string) (ids, data []string) {
+	t.Helper()
+	lines := bufio.NewScanner(strings.NewReader(body))
+	lines.Buffer(nil, 10<<20)
+	for lines.Scan() {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			ids = append(ids, id)
+		}
+		if d, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			data = append(data, d)
+		}
+	}
+	return ids, data
+}
