@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -118,7 +119,7 @@ func (o Options) Open(path string) (*DB, error) {
 	db.queue.init()
 	db.tails.init(o.TailBytes)
 	db.counts.init()
-	if err := db.prepare(); err != nil {
+	if err := errors.Join(db.prepare(), syncFolder(path)); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
@@ -184,6 +185,19 @@ func openError(path string, err error) error {
 
 func damagedFile(path string, why any) error {
 	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away to start with an empty store", store.ErrDamaged, path, why)
+}
+
+// syncFolder makes the file's name durable: a new file whose folder was not synced
+// may be gone after a loss of power, with all that it holds.
+func syncFolder(path string) error {
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+		return fmt.Errorf("sync the folder of %s: %w", path, err)
+	}
+	return nil
 }
 
 // prepare makes the buckets and brings the format forward.
