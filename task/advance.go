@@ -317,6 +317,9 @@ func (t *turn) askChanged(d *draft, c *call, a *pendingApproval) error {
 		// A person was asked about it: doubt means ask.
 		v.verdict.Hint, v.verdict.Terms = a.Hint, a.Terms
 	}
+	if v.args != nil {
+		c.Args = v.args // what is shown is what is bound
+	}
 	var err error
 	if v.definition, v.digest, err = t.e.bind(t.readonly(d.f), c); err != nil {
 		return d.finish(c, OutcomeInvalid, nil, err.Error(), nil)

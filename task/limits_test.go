@@ -408,3 +408,28 @@ func TestSnapshots(t *testing.T) {
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	})
 }
+
+// A hook that rewrites arguments, and a tool that changes while its call is parked:
+// the new question is bound to what it shows, so that its approval runs the call.
+func TestToolChangedBehindHook(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+		n, _ := c.Args["amount"].(float64)
+		return task.HookResult{Args: json.RawMessage(fmt.Sprintf(`{"amount":%v,"to":"real"}`, n+1))}, nil
+	}}})
+	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	w.tools.change = func(f *fake) {
+		if f.name == "transfer" {
+			f.schema = map[string]any{"type": "object"}
+		}
+	}
+	w.restart()
+	if _, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+		t.Fatal("a decision on the old question was accepted")
+	}
+	got = w.settled(got.ID, a2a.TaskStateInputRequired)
+	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	if n := w.tools.count("transfer"); n != 1 {
+		t.Errorf("transfer ran %d times, want 1", n)
+	}
+}
