@@ -3,6 +3,7 @@ package a2a
 import (
 	"errors"
 	"fmt"
+	"mime"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -19,10 +20,10 @@ const maxParts = 1024
 // unmarshal reads parameters as ProtoJSON asks: names in lowerCamelCase and in
 // snake_case, unknown ones ignored (A2A 1.0 §5.7). Before that the raw bytes are
 // checked for what a decoder would hide: duplicate names, invalid UTF-8, integers
-// beyond 2^53, depth.
+// beyond 2^53, depth. Nothing at all stands for an empty object.
 func unmarshal(raw []byte, into proto.Message) error {
 	if len(raw) == 0 {
-		raw = []byte("{}")
+		return nil
 	}
 	if err := strictjson.CheckNumbers(raw); err != nil {
 		var at *strictjson.Error
@@ -40,6 +41,15 @@ func unmarshal(raw []byte, into proto.Message) error {
 	return nil
 }
 
+// convert returns what the SDK makes of a decoded request.
+func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
+	req, err := from(pb)
+	if err != nil {
+		return req, errInvalidParams.saying(err.Error())
+	}
+	return req, nil
+}
+
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
 func decodeSend(raw []byte) (*sdk.SendMessageRequest, error) {
@@ -50,9 +60,9 @@ func decodeSend(raw []byte) (*sdk.SendMessageRequest, error) {
 	if err := checkMessage(pb.GetMessage()); err != nil {
 		return nil, err
 	}
-	req, err := pbconv.FromProtoSendMessageRequest(&pb)
+	req, err := convert(&pb, pbconv.FromProtoSendMessageRequest)
 	if err != nil {
-		return nil, errInvalidParams.saying(err.Error())
+		return nil, err
 	}
 	// The SDK's conversion makes every data part an object and loses what is none.
 	for i, p := range pb.GetMessage().GetParts() {
@@ -60,13 +70,16 @@ func decodeSend(raw []byte) (*sdk.SendMessageRequest, error) {
 			req.Message.Parts[i].Content = sdk.Data{Value: data.AsInterface()}
 		}
 	}
-	if n := req.Config; n != nil && n.HistoryLength != nil && *n.HistoryLength < 0 {
-		return nil, invalidField("configuration.historyLength", "must not be negative")
-	}
-	if req.Config != nil && req.Config.PushConfig != nil {
-		return nil, errPushUnsupported.saying(errPushUnsupported.message)
-	}
 	return req, nil
+}
+
+// toListTasks checks what the SDK's conversion hides: its zero is a page size that
+// was not given.
+func toListTasks(pb *a2apb.ListTasksRequest) (*sdk.ListTasksRequest, error) {
+	if pb.PageSize != nil && pb.GetPageSize() == 0 {
+		return nil, invalidField("pageSize", "is 0; 1 to 100 are allowed")
+	}
+	return convert(pb, pbconv.FromProtoListTasksRequest)
 }
 
 func invalidField(field, description string) *wireError {
@@ -100,10 +113,17 @@ func checkMessage(m *a2apb.Message) error {
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	if len(all) > 0 {
+		w := errInvalidParams.saying(all[0].Field + " " + all[0].Description)
+		w.violations = all
+		return w
 	}
-	w := errInvalidParams.saying(all[0].Field + " " + all[0].Description)
-	w.violations = all
-	return w
+	for i, p := range m.GetParts() {
+		if media := p.GetMediaType(); media != "" {
+			if _, _, err := mime.ParseMediaType(media); err != nil {
+				return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is not a media type: write it as text/plain", i))
+			}
+		}
+	}
+	return nil
 }

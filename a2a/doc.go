@@ -1,8 +1,11 @@
-// Package a2a is the protocol as clients meet it: A2A 1.0 over JSON-RPC, with
-// streams as server-sent events. It owns decoding and checking of requests, the
-// shapes of answers and streams, and the table of errors on the wire. It does not
-// know how a task is stored or run.
+// Package a2a is the protocol as clients meet it: A2A 1.0 over JSON-RPC and
+// HTTP+JSON, with streams as server-sent events, and the agent card. It owns
+// decoding and checking of requests, the shapes of answers and streams, the table of
+// errors on the wire, and who may call from where. It does not know how a task is
+// stored or run.
 //
-// The bytes of the log go to the wire as they are: a frame of a stream is an id, a
-// prefix, the stored bytes, a suffix.
+// What an operation does is said once (operations.go); a binding decodes its request
+// and encodes its answer. The bytes of the log go to the wire as they are: a frame
+// of a stream is an id, a prefix, the stored bytes, a suffix. The SDK's own
+// transports get the same operations as an a2asrv.RequestHandler.
 package a2a

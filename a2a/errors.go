@@ -1,10 +1,10 @@
 package a2a
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/task"
@@ -41,8 +41,35 @@ var (
 	errNotCancelable   = wireError{code: -32002, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "TASK_NOT_CANCELABLE"}
 	errPushUnsupported = wireError{code: -32003, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "PUSH_NOTIFICATION_NOT_SUPPORTED", message: "this agent does not send push notifications"}
 	errUnsupported     = wireError{code: -32004, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "UNSUPPORTED_OPERATION"}
+	errContentType     = wireError{code: -32005, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED"}
 	errVersion         = wireError{code: -32009, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "VERSION_NOT_SUPPORTED"}
+	errForbidden       = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED"}
 )
+
+// transportError is what HTTP itself refuses, before a binding has the request.
+func transportError(status int) *wireError {
+	e := wireError{code: -32600, status: status, grpc: "INVALID_ARGUMENT", reason: "INVALID_REQUEST"}
+	switch status {
+	case http.StatusUnauthorized:
+		e.grpc, e.reason, e.message = "UNAUTHENTICATED", "UNAUTHENTICATED", "who makes this request could not be proved"
+	case http.StatusNotFound:
+		e.grpc, e.reason, e.message = "NOT_FOUND", "NOT_FOUND", "there is nothing at this path"
+	case http.StatusMethodNotAllowed:
+		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
+	case http.StatusUnsupportedMediaType:
+		e.message = "the Content-Type must be application/json or application/a2a+json"
+	case http.StatusRequestEntityTooLarge:
+		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
+	case http.StatusRequestTimeout:
+		e.grpc, e.message = "DEADLINE_EXCEEDED", "the request did not arrive in time"
+	default:
+		e.message = "the request cannot be read"
+		if status >= http.StatusInternalServerError {
+			e = errInternal
+		}
+	}
+	return &e
+}
 
 // saying returns the error with a message.
 func (e wireError) saying(message string) *wireError {
@@ -63,8 +90,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return wire, true
 	case errors.Is(err, task.ErrTaskNotFound):
 		return errTaskNotFound.saying(errTaskNotFound.message), true
-	case errors.Is(err, task.ErrBusy):
-		return errBusy.saying(err.Error()), true
+	case errors.Is(err, task.ErrBusy), errors.Is(err, ErrShutdown):
+		return errBusy.saying("the server cannot take this now: try again later"), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())
 		w.violations = []violation{{invalid.Field, invalid.Reason}}
@@ -106,12 +133,28 @@ type badRequest struct {
 }
 
 // details returns the typed details that every binding sends (§9.5, §11.6).
-func (e *wireError) details(now time.Time) []any {
-	metadata := map[string]string{"timestamp": now.UTC().Format(time.RFC3339)}
-	maps.Copy(metadata, e.metadata)
-	details := []any{errorInfo{Type: typeErrInfo, Domain: errorDomain, Reason: e.reason, Metadata: metadata}}
+func (e *wireError) details() []any {
+	details := []any{errorInfo{Type: typeErrInfo, Domain: errorDomain, Reason: e.reason, Metadata: e.metadata}}
 	if len(e.violations) > 0 {
 		details = append(details, badRequest{Type: typeBadField, FieldViolations: e.violations})
 	}
 	return details
+}
+
+// writeError answers as HTTP+JSON and the transport do: google.rpc.Status in JSON
+// (§11.6), always application/json, because clients read no error of another type.
+func writeError(w http.ResponseWriter, e *wireError) {
+	type status struct {
+		Code    int    `json:"code"`
+		Status  string `json:"status"`
+		Message string `json:"message"`
+		Details []any  `json:"details"`
+	}
+	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
+	if err != nil { // it is made of texts only
+		body = []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
 }

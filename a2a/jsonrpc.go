@@ -2,12 +2,9 @@ package a2a
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"github.com/labstack/echo/v4"
@@ -25,66 +22,141 @@ type rpcRequest struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-// call is one request on its way through a binding.
-type call struct {
-	echo echo.Context
-	ctx  context.Context //nolint:containedctx // of the request
-	by   auth.Principal
-	rpc  rpcRequest
-}
-
-// streaming reports whether a method answers with a stream, in which an error has
-// to be a frame too: the Go client reports nothing when it gets JSON there.
-func streaming(method string) bool {
-	return method == "SendStreamingMessage" || method == "SubscribeToTask"
-}
-
-// jsonRPC serves POST at the base URL.
+// jsonRPC serves POST at the base URL (§9).
 func (s *Server) jsonRPC(c echo.Context) error {
+	by, err := s.principal(c.Request())
+	if err != nil {
+		return err
+	}
 	raw, err := s.body(c)
 	if err != nil {
 		return err
 	}
-	by, err := s.cfg.Authenticate(c.Request())
-	if err != nil || by.IsZero() {
-		return echo.NewHTTPError(http.StatusUnauthorized)
+	var rpc rpcRequest
+	if err := parseRPC(raw, &rpc); err != nil {
+		return s.rpcError(c, rpc.ID, err)
 	}
-	x := &call{echo: c, ctx: c.Request().Context(), by: by}
-	if wrong := parseRPC(raw, &x.rpc); wrong != nil {
-		return s.rpcError(x, wrong)
+	s.activate(c.Response(), c.Request())
+	err = checkVersion(c.Request())
+	switch rpc.Method {
+	case "SendStreamingMessage", "SubscribeToTask":
+		if err == nil {
+			return s.rpcStream(c, by, &rpc)
+		}
+		return s.rpcStreamError(c, rpc.ID, err)
 	}
-	if wrong := checkVersion(c.Request()); wrong != nil {
-		return s.rpcError(x, wrong)
-	}
-	var result []byte
-	switch x.rpc.Method {
-	case "SendMessage":
-		result, err = s.sendMessage(x)
-	case "SendStreamingMessage":
-		return s.rpcStream(x, s.sendStreaming)
-	case "GetTask":
-		result, err = s.getTask(x)
-	case "ListTasks":
-		result, err = s.listTasks(x)
-	case "CancelTask":
-		result, err = s.cancelTask(x)
-	case "SubscribeToTask":
-		return s.rpcStream(x, s.subscribe)
-	default:
-		err = errMethodNotFound.saying("there is no method " + x.rpc.Method)
+	var answer []byte
+	if err == nil {
+		answer, err = s.rpcCall(c, by, &rpc)
 	}
 	if err != nil {
-		return s.rpcError(x, s.wire(x.ctx, err, x.rpc.Method))
+		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
-	return c.JSONBlob(http.StatusOK, rpcResult(x.rpc.ID, result))
+	return s.answer(c, "application/json", append(answer, '}'))
 }
 
-func parseRPC(raw []byte, r *rpcRequest) *wireError {
+// rpcCall runs a method that has one answer, and returns it without its end.
+func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]byte, error) {
+	ctx := c.Request().Context()
+	head := append(rpcHead(rpc.ID), `"result":`...)
+	switch rpc.Method {
+	case "SendMessage":
+		req, err := decodeSend(rpc.Params)
+		if err != nil {
+			return nil, err
+		}
+		out, err := s.ops.send(ctx, by, req)
+		if err != nil {
+			return nil, err
+		}
+		return appendSent(head, out)
+	case "GetTask":
+		var pb a2apb.GetTaskRequest
+		if err := unmarshal(rpc.Params, &pb); err != nil {
+			return nil, err
+		}
+		req, err := convert(&pb, pbconv.FromProtoGetTaskRequest)
+		if err != nil {
+			return nil, err
+		}
+		view, options, err := s.ops.get(ctx, by, req)
+		if err != nil {
+			return nil, err
+		}
+		return view.AppendTask(head, options), nil
+	case "ListTasks":
+		var pb a2apb.ListTasksRequest
+		if err := unmarshal(rpc.Params, &pb); err != nil {
+			return nil, err
+		}
+		req, err := toListTasks(&pb)
+		if err != nil {
+			return nil, err
+		}
+		list, options, err := s.ops.list(ctx, by, req)
+		if err != nil {
+			return nil, err
+		}
+		return appendList(head, list, options)
+	case "CancelTask":
+		var pb a2apb.CancelTaskRequest
+		if err := unmarshal(rpc.Params, &pb); err != nil {
+			return nil, err
+		}
+		req, err := convert(&pb, pbconv.FromProtoCancelTaskRequest)
+		if err != nil {
+			return nil, err
+		}
+		view, err := s.ops.cancel(ctx, by, req)
+		if err != nil {
+			return nil, err
+		}
+		return view.AppendTask(head, viewOptions(nil)), nil
+	case "CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig":
+		return nil, noPush()
+	case "GetExtendedAgentCard":
+		return nil, noExtendedCard()
+	default:
+		return nil, errMethodNotFound.saying("there is no method " + rpc.Method)
+	}
+}
+
+// rpcStream runs a method that streams.
+func (s *Server) rpcStream(c echo.Context, by auth.Principal, rpc *rpcRequest) error {
+	st := s.newStream(c, append(rpcHead(rpc.ID), `"result":`...), []byte("}"))
+	err := s.rpcEvents(c, by, rpc, st)
+	if err = st.end(err); err != nil {
+		return s.rpcStreamError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
+	}
+	return nil
+}
+
+func (s *Server) rpcEvents(c echo.Context, by auth.Principal, rpc *rpcRequest, st *stream) error {
+	if rpc.Method == "SendStreamingMessage" {
+		req, err := decodeSend(rpc.Params)
+		if err != nil {
+			return err
+		}
+		return s.ops.stream(st.ctx, by, req, st.open)
+	}
+	var pb a2apb.SubscribeToTaskRequest
+	if err := unmarshal(rpc.Params, &pb); err != nil {
+		return err
+	}
+	req, err := convert(&pb, pbconv.FromProtoSubscribeToTaskRequest)
+	if err != nil {
+		return err
+	}
+	return s.ops.subscribe(st.ctx, by, req, s.lastEventID(c.Request()), st.open)
+}
+
+func parseRPC(raw []byte, r *rpcRequest) error {
 	if err := json.Unmarshal(raw, r); err != nil {
 		if !json.Valid(raw) {
 			return errParse.saying("the body is not JSON")
 		}
-		return errInvalidRequest.saying("the body is not a JSON-RPC request: " + err.Error())
+		r.ID = nil
+		return errInvalidRequest.saying("the body is not a JSON-RPC request: it must be one object with jsonrpc, id, method and params")
 	}
 	id := bytes.TrimSpace(r.ID)
 	switch {
@@ -104,252 +176,43 @@ func rpcHead(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	return append(b, ',')
+	b := make([]byte, 0, 1024) // most answers fit
+	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-func rpcResult(id json.RawMessage, result []byte) []byte {
-	b := append(rpcHead(id), `"result":`...)
-	return append(append(b, result...), '}')
-}
-
-// rpcFault returns the answer that carries an error.
-func (s *Server) rpcFault(id json.RawMessage, e *wireError) []byte {
+// rpcFault returns the answer that carries an error, whole.
+func rpcFault(id json.RawMessage, e *wireError) []byte {
 	fault, err := json.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 		Data    []any  `json:"data"`
-	}{e.code, e.message, e.details(s.cfg.Now())})
-	if err != nil {
+	}{e.code, e.message, e.details()})
+	if err != nil { // it is made of texts only
 		fault = []byte(`{"code":-32603,"message":"internal error"}`)
 	}
-	b := append(rpcHead(id), `"error":`...)
-	return append(append(b, fault...), '}')
+	return append(append(append(rpcHead(id), `"error":`...), fault...), '}')
 }
 
-// rpcError answers with an error: HTTP 200, as JSON, or as the one frame of a
-// stream.
-func (s *Server) rpcError(x *call, e *wireError) error {
-	fault := s.rpcFault(x.rpc.ID, e)
-	if !streaming(x.rpc.Method) {
-		return x.echo.JSONBlob(http.StatusOK, fault)
-	}
-	st := s.newStream(x.echo, task.ID{}, nil, nil)
-	st.frame(0, fault)
-	return st.flush()
+// rpcError answers with an error. JSON-RPC has its own: HTTP's status is 200.
+func (s *Server) rpcError(c echo.Context, id json.RawMessage, err error) error {
+	return s.answer(c, "application/json", rpcFault(id, s.wire(c.Request().Context(), err, "")))
 }
 
-// rpcStream serves a method that streams. What fails before the first frame is an
-// error; after that the stream just ends, and the client resumes by id.
-func (s *Server) rpcStream(x *call, serve func(*call, func(task.ID) *stream) error) error {
-	var st *stream
-	err := serve(x, func(id task.ID) *stream {
-		st = s.newStream(x.echo, id, append(rpcHead(x.rpc.ID), `"result":`...), []byte("}"))
-		return st
-	})
-	if err != nil && (st == nil || !st.started) {
-		return s.rpcError(x, s.wire(x.ctx, err, x.rpc.Method))
-	}
-	return nil
+// rpcStreamError answers a streaming method with an error: one frame of a stream,
+// because the Go client reports nothing when it gets JSON there.
+func (s *Server) rpcStreamError(c echo.Context, id json.RawMessage, err error) error {
+	st := s.newStream(c, nil, nil)
+	return st.end(st.open(task.ID{})([]task.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
 }
 
-// viewOptions are how much of a task an answer holds. nil: all.
-func viewOptions(historyLength *int) task.ViewOptions {
-	if historyLength == nil {
-		return task.ViewOptions{HistoryLength: -1}
-	}
-	return task.ViewOptions{HistoryLength: *historyLength}
-}
-
-func (s *Server) sendMessage(x *call) ([]byte, error) {
-	req, err := decodeSend(x.rpc.Params)
-	if err != nil {
-		return nil, err
-	}
-	sent, err := s.engine.Send(x.ctx, task.Send{By: x.by, Message: req.Message})
-	if err != nil {
-		return nil, err
-	}
-	if sent.Direct != nil {
-		return direct(sent.Direct)
-	}
-	config := req.Config
-	if config == nil {
-		config = &sdk.SendMessageConfig{}
-	}
-	wait := s.engine.Await
-	if config.ReturnImmediately {
-		wait = s.engine.Accepted
-	}
-	view, err := wait(x.ctx, sent)
-	if err != nil {
-		return nil, err
-	}
-	options := viewOptions(config.HistoryLength)
-	return append(view.AppendTask([]byte(`{"task":`), options), '}'), nil
-}
-
-// direct returns the StreamResponse of a message that is the whole answer.
-func direct(m *sdk.Message) ([]byte, error) {
-	return json.Marshal(sdk.StreamResponse{Event: m})
-}
-
-func (s *Server) sendStreaming(x *call, open func(task.ID) *stream) error {
-	req, err := decodeSend(x.rpc.Params)
-	if err != nil {
-		return err
-	}
-	sent, err := s.engine.Send(x.ctx, task.Send{By: x.by, Message: req.Message})
-	if err != nil {
-		return err
-	}
-	st := open(sent.Task)
-	if sent.Direct != nil {
-		data, err := direct(sent.Direct)
-		if err != nil {
-			return err
+// answer writes a whole answer. One that a socket does not take at once must be
+// read in time.
+func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
+	if len(body) > largeAnswer {
+		control := http.NewResponseController(c.Response().Unwrap())
+		if err := control.SetWriteDeadline(s.deadline()); err == nil {
+			defer func() { _ = control.SetWriteDeadline(noDeadline) }() // a connection that is gone is noticed by its next use
 		}
-		st.frame(0, data)
-		return st.flush()
 	}
-	return s.follow(x.ctx, st, func(ctx context.Context, yield func([]task.Event) error) error {
-		return s.engine.Stream(ctx, x.by, sent, func(first *task.Snapshot) error {
-			if first == nil {
-				return nil
-			}
-			return yield([]task.Event{snapshotEvent(first)})
-		}, yield)
-	})
-}
-
-// snapshotEvent is a task as the first event of a stream. Its id is that of the
-// last event folded in.
-func snapshotEvent(first *task.Snapshot) task.Event {
-	data := append(first.View.AppendTask([]byte(`{"task":`), viewOptions(nil)), '}')
-	return task.Event{Seq: first.Header.Seq, Public: true, Data: data}
-}
-
-func (s *Server) getTask(x *call) ([]byte, error) {
-	var pb a2apb.GetTaskRequest
-	if err := unmarshal(x.rpc.Params, &pb); err != nil {
-		return nil, err
-	}
-	req, err := pbconv.FromProtoGetTaskRequest(&pb)
-	if err != nil {
-		return nil, errInvalidParams.saying(err.Error())
-	}
-	if req.ID == "" {
-		return nil, invalidField("id", "is required")
-	}
-	if req.HistoryLength != nil && *req.HistoryLength < 0 {
-		return nil, invalidField("historyLength", "must not be negative")
-	}
-	view, err := s.engine.Get(x.ctx, x.by, string(req.ID))
-	if err != nil {
-		return nil, err
-	}
-	return view.AppendTask(nil, viewOptions(req.HistoryLength)), nil
-}
-
-// listTasks answers a page of the caller's tasks. Everything that ListTasksResponse
-// requires is always there, as §3.1.4 asks: no list is null, no token left out.
-func (s *Server) listTasks(x *call) ([]byte, error) {
-	var pb a2apb.ListTasksRequest
-	if err := unmarshal(x.rpc.Params, &pb); err != nil {
-		return nil, err
-	}
-	req, err := pbconv.FromProtoListTasksRequest(&pb)
-	if err != nil {
-		return nil, errInvalidParams.saying(err.Error())
-	}
-	q := task.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken}
-	if pb.PageSize != nil && pb.GetPageSize() == 0 {
-		return nil, invalidField("pageSize", "is 0; 1 to 100 are allowed")
-	}
-	if req.StatusTimestampAfter != nil {
-		q.Since = *req.StatusTimestampAfter
-	}
-	if req.HistoryLength != nil && *req.HistoryLength < 0 {
-		return nil, invalidField("historyLength", "must not be negative")
-	}
-	list, err := s.engine.List(x.ctx, x.by, q)
-	if err != nil {
-		return nil, err
-	}
-	options := viewOptions(req.HistoryLength)
-	options.NoArtifacts = !req.IncludeArtifacts
-	b := []byte(`{"tasks":[`)
-	for i, v := range list.Tasks {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = v.AppendTask(b, options)
-	}
-	token, err := json.Marshal(list.NextCursor)
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(b, `],"totalSize":%d,"pageSize":%d,"nextPageToken":%s}`, list.Total, list.PageSize, token), nil
-}
-
-// taskID reads the id that a method names its task by.
-func taskID(id string) (task.ID, error) {
-	if id == "" {
-		return task.ID{}, invalidField("id", "is required")
-	}
-	parsed, ok := task.ParseID(id)
-	if !ok {
-		return task.ID{}, task.ErrTaskNotFound
-	}
-	return parsed, nil
-}
-
-func (s *Server) cancelTask(x *call) ([]byte, error) {
-	var pb a2apb.CancelTaskRequest
-	if err := unmarshal(x.rpc.Params, &pb); err != nil {
-		return nil, err
-	}
-	id, err := taskID(pb.GetId())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.engine.Cancel(x.ctx, x.by, id); err != nil {
-		return nil, err
-	}
-	view, err := s.engine.Get(x.ctx, x.by, pb.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return view.AppendTask(nil, viewOptions(nil)), nil
-}
-
-func (s *Server) subscribe(x *call, open func(task.ID) *stream) error {
-	var pb a2apb.SubscribeToTaskRequest
-	if err := unmarshal(x.rpc.Params, &pb); err != nil {
-		return err
-	}
-	id, err := taskID(pb.GetId())
-	if err != nil {
-		return err
-	}
-	first, err := s.engine.Snapshot(x.ctx, x.by, id)
-	if err != nil {
-		return err
-	}
-	n, resumes := s.lastEventID(x.echo.Request(), id)
-	if resumes = resumes && n <= first.Header.Seq; !resumes {
-		if first.View.State().Terminal() {
-			return errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with Last-Event-ID")
-		}
-		n = first.Header.Seq
-	}
-	st := open(id)
-	return s.follow(x.ctx, st, func(ctx context.Context, yield func([]task.Event) error) error {
-		if !resumes {
-			if err := yield([]task.Event{snapshotEvent(first)}); err != nil {
-				return err
-			}
-		}
-		return s.engine.Follow(ctx, x.by, id, n, task.UntilEnd, yield)
-	})
+	return c.Blob(http.StatusOK, contentType, body)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -15,10 +16,12 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/internal/auth"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
@@ -36,7 +39,11 @@ type chunks struct {
 }
 
 // serve starts a server on a port of its own and returns its URL.
-func serve(t *testing.T) string {
+func serve(t *testing.T) string { return start(t, nil).URL }
+
+// start is serve for a server that is configured otherwise. Each URL of its card is
+// its own.
+func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Server)) *httptest.Server {
 	t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -69,9 +76,18 @@ func serve(t *testing.T) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()
-	s, err := a2a.New(a2a.Config{Engine: engine, Log: log, MaxBody: 64 << 10})
+	srv := httptest.NewUnstartedServer(nil)
+	cfg := a2a.Config{Engine: engine, Log: log, MaxBody: 64 << 10, Card: a2a.Card{URL: "http://" + srv.Listener.Addr().String()}}
+	if configure != nil {
+		configure(&cfg)
+	}
+	s, err := a2a.New(cfg)
 	must(err)
-	srv := httptest.NewServer(s)
+	srv.Config.Handler = s
+	for _, f := range servers {
+		f(srv.Config)
+	}
+	srv.Start()
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
 		cancel()
@@ -81,16 +97,42 @@ func serve(t *testing.T) string {
 		srv.Close()
 		_ = db.Close()
 	})
-	return srv.URL
+	return srv
 }
 
-func client(t *testing.T, url string) *a2aclient.Client {
+func client(t *testing.T, url string, binding sdk.TransportProtocol) *a2aclient.Client {
 	t.Helper()
-	c, err := a2aclient.NewFromEndpoints(t.Context(), []*sdk.AgentInterface{sdk.NewAgentInterface(url, sdk.TransportProtocolJSONRPC)})
+	c, err := a2aclient.NewFromEndpoints(t.Context(), []*sdk.AgentInterface{sdk.NewAgentInterface(url, binding)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// everywhere runs a test over each of our bindings, and over the SDK's own
+// transport in front of our request handler.
+func everywhere(t *testing.T, f func(t *testing.T, c *a2aclient.Client)) {
+	t.Helper()
+	t.Run("JSON-RPC", func(t *testing.T) {
+		t.Parallel()
+		f(t, client(t, serve(t), sdk.TransportProtocolJSONRPC))
+	})
+	t.Run("HTTP+JSON", func(t *testing.T) {
+		t.Parallel()
+		f(t, client(t, serve(t), sdk.TransportProtocolHTTPJSON))
+	})
+	t.Run("request handler", func(t *testing.T) {
+		t.Parallel()
+		srv := start(t, nil)
+		s, ok := srv.Config.Handler.(*a2a.Server)
+		if !ok {
+			t.Fatalf("the handler is a %T", srv.Config.Handler)
+		}
+		h := a2asrv.NewJSONRPCHandler(s.RequestHandler(func(context.Context) (auth.Principal, error) { return auth.Anonymous(), nil }))
+		theirs := httptest.NewServer(h)
+		t.Cleanup(theirs.Close)
+		f(t, client(t, theirs.URL, sdk.TransportProtocolJSONRPC))
+	})
 }
 
 func call(name string, args map[string]any) *sdk.Message {
@@ -100,7 +142,10 @@ func call(name string, args map[string]any) *sdk.Message {
 // The official Go client: pause, decision, result, by id and by stream.
 func TestOfficialClient(t *testing.T) {
 	t.Parallel()
-	c := client(t, serve(t))
+	everywhere(t, officialClient)
+}
+
+func officialClient(t *testing.T, c *a2aclient.Client) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	result, err := c.SendMessage(ctx, &sdk.SendMessageRequest{Message: call("transfer", map[string]any{"amount": 5, "to": "bob"})})
@@ -153,8 +198,27 @@ func TestOfficialClient(t *testing.T) {
 	if err != nil || got.Status.State != sdk.TaskStateCompleted {
 		t.Errorf("GetTask() = %+v, %v", got, err)
 	}
-	if _, err := c.CancelTask(ctx, &sdk.CancelTaskRequest{ID: parked.ID}); err == nil {
-		t.Error("CancelTask() of a completed task = nil, want an error")
+	if _, err := c.CancelTask(ctx, &sdk.CancelTaskRequest{ID: parked.ID}); !errors.Is(err, sdk.ErrTaskNotCancelable) {
+		t.Errorf("CancelTask() of a completed task = %v, want %v", err, sdk.ErrTaskNotCancelable)
+	}
+	no := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("more"))
+	no.TaskID = parked.ID
+	if _, err := c.SendMessage(ctx, &sdk.SendMessageRequest{Message: no}); !errors.Is(err, sdk.ErrUnsupportedOperation) {
+		t.Errorf("a message to a task that has ended = %v, want %v", err, sdk.ErrUnsupportedOperation)
+	}
+	if _, err := c.GetTask(ctx, &sdk.GetTaskRequest{ID: "nothing"}); !errors.Is(err, sdk.ErrTaskNotFound) {
+		t.Errorf("GetTask() of nothing = %v, want %v", err, sdk.ErrTaskNotFound)
+	}
+	if _, err := c.SendMessage(ctx, &sdk.SendMessageRequest{Message: sdk.NewMessage(sdk.MessageRoleUser)}); !errors.Is(err, sdk.ErrInvalidParams) {
+		t.Errorf("a message without parts = %v, want %v", err, sdk.ErrInvalidParams)
+	}
+	for _, err := range c.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: parked.ID}) {
+		if !errors.Is(err, sdk.ErrUnsupportedOperation) {
+			t.Errorf("SubscribeToTask() of a task that has ended = %v, want %v", err, sdk.ErrUnsupportedOperation)
+		}
+	}
+	if _, err := c.ListTaskPushConfigs(ctx, &sdk.ListTaskPushConfigRequest{TaskID: parked.ID}); !errors.Is(err, sdk.ErrPushNotificationNotSupported) {
+		t.Errorf("ListTaskPushConfigs() = %v, want %v", err, sdk.ErrPushNotificationNotSupported)
 	}
 	events := 0
 	for e, err := range c.SendStreamingMessage(ctx, &sdk.SendMessageRequest{Message: call("stream", map[string]any{"n": 200})}) {
@@ -282,7 +346,10 @@ func TestVersion(t *testing.T) {
 
 func TestListTasks(t *testing.T) {
 	t.Parallel()
-	c := client(t, serve(t))
+	everywhere(t, listTasks)
+}
+
+func listTasks(t *testing.T, c *a2aclient.Client) {
 	if list, err := c.ListTasks(t.Context(), &sdk.ListTasksRequest{}); err != nil || list.Tasks == nil || len(list.Tasks) != 0 || list.TotalSize != 0 || list.PageSize != 50 {
 		t.Errorf("ListTasks() = %+v, %v, want an empty page of 50", list, err)
 	}

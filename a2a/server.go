@@ -6,14 +6,22 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/auth"
 	"a2a-server/task"
 )
+
+// ErrShutdown is the cause with which whoever runs the HTTP server cancels the
+// contexts of its requests when it shuts down. Streams then end with a comment, and
+// clients come back with Last-Event-ID.
+var ErrShutdown = errors.New("the server is shutting down")
 
 // Config is what a Server is made of.
 type Config struct {
@@ -26,7 +34,11 @@ type Config struct {
 	// Incarnation is the store's: stream ids of another one are not ours.
 	Incarnation uint64
 
+	Card  Card  // what the agent card says
+	Guard Guard // who may call from where
+
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
+	BodyTimeout  time.Duration // to read one. Defaults to 30 s.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 
@@ -34,11 +46,13 @@ type Config struct {
 	Now func() time.Time // Defaults to time.Now.
 }
 
-// Server serves A2A. It is safe for concurrent use.
+// Server serves A2A: JSON-RPC by POST at the base URL, HTTP+JSON beside it, and the
+// agent card. It is an http.Handler and safe for concurrent use.
 type Server struct {
-	cfg    Config
-	engine *task.Engine
-	echo   *echo.Echo
+	cfg        Config
+	ops        operations
+	extensions []string // URIs that we speak
+	echo       *echo.Echo
 }
 
 // New returns a Server.
@@ -46,11 +60,18 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Engine == nil {
 		return nil, errors.New("a2a: a server needs an engine")
 	}
+	base, err := url.Parse(cfg.Card.URL)
+	if err != nil {
+		return nil, errors.New("a2a: the URL of the card cannot be read: write it as https://example.com/agent")
+	}
 	if cfg.Authenticate == nil {
 		cfg.Authenticate = func(*http.Request) (auth.Principal, error) { return auth.Anonymous(), nil }
 	}
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 4 << 20
+	}
+	if cfg.BodyTimeout <= 0 {
+		cfg.BodyTimeout = 30 * time.Second
 	}
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = 15 * time.Second
@@ -61,58 +82,125 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, engine: cfg.Engine, echo: echo.New()}
-	s.echo.HideBanner, s.echo.HidePort = true, true
+	s := &Server{cfg: cfg, ops: operations{cfg.Engine}, extensions: known(), echo: echo.New()}
 	s.echo.HTTPErrorHandler = s.httpError
-	s.echo.POST("/", s.jsonRPC)
+	if len(cfg.Guard.Origins) > 0 {
+		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
+			AllowOrigins:  cfg.Guard.Origins,
+			AllowMethods:  []string{http.MethodGet, http.MethodPost, http.MethodDelete},
+			AllowHeaders:  []string{"Content-Type", "Accept", versionHeader, extensionsHeader, "Last-Event-ID", "If-None-Match"},
+			ExposeHeaders: []string{extensionsHeader, "ETag"},
+			MaxAge:        600,
+		}))
+	}
+	card, err := cardHandler(cfg.Card)
+	if err != nil {
+		return nil, err
+	}
+	s.routes(strings.TrimSuffix(base.Path, "/"), card)
 	return s, nil
+}
+
+// routes adds all paths: at the root, which is what a proxy that strips the path of
+// the base URL asks for, and below that path, for one that does not.
+func (s *Server) routes(prefix string, card echo.HandlerFunc) {
+	prefixes := []string{""}
+	if prefix != "" {
+		prefixes = append(prefixes, prefix)
+		s.echo.POST(prefix, s.jsonRPC)
+	}
+	for _, p := range prefixes {
+		s.echo.POST(p+"/", s.jsonRPC)
+		s.echo.GET(p+"/.well-known/agent-card.json", card)
+		s.echo.HEAD(p+"/.well-known/agent-card.json", card)
+		s.restRoutes(s.echo.Group(p))
+	}
 }
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.cfg.Log.Error().Interface("panic", p).Str("path", r.URL.Path).Msg("request panicked")
+			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+				s.cfg.Log.Error().Interface("panic", p).Str("path", r.URL.Path).Msg("request panicked")
+			}
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
 	}()
+	if wrong := s.cfg.Guard.check(r); wrong != nil {
+		writeError(w, wrong)
+		return
+	}
 	s.echo.ServeHTTP(w, r)
 }
 
-// httpError answers what fails before a binding has taken the request.
+// httpError answers what no binding has answered: what the router or the transport
+// refuses, and what a handler of HTTP+JSON returns.
 func (s *Server) httpError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // a body here would end up in the stream
 	}
-	status := http.StatusInternalServerError
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
-		status = he.Code
-	} else {
-		s.cfg.Log.Error().Err(err).Msg("request failed")
+		err = transportError(he.Code)
 	}
-	if err := c.JSON(status, map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}}); err != nil {
-		s.cfg.Log.Debug().Err(err).Msg("answer not written")
-	}
+	writeError(c.Response(), s.wire(c.Request().Context(), err, c.Path()))
 }
 
-// body reads a request of JSON whole, or answers why not: 415 for another content
-// type, 413 beyond the limit.
+// principal says who makes a request.
+func (s *Server) principal(r *http.Request) (auth.Principal, error) {
+	by, err := s.cfg.Authenticate(r)
+	if err != nil || by.IsZero() {
+		return auth.Principal{}, transportError(http.StatusUnauthorized)
+	}
+	return by, nil
+}
+
+// body reads a request of JSON whole, or says why not: 415 for another content
+// type, 413 beyond the limit, 408 when it takes too long.
 func (s *Server) body(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" && media != "application/a2a+json" {
-		return nil, echo.NewHTTPError(http.StatusUnsupportedMediaType)
+	if !jsonContent(r.Header.Get("Content-Type")) {
+		return nil, transportError(http.StatusUnsupportedMediaType)
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody))
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, transportError(http.StatusRequestEntityTooLarge)
+	}
+	control := http.NewResponseController(c.Response().Unwrap())
+	if err := control.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)); err == nil {
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }() // a connection that is gone is noticed by its next use
+	}
+	raw, err := readBody(http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody), r.ContentLength)
 	var tooLarge *http.MaxBytesError
+	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, echo.NewHTTPError(http.StatusRequestEntityTooLarge)
+		return nil, transportError(http.StatusRequestEntityTooLarge)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil, transportError(http.StatusRequestTimeout)
 	case err != nil:
-		return nil, echo.NewHTTPError(http.StatusBadRequest)
+		return nil, transportError(http.StatusBadRequest)
 	}
 	return raw, nil
+}
+
+// readBody reads all, into one piece when its length is known.
+func readBody(body io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(body)
+	}
+	raw := make([]byte, length)
+	_, err := io.ReadFull(body, raw)
+	return raw, err
+}
+
+func jsonContent(header string) bool {
+	switch header {
+	case "application/json", "application/a2a+json":
+		return true
+	}
+	media, _, err := mime.ParseMediaType(header)
+	return err == nil && (media == "application/json" || media == "application/a2a+json")
 }
 
 // wire returns err as it goes out, and logs it when it is ours.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -15,27 +16,46 @@ import (
 	"a2a-server/task"
 )
 
+const (
+	// largeAnswer is what a socket surely takes at once.
+	largeAnswer = 64 << 10
+	// frames are written together up to this size.
+	frameBatch = 256 << 10
+	// keepBuffer is how large a stream's buffer may stay between writes.
+	keepBuffer = 64 << 10
+)
+
+var noDeadline time.Time
+
+func (s *Server) deadline() time.Time { return time.Now().Add(s.cfg.WriteTimeout) }
+
 // stream writes server-sent events: each frame an id, a prefix, the bytes of the
-// log, a suffix. Frames that are there together are written together.
+// log, a suffix. Frames that are there together are written together. While nothing
+// else is to be said, a timer writes a comment, so that proxies and clients see that
+// the connection lives.
 type stream struct {
+	server   *Server
+	ctx      context.Context //nolint:containedctx // of the request; canceled when a heartbeat cannot be written
+	cancel   context.CancelCauseFunc
+	response *echo.Response
 	w        http.ResponseWriter // the one below echo's: its Flush reports errors
 	control  *http.ResponseController
-	timeout  time.Duration
-	beat     time.Duration
 	prefix   []byte
 	suffix   []byte
-	tag      string
-	buf      []byte
-	started  bool
-	response *echo.Response
+
+	mu      sync.Mutex // guards what follows, and writing
+	tag     string
+	buf     []byte
+	beat    *time.Timer
+	started bool
+	ended   bool
 }
 
-func (s *Server) newStream(c echo.Context, id task.ID, prefix, suffix []byte) *stream {
+func (s *Server) newStream(c echo.Context, prefix, suffix []byte) *stream {
 	w := c.Response().Unwrap()
-	return &stream{
-		w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout, beat: s.cfg.Heartbeat,
-		prefix: prefix, suffix: suffix, tag: s.tag(id), response: c.Response(),
-	}
+	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), prefix: prefix, suffix: suffix}
+	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
+	return st
 }
 
 // tag is 4 hex digits of a task and the store's incarnation, so that an id of
@@ -45,28 +65,73 @@ func (s *Server) tag(id task.ID) string {
 	return fmt.Sprintf("%04x", uint16(n^n>>16^n>>32^n>>48))
 }
 
-// lastEventID returns the seq that a client has seen last, when its Last-Event-ID
-// is one of this task.
-func (s *Server) lastEventID(r *http.Request, id task.ID) (uint64, bool) {
-	text, tag, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-")
-	if !ok || tag != s.tag(id) {
-		return 0, false
+// lastEventID says what a client has seen last, when its Last-Event-ID is one of
+// the task.
+func (s *Server) lastEventID(r *http.Request) resume {
+	return func(id task.ID) (uint64, bool) {
+		text, tag, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-")
+		if !ok || tag != s.tag(id) {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		return n, err == nil
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	return n, err == nil
 }
 
-// start sends the headers.
-func (st *stream) start() {
-	if st.started {
-		return
-	}
+// open is the [opener] of st.
+func (st *stream) open(id task.ID) sink {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.tag = st.server.tag(id)
 	st.started = true
 	h := st.response.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	st.response.WriteHeader(http.StatusOK)
+	// The timer's function is waited for by the lock that end takes: behind that it
+	// touches nothing.
+	st.beat = time.AfterFunc(st.server.cfg.Heartbeat, st.heartbeat)
+	return st.events
+}
+
+// end closes the stream. It returns err when nothing was begun, so that it is still
+// to be answered. Afterwards nothing is written.
+func (st *stream) end(err error) error {
+	defer st.cancel(nil)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.started {
+		return err
+	}
+	st.beat.Stop()
+	if !st.ended && (errors.Is(err, ErrShutdown) || errors.Is(err, task.ErrBusy)) {
+		st.comment("the server is shutting down; go on with Last-Event-ID")
+		_ = st.flush() // said as well as it can be
+	}
+	st.ended = true
+	// A write deadline that stays would end the connection's next answer.
+	_ = st.control.SetWriteDeadline(noDeadline)
+	return nil
+}
+
+func (st *stream) heartbeat() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended {
+		return
+	}
+	st.comment("still here")
+	if err := st.flush(); err != nil {
+		st.cancel(err)
+		return
+	}
+	st.beat.Reset(st.server.cfg.Heartbeat)
+}
+
+// comment adds a line that clients ignore.
+func (st *stream) comment(text string) {
+	st.buf = append(append(append(st.buf, ": "...), text...), "\n\n"...)
 }
 
 // frame adds an event. seq 0: without an id.
@@ -82,78 +147,42 @@ func (st *stream) frame(seq uint64, data []byte) {
 	st.buf = append(st.buf, "\n\n"...)
 }
 
+// events is the [sink] of st.
+func (st *stream) events(page []task.Event) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for i := range page {
+		st.frame(page[i].Seq, page[i].Data)
+		if len(st.buf) > frameBatch {
+			if err := st.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	st.beat.Reset(st.server.cfg.Heartbeat)
+	return st.flush()
+}
+
 // flush writes what was added, within the time that one write may take.
 func (st *stream) flush() error {
-	st.start()
-	if err := st.control.SetWriteDeadline(time.Now().Add(st.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := st.control.SetWriteDeadline(st.server.deadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		st.ended = true
 		return fmt.Errorf("write stream: %w", err)
 	}
-	_, err := st.w.Write(st.buf)
+	var err error
+	if len(st.buf) > 0 { // else the header alone
+		_, err = st.w.Write(st.buf)
+	}
 	st.buf = st.buf[:0]
-	if cap(st.buf) > 1<<20 {
+	if cap(st.buf) > keepBuffer {
 		st.buf = nil
 	}
 	if err == nil {
 		err = st.control.Flush()
 	}
 	if err != nil {
+		st.ended = true
 		return fmt.Errorf("write stream: %w", err)
 	}
 	return nil
-}
-
-// events writes a page.
-func (st *stream) events(page []task.Event) error {
-	for i := range page {
-		st.frame(page[i].Seq, page[i].Data)
-		if len(st.buf) > 256<<10 {
-			if err := st.flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return st.flush()
-}
-
-// follow copies a task's events until its stream ends. A comment is sent when
-// nothing else was for a while.
-func (s *Server) follow(ctx context.Context, st *stream, run func(ctx context.Context, yield func([]task.Event) error) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	pages := make(chan []task.Event)
-	written := make(chan error)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- run(ctx, func(page []task.Event) error {
-			select {
-			case pages <- page:
-				return <-written
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		})
-	}()
-	idle := time.NewTimer(st.beat)
-	defer idle.Stop()
-	for {
-		select {
-		case page := <-pages:
-			err := st.events(page)
-			written <- err
-			if err != nil {
-				cancel(err)
-				return <-ended
-			}
-			idle.Reset(st.beat)
-		case err := <-ended:
-			return err
-		case <-idle.C:
-			st.buf = append(st.buf, ": still here\n\n"...)
-			if err := st.flush(); err != nil {
-				cancel(err)
-				return <-ended
-			}
-			idle.Reset(st.beat)
-		}
-	}
 }

@@ -8,21 +8,20 @@ import (
 // version is the version of A2A that is served, as Major.Minor.
 const version = "1.0"
 
+const versionHeader = "A2A-Version"
+
 // checkVersion refuses a version that is not served. It is named by the header or
 // the query parameter A2A-Version; its patch part counts for nothing (§3.6).
-// Without one the name of the method decides.
-func checkVersion(r *http.Request) *wireError {
-	asked := r.Header.Get("A2A-Version")
-	if asked == "" {
-		asked = r.URL.Query().Get("A2A-Version")
+// Without one the name of the method, or the path, decides (D8).
+func checkVersion(r *http.Request) error {
+	asked := r.Header.Get(versionHeader)
+	if asked == "" && r.URL.RawQuery != "" {
+		asked = r.URL.Query().Get(versionHeader)
 	}
-	if asked = strings.TrimSpace(asked); asked == "" {
+	if asked = strings.TrimSpace(asked); asked == "" || asked == version || strings.HasPrefix(asked, version+".") {
 		return nil
 	}
-	if parts := strings.SplitN(asked, ".", 3); len(parts) >= 2 && parts[0]+"."+parts[1] == version {
-		return nil
-	}
-	w := errVersion.saying("version " + asked + " of A2A is not supported; use " + version)
+	w := errVersion.saying("version " + asked + " of A2A is not supported: use " + version)
 	w.metadata = map[string]string{"supportedVersions": version}
 	return w
 }

@@ -1,0 +1,84 @@
+package a2a
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/labstack/echo/v4"
+
+	"a2a-server/a2a/dialect"
+)
+
+// Card is what an operator says about the agent. What it can do is not said but
+// derived: the card never promises what the server refuses.
+type Card struct {
+	Name        string // Defaults to "a2a-server".
+	Description string // Defaults to a sentence about tools and approvals.
+	Version     string // of the agent. Defaults to "0".
+	URL         string // base URL of the interfaces, without a trailing slash
+	Skills      []Skill
+}
+
+// Skill is something that the agent can do. Skills are the tools.
+type Skill struct {
+	ID, Name, Description string
+	Tags                  []string
+}
+
+// build returns the card as it goes out.
+func (c Card) build() *sdk.AgentCard {
+	def := func(s, to string) string {
+		if s == "" {
+			return to
+		}
+		return s
+	}
+	card := &sdk.AgentCard{
+		Name:        def(c.Name, "a2a-server"),
+		Description: def(c.Description, "Runs tools, and asks a person before it runs those that need approval."),
+		Version:     def(c.Version, "0"),
+		SupportedInterfaces: []*sdk.AgentInterface{
+			sdk.NewAgentInterface(c.URL, sdk.TransportProtocolJSONRPC),
+			sdk.NewAgentInterface(c.URL, sdk.TransportProtocolHTTPJSON),
+		},
+		Capabilities:       sdk.AgentCapabilities{Streaming: true, Extensions: dialect.Extensions()},
+		DefaultInputModes:  []string{"text/plain", "application/json"},
+		DefaultOutputModes: []string{"text/plain", "application/json"},
+	}
+	for _, s := range c.Skills {
+		tags := s.Tags
+		if len(tags) == 0 {
+			tags = []string{"tool"}
+		}
+		card.Skills = append(card.Skills, sdk.AgentSkill{ID: s.ID, Name: def(s.Name, s.ID), Description: def(s.Description, s.ID), Tags: tags})
+	}
+	if len(card.Skills) == 0 { // a card has at least one (§4.4.1, §5.7)
+		card.Skills = []sdk.AgentSkill{{ID: "tasks", Name: "tasks", Description: "Takes messages and keeps their tasks.", Tags: []string{"tasks"}}}
+	}
+	return card
+}
+
+// cardHandler serves the card: encoded once, its ETag the digest of its bytes, so
+// that a client that has it is told so (§8.6).
+func cardHandler(c Card) (echo.HandlerFunc, error) {
+	body, err := json.Marshal(c.build())
+	if err != nil {
+		return nil, fmt.Errorf("agent card: %w", err)
+	}
+	sum := sha256.Sum256(body)
+	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return func(x echo.Context) error {
+		h := x.Response().Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("Cache-Control", "public, max-age=300")
+		h.Set("ETag", etag)
+		http.ServeContent(x.Response(), x.Request(), "", time.Time{}, bytes.NewReader(body))
+		return nil
+	}, nil
+}

@@ -1,0 +1,54 @@
+package a2a
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Guard refuses requests that a browser was tricked into: those from a page of a
+// foreign origin, and those to a name that is not the server's, as DNS rebinding
+// makes them. [Server] applies its own; Wrap is for other routes beside it.
+type Guard struct {
+	// Hosts are the names, without port, that a request may be made to. Empty: any,
+	// which is right where not every browser of the machine can reach the server.
+	Hosts []string
+	// Origins are the origins, as "https://example.com:8443", whose pages may call.
+	// A request without Origin does not come from another page, and passes.
+	Origins []string
+}
+
+// Wrap returns h behind the guard.
+func (g Guard) Wrap(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if wrong := g.check(r); wrong != nil {
+			writeError(w, wrong)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (g Guard) check(r *http.Request) *wireError {
+	if len(g.Hosts) > 0 && !slices.Contains(g.Hosts, hostname(r.Host)) {
+		return errForbidden.saying("this server does not answer to that Host: call it by a name of its own, or add the name to allowed_hosts")
+	}
+	if origin := r.Header.Values("Origin"); len(origin) > 0 && (len(origin) > 1 || !slices.Contains(g.Origins, origin[0])) {
+		return errForbidden.saying("pages of this Origin may not call this server: add it to allowed_origins")
+	}
+	return nil
+}
+
+// hostname returns the name in a Host header, in lower case: an IPv6 address in its
+// brackets, as it is in a URL.
+func hostname(host string) string {
+	host = strings.ToLower(host)
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		if strings.Contains(name, ":") {
+			return "[" + name + "]"
+		}
+		return name
+	}
+	return host
+}

@@ -1,0 +1,248 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/a2aproject/a2a-go/v2/errordetails"
+
+	"a2a-server/internal/auth"
+	"a2a-server/task"
+)
+
+// RequestHandler returns the operations in the SDK's own terms, for the transports
+// that we take from the SDK. principal says who a call is made for, from its
+// context; an error refuses the call. Our own bindings do not go this way: they send
+// the bytes of the log, which have to be decoded here.
+//
+// Errors wrap those of the SDK and carry the same details as everywhere. The handler
+// is safe for concurrent use.
+func (s *Server) RequestHandler(principal func(context.Context) (auth.Principal, error)) a2asrv.RequestHandler {
+	return &handler{s: s, principal: principal}
+}
+
+type handler struct {
+	s         *Server
+	principal func(context.Context) (auth.Principal, error)
+}
+
+// sdkErrors are the SDK's names for what has a code of its own.
+var sdkErrors = map[int]error{
+	errParse.code:           sdk.ErrParseError,
+	errInvalidRequest.code:  sdk.ErrInvalidRequest,
+	errMethodNotFound.code:  sdk.ErrMethodNotFound,
+	errInvalidParams.code:   sdk.ErrInvalidParams,
+	errTaskNotFound.code:    sdk.ErrTaskNotFound,
+	errNotCancelable.code:   sdk.ErrTaskNotCancelable,
+	errPushUnsupported.code: sdk.ErrPushNotificationNotSupported,
+	errUnsupported.code:     sdk.ErrUnsupportedOperation,
+	errContentType.code:     sdk.ErrUnsupportedContentType,
+	errVersion.code:         sdk.ErrVersionNotSupported,
+}
+
+// fail returns err in the SDK's terms.
+func (h *handler) fail(ctx context.Context, err error, method string) error {
+	if err == nil {
+		return nil
+	}
+	w := h.s.wire(ctx, err, method)
+	base, ok := sdkErrors[w.code]
+	if !ok {
+		base = sdk.ErrInternalError
+	}
+	out := sdk.NewError(base, w.message).WithTypedDetails(errordetails.NewErrorInfo(w.reason, errorDomain, w.metadata))
+	if len(w.violations) > 0 {
+		fields := make([]any, len(w.violations))
+		for i, v := range w.violations {
+			fields[i] = map[string]any{"field": v.Field, "description": v.Description}
+		}
+		out = out.WithTypedDetails(errordetails.NewTyped(typeBadField, map[string]any{"fieldViolations": fields}))
+	}
+	return out
+}
+
+// caller says who a call is made for.
+func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
+	by, err := h.principal(ctx)
+	if err != nil || by.IsZero() {
+		return auth.Principal{}, sdk.NewError(sdk.ErrUnauthenticated, "who makes this call could not be proved")
+	}
+	return by, nil
+}
+
+// checkSent makes the checks of [checkMessage] on what the SDK has decoded.
+func checkSent(m *sdk.Message) error {
+	switch {
+	case m == nil:
+		return invalidField("message", "is required")
+	case m.ID == "":
+		return invalidField("message.messageId", "is required")
+	case m.Role != sdk.MessageRoleUser:
+		return invalidField("message.role", "must be ROLE_USER")
+	case len(m.Parts) == 0:
+		return invalidField("message.parts", "must have at least one part")
+	case len(m.Parts) > maxParts:
+		return invalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", len(m.Parts), maxParts))
+	}
+	for i, p := range m.Parts {
+		if p == nil || p.Content == nil {
+			return invalidField(fmt.Sprintf("message.parts[%d]", i), "has no content: give it text, raw, url or data")
+		}
+	}
+	return nil
+}
+
+// SendMessage implements [a2asrv.RequestHandler].
+func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) (sdk.SendMessageResult, error) {
+	by, err := h.caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSent(req.Message); err != nil {
+		return nil, h.fail(ctx, err, "SendMessage")
+	}
+	out, err := h.s.ops.send(ctx, by, req)
+	if err != nil {
+		return nil, h.fail(ctx, err, "SendMessage")
+	}
+	if out.message != nil {
+		return out.message, nil
+	}
+	return h.task(ctx, out.view, out.options)
+}
+
+// task returns a task as the SDK's clients decode it.
+func (h *handler) task(ctx context.Context, v *task.View, options task.ViewOptions) (*sdk.Task, error) {
+	var t sdk.Task
+	if err := json.Unmarshal(v.AppendTask(nil, options), &t); err != nil {
+		return nil, h.fail(ctx, fmt.Errorf("decode task: %w", err), "")
+	}
+	return &t, nil
+}
+
+// GetTask implements [a2asrv.RequestHandler].
+func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Task, error) {
+	by, err := h.caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view, options, err := h.s.ops.get(ctx, by, req)
+	if err != nil {
+		return nil, h.fail(ctx, err, "GetTask")
+	}
+	return h.task(ctx, view, options)
+}
+
+// ListTasks implements [a2asrv.RequestHandler].
+func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk.ListTasksResponse, error) {
+	by, err := h.caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, options, err := h.s.ops.list(ctx, by, req)
+	if err != nil {
+		return nil, h.fail(ctx, err, "ListTasks")
+	}
+	out := &sdk.ListTasksResponse{Tasks: []*sdk.Task{}, TotalSize: int(list.Total), PageSize: list.PageSize, NextPageToken: list.NextCursor}
+	for _, v := range list.Tasks {
+		t, err := h.task(ctx, v, options)
+		if err != nil {
+			return nil, err
+		}
+		out.Tasks = append(out.Tasks, t)
+	}
+	return out, nil
+}
+
+// CancelTask implements [a2asrv.RequestHandler].
+func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*sdk.Task, error) {
+	by, err := h.caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view, err := h.s.ops.cancel(ctx, by, req)
+	if err != nil {
+		return nil, h.fail(ctx, err, "CancelTask")
+	}
+	return h.task(ctx, view, viewOptions(nil))
+}
+
+// SendStreamingMessage implements [a2asrv.RequestHandler].
+func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageRequest) iter.Seq2[sdk.Event, error] {
+	return h.events(ctx, "SendStreamingMessage", func(by auth.Principal, open opener) error {
+		if err := checkSent(req.Message); err != nil {
+			return err
+		}
+		return h.s.ops.stream(ctx, by, req, open)
+	})
+}
+
+// SubscribeToTask implements [a2asrv.RequestHandler].
+func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
+	return h.events(ctx, "SubscribeToTask", func(by auth.Principal, open opener) error {
+		fromStart := func(task.ID) (uint64, bool) { return 0, false }
+		return h.s.ops.subscribe(ctx, by, req, fromStart, open)
+	})
+}
+
+// errStopped ends a stream whose reader has had enough.
+var errStopped = errors.New("the reader has stopped")
+
+// events decodes the events of a stream one by one.
+func (h *handler) events(ctx context.Context, method string, run func(auth.Principal, opener) error) iter.Seq2[sdk.Event, error] {
+	return func(yield func(sdk.Event, error) bool) {
+		by, err := h.caller(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		page := func(events []task.Event) error {
+			for i := range events {
+				var e sdk.StreamResponse
+				if err := json.Unmarshal(events[i].Data, &e); err != nil {
+					return fmt.Errorf("decode event %d: %w", events[i].Seq, err)
+				}
+				if !yield(e.Event, nil) {
+					return errStopped
+				}
+			}
+			return nil
+		}
+		err = run(by, func(task.ID) sink { return page })
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, h.fail(ctx, err, method))
+		}
+	}
+}
+
+// CreateTaskPushConfig implements [a2asrv.RequestHandler]: it is refused, as the
+// card says. So are the others of push notifications.
+func (h *handler) CreateTaskPushConfig(ctx context.Context, _ *sdk.PushConfig) (*sdk.PushConfig, error) {
+	return nil, h.fail(ctx, noPush(), "CreateTaskPushNotificationConfig")
+}
+
+// GetTaskPushConfig implements [a2asrv.RequestHandler].
+func (h *handler) GetTaskPushConfig(ctx context.Context, _ *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
+	return nil, h.fail(ctx, noPush(), "GetTaskPushNotificationConfig")
+}
+
+// ListTaskPushConfigs implements [a2asrv.RequestHandler].
+func (h *handler) ListTaskPushConfigs(ctx context.Context, _ *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
+	return nil, h.fail(ctx, noPush(), "ListTaskPushNotificationConfigs")
+}
+
+// DeleteTaskPushConfig implements [a2asrv.RequestHandler].
+func (h *handler) DeleteTaskPushConfig(ctx context.Context, _ *sdk.DeleteTaskPushConfigRequest) error {
+	return h.fail(ctx, noPush(), "DeleteTaskPushNotificationConfig")
+}
+
+// GetExtendedAgentCard implements [a2asrv.RequestHandler]: there is none, as the
+// card says.
+func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
+	return nil, h.fail(ctx, noExtendedCard(), "GetExtendedAgentCard")
+}

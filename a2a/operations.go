@@ -1,0 +1,208 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/internal/auth"
+	"a2a-server/task"
+)
+
+// operations are those of A2A 1.0 §3.1, the same for every binding: a binding
+// decodes what they take, and encodes what they return. Their errors are those of
+// [toWire].
+type operations struct {
+	engine *task.Engine
+}
+
+// sent is the outcome of SendMessage: either a message that is the whole answer, or
+// a task.
+type sent struct {
+	message *sdk.Message
+	view    *task.View
+	options task.ViewOptions
+}
+
+// viewOptions are how much of a task an answer holds. nil: all.
+func viewOptions(historyLength *int) task.ViewOptions {
+	if historyLength == nil {
+		return task.ViewOptions{HistoryLength: -1}
+	}
+	return task.ViewOptions{HistoryLength: *historyLength}
+}
+
+func checkHistory(field string, n *int) error {
+	if n != nil && *n < 0 {
+		return invalidField(field, "must not be negative")
+	}
+	return nil
+}
+
+// checkConfig returns the configuration of a send; it is never nil.
+func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
+	if c == nil {
+		return &sdk.SendMessageConfig{}, nil
+	}
+	if c.PushConfig != nil {
+		return nil, noPush()
+	}
+	return c, checkHistory("configuration.historyLength", c.HistoryLength)
+}
+
+// send gives a message to the engine, and waits until its task rests, unless the
+// request says otherwise (§3.2.2).
+func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest) (*sent, error) {
+	config, err := checkConfig(req.Config)
+	if err != nil {
+		return nil, err
+	}
+	out, err := o.engine.Send(ctx, task.Send{By: by, Message: req.Message})
+	if err != nil {
+		return nil, err
+	}
+	if out.Direct != nil {
+		return &sent{message: out.Direct}, nil
+	}
+	wait := o.engine.Await
+	if config.ReturnImmediately {
+		wait = o.engine.Accepted
+	}
+	view, err := wait(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	return &sent{view: view, options: viewOptions(config.HistoryLength)}, nil
+}
+
+// sink takes the events of a stream, page by page. A page may be empty.
+type sink func([]task.Event) error
+
+// opener begins a stream, of no task when id is zero. What fails before it is
+// called is an error of the request; afterwards the stream ends.
+type opener func(id task.ID) sink
+
+// stream gives a message to the engine and follows what becomes of it until the
+// task ends or waits for input (D1).
+func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, open opener) error {
+	if _, err := checkConfig(req.Config); err != nil {
+		return err
+	}
+	out, err := o.engine.Send(ctx, task.Send{By: by, Message: req.Message})
+	if err != nil {
+		return err
+	}
+	if out.Direct != nil {
+		data, err := json.Marshal(sdk.StreamResponse{Event: out.Direct})
+		if err != nil {
+			return fmt.Errorf("encode message: %w", err)
+		}
+		return open(task.ID{})([]task.Event{{Public: true, Data: data}})
+	}
+	var yield sink
+	return o.engine.Stream(ctx, by, out, func(first *task.Snapshot) error {
+		yield = open(out.Task)
+		if first == nil {
+			return nil
+		}
+		return yield([]task.Event{snapshotEvent(first)})
+	}, func(page []task.Event) error { return yield(page) })
+}
+
+// resume is where a reader goes on: behind the event that it has seen last.
+type resume func(id task.ID) (seq uint64, ok bool)
+
+// subscribe follows a task until it ends (§3.1.6). A reader that says where it was
+// goes on from there, also after the end; another begins with the task as it
+// stands, and is refused when it has ended.
+func (o operations) subscribe(ctx context.Context, by auth.Principal, req *sdk.SubscribeToTaskRequest, from resume, open opener) error {
+	id, err := taskID(string(req.ID))
+	if err != nil {
+		return err
+	}
+	first, err := o.engine.Snapshot(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	n, resumes := from(id)
+	if resumes = resumes && n <= first.Header.Seq; !resumes {
+		if first.View.State().Terminal() {
+			return errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with Last-Event-ID")
+		}
+		n = first.Header.Seq
+	}
+	yield := open(id)
+	var begin []task.Event // nothing: the reader learns at once that the stream stands
+	if !resumes {
+		begin = []task.Event{snapshotEvent(first)}
+	}
+	if err := yield(begin); err != nil {
+		return err
+	}
+	return o.engine.Follow(ctx, by, id, n, task.UntilEnd, yield)
+}
+
+// snapshotEvent is a task as the first event of a stream. Its id is that of the
+// last event folded in.
+func snapshotEvent(first *task.Snapshot) task.Event {
+	data := append(first.View.AppendTask([]byte(`{"task":`), viewOptions(nil)), '}')
+	return task.Event{Seq: first.Header.Seq, Public: true, Data: data}
+}
+
+// taskID reads the id that a request names its task by.
+func taskID(id string) (task.ID, error) {
+	if id == "" {
+		return task.ID{}, invalidField("id", "is required")
+	}
+	parsed, ok := task.ParseID(id)
+	if !ok {
+		return task.ID{}, task.ErrTaskNotFound
+	}
+	return parsed, nil
+}
+
+func (o operations) get(ctx context.Context, by auth.Principal, req *sdk.GetTaskRequest) (*task.View, task.ViewOptions, error) {
+	options := viewOptions(req.HistoryLength)
+	if _, err := taskID(string(req.ID)); err != nil {
+		return nil, options, err
+	}
+	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
+		return nil, options, err
+	}
+	view, err := o.engine.Get(ctx, by, string(req.ID))
+	return view, options, err
+}
+
+func (o operations) list(ctx context.Context, by auth.Principal, req *sdk.ListTasksRequest) (*task.List, task.ViewOptions, error) {
+	options := viewOptions(req.HistoryLength)
+	options.NoArtifacts = !req.IncludeArtifacts
+	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
+		return nil, options, err
+	}
+	q := task.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken}
+	if req.StatusTimestampAfter != nil {
+		q.Since = *req.StatusTimestampAfter
+	}
+	list, err := o.engine.List(ctx, by, q)
+	return list, options, err
+}
+
+// cancel ends a task, and returns it. It may be asked again (D5).
+func (o operations) cancel(ctx context.Context, by auth.Principal, req *sdk.CancelTaskRequest) (*task.View, error) {
+	id, err := taskID(string(req.ID))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.engine.Cancel(ctx, by, id); err != nil {
+		return nil, err
+	}
+	return o.engine.Get(ctx, by, string(req.ID))
+}
+
+// noPush answers every operation on push notifications, as the card says.
+func noPush() error { return errPushUnsupported.saying(errPushUnsupported.message) }
+
+// noExtendedCard answers GetExtendedAgentCard, as the card says.
+func noExtendedCard() error { return errUnsupported.saying("this agent has no extended agent card") }

@@ -1,0 +1,235 @@
+package a2a
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
+	"github.com/labstack/echo/v4"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"a2a-server/internal/auth"
+)
+
+// restRoutes adds the paths of HTTP+JSON (§11.3). echo takes a colon for the
+// beginning of a parameter, so those of /message are escaped, and the verb behind a
+// task's id is split off by hand.
+func (s *Server) restRoutes(g *echo.Group) {
+	g.POST(`/message\:send`, s.rest(s.restSend))
+	g.POST(`/message\:stream`, s.rest(s.restStream))
+	g.GET("/tasks", s.rest(s.restList))
+	g.GET("/tasks/:id", s.rest(s.restTask))
+	g.POST("/tasks/:id", s.rest(s.restTask))
+	push := s.rest(func(echo.Context, auth.Principal) error { return noPush() })
+	g.POST("/tasks/:id/pushNotificationConfigs", push)
+	g.GET("/tasks/:id/pushNotificationConfigs", push)
+	g.GET("/tasks/:id/pushNotificationConfigs/:config", push)
+	g.DELETE("/tasks/:id/pushNotificationConfigs/:config", push)
+	g.GET("/extendedAgentCard", s.rest(func(echo.Context, auth.Principal) error { return noExtendedCard() }))
+}
+
+// rest does for every path what comes before it.
+func (s *Server) rest(next func(echo.Context, auth.Principal) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		by, err := s.principal(c.Request())
+		if err != nil {
+			return err
+		}
+		if err := checkVersion(c.Request()); err != nil {
+			return err
+		}
+		s.activate(c.Response(), c.Request())
+		return next(c, by)
+	}
+}
+
+// optionalBody reads the body of an operation that can do without.
+func (s *Server) optionalBody(c echo.Context) ([]byte, error) {
+	if r := c.Request(); r.ContentLength == 0 || r.Method == http.MethodGet {
+		return nil, nil
+	}
+	return s.body(c)
+}
+
+// restAnswer answers in the type that is preferred (§11.6), unless the client asks
+// for plain JSON.
+func (s *Server) restAnswer(c echo.Context, body []byte) error {
+	contentType := "application/a2a+json"
+	if accept := c.Request().Header.Get("Accept"); strings.Contains(accept, "application/json") && !strings.Contains(accept, contentType) {
+		contentType = "application/json"
+	}
+	return s.answer(c, contentType, body)
+}
+
+func (s *Server) restSend(c echo.Context, by auth.Principal) error {
+	raw, err := s.body(c)
+	if err != nil {
+		return err
+	}
+	req, err := decodeSend(raw)
+	if err != nil {
+		return err
+	}
+	out, err := s.ops.send(c.Request().Context(), by, req)
+	if err != nil {
+		return err
+	}
+	body, err := appendSent(nil, out)
+	if err != nil {
+		return err
+	}
+	return s.restAnswer(c, body)
+}
+
+func (s *Server) restStream(c echo.Context, by auth.Principal) error {
+	raw, err := s.body(c)
+	if err != nil {
+		return err
+	}
+	req, err := decodeSend(raw)
+	if err != nil {
+		return err
+	}
+	st := s.newStream(c, nil, nil)
+	return st.end(s.ops.stream(st.ctx, by, req, st.open))
+}
+
+// restTask serves what is below /tasks/{id}: the task itself, or a verb on it.
+func (s *Server) restTask(c echo.Context, by auth.Principal) error {
+	name, err := url.PathUnescape(c.Param("id"))
+	if err != nil {
+		return transportError(http.StatusNotFound)
+	}
+	id, verb, _ := strings.Cut(name, ":")
+	switch method := c.Request().Method; {
+	case verb == "" && method == http.MethodGet:
+		return s.restGet(c, by, id)
+	case verb == "cancel" && method == http.MethodPost:
+		return s.restCancel(c, by, id)
+	case verb == "subscribe": // GET in the proto, POST in the tables of the text (D3)
+		return s.restSubscribe(c, by, id)
+	case verb == "" || verb == "cancel":
+		return transportError(http.StatusMethodNotAllowed)
+	default:
+		return transportError(http.StatusNotFound)
+	}
+}
+
+func (s *Server) restGet(c echo.Context, by auth.Principal, id string) error {
+	var pb a2apb.GetTaskRequest
+	if err := decodeQuery(c.QueryParams(), &pb); err != nil {
+		return err
+	}
+	pb.Id = id
+	req, err := convert(&pb, pbconv.FromProtoGetTaskRequest)
+	if err != nil {
+		return err
+	}
+	view, options, err := s.ops.get(c.Request().Context(), by, req)
+	if err != nil {
+		return err
+	}
+	return s.restAnswer(c, view.AppendTask(nil, options))
+}
+
+func (s *Server) restList(c echo.Context, by auth.Principal) error {
+	var pb a2apb.ListTasksRequest
+	if err := decodeQuery(c.QueryParams(), &pb); err != nil {
+		return err
+	}
+	req, err := toListTasks(&pb)
+	if err != nil {
+		return err
+	}
+	list, options, err := s.ops.list(c.Request().Context(), by, req)
+	if err != nil {
+		return err
+	}
+	body, err := appendList(nil, list, options)
+	if err != nil {
+		return err
+	}
+	return s.restAnswer(c, body)
+}
+
+func (s *Server) restCancel(c echo.Context, by auth.Principal, id string) error {
+	raw, err := s.optionalBody(c)
+	if err != nil {
+		return err
+	}
+	var pb a2apb.CancelTaskRequest
+	if err := unmarshal(raw, &pb); err != nil {
+		return err
+	}
+	pb.Id = id
+	req, err := convert(&pb, pbconv.FromProtoCancelTaskRequest)
+	if err != nil {
+		return err
+	}
+	view, err := s.ops.cancel(c.Request().Context(), by, req)
+	if err != nil {
+		return err
+	}
+	return s.restAnswer(c, view.AppendTask(nil, viewOptions(nil)))
+}
+
+func (s *Server) restSubscribe(c echo.Context, by auth.Principal, id string) error {
+	raw, err := s.optionalBody(c)
+	if err != nil {
+		return err
+	}
+	var pb a2apb.SubscribeToTaskRequest
+	if err := unmarshal(raw, &pb); err != nil {
+		return err
+	}
+	pb.Id = id
+	req, err := convert(&pb, pbconv.FromProtoSubscribeToTaskRequest)
+	if err != nil {
+		return err
+	}
+	st := s.newStream(c, nil, nil)
+	return st.end(s.ops.subscribe(st.ctx, by, req, s.lastEventID(c.Request()), st.open))
+}
+
+// decodeQuery reads a request from its query (§11.5): names as in ProtoJSON, unknown
+// ones ignored. What goes into the query is never nested and never repeated here.
+func decodeQuery(query url.Values, into proto.Message) error {
+	fields := into.ProtoReflect().Descriptor().Fields()
+	for name, values := range query {
+		field := fields.ByJSONName(name)
+		if field == nil {
+			field = fields.ByTextName(name)
+		}
+		if field == nil {
+			continue
+		}
+		if len(values) > 1 {
+			return invalidField(name, "is given more than once")
+		}
+		if err := setField(into, field, values[0]); err != nil {
+			return invalidField(name, err.Error())
+		}
+	}
+	return nil
+}
+
+func setField(into proto.Message, field protoreflect.FieldDescriptor, text string) error {
+	quoted := field.Kind() != protoreflect.BoolKind
+	if !quoted && text != "true" && text != "false" {
+		return fmt.Errorf("is %q; it must be true or false", text)
+	}
+	raw := text
+	if quoted {
+		raw = quote(text)
+	}
+	one := into.ProtoReflect().New().Interface()
+	if err := unmarshal([]byte(`{"`+field.JSONName()+`":`+raw+`}`), one); err != nil {
+		return fmt.Errorf("cannot be %q", text)
+	}
+	proto.Merge(into, one)
+	return nil
+}
