@@ -1,0 +1,135 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/internal/app/config"
+	"a2a-server/task"
+	"a2a-server/tool"
+	"a2a-server/tool/builtin"
+)
+
+// Options are what an App is made of.
+type Options struct {
+	Config *config.Config // required, from config.Load
+	Log    zerolog.Logger
+	Hook   func(point string) // called at the points of task and boltstore, for tests that kill the process
+}
+
+// App is a server that is put together and has its port, but serves nobody yet. Run
+// is called once; an App that is not wanted any more is given back by a Run whose
+// context has ended.
+type App struct {
+	config   *config.Config
+	log      zerolog.Logger
+	store    *backend
+	engine   *task.Engine
+	registry *tool.Registry
+	listener net.Listener
+	url      string // base URL, as the card has it
+	server   *http.Server
+	health   health
+}
+
+// New opens the store and takes the port. An error that wraps [ErrConfig] says that
+// the configuration does not fit its surroundings; all others are of the machine.
+// Nothing stays open after an error.
+func New(o Options) (_ *App, err error) {
+	a := &App{config: o.Config, log: o.Log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.release())
+		}
+	}()
+	parts, err := makeParts(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Config.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w: choose another one with data", err)
+	}
+	tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(o.Config.Data, "ledger.jsonl")})
+	if err != nil {
+		return nil, err
+	}
+	a.registry = tool.NewRegistry(tools)
+	if a.store, err = openStore(o.Config, o.Hook); err != nil {
+		return nil, err
+	}
+	a.engine, err = task.New(task.Config{
+		Store: a.store.handle, Tools: a.registry, Planner: parts.planner, Policy: parts.policy,
+		Presenter: dialect.New(dialect.Config{Keywords: o.Config.Keywords}),
+		Agent:     o.Config.Agent.Name, HoldSiblings: o.Config.HoldSiblings, NoIdempotency: !o.Config.Idempotency,
+		Limits: o.Config.Limits.Engine, Log: o.Log, Hook: o.Hook,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.listener, err = listen(o.Config); err != nil {
+		return nil, err
+	}
+	a.url = baseURL(o.Config, a.listener.Addr())
+	if err := a.serveProtocol(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// serveProtocol makes the HTTP server with all its routes.
+func (a *App) serveProtocol() error {
+	skills, err := skills(a.registry, a.config)
+	if err != nil {
+		return err
+	}
+	guard := guardOf(a.config, a.listener.Addr())
+	limits := &a.config.Limits
+	protocol, err := a2a.New(a2a.Config{
+		Engine: a.engine, Incarnation: a.store.incarnation,
+		Card: a2a.Card{
+			Name: a.config.Agent.Name, Description: a.config.Agent.Description,
+			Version: Version(), URL: a.url, Skills: skills,
+		},
+		Guard: guard, MaxBody: limits.Body, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, Log: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.health.store = a.store.err
+	a.server = a.newServer(a.routes(protocol, guard))
+	return nil
+}
+
+// Addr returns the address that the App listens on.
+func (a *App) Addr() net.Addr { return a.listener.Addr() }
+
+// release closes what an App that was never run has opened.
+func (a *App) release() error {
+	var errs []error
+	if a.listener != nil {
+		errs = append(errs, a.listener.Close())
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.close())
+	}
+	return errors.Join(errs...)
+}
+
+// toolNames returns the names of all tools, for the log.
+func (a *App) toolNames() string {
+	tools, _ := a.registry.Tools(nil) // what is wrong with one has been said by New
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name())
+	}
+	return strings.Join(names, " ")
+}

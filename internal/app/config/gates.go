@@ -1,0 +1,165 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"a2a-server/approval"
+)
+
+// gateKeys returns the keys of an entry of gates.
+func gateKeys() []key[approval.Gate] {
+	actions := choice("an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny)
+	verbs := choice("a decision", approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel)
+	allowed := many("allowed", verbs,
+		func(g *approval.Gate) *[]approval.Verb { return &g.Terms.Allowed },
+		"The decisions that are offered. Without it, all that fit the question.")
+	allowed.set = notNothing(allowed.set)
+
+	return []key[approval.Gate]{
+		one("name", "", words("a text", every(notEmpty("a name, or remove the line"), checkLine, notReserved)),
+			func(g *approval.Gate) *string { return &g.Name },
+			"What approvals and the audit call the gate. No two gates have the same name. Without it, gate: and the tool."),
+		one("tool", "", words("a text", every(notEmpty("the name of a tool, or * for all"), checkLine)),
+			func(g *approval.Gate) *string { return &g.Tool },
+			"Needed. The name of a tool, or a pattern in which * stands for any text."),
+		one("action", "ask", actions,
+			func(g *approval.Gate) *approval.Action { return &g.Action },
+			"ask lets a person decide, deny refuses the call, allow has nothing against it. Where several gates are about one tool, deny wins over ask, and ask over allow. The gate that a tool brings with it is taken away only by an allow that names this tool exactly, without *."),
+		one("hint", "", words("a text", nil),
+			func(g *approval.Gate) *string { return &g.Hint },
+			"The question, or the reason of a denial. {name} and {/json/pointer} stand for arguments of the call. Without it, the tool's own hint."),
+		one("expires", "", deadline(-1),
+			func(g *approval.Gate) *time.Duration { return &g.Terms.Expires },
+			"How long the approval may be pending. Without it, deadlines.expires."),
+		one("on_expiry", "", choice("an outcome of a deadline", expiries()...),
+			func(g *approval.Gate) *approval.OnExpiry { return &g.Terms.OnExpiry },
+			"What comes of it then. Without it, deadlines.on_expiry."),
+		allowed,
+		one("four_eyes", "false", boolean(),
+			func(g *approval.Gate) *bool { return &g.Terms.FourEyes },
+			"Whoever caused the call may not decide about it."),
+		one("elsewhere", "false", boolean(),
+			func(g *approval.Gate) *bool { return &g.Terms.Elsewhere },
+			"The A2A client may not decide; somebody else has to."),
+		one("destructive", "false", boolean(),
+			func(g *approval.Gate) *bool { return &g.Terms.Destructive },
+			"Shown as destructive, and never answered by a keyword."),
+		one("no_text", "false", boolean(),
+			func(g *approval.Gate) *bool { return &g.Terms.NoText },
+			"Never answered by a keyword."),
+		one("on_reject", "continue", either("cancel", "continue"),
+			func(g *approval.Gate) *bool { return &g.Terms.CancelsTask },
+			"What a rejection does beside rejecting the call: cancel cancels the task, continue leaves it to the planner."),
+	}
+}
+
+func notReserved(name string) error {
+	if name == approval.RuleTool || name == approval.RuleDefault {
+		return wrong("%s is a name that the server uses itself; choose another", quote(name))
+	}
+	return nil
+}
+
+// notNothing wants decisions of which one is possible about a call: else nobody
+// could answer.
+func notNothing(set func(*approval.Gate, []string) []flaw) func(*approval.Gate, []string) []flaw {
+	return func(g *approval.Gate, texts []string) []flaw {
+		next := *g
+		if flaws := set(&next, texts); len(flaws) > 0 {
+			return flaws
+		}
+		if len(next.Terms.Allowed) == 0 || len(approval.AllowedVerbs(approval.KindCall, next.Terms)) == 0 {
+			return []flaw{{item: -1, problem: wrong("allows no decision about a call; name approve, edit, reject or cancel, or remove the line for all")}}
+		}
+		*g = next
+		return nil
+	}
+}
+
+// gates reads the list of gates.
+func (l *loader) gates(n *yaml.Node, at origin) {
+	l.config.origins[gatesKey] = at
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		l.add(at, gatesKey, "expected a list, found %s; begin each gate with a dash, as in - tool: delete_*", kindOf(n))
+		l.refused[gatesKey] = true
+		return
+	}
+	for i, entry := range n.Content {
+		l.gate(entry, fmt.Sprintf("%s[%d]", gatesKey, i))
+	}
+}
+
+func (l *loader) gate(n *yaml.Node, path string) {
+	at := l.place(n)
+	if n.Kind != yaml.MappingNode {
+		l.add(at, path, "expected a gate, found %s; write its keys, as in - tool: delete_*", kindOf(n))
+		return
+	}
+	keys := gateKeys()
+	gate := approval.Gate{Action: approval.ActionAsk}
+	given := map[string]origin{}
+	l.members(n, path, func(name string, k, v *yaml.Node) {
+		where := join(path, name)
+		found, ok := find(keys, name)
+		if !ok {
+			l.add(l.place(k), where, "there is no such key%s", l.didYouMean(name, names(keys, same)))
+			return
+		}
+		given[name] = l.place(k)
+		if value, ok := l.value(v, where, found.list); ok {
+			put(l, found, &gate, value)
+		} else {
+			l.refused[where] = true
+		}
+	})
+	if _, ok := given["tool"]; !ok {
+		l.add(at, join(path, "tool"), "is missing; write the name of a tool, or \"*\" for all")
+	}
+	l.checkGateName(&gate, path, at, given)
+	l.checkGateUse(&gate, path, given)
+	l.config.Gates = append(l.config.Gates, gate)
+}
+
+// checkGateName refuses a name that an earlier gate has. A gate without a name is
+// called after its tool.
+func (l *loader) checkGateName(g *approval.Gate, path string, at origin, given map[string]origin) {
+	from, name := "name", g.Name
+	if _, named := given["name"]; !named {
+		from, name = "tool", "gate:"+g.Tool
+	}
+	if where, ok := given[from]; ok {
+		at = where
+	}
+	if l.refused[join(path, from)] || name == "gate:" {
+		return
+	}
+	if first, taken := l.gateAt[name]; taken {
+		l.add(at, join(path, from), "the gate in line %d is called %s, too; give each a name of its own", first.line, quote(name))
+		return
+	}
+	l.gateAt[name] = at
+}
+
+// checkGateUse refuses what says nothing: somebody who writes four_eyes beside allow
+// believes that it asks.
+func (l *loader) checkGateUse(g *approval.Gate, path string, given map[string]origin) {
+	if g.Action == approval.ActionAsk || l.refused[join(path, "action")] {
+		return
+	}
+	always := []string{"name", "tool", "action"}
+	if g.Action == approval.ActionDeny {
+		always = append(always, "hint")
+	}
+	for name, at := range given {
+		if !slices.Contains(always, name) {
+			l.add(at, join(path, name), "has no effect where the action is %s, which asks nobody; remove it, or use action: ask", g.Action)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"a2a-server/approval"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// gatesKey is the one key that has entries with keys of their own.
+const gatesKey = "gates"
+
+// configKeys returns every key but gates. The order is that of the reference and of
+// [Show]; keys of one section stand together.
+func configKeys() []key[Config] {
+	keys := []key[Config]{
+		one("listen", "127.0.0.1:8080", words("host:port", every(notEmpty("host:port"), checkListen)),
+			func(c *Config) *string { return &c.Listen },
+			"The address that the server listens on. Port 0 takes any that is free. An address that other machines can reach needs insecure_no_auth, because there is no authentication yet."),
+		one("public_url", "", baseURL(),
+			func(c *Config) *string { return &c.PublicURL },
+			"The URL by which clients reach the server, when it is another than http:// and the address: behind a proxy, for example. It is the base of the URLs in the agent card."),
+		many("allowed_hosts", hostname(),
+			func(c *Config) *[]string { return &c.AllowedHosts },
+			"More names that a request to a loopback address may be made to, beside localhost, 127.0.0.1, [::1] and the host of public_url. Everything else is refused there, because it may come from a page that made a name of its own point to this machine."),
+		many("allowed_origins", webOrigin(),
+			func(c *Config) *[]string { return &c.AllowedOrigins },
+			"Origins whose web pages may call the server. A request with any other Origin is refused."),
+		one("insecure_no_auth", "false", boolean(),
+			func(c *Config) *bool { return &c.InsecureNoAuth },
+			"Serves an address that other machines can reach although nobody is authenticated: every caller may send, read and approve everything. Right only behind something that authenticates."),
+		one("data", "./data", words("a folder", every(notEmpty("a folder"), checkLine)),
+			func(c *Config) *string { return &c.Data },
+			"The folder of all files of the server. A relative path counts from the folder that the server was started in."),
+		one("store", "bolt", words("bolt, bolt:PATH or memory", checkStore),
+			func(c *Config) *string { return &c.Store },
+			"Where tasks are kept: bolt is the file tasks.db in data, bolt:PATH is another file, memory forgets everything when the server ends."),
+		one("log.level", "info", choice("a level", "debug", "info", "warn", "error"),
+			func(c *Config) *string { return &c.Log.Level },
+			"The least important messages that are logged."),
+		one("log.format", "json", choice("a format", "json", "console"),
+			func(c *Config) *string { return &c.Log.Format },
+			"json for programs, console for people."),
+		one("agent.name", "a2a-server", words("a text", every(notEmpty("a name"), checkLine)),
+			func(c *Config) *string { return &c.Agent.Name },
+			"The name in the agent card. It is part of what approvals are bound to."),
+		one("agent.description", "", words("a text", nil),
+			func(c *Config) *string { return &c.Agent.Description },
+			"What the agent card says about the agent. Empty: a sentence of the server's own."),
+		one("planner.kind", "direct", choice("a planner", "direct", "script"),
+			func(c *Config) *string { return &c.Planner.Kind },
+			"What turns a message into calls of tools: direct runs the calls that the message names, script plays scenarios."),
+		one("planner.script", "", words("a file", checkLine),
+			func(c *Config) *string { return &c.Planner.Script },
+			"The file of scenarios, needed by script. A relative path counts from the folder of the configuration file, or, in a variable or a flag, from the folder that the server was started in."),
+		one("idempotency", "true", boolean(),
+			func(c *Config) *bool { return &c.Idempotency },
+			"The same message sent again, with the same id and content, is the same task. Conformance kits that use an id twice need false."),
+		one("keywords", "true", boolean(),
+			func(c *Config) *bool { return &c.Keywords },
+			"A message that is one word, such as yes or reject, may answer the only question that is pending."),
+		one("hold_siblings", "false", boolean(),
+			func(c *Config) *bool { return &c.HoldSiblings },
+			"Calls of one step start only when all of them are decided. Otherwise each starts as soon as it may."),
+		one("confirmation", "required", choice("a setting of confirmation", Required, OptIn),
+			func(c *Config) *Confirmation { return &c.Confirmation },
+			"With required, the gates that tools bring with them ask, too. With opt-in, only the gates of this file do."),
+		one("deadlines.expires", "never", deadline(0),
+			func(c *Config) *time.Duration { return &c.Terms.Expires },
+			"How long an approval may be pending, for every gate that says nothing else and for the gates of tools."),
+		one("deadlines.on_expiry", "reject", choice("an outcome of a deadline", expiries()...),
+			func(c *Config) *approval.OnExpiry { return &c.Terms.OnExpiry },
+			"What comes of an approval that is overdue: reject rejects the call, cancel cancels the task, keep leaves it pending without a deadline."),
+	}
+	return append(keys, limitKeys()...)
+}
+
+func expiries() []approval.OnExpiry {
+	return []approval.OnExpiry{approval.ExpiryRejects, approval.ExpiryCancels, approval.ExpiryKeeps}
+}
+
+func checkStore(text string) error {
+	path, isPath := strings.CutPrefix(text, "bolt:")
+	switch {
+	case text == "bolt" || text == "memory":
+		return nil
+	case isPath && strings.TrimSpace(path) == "":
+		return wrong("%s names no file; write bolt:PATH, or bolt for tasks.db in the data folder", quote(text))
+	case isPath:
+		return checkLine(path)
+	}
+	return wrong("%s is not a store; use bolt, bolt:PATH or memory", quote(text))
+}
+
+// limitKeys are the keys below limits. Their defaults are those of the packages that
+// keep the limits.
+func limitKeys() []key[Config] {
+	const ms = time.Millisecond
+	return []key[Config]{
+		one("limits.turns", "256", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Turns },
+			"Tasks that are at work at once. More of them wait."),
+		one("limits.queue", "10000", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Queue },
+			"Tasks that may wait to get to work. Beyond, new ones are refused."),
+		one("limits.abandoned", "64", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Abandoned },
+			"Runs of tools that do not end though they were told to. With so many, no tool is started until the server is restarted."),
+		one("limits.tool_timeout", "5m", duration(ms),
+			func(c *Config) *time.Duration { return &c.Limits.Engine.ToolTimeout },
+			"How long one run of a tool may take before it is told to end."),
+		one("limits.tool_grace", "5s", duration(ms),
+			func(c *Config) *time.Duration { return &c.Limits.Engine.ToolGrace },
+			"How long a tool may take to end when it was told to. Then it is given up, and what came of its call is unknown."),
+		one("limits.window", "256KiB", size[int](1*kib, 64*mib, false),
+			func(c *Config) *int { return &c.Limits.Engine.Window },
+			"How far the output of a tool may be ahead of the disk before the tool has to wait."),
+		one("limits.event", "1MiB", size[int](128*kib, 8*mib, false),
+			func(c *Config) *int { return &c.Limits.Engine.Event },
+			"One public event. Clients stop reading at lines of 10 MiB. A question with its arguments has to fit."),
+		one("limits.task", "64MiB", size[int](128*kib, 64*mib, false),
+			func(c *Config) *int { return &c.Limits.Engine.Task },
+			"All events of one task. A call that goes beyond fails, and the task says so."),
+		one("limits.pending", "64", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Pending },
+			"Approvals that one task may wait for."),
+		one("limits.args", "128KiB", size[int](1*kib, 1*mib, false),
+			func(c *Config) *int { return &c.Limits.Engine.Args },
+			"The arguments of one call, as JSON."),
+		one("limits.steps", "1000", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Steps },
+			"Steps that one task may take."),
+		one("limits.calls", "64", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Calls },
+			"Calls in one step."),
+		one("limits.parked", "1000", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.Parked },
+			"Tasks of one context that may wait for somebody at once."),
+		one("limits.body", "4MiB", size[int64](1*kib, 64*mib, false),
+			func(c *Config) *int64 { return &c.Limits.Body },
+			"The body of a request."),
+		one("limits.header", "64KiB", size[int](4*kib, 1*mib, false),
+			func(c *Config) *int { return &c.Limits.Header },
+			"The header of a request."),
+		one("limits.heartbeat", "15s", duration(ms),
+			func(c *Config) *time.Duration { return &c.Limits.Heartbeat },
+			"How long a stream may be silent before a comment is sent, which keeps proxies from closing it."),
+		one("limits.write_timeout", "30s", duration(ms),
+			func(c *Config) *time.Duration { return &c.Limits.WriteTimeout },
+			"How long one write to a stream may take. Then the stream ends; the client can read on from where it stopped."),
+		one("limits.grace", "10s", duration(0),
+			func(c *Config) *time.Duration { return &c.Limits.Grace },
+			"How long running calls may take to end when the server is told to stop. Then they are canceled."),
+		one("limits.memory", "0", size[int64](32*mib, 1<<14*gib, true /* none */),
+			func(c *Config) *int64 { return &c.Limits.Memory },
+			"The memory that the garbage collector tries to stay below. It is not a hard limit. 0 means none."),
+		one("limits.gc", "400", count(10, 100_000),
+			func(c *Config) *int { return &c.Limits.GC },
+			"How much the heap may grow between two garbage collections, in percent: more memory for less work, as GOGC."),
+	}
+}

@@ -1,0 +1,218 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/task"
+)
+
+// values compares configurations without where their values came from.
+func values() cmp.Option {
+	return cmp.Options{cmpopts.IgnoreUnexported(config.Config{}), cmpopts.EquateEmpty()}
+}
+
+// load returns the configuration of s, which must be right.
+func load(t testing.TB, s config.Source) *config.Config {
+	t.Helper()
+	c, err := config.Load(s)
+	if err != nil {
+		t.Fatalf("Load() = %v", err)
+	}
+	return c
+}
+
+func defaults() *config.Config {
+	return &config.Config{
+		Listen:       "127.0.0.1:8080",
+		Data:         "./data",
+		Store:        "bolt",
+		Log:          config.Log{Level: "info", Format: "json"},
+		Agent:        config.Agent{Name: "a2a-server"},
+		Planner:      config.Planner{Kind: "direct"},
+		Idempotency:  true,
+		Keywords:     true,
+		Confirmation: config.Required,
+		Terms:        approval.Terms{OnExpiry: approval.ExpiryRejects},
+		Limits: config.Limits{
+			Engine: task.Limits{
+				Turns: 256, Queue: 10_000, Abandoned: 64, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second,
+				Window: 256 << 10, Event: 1 << 20, Task: 64 << 20, Pending: 64, Args: 128 << 10,
+				Steps: 1000, Calls: 64, Parked: 1000,
+			},
+			Body: 4 << 20, Header: 64 << 10, Heartbeat: 15 * time.Second, WriteTimeout: 30 * time.Second,
+			Grace: 10 * time.Second, GC: 400,
+		},
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n", "# nothing\n", "---\n", "null\n", "\ufeff", "log:\nlimits:\ngates:\n", "gates: []\nallowed_hosts: []\n"} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(defaults(), load(t, config.Source{File: write(t, text)}), values()); diff != "" {
+				t.Errorf("Load() (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("no file", func(t *testing.T) {
+		t.Parallel()
+		if diff := cmp.Diff(defaults(), load(t, config.Source{}), values()); diff != "" {
+			t.Errorf("Load() (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	file := "listen: 127.0.0.1:1\nlog: {level: warn}\nagent: {name: file}\nlimits: {body: 1MiB}\nallowed_hosts: [file]\n"
+	env := []string{
+		"A2A_SERVER_LISTEN=127.0.0.1:2", "A2A_SERVER_LOG_LEVEL=error", "A2A_SERVER_LIMITS_BODY=2MiB", "A2A_SERVER_CONFIG=other.yaml",
+		"A2A_SERVER_ALLOWED_HOSTS=a, B,[::1]", "PATH=/bin", "A2A_SERVERLESS=1", "not a variable",
+	}
+	flags := map[string]string{"listen": "127.0.0.1:3", "allowed_origins": "https://a,https://b", "limits.gc": "100"}
+
+	want := defaults()
+	want.Listen = "127.0.0.1:3"
+	want.Log.Level = "error"
+	want.Agent.Name = "file"
+	want.Limits.Body = 2 << 20
+	want.Limits.GC = 100
+	want.AllowedHosts = []string{"a", "b", "[::1]"}
+	want.AllowedOrigins = []string{"https://a", "https://b"}
+	got := load(t, config.Source{File: write(t, file), Environment: env, Flags: flags})
+	if diff := cmp.Diff(want, got, values()); diff != "" {
+		t.Errorf("Load() (-want +got):\n%s", diff)
+	}
+
+	// An empty list is a value: it takes away what the file has.
+	got = load(t, config.Source{File: write(t, file), Environment: []string{"A2A_SERVER_ALLOWED_HOSTS="}})
+	if len(got.AllowedHosts) > 0 {
+		t.Errorf("AllowedHosts = %v, want none", got.AllowedHosts)
+	}
+}
+
+// TestOverriddenIsChecked shows that a wrong value is reported although another layer
+// overrides it, and that what depends on several values looks at the last.
+func TestOverriddenIsChecked(t *testing.T) {
+	t.Parallel()
+	flags := map[string]string{"listen": "127.0.0.1:3"}
+	if all := problems(t, config.Source{File: write(t, "listen: nowhere\n"), Flags: flags}); len(all.Problems) != 1 {
+		t.Errorf("problems = %v, want the one of the file", all)
+	}
+	load(t, config.Source{File: write(t, "listen: 0.0.0.0:80\n"), Flags: flags})
+	load(t, config.Source{File: write(t, "listen: 0.0.0.0:80\n"), Flags: map[string]string{"insecure_no_auth": "true"}})
+}
+
+// TestKubernetes shows that the variables by which a cluster tells of a service
+// called a2a-server, or a2a-server-db, stop nobody.
+func TestKubernetes(t *testing.T) {
+	t.Parallel()
+	load(t, config.Source{Environment: []string{
+		"A2A_SERVER_SERVICE_HOST=10.0.0.1", "A2A_SERVER_SERVICE_PORT=80", "A2A_SERVER_SERVICE_PORT_HTTP=80",
+		"A2A_SERVER_PORT=tcp://10.0.0.1:80", "A2A_SERVER_PORT_80_TCP=tcp://10.0.0.1:80", "A2A_SERVER_PORT_80_TCP_PROTO=tcp",
+		"A2A_SERVER_PORT_80_TCP_PORT=80", "A2A_SERVER_PORT_80_TCP_ADDR=10.0.0.1", "A2A_SERVER_DB_SERVICE_HOST=10.0.0.2",
+	}})
+	if got := problems(t, config.Source{Environment: []string{"A2A_SERVER_PORTS=80"}}).Problems[0].Key; got != "A2A_SERVER_PORTS" {
+		t.Errorf("problem with %s, want A2A_SERVER_PORTS", got)
+	}
+}
+
+func TestGates(t *testing.T) {
+	t.Parallel()
+	got := load(t, config.Source{File: write(t, `
+deadlines: {expires: 72h, on_expiry: keep}
+confirmation: opt-in
+gates:
+  - name: deletions
+    tool: delete_*
+    hint: "Delete {path}?"
+    expires: 30m
+    on_expiry: cancel
+    allowed: [approve, reject]
+    four_eyes: true
+    elsewhere: true
+    destructive: true
+    no_text: true
+    on_reject: cancel
+  - tool: send
+    expires: never
+  - {tool: read, action: allow}
+  - {tool: drop, action: deny, hint: Never.}
+`)})
+	want := []approval.Gate{
+		{
+			Name: "deletions", Tool: "delete_*", Action: approval.ActionAsk, Hint: "Delete {path}?",
+			Terms: approval.Terms{
+				Expires: 30 * time.Minute, OnExpiry: approval.ExpiryCancels, Allowed: []approval.Verb{approval.Approve, approval.Reject},
+				FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true,
+			},
+		},
+		{Tool: "send", Action: approval.ActionAsk, Terms: approval.Terms{Expires: -1}},
+		{Tool: "read", Action: approval.ActionAllow},
+		{Tool: "drop", Action: approval.ActionDeny, Hint: "Never."},
+	}
+	if diff := cmp.Diff(want, got.Gates); diff != "" {
+		t.Errorf("Gates (-want +got):\n%s", diff)
+	}
+	if want := (approval.Terms{Expires: 72 * time.Hour, OnExpiry: approval.ExpiryKeeps}); !cmp.Equal(want, got.Terms) {
+		t.Errorf("Terms = %+v, want %+v", got.Terms, want)
+	}
+	if p, err := got.Policy(); p == nil || err != nil {
+		t.Errorf("Policy() = %v, %v", p, err)
+	}
+	if got.Confirmation != config.OptIn {
+		t.Errorf("Confirmation = %q", got.Confirmation)
+	}
+	got.Gates[0].Action = "aks"
+	if _, err := got.Policy(); err == nil {
+		t.Error("Policy() of a wrong gate = nil, want an error")
+	}
+}
+
+func TestScript(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	script := filepath.Join(folder, "scenes.yaml")
+	file := filepath.Join(folder, "a2a-server.yaml")
+	for path, text := range map[string]string{script: "scenarios: []\n", file: "planner: {kind: script, script: scenes.yaml}\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := filepath.Abs("config.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		from config.Source
+		want string
+	}{
+		{"beside the file", config.Source{File: file}, script},
+		{"absolute in the environment", config.Source{Environment: []string{"A2A_SERVER_PLANNER_KIND=script", "A2A_SERVER_PLANNER_SCRIPT=" + script}}, script},
+		{"below the working directory", config.Source{File: file, Flags: map[string]string{"planner.script": "config.go"}}, here},
+		{"not used, so it need not exist", config.Source{File: file, Flags: map[string]string{"planner.script": "../config/none.yaml", "planner.kind": "direct"}}, filepath.Join(filepath.Dir(here), "none.yaml")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := load(t, tt.from).Planner.Script; got != tt.want {
+				t.Errorf("Script = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	all := problems(t, config.Source{File: file, Environment: []string{"A2A_SERVER_PLANNER_SCRIPT=" + folder}})
+	if !strings.HasSuffix(all.Problems[0].Problem, " is a folder; name the file in it") {
+		t.Errorf("problems = %v", all)
+	}
+}

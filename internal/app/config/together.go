@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// checkTogether checks what depends on several values. It runs when all layers have
+// been taken, and says nothing about values that were refused.
+func (l *loader) checkTogether() {
+	c := l.config
+	if l.sound("listen", "insecure_no_auth") && !loopback(c.Listen) && !c.InsecureNoAuth {
+		l.at("listen", "%s can be reached by other machines, and there is no authentication yet; listen on 127.0.0.1, or set insecure_no_auth if something in front of the server authenticates its callers", quote(c.Listen))
+	}
+	l.checkScript()
+	l.notLarger("limits.event", c.Limits.Engine.Event, "limits.task", c.Limits.Engine.Task)
+	l.notLarger("limits.args", c.Limits.Engine.Args, "limits.event", c.Limits.Engine.Event)
+	if len(l.problems) == 0 {
+		// Every rule of a policy has its check above, with a place; this is for one
+		// that approval has learnt since.
+		if _, err := c.Policy(); err != nil {
+			l.at(gatesKey, "%v", err)
+		}
+	}
+}
+
+// checkScript makes the path of the script absolute, and looks for the file when it
+// is going to be used.
+func (l *loader) checkScript() {
+	p := &l.config.Planner
+	if !l.sound("planner.kind", "planner.script") {
+		return
+	}
+	used := p.Kind == "script"
+	if p.Script == "" {
+		if used {
+			l.at("planner.kind", "script needs the file of its scenarios; set planner.script")
+		}
+		return
+	}
+	from := l.config.origins["planner.script"]
+	written := p.Script
+	if from.layer == File && !filepath.IsAbs(p.Script) {
+		p.Script = filepath.Join(filepath.Dir(from.name), p.Script)
+	}
+	path, err := filepath.Abs(p.Script)
+	if err != nil {
+		l.at("planner.script", "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
+		return
+	}
+	p.Script = path
+	if !used {
+		return
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.at("planner.script", "%s does not exist; it was looked for at %s", quote(written), printable(path))
+	case err != nil:
+		l.at("planner.script", "%s cannot be read: %v", quote(written), cause(err))
+	case info.IsDir():
+		l.at("planner.script", "%s is a folder; name the file in it", quote(written))
+	}
+}
+
+// notLarger refuses a limit that is larger than another in which it has to fit.
+func (l *loader) notLarger(small string, n int, large string, most int) {
+	if n <= most || !l.sound(small, large) {
+		return
+	}
+	// The one that was given is at fault, not the default of the other.
+	if l.config.origins[small].layer != "" {
+		l.at(small, "%s is more than %s, which is %s", writeSize(int64(n)), large, writeSize(int64(most)))
+		return
+	}
+	l.at(large, "%s is less than %s, which is %s; lower both", writeSize(int64(most)), small, writeSize(int64(n)))
+}
+
+// sound reports whether all values for these keys were good.
+func (l *loader) sound(keys ...string) bool {
+	for _, k := range keys {
+		if l.refused[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// at adds a problem where the value of the key was given.
+func (l *loader) at(name, format string, args ...any) {
+	l.add(l.config.origins[name], name, format, args...)
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/task"
+	"a2a-server/task/planner/direct"
+	"a2a-server/task/planner/script"
+)
+
+// ErrConfig says that a configuration is right by itself, but not with what it
+// names, such as the file of a script.
+var ErrConfig = errors.New("the configuration does not work")
+
+// parts are those that depend on the configuration and hold nothing open.
+type parts struct {
+	planner task.Planner
+	policy  *approval.Policy
+}
+
+// Check says what would keep an App with this configuration from being made, as far
+// as can be seen without opening or changing anything. The error wraps [ErrConfig].
+func Check(c *config.Config) error {
+	_, err := makeParts(c)
+	return err
+}
+
+func makeParts(c *config.Config) (parts, error) {
+	policy, policyErr := c.Policy()
+	planner, plannerErr := newPlanner(c.Planner)
+	if err := errors.Join(policyErr, plannerErr); err != nil {
+		return parts{}, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return parts{planner: planner, policy: policy}, nil
+}
+
+func newPlanner(c config.Planner) (task.Planner, error) {
+	switch c.Kind {
+	case "direct":
+		return direct.New(direct.Config{}), nil
+	case "script":
+		file, err := os.Open(c.Script)
+		if err != nil {
+			return nil, fmt.Errorf("open the script of the planner: %w: name the file of scenarios with planner.script", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		return script.Load(file, c.Script)
+	default:
+		return nil, fmt.Errorf("there is no planner %q: use direct or script", c.Kind)
+	}
+}

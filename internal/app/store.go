@@ -1,0 +1,51 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+	"a2a-server/store/memstore"
+)
+
+// backend is the open store.
+type backend struct {
+	handle      store.Handle
+	incarnation uint64
+	err         func() error // nil while it takes writes
+	close       func() error // commits what is queued; called once
+}
+
+// openStore opens the store that is named by c.Store: bolt, bolt:PATH or memory.
+func openStore(c *config.Config, hook func(string)) (*backend, error) {
+	kind, path, _ := strings.Cut(c.Store, ":")
+	switch kind {
+	case "memory":
+		db := memstore.New()
+		h, err := db.Handle()
+		return &backend{
+			handle: h, incarnation: rand.Uint64(), close: db.Close,
+			err: func() error { return nil },
+		}, err
+	case "bolt":
+		if path == "" {
+			path = filepath.Join(c.Data, "tasks.db")
+		}
+		db, err := boltstore.Options{Hook: hook}.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		h, err := db.Handle()
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return &backend{handle: h, incarnation: db.Incarnation(), err: db.Err, close: db.Close}, nil
+	default:
+		return nil, fmt.Errorf("%w: there is no store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)
+	}
+}

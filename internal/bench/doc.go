@@ -1,0 +1,29 @@
+// Package bench measures the server as its clients meet it: over HTTP, beside the
+// SDK's own stack and a bare echo handler, in the same run on the same machine. It
+// has tests only. What counts is the ratio between the three; an absolute figure
+// belongs to the machine it was taken on. Nothing here asserts a figure: wrong or
+// missing answers fail, slow ones are reported.
+//
+//	go test -run '^$' -bench . ./internal/bench
+//
+// Each server runs in a process of its own - the test binary started again, see
+// spec - so that its CPU and memory are told apart from the load generator's. The
+// generator writes and reads HTTP/1.1 by hand, the same for all three. At the end
+// the run prints its figures as one table for docs/benchmarks.md.
+//
+// The servers:
+//
+//   - ours: a2a on task on boltstore, in a new file, with every commit synced;
+//   - peer: the SDK's handler with its in-memory store, behind an agent that
+//     publishes the same events;
+//   - echo: a handler that decodes the request and answers a made-up task of the same
+//     size, or frames of the same size, and does nothing else. It is what HTTP and
+//     JSON cost by themselves.
+//
+// Environment:
+//
+//	BENCH_DIR      folder for the files, on the disk to be measured (default: the system's for temporary files)
+//	BENCH_GOGC     GOGC of our server (default: Go's)
+//	BENCH_PROFILE  folder for CPU profiles of our server, one for each benchmark
+//	BENCH_PARKED   how many tasks are parked (default 1,000,000, or as many as can be written in 5 minutes)
+package bench

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/store/boltstore"
+	"a2a-server/task"
+	"a2a-server/task/planner/direct"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+type say struct {
+	Text string `json:"text"`
+}
+
+type flow struct {
+	N int `json:"n,omitempty"`
+	// Pace is the milliseconds between two chunks.
+	Pace int `json:"pace,omitempty"`
+}
+
+// newOurs opens the file and puts our server on it.
+func newOurs(file string) (*service, error) {
+	g := newGate()
+	engine, db, err := newEngine(file, g)
+	if err != nil {
+		return nil, err
+	}
+	server, err := a2a.New(a2a.Config{Engine: engine, Incarnation: db.Incarnation(), Log: logger()})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	stop := run(engine, db)
+	return &service{handler: server, release: g.open, close: stop}, nil
+}
+
+func logger() zerolog.Logger { return zerolog.New(os.Stderr).Level(zerolog.WarnLevel) }
+
+// newEngine opens the file and makes an engine with the tools that are measured.
+func newEngine(file string, g *gate) (*task.Engine, *boltstore.DB, error) {
+	tools, err := toolset(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := boltstore.Open(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	engine, err := task.New(task.Config{
+		Store: h, Tools: tool.NewRegistry(tools), Planner: direct.New(direct.Config{}),
+		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: logger(),
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return engine, db, nil
+}
+
+// run runs the engine until the returned function is called, which closes the file
+// too.
+func run(engine *task.Engine, db *boltstore.DB) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- engine.Run(ctx) }()
+	return func() error {
+		cancel()
+		return errors.Join(<-ended, db.Close())
+	}
+}
+
+// toolset returns echo (read-only: one wait), note (with effects: two waits), stream
+// (chunks), burst (chunks once g is open) and park (asks before it runs).
+func toolset(g *gate) (tool.Toolset, error) {
+	repeat := func(_ tool.Context, s say) (string, error) { return s.Text, nil }
+	readOnly := tool.Annotations{ReadOnly: true}
+	echo, err1 := functiontool.New(functiontool.Config{Name: "echo", Description: "says it again", Annotations: readOnly}, repeat)
+	note, err2 := functiontool.New(functiontool.Config{Name: "note", Description: "stands for a call with effects"}, repeat)
+	park, err3 := functiontool.New(functiontool.Config{Name: "park", Description: "waits for a person", RequireApproval: true}, repeat)
+	stream, err4 := functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "streams chunks", Annotations: readOnly},
+		func(ctx tool.Context, f flow) iter.Seq2[*tool.Result, error] { return chunks(ctx, f) })
+	burst, err5 := functiontool.NewStreaming(functiontool.Config{Name: "burst", Description: "streams chunks when it is told to", Annotations: readOnly},
+		func(ctx tool.Context, f flow) iter.Seq2[*tool.Result, error] {
+			if err := g.wait(ctx); err != nil {
+				return func(yield func(*tool.Result, error) bool) { yield(nil, err) }
+			}
+			return chunks(ctx, f)
+		})
+	return tool.NewToolset("bench", echo, note, park, stream, burst), errors.Join(err1, err2, err3, err4, err5)
+}
+
+func chunks(ctx context.Context, f flow) iter.Seq2[*tool.Result, error] {
+	return func(yield func(*tool.Result, error) bool) {
+		for i := range paced(ctx, f) {
+			if !yield(&tool.Result{Content: chunkText(i), Streaming: true}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// paced counts to f.N, one number every f.Pace milliseconds.
+func paced(ctx context.Context, f flow) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		var tick <-chan time.Time
+		if f.Pace > 0 {
+			t := time.NewTicker(time.Duration(f.Pace) * time.Millisecond)
+			defer t.Stop()
+			tick = t.C
+		}
+		for i := range f.N {
+			if tick != nil {
+				select {
+				case <-tick:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// gate holds a run of burst back until it is opened, once for each run, before or
+// after the run has come to it.
+type gate struct{ permits chan struct{} }
+
+func newGate() *gate { return &gate{permits: make(chan struct{}, 1)} }
+
+func (g *gate) open() { g.permits <- struct{}{} }
+
+func (g *gate) wait(ctx context.Context) error {
+	select {
+	case <-g.permits:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The benchmarks are not run by tests. So that they work when somebody wants figures,
+// each server is asked here, once, for all that they ask it for.
+
+func TestServers(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kind{ours, peer, echoed, batch} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, k)
+			c, err := dial(s.addr, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.close()
+			for _, tool := range []string{"note", "echo"} {
+				text := tool + " is called"
+				body, err := c.post(request("SendMessage", 0, tool, fmt.Sprintf(`{"text":%q}`, text), ""))
+				if err == nil {
+					err = checkTask(body, 0, text)
+				}
+				if err != nil {
+					t.Errorf("SendMessage that calls %s: %v", tool, err)
+				}
+				t.Logf("an answer of %s has %d bytes: %s", k, len(body), body)
+			}
+			if err := stream(c, k, 0, 20); err != nil {
+				t.Errorf("SendStreamingMessage: %v", err)
+			}
+			if used := s.tell("usage").CPU; used <= 0 {
+				t.Errorf("the server used %v of the processor, want more than nothing", used)
+			}
+		})
+	}
+}
+
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kind{ours, echoed} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, k)
+			w := crowd{subscribers: 5, chunks: 20, pace: 1, stalled: true}
+			for range 2 {
+				f, err := w.gather(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.tell("release")
+				if err := f.follow(); err != nil {
+					t.Error(err)
+				}
+				f.close()
+			}
+		})
+	}
+}
+
+func TestParked(t *testing.T) {
+	t.Parallel()
+	p := &parked{file: filepath.Join(t.TempDir(), "store.db")}
+	p.fill(t, 50)
+	p.fill(t, 70)
+	if len(p.ids) != 70 {
+		t.Fatalf("the file was filled with %d tasks, want 70", len(p.ids))
+	}
+	c, err := dial(startSpec(t, spec{Kind: ours, File: p.file}).addr, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for i := range 10 {
+		if err := p.get(c, i); err != nil {
+			t.Error(err)
+		}
+	}
+}

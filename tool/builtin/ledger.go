@@ -1,0 +1,59 @@
+package builtin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ledger is a file with one line of JSON for each run of a tool, so that anyone can
+// count how often it ran. It is safe for concurrent use, also by several processes:
+// a line is one write to a file that is open for appending.
+type ledger struct {
+	path string
+	now  func() time.Time
+}
+
+// entry is a line.
+type entry struct {
+	Time time.Time    `json:"time"`
+	Task string       `json:"task"`
+	Call string       `json:"call"`
+	Args transferArgs `json:"args"`
+}
+
+// add appends a line. It is on the disk when add returns without an error; with one
+// it may be there or not.
+func (l *ledger) add(task, call string, args transferArgs) error {
+	text, err := json.Marshal(entry{Time: l.now().UTC().Truncate(time.Millisecond), Task: task, Call: call, Args: args})
+	if err != nil {
+		return fmt.Errorf("write to the ledger: %w", err)
+	}
+	file, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the ledger: %w: check that its folder exists and can be written to", err)
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = syncFolder(l.path) // another run may have made the file just now
+	}
+	if err != nil {
+		return fmt.Errorf("write to the ledger, which may have the line or not: %w", err)
+	}
+	return nil
+}
+
+// syncFolder makes the name of a new file durable.
+func syncFolder(path string) error {
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,73 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+type streamArgs struct {
+	Chunks   int    `json:"chunks" jsonschema:"description=How many pieces,minimum=1,maximum=100000,default=10"`
+	Size     int    `json:"size" jsonschema:"description=Bytes of each piece,minimum=1,maximum=65536,default=64"`
+	Interval string `json:"interval" jsonschema:"description=Time between two pieces such as 10ms or 1.5s,pattern=^([0-9]+([.][0-9]+)?(us|ms|s|m|h))+$,default=0s"`
+}
+
+// line is what a stream says, again and again. Pieces continue it where the last one
+// ended, so that one that is missing, or there twice, can be seen by reading.
+const line = "every event is on the disk before anybody sees it; "
+
+func newStream() (tool.Tool, error) {
+	return functiontool.NewStreaming(functiontool.Config{
+		Name:        "stream",
+		Description: "Streams text in pieces, as many and as large as asked for",
+		Annotations: tool.Annotations{ReadOnly: true},
+	}, stream)
+}
+
+func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
+	return func(yield func(*tool.Result, error) bool) {
+		interval, err := time.ParseDuration(a.Interval)
+		if err != nil {
+			yield(nil, &tool.InvalidError{Violations: []tool.Violation{{Pointer: "/interval", Message: fmt.Sprintf("is no duration: %v", err)}}})
+			return
+		}
+		// Every piece is cut from this one text: none is made anew.
+		text := strings.Repeat(line, a.Size/len(line)+2)
+		for i := range a.Chunks {
+			if i > 0 {
+				err = pause(ctx, interval)
+			}
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			at := i * a.Size % len(line)
+			if !yield(&tool.Result{Content: text[at : at+a.Size], Streaming: true}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// pause waits for d, or returns why ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
