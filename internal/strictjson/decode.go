@@ -60,6 +60,7 @@ type decoder struct {
 	pos   int // of the next byte
 	depth int
 	check bool // only check: values are nil
+	any   bool // integers of any size are taken
 }
 
 func (d *decoder) whole() (any, *Error) {
@@ -75,7 +76,7 @@ func (d *decoder) whole() (any, *Error) {
 }
 
 func (d *decoder) syntax(what string) *Error {
-	return &Error{Reason: what + " (at byte " + strconv.Itoa(d.pos) + ")"}
+	return &Error{Reason: what + " (at byte " + strconv.Itoa(d.pos) + ")", Syntax: true}
 }
 
 // unexpected is the error for what stands where want should.
@@ -110,6 +111,9 @@ func (d *decoder) peek() byte {
 func (d *decoder) value() (any, *Error) {
 	switch c := d.peek(); c {
 	case '{':
+		if d.check {
+			return d.nested((*decoder).checkObject)
+		}
 		return d.nested((*decoder).object)
 	case '[':
 		return d.nested((*decoder).array)
@@ -118,7 +122,7 @@ func (d *decoder) value() (any, *Error) {
 		if err != nil || d.check {
 			return nil, err
 		}
-		return s, nil
+		return string(s), nil
 	case 't':
 		return d.literal("true", true)
 	case 'f':
@@ -154,10 +158,11 @@ func (d *decoder) object() (any, *Error) {
 		if d.peek() != '"' {
 			return nil, d.unexpected("a name in quotes")
 		}
-		name, err := d.str(false)
+		text, err := d.str(false)
 		if err != nil {
 			return nil, err
 		}
+		name := string(text)
 		if _, twice := m[name]; twice {
 			return nil, (&Error{Reason: "this name occurs twice in its object"}).below(name)
 		}

@@ -8,6 +8,8 @@ type Error struct {
 	Pointer string
 	// Reason says what is wrong there, in words that follow "at <pointer>:".
 	Reason string
+	// Syntax says that it is no JSON at all; else it is JSON that is refused.
+	Syntax bool
 }
 
 // Error implements error.

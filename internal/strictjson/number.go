@@ -59,6 +59,9 @@ func (d *decoder) number() (any, *Error) {
 			return nil, d.unexpected("a digit")
 		}
 	}
+	if d.any {
+		return nil, nil
+	}
 	if integer {
 		return integerOf(d.raw[first:d.pos], negative)
 	}

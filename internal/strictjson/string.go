@@ -5,39 +5,36 @@ import (
 	"unicode/utf8"
 )
 
-// str reads a string. With skip it only checks it, and returns "".
-func (d *decoder) str(skip bool) (string, *Error) {
+// str reads a string and returns its text, which may be a part of raw. With skip it
+// only checks it.
+func (d *decoder) str(skip bool) ([]byte, *Error) {
 	d.pos++ // the quote
 	start := d.pos
 	for d.pos < len(d.raw) {
 		c := d.raw[d.pos]
 		switch {
 		case c == '"':
-			s := d.raw[start:d.pos]
 			d.pos++
-			if skip {
-				return "", nil
-			}
-			return string(s), nil
+			return d.raw[start : d.pos-1], nil
 		case c == '\\':
 			return d.escaped(start, skip)
 		case c < ' ':
-			return "", d.syntax("a string holds a control character; write it as an escape")
+			return nil, d.syntax("a string holds a control character; write it as an escape")
 		case c < utf8.RuneSelf:
 			d.pos++
 		default:
 			r, size := utf8.DecodeRune(d.raw[d.pos:])
 			if r == utf8.RuneError && size <= 1 {
-				return "", d.syntax("a string is not valid UTF-8")
+				return nil, d.syntax("a string is not valid UTF-8")
 			}
 			d.pos += size
 		}
 	}
-	return "", d.syntax("it ends within a string")
+	return nil, d.syntax("it ends within a string")
 }
 
 // escaped reads on, at the first backslash of the string that began at start.
-func (d *decoder) escaped(start int, skip bool) (string, *Error) {
+func (d *decoder) escaped(start int, skip bool) ([]byte, *Error) {
 	var b []byte
 	if !skip {
 		b = append(make([]byte, 0, d.pos-start+32), d.raw[start:d.pos]...)
@@ -48,22 +45,22 @@ func (d *decoder) escaped(start int, skip bool) (string, *Error) {
 		switch {
 		case c == '"':
 			d.pos++
-			return string(b), nil
+			return b, nil
 		case c == '\\':
 			r, err := d.escape()
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			if !skip {
 				b = utf8.AppendRune(b, r)
 			}
 			continue
 		case c < ' ':
-			return "", d.syntax("a string holds a control character; write it as an escape")
+			return nil, d.syntax("a string holds a control character; write it as an escape")
 		case c >= utf8.RuneSelf:
 			var r rune
 			if r, size = utf8.DecodeRune(d.raw[d.pos:]); r == utf8.RuneError && size <= 1 {
-				return "", d.syntax("a string is not valid UTF-8")
+				return nil, d.syntax("a string is not valid UTF-8")
 			}
 		}
 		if !skip {
@@ -71,7 +68,7 @@ func (d *decoder) escaped(start int, skip bool) (string, *Error) {
 		}
 		d.pos += size
 	}
-	return "", d.syntax("it ends within a string")
+	return nil, d.syntax("it ends within a string")
 }
 
 // escape reads what begins with a backslash.

@@ -1,0 +1,122 @@
+package strictjson
+
+import "slices"
+
+// Member is one member of an object: its name, and its value as it stands in what
+// was read, of which it is a part.
+type Member struct {
+	Name  string
+	Value []byte
+}
+
+// Members refuses what [CheckNumbers] refuses, and what is no object, and returns
+// the members of the object in their order. The values of the names in verbatim may
+// hold numbers of any size: nobody is going to calculate with them.
+func Members(raw []byte, verbatim ...string) ([]Member, error) {
+	d := decoder{raw: raw, check: true}
+	if c := d.peek(); c != '{' {
+		v, err := Decode(raw)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &Error{Reason: "is " + kindOf(v) + ", want an object"}
+	}
+	d.pos++
+	d.depth++
+	members := make([]Member, 0, 4)
+	err := d.members(func(name []byte) *Error {
+		d.any = slices.Contains(verbatim, string(name))
+		d.space()
+		start := d.pos
+		_, err := d.value()
+		d.any = false
+		members = append(members, Member{string(name), raw[start:d.pos:d.pos]})
+		return err
+	})
+	if err == nil {
+		if d.space(); d.pos < len(raw) {
+			err = d.syntax("there is more behind the end of the value")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
+// checkObject is object without building anything.
+func (d *decoder) checkObject() (any, *Error) {
+	return nil, d.members(func([]byte) *Error {
+		_, err := d.value()
+		return err
+	})
+}
+
+// members reads an object behind its brace. value reads a member's value.
+func (d *decoder) members(value func(name []byte) *Error) *Error {
+	if d.peek() == '}' {
+		d.pos++
+		return nil
+	}
+	var names nameSet
+	for {
+		if d.peek() != '"' {
+			return d.unexpected("a name in quotes")
+		}
+		name, err := d.str(false)
+		if err != nil {
+			return err
+		}
+		if !names.add(name) {
+			return (&Error{Reason: "this name occurs twice in its object"}).below(string(name))
+		}
+		if d.peek() != ':' {
+			return d.unexpected("a colon").below(string(name))
+		}
+		d.pos++
+		if err := value(name); err != nil {
+			return err.below(string(name))
+		}
+		switch d.peek() {
+		case ',':
+			d.pos++
+		case '}':
+			d.pos++
+			return nil
+		default:
+			return d.unexpected("a comma or a closing brace")
+		}
+	}
+}
+
+// nameSet is a set of names. Most objects are small, and need no map for theirs.
+type nameSet struct {
+	few  [8][]byte
+	n    int
+	many map[string]struct{}
+}
+
+// add reports whether name is new.
+func (s *nameSet) add(name []byte) bool {
+	if s.many == nil {
+		for _, other := range s.few[:s.n] {
+			if string(other) == string(name) {
+				return false
+			}
+		}
+		if s.n < len(s.few) {
+			s.few[s.n] = name
+			s.n++
+			return true
+		}
+		s.many = make(map[string]struct{}, 4*len(s.few))
+		for _, other := range s.few {
+			s.many[string(other)] = struct{}{}
+		}
+	}
+	if _, twice := s.many[string(name)]; twice {
+		return false
+	}
+	s.many[string(name)] = struct{}{}
+	return true
+}

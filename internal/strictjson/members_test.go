@@ -1,0 +1,78 @@
+package strictjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"a2a-server/internal/strictjson"
+)
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	in := ` {"id": 9007199254740993 , "a\u0062": {"x": [1, 2]},"z":null}  `
+	got, err := strictjson.Members([]byte(in), "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []strictjson.Member{{"id", []byte("9007199254740993")}, {"ab", []byte(`{"x": [1, 2]}`)}, {"z", []byte("null")}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Members() = %s, want %s", got, want)
+	}
+}
+
+func TestMembersRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, in, pointer, reason string
+		syntax                    bool
+	}{
+		{"no object", `[1]`, "", "is an array, want an object", false},
+		{"nothing", ``, "", "it ends where a value should be", true},
+		{"half", `{"a": 1`, "", "it ends where a comma", true},
+		{"more behind", `{} {}`, "", "there is more behind the end", true},
+		{"NUL behind", "{}\x00", "", "there is more behind the end", true},
+		{"twice", `{"a": 1, "b": 2, "\u0061": 3}`, "/a", "occurs twice", false},
+		{"twice among many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"i":1}`, "/i", "occurs twice", false},
+		{"twice, of the first of many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"a":1}`, "/a", "occurs twice", false},
+		{"a large integer elsewhere", `{"id": 1, "params": {"n": 9007199254740993}}`, "/params/n", "beyond", false},
+		{"deep", `{"a": ` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "/a" + strings.Repeat("/0", 63), "nested deeper", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := strictjson.Members([]byte(tc.in), "id")
+			var e *strictjson.Error
+			if !errors.As(err, &e) || e.Pointer != tc.pointer || !strings.Contains(e.Reason, tc.reason) || e.Syntax != tc.syntax {
+				t.Errorf("Members() = %+v, want %q at %q, syntax %v", err, tc.reason, tc.pointer, tc.syntax)
+			}
+		})
+	}
+}
+
+// Members takes the objects that Decode takes, and finds the same in them.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1}`, `{"a":{"b":[1,{"c":"d"}]},"\u00e9":"x"}`, `{"a":1,"a":2}`, `[{}]`, `{"a":1e400}`, `{"a":9007199254740993}`, `x`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		want, wantErr := strictjson.DecodeObject(raw)
+		got, err := strictjson.Members(raw)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("Members() = %v, DecodeObject() = %v", err, wantErr)
+		}
+		if err != nil {
+			return
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d members, want %d", len(got), len(want))
+		}
+		for _, m := range got {
+			var v any
+			if err := json.Unmarshal(m.Value, &v); err != nil || !reflect.DeepEqual(v, want[m.Name]) {
+				t.Errorf("member %q = %s (%v), want %v", m.Name, m.Value, err, want[m.Name])
+			}
+		}
+	})
+}
