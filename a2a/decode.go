@@ -1,9 +1,11 @@
 package a2a
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
+	"strings"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -17,28 +19,46 @@ import (
 // maxParts bounds the parts of a message.
 const maxParts = 1024
 
-// unmarshal reads parameters as ProtoJSON asks: names in lowerCamelCase and in
-// snake_case, unknown ones ignored (A2A 1.0 §5.7). Before that the raw bytes are
-// checked for what a decoder would hide: duplicate names, invalid UTF-8, integers
-// beyond 2^53, depth. Nothing at all stands for an empty object.
-func unmarshal(raw []byte, into proto.Message) error {
+// checked is JSON of a request without what decoders differ about, or hide:
+// duplicate names, invalid UTF-8, integers beyond 2^53, depth.
+type checked []byte
+
+// check refuses a body that holds such things. It names them by their JSON Pointer.
+func check(raw []byte) (checked, error) {
+	if err := strictjson.CheckNumbers(raw); err != nil {
+		var at *strictjson.Error
+		if !errors.As(err, &at) || at.Syntax {
+			return nil, errParse.saying("the body is not JSON: " + err.Error())
+		}
+		return nil, refusedJSON(at.Pointer, at.Reason)
+	}
+	return raw, nil
+}
+
+func refusedJSON(pointer, reason string) error {
+	w := errInvalidParams.saying(pointer + ": " + reason)
+	w.violations = []violation{{pointer, reason}}
+	return w
+}
+
+// unmarshal reads a request as ProtoJSON asks: names in lowerCamelCase and in
+// snake_case, unknown ones ignored (A2A 1.0 §5.7). Nothing at all stands for an
+// empty object.
+func unmarshal(raw checked, into proto.Message) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	if err := strictjson.CheckNumbers(raw); err != nil {
-		var at *strictjson.Error
-		if errors.As(err, &at) {
-			w := errInvalidParams.saying("params" + at.Pointer + ": " + at.Reason)
-			w.violations = []violation{{"params" + at.Pointer, at.Reason}}
-			return w
-		}
-		return errInvalidParams.saying("params: " + err.Error())
-	}
 	options := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: 256}
 	if err := options.Unmarshal(raw, into); err != nil {
-		return errInvalidParams.saying(fmt.Sprintf("params do not fit %s: %v", into.ProtoReflect().Descriptor().Name(), err))
+		return errInvalidParams.saying(fmt.Sprintf("this is no %s: %s", into.ProtoReflect().Descriptor().Name(), protoReason(err)))
 	}
 	return nil
+}
+
+// protoReason is what protojson says, without the name of its package and the space
+// behind that, which differs from build to build so that nobody relies on it.
+func protoReason(err error) string {
+	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
 // convert returns what the SDK makes of a decoded request.
@@ -52,13 +72,18 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
-func decodeSend(raw []byte) (*sdk.SendMessageRequest, error) {
+func decodeSend(raw checked) (*sdk.SendMessageRequest, error) {
 	var pb a2apb.SendMessageRequest
 	if err := unmarshal(raw, &pb); err != nil {
 		return nil, err
 	}
 	if err := checkMessage(pb.GetMessage()); err != nil {
 		return nil, err
+	}
+	if c := pb.GetConfiguration(); c != nil {
+		if err := checkHistory("configuration.historyLength", c.HistoryLength); err != nil {
+			return nil, err
+		}
 	}
 	req, err := convert(&pb, pbconv.FromProtoSendMessageRequest)
 	if err != nil {
@@ -73,11 +98,47 @@ func decodeSend(raw []byte) (*sdk.SendMessageRequest, error) {
 	return req, nil
 }
 
+// toGetTask checks what the SDK's conversion hides: a negative number of messages is
+// none that was given to it.
+func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
+	if err := checkHistory("historyLength", pb.HistoryLength); err != nil {
+		return nil, err
+	}
+	return convert(pb, pbconv.FromProtoGetTaskRequest)
+}
+
+// decodeListTasks reads the parameters of ListTasks.
+func decodeListTasks(raw checked) (*sdk.ListTasksRequest, error) {
+	var pb a2apb.ListTasksRequest
+	if err := unmarshal(raw, &pb); err != nil {
+		return nil, err
+	}
+	// protojson takes the name of an unknown state for one of the future and drops it,
+	// so that a filter that was mistyped would be none.
+	var given struct {
+		Status any `json:"status"`
+	}
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return nil, fmt.Errorf("decode ListTasks: %w", err) // it was decoded before
+		}
+	}
+	if name, ok := given.Status.(string); ok {
+		if _, known := a2apb.TaskState_value[name]; !known {
+			return nil, invalidField("status", fmt.Sprintf("cannot be %q", name))
+		}
+	}
+	return toListTasks(&pb)
+}
+
 // toListTasks checks what the SDK's conversion hides: its zero is a page size that
-// was not given.
+// was not given, and again a negative number of messages.
 func toListTasks(pb *a2apb.ListTasksRequest) (*sdk.ListTasksRequest, error) {
 	if pb.PageSize != nil && pb.GetPageSize() == 0 {
 		return nil, invalidField("pageSize", "is 0; 1 to 100 are allowed")
+	}
+	if err := checkHistory("historyLength", pb.HistoryLength); err != nil {
+		return nil, err
 	}
 	return convert(pb, pbconv.FromProtoListTasksRequest)
 }

@@ -15,7 +15,8 @@ type wireError struct {
 	code       int    // JSON-RPC
 	status     int    // HTTP
 	grpc       string // google.rpc.Code, the status of an HTTP+JSON body
-	reason     string // of the ErrorInfo
+	reason     string // of the ErrorInfo: A2A's, by which clients know the error
+	own        string // a reason of ours that says more, in an ErrorInfo of our own domain
 	message    string
 	metadata   map[string]string
 	violations []violation
@@ -105,7 +106,7 @@ func toWire(err error) (w *wireError, known bool) {
 		return w, true
 	case errors.As(err, &wrong):
 		w := errInvalidParams.saying(wrong.Error())
-		w.reason, w.metadata = string(wrong.Reason), maps.Clone(wrong.Metadata)
+		w.own, w.metadata = string(wrong.Reason), maps.Clone(wrong.Metadata)
 		for _, v := range wrong.Violations {
 			w.violations = append(w.violations, violation{v.Field, v.Description})
 		}
@@ -116,6 +117,7 @@ func toWire(err error) (w *wireError, known bool) {
 
 const (
 	errorDomain  = "a2a-protocol.org"
+	ownDomain    = "a2a-server"
 	typeErrInfo  = "type.googleapis.com/google.rpc.ErrorInfo"
 	typeBadField = "type.googleapis.com/google.rpc.BadRequest"
 )
@@ -132,9 +134,22 @@ type badRequest struct {
 	FieldViolations []violation `json:"fieldViolations"`
 }
 
-// details returns the typed details that every binding sends (§9.5, §11.6).
+// details returns the typed details that every binding sends (§9.5, §11.6). Clients
+// take the kind of an error from the reason of A2A's domain and do not know ours, so
+// that ours stands in an ErrorInfo of its own, and in the metadata, which they keep.
 func (e *wireError) details() []any {
-	details := []any{errorInfo{Type: typeErrInfo, Domain: errorDomain, Reason: e.reason, Metadata: e.metadata}}
+	metadata := e.metadata
+	if e.own != "" {
+		metadata = maps.Clone(metadata)
+		if metadata == nil {
+			metadata = map[string]string{}
+		}
+		metadata["reason"] = e.own
+	}
+	details := []any{errorInfo{Type: typeErrInfo, Domain: errorDomain, Reason: e.reason, Metadata: metadata}}
+	if e.own != "" {
+		details = append(details, errorInfo{Type: typeErrInfo, Domain: ownDomain, Reason: e.own, Metadata: metadata})
+	}
 	if len(e.violations) > 0 {
 		details = append(details, badRequest{Type: typeBadField, FieldViolations: e.violations})
 	}

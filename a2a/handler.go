@@ -56,6 +56,9 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 		base = sdk.ErrInternalError
 	}
 	out := sdk.NewError(base, w.message).WithTypedDetails(errordetails.NewErrorInfo(w.reason, errorDomain, w.metadata))
+	if w.own != "" {
+		out = out.WithTypedDetails(errordetails.NewErrorInfo(w.own, ownDomain, w.metadata))
+	}
 	if len(w.violations) > 0 {
 		fields := make([]any, len(w.violations))
 		for i, v := range w.violations {

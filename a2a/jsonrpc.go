@@ -1,25 +1,26 @@
 package a2a
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"github.com/labstack/echo/v4"
 
 	"a2a-server/internal/auth"
+	"a2a-server/internal/strictjson"
 	"a2a-server/task"
 )
 
 // rpcRequest is a JSON-RPC 2.0 request. The id stays as it came: clients compare it
 // to the letter.
 type rpcRequest struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params"`
+	ID     []byte
+	Method string
+	Params checked
 }
 
 // jsonRPC serves POST at the base URL (§9).
@@ -34,12 +35,14 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	}
 	var rpc rpcRequest
 	if err := parseRPC(raw, &rpc); err != nil {
+		if streams(rpc.Method) {
+			return s.rpcStreamError(c, rpc.ID, err)
+		}
 		return s.rpcError(c, rpc.ID, err)
 	}
 	s.activate(c.Response(), c.Request())
 	err = checkVersion(c.Request())
-	switch rpc.Method {
-	case "SendStreamingMessage", "SubscribeToTask":
+	if streams(rpc.Method) {
 		if err == nil {
 			return s.rpcStream(c, by, &rpc)
 		}
@@ -53,6 +56,11 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
 	return s.answer(c, "application/json", append(answer, '}'))
+}
+
+// streams reports whether a method is answered with a stream, errors included.
+func streams(method string) bool {
+	return method == "SendStreamingMessage" || method == "SubscribeToTask"
 }
 
 // rpcCall runs a method that has one answer, and returns it without its end.
@@ -75,7 +83,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err := unmarshal(rpc.Params, &pb); err != nil {
 			return nil, err
 		}
-		req, err := convert(&pb, pbconv.FromProtoGetTaskRequest)
+		req, err := toGetTask(&pb)
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +93,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		}
 		return view.AppendTask(head, options), nil
 	case "ListTasks":
-		var pb a2apb.ListTasksRequest
-		if err := unmarshal(rpc.Params, &pb); err != nil {
-			return nil, err
-		}
-		req, err := toListTasks(&pb)
+		req, err := decodeListTasks(rpc.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -150,38 +154,84 @@ func (s *Server) rpcEvents(c echo.Context, by auth.Principal, rpc *rpcRequest, s
 	return s.ops.subscribe(st.ctx, by, req, s.lastEventID(c.Request()), st.open)
 }
 
+// parseRPC reads the envelope of a request (JSON-RPC 2.0 §4). When it is wrong, r
+// holds what could be read before, so that the answer names the id if there is one,
+// and is of the kind that the method has.
 func parseRPC(raw []byte, r *rpcRequest) error {
-	if err := json.Unmarshal(raw, r); err != nil {
-		if !json.Valid(raw) {
-			return errParse.saying("the body is not JSON")
+	members, err := strictjson.Members(raw, "id")
+	for _, m := range members {
+		if m.Name == "id" && m.Value[0] != '{' && m.Value[0] != '[' && m.Value[0] != 't' && m.Value[0] != 'f' {
+			r.ID = m.Value
 		}
-		r.ID = nil
-		return errInvalidRequest.saying("the body is not a JSON-RPC request: it must be one object with jsonrpc, id, method and params")
+		if m.Name == "method" {
+			_ = json.Unmarshal(m.Value, &r.Method) // one that is no string is refused below
+		}
 	}
-	id := bytes.TrimSpace(r.ID)
+	if err != nil {
+		return envelopeError(err)
+	}
+	version, params := "", []byte(nil)
+	for _, m := range members {
+		var text *string
+		switch m.Name {
+		case "id":
+			if r.ID == nil {
+				return errInvalidRequest.saying("id must be a string, a number or null")
+			}
+			continue
+		case "params":
+			params = m.Value
+			continue
+		case "jsonrpc":
+			text = &version
+		case "method":
+			text = &r.Method
+		default:
+			continue
+		}
+		if err := json.Unmarshal(m.Value, text); err != nil {
+			return errInvalidRequest.saying(m.Name + " must be a string")
+		}
+	}
 	switch {
-	case len(id) > 0 && (id[0] == '{' || id[0] == '[' || id[0] == 't' || id[0] == 'f'):
-		r.ID = nil
-		return errInvalidRequest.saying("id must be a string, a number or null")
-	case r.JSONRPC != "2.0":
+	case version != "2.0":
 		return errInvalidRequest.saying(`jsonrpc must be "2.0"`)
 	case r.Method == "":
 		return errInvalidRequest.saying("method is missing")
+	case len(params) > 0 && params[0] != '{':
+		return errInvalidParams.saying("params must be an object")
 	}
+	r.Params = params
 	return nil
 }
 
+// envelopeError tells what is no JSON from what is no request, and from parameters
+// that are refused.
+func envelopeError(err error) error {
+	var at *strictjson.Error
+	if !errors.As(err, &at) || at.Syntax {
+		return errParse.saying("the body is not JSON: " + err.Error())
+	}
+	if pointer, ok := strings.CutPrefix(at.Pointer, "/params"); ok && (pointer == "" || pointer[0] == '/') {
+		return refusedJSON("params"+pointer, at.Reason)
+	}
+	if at.Pointer == "" {
+		return errInvalidRequest.saying("the body " + at.Reason + " with jsonrpc, id, method and params")
+	}
+	return errInvalidRequest.saying(at.Pointer + ": " + at.Reason)
+}
+
 // rpcHead is the beginning of every answer, up to its result or error.
-func rpcHead(id json.RawMessage) []byte {
+func rpcHead(id []byte) []byte {
 	if len(id) == 0 {
-		id = json.RawMessage("null")
+		id = []byte("null")
 	}
 	b := make([]byte, 0, 1024) // most answers fit
 	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
 // rpcFault returns the answer that carries an error, whole.
-func rpcFault(id json.RawMessage, e *wireError) []byte {
+func rpcFault(id []byte, e *wireError) []byte {
 	fault, err := json.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -194,13 +244,13 @@ func rpcFault(id json.RawMessage, e *wireError) []byte {
 }
 
 // rpcError answers with an error. JSON-RPC has its own: HTTP's status is 200.
-func (s *Server) rpcError(c echo.Context, id json.RawMessage, err error) error {
+func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
 	return s.answer(c, "application/json", rpcFault(id, s.wire(c.Request().Context(), err, "")))
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,
 // because the Go client reports nothing when it gets JSON there.
-func (s *Server) rpcStreamError(c echo.Context, id json.RawMessage, err error) error {
+func (s *Server) rpcStreamError(c echo.Context, id []byte, err error) error {
 	st := s.newStream(c, nil, nil)
 	return st.end(st.open(task.ID{})([]task.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
 }

@@ -280,7 +280,7 @@ func TestBadRequests(t *testing.T) {
 		{"duplicate names", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","messageId":"n"}}`), 200, `params/message/messageId`},
 		{"large integer", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"n":9007199254740993}}]}}`), 200, `/data/n`},
 		{"nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), 200, `"code":-32602`},
-		{"deep nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 30000)+strings.Repeat("]", 30000)), 200, `"code":-32700`},
+		{"deep nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 30000)+strings.Repeat("]", 30000)), 200, `"code":-32602`},
 		{"push config", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},"configuration":{"taskPushNotificationConfig":{"url":"http://x"}}}`), 200, `"code":-32003`},
 		{"unknown task", "application/json", rpc("GetTask", `{"id":"nothing"}`), 200, `"code":-32001`},
 		{"stream error is a frame", "application/json", rpc("SendStreamingMessage", `{}`), 200, "data: {\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"error\":{\"code\":-32602"},

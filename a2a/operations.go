@@ -34,7 +34,7 @@ func viewOptions(historyLength *int) task.ViewOptions {
 	return task.ViewOptions{HistoryLength: *historyLength}
 }
 
-func checkHistory(field string, n *int) error {
+func checkHistory[N int | int32](field string, n *N) error {
 	if n != nil && *n < 0 {
 		return invalidField(field, "must not be negative")
 	}

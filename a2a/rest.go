@@ -47,12 +47,20 @@ func (s *Server) rest(next func(echo.Context, auth.Principal) error) echo.Handle
 	}
 }
 
+func (s *Server) checkedBody(c echo.Context) (checked, error) {
+	raw, err := s.body(c)
+	if err != nil {
+		return nil, err
+	}
+	return check(raw)
+}
+
 // optionalBody reads the body of an operation that can do without.
-func (s *Server) optionalBody(c echo.Context) ([]byte, error) {
+func (s *Server) optionalBody(c echo.Context) (checked, error) {
 	if r := c.Request(); r.ContentLength == 0 || r.Method == http.MethodGet {
 		return nil, nil
 	}
-	return s.body(c)
+	return s.checkedBody(c)
 }
 
 // restAnswer answers in the type that is preferred (§11.6), unless the client asks
@@ -66,7 +74,7 @@ func (s *Server) restAnswer(c echo.Context, body []byte) error {
 }
 
 func (s *Server) restSend(c echo.Context, by auth.Principal) error {
-	raw, err := s.body(c)
+	raw, err := s.checkedBody(c)
 	if err != nil {
 		return err
 	}
@@ -86,7 +94,7 @@ func (s *Server) restSend(c echo.Context, by auth.Principal) error {
 }
 
 func (s *Server) restStream(c echo.Context, by auth.Principal) error {
-	raw, err := s.body(c)
+	raw, err := s.checkedBody(c)
 	if err != nil {
 		return err
 	}
@@ -112,7 +120,11 @@ func (s *Server) restTask(c echo.Context, by auth.Principal) error {
 		return s.restCancel(c, by, id)
 	case verb == "subscribe": // GET in the proto, POST in the tables of the text (D3)
 		return s.restSubscribe(c, by, id)
-	case verb == "" || verb == "cancel":
+	case verb == "":
+		c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, GET")
+		return transportError(http.StatusMethodNotAllowed)
+	case verb == "cancel":
+		c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, POST")
 		return transportError(http.StatusMethodNotAllowed)
 	default:
 		return transportError(http.StatusNotFound)
@@ -125,7 +137,7 @@ func (s *Server) restGet(c echo.Context, by auth.Principal, id string) error {
 		return err
 	}
 	pb.Id = id
-	req, err := convert(&pb, pbconv.FromProtoGetTaskRequest)
+	req, err := toGetTask(&pb)
 	if err != nil {
 		return err
 	}
@@ -137,8 +149,13 @@ func (s *Server) restGet(c echo.Context, by auth.Principal, id string) error {
 }
 
 func (s *Server) restList(c echo.Context, by auth.Principal) error {
+	query := c.QueryParams()
+	// The SDK's client (v2.4.0) sends this filter by another name.
+	if theirs, ok := query["lastUpdatedAfter"]; ok && !query.Has("statusTimestampAfter") {
+		query["statusTimestampAfter"] = theirs
+	}
 	var pb a2apb.ListTasksRequest
-	if err := decodeQuery(c.QueryParams(), &pb); err != nil {
+	if err := decodeQuery(query, &pb); err != nil {
 		return err
 	}
 	req, err := toListTasks(&pb)
@@ -199,6 +216,7 @@ func (s *Server) restSubscribe(c echo.Context, by auth.Principal, id string) err
 // ones ignored. What goes into the query is never nested and never repeated here.
 func decodeQuery(query url.Values, into proto.Message) error {
 	fields := into.ProtoReflect().Descriptor().Fields()
+	given := map[protoreflect.FieldNumber]bool{}
 	for name, values := range query {
 		field := fields.ByJSONName(name)
 		if field == nil {
@@ -207,9 +225,10 @@ func decodeQuery(query url.Values, into proto.Message) error {
 		if field == nil {
 			continue
 		}
-		if len(values) > 1 {
-			return invalidField(name, "is given more than once")
+		if len(values) > 1 || given[field.Number()] { // also by both of its names
+			return invalidField(field.JSONName(), "is given more than once")
 		}
+		given[field.Number()] = true
 		if err := setField(into, field, values[0]); err != nil {
 			return invalidField(name, err.Error())
 		}
@@ -226,8 +245,15 @@ func setField(into proto.Message, field protoreflect.FieldDescriptor, text strin
 	if quoted {
 		raw = quote(text)
 	}
+	if field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
+		return fmt.Errorf("cannot be %q", text) // protojson takes it for a value of the future, and drops it
+	}
 	one := into.ProtoReflect().New().Interface()
-	if err := unmarshal([]byte(`{"`+field.JSONName()+`":`+raw+`}`), one); err != nil {
+	object, err := check([]byte(`{"` + field.JSONName() + `":` + raw + `}`))
+	if err == nil {
+		err = unmarshal(object, one)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot be %q", text)
 	}
 	proto.Merge(into, one)

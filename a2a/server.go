@@ -88,7 +88,7 @@ func New(cfg Config) (*Server, error) {
 		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
 			AllowOrigins:  cfg.Guard.Origins,
 			AllowMethods:  []string{http.MethodGet, http.MethodPost, http.MethodDelete},
-			AllowHeaders:  []string{"Content-Type", "Accept", versionHeader, extensionsHeader, "Last-Event-ID", "If-None-Match"},
+			AllowHeaders:  []string{"Authorization", "Content-Type", "Accept", versionHeader, extensionsHeader, "Last-Event-ID", "If-None-Match"},
 			ExposeHeaders: []string{extensionsHeader, "ETag"},
 			MaxAge:        600,
 		}))

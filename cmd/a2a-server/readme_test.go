@@ -47,6 +47,9 @@ func TestReadmeTour(t *testing.T) {
 		if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
 			t.Errorf("$ %s\nprints something else (-README +printed); -update writes it down:\n%s", b.command, diff)
 		}
+		if got != "" && !strings.HasSuffix(got, "\n") {
+			t.Errorf("$ %s\nprints a last line without an end: %q", b.command, got)
+		}
 		after = strings.Replace(after, b.text, "$ "+b.command+"\n"+got, 1)
 	}
 	if *update {
@@ -111,8 +114,6 @@ func stable(output string) string {
 type tour struct {
 	folder, program, address string
 	server                   *exec.Cmd
-	log                      *safeBuffer
-	state                    string // what the shell remembers
 }
 
 func (x *tour) run(t *testing.T, command string) string {
@@ -127,7 +128,7 @@ func (x *tour) run(t *testing.T, command string) string {
 	}
 	state := filepath.Join(x.folder, "state")
 	script := "set -a; [ -f " + state + " ] && . " + state + "\n" + strings.ReplaceAll(command, "localhost:8080", x.address) +
-		"\nrc=$?; declare -p | grep -E '^declare -x? ?(TASK|APPROVAL|LAST)=|^declare -x (TASK|APPROVAL|LAST)=' > " + state + "; exit $rc"
+		"\nrc=$?; declare -p | grep -E '^declare -x (TASK|APPROVAL|LAST)=' > " + state + "; exit $rc"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
@@ -142,14 +143,14 @@ func (x *tour) run(t *testing.T, command string) string {
 
 func (x *tour) start(t *testing.T) {
 	t.Helper()
-	x.log = &safeBuffer{line: make(chan string, 1)}
+	log := &addressFinder{address: make(chan string, 1)}
 	x.server = exec.CommandContext(context.WithoutCancel(t.Context()), x.program, "serve", "--listen", x.address)
-	x.server.Dir, x.server.Stderr = x.folder, x.log
+	x.server.Dir, x.server.Stderr = x.folder, log
 	if err := x.server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case x.address = <-x.log.line:
+	case x.address = <-log.address:
 	case <-time.After(time.Minute):
 		t.Fatal("the server does not say where it listens")
 	}
@@ -182,19 +183,21 @@ func (x *tour) stop(t *testing.T) {
 
 var listening = regexp.MustCompile(`"address":"([^"]+)".*"message":"listening"`)
 
-// safeBuffer finds the address in the server's log.
-type safeBuffer struct {
-	buf  bytes.Buffer
-	line chan string
+// addressFinder finds the address in the server's log. One goroutine writes to it,
+// that of the command.
+type addressFinder struct {
+	buf     bytes.Buffer
+	found   bool
+	address chan string // gets it once
 }
 
-// Write is called by one goroutine, that of the command.
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	if b.line != nil {
+// Write never fails.
+func (b *addressFinder) Write(p []byte) (int, error) {
+	if !b.found {
 		b.buf.Write(p)
 		if m := listening.FindSubmatch(b.buf.Bytes()); m != nil {
-			b.line <- string(m[1])
-			b.line = nil
+			b.found = true
+			b.address <- string(m[1])
 		}
 	}
 	return len(p), nil

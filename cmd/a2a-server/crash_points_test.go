@@ -1,0 +1,110 @@
+//go:build unix
+
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// crashCase is one way for the server to die.
+type crashCase struct {
+	point string
+	n     int  // the how manieth time that it passes the point
+	late  bool // in the second process, which takes over what the first was running
+	gated bool // echo asks, and nobody answers in time
+}
+
+// crashCases are the ways for each point. How often a point is passed is not the same
+// in each run: when it is less than n, an earlier time is taken.
+var crashCases = map[string][]crashCase{
+	"task.created": {{n: 1}, {n: 3}, {n: 6}},
+	"task.launch":  {{n: 1}, {n: 3}, {n: 5}, {n: 7}, {n: 1, late: true}, {n: 3, late: true}},
+	"task.chunks":  {{n: 1}, {n: 4}, {n: 20}, {n: 1, late: true}},
+	"task.step":    {{n: 1}, {n: 3}, {n: 5}, {n: 7}, {n: 1, late: true}, {n: 3, late: true}},
+	"task.told":    {{n: 1}},
+	"task.woken":   {{n: 1}, {n: 2}, {n: 3}, {n: 1, late: true}},
+	"task.due":     {{n: 1, gated: true}, {n: 2, gated: true}},
+	"task.claimed": {{n: 1, late: true}},
+
+	"boltstore.taken":     {{n: 1}, {n: 2}, {n: 6}, {n: 10}, {n: 20}, {n: 30}, {n: 4, late: true}},
+	"boltstore.applied":   {{n: 1}, {n: 3}, {n: 6}, {n: 10}, {n: 14}, {n: 18}, {n: 24}, {n: 2, late: true}, {n: 6, late: true}},
+	"boltstore.committed": {{n: 1}, {n: 2}, {n: 5}, {n: 8}, {n: 12}, {n: 16}, {n: 22}, {n: 3, late: true}},
+}
+
+// points returns the values of all constants Point… in a package.
+func points(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			for i, id := range spec.Names {
+				if !strings.HasPrefix(id.Name, "Point") {
+					continue
+				}
+				if i >= len(spec.Values) {
+					t.Fatalf("%s: %s has no value of its own", name, id.Name)
+				}
+				lit, ok := spec.Values[i].(*ast.BasicLit)
+				if !ok {
+					t.Fatalf("%s: %s is no literal", name, id.Name)
+				}
+				value, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, value)
+			}
+			return true
+		})
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s has no points", dir)
+	}
+	return all
+}
+
+// A point without a case is a way to die that nobody has looked at.
+func TestCrashCases(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for _, dir := range []string{"../../task", "../../store/boltstore"} {
+		if _, err := os.Stat(dir); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, points(t, dir)...)
+	}
+	for _, point := range all {
+		if len(crashCases[point]) == 0 {
+			t.Errorf("no case for %q: add some to crashCases, and a scene that passes it", point)
+		}
+	}
+	for _, point := range slices.Sorted(maps.Keys(crashCases)) {
+		if !slices.Contains(all, point) {
+			t.Errorf("there is no point %q: remove its cases", point)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"a2a-server/internal/app/config"
+)
+
+// write makes a file with this text.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	file := write(t, "config.yaml", "agent: {name: from the file}\nlog: {level: warn}\n")
+	wrong := write(t, "wrong.yaml", "listen: nowhere\nlog: {level: loud}\n")
+	script := write(t, "script.yaml", "no scenarios: at all\n")
+	for name, c := range map[string]struct {
+		args   string // separated by blanks
+		env    []string
+		code   int
+		stdout []string // patterns
+		stderr []string
+	}{
+		"nothing":         {code: exitUsage, stderr: []string{`'a2a-server serve'`, `a2a-server help`}},
+		"unknown command": {args: "srve", code: exitUsage, stderr: []string{`no command "srve"`, `a2a-server help`}},
+		"half a command":  {args: "config", code: exitUsage, stderr: []string{`'check' or 'show'`}},
+		"unknown flag":    {args: "serve --prot 1", code: exitUsage, stderr: []string{`serve: .*-prot`, `a2a-server help`}},
+		"argument":        {args: "serve 8080", code: exitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
+		"flag of another": {args: "version --listen x", code: exitUsage, stderr: []string{`version: .*-listen`}},
+
+		"help":            {args: "help", stdout: []string{`(?m)^  serve `, `(?m)^  config check `, `(?m)^  version `, `Exit codes`}},
+		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
+		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN, default\s+127.0.0.1:8080\.`, `(?m)^  --config FILE`}},
+		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
+		"help config":     {args: "help config check", stdout: []string{`(?m)^  --data `}},
+		"help on nothing": {args: "help nothing", code: exitUsage, stderr: []string{`no help on "nothing"`}},
+		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \(go1\.\S+, \w+/\w+\)\n$`}},
+		"--version":       {args: "--version", stdout: []string{`^a2a-server `}},
+
+		"check":                {args: "config check", stdout: []string{`^the configuration is right\n$`}},
+		"check a wrong file":   {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
+		"check everything":     {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: exitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
+		"check a file by name": {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: exitUsage, stderr: []string{`wrong\.yaml:1:9`}},
+		"check no file":        {args: "config check --config /nowhere.yaml", code: exitUsage, stderr: []string{`/nowhere\.yaml`}},
+		"check a wrong script": {args: "config check --planner-kind script --planner-script " + script, code: exitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
+		"check a variable":     {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
+
+		"show":             {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
+		"flag over env":    {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
+		"env over file":    {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
+		"flag names file":  {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},
+		"switch":           {args: "config show --insecure-no-auth --idempotency=false", stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
+		"show wrong":       {args: "config show --log-level loud", code: exitUsage, stderr: []string{`--log-level`}},
+		"serve wrong":      {args: "serve --listen nowhere --log-level loud", code: exitUsage, stderr: []string{`--listen`, `--log-level`}},
+		"serve in public":  {args: "serve --listen 0.0.0.0:0", code: exitUsage, stderr: []string{`insecure_no_auth`}},
+		"address is taken": {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: exitFailure, stderr: []string{`choose another address`}},
+		"no data folder":   {args: "serve --listen 127.0.0.1:0 --data " + file, code: exitFailure, stderr: []string{`data folder`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr bytes.Buffer
+			if code := run(t.Context(), strings.Fields(c.args), c.env, &stdout, &stderr); code != c.code {
+				t.Errorf("exits with %d, want %d", code, c.code)
+			}
+			look(t, "stdout", stdout.String(), c.stdout)
+			look(t, "stderr", stderr.String(), c.stderr)
+		})
+	}
+}
+
+// look looks for patterns in what was written; nothing else goes where none is
+// expected.
+func look(t *testing.T, where, text string, patterns []string) {
+	t.Helper()
+	for _, p := range patterns {
+		if !regexp.MustCompile(p).MatchString(text) {
+			t.Errorf("%s has no %s:\n%s", where, p, text)
+		}
+	}
+	if len(patterns) == 0 && text != "" {
+		t.Errorf("%s has %q, want nothing", where, text)
+	}
+}
+
+func TestServeUntilContextEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	if code := run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, &stdout, &stderr); code != exitOK {
+		t.Errorf("exits with %d: %s", code, stderr.String())
+	}
+	if stdout.Len() > 0 {
+		t.Errorf("stdout has %q, want nothing", stdout.String())
+	}
+}
+
+// Every key of the configuration is a flag with help that fits into a terminal.
+func TestHelpNamesEveryFlag(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	run(t.Context(), []string{"help", "serve"}, nil, &stdout, &stderr)
+	for _, k := range config.Keys() {
+		if !strings.Contains(stdout.String(), "\n  --"+k.Flag()+" (") {
+			t.Errorf("help does not name --%s", k.Flag())
+		}
+	}
+	for line := range strings.Lines(stdout.String()) {
+		if strings.HasPrefix(line, "        ") && len(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("this line of the help is too long: %s", line)
+		}
+	}
+}

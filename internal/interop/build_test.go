@@ -1,0 +1,102 @@
+package interop
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// programs are the paths of what the tests run.
+type programs struct {
+	server, cli, node, script, curl string
+}
+
+// root is the folder of the server's module. Tests run in the folder of their
+// package.
+const root = "../.."
+
+// prepare builds the programs and installs the JavaScript client, all in a folder
+// that goes away with the tests.
+func prepare(t *testing.T) programs {
+	dir := t.TempDir()
+	p := programs{
+		server: filepath.Join(dir, "a2a-server"),
+		cli:    filepath.Join(dir, "a2a"),
+		node:   find(t, "node", "install Node.js 20 or newer"),
+		script: filepath.Join(dir, "js", "drive.mjs"),
+		curl:   find(t, "curl", "install curl"),
+	}
+	checkNode(t, p.node)
+	npm := find(t, "npm", "install npm, which comes with Node.js")
+	t.Run("prepare", func(t *testing.T) {
+		t.Run("server", func(t *testing.T) {
+			t.Parallel()
+			must(t, root, "go", "build", "-race", "-o", p.server, "./cmd/a2a-server")
+		})
+		t.Run("command line", func(t *testing.T) {
+			t.Parallel()
+			must(t, ".", "go", "build", "-o", p.cli, "github.com/a2aproject/a2a-go/v2/cmd/a2a")
+		})
+		t.Run("JavaScript client", func(t *testing.T) {
+			t.Parallel()
+			// A copy, so that two runs are not in each other's way.
+			dir := filepath.Dir(p.script)
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"drive.mjs", "package.json", "package-lock.json", ".npmrc"} {
+				content, err := os.ReadFile(filepath.Join("js", name))
+				if err == nil {
+					err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(t, dir, npm, "ci", "--prefer-offline", "--ignore-scripts")
+		})
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return p
+}
+
+// find returns the path of a program. Without it nothing is shown, so it is not a
+// reason to skip.
+func find(t *testing.T, name, advice string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("no %s: %s (%v)", name, advice, err)
+	}
+	return path
+}
+
+func checkNode(t *testing.T, node string) {
+	t.Helper()
+	out := must(t, ".", node, "--version")
+	major, _, _ := strings.Cut(strings.TrimPrefix(out, "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 20 {
+		t.Fatalf("node is %q: the JavaScript client needs Node.js 20 or newer", strings.TrimSpace(out))
+	}
+}
+
+// must runs a command in a folder and returns its output.
+func must(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a first build on a slow machine
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s in %s: %v\n%s", cmd, dir, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,102 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+)
+
+// sdkClient is the client of the Go SDK, found through the agent card.
+type sdkClient struct {
+	url      string
+	binding  a2a.TransportProtocol
+	resolver *agentcard.Resolver
+}
+
+// connect returns a client that has one transport only, so that it cannot fall back
+// on another.
+func (s *sdkClient) connect(ctx context.Context) (*a2aclient.Client, error) {
+	card, err := s.card(ctx)
+	if err != nil {
+		return nil, err
+	}
+	transport := a2aclient.WithJSONRPCTransport
+	if s.binding == a2a.TransportProtocolHTTPJSON {
+		transport = a2aclient.WithRESTTransport
+	}
+	// The default client ends streams after three minutes; ours has no limit.
+	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), transport(&http.Client{}))
+}
+
+func (s *sdkClient) card(ctx context.Context) (*a2a.AgentCard, error) {
+	return s.resolver.Resolve(ctx, s.url)
+}
+
+func (s *sdkClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).SendMessage, req)
+}
+
+func (s *sdkClient) stream(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return sdkStream(ctx, s, (*a2aclient.Client).SendStreamingMessage, req)
+}
+
+func (s *sdkClient) get(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).GetTask, req)
+}
+
+func (s *sdkClient) list(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).ListTasks, req)
+}
+
+func (s *sdkClient) cancel(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).CancelTask, req)
+}
+
+func (s *sdkClient) subscribe(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return sdkStream(ctx, s, (*a2aclient.Client).SubscribeToTask, req)
+}
+
+// sdkCall makes a call on a connection of its own.
+func sdkCall[Q, R any](ctx context.Context, s *sdkClient, call func(*a2aclient.Client, context.Context, Q) (R, error), req Q) (R, error) {
+	var none R
+	c, err := s.connect(ctx)
+	if err != nil {
+		return none, err
+	}
+	result, err := call(c, ctx, req)
+	return result, errors.Join(sdkError(err), c.Destroy())
+}
+
+// sdkStream follows a stream on a connection of its own.
+func sdkStream[Q any](ctx context.Context, s *sdkClient, call func(*a2aclient.Client, context.Context, Q) iter.Seq2[a2a.Event, error], req Q) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		c, err := s.connect(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for event, err := range call(c, ctx, req) {
+			if !yield(event, sdkError(err)) {
+				break
+			}
+		}
+		if err := c.Destroy(); err != nil {
+			panic(err) // neither transport can fail to go
+		}
+	}
+}
+
+// sdkError tells a refusal of the server by the type that only those have. The client
+// replaces the reason on the wire by that of its own error.
+func sdkError(err error) error {
+	var wrong *a2a.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return &refusal{reason: a2a.ErrorReason(wrong.Err), detail: untold, text: wrong.Message}
+}
