@@ -7,11 +7,21 @@ import (
 )
 
 // Ask returns the verdict that asks about a call though no gate does, because
-// something that the policy does not know of went wrong: what says it.
-func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) Verdict {
-	j := judgement{policy: p, tool: t, args: args, name: t.Name(), toolAsks: true}
+// something that the policy does not know of went wrong: what says it. Like Judge it
+// never panics.
+func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) {
+	j := judgement{policy: p, tool: t, args: args, toolAsks: true}
+	defer func() {
+		if r := recover(); r != nil {
+			v = j.broken(r)
+		}
+	}()
+	if p == nil {
+		return j.broken("there is no policy; and before it: " + what)
+	}
+	j.name = t.Name()
 	j.problem("a check before the policy", errors.New(what))
-	v := j.ask()
+	v = j.ask()
 	v.Terms.Destructive = true // nobody knows what the check would have said, so text is no answer
 	return v
 }

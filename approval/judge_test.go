@@ -181,6 +181,18 @@ func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 	}
 }
 
+// What asks because something else failed must not fail itself.
+func TestAskWithoutPolicyOrTool(t *testing.T) {
+	t.Parallel()
+	var none *Policy
+	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Rule != RuleDefault || !got.Terms.Destructive || !strings.Contains(got.Reason, "a hook") {
+		t.Errorf("Ask() of no policy = %+v, want to ask", got)
+	}
+	if got := newPolicy(t, PolicyConfig{}).Ask(nil, nil, "a hook"); got.Action != ActionAsk || !got.Terms.Destructive {
+		t.Errorf("Ask() of no tool = %+v, want to ask", got)
+	}
+}
+
 func TestJudgeTerms(t *testing.T) {
 	t.Parallel()
 	defaults := Terms{Rule: "unused", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true}

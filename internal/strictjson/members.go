@@ -11,7 +11,8 @@ type Member struct {
 
 // Members refuses what [CheckNumbers] refuses, and what is no object, and returns
 // the members of the object in their order. The values of the names in verbatim may
-// hold numbers of any size: nobody is going to calculate with them.
+// hold numbers of any size: nobody is going to calculate with them. With an error come
+// the members that were read before it.
 func Members(raw []byte, verbatim ...string) ([]Member, error) {
 	d := decoder{raw: raw, check: true}
 	if c := d.peek(); c != '{' {
@@ -30,7 +31,9 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 		start := d.pos
 		_, err := d.value()
 		d.any = false
-		members = append(members, Member{string(name), raw[start:d.pos:d.pos]})
+		if err == nil {
+			members = append(members, Member{string(name), raw[start:d.pos:d.pos]})
+		}
 		return err
 	})
 	if err == nil {
@@ -39,7 +42,7 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return members, err
 	}
 	return members, nil
 }

@@ -36,8 +36,9 @@ func end(p *task.Progress) *task.End {
 		if r.Call.ID != "" {
 			line = fmt.Sprintf("%s (%s) %s", r.Call.Name, r.Call.ID, verdict)
 		}
-		if r.Error != "" {
-			line += ": " + clip(r.Error, maxErrorText)
+		// The error of a rejection says that it is one, which the line does, too.
+		if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
+			line += ": " + clip(text, maxErrorText)
 		}
 		lines = append(lines, line)
 	}

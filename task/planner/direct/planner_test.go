@@ -84,10 +84,10 @@ func TestEnd(t *testing.T) {
 		text    string
 	}{
 		{"all succeeded", []task.Result{result("a", task.OutcomeOK, ""), result("b", task.OutcomeResponded, "")}, a2a.TaskStateCompleted, ""},
-		{"all rejected or expired", []task.Result{result("a", task.OutcomeRejected, "too much"), result("b", task.OutcomeExpired, "")}, a2a.TaskStateCanceled, "a (c1.a) was rejected: too much\nb (c1.b) was not approved in time"},
+		{"all rejected or expired", []task.Result{result("a", task.OutcomeRejected, "the call was rejected: too much"), result("b", task.OutcomeExpired, "")}, a2a.TaskStateCanceled, "a (c1.a) was rejected: too much\nb (c1.b) was not approved in time"},
 		{"all failed", []task.Result{result("a", task.OutcomeError, "no route"), result("b", task.OutcomeInvalid, "no such tool"), result("c", task.OutcomeDenied, "never on Sundays")}, a2a.TaskStateFailed, "a (c1.a) failed: no route\nb (c1.b) could not be called: no such tool\nc (c1.c) was denied by policy: never on Sundays"},
 		{"some failed", []task.Result{result("a", task.OutcomeOK, ""), result("b", task.OutcomeError, "no route")}, a2a.TaskStateCompleted, "b (c1.b) failed: no route"},
-		{"some rejected", []task.Result{result("a", task.OutcomeOK, ""), result("b", task.OutcomeRejected, "")}, a2a.TaskStateCompleted, "b (c1.b) was rejected"},
+		{"some rejected", []task.Result{result("a", task.OutcomeOK, ""), result("b", task.OutcomeRejected, "the call was rejected")}, a2a.TaskStateCompleted, "b (c1.b) was rejected"},
 		{"rejected and failed, none succeeded", []task.Result{result("a", task.OutcomeRejected, ""), result("b", task.OutcomeError, "no route")}, a2a.TaskStateFailed, "a (c1.a) was rejected\nb (c1.b) failed: no route"},
 		{"canceled", []task.Result{result("a", task.OutcomeCanceled, "")}, a2a.TaskStateCanceled, "a (c1.a) was canceled"},
 		{"an outcome of a later version", []task.Result{result("a", "lost", "")}, a2a.TaskStateFailed, "a (c1.a) ended as lost"},
