@@ -168,6 +168,10 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		}
 	}
 	if err != nil {
+		var at *strictjson.Error
+		if !errors.As(err, &at) || at.Syntax {
+			r.ID = nil // null, as JSON-RPC 2.0 §5 has it for what cannot be parsed
+		}
 		return envelopeError(err)
 	}
 	version, params := "", []byte(nil)

@@ -1,0 +1,191 @@
+package a2a_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/planner/direct"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+type (
+	wireText struct {
+		Text string `json:"text"`
+	}
+	wireNothing struct{}
+)
+
+// wireTools are the tools of the wire cases; each stands for one thing that can
+// happen to a call.
+func wireTools(t testing.TB, h store.Handle) []tool.Tool {
+	t.Helper()
+	var tools []tool.Tool
+	add := func(x tool.Tool, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools = append(tools, x)
+	}
+	readOnly := tool.Annotations{ReadOnly: true}
+	add(functiontool.New(functiontool.Config{Name: "echo", Description: "gives its text back", Annotations: readOnly},
+		func(_ tool.Context, a wireText) (string, error) { return a.Text, nil }))
+	add(functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "gives n pieces", Annotations: readOnly},
+		func(ctx tool.Context, c chunks) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				for i := range c.N {
+					piece := fmt.Sprint("piece ", i)
+					if !yield(&tool.Result{Content: piece, Streaming: true}, nil) || !stored(ctx, h, piece) {
+						return
+					}
+				}
+			}
+		}))
+	add(functiontool.New(functiontool.Config{Name: "fail", Description: "returns an error"},
+		func(tool.Context, wireNothing) (string, error) { return "", errors.New("the disk is full") }))
+	add(functiontool.New(functiontool.Config{Name: "boom", Description: "panics"},
+		func(tool.Context, wireNothing) (string, error) { panic("out of range") }))
+	add(functiontool.New(functiontool.Config{Name: "hold", Description: "works until it is canceled"},
+		func(ctx tool.Context, _ wireNothing) (string, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}))
+	add(functiontool.New(functiontool.Config{Name: "transfer", Description: "moves money", RequireApproval: true},
+		func(_ tool.Context, m money) (string, error) { return fmt.Sprintf("%v to %s", m.Amount, m.To), nil }))
+	for _, x := range [][2]string{
+		{"wipe", "needs somebody else's approval"}, {"deploy", "needs approval within an hour"}, {"shred", "is denied by policy"},
+	} {
+		add(functiontool.New(functiontool.Config{Name: x[0], Description: x[1]},
+			func(_ tool.Context, a wireText) (string, error) { return a.Text, nil }))
+	}
+	return tools
+}
+
+// stored waits until the log of ctx's task holds text. The engine appends the pieces
+// of a stream when it gets to it; a tool that waits for each of them gives the same
+// log every time.
+func stored(ctx tool.Context, h store.Handle, text string) bool {
+	id, _ := store.ParseTaskID(ctx.TaskID())
+	wake, stop := h.Watch(store.System(), id)
+	defer stop()
+	for {
+		v, err := h.Read(ctx, store.System(), id, store.After(0), store.Limit{})
+		if err == nil && slices.ContainsFunc(v.Events, func(e store.Event) bool { return bytes.Contains(e.Data, []byte(text)) }) {
+			return true
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func wirePolicy(t testing.TB) *approval.Policy {
+	t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+		{Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true}},
+		{Tool: "deploy", Terms: approval.Terms{Expires: time.Hour}},
+		{Tool: "shred", Action: approval.ActionDeny},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wireServer is a server whose answers are the same in every run: its clock stands
+// still until a case moves it, and its ids are counted.
+type wireServer struct {
+	engine  *task.Engine
+	handler *a2a.Server
+	clock   atomic.Int64 // since the epoch, in ns
+}
+
+func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
+	t.Helper()
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &wireServer{}
+	s.clock.Store(time.Date(2026, time.January, 2, 3, 4, 5, 678_000_000, time.UTC).UnixNano())
+	now := func() time.Time { return time.Unix(0, s.clock.Load()).UTC() }
+	db := memstore.New()
+	h, err := db.Handle()
+	must(err)
+	var tasks, messages atomic.Uint64
+	message := func() string { return fmt.Sprintf("from-agent-%d", messages.Add(1)) }
+	engine, err := task.New(task.Config{
+		Store: h, Tools: tool.NewRegistry(tool.NewToolset("wire", wireTools(t, h)...)), Policy: wirePolicy(t), Log: log, Now: now,
+		Planner: direct.New(direct.Config{NewID: message}), Presenter: dialect.New(dialect.Config{Keywords: true, NewID: message}),
+		NewID: func() store.TaskID {
+			id := store.TaskID{0x01, 0x9b, 0x7c, 0, 0, 0, 0x70, 0, 0x80}
+			binary.BigEndian.PutUint32(id[12:], uint32(tasks.Add(1)))
+			return id
+		},
+	})
+	must(err)
+	s.engine = engine
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- engine.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		_ = db.Close()
+	})
+	s.handler, err = a2a.New(a2a.Config{
+		Engine: engine, Authenticate: wireAuthenticate, Log: log, Now: now, MaxBody: 512 << 10,
+		Card:  a2a.Card{URL: "https://agent.example/a2a", Skills: []a2a.Skill{{ID: "transfer", Description: "moves money"}}},
+		Guard: a2a.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
+	})
+	must(err)
+	return s
+}
+
+// wireAuthenticate believes whoever says who he is, unless he says "nobody".
+func wireAuthenticate(r *http.Request) (auth.Principal, error) {
+	name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case !ok:
+		return auth.Anonymous(), nil
+	case name == "nobody":
+		return auth.Principal{}, errors.New("unknown token")
+	}
+	return auth.Principal{Subject: name, Method: "bearer"}, nil
+}
+
+// listen serves over real HTTP on a port of its own.
+func (s *wireServer) listen(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(s.handler)
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv.URL
+}

@@ -1,0 +1,110 @@
+package a2a_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+	"golang.org/x/tools/txtar"
+)
+
+var updateWire = flag.Bool("update", false, "rewrite the responses in testdata/wire with those of the server")
+
+// TestWire sends the requests of every file in testdata/wire to a server of its own
+// and compares the answers, byte by byte. A file is a list of sections:
+//
+//	-- request --       is sent, and answered by the next response
+//	-- response --
+//	-- request NAME --  is sent, and its stream stays open …
+//	-- response NAME -- … until here, where it is read to its end
+//	-- wait 1h --       moves the server's clock
+//	-- shutdown --      has the engine take no more work
+//
+// wire_request_test.go says how a request is written, and wire_response_test.go how
+// an answer is. The comment above the first section says what a file guards.
+func TestWire(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/wire/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("testdata/wire holds %d cases, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runWire(t, archive)
+			if *updateWire {
+				if err := os.WriteFile(file, txtar.Format(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(got))); diff != "" {
+				t.Errorf("the answers differ; if they are right, run the test with -update (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// runWire runs a case and returns it with the answers that it got.
+func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
+	t.Helper()
+	if !bytes.HasPrefix(in.Comment, []byte("A2A ")) && !bytes.HasPrefix(in.Comment, []byte("architecture")) && !bytes.HasPrefix(in.Comment, []byte("JSON-RPC")) {
+		t.Fatal("the first line does not say which clause or rule the case guards")
+	}
+	server := startWireServer(t, zerolog.New(zerolog.NewTestWriter(t)))
+	run := &wireRun{
+		t: t, url: server.listen(t), named: map[string]string{}, open: map[string]*wireAnswer{},
+		layout: wireLayout{written: map[string]bool{}},
+	}
+	out := &txtar.Archive{Comment: in.Comment}
+	for _, f := range in.Files {
+		what, name, _ := strings.Cut(f.Name, " ")
+		switch what {
+		case "wait":
+			d, err := time.ParseDuration(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.clock.Add(int64(d))
+			out.Files = append(out.Files, f)
+		case "shutdown":
+			server.engine.Stop(0 /* grace */)
+			out.Files = append(out.Files, f)
+		case "request":
+			if run.open[name] != nil {
+				t.Fatalf("request %q is made before the one before it has its response", name)
+			}
+			run.open[name] = run.send(string(f.Data))
+			out.Files = append(out.Files, f)
+			if name == "" { // nobody waits: its response can be written even when the file has none yet
+				out.Files = append(out.Files, txtar.File{Name: "response", Data: []byte(run.read(run.open[name]))})
+				delete(run.open, name)
+			}
+		case "response":
+			if name == "" {
+				continue // written with its request
+			}
+			if run.open[name] == nil {
+				t.Fatalf("response %q has no request", name)
+			}
+			out.Files = append(out.Files, txtar.File{Name: f.Name, Data: []byte(run.read(run.open[name]))})
+			delete(run.open, name)
+		default:
+			t.Fatalf("section %q: there are request, response, wait and shutdown", f.Name)
+		}
+	}
+	for name := range run.open {
+		t.Fatalf("request %q has no response: name one where its stream has ended", name)
+	}
+	return out
+}
