@@ -28,11 +28,23 @@ func check(raw []byte) (checked, error) {
 	if err := strictjson.CheckNumbers(raw); err != nil {
 		var at *strictjson.Error
 		if !errors.As(err, &at) || at.Syntax {
-			return nil, errParse.saying("the body is not JSON: " + err.Error())
+			return nil, notJSON(at)
 		}
 		return nil, refusedJSON(at.Pointer, at.Reason)
 	}
 	return raw, nil
+}
+
+// notJSON says where a body stops being JSON. at may be nil.
+func notJSON(at *strictjson.Error) error {
+	if at == nil {
+		return errParse.saying("the body is not JSON")
+	}
+	where := ""
+	if at.Pointer != "" {
+		where = " at " + at.Pointer
+	}
+	return errParse.saying("the body is not JSON" + where + ": " + at.Reason)
 }
 
 func refusedJSON(pointer, reason string) error {

@@ -58,7 +58,7 @@ func transportError(status int) *wireError {
 	case http.StatusMethodNotAllowed:
 		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
 	case http.StatusUnsupportedMediaType:
-		e.message = "the Content-Type must be application/json or application/a2a+json"
+		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json"
 	case http.StatusRequestEntityTooLarge:
 		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
 	case http.StatusRequestTimeout:
@@ -170,6 +170,9 @@ func writeError(w http.ResponseWriter, e *wireError) {
 		body = []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if e.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(e.status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }

@@ -214,7 +214,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 func envelopeError(err error) error {
 	var at *strictjson.Error
 	if !errors.As(err, &at) || at.Syntax {
-		return errParse.saying("the body is not JSON: " + err.Error())
+		return notJSON(at)
 	}
 	if pointer, ok := strings.CutPrefix(at.Pointer, "/params"); ok && (pointer == "" || pointer[0] == '/') {
 		return refusedJSON("params"+pointer, at.Reason)

@@ -129,7 +129,7 @@ func (o operations) subscribe(ctx context.Context, by auth.Principal, req *sdk.S
 	n, resumes := from(id)
 	if resumes = resumes && n <= first.Header.Seq; !resumes {
 		if first.View.State().Terminal() {
-			return errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with Last-Event-ID")
+			return errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 		}
 		n = first.Header.Seq
 	}
