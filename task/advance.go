@@ -94,7 +94,7 @@ func (t *turn) advanceCalls(d *draft, s *step) error {
 // isLost reports whether a call that the log says is running does not run here:
 // the process that ran it has died, or was stopped.
 func (t *turn) isLost(d *draft, c *call) bool {
-	if t.runs[c.ID] != nil {
+	if t.running(c.ID) != nil {
 		return false
 	}
 	for _, l := range d.launch {
@@ -209,6 +209,7 @@ func (t *turn) check(d *draft, c *call) error {
 		if v.args != nil {
 			c.Args = v.args
 		}
+		c.decoded = v.decoded
 		return nil
 	}
 	return t.askCall(d, c, v, "")

@@ -2,7 +2,12 @@ package task_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/task"
+	"a2a-server/tool"
 )
 
 // BenchmarkSend sends messages of one call to an engine on boltstore and waits for
@@ -77,6 +83,54 @@ func BenchmarkChunks(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n)/1e3, "µs/chunk")
 		})
 	}
+}
+
+// BenchmarkHeld measures the memory that a running turn holds whose tool has
+// streamed 20 MiB and goes on.
+func BenchmarkHeld(b *testing.B) {
+	const chunks, size = 20 << 10, 1 << 10
+	w := &world{t: b, disk: newBolt(b), tools: newToolbox()}
+	w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "flood"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			text := strings.Repeat("x", size)
+			for range chunks {
+				if !yield(&tool.Result{Content: text, Streaming: true}, nil) {
+					return
+				}
+			}
+			<-ctx.Done()
+		}
+	}}}
+	w.start()
+	b.Cleanup(func() { w.stop() })
+	before := held()
+	for i := range b.N {
+		m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": "flood", "args": map[string]any{}}))
+		m.ID = fmt.Sprint(i)
+		sent, err := w.engine.Send(context.Background(), task.Send{By: alice, Message: m})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := -2 // the task, and that it is at work
+		err = w.engine.Follow(context.Background(), alice, sent.Task, 0, task.UntilEnd, func(page []task.Event) error {
+			if n += len(page); n == chunks {
+				return io.EOF
+			}
+			return nil
+		})
+		if !errors.Is(err, io.EOF) {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(held()-before)/float64(b.N)/(1<<10), "held-KiB/turn")
+}
+
+// held returns the bytes of the heap that are in use.
+func held() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // cpu returns the processor time that this process has used.

@@ -27,98 +27,105 @@ var ErrBusy = errors.New("the server cannot take more work right now: try again 
 // change puts an input into a task that exists: the one way in for follow-up
 // messages, decisions, wake-ups and deadlines. A task at rest is taken over and
 // runs on; one at work goes on running and is told. It returns when the input is
-// durable, with the fold as it then stood.
-func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in input) (*fold, error) {
+// durable, and says where it is.
+func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in input) (landed, error) {
 	for {
-		f, err := e.load(ctx, s, id)
+		f, err := e.loadTurn(ctx, s, id)
 		if err != nil {
-			return nil, err
+			return landed{}, err
 		}
-		var done bool
+		var l landed
 		if f.header.Phase == store.Parked {
-			done, err = e.wakeUp(ctx, s, f, in)
+			l, err = e.wakeUp(ctx, s, f, in)
 		} else {
-			done, err = e.tell(ctx, s, f, in)
+			l, err = e.tell(ctx, s, f, in)
 		}
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			if err := ctx.Err(); err != nil {
-				return nil, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
+				return landed{}, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
 			}
 		case errors.Is(err, errNothing):
-			return f, nil
-		case err != nil:
-			return nil, err
-		case done:
-			return f, nil
+			return landed{}, nil
+		default:
+			return l, err
 		}
 	}
 }
 
+// landed says where an input is. It is zero for one that changed nothing.
+type landed struct {
+	seq  uint64 // of the newest event of its batch
+	turn *turn  // that probably goes on from it; nil when none does here
+}
+
 // tell writes an input to a task that is at work, or at its end.
-func (e *Engine) tell(ctx context.Context, s store.Scope, f *fold, in input) (bool, error) {
+func (e *Engine) tell(ctx context.Context, s store.Scope, f *fold, in input) (landed, error) {
 	t := e.newTurn(f.header.Task)
 	defer t.cancel(nil)
 	t.take(f)
 	rev := f.header.Rev
 	d := e.draft(f)
 	if err := in(t, d); err != nil {
-		return false, err
+		return landed{}, err
 	}
 	if d.empty() && len(d.audit) == 0 {
-		return true, nil
+		return landed{}, nil
 	}
-	if _, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait(); err != nil {
-		return false, err
+	receipt, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait()
+	if err != nil {
+		return landed{}, err
 	}
 	e.at(PointTold)
 	e.rearm(d)
-	if r := e.running(f.header.Task); r != nil && !d.quiet {
-		if d.phase == store.Final {
-			r.stop(errCanceled)
-		} else {
-			wake(r.poke)
-		}
+	r := e.running(f.header.Task)
+	if r == nil || d.quiet {
+		return landed{seq: receipt.Last}, nil
 	}
-	return true, nil
+	if d.phase == store.Final {
+		r.stop(errCanceled)
+	} else {
+		r.tell()
+	}
+	return landed{receipt.Last, r}, nil
 }
 
 // wakeUp writes an input to a task at rest and lets it run on from there.
-func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *fold, in input) (bool, error) {
+func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *fold, in input) (landed, error) {
 	t := e.newTurn(f.header.Task)
 	t.take(f)
 	rev := f.header.Rev
 	d := e.draft(f)
 	if err := in(t, d); err != nil {
 		t.cancel(nil)
-		return false, err
+		return landed{}, err
 	}
 	if d.empty() {
 		t.cancel(nil)
-		return true, nil
+		return landed{}, nil
 	}
 	if d.quiet || d.phase == store.Parked || onlyDue(d) {
 		defer t.cancel(nil)
-		_, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait()
+		receipt, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait()
 		e.rearm(d)
-		return err == nil, err
+		return landed{seq: receipt.Last}, err
 	}
 	run, err := e.goOn(t, d)
 	if err != nil {
 		t.cancel(nil)
-		return false, err
+		return landed{}, err
 	}
 	d.fence = true
 	c := e.store.Append(ctx, d.batch(s, rev, nil, nil))
 	r, err := c.Wait()
 	if err != nil {
 		e.release(t, run)
-		return false, err
+		return landed{}, err
 	}
 	e.at(PointWoken)
 	t.fence, t.seq, f.header.Fence, f.header.Rev = r.Fence, t.seq+uint64(len(d.events)), r.Fence, r.Rev
 	e.started(t, d, c, r, run)
-	return true, nil
+	return landed{r.Last, t}, nil
 }
 
 // onlyDue reports whether a draft only puts or removes due work, which is no reason
@@ -155,10 +162,11 @@ func (e *Engine) goOn(t *turn, d *draft) (run bool, err error) {
 
 // release gives a turn back that never began.
 func (e *Engine) release(t *turn, run bool) {
-	t.cancel(errCut)
 	if run {
 		e.leave(t)
+		return
 	}
+	t.end()
 }
 
 // started lets a task run that was taken over by c, which is durable.
@@ -166,7 +174,7 @@ func (e *Engine) started(t *turn, d *draft, c *store.Commit, r store.Receipt, ru
 	e.rearm(d)
 	switch {
 	case d.phase != store.Live:
-		e.rested(t.fold, r, d, t.seq)
+		t.rested(r, d, t.seq)
 		e.release(t, run)
 	case run:
 		go t.runFrom(d, c)
@@ -178,6 +186,9 @@ func (e *Engine) started(t *turn, d *draft, c *store.Commit, r store.Receipt, ru
 
 // take gives a turn its fold.
 func (t *turn) take(f *fold) {
-	t.fold, t.rev, t.fence, t.seq, t.ids = f, f.header.Rev, f.header.Fence, f.header.Seq, f.view.ids
+	t.fold, t.rev, t.fence, t.seq = f, f.header.Rev, f.header.Fence, f.header.Seq
+	if t.ids == nil { // they are the task's: a tool that runs reads them meanwhile
+		t.ids = f.view.ids
+	}
 	t.size.Store(int64(f.header.Bytes))
 }

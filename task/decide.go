@@ -40,17 +40,17 @@ var errStale = errors.New("approvals are out of date")
 // changeFresh is change for decisions: what is overdue expires, and what was asked
 // about a tool that has changed is asked anew, before they are looked at. Both are
 // facts of their own, written even when the decision is then refused.
-func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in input) (*fold, error) {
+func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in input) (landed, error) {
 	for range 8 {
-		f, err := e.change(ctx, s, id, in)
+		l, err := e.change(ctx, s, id, in)
 		if !errors.Is(err, errStale) {
-			return f, err
+			return l, err
 		}
 		if _, err := e.change(ctx, s, id, func(t *turn, d *draft) error { return e.freshen(t, d) }); err != nil {
-			return nil, err
+			return landed{}, err
 		}
 	}
-	return nil, fmt.Errorf("%w: they change faster than they can be decided", errStale)
+	return landed{}, fmt.Errorf("%w: they change faster than they can be decided", errStale)
 }
 
 // stale reports whether a pending approval is overdue or about a tool that is not

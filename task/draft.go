@@ -18,11 +18,13 @@ type draft struct {
 	f   *fold
 	now time.Time
 
+	buf    []byte // events and audit entries are parts of it, until it has to grow
 	events []store.Event
 	rows   []store.RowChange
 	due    []store.DueChange
 	audit  [][]byte
-	status *store.Status
+	status *store.Status // nil, or newest
+	newest store.Status
 	phase  store.Phase // zero: stays
 	fence  bool        // take it
 
@@ -34,7 +36,23 @@ type draft struct {
 	snapshot *store.Snapshot
 }
 
-func (e *Engine) draft(f *fold) *draft { return &draft{f: f, now: e.now(), urgent: true} }
+// What a draft has room for before it grows: what a call needs from its message to
+// its start, or from there to its end.
+const (
+	draftBytes  = 1024
+	draftEvents = 8
+	draftAudit  = 4
+)
+
+func (e *Engine) draft(f *fold) *draft {
+	return &draft{
+		f: f, now: e.now(), urgent: true,
+		buf: make([]byte, 0, draftBytes), events: make([]store.Event, 0, draftEvents), audit: make([][]byte, 0, draftAudit),
+	}
+}
+
+// since returns what was appended to buf from start on. Its capacity ends with it.
+func (d *draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
 
 // empty reports whether there is nothing to commit.
 func (d *draft) empty() bool {
@@ -45,16 +63,18 @@ func (d *draft) at() store.Millis { return store.MillisOf(d.now) }
 
 // private adds a private event.
 func (d *draft) private(kind string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
+	start := len(d.buf)
+	var err error
+	if d.buf, err = appendEvent(d.buf, v); err != nil {
 		return fmt.Errorf("encode event %s: %w", kind, err)
 	}
-	d.events = append(d.events, store.Event{Kind: kind, Time: d.at(), Data: data})
+	d.events = append(d.events, store.Event{Kind: kind, Time: d.at(), Data: d.since(start)})
 	return d.f.applyPrivate(v)
 }
 
-func (d *draft) public(kind string, data []byte) {
-	d.events = append(d.events, store.Event{Kind: kind, Public: true, Time: d.at(), Data: data})
+// public adds the public event that was appended to buf from start on.
+func (d *draft) public(kind string, start int) {
+	d.events = append(d.events, store.Event{Kind: kind, Public: true, Time: d.at(), Data: d.since(start)})
 }
 
 // task adds the first public event.
@@ -62,7 +82,9 @@ func (d *draft) task(state a2a.TaskState) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
-	d.public(kindTask, encodeTask(d.f.view.ids, state, d.at(), nil))
+	start := len(d.buf)
+	d.buf = appendTask(d.buf, d.f.view.ids, state, d.at(), nil /* metadata */)
+	d.public(kindTask, start)
 	d.f.view.setStatus(state, d.at(), nil, nil)
 	return nil
 }
@@ -76,7 +98,7 @@ func (d *draft) say(state a2a.TaskState, message *a2a.Message, metadata map[stri
 	var err error
 	if message != nil {
 		message.TaskID, message.ContextID = a2a.TaskID(d.f.view.ids.Task), d.f.view.ids.Context
-		if raw, err = json.Marshal(message); err != nil {
+		if raw, err = encodeMessage(message); err != nil {
 			return fmt.Errorf("encode status message: %w", err)
 		}
 	}
@@ -85,7 +107,9 @@ func (d *draft) say(state a2a.TaskState, message *a2a.Message, metadata map[stri
 			return fmt.Errorf("encode status metadata: %w", err)
 		}
 	}
-	d.public(kindStatus, encodeStatus(d.f.view.ids, state, d.at(), raw, meta))
+	start := len(d.buf)
+	d.buf = appendStatusUpdate(d.buf, d.f.view.ids, state, d.at(), raw, meta)
+	d.public(kindStatus, start)
 	d.f.view.setStatus(state, d.at(), raw, meta)
 	return nil
 }
@@ -100,13 +124,16 @@ func (d *draft) enter(state a2a.TaskState) error {
 		return fmt.Errorf("task %s cannot go from %s to %s", d.f.header.Task, stateName(from), state)
 	}
 	d.f.header.State, d.f.header.StatusTime = to, d.at()
-	d.status = &store.Status{State: to, Time: d.at()}
+	d.newest = store.Status{State: to, Time: d.at()}
+	d.status = &d.newest
 	return nil
 }
 
 // artifact adds an artifact update.
 func (d *draft) artifact(u *artifactUpdate) {
-	d.public(kindArtifact, encodeArtifact(d.f.view.ids, u))
+	start := len(d.buf)
+	d.buf = appendArtifactUpdate(d.buf, d.f.view.ids, u)
+	d.public(kindArtifact, start)
 	d.f.view.addArtifact(u)
 }
 
@@ -178,11 +205,12 @@ func (d *draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 // record adds an audit entry.
 func (d *draft) record(entry approval.Audit) error {
 	entry.V, entry.At, entry.Task = 1, d.now, d.f.view.ids.Task
-	data, err := json.Marshal(&entry)
-	if err != nil {
+	start := len(d.buf)
+	var err error
+	if d.buf, err = appendAudit(d.buf, &entry); err != nil {
 		return fmt.Errorf("encode audit entry: %w", err)
 	}
-	d.audit = append(d.audit, data)
+	d.audit = append(d.audit, d.since(start))
 	return nil
 }
 

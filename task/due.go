@@ -136,7 +136,7 @@ func (e *Engine) handle(row store.Due) (err error) {
 	case dueWake:
 		_, err = e.change(e.ctx, store.System(), row.Task, func(t *turn, d *draft) error { return e.wakeStep(d, remove) })
 		if r := e.running(row.Task); r != nil {
-			wake(r.poke)
+			r.tell()
 		}
 	case dueChild:
 		err = e.cancelChildNow(row)

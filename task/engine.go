@@ -26,7 +26,9 @@ type Config struct {
 	Hooks []Hook
 
 	// Provider, when set, is asked for every pending approval of kind call, beside
-	// everybody else who may answer it. What it returns is a decision.
+	// everybody else who may answer it, at most 64 at a time. What it returns is a
+	// decision. After a restart it is asked again about what is still pending. Its
+	// context ends when the engine stops, which waits for it.
 	Provider tool.ConfirmationProvider
 
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
@@ -93,11 +95,13 @@ type Engine struct {
 	policy    *approval.Policy
 	log       zerolog.Logger
 	views     viewCache
+	providing providing
 
 	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Run
 	cancel context.CancelCauseFunc
 	due    chan struct{}  // wakes the scheduler
 	busy   sync.WaitGroup // turns and runs of tools
+	whole  chan struct{}  // holds a token while a turn has read back a large task
 
 	mu        sync.Mutex
 	turns     map[store.TaskID]*turn // running here
@@ -132,9 +136,10 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	e := &Engine{
 		cfg: cfg, store: cfg.Store, planner: cfg.Planner, presenter: cfg.Presenter, policy: cfg.Policy, log: cfg.Log,
-		due: make(chan struct{}, 1), turns: map[store.TaskID]*turn{}, idle: make(chan struct{}),
+		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), turns: map[store.TaskID]*turn{}, idle: make(chan struct{}),
 	}
 	e.views.init()
+	e.providing.init()
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e, nil
 }
@@ -154,6 +159,9 @@ func (e *Engine) at(point string) {
 func (e *Engine) Run(ctx context.Context) error {
 	err := e.recoverTasks(ctx)
 	if err == nil {
+		if e.cfg.Provider != nil {
+			e.busy.Go(e.provideAgain)
+		}
 		err = e.schedule(ctx)
 	}
 	e.Stop(0)
@@ -236,7 +244,7 @@ func (e *Engine) leave(t *turn) {
 		}
 	}
 	e.mu.Unlock()
-	close(t.done)
+	t.end()
 	e.busy.Done()
 	e.next()
 }

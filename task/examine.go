@@ -25,6 +25,7 @@ type examined struct {
 	invalid    bool            // err is about the tool or its arguments
 	err        error           // the call cannot run at all
 	args       json.RawMessage // not nil: a hook replaced them
+	decoded    map[string]any  // the arguments, when they are valid
 	verdict    approval.Verdict
 	definition string
 	digest     string // set when the verdict is ask, or when asked for
@@ -63,6 +64,7 @@ func (e *Engine) examine(ctx *readonlyContext, c *call) (v examined) {
 		v.invalid, v.err = true, fmt.Errorf("arguments of %s: %w", c.Tool, err)
 		return v
 	}
+	v.decoded = args
 	v.verdict = e.policy.Judge(ctx, entry.Tool, args)
 	if hookErr != nil && v.verdict.Action == approval.ActionAllow {
 		v.verdict = e.policy.Ask(entry.Tool, args, "a hook failed: "+hookErr.Error())

@@ -12,7 +12,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/auth"
 	"a2a-server/store"
-	"a2a-server/tool/agent"
 )
 
 // fold is a task as its log tells it: what a client sees (view) and what the
@@ -81,6 +80,10 @@ type call struct {
 	Outcome   Outcome         `json:"outcome,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
+
+	// Args as they were decoded to be checked, for the run that follows at once; nil
+	// when they have to be decoded for it.
+	decoded map[string]any
 }
 
 // maxHashes is how many follow-up messages are remembered for idempotency.
@@ -263,26 +266,14 @@ func (f *fold) seen(hash store.Hash) bool {
 	return false
 }
 
-// content returns the newest message to the planner, for tools that look at it. It
-// may be called from anywhere: what it needs of the fold is taken now.
-func (f *fold) content() func() *agent.Content {
-	var raw json.RawMessage
-	for i := len(f.Messages) - 1; i >= 0 && raw == nil; i-- {
+// toPlanner returns the newest message to the planner, nil when there is none.
+func (f *fold) toPlanner() json.RawMessage {
+	for i := len(f.Messages) - 1; i >= 0; i-- {
 		if f.Messages[i].For == forPlanner {
-			raw = f.Messages[i].Message
+			return f.Messages[i].Message
 		}
 	}
-	return func() *agent.Content {
-		var m a2a.Message
-		if raw == nil || json.Unmarshal(raw, &m) != nil {
-			return nil
-		}
-		c := &agent.Content{Role: "user"}
-		for _, p := range m.Parts {
-			c.Parts = append(c.Parts, contentOf(p))
-		}
-		return c
-	}
+	return nil
 }
 
 // planned returns the arguments of a call as the planner gave them.

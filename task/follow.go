@@ -18,6 +18,9 @@ type Header = store.Header
 // Await returns the task as it stands at its next rest: at its end, or when it
 // waits for input or authorisation.
 func (e *Engine) Await(ctx context.Context, sent *Sent) (*View, error) {
+	if v, err := e.awaitTurn(ctx, sent.landed); v != nil || err != nil {
+		return v, err
+	}
 	wakes, stop := e.store.Watch(sent.scope, sent.Task)
 	defer stop()
 	n := sent.seq
@@ -45,29 +48,45 @@ func (e *Engine) Accepted(ctx context.Context, sent *Sent) (*View, error) {
 	return e.read(ctx, sent.scope, sent.Task)
 }
 
+// view returns a task that a header has just been read of.
+func (e *Engine) view(ctx context.Context, s store.Scope, h *store.Header) (*View, error) {
+	if v := e.views.get(h.Task, h.Seq); v != nil {
+		return v, nil
+	}
+	return e.read(ctx, s, h.Task)
+}
+
 // rests reports whether a client that waits for the task has its answer.
 func rests(h *store.Header) bool {
 	return h.Phase == store.Final ||
 		h.Phase == store.Parked && (h.State == stateInputRequired || h.State == stateAuthRequired)
 }
 
-// view returns a task that a header has just been read of.
-func (e *Engine) view(ctx context.Context, s store.Scope, h *store.Header) (*View, error) {
-	if v := e.views.get(h.Task, h.Seq); v != nil {
-		return v, nil
+// awaitTurn waits for the turn that goes on from an input, and returns the task as
+// the turn left it: durable, and what reading the log would give, without reading
+// it. It returns neither a view nor an error when the log has to be read: there is
+// no such turn here, it was cut off, or it did not come to a rest that answers a
+// client, or did so before the input.
+func (e *Engine) awaitTurn(ctx context.Context, l landed) (*View, error) {
+	t := l.turn
+	if t == nil {
+		return nil, nil
 	}
-	if t := e.running(h.Task); t != nil && h.Phase != store.Live {
-		// Its turn has just come to rest and is about to leave its view.
+	select {
+	case <-t.done:
+	case <-t.ctx.Done():
 		select {
-		case <-t.done:
-			if v := e.views.get(h.Task, h.Seq); v != nil {
-				return v, nil
-			}
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		case <-t.done: // a turn that has left is canceled too, right after
+		default:
+			return nil, nil
 		}
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
 	}
-	return e.read(ctx, s, h.Task)
+	if t.restAt < l.seq {
+		return nil, nil
+	}
+	return t.rest, nil
 }
 
 func (e *Engine) read(ctx context.Context, s store.Scope, id store.TaskID) (*View, error) {

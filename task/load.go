@@ -3,7 +3,9 @@ package task
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 
 	"a2a-server/store"
 )
@@ -13,9 +15,21 @@ func newFold(id store.TaskID, contextID string) *fold {
 	return &fold{header: store.Header{Task: id, Context: contextID}, view: newView(id.String(), contextID)}
 }
 
-// load reads a task and folds it. A header that changes between two pages is
-// taken as the newest page has it.
+// load reads a task and folds it, to show it.
 func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID) (*fold, error) {
+	return e.loadKeeping(ctx, s, id, math.MaxInt)
+}
+
+// loadTurn reads a task and folds it, to go on with it: of a large one the view is
+// light.
+func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*fold, error) {
+	return e.loadKeeping(ctx, s, id, maxTurnView)
+}
+
+// loadKeeping reads a task and folds it; a view of more than limit bytes is let go
+// on the way. A header that changes between two pages is taken as the newest page
+// has it.
+func (e *Engine) loadKeeping(ctx context.Context, s store.Scope, id store.TaskID, limit int) (*fold, error) {
 	v, err := e.store.Read(ctx, s, id, store.AtSnapshot(), store.Limit{Bytes: 4 << 20})
 	if err != nil {
 		return nil, err
@@ -35,6 +49,7 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID) (*fol
 			f.tail += len(v.Events[i].Data)
 		}
 		f.header = v.Header
+		f.view.lighten(limit)
 		if !v.More {
 			return f, nil
 		}
@@ -57,6 +72,9 @@ func (f *fold) wantsSnapshot() bool { return f.tail >= max(minSnapshot, f.snapsh
 // encode returns the fold as a snapshot: a version, the private part as JSON, the
 // view.
 func (f *fold) encode() ([]byte, error) {
+	if f.view.light {
+		return nil, errors.New("encode snapshot: the view was let go")
+	}
 	private, err := json.Marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("encode snapshot: %w", err)

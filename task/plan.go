@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,8 +66,10 @@ func checkStep(s *Step, maxCalls int) error {
 func (t *turn) progress(f *fold) (*Progress, error) {
 	p := &Progress{Task: f.view.TaskID(), Context: f.view.ContextID()}
 	var err error
-	if p.Tools, err = t.e.listTools(t.readonly(f)); err != nil {
-		return nil, err
+	if p.Tools, t.tools = t.tools, nil; p.Tools == nil {
+		if p.Tools, err = t.e.listTools(t.readonly(f)); err != nil {
+			return nil, err
+		}
 	}
 	for i := range f.Messages {
 		m := &f.Messages[i]
@@ -100,7 +103,7 @@ func (t *turn) progress(f *fold) (*Progress, error) {
 func (t *turn) addStep(d *draft, s *Step) (ended bool, err error) {
 	planned := &stepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
 	for i, c := range s.Calls {
-		planned.Calls = append(planned.Calls, plannedCall{ID: fmt.Sprintf("c%d.%d", planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: c.Alias})
+		planned.Calls = append(planned.Calls, plannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: c.Alias})
 	}
 	if s.Ask != nil {
 		planned.Ask = &plannedAsk{Auth: s.Ask.Auth}
@@ -137,6 +140,11 @@ func (t *turn) addStep(d *draft, s *Step) (ended bool, err error) {
 		return false, d.say(state, s.Ask.Message, nil)
 	}
 	return false, nil
+}
+
+// callID names call n of a step.
+func callID(step, n int) string {
+	return "c" + strconv.Itoa(step) + "." + strconv.Itoa(n)
 }
 
 // wellFormed returns arguments as JSON that can be kept: what is no JSON is kept as

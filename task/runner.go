@@ -147,15 +147,15 @@ func wake(c chan<- struct{}) {
 // launch starts the runs of a draft that may start.
 func (t *turn) launch(d *draft) {
 	for _, c := range d.launch {
-		if t.runs[c.ID] != nil {
+		if t.running(c.ID) != nil {
 			continue // started by a batch that had to be made again
 		}
 		entry, err := t.e.cfg.Tools.Lookup(t.readonly(t.fold), c.Tool)
-		r := &run{e: t.e, task: t.id, call: c.ID, wake: t.signal, window: t.e.cfg.Limits.Window}
+		r := &run{e: t.e, task: t.id, call: c.ID, wake: t.wake, window: t.e.cfg.Limits.Window}
 		r.room.L = &r.mu
 		ctx, cancel := context.WithCancelCause(t.ctx)
 		r.cancel = cancel
-		t.runs[c.ID] = r
+		t.runs = append(t.runs, r)
 		if err != nil {
 			cancel(nil)
 			r.end(&outcome{err: err})
@@ -204,14 +204,15 @@ func (e *Engine) runTool(r *run, x *toolContext) {
 			grace.Stop()
 		}
 		r.mu.Unlock()
-		if o.err != nil && errors.Is(context.Cause(x), errShutdown) {
+		interrupted := o.err != nil && errors.Is(context.Cause(x), errShutdown)
+		r.cancel(nil) // before the turn, which may then end, cancels it with a cause
+		if interrupted {
 			// We canceled it: whether it failed or was only interrupted nobody knows.
 			// The log says that it was started; the next process asks what came of it.
 			r.letGo()
 		} else {
 			r.end(o)
 		}
-		r.cancel(nil)
 		if !given {
 			e.busy.Done()
 			return
@@ -262,9 +263,12 @@ func (r *run) execute(x *toolContext) (o *outcome) {
 		}
 		o.rejected = errors.Is(o.err, tool.ErrConfirmationRejected)
 	}()
-	args, err := tool.DecodeArgs(x.call.Args)
-	if err != nil {
-		return &outcome{err: err}
+	args := x.call.decoded
+	if args == nil {
+		var err error
+		if args, err = tool.DecodeArgs(x.call.Args); err != nil {
+			return &outcome{err: err}
+		}
 	}
 	if s, ok := tool.As[tool.StreamingTool](r.tool); ok {
 		return r.stream(x, s, args)
@@ -280,7 +284,7 @@ func (r *run) execute(x *toolContext) (o *outcome) {
 }
 
 func resultOf(v any) *outcome {
-	data, err := json.Marshal(v)
+	data, err := encodeValue(v)
 	if err != nil {
 		return &outcome{err: fmt.Errorf("the tool's result is no JSON: %w", err)}
 	}
@@ -326,7 +330,7 @@ func (r *run) publish(x *toolContext, chunk *tool.Result) error {
 		u.Name = ""
 	}
 	if len(chunk.Metadata) > 0 {
-		if u.EventMetadata, err = json.Marshal(chunk.Metadata); err != nil {
+		if u.EventMetadata, err = encodeValue(chunk.Metadata); err != nil {
 			return fmt.Errorf("the metadata of a chunk are no JSON: %w", err)
 		}
 	}
@@ -346,7 +350,7 @@ func contentPart(content any) (json.RawMessage, error) {
 	if text, ok := content.(string); ok {
 		return textPart(text), nil
 	}
-	data, err := json.Marshal(content)
+	data, err := encodeValue(content)
 	if err != nil {
 		return nil, fmt.Errorf("the content of a chunk is no JSON: %w", err)
 	}

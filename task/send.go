@@ -33,7 +33,7 @@ type Sent struct {
 	Duplicate bool
 
 	scope store.Scope
-	seq   uint64 // of the newest event when the message was durable
+	landed
 }
 
 // ScopeOf returns the scope of what belongs to a principal.
@@ -63,7 +63,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	case len(m.ContextID) > maxID:
 		return nil, invalid("message.contextId", "has %d bytes; at most %d are allowed", len(m.ContextID), maxID)
 	}
-	raw, err := json.Marshal(m)
+	raw, err := encodeMessage(m)
 	if err != nil {
 		return nil, invalid("message", "cannot be encoded: %v", err)
 	}
@@ -77,15 +77,13 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 // messageHash is the key of a message for idempotency. raw is the SDK's encoding of
 // the decoded message, in which equal messages are equal bytes.
 func messageHash(by auth.Principal, raw []byte) store.Hash {
-	h := sha256.New()
-	var n [8]byte
-	for _, s := range []string{by.Tenant, by.Subject} {
-		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
-		h.Write([]byte(s))
+	b := make([]byte, 0, 16+len(by.Tenant)+len(by.Subject)+len(raw))
+	for _, s := range [...]string{by.Tenant, by.Subject} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(s)))
+		b = append(b, s...)
 	}
-	h.Write(raw)
-	return store.Hash(h.Sum(nil)[:16])
+	sum := sha256.Sum256(append(b, raw...))
+	return store.Hash(sum[:16])
 }
 
 // create makes a task of a message.
@@ -109,7 +107,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	f := newFold(id, contextID)
 	t := e.newTurn(id)
 	t.fence = 1
-	t.fold, t.ids = f, f.view.ids
+	t.fold, t.ids, t.tools = f, f.view.ids, tools
 	d := e.draft(f)
 	if err := d.private(kindMessage, &messageReceived{Message: raw, By: s.By, For: forPlanner}); err != nil {
 		return nil, err
@@ -133,7 +131,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	}
 	c := e.store.Append(ctx, b)
 	e.at(PointCreated)
-	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
+	sent := &Sent{Task: id, scope: ScopeOf(s.By), landed: landed{turn: t}}
 	t.seq = uint64(len(b.Events))
 	if run && d.urgent && d.phase == store.Live && len(d.launch) > 0 {
 		// All that starts is read-only: if the batch fails, nothing has happened.
@@ -199,7 +197,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw json.RawMessage, hash
 	}
 	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
 	received := &messageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: s.By}
-	_, err := e.changeFresh(ctx, sent.scope, id, func(t *turn, d *draft) error {
+	l, err := e.changeFresh(ctx, sent.scope, id, func(t *turn, d *draft) error {
 		sent.From = d.f.header.Seq
 		if c := s.Message.ContextID; c != "" && c != d.f.view.ContextID() {
 			return invalid("message.contextId", "is not the context of task %s", id)
@@ -213,6 +211,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw json.RawMessage, hash
 	if err != nil {
 		return nil, translate(err)
 	}
+	sent.landed = l
 	return sent, nil
 }
 

@@ -56,6 +56,9 @@ func (d *draft) chunks(events []store.Event, last bool) error {
 			if u, ok := parseArtifact(e.Data); ok {
 				u.Last = true
 				e.Data = encodeArtifact(d.f.view.ids, &u)
+				d.f.view.addArtifact(&u)
+				d.events = append(d.events, e)
+				continue
 			}
 		}
 		if err := d.f.apply(&e); err != nil {

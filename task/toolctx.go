@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"strconv"
 	"sync"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/internal/auth"
 	"a2a-server/internal/strictjson"
@@ -24,14 +27,13 @@ type readonlyContext struct {
 	agentName       string
 	owner           auth.Principal
 	task, contextID string
-	turn            string
-	content         func() *agent.Content
+	fence           uint64
+	message         json.RawMessage // newest to the planner
 	state           map[string]any
 }
 
 var _ agent.ReadonlyContext = (*readonlyContext)(nil)
 
-func (c *readonlyContext) InvocationID() string               { return c.turn }
 func (c *readonlyContext) AgentName() string                  { return c.agentName }
 func (c *readonlyContext) AppName() string                    { return c.agentName }
 func (c *readonlyContext) SessionID() string                  { return c.contextID }
@@ -48,11 +50,24 @@ func (c *readonlyContext) UserID() string {
 	return c.owner.Subject
 }
 
+// InvocationID names the turn; there is none before the task.
+func (c *readonlyContext) InvocationID() string {
+	if c.task == "" {
+		return ""
+	}
+	return c.task + "." + strconv.FormatUint(c.fence, 10)
+}
+
 func (c *readonlyContext) UserContent() *agent.Content {
-	if c.content == nil {
+	var m a2a.Message
+	if c.message == nil || json.Unmarshal(c.message, &m) != nil {
 		return nil
 	}
-	return c.content()
+	content := &agent.Content{Role: "user"}
+	for _, p := range m.Parts {
+		content.Parts = append(content.Parts, contentOf(p))
+	}
+	return content
 }
 
 type stateView map[string]any
@@ -60,12 +75,17 @@ type stateView map[string]any
 func (s stateView) Get(key string) (any, bool)  { v, ok := s[key]; return v, ok }
 func (s stateView) All() iter.Seq2[string, any] { return maps.All(s) }
 
-// readonly returns the context of a task for whatever is asked about its calls.
+// readonly returns the context of a task for whatever is asked about its calls. As
+// several questions are asked of one fold, it is kept until the fold says something
+// else; it is made anew then and never changed, because a tool may have kept it.
 func (t *turn) readonly(f *fold) *readonlyContext {
+	if c := t.asked; c != nil && t.askedOf == f && c.fence == f.header.Fence && t.askedAfter == len(f.Messages) && (c.state == nil) == (f.State == nil) {
+		return c
+	}
 	c := t.e.readonly(t.ctx, f.Owner)
 	c.task, c.contextID, c.state = f.view.TaskID(), f.view.ContextID(), f.State
-	c.turn = fmt.Sprintf("%s.%d", c.task, f.header.Fence)
-	c.content = f.content()
+	c.fence, c.message = f.header.Fence, f.toPlanner()
+	t.asked, t.askedOf, t.askedAfter = c, f, len(f.Messages)
 	return c
 }
 
@@ -82,7 +102,7 @@ type toolContext struct {
 	mu    sync.Mutex
 	delta map[string]any
 	acts  agent.EventActions
-	asked map[string]int // questions so far, by what they say
+	asked map[string]int // questions so far, by what they say; nil: none
 	known map[string]decision
 }
 
@@ -94,7 +114,8 @@ var _ tool.Context = (*toolContext)(nil)
 // toolContext builds the context of a run: with the newest decision on the call,
 // and what a suspension left.
 func (t *turn) toolContext(ctx context.Context, f *fold, c *call, r *run) *toolContext {
-	x := &toolContext{turn: t, run: r, call: *c, asked: map[string]int{}, known: map[string]decision{}}
+	x := &toolContext{turn: t, run: r, call: *c}
+	c.decoded = nil // the tool may change them: they are its own now
 	x.readonlyContext = *t.readonly(f)
 	x.state = maps.Clone(f.State)
 	var newest *toolconfirmation.ToolConfirmation
@@ -115,6 +136,9 @@ func (t *turn) toolContext(ctx context.Context, f *fold, c *call, r *run) *toolC
 		if a.AskKind == string(tool.AskConfirm) {
 			if digest != a.Digest {
 				continue // the tool has changed since: it has to ask again
+			}
+			if x.known == nil {
+				x.known = map[string]decision{}
 			}
 			x.known[ask.Ask] = decision{approved: a.State == "approved"}
 			newest = confirmationOf(a)
@@ -244,6 +268,9 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 	name := hex.EncodeToString(sum[:8])
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.asked == nil {
+		x.asked = map[string]int{}
+	}
 	x.asked[name]++
 	return fmt.Sprintf("%s.%d", name, x.asked[name]), nil
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/store"
+	"a2a-server/tool"
 )
 
 // turn is the run of a task between two rests. One goroutine owns it; what others
@@ -24,7 +24,7 @@ type turn struct {
 	e     *Engine
 	id    store.TaskID
 	fence uint64
-	ids   wireIDs
+	ids   *wireIDs
 
 	fold  *fold         // with everything that was appended, durable or not
 	rev   uint64        // of the newest batch that is known to be durable
@@ -32,15 +32,26 @@ type turn struct {
 	first bool          // last is the batch that gave the task to this turn
 	seq   uint64        // last seq if nobody else has written
 
-	runs     map[string]*run // by call id; running, or with an outcome not settled
+	runs     []*run          // running, or with an outcome not settled
 	held     []held          // outcomes that wait to be written, in the order they came
 	inflight []*store.Commit // batches of chunks
 	told     bool            // somebody else has changed the log
 	due      bool            // last puts due work
 	requeue  bool            // the task was taken over while this one is leaving; guarded by Engine.mu
-	signal   chan struct{}   // a run has chunks or an outcome
-	poke     chan struct{}   // somebody else has changed the log
+	tools    []tool.Tool     // as they were listed to accept the message, for the plan that follows at once
+	changed  atomic.Bool     // somebody else has changed the log
+	wake     chan struct{}   // that, or a run has chunks or an outcome
 	done     chan struct{}   // closed when the turn has left
+
+	// The task at rest, when a client that waits has its answer, and its last seq. To
+	// be read when done is closed.
+	rest   *View
+	restAt uint64
+
+	// What readonly made last, and of what.
+	asked      *readonlyContext
+	askedOf    *fold
+	askedAfter int // messages
 
 	ctx    context.Context //nolint:containedctx // of planners and tools; ends when the turn is cut off
 	cancel context.CancelCauseFunc
@@ -61,7 +72,7 @@ type held struct {
 const maxInflight = 2
 
 func (e *Engine) newTurn(id store.TaskID) *turn {
-	t := &turn{e: e, id: id, runs: map[string]*run{}, signal: make(chan struct{}, 1), poke: make(chan struct{}, 1), done: make(chan struct{})}
+	t := &turn{e: e, id: id, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
 	return t
 }
@@ -75,7 +86,20 @@ func (t *turn) stop(why error) {
 	}
 	t.mu.Unlock()
 	t.cancel(why)
-	wake(t.poke)
+	wake(t.wake)
+}
+
+// tell tells the turn that somebody else has changed the log. Anybody may call it.
+func (t *turn) tell() {
+	t.changed.Store(true)
+	wake(t.wake)
+}
+
+// end lets go of the turn, so that the engine's context, which lives on, does not
+// keep it.
+func (t *turn) end() {
+	close(t.done)
+	t.cancel(errCut)
 }
 
 func (t *turn) stopped() error {
@@ -123,13 +147,27 @@ func (t *turn) recover() {
 	}
 }
 
+// rested notes that the task has come to rest. seq is what its last seq is if nobody
+// else has written meanwhile: then the fold is complete.
+func (t *turn) rested(r store.Receipt, d *draft, seq uint64) {
+	t.e.rearm(d)
+	if seq == r.Last && !t.fold.view.light {
+		t.e.views.put(t.id, seq, t.fold.view)
+		h := t.fold.header
+		if h.Phase = d.phase; rests(&h) {
+			t.rest, t.restAt = t.fold.view, seq
+		}
+	}
+	t.e.provide(t.fold)
+}
+
 // reload reads the task anew. What runs, and what came of it, stays.
 func (t *turn) reload() error {
 	for _, c := range t.inflight {
 		_, _ = c.Wait() // what failed is found out by the next batch of its kind
 	}
 	t.inflight = nil
-	f, err := t.e.load(t.e.ctx, store.System(), t.id)
+	f, err := t.e.loadTurn(t.e.ctx, store.System(), t.id)
 	if err != nil {
 		return err
 	}
@@ -166,9 +204,10 @@ func (t *turn) loop() {
 			started = t.last.Done()
 		}
 		select {
-		case <-t.signal:
-		case <-t.poke:
-			t.told = true
+		case <-t.wake:
+			if t.changed.Swap(false) {
+				t.told = true
+			}
 		case <-durable:
 			if _, err := t.inflight[0].Wait(); err != nil && t.lost(err) {
 				return
@@ -209,15 +248,15 @@ func (t *turn) collect() {
 		return // it gathers meanwhile, up to a window
 	}
 	var chunks []store.Event
-	for id, r := range t.runs {
+	t.runs = slices.DeleteFunc(t.runs, func(r *run) bool {
 		events, o := r.take()
 		if o == nil {
 			chunks = append(chunks, events...)
-			continue
+			return false
 		}
-		delete(t.runs, id)
 		t.held = append(t.held, held{run: r, outcome: o, events: events})
-	}
+		return true
+	})
 	if len(chunks) > 0 {
 		t.append(chunks)
 	}
@@ -226,160 +265,17 @@ func (t *turn) collect() {
 // append queues chunks. They are folded at once: if they fail, so does all that
 // follows.
 func (t *turn) append(chunks []store.Event) {
-	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &t.fence, Events: chunks}
-	t.snapshot(b)
+	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &t.fence, Events: chunks, Snapshot: t.snapshot()}
 	for i := range chunks {
 		if err := t.fold.apply(&chunks[i]); err != nil {
 			t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("chunk does not fold")
 		}
 		t.fold.tail += len(chunks[i].Data)
 	}
+	t.fold.view.lighten(maxTurnView)
 	t.seq += uint64(len(chunks))
 	t.inflight = append(t.inflight, t.e.store.Append(t.e.ctx, b))
 	t.e.at(PointChunks)
-}
-
-// snapshot adds the fold to a batch when it is time, before the batch's own events
-// are folded.
-func (t *turn) snapshot(b *store.Batch) {
-	if !t.fold.wantsSnapshot() {
-		return
-	}
-	data, err := t.fold.encode()
-	if err != nil {
-		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("snapshot failed")
-		return
-	}
-	b.Snapshot = &store.Snapshot{After: t.seq, Bytes: data}
-	t.fold.tail, t.fold.snapshotSize = 0, len(data)
-}
-
-// step writes what came in and what follows from it. It returns true when the turn
-// is over.
-func (t *turn) step() bool {
-	for try := 0; ; try++ {
-		if t.told {
-			if err := t.refresh(); err != nil {
-				return t.lost(err)
-			}
-			if t.fold.header.Phase != store.Live {
-				t.drop(errCut)
-				return true
-			}
-		}
-		again, over := t.stepOnce()
-		if !again {
-			return over
-		}
-		if try == 100 {
-			t.abandon(errors.New("the task changes faster than its turn"))
-			return true
-		}
-		t.told = true
-	}
-}
-
-// refresh waits for what this turn has queued and reads the task anew.
-func (t *turn) refresh() error {
-	if t.last != nil {
-		if _, err := t.last.Wait(); err != nil && t.first {
-			return err
-		}
-		t.first = false
-	}
-	return t.reload()
-}
-
-// stepOnce makes one batch. again: it conflicted.
-func (t *turn) stepOnce() (again, over bool) {
-	d := t.e.draft(t.fold)
-	d.told = t.told
-	if b := (&store.Batch{}); t.fold.wantsSnapshot() {
-		t.snapshot(b)
-		d.snapshot = b.Snapshot
-	}
-	for _, h := range t.held {
-		if err := t.settleRun(d, h); err != nil {
-			return t.fail(err)
-		}
-	}
-	plan, err := t.advance(d)
-	switch {
-	case err != nil:
-		return t.fail(err)
-	case plan:
-		return t.planSlowly(d)
-	}
-	return t.commit(d)
-}
-
-// fail ends a task that the engine cannot go on with: better failed than at work
-// for ever.
-func (t *turn) fail(cause error) (again, over bool) {
-	t.e.log.Error().Err(cause).Str("task_id", t.id.String()).Msg("turn failed")
-	if err := t.refresh(); err != nil {
-		return false, t.lost(err)
-	}
-	if t.fold.header.Phase != store.Live {
-		t.drop(errCut)
-		return false, true
-	}
-	d := t.e.draft(t.fold)
-	err := d.private(kindFailed, &turnFailed{Error: cause.Error()})
-	if err == nil {
-		err = t.e.endAll(t, d, a2a.TaskStateFailed, "The task failed: "+cause.Error())
-	}
-	if err != nil {
-		t.abandon(err)
-		return false, true
-	}
-	r, err := t.e.store.Append(t.e.ctx, d.batch(store.System(), t.rev, nil, nil)).Wait()
-	switch {
-	case errors.Is(err, store.ErrConflict):
-		return t.fail(cause)
-	case err != nil:
-		return false, t.lost(err)
-	}
-	t.e.rested(t.fold, r, d, 0)
-	t.drop(errCut)
-	return false, true
-}
-
-// commit appends a draft of a running turn and goes on when that is allowed.
-func (t *turn) commit(d *draft) (again, over bool) {
-	if d.empty() {
-		t.held, t.told = nil, false
-		return false, false
-	}
-	b := d.batch(store.System(), t.rev, &t.fence, t.last)
-	c := t.e.store.Append(t.e.ctx, b)
-	t.seq += uint64(len(b.Events))
-	t.fold.tail += b.Size()
-	rest := d.phase == store.Parked || d.phase == store.Final
-	if d.urgent && !rest && len(d.launch) > 0 {
-		t.last, t.held, t.told, t.due = c, nil, false, len(d.due) > 0
-		t.launch(d)
-		return false, false
-	}
-	t.e.at(PointStep)
-	r, err := c.Wait()
-	switch {
-	case errors.Is(err, store.ErrConflict) && !t.first:
-		return true, false
-	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
-		return t.fail(err)
-	case err != nil:
-		return false, t.lost(err)
-	}
-	t.rev, t.last, t.first, t.held, t.told = r.Rev, nil, false, nil, false
-	t.fold.header.Rev = r.Rev
-	if rest {
-		t.e.rested(t.fold, r, d, t.seq)
-		return false, true
-	}
-	t.e.rearm(d)
-	t.launch(d)
-	return false, false
 }
 
 // lost ends the turn because a batch of it failed for good. It returns true.
@@ -412,45 +308,15 @@ func (t *turn) drop(why error) {
 		r.stop(why)
 		t.e.orphan(t.id, r, nil)
 	}
-	clear(t.runs)
+	t.runs = nil
 }
 
-// planSlowly asks a planner outside of any batch. What the draft has is committed
-// first.
-func (t *turn) planSlowly(d *draft) (again, over bool) {
-	if !d.empty() {
-		if d.f.header.State != stateWorking {
-			if err := d.say(a2a.TaskStateWorking, nil, nil); err != nil {
-				t.abandon(err)
-				return false, true
-			}
-		}
-		if again, over := t.commit(d); again || over {
-			return again, over
+// running returns the run of a call, nil if there is none.
+func (t *turn) running(call string) *run {
+	for _, r := range t.runs {
+		if r.call == call {
+			return r
 		}
 	}
-	next, err := t.plan(t.fold)
-	if why := t.stopped(); why != nil {
-		t.drop(why)
-		return false, true
-	}
-	d = t.e.draft(t.fold)
-	if err != nil {
-		err = t.giveUp(d, err)
-	} else if _, err = t.addStep(d, next); err == nil && d.phase == 0 {
-		if s := d.f.step(); !s.finished() {
-			if err = t.advanceCalls(d, s); err == nil && !s.finished() {
-				err = t.settle(d, s)
-			}
-		}
-	}
-	if err != nil {
-		return t.fail(err)
-	}
-	again, over = t.commit(d)
-	if !again && !over && len(t.runs) == 0 {
-		t.told = true
-		return true, false
-	}
-	return again, over
+	return nil
 }

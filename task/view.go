@@ -2,7 +2,6 @@ package task
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ const maxHistory = 1000
 // The methods that read may be called by several goroutines as long as nobody
 // changes the View. All else is not safe for concurrent use.
 type View struct {
-	ids     wireIDs
+	ids     *wireIDs
 	begun   bool // a Task event was applied
 	state   a2a.TaskState
 	at      store.Millis
@@ -44,8 +43,9 @@ type View struct {
 	metadata       json.RawMessage // both in one
 	history        []json.RawMessage
 	artifacts      []viewArtifact
-	artifactIndex  map[string]int // artifact id → place in artifacts
+	artifactIndex  map[string]int // artifact id → place in artifacts; nil while they are few
 	size           int
+	light          bool // only ids and the newest state and time are kept
 }
 
 // viewArtifact is an artifact of a View. parts grows at its end: a chunk costs what
@@ -90,6 +90,16 @@ func (v *View) StatusTime() store.Millis { return v.at }
 // Size returns roughly how many bytes of memory the View holds. It costs nothing.
 func (v *View) Size() int { return v.size }
 
+// lighten lets go of everything but the ids and the newest state and time, for good,
+// when the View holds more than limit bytes. What is added to a light View is not
+// kept either, and it must not be shown or encoded.
+func (v *View) lighten(limit int) {
+	if v.light || v.size <= limit {
+		return
+	}
+	*v = View{ids: v.ids, begun: v.begun, state: v.state, at: v.at, light: true, size: viewOverhead + len(v.ids.Task) + len(v.ids.Context)}
+}
+
 // apply adds a public event: kind is "task", "status" or "artifact", data its stored
 // bytes, of which nothing is kept. After an error the View is as it was before.
 func (v *View) apply(kind string, data []byte) error {
@@ -106,6 +116,9 @@ func (v *View) apply(kind string, data []byte) error {
 			v.setStatus(u.State, u.At, u.Message, u.Metadata)
 		}
 	case "artifact":
+		if v.light {
+			return nil
+		}
 		u, ok := parseArtifact(data)
 		if !ok {
 			u, err = decodeArtifact(data)
@@ -124,21 +137,21 @@ func (v *View) apply(kind string, data []byte) error {
 
 // begin adds a Task event. Only the first one's metadata counts.
 func (v *View) begin(u *statusUpdate) {
-	if !v.begun {
+	if !v.begun && !v.light {
 		v.begun = true
-		v.baseMetadata = bytes.Clone(u.Metadata)
+		v.baseMetadata = u.Metadata
 		v.size += len(v.baseMetadata)
 	}
 	v.setStatus(u.State, u.At, u.Message, nil /* metadata */)
 }
 
 // addMessage adds the user's message to the history, as json.Marshal writes an
-// *a2a.Message. raw is copied; an empty one is no message.
+// *a2a.Message. raw is kept and must not be changed; an empty one is no message.
 func (v *View) addMessage(raw json.RawMessage) {
-	if emptyJSON(raw) {
+	if v.light || emptyJSON(raw) {
 		return
 	}
-	v.insertMessage(len(v.history), bytes.Clone(raw))
+	v.insertMessage(len(v.history), raw)
 }
 
 // insertMessage puts raw at place i of the history, and drops the oldest message if
@@ -159,8 +172,12 @@ func (v *View) insertMessage(i int, raw json.RawMessage) {
 
 // setStatus makes this the task's status, and moves the message of the one before
 // into the history. message is a message as json.Marshal writes it, metadata an
-// object; either may be empty. Both are copied.
+// object; either may be empty. Both are kept and must not be changed.
 func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) {
+	if v.light {
+		v.state, v.at = state, at
+		return
+	}
 	if v.message != nil {
 		v.size -= messageOverhead + len(v.message)
 		v.insertMessage(v.messageAt, v.message)
@@ -168,10 +185,10 @@ func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata
 	v.state, v.at = state, at
 	v.message, v.messageAt = nil, 0
 	if !emptyJSON(message) {
-		v.message, v.messageAt = bytes.Clone(message), len(v.history)
+		v.message, v.messageAt = message, len(v.history)
 		v.size += messageOverhead + len(message)
 	}
-	v.setStatusMetadata(bytes.Clone(metadata))
+	v.setStatusMetadata(metadata)
 }
 
 // setStatusMetadata replaces the metadata of the newest status, keeping raw, and
@@ -215,7 +232,10 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 // extensions and metadata those that it has replace the older ones; of an unknown id
 // it is the first chunk.
 func (v *View) addArtifact(u *artifactUpdate) {
-	i, known := v.artifactIndex[u.ID]
+	if v.light {
+		return
+	}
+	i, known := v.artifact(u.ID)
 	if !known {
 		i = v.newArtifact(u.ID)
 	}
@@ -245,14 +265,37 @@ func (v *View) addArtifact(u *artifactUpdate) {
 	v.size += a.size()
 }
 
+// fewArtifacts is up to how many artifacts looking at each is cheaper than an index:
+// nearly all tasks have one or two.
+const fewArtifacts = 16
+
+// artifact returns the place of an artifact.
+func (v *View) artifact(id string) (int, bool) {
+	if v.artifactIndex != nil {
+		i, known := v.artifactIndex[id]
+		return i, known
+	}
+	for i := range v.artifacts {
+		if v.artifacts[i].id == id {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
 // newArtifact adds an empty artifact and returns its place.
 func (v *View) newArtifact(id string) int {
-	if v.artifactIndex == nil {
-		v.artifactIndex = map[string]int{}
-	}
 	i := len(v.artifacts)
-	v.artifactIndex[id] = i
 	v.artifacts = append(v.artifacts, viewArtifact{id: id})
+	switch {
+	case v.artifactIndex != nil:
+		v.artifactIndex[id] = i
+	case len(v.artifacts) > fewArtifacts:
+		v.artifactIndex = make(map[string]int, 2*len(v.artifacts))
+		for i := range v.artifacts {
+			v.artifactIndex[v.artifacts[i].id] = i
+		}
+	}
 	v.size += v.artifacts[i].size()
 	return i
 }
@@ -311,150 +354,4 @@ func (v *View) Task(o ViewOptions) (*a2a.Task, error) {
 		return nil, fmt.Errorf("read the stored form of task %s: %w", v.ids.Task, err)
 	}
 	return t, nil
-}
-
-// viewVersion is the first byte of a View's binary form. Every change of that form
-// gets the next number.
-const viewVersion = 1
-
-// appendBinary appends the View's binary form, which decodeView reads.
-func (v *View) appendBinary(dst []byte) []byte {
-	begun := byte(0)
-	if v.begun {
-		begun = 1
-	}
-	dst = append(dst, viewVersion, begun)
-	dst = appendBlock(dst, v.ids.Task)
-	dst = appendBlock(dst, v.ids.Context)
-	dst = appendBlock(dst, v.state)
-	dst = binary.AppendVarint(dst, int64(v.at))
-	dst = appendBlock(dst, v.message)
-	dst = binary.AppendVarint(dst, int64(v.messageAt))
-	dst = appendBlock(dst, v.baseMetadata)
-	dst = appendBlock(dst, v.statusMetadata)
-	dst = binary.AppendUvarint(dst, uint64(len(v.history)))
-	for _, message := range v.history {
-		dst = appendBlock(dst, message)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(v.artifacts)))
-	for i := range v.artifacts {
-		a := &v.artifacts[i]
-		dst = appendBlock(dst, a.id)
-		dst = appendBlock(dst, a.name)
-		dst = appendBlock(dst, a.description)
-		dst = appendBlock(dst, a.extensions)
-		dst = appendBlock(dst, a.metadata)
-		dst = appendBlock(dst, a.parts)
-	}
-	return dst
-}
-
-// appendBlock appends b and, before it, its length.
-func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(b)))
-	return append(dst, b...)
-}
-
-// decodeView reads what appendBinary wrote, and returns what follows it. The View
-// keeps parts of b, which must not be changed any more; it never writes to it.
-// The JSON in it is not looked at.
-func decodeView(b []byte) (*View, []byte, error) {
-	if len(b) == 0 {
-		return nil, nil, errors.New("read a task's snapshot: it is empty")
-	}
-	if b[0] != viewVersion {
-		return nil, nil, fmt.Errorf("read a task's snapshot: its version is %d, this program knows %d: run the program that wrote it, or a newer one", b[0], viewVersion)
-	}
-	r := viewReader{rest: b[1:]}
-	begun := r.byte()
-	v := newView(string(r.block()), string(r.block()))
-	v.begun = begun == 1
-	v.state = a2a.TaskState(r.block())
-	v.at = store.Millis(r.varint())
-	if message := r.block(); len(message) > 0 {
-		v.message = message
-		v.size += messageOverhead + len(message)
-	}
-	messageAt := r.varint() // set at the end: adding to the history moves it
-	v.baseMetadata = r.block()
-	v.size += len(v.baseMetadata)
-	v.setStatusMetadata(r.block())
-	for n := r.count(maxHistory); n > 0 && !r.bad; n-- {
-		message := r.block()
-		r.bad = r.bad || len(message) == 0
-		v.insertMessage(len(v.history), message)
-	}
-	for n := r.count(len(r.rest)); n > 0 && !r.bad; n-- {
-		id := string(r.block())
-		if _, known := v.artifactIndex[id]; known {
-			r.bad = true
-			break
-		}
-		i := v.newArtifact(id)
-		a := &v.artifacts[i]
-		v.size -= a.size()
-		a.name, a.description = string(r.block()), string(r.block())
-		a.extensions, a.metadata = r.block(), r.block()
-		a.parts = r.block()
-		v.size += a.size()
-	}
-	if r.bad || begun > 1 || messageAt > int64(len(v.history)) || messageAt < -1 {
-		return nil, nil, errors.New("read a task's snapshot: it is damaged: check the store's file, and restore it from a backup")
-	}
-	v.messageAt = int(messageAt)
-	return v, r.rest, nil
-}
-
-// viewReader reads the binary form. What it cannot read makes it bad, and all that
-// follows is empty.
-type viewReader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *viewReader) byte() byte {
-	if r.bad || len(r.rest) == 0 {
-		r.bad = true
-		return 0
-	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
-}
-
-func (r *viewReader) varint() int64 {
-	n, size := binary.Varint(r.rest)
-	if r.bad || size <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return n
-}
-
-// count reads a number that is at most limit.
-func (r *viewReader) count(limit int) int {
-	n, size := binary.Uvarint(r.rest)
-	if r.bad || size <= 0 || n > uint64(limit) {
-		r.bad = true
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return int(n)
-}
-
-// block reads what appendBlock wrote; nothing is nil. Its capacity ends with it, so
-// that appending to it makes a copy.
-func (r *viewReader) block() []byte {
-	n := r.count(len(r.rest))
-	if r.bad || n > len(r.rest) {
-		r.bad = true
-		return nil
-	}
-	if n == 0 {
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
 }

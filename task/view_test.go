@@ -116,7 +116,6 @@ func (p *viewPair) user(t testing.TB) {
 	m := p.message(a2a.MessageRoleUser)
 	raw := json.RawMessage(marshalJSON(t, m))
 	p.view.addMessage(raw)
-	clear(raw)
 	p.model.log = append(p.model.log, m)
 }
 

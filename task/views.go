@@ -7,7 +7,7 @@ import (
 )
 
 // Views up to maxCachedView bytes are kept of tasks that have just come to rest, at
-// most maxCachedViews: a client that waits for its answer is about to read one.
+// most maxCachedViews: they are what stands at the top of lists.
 const (
 	maxCachedView  = 32 << 10
 	maxCachedViews = 1024
@@ -53,14 +53,4 @@ func (c *viewCache) put(id store.TaskID, seq uint64, v *View) {
 		c.next = (c.next + 1) % len(c.order)
 	}
 	c.views[id] = cachedView{seq, v}
-}
-
-// rested notes that a task has come to rest. seq is what its last seq is if nobody
-// else has written meanwhile: then the fold is whole.
-func (e *Engine) rested(f *fold, r store.Receipt, d *draft, seq uint64) {
-	e.rearm(d)
-	if seq == r.Last {
-		e.views.put(f.header.Task, r.Last, f.view)
-	}
-	e.provide(f)
 }

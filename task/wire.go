@@ -28,13 +28,11 @@ type wireIDs struct {
 }
 
 // newWireIDs returns the ids of a task with their JSON.
-func newWireIDs(task, context string) wireIDs {
-	return wireIDs{
-		Task:        task,
-		Context:     context,
-		taskJSON:    appendString(nil, task),
-		contextJSON: appendString(nil, context),
-	}
+func newWireIDs(task, context string) *wireIDs {
+	both := appendString(make([]byte, 0, len(task)+len(context)+4), task)
+	n := len(both)
+	both = appendString(both, context)
+	return &wireIDs{Task: task, Context: context, taskJSON: both[:n:n], contextJSON: both[n:]}
 }
 
 // artifactUpdate is an artifact, or a chunk of one, as an event carries it.
@@ -53,10 +51,9 @@ type statusUpdate struct {
 	Message, Metadata json.RawMessage // objects, or nil
 }
 
-// encodeTask returns the event that begins a task's stream: the task without
+// appendTask appends the event that begins a task's stream: the task without
 // history and artifacts. A zero time is left out.
-func encodeTask(ids wireIDs, state a2a.TaskState, at store.Millis, metadata json.RawMessage) []byte {
-	dst := make([]byte, 0, 160+len(ids.taskJSON)+len(ids.contextJSON)+len(metadata))
+func appendTask(dst []byte, ids *wireIDs, state a2a.TaskState, at store.Millis, metadata json.RawMessage) []byte {
 	dst = append(dst, `{"task":{"id":`...)
 	dst = append(dst, ids.taskJSON...)
 	dst = append(dst, `,"contextId":`...)
@@ -67,9 +64,8 @@ func encodeTask(ids wireIDs, state a2a.TaskState, at store.Millis, metadata json
 	return append(dst, `}}`...)
 }
 
-// encodeStatus returns the event of a new status. A zero time is left out.
-func encodeStatus(ids wireIDs, state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) []byte {
-	dst := make([]byte, 0, 192+len(ids.taskJSON)+len(ids.contextJSON)+len(message)+len(metadata))
+// appendStatusUpdate appends the event of a new status. A zero time is left out.
+func appendStatusUpdate(dst []byte, ids *wireIDs, state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) []byte {
 	dst = append(dst, `{"statusUpdate":{"contextId":`...)
 	dst = append(dst, ids.contextJSON...)
 	dst = append(dst, `,"status":`...)
@@ -80,12 +76,16 @@ func encodeStatus(ids wireIDs, state a2a.TaskState, at store.Millis, message, me
 	return append(dst, `}}`...)
 }
 
-// encodeArtifact returns the event of an artifact or of a chunk of one. Without
-// parts it has an empty list of them.
-func encodeArtifact(ids wireIDs, u *artifactUpdate) []byte {
+// encodeArtifact returns the event of an artifact or of a chunk of one.
+func encodeArtifact(ids *wireIDs, u *artifactUpdate) []byte {
 	// Enough for strings without escapes, so that a chunk is one allocation.
-	dst := make([]byte, 0, 192+len(ids.taskJSON)+len(ids.contextJSON)+len(u.ID)+len(u.Name)+len(u.Description)+
-		len(u.Metadata)+len(u.Extensions)+len(u.Parts)+len(u.EventMetadata))
+	return appendArtifactUpdate(make([]byte, 0, 192+len(ids.taskJSON)+len(ids.contextJSON)+len(u.ID)+len(u.Name)+len(u.Description)+
+		len(u.Metadata)+len(u.Extensions)+len(u.Parts)+len(u.EventMetadata)), ids, u)
+}
+
+// appendArtifactUpdate appends the event of an artifact or of a chunk of one.
+// Without parts it has an empty list of them.
+func appendArtifactUpdate(dst []byte, ids *wireIDs, u *artifactUpdate) []byte {
 	dst = append(dst, `{"artifactUpdate":{`...)
 	if u.Append {
 		dst = append(dst, `"append":true,`...)
@@ -127,7 +127,7 @@ func (s *storedStatus) update(metadata json.RawMessage) (statusUpdate, error) {
 	return u, nil
 }
 
-// decodeTask reads what encodeTask wrote: the status, and the metadata of the task.
+// decodeTask reads what appendTask wrote: the status, and the metadata of the task.
 // A task with history or artifacts is refused: those have events of their own, which
 // a second source could only contradict.
 func decodeTask(data []byte) (statusUpdate, error) {
@@ -152,7 +152,7 @@ func decodeTask(data []byte) (statusUpdate, error) {
 	return t.Status.update(t.Metadata)
 }
 
-// decodeStatus reads what encodeStatus wrote.
+// decodeStatus reads what appendStatusUpdate wrote.
 func decodeStatus(data []byte) (statusUpdate, error) {
 	var event struct {
 		StatusUpdate *struct {

@@ -108,9 +108,9 @@ func TestEncodeTask(t *testing.T) {
 					Status: a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: timePointer(at)},
 				}
 				want := marshalJSON(t, a2a.StreamResponse{Event: task})
-				got := encodeTask(newWireIDs(id, task.ContextID), task.Status.State, at, json.RawMessage(marshalJSON(t, metadata)))
+				got := appendTask(nil, newWireIDs(id, task.ContextID), task.Status.State, at, json.RawMessage(marshalJSON(t, metadata)))
 				if diff := diffText(want, string(got)); diff != "" {
-					t.Fatalf("encodeTask() (-want +got):\n%s", diff)
+					t.Fatalf("appendTask() (-want +got):\n%s", diff)
 				}
 			}
 		}
@@ -133,10 +133,10 @@ func TestEncodeStatus(t *testing.T) {
 						Status: a2a.TaskStatus{State: state, Message: message, Timestamp: timePointer(at)},
 					}
 					want := marshalJSON(t, a2a.StreamResponse{Event: event})
-					got := encodeStatus(newWireIDs("t <1>", "c\n"), state, at,
+					got := appendStatusUpdate(nil, newWireIDs("t <1>", "c\n"), state, at,
 						json.RawMessage(marshalJSON(t, message)), json.RawMessage(marshalJSON(t, metadata)))
 					if diff := diffText(want, string(got)); diff != "" {
-						t.Fatalf("encodeStatus() (-want +got):\n%s", diff)
+						t.Fatalf("appendStatusUpdate() (-want +got):\n%s", diff)
 					}
 					u, err := decodeStatus(got)
 					if err != nil || u.State != state || u.At != at {

@@ -36,12 +36,11 @@ type work struct {
 	now     record
 	changed bool
 
-	events   []byte // encoded
-	count    uint64
+	count    uint64 // of events
 	first    uint64 // seq of the first event, or the one it would have
 	pub      uint64
 	snapshot []byte
-	batches  []*op // those that passed, for the tail
+	batches  []*op // those that passed, with the events
 }
 
 // there reports whether the task can be seen.
@@ -54,9 +53,7 @@ func (w *writer) begin() (*round, error) {
 	}
 	r := &round{
 		w: w, tx: tx,
-		tasks: map[store.TaskID]*work{},
-		ops:   map[*store.Commit]*op{},
-		dedup: map[store.Hash]store.TaskID{},
+		tasks: w.tasks, ops: w.ops, dedup: w.dedup,
 		arena: w.arena[:0],
 		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
 		list: tx.Bucket(bucketList), listCtx: tx.Bucket(bucketListCtx),
@@ -67,6 +64,16 @@ func (w *writer) begin() (*round, error) {
 		b.FillPercent = fill
 	}
 	return r, nil
+}
+
+// end leaves what can be used again to the next round, and lets go of the rest.
+func (r *round) end() {
+	clear(r.tasks)
+	clear(r.ops)
+	clear(r.dedup)
+	if cap(r.arena) <= 4*maxRoundBytes {
+		r.w.arena = r.arena
+	}
 }
 
 // run decides one op and applies it when it passes.
@@ -211,9 +218,6 @@ func (t *work) add(o *op, next store.Header) {
 	if b.KeepsSnapshot(t.now.Seq, t.now.Header.Snapshot) {
 		t.snapshot, next.Snapshot = b.Snapshot.Bytes, b.Snapshot.After
 	}
-	for i := range b.Events {
-		t.events = appendEvent(t.events, &b.Events[i])
-	}
 	t.count += uint64(len(b.Events))
 	t.now.Header = next
 	t.changed = true
@@ -254,7 +258,12 @@ func (r *round) putValue(t *work, position uint64) {
 	}
 	h.jump = jump
 	value := r.keep(func(b []byte) []byte {
-		b = append(h.append(b), t.events...)
+		b = h.append(b)
+		for _, o := range t.batches {
+			for i := range o.batch.Events {
+				b = appendEvent(b, &o.batch.Events[i])
+			}
+		}
 		if h.snapshot {
 			b = appendSnapshot(b, t.now.Header.Snapshot, t.snapshot)
 		}

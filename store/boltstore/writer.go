@@ -26,11 +26,18 @@ type writer struct {
 	held      []*op
 	heldTasks map[store.TaskID]struct{}
 
-	arena []byte // values of the current round
+	// Of the current round; kept for the next one, which is about as large.
+	arena []byte // values
+	tasks map[store.TaskID]*work
+	ops   map[*store.Commit]*op
+	dedup map[store.Hash]store.TaskID
 }
 
 func newWriter(db *DB) *writer {
-	return &writer{db: db, window: newWindow(), heldTasks: map[store.TaskID]struct{}{}}
+	return &writer{
+		db: db, window: newWindow(), heldTasks: map[store.TaskID]struct{}{},
+		tasks: map[store.TaskID]*work{}, ops: map[*store.Commit]*op{}, dedup: map[store.Hash]store.TaskID{},
+	}
 }
 
 func (w *writer) run() {
@@ -132,6 +139,7 @@ func (w *writer) try(ops []*op) (err error) {
 	if err != nil {
 		return err
 	}
+	defer r.end()
 	defer func() {
 		if p := recover(); p != nil {
 			_ = r.tx.Rollback()
@@ -174,9 +182,6 @@ func (w *writer) try(ops []*op) (err error) {
 		}
 		w.at(PointCommitted)
 		r.publish()
-	}
-	if cap(r.arena) <= 4*maxRoundBytes {
-		w.arena = r.arena
 	}
 	for _, o := range ops {
 		o.answer(nil)

@@ -1,0 +1,60 @@
+package task
+
+import (
+	"context"
+	"fmt"
+
+	"a2a-server/store"
+)
+
+// maxTurnView is how much of what clients see a turn keeps in memory. A turn needs
+// none of it to go on: it is kept so that a snapshot, and the answer to a client
+// that waits, cost nothing. Beyond this it is let go, and the log is read when a
+// snapshot is due. Else 256 turns could hold 64 MiB each.
+const maxTurnView = 256 << 10
+
+// snapshot returns the fold as it stands, before anything of the next batch is
+// folded, when it is time to store it, else nil.
+func (t *turn) snapshot() *store.Snapshot {
+	if !t.fold.wantsSnapshot() {
+		return nil
+	}
+	s, err := t.newSnapshot()
+	t.fold.tail = 0 // after a failure too: it is not tried again with every chunk
+	if err != nil {
+		if t.e.ctx.Err() == nil {
+			t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("snapshot failed")
+		}
+		return nil
+	}
+	t.fold.snapshotSize = len(s.Bytes)
+	return s
+}
+
+func (t *turn) newSnapshot() (*store.Snapshot, error) {
+	if !t.fold.view.light {
+		data, err := t.fold.encode()
+		return &store.Snapshot{After: t.seq, Bytes: data}, err
+	}
+	// One turn at a time reads a large task back; its tool waits meanwhile.
+	select {
+	case t.e.whole <- struct{}{}:
+		defer func() { <-t.e.whole }()
+	case <-t.e.ctx.Done():
+		return nil, context.Cause(t.e.ctx)
+	}
+	// A snapshot is kept only if nothing stands between it and its batch, so all that
+	// is on its way has to be in it. What of it failed is found out by the loop.
+	for _, c := range t.inflight {
+		_, _ = c.Wait()
+	}
+	if t.last != nil {
+		_, _ = t.last.Wait()
+	}
+	f, err := t.e.load(t.e.ctx, store.System(), t.id)
+	if err != nil {
+		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)
+	}
+	data, err := f.encode()
+	return &store.Snapshot{After: f.header.Seq, Bytes: data}, err
+}

@@ -1,0 +1,62 @@
+package task_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/task"
+)
+
+// A turn lets go of what it has published beyond a bound. What is stored, shown and
+// gone on from is the same: the whole, whether it is folded from a snapshot or from
+// the first event.
+func TestLargeTask(t *testing.T) {
+	t.Parallel()
+	const n = 20_000 // chunks, 400 KiB in a view
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("stream", args{"n": n}, "transfer", args{"amount": 1, "to": "x"}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		scope, id := task.ScopeOf(alice), mustID(got.ID)
+		v, err := w.store.Read(w.ctx(), scope, id, fromSnapshot(), pageLimit())
+		if err != nil || v.Header.Snapshot < n/4 {
+			t.Fatalf("the newest snapshot is of %d events of %d, %v; want one that is of more", v.Header.Snapshot, v.Header.Seq, err)
+		}
+		got = w.send(w.decision(got.ID, approve(w.pending(got)[0])))
+		w.wantState(got, a2a.TaskStateCompleted)
+		if len(got.Artifacts) != 2 || len(got.Artifacts[0].Parts) != n {
+			t.Fatalf("the task has %d artifacts, the first with %d parts; want 2, and %d", len(got.Artifacts), len(got.Artifacts[0].Parts), n)
+		}
+		for i, p := range got.Artifacts[0].Parts {
+			if want := fmt.Sprintf("chunk %d;", i); p.Text() != want {
+				t.Fatalf("part %d is %q, want %q", i, p.Text(), want)
+			}
+		}
+		if len(got.History) != 4 { // the message, the question at work and at rest, the answer
+			t.Errorf("the task has %d messages in its history, want 4", len(got.History))
+		}
+		if diff := cmp.Diff(got, w.get(got.ID)); diff != "" {
+			t.Errorf("the task as it was read later (-at rest +later):\n%s", diff)
+		}
+	})
+}
+
+// A turn that has left lets go of the engine's context: one that is held there for
+// each task of a process is a leak.
+func TestTurnIsLetGo(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		for _, name := range []string{"write", "echo", "transfer"} {
+			sent, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.calls(name, args{"amount": 1, "to": "x"})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.await(sent)
+			if !sent.Ended(w.ctx()) {
+				t.Errorf("the turn of %s has left, and its context has not ended", name)
+			}
+		}
+	})
+}

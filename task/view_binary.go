@@ -1,0 +1,157 @@
+package task
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// viewVersion is the first byte of a View's binary form. Every change of that form
+// gets the next number.
+const viewVersion = 1
+
+// appendBinary appends the View's binary form, which decodeView reads.
+func (v *View) appendBinary(dst []byte) []byte {
+	begun := byte(0)
+	if v.begun {
+		begun = 1
+	}
+	dst = append(dst, viewVersion, begun)
+	dst = appendBlock(dst, v.ids.Task)
+	dst = appendBlock(dst, v.ids.Context)
+	dst = appendBlock(dst, v.state)
+	dst = binary.AppendVarint(dst, int64(v.at))
+	dst = appendBlock(dst, v.message)
+	dst = binary.AppendVarint(dst, int64(v.messageAt))
+	dst = appendBlock(dst, v.baseMetadata)
+	dst = appendBlock(dst, v.statusMetadata)
+	dst = binary.AppendUvarint(dst, uint64(len(v.history)))
+	for _, message := range v.history {
+		dst = appendBlock(dst, message)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(v.artifacts)))
+	for i := range v.artifacts {
+		a := &v.artifacts[i]
+		dst = appendBlock(dst, a.id)
+		dst = appendBlock(dst, a.name)
+		dst = appendBlock(dst, a.description)
+		dst = appendBlock(dst, a.extensions)
+		dst = appendBlock(dst, a.metadata)
+		dst = appendBlock(dst, a.parts)
+	}
+	return dst
+}
+
+// appendBlock appends b and, before it, its length.
+func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(b)))
+	return append(dst, b...)
+}
+
+// decodeView reads what appendBinary wrote, and returns what follows it. The View
+// keeps parts of b, which must not be changed any more; it never writes to it.
+// The JSON in it is not looked at.
+func decodeView(b []byte) (*View, []byte, error) {
+	if len(b) == 0 {
+		return nil, nil, errors.New("read a task's snapshot: it is empty")
+	}
+	if b[0] != viewVersion {
+		return nil, nil, fmt.Errorf("read a task's snapshot: its version is %d, this program knows %d: run the program that wrote it, or a newer one", b[0], viewVersion)
+	}
+	r := viewReader{rest: b[1:]}
+	begun := r.byte()
+	v := newView(string(r.block()), string(r.block()))
+	v.begun = begun == 1
+	v.state = a2a.TaskState(r.block())
+	v.at = store.Millis(r.varint())
+	if message := r.block(); len(message) > 0 {
+		v.message = message
+		v.size += messageOverhead + len(message)
+	}
+	messageAt := r.varint() // set at the end: adding to the history moves it
+	v.baseMetadata = r.block()
+	v.size += len(v.baseMetadata)
+	v.setStatusMetadata(r.block())
+	for n := r.count(maxHistory); n > 0 && !r.bad; n-- {
+		message := r.block()
+		r.bad = r.bad || len(message) == 0
+		v.insertMessage(len(v.history), message)
+	}
+	for n := r.count(len(r.rest)); n > 0 && !r.bad; n-- {
+		id := string(r.block())
+		if _, known := v.artifact(id); known {
+			r.bad = true
+			break
+		}
+		i := v.newArtifact(id)
+		a := &v.artifacts[i]
+		v.size -= a.size()
+		a.name, a.description = string(r.block()), string(r.block())
+		a.extensions, a.metadata = r.block(), r.block()
+		a.parts = r.block()
+		v.size += a.size()
+	}
+	if r.bad || begun > 1 || messageAt > int64(len(v.history)) || messageAt < -1 {
+		return nil, nil, errors.New("read a task's snapshot: it is damaged: check the store's file, and restore it from a backup")
+	}
+	v.messageAt = int(messageAt)
+	return v, r.rest, nil
+}
+
+// viewReader reads the binary form. What it cannot read makes it bad, and all that
+// follows is empty.
+type viewReader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *viewReader) byte() byte {
+	if r.bad || len(r.rest) == 0 {
+		r.bad = true
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+func (r *viewReader) varint() int64 {
+	n, size := binary.Varint(r.rest)
+	if r.bad || size <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}
+
+// count reads a number that is at most limit.
+func (r *viewReader) count(limit int) int {
+	n, size := binary.Uvarint(r.rest)
+	if r.bad || size <= 0 || n > uint64(limit) {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return int(n)
+}
+
+// block reads what appendBlock wrote; nothing is nil. Its capacity ends with it, so
+// that appending to it makes a copy.
+func (r *viewReader) block() []byte {
+	n := r.count(len(r.rest))
+	if r.bad || n > len(r.rest) {
+		r.bad = true
+		return nil
+	}
+	if n == 0 {
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
