@@ -98,11 +98,11 @@ func (a *toolArtifacts) List(ctx context.Context) ([]string, error) {
 }
 
 func (a *toolArtifacts) read(ctx context.Context) ([]*a2a.Artifact, error) {
-	f, err := a.run.e.load(ctx, store.System(), a.run.task)
+	view, _, err := a.run.e.loadView(ctx, store.System(), a.run.task)
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}
-	task, err := f.view.Task(ViewOptions{HistoryLength: 0})
+	task, err := view.Task(ViewOptions{HistoryLength: 0})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}

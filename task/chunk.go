@@ -102,10 +102,14 @@ func decodeArtifact(data []byte) (artifactUpdate, error) {
 }
 
 // compactJSON returns raw as json.Marshal would copy it into its output: without
-// spaces and with its escapes. Nothing stays nothing.
+// spaces and with its escapes. Nothing stays nothing, and what is so already is
+// returned itself.
 func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
+	}
+	if isCompact(raw) {
+		return raw, nil // what we wrote ourselves always is
 	}
 	return json.Marshal(raw)
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -122,4 +123,23 @@ func BenchmarkParseArtifact(b *testing.B) {
 	for b.Loop() {
 		parseArtifact(data)
 	}
+}
+
+// compactJSON writes what json.Marshal writes.
+func FuzzCompactJSON(f *testing.F) {
+	for _, s := range []string{`{"a":1}`, `{ "a": [1, "x y", "\"<b>&\\"] }`, "\"\u2028\"", `"\u2028<"`, `[]`, ` 1`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) {
+			return
+		}
+		want, err := json.Marshal(json.RawMessage(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := compactJSON(raw); err != nil || string(got) != string(want) {
+			t.Errorf("compactJSON(%q) = %q, %v, want %q", raw, got, err, want)
+		}
+	})
 }

@@ -90,11 +90,11 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*View, error) {
 }
 
 func (e *Engine) read(ctx context.Context, s store.Scope, id store.TaskID) (*View, error) {
-	f, err := e.load(ctx, s, id)
+	v, _, err := e.loadView(ctx, s, id)
 	if err != nil {
 		return nil, translate(err)
 	}
-	return f.view, nil
+	return v, nil
 }
 
 // Get returns a task as it stands.
@@ -115,11 +115,11 @@ type Snapshot struct {
 
 // Snapshot returns a task to begin a stream with.
 func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*Snapshot, error) {
-	f, err := e.load(ctx, ScopeOf(by), id)
+	v, h, err := e.loadView(ctx, ScopeOf(by), id)
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &Snapshot{View: f.view, Header: f.header}, nil
+	return &Snapshot{View: v, Header: h}, nil
 }
 
 // Until says where a stream ends.

@@ -15,34 +15,47 @@ func newFold(id store.TaskID, contextID string) *fold {
 	return &fold{header: store.Header{Task: id, Context: contextID}, view: newView(id.String(), contextID)}
 }
 
-// load reads a task and folds it, to show it.
+// load reads a task and folds it whole.
 func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID) (*fold, error) {
-	return e.loadKeeping(ctx, s, id, math.MaxInt)
+	return e.loadKeeping(ctx, s, id, math.MaxInt, false /* viewOnly */)
+}
+
+// loadView reads a task and folds what a client sees of it: what only the engine
+// has to know is passed over, which is half of the work.
+func (e *Engine) loadView(ctx context.Context, s store.Scope, id store.TaskID) (*View, store.Header, error) {
+	f, err := e.loadKeeping(ctx, s, id, math.MaxInt, true /* viewOnly */)
+	if err != nil {
+		return nil, store.Header{}, err
+	}
+	return f.view, f.header, nil
 }
 
 // loadTurn reads a task and folds it, to go on with it: of a large one the view is
 // light.
 func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*fold, error) {
-	return e.loadKeeping(ctx, s, id, maxTurnView)
+	return e.loadKeeping(ctx, s, id, maxTurnView, false /* viewOnly */)
 }
 
 // loadKeeping reads a task and folds it; a view of more than limit bytes is let go
 // on the way. A header that changes between two pages is taken as the newest page
 // has it.
-func (e *Engine) loadKeeping(ctx context.Context, s store.Scope, id store.TaskID, limit int) (*fold, error) {
+func (e *Engine) loadKeeping(ctx context.Context, s store.Scope, id store.TaskID, limit int, viewOnly bool) (*fold, error) {
 	v, err := e.store.Read(ctx, s, id, store.AtSnapshot(), store.Limit{Bytes: 4 << 20})
 	if err != nil {
 		return nil, err
 	}
 	f := newFold(id, v.Header.Context)
 	if v.Snapshot != nil {
-		if f, err = decodeSnapshot(v.Snapshot); err != nil {
+		if f, err = decodeSnapshot(v.Snapshot, viewOnly); err != nil {
 			return nil, fmt.Errorf("task %s: %w", id, err)
 		}
 		f.snapshotSize = len(v.Snapshot)
 	}
 	for {
 		for i := range v.Events {
+			if viewOnly && !v.Events[i].Public && v.Events[i].Kind != kindMessage {
+				continue
+			}
 			if err := f.apply(&v.Events[i]); err != nil {
 				return nil, fmt.Errorf("task %s, event %d: %w", id, v.Events[i].Seq, err)
 			}
@@ -86,7 +99,8 @@ func (f *fold) encode() ([]byte, error) {
 	return f.view.appendBinary(b), nil
 }
 
-func decodeSnapshot(b []byte) (*fold, error) {
+// decodeSnapshot reads what encode wrote; with viewOnly only the view.
+func decodeSnapshot(b []byte, viewOnly bool) (*fold, error) {
 	if len(b) < 11 || b[0] != snapshotVersion {
 		return nil, fmt.Errorf("snapshot is of another version than %d", snapshotVersion)
 	}
@@ -95,8 +109,10 @@ func decodeSnapshot(b []byte) (*fold, error) {
 		return nil, fmt.Errorf("snapshot is cut")
 	}
 	f := &fold{}
-	if err := json.Unmarshal(b[11:11+n], f); err != nil {
-		return nil, fmt.Errorf("decode snapshot: %w", err)
+	if !viewOnly {
+		if err := json.Unmarshal(b[11:11+n], f); err != nil {
+			return nil, fmt.Errorf("decode snapshot: %w", err)
+		}
 	}
 	view, rest, err := decodeView(b[11+n:])
 	if err != nil || len(rest) > 0 {

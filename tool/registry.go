@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"a2a-server/tool/agent"
 )
@@ -33,8 +34,11 @@ type Registry struct {
 	sets   []*member
 	static map[string]*found // tools of static toolsets, by name
 	cache  *definitions
-	// dynamic reports whether any toolset has to be asked.
+	// dynamic reports whether any toolset has to be asked. If none, all and allErr are
+	// what Tools returns to everybody.
 	dynamic bool
+	all     []Tool
+	allErr  error
 }
 
 // member is a toolset in a registry.
@@ -80,14 +84,25 @@ func NewRegistry(sets ...Toolset) *Registry {
 			r.static[f.name] = f
 		}
 	}
+	if !r.dynamic {
+		r.all, r.allErr = r.list(nil)
+	}
 	return r
 }
 
 // Tools returns the tools that ctx may use, in the order of the toolsets. Two tools
 // of one name are an error that names both toolsets, and no tools are returned. A
 // toolset that fails or panics, or a tool with a bad schema, is left out, and said
-// in an error beside the other tools, which can be used.
+// in an error beside the other tools, which can be used. The slice may be shared and
+// must not be changed; appending to it is fine.
 func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
+	if !r.dynamic {
+		return slices.Clip(r.all), r.allErr
+	}
+	return r.list(ctx)
+}
+
+func (r *Registry) list(ctx agent.ReadonlyContext) ([]Tool, error) {
 	var tools []Tool
 	var errs []error
 	seen := map[string]*found{}
