@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -265,9 +264,7 @@ func TestCancel(t *testing.T) {
 		}
 		w.wantState(w.await(running), a2a.TaskStateCanceled)
 		w.tools.release()
-		for w.audit("finished_late") == 0 { // bounded by the test's own time
-			time.Sleep(time.Millisecond)
-		}
+		w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
 		done := w.send(w.calls("echo", args{}))
 		id, _ = store.ParseTaskID(string(done.ID))
 		var state *task.StateError

@@ -68,12 +68,13 @@ func TestDeadlineKeeps(t *testing.T) {
 	t.Parallel()
 	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
 	got := w.send(w.calls("deadline", args{}))
-	for { // until the due row has been handled; bounded by the context
-		if rows, next, err := w.store.Due(w.ctx(), 0, 1); err != nil || len(rows) == 0 && next == 0 {
-			break
+	w.until("the due row is handled", func() bool {
+		rows, next, err := w.store.Due(w.ctx(), 0, 1)
+		if err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
-	}
+		return len(rows) == 0 && next == 0
+	})
 	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	if n := w.tools.count("deadline"); n != 1 {
 		t.Errorf("a kept call ran %d times, want 1", n)
@@ -88,9 +89,7 @@ func TestTimeoutIgnored(t *testing.T) {
 	w.wantState(got, a2a.TaskStateInputRequired)
 	w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
 	w.tools.release()
-	for w.audit("finished_late") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
 	if n := w.tools.count("stubborn"); n != 1 {
 		t.Errorf("stubborn ran %d times, want 1", n)
 	}

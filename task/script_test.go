@@ -97,9 +97,16 @@ type cancelable struct {
 	fake
 	byID, byTask, child atomic.Int32
 	fails               atomic.Int32
+	canceled            func() // called by the first Cancel
 }
 
-func (c *cancelable) Cancel(string) bool         { c.byID.Add(1); return true }
+func (c *cancelable) Cancel(string) bool {
+	if c.byID.Add(1) == 1 {
+		c.canceled()
+	}
+	return true
+}
+
 func (c *cancelable) SupportsCancellation() bool { return true }
 
 func (c *cancelable) CancelChild(_ context.Context, callID string, state json.RawMessage) error {
@@ -115,13 +122,15 @@ func (c *cancelable) CancelChild(_ context.Context, callID string, state json.Ra
 func TestCancelReachesTools(t *testing.T) {
 	t.Parallel()
 	running := &cancelable{fake: fake{name: "running"}}
-	entered := make(chan struct{})
+	entered, byID := make(chan struct{}), make(chan struct{})
+	running.canceled = func() { close(byID) }
 	running.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 		canceled := make(chan error, 1)
 		defer ctx.Task().OnCancel(ctx.FunctionCallID(), func(cause error) { canceled <- cause })()
 		close(entered)
 		<-canceled //nolint:errcheck // that it comes is what is looked at
 		running.byTask.Add(1)
+		<-byID // a call that has ended is not told any more
 		return nil, context.Cause(ctx)
 	}
 	parked := &cancelable{fake: fake{name: "parked"}}
@@ -147,12 +156,9 @@ func TestCancelReachesTools(t *testing.T) {
 	if err := w.engine.Cancel(w.ctx(), alice, mustID(got.ID)); err != nil {
 		t.Fatal(err)
 	}
-	for running.byID.Load() == 0 || running.byTask.Load() == 0 || parked.child.Load() == 0 {
-		if err := w.ctx().Err(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	w.until("all are told", func() bool {
+		return running.byID.Load() > 0 && running.byTask.Load() > 0 && parked.child.Load() > 0
+	})
 	w.stop()
 	if a, b, c := running.byID.Load(), running.byTask.Load(), parked.child.Load(); a != 1 || b != 1 || c != 1 {
 		t.Errorf("told by call %d times, by task %d times, for the child %d times; want once each", a, b, c)

@@ -42,7 +42,7 @@ func (t *turn) settleRun(d *draft, h held) error {
 	case h.run.chunks == 0:
 		d.artifact(&artifactUpdate{ID: artifactID(c), Name: c.Tool, Parts: resultPart(o.result), Last: true})
 	case len(h.events) == 0: // the last chunk went out unmarked
-		d.artifact(&artifactUpdate{ID: artifactID(c), Parts: textPart(""), Append: true, Last: true})
+		d.artifact(&artifactUpdate{ID: artifactID(c), Parts: json.RawMessage(closing), Append: true, Last: true})
 	}
 	return d.finish(c, OutcomeOK, o.result, "", o.delta)
 }

@@ -2,12 +2,15 @@ package task_test
 
 import (
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/store/memstore"
 	"a2a-server/task"
+	"a2a-server/tool"
 )
 
 // A turn lets go of what it has published beyond a bound. What is stored, shown and
@@ -41,6 +44,43 @@ func TestLargeTask(t *testing.T) {
 			t.Errorf("the task as it was read later (-at rest +later):\n%s", diff)
 		}
 	})
+}
+
+// What a stream is made of does not depend on whether its last chunk was out before
+// its tool returned.
+func TestStreamIsClosed(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{true, false} {
+		out := make(chan struct{})
+		w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
+		slow := &streamer{fake: fake{name: "slow"}}
+		slow.stream = func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				if yield(&tool.Result{Content: "one", Streaming: true}, nil) && yield(&tool.Result{Content: "two", Streaming: true}, nil) && early {
+					<-out
+				}
+			}
+		}
+		w.tools.extra = []tool.Tool{slow}
+		w.start()
+		t.Cleanup(func() { w.stop() })
+		sent, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.calls("slow", args{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if early {
+			w.until("both chunks are out", func() bool {
+				a := w.get(a2a.TaskID(sent.Task.String())).Artifacts
+				return len(a) == 1 && len(a[0].Parts) == 2
+			})
+			close(out)
+		}
+		got := w.await(sent)
+		w.wantState(got, a2a.TaskStateCompleted)
+		if n := len(got.Artifacts[0].Parts); n != 2 {
+			t.Errorf("last chunk out early: %t: the artifact has %d parts, want 2", early, n)
+		}
+	}
 }
 
 // A turn that has left lets go of the engine's context: one that is held there for

@@ -256,7 +256,7 @@ func (v *View) addArtifact(u *artifactUpdate) {
 	if !emptyJSON(u.Metadata) {
 		a.metadata = bytes.Clone(u.Metadata)
 	}
-	if len(u.Parts) > 0 {
+	if len(u.Parts) > 0 && (len(a.parts) == 0 || !u.closes()) {
 		if len(a.parts) > 0 {
 			a.parts = append(a.parts, ',')
 		}

@@ -43,7 +43,9 @@ func (m *viewModel) addArtifact(e *a2a.TaskArtifactUpdateEvent) {
 		return
 	}
 	a := *m.artifacts[i]
-	a.Parts = append(slices.Clone(a.Parts), e.Artifact.Parts...)
+	if p := e.Artifact.Parts; len(a.Parts) == 0 || !e.LastChunk || len(p) != 1 || p[0].Content != a2a.Text("") {
+		a.Parts = append(slices.Clone(a.Parts), p...)
+	}
 	if e.Artifact.Name != "" {
 		a.Name = e.Artifact.Name
 	}

@@ -44,6 +44,15 @@ type artifactUpdate struct {
 	EventMetadata         json.RawMessage // of the event: an object
 }
 
+// closing is the part of an update that only says that its artifact is complete: a
+// part there must be, and the last chunk may be out before its tool has returned.
+const closing = `{"text":""}`
+
+// closes reports whether u adds nothing to its artifact.
+func (u *artifactUpdate) closes() bool {
+	return u.Append && u.Last && string(u.Parts) == closing
+}
+
 // statusUpdate is a new status, as an event carries it.
 type statusUpdate struct {
 	State             a2a.TaskState

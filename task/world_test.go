@@ -162,6 +162,20 @@ func (w *world) ctx() context.Context {
 	return ctx
 }
 
+// until waits for what nobody announces. It fails the test when that does not come.
+func (w *world) until(what string, is func() bool) {
+	w.t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for ctx := w.ctx(); !is(); {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			w.t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
 // message is a user's message with a fresh id.
 func (w *world) message(parts ...*a2a.Part) *a2a.Message {
 	w.n++
