@@ -33,17 +33,35 @@ func TestReadmeTour(t *testing.T) {
 	if len(blocks) < 5 {
 		t.Fatalf("the README has %d console blocks, want the whole tour", len(blocks))
 	}
-	folder := t.TempDir()
-	program := filepath.Join(folder, "a2a-server")
+	program := filepath.Join(t.TempDir(), "a2a-server")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	tour := &tour{folder: folder, program: program, address: "127.0.0.1:0"}
-	t.Cleanup(func() { tour.stop(t) })
-	after := string(text)
+	for range 3 {
+		if takeTour(t, program, string(text), blocks) {
+			return
+		}
+	}
+	t.Error("three tours had a stream whose last chunk was out before its tool had returned")
+}
+
+// closing is what a stream ends with when its last chunk is out before its tool has
+// returned. That is rare, right, and not what the README shows.
+const closing = `"parts":[{"text":""}]`
+
+// takeTour follows the README with a new server. false: it saw what is right and
+// rarer than what the README shows.
+func takeTour(t *testing.T, program, text string, blocks []console) bool {
+	t.Helper()
+	tour := &tour{folder: t.TempDir(), program: program, address: "127.0.0.1:0"}
+	defer tour.stop(t)
+	after := text
 	for _, b := range blocks {
 		got := tour.run(t, b.command)
+		if strings.Contains(got, closing) {
+			return false
+		}
 		if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
 			t.Errorf("$ %s\nprints something else (-README +printed); -update writes it down:\n%s", b.command, diff)
 		}
@@ -57,6 +75,7 @@ func TestReadmeTour(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return true
 }
 
 // console is one command of the tour and what it prints.
