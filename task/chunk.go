@@ -4,6 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
 )
 
 // parseArtifact reads an artifact event that encodeArtifact wrote, without decoding
@@ -44,6 +49,42 @@ func parseArtifact(data []byte) (artifactUpdate, bool) {
 		return artifactUpdate{}, false
 	}
 	return u, true
+}
+
+// parseTask reads what appendTask wrote, as parseArtifact does. decodeTask reads
+// every form.
+func parseTask(data []byte) (statusUpdate, bool) {
+	s := artifactScanner{data: data}
+	s.expect(`{"task":{"id":`)
+	s.skipString()
+	s.expect(`,"contextId":`)
+	s.skipString()
+	var metadata json.RawMessage
+	if s.accept(`,"metadata":`) {
+		metadata = s.object()
+	}
+	s.expect(`,"status":`)
+	u := s.status()
+	u.Metadata = metadata
+	s.expect(`}}`)
+	return u, !s.bad && s.pos == len(data)
+}
+
+// parseStatus reads what appendStatusUpdate wrote, as parseArtifact does.
+// decodeStatus reads every form.
+func parseStatus(data []byte) (statusUpdate, bool) {
+	s := artifactScanner{data: data}
+	s.expect(`{"statusUpdate":{"contextId":`)
+	s.skipString()
+	s.expect(`,"status":`)
+	u := s.status()
+	s.expect(`,"taskId":`)
+	s.skipString()
+	if s.accept(`,"metadata":`) {
+		u.Metadata = s.object()
+	}
+	s.expect(`}}`)
+	return u, !s.bad && s.pos == len(data)
 }
 
 // decodeArtifact reads an artifact event of any form. JSON that it keeps is made
@@ -245,6 +286,40 @@ func (s *artifactScanner) value(depth int) json.RawMessage {
 	start := s.pos
 	s.skipValue(depth)
 	return s.since(start)
+}
+
+// object steps over an object that is not empty and returns it.
+func (s *artifactScanner) object() json.RawMessage {
+	if s.peek() != '{' {
+		s.bad = true
+	}
+	raw := s.value(0 /* depth */)
+	if emptyJSON(raw) {
+		s.bad = true
+	}
+	return raw
+}
+
+// status steps over what appendStatus wrote and returns it.
+func (s *artifactScanner) status() (u statusUpdate) {
+	s.expect(`{`)
+	if s.accept(`"message":`) {
+		u.Message = s.object()
+		s.expect(`,`)
+	}
+	s.expect(`"state":`)
+	if u.State = a2a.TaskState(s.text()); u.State == "TASK_STATE_UNSPECIFIED" {
+		s.bad = true
+	}
+	if s.accept(`,"timestamp":`) {
+		var at time.Time
+		if at.UnmarshalText([]byte(s.text())) != nil {
+			s.bad = true
+		}
+		u.At = store.MillisOf(at)
+	}
+	s.expect(`}`)
+	return u
 }
 
 // since returns what was read from start on. Its capacity ends with it, so that

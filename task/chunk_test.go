@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -122,6 +123,55 @@ func BenchmarkParseArtifact(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		parseArtifact(data)
+	}
+}
+
+// What parseTask and parseStatus read is what decodeTask and decodeStatus read.
+func FuzzParseStatus(f *testing.F) {
+	ids := newWireIDs("t", "<c>")
+	for _, message := range []json.RawMessage{nil, json.RawMessage(`{"messageId":"m","parts":[{"text":"\u003c"}],"role":"ROLE_AGENT"}`)} {
+		for _, metadata := range []json.RawMessage{nil, json.RawMessage(`{"a":{"b":[1,2]}}`)} {
+			f.Add(appendStatusUpdate(nil, ids, a2a.TaskStateInputRequired, 1_792_000_000_123, message, metadata))
+		}
+	}
+	f.Add(appendStatusUpdate(nil, ids, a2a.TaskStateWorking, 0, nil, nil))
+	f.Add(appendTask(nil, ids, a2a.TaskStateSubmitted, 1, json.RawMessage(`{"a":1}`)))
+	f.Add(appendTask(nil, ids, a2a.TaskStateSubmitted, 0, nil))
+	f.Add([]byte(`{"task":{"id":"","contextId":"","status":{"state":"TASK_STATE_UNSPECIFIED"}}}`))
+	f.Add([]byte(`{"task":{"id":"","contextId":"","status":{"state":"x","timestamp":"2026-01-01T00:00:00+01:00"}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for name, read := range map[string]struct {
+			parse  func([]byte) (statusUpdate, bool)
+			decode func([]byte) (statusUpdate, error)
+		}{"status": {parseStatus, decodeStatus}, "task": {parseTask, decodeTask}} {
+			got, ok := read.parse(data)
+			if !ok {
+				continue
+			}
+			want, err := read.decode(data)
+			if err != nil {
+				t.Fatalf("the quick way to read a %s accepts %s: %v", name, data, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s of %s (-decoded +parsed):\n%s", name, data, diff)
+			}
+		}
+	})
+}
+
+// What the engine writes is read the quick way.
+func TestParseStatus(t *testing.T) {
+	t.Parallel()
+	ids := newWireIDs("t", "<c>")
+	want := statusUpdate{State: a2a.TaskStateInputRequired, At: 1_792_000_000_123, Message: json.RawMessage(`{"messageId":"m"}`), Metadata: json.RawMessage(`{"a":1}`)}
+	got, ok := parseStatus(appendStatusUpdate(nil, ids, want.State, want.At, want.Message, want.Metadata))
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("parseStatus() = %t, (-want +got):\n%s", ok, diff)
+	}
+	want.Message = nil
+	got, ok = parseTask(appendTask(nil, ids, want.State, want.At, want.Metadata))
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("parseTask() = %t, (-want +got):\n%s", ok, diff)
 	}
 }
 

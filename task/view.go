@@ -106,13 +106,21 @@ func (v *View) apply(kind string, data []byte) error {
 	var err error
 	switch kind {
 	case "task":
-		var u statusUpdate
-		if u, err = decodeTask(data); err == nil {
+		u, ok := parseTask(data)
+		if !ok {
+			u, err = decodeTask(data)
+		}
+		if err == nil {
+			u.own()
 			v.begin(&u)
 		}
 	case "status":
-		var u statusUpdate
-		if u, err = decodeStatus(data); err == nil {
+		u, ok := parseStatus(data)
+		if !ok {
+			u, err = decodeStatus(data)
+		}
+		if err == nil {
+			u.own()
 			v.setStatus(u.State, u.At, u.Message, u.Metadata)
 		}
 	case "artifact":

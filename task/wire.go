@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,6 +59,11 @@ type statusUpdate struct {
 	State             a2a.TaskState
 	At                store.Millis    // zero: none
 	Message, Metadata json.RawMessage // objects, or nil
+}
+
+// own makes u independent of the event that it was read from.
+func (u *statusUpdate) own() {
+	u.Message, u.Metadata = bytes.Clone(u.Message), bytes.Clone(u.Metadata)
 }
 
 // appendTask appends the event that begins a task's stream: the task without
