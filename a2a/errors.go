@@ -102,7 +102,9 @@ func toWire(err error) (w *wireError, known bool) {
 		if state.NotCancelable {
 			w = errNotCancelable.saying(state.Error())
 		}
-		w.metadata = maps.Clone(state.Metadata)
+		if d := state.Decided; d != nil {
+			w.own, w.metadata = string(d.Reason), maps.Clone(d.Metadata)
+		}
 		return w, true
 	case errors.As(err, &wrong):
 		w := errInvalidParams.saying(wrong.Error())

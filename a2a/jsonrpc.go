@@ -175,11 +175,12 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		return envelopeError(err)
 	}
 	version, params := "", []byte(nil)
+	named := false
 	for _, m := range members {
 		var text *string
 		switch m.Name {
 		case "id":
-			if r.ID == nil {
+			if named = true; r.ID == nil {
 				return errInvalidRequest.saying("id must be a string, a number or null")
 			}
 			continue
@@ -202,6 +203,8 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		return errInvalidRequest.saying(`jsonrpc must be "2.0"`)
 	case r.Method == "":
 		return errInvalidRequest.saying("method is missing")
+	case !named: // a notification: what it asks for would be done with nobody told
+		return errInvalidRequest.saying("id is missing: every method of A2A has an answer")
 	case len(params) > 0 && params[0] != '{':
 		return errInvalidParams.saying("params must be an object")
 	}

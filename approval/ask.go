@@ -32,3 +32,34 @@ func (p *Policy) AskTerms() Terms {
 	terms.Rule = RuleTool
 	return terms
 }
+
+// Always reports whether every call of t has to be approved, whatever its arguments
+// are. It is for lists of tools; what a call needs is for Judge to say. Like Judge it
+// never panics.
+func (p *Policy) Always(t tool.Tool) (always bool) {
+	defer func() {
+		if recover() != nil {
+			always = true
+		}
+	}()
+	if p == nil {
+		return true
+	}
+	name, ownGate := t.Name(), !p.optIn
+	for _, g := range p.exact[name] {
+		if g.when != nil {
+			continue
+		}
+		always = always || g.action == ActionAsk
+		ownGate = ownGate && g.action != ActionAllow
+	}
+	for _, g := range p.globs {
+		always = always || g.when == nil && g.action == ActionAsk && g.matches(name)
+	}
+	if ownGate {
+		for t := range tool.Chain(t) {
+			always = always || t.RequiresApproval()
+		}
+	}
+	return always
+}

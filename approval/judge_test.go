@@ -243,6 +243,38 @@ func TestJudgeTermsOfTheTool(t *testing.T) {
 	}
 }
 
+func TestAlways(t *testing.T) {
+	t.Parallel()
+	never := func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { return false, nil }
+	plain, gated := &fakeTool{name: "pay"}, &fakeTool{name: "pay", static: true}
+	for name, tt := range map[string]struct {
+		config PolicyConfig
+		tool   tool.Tool
+		want   bool
+	}{
+		"nothing asks":               {PolicyConfig{}, plain, false},
+		"the tool":                   {PolicyConfig{}, gated, true},
+		"the tool, opt-in":           {PolicyConfig{OptIn: true}, gated, false},
+		"a gate":                     {PolicyConfig{Gates: []Gate{{Tool: "pay"}}}, plain, true},
+		"a pattern":                  {PolicyConfig{Gates: []Gate{{Tool: "p*"}}}, plain, true},
+		"another pattern":            {PolicyConfig{Gates: []Gate{{Tool: "q*"}}}, plain, false},
+		"a condition":                {PolicyConfig{Gates: []Gate{{Tool: "pay", When: never}}}, plain, false},
+		"allowed":                    {PolicyConfig{Gates: []Gate{{Tool: "pay", Action: ActionAllow}}}, gated, false},
+		"allowed by a pattern":       {PolicyConfig{Gates: []Gate{{Tool: "p*", Action: ActionAllow}}}, gated, true},
+		"allowed, and a gate":        {PolicyConfig{Gates: []Gate{{Tool: "pay", Action: ActionAllow}, {Tool: "*"}}}, gated, true},
+		"a tool that is not there":   {PolicyConfig{}, nil, true},
+		"allowed under a condition":  {PolicyConfig{Gates: []Gate{{Tool: "pay", Action: ActionAllow, When: never}}}, gated, true},
+		"denied, whatever asks more": {PolicyConfig{Gates: []Gate{{Tool: "pay", Action: ActionDeny}}}, gated, true},
+	} {
+		if got := newPolicy(t, tt.config).Always(tt.tool); got != tt.want {
+			t.Errorf("%s: Always() = %t, want %t", name, got, tt.want)
+		}
+	}
+	if !(*Policy)(nil).Always(plain) {
+		t.Error("without a policy: Always() = false, want true")
+	}
+}
+
 func TestF1EditIsJudgedAnew(t *testing.T) {
 	t.Parallel()
 	p := newPolicy(t, PolicyConfig{Gates: []Gate{

@@ -245,17 +245,10 @@ func (e *Engine) decidedBefore(f *fold, answers []approval.Answer) error {
 		return err
 	}
 	for _, x := range decisions {
-		a := x.Approval
-		if a.Resolution == nil {
-			continue
+		if x.Approval.Resolution != nil {
+			state.Decided = approval.Decided(x.Approval)
+			break
 		}
-		who := a.Resolution.By.Subject
-		if who == "" {
-			who = "the server"
-		}
-		at := a.Resolution.At.UTC().Format(time.RFC3339)
-		state.Detail = fmt.Sprintf("approval %s was %s by %s at %s", a.ID, a.State, who, at)
-		state.Metadata = map[string]string{"approvalId": a.ID, "approvalState": string(a.State), "decidedBy": who, "decidedAt": at}
 	}
 	return state
 }

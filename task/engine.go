@@ -154,21 +154,42 @@ func (e *Engine) at(point string) {
 }
 
 // Run recovers what an earlier process left, does due work and runs turns until
-// ctx ends; then it stops the rest as [Engine.Stop] does, without a grace. It
-// returns nil when ctx ended, else what made going on impossible.
+// ctx ends or the engine is stopped; then it stops the rest as [Engine.Stop] does,
+// without a grace. It returns nil when it was ended so, else what made going on
+// impossible.
 func (e *Engine) Run(ctx context.Context) error {
-	err := e.recoverTasks(ctx)
-	if err == nil {
-		if e.cfg.Provider != nil {
-			e.busy.Go(e.provideAgain)
-		}
-		err = e.schedule(ctx)
-	}
+	err := e.work(ctx)
 	e.Stop(0)
-	if err != nil && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// work does what Run does until it has to stop. The engine is busy as long as it
+// goes on, because it starts what Stop waits for.
+func (e *Engine) work(ctx context.Context) error {
+	e.mu.Lock()
+	if e.draining {
+		e.mu.Unlock()
+		return nil
+	}
+	e.busy.Add(1)
+	e.mu.Unlock()
+	defer e.busy.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
+	if err := e.recoverTasks(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
-	return nil
+	if e.cfg.Provider != nil {
+		e.busy.Go(e.provideAgain)
+	}
+	return e.schedule(ctx)
 }
 
 // Stop takes no more work, lets running turns go on for at most grace, cuts off

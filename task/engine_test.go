@@ -64,7 +64,7 @@ func TestApproveRuns(t *testing.T) {
 		}
 		_, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.decision(got.ID, approve(ids[0]))})
 		var state *task.StateError
-		if !errors.As(err, &state) || !strings.Contains(err.Error(), "approved by alice") {
+		if !errors.As(err, &state) || state.Decided == nil || state.Decided.Reason != approval.ReasonDecided || !strings.Contains(err.Error(), `approved by "alice"`) {
 			t.Errorf("the same decision again = %v, want a StateError that says what was decided", err)
 		}
 	})

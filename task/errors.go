@@ -6,6 +6,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/store"
 )
 
@@ -31,8 +32,9 @@ type StateError struct {
 	State a2a.TaskState
 	// NotCancelable: the request was to cancel a task that has ended otherwise.
 	NotCancelable bool
-	Detail        string            // what the sender has to know
-	Metadata      map[string]string // the same for programs
+	// Decided, when not nil, says that what the request decides had been decided so
+	// before.
+	Decided *approval.Error
 }
 
 // Error says what the task's state is and what it means for the request.
@@ -44,8 +46,8 @@ func (e *StateError) Error() string {
 	if e.NotCancelable {
 		msg = fmt.Sprintf("task %s has ended in state %s and cannot be canceled", e.Task, e.State)
 	}
-	if e.Detail != "" {
-		msg += ": " + e.Detail
+	if e.Decided != nil {
+		msg = fmt.Sprintf("task %s has ended in state %s: %s", e.Task, e.State, e.Decided.Message)
 	}
 	return msg
 }

@@ -432,3 +432,15 @@ func TestToolChangedBehindHook(t *testing.T) {
 		t.Errorf("transfer ran %d times, want 1", n)
 	}
 }
+
+// A message that could not be kept as one event is refused before anything is.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		var invalid *task.InvalidError
+		_, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.message(a2a.NewTextPart("/echo " + strings.Repeat("x", 1<<20)))})
+		if !errors.As(err, &invalid) || invalid.Field != "message" {
+			t.Errorf("Send() of a message of 1 MiB = %v, want that the message is too large", err)
+		}
+	})
+}

@@ -15,6 +15,9 @@ import (
 	"a2a-server/tool"
 )
 
+// What a panic says is for the log: it may hold secrets.
+var errPlannerPanicked = errors.New("the planner panicked; the server's log says more")
+
 // maxPlannerState bounds what a planner keeps with a step.
 const maxPlannerState = 64 << 10
 
@@ -23,7 +26,7 @@ func (t *turn) plan(f *fold) (next *Step, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("planner panicked")
-			next, err = nil, fmt.Errorf("the planner panicked: %v", p)
+			next, err = nil, errPlannerPanicked
 		}
 	}()
 	if len(f.Steps) >= t.e.cfg.Limits.Steps {

@@ -52,6 +52,7 @@ type outcome struct {
 var (
 	errToolTimeout = errors.New("the tool took longer than it may")
 	errCut         = errors.New("the call was cut off")
+	errPanicked    = errors.New("the tool panicked; the server's log says more")
 	errTaskFull    = errors.New("the task's log is full")
 )
 
@@ -122,7 +123,7 @@ func (r *run) stop(why error) {
 		r.cut = why
 	}
 	r.room.Broadcast()
-	ended := r.ended
+	ended := r.ended || r.given
 	r.mu.Unlock()
 	r.cancel(why)
 	c, ok := tool.As[tool.CancellableTool](r.tool)
@@ -250,7 +251,7 @@ func (e *Engine) giveUpOn(r *run) {
 func (r *run) execute(x *toolContext) (o *outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = &outcome{err: fmt.Errorf("the tool panicked: %v", p)}
+			o = &outcome{err: errPanicked} // what it says is for the log: it may hold secrets
 			r.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", x.task).Str("call_id", r.call).Msg("tool panicked")
 		}
 		o.delta = x.changes()

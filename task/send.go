@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"runtime/debug"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -66,6 +66,9 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	raw, err := encodeMessage(m)
 	if err != nil {
 		return nil, invalid("message", "cannot be encoded: %v", err)
+	}
+	if limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit {
+		return nil, invalid("message", "has %d bytes; at most %d are allowed", len(raw), limit)
 	}
 	hash := messageHash(s.By, raw)
 	if m.TaskID != "" {
@@ -174,7 +177,8 @@ func (e *Engine) roomIn(ctx context.Context, s store.Scope, contextID string) er
 func (e *Engine) accept(r *readonlyContext, q *Request) (m *a2a.Message, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			m, err = nil, fmt.Errorf("the planner panicked: %v", p)
+			e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("planner panicked")
+			m, err = nil, errPlannerPanicked
 		}
 	}()
 	return e.planner.Accept(r, q)

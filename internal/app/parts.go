@@ -31,17 +31,17 @@ func Check(c *config.Config) error {
 
 func makeParts(c *config.Config) (parts, error) {
 	policy, policyErr := c.Policy()
-	planner, plannerErr := newPlanner(c.Planner)
+	planner, plannerErr := newPlanner(c.Planner, policy)
 	if err := errors.Join(policyErr, plannerErr); err != nil {
 		return parts{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return parts{planner: planner, policy: policy}, nil
 }
 
-func newPlanner(c config.Planner) (task.Planner, error) {
+func newPlanner(c config.Planner, policy *approval.Policy) (task.Planner, error) {
 	switch c.Kind {
 	case "direct":
-		return direct.New(direct.Config{}), nil
+		return direct.New(direct.Config{Approval: policy.Always}), nil
 	case "script":
 		file, err := os.Open(c.Script)
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 
 // listing returns the parts of the answer to a message that is not run: a text for
 // people, and the tools as data for programs.
-func listing(tools []tool.Tool, problems []string) a2a.ContentParts {
+func (p *Planner) listing(tools []tool.Tool, problems []string) a2a.ContentParts {
 	var b strings.Builder
 	if len(problems) > 0 {
 		b.WriteString("Nothing was run:\n")
-		for _, p := range problems {
-			fmt.Fprintf(&b, "- %s\n", p)
+		for _, problem := range problems {
+			fmt.Fprintf(&b, "- %s\n", problem)
 		}
 		b.WriteString("\n")
 	}
@@ -30,9 +30,9 @@ func listing(tools []tool.Tool, problems []string) a2a.ContentParts {
 	b.WriteString("Tools that you may call:\n")
 	entries := make([]any, 0, len(tools))
 	for _, t := range tools {
-		d := tool.ToDefinition(t)
-		describe(&b, d, t.RequiresApproval())
-		entry := map[string]any{"name": d.Name, "description": d.Description, "requires_approval": t.RequiresApproval()}
+		d, approval := tool.ToDefinition(t), p.approval(t)
+		describe(&b, d, approval)
+		entry := map[string]any{"name": d.Name, "description": d.Description, "requires_approval": approval}
 		if d.Parameters != nil {
 			entry["parameters"] = d.Parameters
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"a2a-server/task"
+	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
 
@@ -20,21 +21,28 @@ type Config struct {
 	// NewID makes the ids of direct messages. It must be safe for concurrent use.
 	// Defaults to random UUIDs.
 	NewID func() string
+	// Approval reports whether each call of a tool has to be approved, for the list of
+	// tools. It must be safe for concurrent use. Defaults to what the tool says itself.
+	Approval func(t tool.Tool) bool
 }
 
 // Planner is the planner direct, as the package comment describes it. It is safe
 // for concurrent use, and Plan is a pure function.
 type Planner struct {
-	newID func() string
+	newID    func() string
+	approval func(t tool.Tool) bool
 }
 
 var _ task.Planner = (*Planner)(nil)
 
 // New returns a planner.
 func New(c Config) *Planner {
-	p := &Planner{newID: c.NewID}
+	p := &Planner{newID: c.NewID, approval: c.Approval}
 	if p.newID == nil {
 		p.newID = uuid.NewString
+	}
+	if p.approval == nil {
+		p.approval = tool.Tool.RequiresApproval
 	}
 	return p
 }
@@ -49,7 +57,7 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 	if len(calls) > 0 && len(problems) == 0 {
 		return nil, nil
 	}
-	m := &a2a.Message{ID: p.newID(), Role: a2a.MessageRoleAgent, Parts: listing(r.Tools, problems)}
+	m := &a2a.Message{ID: p.newID(), Role: a2a.MessageRoleAgent, Parts: p.listing(r.Tools, problems)}
 	if r.Message != nil {
 		m.ContextID = r.Message.ContextID
 	}
