@@ -85,6 +85,14 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
 func decodeSend(raw checked) (*sdk.SendMessageRequest, error) {
+	if req, ok := decodePlain(raw); ok {
+		return req, nil
+	}
+	return decodeProto(raw)
+}
+
+// decodeProto is decodeSend for parameters of any form.
+func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	var pb a2apb.SendMessageRequest
 	if err := unmarshal(raw, &pb); err != nil {
 		return nil, err
