@@ -177,7 +177,7 @@ func (e *Engine) started(t *turn, d *draft, c *store.Commit, r store.Receipt, ru
 		t.rested(r, d, t.seq)
 		e.release(t, run)
 	case run:
-		go t.runFrom(d, c)
+		e.crew.run(func() { t.runFrom(d, c) })
 	default:
 		t.cancel(nil)
 		e.enqueue(t.id)

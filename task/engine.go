@@ -96,6 +96,7 @@ type Engine struct {
 	log       zerolog.Logger
 	views     viewCache
 	providing providing
+	crew      crew
 
 	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Run
 	cancel context.CancelCauseFunc
@@ -141,6 +142,7 @@ func New(cfg Config) (*Engine, error) {
 	e.views.init()
 	e.providing.init()
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
+	e.crew = crew{jobs: make(chan func()), stop: e.ctx.Done()}
 	return e, nil
 }
 
@@ -289,7 +291,7 @@ func (e *Engine) next() {
 		e.turns[id] = t
 		e.busy.Add(1)
 		e.mu.Unlock()
-		go t.runQueued()
+		e.crew.run(t.runQueued)
 	}
 }
 

@@ -67,7 +67,8 @@ func checkStep(s *Step, maxCalls int) error {
 
 // progress is what a planner may know of a fold.
 func (t *turn) progress(f *fold) (*Progress, error) {
-	p := &Progress{Task: f.view.TaskID(), Context: f.view.ContextID()}
+	p := &Progress{Task: f.view.TaskID(), Context: f.view.ContextID(), Kept: t.kept}
+	t.kept = nil
 	var err error
 	if p.Tools, t.tools = t.tools, nil; p.Tools == nil {
 		if p.Tools, err = t.e.listTools(t.readonly(f)); err != nil {

@@ -35,6 +35,9 @@ type Planner interface {
 type Request struct {
 	Message *a2a.Message
 	Tools   []tool.Tool // what the caller may use
+	// Kept may be set by Accept to what it has found out: when the first Plan follows
+	// at once, it gets it back in [Progress].
+	Kept any
 }
 
 // Progress is what a planner knows of a task.
@@ -45,6 +48,7 @@ type Progress struct {
 	// what it asked. After says how many steps were planned when one came.
 	Messages []Input
 	Steps    []Done
+	Kept     any // what Accept kept, or nil: Plan must be able to do without
 }
 
 // Input is a message to the planner.

@@ -194,7 +194,7 @@ func (e *Engine) runTool(r *run, x *toolContext) {
 		}
 	})
 	e.busy.Add(1)
-	go func() {
+	e.crew.run(func() {
 		o := r.execute(x)
 		timeout.Stop()
 		canceled()
@@ -221,7 +221,7 @@ func (e *Engine) runTool(r *run, x *toolContext) {
 		e.mu.Lock()
 		e.abandoned--
 		e.mu.Unlock()
-	}()
+	})
 }
 
 // giveUpOn stops waiting for a tool that does not end.

@@ -96,7 +96,8 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	if err != nil {
 		return nil, err
 	}
-	direct, err := e.accept(r, &Request{Message: s.Message, Tools: tools})
+	request := &Request{Message: s.Message, Tools: tools}
+	direct, err := e.accept(r, request)
 	if err != nil || direct != nil {
 		return &Sent{Direct: direct}, err
 	}
@@ -110,7 +111,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	f := newFold(id, contextID)
 	t := e.newTurn(id)
 	t.fence = 1
-	t.fold, t.ids, t.tools = f, f.view.ids, tools
+	t.fold, t.ids, t.tools, t.kept = f, f.view.ids, tools, request.Kept
 	d := e.draft(f)
 	if err := d.private(kindMessage, &messageReceived{Message: raw, By: s.By, For: forPlanner}); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	if run && d.urgent && d.phase == store.Live && len(d.launch) > 0 {
 		// All that starts is read-only: if the batch fails, nothing has happened.
 		t.rev = 1
-		go t.runFrom(d, c)
+		e.crew.run(func() { t.runFrom(d, c) })
 		receipt, err := c.Wait()
 		if err != nil {
 			return e.duplicate(sent, err)

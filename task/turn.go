@@ -39,6 +39,7 @@ type turn struct {
 	due      bool            // last puts due work
 	requeue  bool            // the task was taken over while this one is leaving; guarded by Engine.mu
 	tools    []tool.Tool     // as they were listed to accept the message, for the plan that follows at once
+	kept     any             // by the planner, for the same
 	changed  atomic.Bool     // somebody else has changed the log
 	wake     chan struct{}   // that, or a run has chunks or an outcome
 	done     chan struct{}   // closed when the turn has left

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"a2a-server/task"
@@ -116,12 +115,16 @@ func planned(key string, name, args, id any) (task.PlannedCall, error) {
 }
 
 func onlyKeys(fields map[string]any, known ...string) error {
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
+	var unknown []string
+	for key := range fields {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("unknown key %q; known are %q", key, known)
+			unknown = append(unknown, key)
 		}
 	}
-	return nil
+	if len(unknown) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unknown key %q; known are %q", slices.Min(unknown), known)
 }
 
 // object returns the members of value. Those of a [json.RawMessage] stay raw, so
