@@ -59,6 +59,12 @@ func (q *queue) put(o *op) bool {
 	return true
 }
 
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ops)
+}
+
 func (q *queue) signal() {
 	select {
 	case q.wake <- struct{}{}:

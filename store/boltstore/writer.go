@@ -14,6 +14,7 @@ import (
 const (
 	maxRoundBytes = 8 << 20
 	maxRoundOps   = 4096
+	maxYields     = 16 // before a round, while batches come
 )
 
 // writer is the one goroutine that changes the file.
@@ -52,9 +53,7 @@ func (w *writer) run() {
 			w.held, w.heldTasks = nil, nil
 			w.commitAll(held)
 		}
-		// Let the clients that the last commit released queue again: a fifth more
-		// turns for one yield. A timer instead made it slower.
-		runtime.Gosched()
+		w.gather()
 		ops, closed := w.db.queue.take()
 		w.commitAll(ops)
 		if closed && len(ops) == 0 {
@@ -68,6 +67,19 @@ func (w *writer) run() {
 		if closed {
 			w.db.queue.signal()
 		}
+	}
+}
+
+// gather lets who is about to append do so: a commit costs the same for one batch
+// and for many. It ends when nothing has come while everybody had a chance to run.
+// A timer instead made it slower.
+func (w *writer) gather() {
+	for n, more, tries := 0, 0, 0; tries < maxYields; tries++ {
+		runtime.Gosched()
+		if more = w.db.queue.len(); more <= n {
+			return
+		}
+		n = more
 	}
 }
 
