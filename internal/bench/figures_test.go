@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -79,12 +78,8 @@ func (t *table) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.cases) > 0 {
-		gc := os.Getenv("BENCH_GOGC")
-		if gc == "" {
-			gc = "Go's default"
-		}
 		fmt.Fprintf(w, "\n%s, %d processors, %s; GOGC of our server: %s. CPU is the server's; p50 and p99 are of a request, or of a whole stream.\n\n",
-			time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.GOMAXPROCS(0), runtime.Version(), gc)
+			time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.GOMAXPROCS(0), runtime.Version(), gogc())
 		fmt.Fprintln(w, "| case | server | per second | CPU each | p50 | p99 | rate ÷ peer | peer's CPU ÷ | rate ÷ echo | CPU ÷ echo's |")
 		fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
 	}

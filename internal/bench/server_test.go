@@ -70,8 +70,8 @@ func startSpec(tb testing.TB, s spec) *server {
 	}
 	srv := &server{tb: tb, spec: s, cmd: exec.Command(program)}
 	srv.cmd.Env = append(os.Environ(), specVariable+"="+string(text))
-	if gc := os.Getenv("BENCH_GOGC"); gc != "" && s.Kind == ours {
-		srv.cmd.Env = append(srv.cmd.Env, "GOGC="+gc)
+	if s.Kind == ours {
+		srv.cmd.Env = append(srv.cmd.Env, "GOGC="+gogc())
 	}
 	srv.cmd.Stderr = os.Stderr
 	if srv.in, err = srv.cmd.StdinPipe(); err != nil {
@@ -92,6 +92,14 @@ func startSpec(tb testing.TB, s spec) *server {
 	}
 	srv.addr = srv.hello.Addr
 	return srv
+}
+
+// gogc is GOGC of our server. It defaults to what the program sets (limits.gc).
+func gogc() string {
+	if gc := os.Getenv("BENCH_GOGC"); gc != "" {
+		return gc
+	}
+	return "400"
 }
 
 func (s *server) answer() (r report, err error) {
