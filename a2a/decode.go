@@ -47,8 +47,9 @@ func notJSON(at *strictjson.Error) error {
 	return errParse.saying("the body is not JSON" + where + ": " + at.Reason)
 }
 
+// refusedJSON refuses the value at pointer, a JSON Pointer from the request's object.
 func refusedJSON(pointer, reason string) error {
-	w := errInvalidParams.saying(pointer + ": " + reason)
+	w := errInvalidParams.saying(strings.TrimPrefix(pointer+": "+reason, ": "))
 	w.violations = []violation{{pointer, reason}}
 	return w
 }

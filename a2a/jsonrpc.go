@@ -220,7 +220,7 @@ func envelopeError(err error) error {
 		return notJSON(at)
 	}
 	if pointer, ok := strings.CutPrefix(at.Pointer, "/params"); ok && (pointer == "" || pointer[0] == '/') {
-		return refusedJSON("params"+pointer, at.Reason)
+		return refusedJSON(pointer, at.Reason)
 	}
 	if at.Pointer == "" {
 		return errInvalidRequest.saying("the body " + at.Reason + " with jsonrpc, id, method and params")

@@ -381,6 +381,9 @@ func (t *turn) uncertain(d *draft, c *call) error {
 	}
 	a.Terms = approval.OutcomeTerms(v.verdict.Terms)
 	t.fill(d, c, a)
+	if err := t.fits(d, a); err != nil {
+		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
+	}
 	return d.ask(a)
 }
 

@@ -26,7 +26,6 @@ func (c *crew) run(job func()) {
 func (c *crew) work(job func()) {
 	for {
 		job()
-		job = nil // what it holds must not be kept
 		if c.idle.Add(1) > maxIdle {
 			c.idle.Add(-1)
 			return

@@ -213,10 +213,10 @@ func (e *Engine) checkEdit(t *turn, d *draft, a *approval.Approval, answer appro
 		return v, editError(a, v.err)
 	}
 	if v.verdict.Action == approval.ActionDeny {
-		return v, &approval.Error{Reason: approval.ReasonNotAllowed, ID: a.ID, Message: fmt.Sprintf("the edited call is denied: %s; approval %s still waits", v.verdict.Reason, a.ID)}
+		return v, approval.NotAllowed(a, fmt.Sprintf("the edited call is denied: %s; the approval still waits", v.verdict.Reason))
 	}
 	if v.args != nil {
-		return v, &approval.Error{Reason: approval.ReasonNotAllowed, ID: a.ID, Message: fmt.Sprintf("a hook changes the edited arguments, so that they are not what would run; approval %s still waits", a.ID)}
+		return v, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval still waits")
 	}
 	var err error
 	if v.definition, v.digest, err = e.bind(t.readonly(d.f), &c); err != nil {
@@ -227,7 +227,8 @@ func (e *Engine) checkEdit(t *turn, d *draft, a *approval.Approval, answer appro
 
 // editError says what is wrong with edited arguments, by place.
 func editError(a *approval.Approval, err error) error {
-	out := &approval.Error{Reason: approval.ReasonMalformed, ID: a.ID, Message: fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)}
+	out := approval.Malformed(a.ID, "")
+	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
 	var inv *tool.InvalidError
 	if errors.As(err, &inv) {
 		for _, v := range inv.Violations {

@@ -72,7 +72,8 @@ func (e *Engine) schedule(ctx context.Context) error {
 		case <-e.due:
 		}
 		now := e.now()
-		rows, next, err := e.store.Due(ctx, store.MillisOf(now), dueBatch)
+		// Those that failed, or are being done, must not hide the others.
+		rows, next, err := e.store.Due(ctx, store.MillisOf(now), dueBatch+len(waiting)+len(busy))
 		if err != nil {
 			if ctx.Err() != nil {
 				continue

@@ -162,10 +162,10 @@ func (e *Engine) at(point string) {
 func (e *Engine) Run(ctx context.Context) error {
 	err := e.work(ctx)
 	e.Stop(0)
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // work does what Run does until it has to stop. The engine is busy as long as it

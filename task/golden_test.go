@@ -3,16 +3,19 @@ package task
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
 	"a2a-server/internal/auth"
+	"a2a-server/store"
 )
 
 var update = flag.Bool("update", false, "write golden files of kinds that have none")
@@ -133,5 +136,49 @@ func TestStates(t *testing.T) {
 		if back, err := stateOf(stateName(s)); err != nil || back != s {
 			t.Errorf("stateOf(%s) = %d, %v, want %d", stateName(s), back, err, s)
 		}
+	}
+}
+
+// A snapshot of the version that is written now reads, and writes, as the file of its
+// first writing: another form is another version.
+func TestGoldenSnapshot(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
+	v := newView("t", "c")
+	v.addMessage(json.RawMessage(`{"messageId":"m1","contextId":"c","parts":[{"text":"hi"}],"role":"ROLE_USER","taskId":"t"}`))
+	v.begin(&statusUpdate{State: a2a.TaskStateSubmitted, At: store.MillisOf(at), Metadata: json.RawMessage(`{"k":1}`)})
+	v.addArtifact(&artifactUpdate{ID: "c1.1", Name: "stream", Parts: json.RawMessage(`{"text":"a"},{"data":{"b":1}}`), Metadata: json.RawMessage(`{"x":1}`)})
+	v.setStatus(a2a.TaskStateInputRequired, store.MillisOf(at), json.RawMessage(`{"messageId":"m2","parts":[{"text":"?"}],"role":"ROLE_AGENT"}`), json.RawMessage(`{"q":1}`))
+	f := &fold{
+		view: v, Owner: auth.Principal{Subject: "alice"}, State: map[string]any{"n": 1.0},
+		Messages: []received{{Message: json.RawMessage(`{"messageId":"m1"}`), Hash: "00ff", For: forPlanner, Step: 1}},
+		Steps: []*step{{
+			stepPlanned: stepPlanned{Step: 1, Calls: []plannedCall{{ID: "c1.1", Tool: "transfer", Args: json.RawMessage(`{"amount":1}`)}}},
+			Progress:    []*call{{plannedCall: plannedCall{ID: "c1.1", Tool: "transfer", Args: json.RawMessage(`{"amount":1}`)}, State: callAsked, Approval: "t.a1", Attempt: 1}},
+		}},
+		Approvals: []*pendingApproval{{Approval: approval.Approval{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Asked: at}, Row: 1}},
+	}
+	got, err := f.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", fmt.Sprintf("snapshot.v%d", snapshotVersion))
+	golden, err := os.ReadFile(path)
+	if os.IsNotExist(err) && *update {
+		golden, err = got, os.WriteFile(path, got, 0o600)
+	}
+	if err != nil {
+		t.Fatalf("%v: a version of snapshots needs a golden file: run with -update once", err)
+	}
+	if diff := cmp.Diff(string(golden), string(got)); diff != "" {
+		t.Errorf("a snapshot is written in another form (-%s +now):\n%s", path, diff)
+	}
+	back, err := decodeSnapshot(golden, false /* viewOnly */)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := back.encode()
+	if err != nil || string(again) != string(golden) {
+		t.Errorf("%s, read and written again: %v\n%s", path, err, cmp.Diff(string(golden), string(again)))
 	}
 }

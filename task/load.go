@@ -46,10 +46,16 @@ func (e *Engine) loadKeeping(ctx context.Context, s store.Scope, id store.TaskID
 	}
 	f := newFold(id, v.Header.Context)
 	if v.Snapshot != nil {
-		if f, err = decodeSnapshot(v.Snapshot, viewOnly); err != nil {
-			return nil, fmt.Errorf("task %s: %w", id, err)
+		folded, err := decodeSnapshot(v.Snapshot, viewOnly)
+		if err == nil {
+			f = folded
+			f.snapshotSize = len(v.Snapshot)
+		} else { // it is a cache: the log has it all
+			e.log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
+			if v, err = e.store.Read(ctx, s, id, store.After(0), store.Limit{Bytes: 4 << 20}); err != nil {
+				return nil, err
+			}
 		}
-		f.snapshotSize = len(v.Snapshot)
 	}
 	for {
 		for i := range v.Events {
@@ -106,7 +112,7 @@ func decodeSnapshot(b []byte, viewOnly bool) (*fold, error) {
 	}
 	var n int
 	if _, err := fmt.Sscanf(string(b[1:11]), "%010d", &n); err != nil || n < 0 || n > len(b)-11 {
-		return nil, fmt.Errorf("snapshot is cut")
+		return nil, errors.New("snapshot is cut")
 	}
 	f := &fold{}
 	if !viewOnly {
@@ -115,7 +121,10 @@ func decodeSnapshot(b []byte, viewOnly bool) (*fold, error) {
 		}
 	}
 	view, rest, err := decodeView(b[11+n:])
-	if err != nil || len(rest) > 0 {
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes stand behind its end", len(rest))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decode snapshot: %w", err)
 	}
 	f.view = view

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime/debug"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -72,9 +73,9 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	}
 	hash := messageHash(s.By, raw)
 	if m.TaskID != "" {
-		return e.followUp(ctx, s, raw, hash)
+		return e.followUp(ctx, s, hash)
 	}
-	return e.create(ctx, s, raw, hash)
+	return e.create(ctx, s, hash)
 }
 
 // messageHash is the key of a message for idempotency. raw is the SDK's encoding of
@@ -90,7 +91,7 @@ func messageHash(by auth.Principal, raw []byte) store.Hash {
 }
 
 // create makes a task of a message.
-func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash store.Hash) (*Sent, error) {
+func (e *Engine) create(ctx context.Context, s Send, hash store.Hash) (*Sent, error) {
 	r := e.readonly(ctx, s.By)
 	tools, err := e.listTools(r)
 	if err != nil {
@@ -113,10 +114,14 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	t.fence = 1
 	t.fold, t.ids, t.tools, t.kept = f, f.view.ids, tools, request.Kept
 	d := e.draft(f)
+	kept, raw, err := inTask(s.Message, f.view)
+	if err != nil {
+		return nil, err
+	}
 	if err := d.private(kindMessage, &messageReceived{Message: raw, By: s.By, For: forPlanner}); err != nil {
 		return nil, err
 	}
-	f.Messages[0].decoded = s.Message
+	f.Messages[0].decoded = kept
 	if err := d.task(a2a.TaskStateSubmitted); err != nil {
 		return nil, err
 	}
@@ -158,6 +163,17 @@ func (e *Engine) create(ctx context.Context, s Send, raw json.RawMessage, hash s
 	return sent, nil
 }
 
+// inTask returns a message with the ids of the task that it belongs to, and its JSON.
+func inTask(m *a2a.Message, v *View) (*a2a.Message, json.RawMessage, error) {
+	kept := *m
+	kept.TaskID, kept.ContextID = a2a.TaskID(v.TaskID()), v.ContextID()
+	raw, err := encodeMessage(&kept)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode message: %w", err)
+	}
+	return &kept, raw, nil
+}
+
 // roomIn refuses a new task in a context in which too many wait already.
 func (e *Engine) roomIn(ctx context.Context, s store.Scope, contextID string) error {
 	var parked int64
@@ -195,13 +211,13 @@ func (e *Engine) duplicate(sent *Sent, err error) (*Sent, error) {
 }
 
 // followUp gives a message to the task that it names.
-func (e *Engine) followUp(ctx context.Context, s Send, raw json.RawMessage, hash store.Hash) (*Sent, error) {
+func (e *Engine) followUp(ctx context.Context, s Send, hash store.Hash) (*Sent, error) {
 	id, ok := store.ParseTaskID(string(s.Message.TaskID))
 	if !ok {
 		return nil, ErrTaskNotFound
 	}
 	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
-	received := &messageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: s.By}
+	received := &messageReceived{Hash: hex.EncodeToString(hash[:]), By: s.By}
 	l, err := e.changeFresh(ctx, sent.scope, id, func(t *turn, d *draft) error {
 		sent.From = d.f.header.Seq
 		if c := s.Message.ContextID; c != "" && c != d.f.view.ContextID() {
@@ -210,6 +226,10 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw json.RawMessage, hash
 		if !e.cfg.NoIdempotency && d.f.seen(hash) {
 			sent.Duplicate = true
 			return errNothing
+		}
+		var err error
+		if s.Message, received.Message, err = inTask(s.Message, d.f.view); err != nil {
+			return err
 		}
 		return e.receive(t, d, s, received)
 	})

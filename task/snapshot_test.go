@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -81,6 +82,33 @@ func TestStreamIsClosed(t *testing.T) {
 			t.Errorf("last chunk out early: %t: the artifact has %d parts, want 2", early, n)
 		}
 	}
+}
+
+// A snapshot is a cache: one that cannot be read is as none.
+func TestUnreadableSnapshot(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		id := mustID(got.ID)
+		v, err := w.store.Read(w.ctx(), task.ScopeOf(alice), id, fromSnapshot(), pageLimit())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rev := v.Header.Rev
+		_, err = w.store.Append(w.ctx(), &store.Batch{
+			Scope: store.System(), Task: id, Rev: &rev, Snapshot: &store.Snapshot{After: v.Header.Seq, Bytes: []byte("of a program to come")},
+		}).Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err = w.store.Read(w.ctx(), task.ScopeOf(alice), id, fromSnapshot(), pageLimit()); err != nil || v.Snapshot == nil {
+			t.Fatalf("the store has no snapshot, %v", err)
+		}
+		if diff := cmp.Diff(got, w.get(got.ID)); diff != "" {
+			t.Errorf("the task as it is read without its snapshot (-before +now):\n%s", diff)
+		}
+		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	})
 }
 
 // A turn that has left lets go of the engine's context: one that is held there for

@@ -56,6 +56,9 @@ func (s *shown) request() map[string]any {
 	if s.Terms.FourEyes {
 		r["fourEyes"] = true
 	}
+	if s.Elsewhere() {
+		r["elsewhere"] = true // the options are not for who asked
+	}
 	if s.Supersedes != "" {
 		r["supersedes"] = s.Supersedes
 	}

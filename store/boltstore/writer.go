@@ -74,9 +74,11 @@ func (w *writer) run() {
 // and for many. It ends when nothing has come while everybody had a chance to run.
 // A timer instead made it slower.
 func (w *writer) gather() {
-	for n, more, tries := 0, 0, 0; tries < maxYields; tries++ {
+	n := 0
+	for range maxYields {
 		runtime.Gosched()
-		if more = w.db.queue.len(); more <= n {
+		more := w.db.queue.len()
+		if more <= n {
 			return
 		}
 		n = more
