@@ -13,14 +13,19 @@ import (
 const (
 	windowAge  = time.Hour
 	windowSize = 200_000
+	// Reads come first: the walk takes a core, and the disk, for most of a second. It
+	// begins this long after the file was opened, or when somebody waits for it.
+	windowDelay = 100 * time.Millisecond
 )
 
 // window remembers which task each message of the newest creations made. It is
 // filled from the headers when the file is opened, newest first, so that it costs
 // no rows of its own; after that it belongs to the writer alone.
 type window struct {
+	wanted chan struct{} // gets a value when somebody waits for load
 	loaded chan struct{} // closed when load has ended
-	ready  bool          // the writer has seen that
+	whole  bool          // it has found everything; to be read when loaded is closed
+	ready  bool          // the writer has seen both
 
 	tasks map[store.Hash]store.TaskID
 	order []creation // oldest first
@@ -32,13 +37,29 @@ type creation struct {
 }
 
 func newWindow() window {
-	return window{loaded: make(chan struct{}), tasks: map[store.Hash]store.TaskID{}}
+	return window{wanted: make(chan struct{}, 1), loaded: make(chan struct{}), tasks: map[store.Hash]store.TaskID{}}
+}
+
+// want says that somebody waits for load.
+func (w *window) want() {
+	select {
+	case w.wanted <- struct{}{}:
+	default:
+	}
 }
 
 // load walks the tasks backwards in small transactions. It runs once, before the
 // writer looks at the window.
 func (w *window) load(ctx context.Context, db *DB) {
 	defer close(w.loaded)
+	delay := time.NewTimer(windowDelay)
+	defer delay.Stop()
+	select {
+	case <-delay.C:
+	case <-w.wanted:
+	case <-ctx.Done():
+		return
+	}
 	oldest := store.MillisOf(time.Now().Add(-windowAge))
 	var newest []creation
 	var at []byte
@@ -75,9 +96,12 @@ func (w *window) load(ctx context.Context, db *DB) {
 			return
 		}
 	}
+	w.order = make([]creation, 0, len(newest))
+	w.tasks = make(map[store.Hash]store.TaskID, len(newest))
 	for i := len(newest) - 1; i >= 0; i-- {
 		w.add(newest[i].message, newest[i].task)
 	}
+	w.whole = true
 }
 
 // find returns the task that a message has made.

@@ -26,6 +26,7 @@ type writer struct {
 	// loaded wait here, and with them whatever else is queued for their tasks.
 	held      []*op
 	heldTasks map[store.TaskID]struct{}
+	cut       bool // loading has ended before it had found everything
 
 	// Of the current round; kept for the next one, which is about as large.
 	arena []byte // values
@@ -48,9 +49,9 @@ func (w *writer) run() {
 		case <-w.db.queue.wake:
 		case <-loaded:
 			loaded = nil
-			w.window.ready = true
+			w.window.ready, w.cut = w.window.whole, !w.window.whole
 			held := w.held
-			w.held, w.heldTasks = nil, nil
+			w.held, w.heldTasks = nil, map[store.TaskID]struct{}{}
 			w.commitAll(held)
 		}
 		w.gather()
@@ -112,8 +113,13 @@ func (w *writer) admit(ops []*op) []*op {
 		if !w.window.ready && o.batch != nil {
 			_, behind := w.heldTasks[o.batch.Task]
 			if behind || !o.batch.Dedup.IsZero() {
+				if w.cut {
+					o.answer(w.db.Err()) // shut or damaged, else the window were whole
+					continue
+				}
 				w.held = append(w.held, o)
 				w.heldTasks[o.batch.Task] = struct{}{}
+				w.window.want()
 				continue
 			}
 		}
