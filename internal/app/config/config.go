@@ -81,6 +81,6 @@ type Limits struct {
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 10 s.
-	Memory       int64         // soft limit of the heap, in bytes. 0: none.
+	Memory       int64         // soft limit of all of Go's memory, in bytes. Defaults to 1 GiB. 0: none.
 	GC           int           // GC percentage. Defaults to 400.
 }

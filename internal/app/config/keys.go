@@ -157,7 +157,7 @@ func limitKeys() []key[Config] {
 		one("limits.grace", "10s", duration(0),
 			func(c *Config) *time.Duration { return &c.Limits.Grace },
 			"How long running calls may take to end when the server is told to stop. Then they are canceled."),
-		one("limits.memory", "0", size[int64](32*mib, 1<<14*gib, true /* none */),
+		one("limits.memory", "1GiB", size[int64](32*mib, 1<<14*gib, true /* none */),
 			func(c *Config) *int64 { return &c.Limits.Memory },
 			"The memory that the garbage collector tries to stay below. It is not a hard limit. 0 means none."),
 		one("limits.gc", "400", count(10, 100_000),

@@ -49,7 +49,7 @@ func defaults() *config.Config {
 				Steps: 1000, Calls: 64, Parked: 1000,
 			},
 			Body: 4 << 20, Header: 64 << 10, Heartbeat: 15 * time.Second, WriteTimeout: 30 * time.Second,
-			Grace: 10 * time.Second, GC: 400,
+			Grace: 10 * time.Second, Memory: 1 << 30, GC: 400,
 		},
 	}
 }
