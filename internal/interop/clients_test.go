@@ -12,17 +12,8 @@ import (
 
 // A world is what a case is played in.
 type world struct {
-	client   // the one that is tested
-	server   *server
-	cannotDo limits
-}
-
-// limits are what a client cannot say, by no fault of the server. Where a case meets
-// one it checks the rest.
-type limits struct {
-	// statusTimestampAfter of a list: the Go SDK sends it on HTTP+JSON under a name
-	// that the protocol does not have (lastUpdatedAfter), so nothing is filtered.
-	listSince bool
+	client // the one that is tested
+	server *server
 }
 
 // TestEndToEnd prepares everything once, and runs all tests with it.
@@ -47,15 +38,14 @@ func testClients(t *testing.T, p programs) {
 	for _, c := range []struct {
 		name string
 		client
-		limits
 	}{
-		{"go jsonrpc", sdk(a2a.TransportProtocolJSONRPC), limits{}},
-		{"go rest", sdk(a2a.TransportProtocolHTTPJSON), limits{listSince: true}},
+		{"go jsonrpc", sdk(a2a.TransportProtocolJSONRPC)},
+		{"go rest", sdk(a2a.TransportProtocolHTTPJSON)},
 		// By the card it takes JSON-RPC, which the card names first.
-		{"cli by card", &cliClient{program: p.cli, url: s.url}, limits{}},
-		{"cli rest", &cliClient{program: p.cli, url: s.url, flags: []string{"--transport", "rest"}}, limits{listSince: true}},
-		{"js jsonrpc", js(a2a.TransportProtocolJSONRPC), limits{}},
-		{"js rest", js(a2a.TransportProtocolHTTPJSON), limits{}},
+		{"cli by card", &cliClient{program: p.cli, url: s.url}},
+		{"cli rest", &cliClient{program: p.cli, url: s.url, flags: []string{"--transport", "rest"}}},
+		{"js jsonrpc", js(a2a.TransportProtocolJSONRPC)},
+		{"js rest", js(a2a.TransportProtocolHTTPJSON)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +54,7 @@ func testClients(t *testing.T, p programs) {
 					t.Parallel()
 					ctx, cancel := deadline(t)
 					defer cancel()
-					tc.play(ctx, t, world{client: c.client, server: s, cannotDo: c.limits})
+					tc.play(ctx, t, world{client: c.client, server: s})
 				})
 			}
 		})
