@@ -127,9 +127,10 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 
 // rpcStream runs a method that streams.
 func (s *Server) rpcStream(c echo.Context, by auth.Principal, rpc *rpcRequest) error {
-	st := s.newStream(c, append(rpcHead(rpc.ID), `"result":`...), []byte("}"))
-	err := s.rpcEvents(c, by, rpc, st)
-	if err = st.end(err); err != nil {
+	err := s.stream(c, append(rpcHead(rpc.ID), `"result":`...), []byte("}"), func(st *stream) error {
+		return s.rpcEvents(c, by, rpc, st)
+	})
+	if err != nil {
 		return s.rpcStreamError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -39,6 +40,7 @@ type Config struct {
 
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
 	BodyTimeout  time.Duration // to read one. Defaults to 30 s.
+	Streams      int           // open at once. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 
@@ -51,7 +53,8 @@ type Config struct {
 type Server struct {
 	cfg        Config
 	ops        operations
-	extensions []string // URIs that we speak
+	extensions []string     // URIs that we speak
+	streams    atomic.Int64 // open now
 	echo       *echo.Echo
 }
 
@@ -72,6 +75,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.BodyTimeout <= 0 {
 		cfg.BodyTimeout = 30 * time.Second
+	}
+	if cfg.Streams <= 0 {
+		cfg.Streams = 10_000
 	}
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = 15 * time.Second
@@ -184,9 +190,10 @@ func (s *Server) body(c echo.Context) ([]byte, error) {
 	return raw, nil
 }
 
-// readBody reads all, into one piece when its length is known.
+// readBody reads all: into one piece when its length is known, unless that is much to
+// set aside for what may never come.
 func readBody(body io.Reader, length int64) ([]byte, error) {
-	if length < 0 {
+	if length < 0 || length > 64<<10 {
 		return io.ReadAll(body)
 	}
 	raw := make([]byte, length)

@@ -58,6 +58,17 @@ func (s *Server) newStream(c echo.Context, prefix, suffix []byte) *stream {
 	return st
 }
 
+// stream answers with what run sends, unless too many streams are open. What it
+// returns is still to be answered.
+func (s *Server) stream(c echo.Context, prefix, suffix []byte, run func(*stream) error) error {
+	defer s.streams.Add(-1)
+	if s.streams.Add(1) > int64(s.cfg.Streams) {
+		return errBusy.saying("as many streams are open as this server serves: try again later")
+	}
+	st := s.newStream(c, prefix, suffix)
+	return st.end(run(st))
+}
+
 // tag is 4 hex digits of a task and the store's incarnation, so that an id of
 // another task, or of a file that was replaced, is not mistaken for ours.
 func (s *Server) tag(id task.ID) string {

@@ -99,7 +99,7 @@ func (a *App) serveProtocol() error {
 			Name: a.config.Agent.Name, Description: a.config.Agent.Description,
 			Version: Version(), URL: a.url, Skills: skills,
 		},
-		Guard: guard, MaxBody: limits.Body, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, Log: a.log,
+		Guard: guard, MaxBody: limits.Body, Streams: limits.Streams, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, Log: a.log,
 	})
 	if err != nil {
 		return err

@@ -78,6 +78,7 @@ type Limits struct {
 	Engine       task.Limits
 	Body         int64         // bytes of a request. Defaults to 4 MiB.
 	Header       int           // bytes of a request's header. Defaults to 64 KiB.
+	Streams      int           // open at once. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 10 s.
