@@ -89,10 +89,10 @@ generated: ## go generate changes nothing
 	echo "generated: $$(git grep -hI --untracked '^//go:generate ' -- '*.go' | wc -l) directives, no file changed"
 
 # Figures belong to the machine they were taken on: no test compares them.
-bench: ## every benchmark; BENCH='regexp' for some, BENCHFLAGS for more
+bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, BENCHFLAGS for more
 	@dirs=$$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' . | xargs -r -n1 dirname | sort -u); \
 	[ -n "$$dirs" ] || { echo 'bench: there are no benchmarks yet' >&2; exit 1; }; \
-	go test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem $(BENCHFLAGS) $$dirs
+	go test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem $(BENCHFLAGS) $$dirs
 
 # Not part of check: the database of vulnerabilities must be reachable, and a run
 # without it has checked nothing.

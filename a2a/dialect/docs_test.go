@@ -1,0 +1,76 @@
+package dialect_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+)
+
+// The examples of docs/approvals.md are what is asked, and what is understood.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/approvals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, block := range strings.Split(string(doc), "```json ")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		what, example, _ := strings.Cut(block, "\n")
+		seen[what]++
+		if what == "question" {
+			checkQuestion(t, example)
+			continue
+		}
+		pending := all()
+		if strings.Contains(example, `"text"`) {
+			pending = pending[:1]
+		}
+		answers, err := presenter().Answers(user(t, `"parts":[`+example+`]`), pending)
+		if err != nil || len(answers) != 1 || string(answers[0].Verb) != what {
+			t.Errorf("%s is read as %v, %v; want to %s", example, answers, err, what)
+			continue
+		}
+		decisions, err := approval.Match(answers, pending)
+		if err != nil {
+			t.Errorf("%s: %v", example, err)
+			continue
+		}
+		if err := decisions[0].Approval.Check(decisions[0].Answer, transfer().Requester, "a2a", transfer().Asked); err != nil {
+			t.Errorf("%s: %v", example, err)
+		}
+	}
+	for _, what := range []string{"question", "approve", "edit", "reject", "respond", "cancel"} {
+		if seen[what] == 0 {
+			t.Errorf("docs/approvals.md has no example of %s", what)
+		}
+	}
+}
+
+func checkQuestion(t *testing.T, example string) {
+	t.Helper()
+	m, _, err := presenter().Question([]*approval.Approval{transfer()}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := json.Marshal(m.Metadata[dialect.URI])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got any
+	if err := json.Unmarshal([]byte(example), &want); err != nil {
+		t.Fatalf("%s: %v", example, err)
+	}
+	if err := json.Unmarshal(asked, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a question (-docs/approvals.md +asked):\n%s", diff)
+	}
+}
