@@ -23,6 +23,7 @@
 // Environment:
 //
 //	BENCH_DIR      folder for the files, on the disk to be measured (default: the system's for temporary files)
+//	BENCH_ROUNDS   how often each case is measured, the servers in turn (default 1); the tables have medians
 //	BENCH_GOGC     GOGC of our server (default: what the program sets, 400)
 //	BENCH_PROFILE  folder for CPU profiles of our server, one for each benchmark
 //	BENCH_PARKED   how many tasks are parked (default 1,000,000, or as many as can be written in 5 minutes)

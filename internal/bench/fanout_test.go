@@ -190,8 +190,8 @@ func BenchmarkFanout(b *testing.B) {
 		{"16 subscribers × 20,000 chunks, burst", crowd{subscribers: 16, chunks: 20_000}},
 		{"16 subscribers × 20,000 chunks, burst, one more never reads", crowd{subscribers: 16, chunks: 20_000, stalled: true}},
 	} {
-		for _, k := range []kind{ours, echoed} {
+		takeTurns(b, []kind{ours, echoed}, func(k kind) {
 			b.Run(c.name+"/"+string(k), func(b *testing.B) { c.w.bench(b, c.name, k) })
-		}
+		})
 	}
 }

@@ -1,8 +1,13 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,25 +42,70 @@ type table struct {
 	facts []fact
 }
 
+// row is one case: what each server did, by the name of the run.
 type row struct {
 	what string
-	by   map[kind]figure
+	by   map[kind]map[string]figure
 }
 
 type fact struct{ what, value string }
 
-// add enters a figure. The same case again replaces it: a benchmark is run with a
-// growing N, and the last run counts.
-func (t *table) add(what string, k kind, f figure) {
+// add enters a figure. The same run again replaces it: a benchmark is run with a
+// growing N, and the last time counts.
+func (t *table) add(run, what string, k kind, f figure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, r := range t.cases {
-		if r.what == what {
-			r.by[k] = f
-			return
+	i := slices.IndexFunc(t.cases, func(r *row) bool { return r.what == what })
+	if i < 0 {
+		i = len(t.cases)
+		t.cases = append(t.cases, &row{what, map[kind]map[string]figure{}})
+	}
+	by := t.cases[i].by
+	if by[k] == nil {
+		by[k] = map[string]figure{}
+	}
+	by[k][run] = f
+}
+
+// median returns the figure whose every part is the median of the runs, zero for none.
+func (r *row) median(k kind) (f figure) {
+	runs := slices.Collect(maps.Values(r.by[k]))
+	if len(runs) == 0 {
+		return f
+	}
+	middle := func(less func(a, b figure) int) figure {
+		slices.SortFunc(runs, less)
+		return runs[len(runs)/2]
+	}
+	f.rate = middle(func(a, b figure) int { return cmp.Compare(a.rate, b.rate) }).rate
+	f.cpu = middle(func(a, b figure) int { return cmp.Compare(a.cpu, b.cpu) }).cpu
+	f.p50 = middle(func(a, b figure) int { return cmp.Compare(a.p50, b.p50) }).p50
+	f.p99 = middle(func(a, b figure) int { return cmp.Compare(a.p99, b.p99) }).p99
+	return f
+}
+
+// takeTurns runs f for each server, as often as BENCH_ROUNDS says: a stretch in which
+// a shared machine is slow then hits all of them.
+func takeTurns(b *testing.B, servers []kind, f func(k kind)) {
+	b.Helper()
+	for range rounds(b) {
+		for _, k := range servers {
+			f(k)
 		}
 	}
-	t.cases = append(t.cases, &row{what, map[kind]figure{k: f}})
+}
+
+func rounds(tb testing.TB) int {
+	tb.Helper()
+	s := os.Getenv("BENCH_ROUNDS")
+	if s == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		tb.Fatalf("BENCH_ROUNDS is %q; a number from 1 is wanted", s)
+	}
+	return n
 }
 
 // note enters a figure that has nothing beside it.
@@ -78,17 +128,20 @@ func (t *table) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.cases) > 0 {
-		fmt.Fprintf(w, "\n%s, %d processors, %s; GOGC of our server: %s. CPU is the server's; p50 and p99 are of a request, or of a whole stream.\n\n",
-			time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.GOMAXPROCS(0), runtime.Version(), gogc())
+		fmt.Fprintf(w, "\n%s, %d processors, %s; GOGC of our server: %s. CPU is the server's; p50 and p99 are of a request, or of a whole stream. Medians of %d.\n\n",
+			time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.GOMAXPROCS(0), runtime.Version(), gogc(), t.runs())
 		fmt.Fprintln(w, "| case | server | per second | CPU each | p50 | p99 | rate ÷ peer | peer's CPU ÷ | rate ÷ echo | CPU ÷ echo's |")
 		fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
 	}
 	for _, r := range t.cases {
+		theirs, bare := r.median(peer), r.median(echoed)
 		for _, k := range []kind{ours, peer, echoed, batch} {
-			if f, ok := r.by[k]; ok {
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.what, k, amount(f.rate), amount(f.cpu)+" µs", latency(f.p50), latency(f.p99),
-					ratio(f.rate, r.by[peer].rate), ratio(r.by[peer].cpu, f.cpu), ratio(f.rate, r.by[echoed].rate), ratio(f.cpu, r.by[echoed].cpu))
+			if len(r.by[k]) == 0 {
+				continue
 			}
+			f := r.median(k)
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.what, k, amount(f.rate), amount(f.cpu)+" µs", latency(f.p50), latency(f.p99),
+				ratio(f.rate, theirs.rate), ratio(theirs.cpu, f.cpu), ratio(f.rate, bare.rate), ratio(f.cpu, bare.cpu))
 		}
 	}
 	if len(t.facts) > 0 {
@@ -98,6 +151,16 @@ func (t *table) String() string {
 		fmt.Fprintf(w, "| %s | %s |\n", f.what, f.value)
 	}
 	return w.String()
+}
+
+// runs returns the most that any case was measured.
+func (t *table) runs() (n int) {
+	for _, r := range t.cases {
+		for _, by := range r.by {
+			n = max(n, len(by))
+		}
+	}
+	return n
 }
 
 func amount(f float64) string {

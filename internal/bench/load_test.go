@@ -91,5 +91,5 @@ func (l *load) figure(b *testing.B, what string, k kind, per int, unit string) {
 		p50: l.quantile(0.5), p99: l.quantile(0.99),
 	}
 	f.metrics(b)
-	figures.add(what, k, f)
+	figures.add(b.Name(), what, k, f)
 }

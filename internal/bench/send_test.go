@@ -12,7 +12,7 @@ import (
 func BenchmarkSend(b *testing.B) {
 	for _, conns := range []int{16, 64} {
 		for _, c := range []struct{ waits, tool string }{{"two waits", "note"}, {"one wait", "echo"}} {
-			for _, k := range []kind{ours, peer, echoed} {
+			takeTurns(b, []kind{ours, peer, echoed}, func(k kind) {
 				b.Run(fmt.Sprintf("conns=%d/%s/%s", conns, c.waits, k), func(b *testing.B) {
 					s := start(b, k)
 					b.ResetTimer()
@@ -26,7 +26,7 @@ func BenchmarkSend(b *testing.B) {
 					})
 					l.figure(b, fmt.Sprintf("SendMessage, %d connections, %s", conns, c.waits), k, 1, "req")
 				})
-			}
+			})
 		}
 	}
 }
