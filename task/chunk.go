@@ -87,6 +87,15 @@ func parseStatus(data []byte) (statusUpdate, bool) {
 	return u, !s.bad && s.pos == len(data)
 }
 
+// parseMessage returns the message in a message.received event, as parseArtifact
+// does. What stands behind it is not looked at.
+func parseMessage(data []byte) (json.RawMessage, bool) {
+	s := artifactScanner{data: data}
+	s.expect(`{"message":`)
+	m := s.object()
+	return m, !s.bad && (s.peek() == ',' || s.peek() == '}')
+}
+
 // decodeArtifact reads an artifact event of any form. JSON that it keeps is made
 // compact, with the escapes of encoding/json.
 func decodeArtifact(data []byte) (artifactUpdate, error) {

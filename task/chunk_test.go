@@ -8,6 +8,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"a2a-server/internal/strictjson"
 )
 
 func TestParseArtifact(t *testing.T) {
@@ -155,6 +157,29 @@ func FuzzParseStatus(f *testing.F) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s of %s (-decoded +parsed):\n%s", name, data, diff)
 			}
+		}
+	})
+}
+
+// A message is read the quick way as it is decoded.
+func FuzzParseMessage(f *testing.F) {
+	data, err := appendEvent(nil, &messageReceived{Message: json.RawMessage(`{"messageId":"\u003c","parts":[]}`), Hash: "00", For: forPlanner})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"message":{"a":1}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, ok := parseMessage(data)
+		if !ok || !json.Valid(data) {
+			return
+		}
+		var want map[string]json.RawMessage
+		if err := strictjson.CheckNumbers(data); err != nil {
+			return // names that occur twice, which are never written
+		}
+		if err := json.Unmarshal(data, &want); err != nil || string(want["message"]) != string(got) {
+			t.Errorf("parseMessage(%s) = %s, want %s, %v", data, got, want["message"], err)
 		}
 	})
 }

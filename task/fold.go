@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -137,6 +138,21 @@ func (f *fold) apply(e *store.Event) error {
 		return err
 	}
 	return f.applyPrivate(v)
+}
+
+// applyView folds what clients see of an event.
+func (f *fold) applyView(e *store.Event) error {
+	if e.Public {
+		return f.view.apply(e.Kind, e.Data)
+	}
+	if e.Kind != kindMessage {
+		return nil
+	}
+	if m, ok := parseMessage(e.Data); ok {
+		f.view.addMessage(bytes.Clone(m))
+		return nil
+	}
+	return f.apply(e)
 }
 
 // applyPrivate folds the struct of a private event.

@@ -59,10 +59,11 @@ func (e *Engine) loadKeeping(ctx context.Context, s store.Scope, id store.TaskID
 	}
 	for {
 		for i := range v.Events {
-			if viewOnly && !v.Events[i].Public && v.Events[i].Kind != kindMessage {
-				continue
+			apply := f.apply
+			if viewOnly {
+				apply = f.applyView
 			}
-			if err := f.apply(&v.Events[i]); err != nil {
+			if err := apply(&v.Events[i]); err != nil {
 				return nil, fmt.Errorf("task %s, event %d: %w", id, v.Events[i].Seq, err)
 			}
 			f.tail += len(v.Events[i].Data)

@@ -265,25 +265,19 @@ func emptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
-// The ASCII characters that stand for themselves in a string of JSON as
-// encoding/json writes it, as two bit sets: all from the space on but " & < > and \.
-const (
-	plainLow  uint64 = 0xffffffff_00000000 &^ (1<<'"' | 1<<'&' | 1<<'<' | 1<<'>')
-	plainHigh uint64 = 0xffffffff_ffffffff &^ (1 << ('\\' - 64))
-)
-
-// plainByte reports whether b is in the sets above.
-func plainByte(b byte) bool {
-	if b < 64 {
-		return plainLow>>b&1 != 0
+// plain holds the bytes that stand for themselves in a string of JSON as encoding/json
+// writes it: all of ASCII from the space on but " & < > and \.
+var plain = func() (set [256]bool) {
+	for b := byte(' '); b < utf8.RuneSelf; b++ {
+		set[b] = b != '"' && b != '&' && b != '<' && b != '>' && b != '\\'
 	}
-	return b < utf8.RuneSelf && plainHigh>>(b-64)&1 != 0
-}
+	return set
+}()
 
 // plainLength returns how many bytes at the start of s are plain.
 func plainLength[T ~string | ~[]byte](s T) int {
 	for i := range len(s) {
-		if !plainByte(s[i]) {
+		if !plain[s[i]] {
 			return i
 		}
 	}

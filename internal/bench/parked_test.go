@@ -58,8 +58,15 @@ func BenchmarkParked(b *testing.B) {
 		figures.note(fmt.Sprintf("RssAnon of the idempotency window of %d", len(window.ids)), "%.1f MiB", float64(anon[window]-anon[empty])/(1<<20))
 	}
 	b.Run("get/conns=64/cold/ours", func(b *testing.B) { full.gets(b, false /* warm */) })
-	b.Run("get/conns=64/warm/ours", func(b *testing.B) { full.gets(b, true /* warm */) })
-	b.Run("get/conns=64/warm/echo", full.getsOfEcho)
+	takeTurns(b, []kind{ours, echoed}, func(k kind) {
+		b.Run("get/conns=64/warm/"+string(k), func(b *testing.B) {
+			if k == ours {
+				full.gets(b, true /* warm */)
+			} else {
+				full.getsOfEcho(b)
+			}
+		})
+	})
 }
 
 // parked is a file with parked tasks.
