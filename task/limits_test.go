@@ -14,6 +14,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/auth"
+	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -78,6 +79,41 @@ func TestDeadlineKeeps(t *testing.T) {
 	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	if n := w.tools.count("deadline"); n != 1 {
 		t.Errorf("a kept call ran %d times, want 1", n)
+	}
+}
+
+// Due work that fails for ever does not hide what is due behind it.
+func TestFailingDueWork(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
+	parked := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	v, err := w.store.Read(w.ctx(), task.ScopeOf(alice), mustID(parked.ID), fromSnapshot(), pageLimit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &store.Batch{Scope: store.System(), Task: mustID(parked.ID), Rev: &v.Header.Rev}
+	for i := range 200 {
+		b.Due = append(b.Due, store.DueChange{Time: 1, Kind: "of a program to come", Key: fmt.Appendf(nil, "%d", i)})
+	}
+	if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	got := w.send(w.calls("deadline", args{}))
+	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
+}
+
+// Stop waits for due work that begins while it is called, and Run ends with it.
+func TestStopDuringDueWork(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
+		for range 8 {
+			w.send(w.calls("deadline", args{}))
+		}
+		w.engine.Stop(0)
+		if _, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, task.ErrBusy) {
+			t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
+		}
 	}
 }
 
