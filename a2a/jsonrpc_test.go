@@ -2,6 +2,7 @@ package a2a_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -299,6 +300,24 @@ func TestBadRequests(t *testing.T) {
 
 // A client that comes back with the id of the last frame it has seen continues
 // exactly behind it, also when the task has ended meanwhile.
+// At level debug the log has a line for each request, and at no other.
+func TestRequestLog(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[zerolog.Level]string{zerolog.DebugLevel: `"method":"GET","path":"/tasks/x","status":404`, zerolog.InfoLevel: ""} {
+		var log bytes.Buffer
+		srv := start(t, func(c *a2a.Config) { c.Log = zerolog.New(&log).Level(level) })
+		resp, err := http.Get(srv.URL + "/tasks/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		srv.Close() // waits for the handler, which logs last
+		if got := log.String(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("at level %s the log is %q, want %q in it", level, got, want)
+		}
+	}
+}
+
 func TestResumeByID(t *testing.T) {
 	t.Parallel()
 	url := serve(t)

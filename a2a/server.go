@@ -90,6 +90,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, ops: operations{cfg.Engine}, extensions: known(), echo: echo.New()}
 	s.echo.HTTPErrorHandler = s.httpError
+	if cfg.Log.GetLevel() <= zerolog.DebugLevel {
+		s.echo.Use(s.logged)
+	}
 	if len(cfg.Guard.Origins) > 0 {
 		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
 			AllowOrigins:  cfg.Guard.Origins,
@@ -138,6 +141,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.echo.ServeHTTP(w, r)
+}
+
+// logged writes a line for each request when it has been answered.
+func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		if err := next(c); err != nil {
+			c.Error(err) // answers, so that the status is known
+		}
+		s.cfg.Log.Debug().Str("method", c.Request().Method).Str("path", c.Request().URL.Path).Int("status", c.Response().Status).
+			Dur("took_ms", time.Since(began)).Msg("request")
+		return nil
+	}
 }
 
 // httpError answers what no binding has answered: what the router or the transport

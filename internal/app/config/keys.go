@@ -43,7 +43,7 @@ func configKeys() []key[Config] {
 			"Where tasks are kept: bolt is the file tasks.db in data, bolt:PATH is another file, memory forgets everything when the server ends."),
 		one("log.level", "info", choice("a level", "debug", "info", "warn", "error"),
 			func(c *Config) *string { return &c.Log.Level },
-			"The least important messages that are logged."),
+			"The least important messages that are logged. At debug each request has a line."),
 		one("log.format", "json", choice("a format", "json", "console"),
 			func(c *Config) *string { return &c.Log.Format },
 			"json for programs, console for people."),
