@@ -136,9 +136,6 @@ func (e *Engine) handle(row store.Due) (err error) {
 		})
 	case dueWake:
 		_, err = e.change(e.ctx, store.System(), row.Task, func(t *turn, d *draft) error { return e.wakeStep(d, remove) })
-		if r := e.running(row.Task); r != nil {
-			r.tell()
-		}
 	case dueChild:
 		err = e.cancelChildNow(row)
 	default:
@@ -160,14 +157,13 @@ func (e *Engine) wakeStep(d *draft, row store.DueChange) error {
 		d.due = append(d.due, row)
 		return d.private(kindElapsed, &waitElapsed{Step: s.Step})
 	}
-	if c := d.f.call(string(row.Key)); c != nil && c.State == callWaiting && c.Wake != nil && store.MillisOf(*c.Wake) == row.Time {
-		if d.f.header.Phase == store.Live {
-			return errNothing // its turn is told, and resumes it
-		}
+	if c := d.f.call(string(row.Key)); c != nil && c.State == callWaiting && c.Wake != nil && store.MillisOf(*c.Wake) == row.Time && d.f.header.Phase == store.Parked {
 		d.force = true
 		return nil
 	}
-	d.due = append(d.due, row) // of something that is over
+	// Of something that is over; or of a task that is live: its turn, which is told or
+	// has yet to begin, looks at the clock itself.
+	d.due = append(d.due, row)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,36 @@ func TestFailingDueWork(t *testing.T) {
 	}
 	got := w.send(w.calls("deadline", args{}))
 	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
+}
+
+// A task whose time has come, and that waits for a turn, is woken once: not again and
+// again for as long as it waits.
+func TestWakeWithoutTurn(t *testing.T) {
+	t.Parallel()
+	var handled atomic.Int64
+	w := onMemory(t, task.Config{Limits: task.Limits{Turns: 1}, Hook: func(point string) {
+		if point == task.PointDue {
+			handled.Add(1)
+		}
+	}})
+	sleeps, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.calls("sleep", args{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := w.engine.Send(w.ctx(), task.Send{By: alice, Message: w.calls("block", args{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("the turn is taken, and the sleeper due", func() bool { return w.tools.count("block") == 1 && handled.Load() > 1 })
+	for range 500 {
+		w.get(a2a.TaskID(sleeps.Task.String()))
+	}
+	w.tools.release()
+	w.wantState(w.await(blocks), a2a.TaskStateCompleted)
+	w.wantState(w.await(sleeps), a2a.TaskStateCompleted)
+	if n := handled.Load(); n > 5 {
+		t.Errorf("due work was done %d times, want twice: when the time came, and when the task waited for its turn", n)
+	}
 }
 
 // Stop waits for due work that begins while it is called, and Run ends with it.
