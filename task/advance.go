@@ -240,7 +240,7 @@ func (t *turn) fill(d *draft, c *call, a *approval.Approval) {
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, t.e.cfg.Agent
 	a.Attempt, a.Requester, a.Asked = c.Attempt, f.Owner, d.now.UTC().Truncate(time.Millisecond)
 	if ttl := a.Terms.Expires; ttl > 0 {
-		deadline := a.Asked.Add(ttl)
+		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
 		a.Deadline = &deadline
 	}
 }

@@ -103,6 +103,14 @@ func TestFailingDueWork(t *testing.T) {
 	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
 }
 
+// A deadline between two milliseconds is kept: nobody has to ask for the task.
+func TestDeadlineWithinMillisecond(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2999 * time.Microsecond, OnExpiry: approval.ExpiryCancels}})})
+	got := w.send(w.calls("deadline", args{}))
+	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
+}
+
 // A task whose time has come, and that waits for a turn, is woken once: not again and
 // again for as long as it waits.
 func TestWakeWithoutTurn(t *testing.T) {
