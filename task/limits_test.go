@@ -103,11 +103,25 @@ func TestFailingDueWork(t *testing.T) {
 	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
 }
 
-// A deadline between two milliseconds is kept: nobody has to ask for the task.
+// A deadline between two milliseconds is not missed: its due row has whole ones, and
+// comes before it.
 func TestDeadlineWithinMillisecond(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2999 * time.Microsecond, OnExpiry: approval.ExpiryCancels}})})
+	var clock, handled atomic.Int64 // ns
+	start := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+	w := onMemory(t, task.Config{
+		Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2500 * time.Microsecond, OnExpiry: approval.ExpiryCancels}}),
+		Now:    func() time.Time { return start.Add(time.Duration(clock.Load())) },
+		Hook: func(point string) {
+			if point == task.PointDue {
+				handled.Add(1)
+			}
+		},
+	})
 	got := w.send(w.calls("deadline", args{}))
+	clock.Store(int64(2 * time.Millisecond))
+	w.until("the due row has come", func() bool { return handled.Load() > 0 })
+	clock.Store(int64(3 * time.Millisecond))
 	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
 }
 
