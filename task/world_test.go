@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
 	"sync"
@@ -129,7 +130,7 @@ func (w *world) start() {
 		cfg.Planner = direct.New(direct.Config{})
 	}
 	cfg.Presenter = dialect.New(dialect.Config{Keywords: true})
-	cfg.Log = zerolog.New(zerolog.NewTestWriter(w.t))
+	cfg.Log = zerolog.New(newTestLog(w.t))
 	e, err := task.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
@@ -174,6 +175,33 @@ func (w *world) until(what string, is func() bool) {
 			w.t.Fatalf("waited in vain until %s", what)
 		}
 	}
+}
+
+// testLog writes a log to a test while that runs. A tool that was given up may end,
+// and say so, later.
+type testLog struct {
+	mu   sync.Mutex
+	over bool
+	to   io.Writer
+}
+
+func newTestLog(t testing.TB) *testLog {
+	l := &testLog{to: zerolog.NewTestWriter(t)}
+	t.Cleanup(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.over = true
+	})
+	return l
+}
+
+func (l *testLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return len(p), nil
+	}
+	return l.to.Write(p)
 }
 
 // message is a user's message with a fresh id.
