@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"a2a-server/approval"
@@ -35,6 +36,10 @@ const (
 	dueRetry     = time.Second
 	maxSleep     = time.Minute // clocks jump; look at least this often
 )
+
+// errLater, from a handler, leaves its row for whoever has the task, and for a later
+// look: without a pause a task that waits for a turn would be looked at all the time.
+var errLater = errors.New("somebody else does it")
 
 // rearm wakes the scheduler when a draft has put due work.
 func (e *Engine) rearm(d *draft) {
@@ -72,6 +77,7 @@ func (e *Engine) schedule(ctx context.Context) error {
 		case <-e.due:
 		}
 		now := e.now()
+		maps.DeleteFunc(waiting, func(_ string, again time.Time) bool { return !again.After(now) })
 		// Those that failed, or are being done, must not hide the others.
 		rows, next, err := e.store.Due(ctx, store.MillisOf(now), dueBatch+len(waiting)+len(busy))
 		if err != nil {
@@ -87,11 +93,8 @@ func (e *Engine) schedule(ctx context.Context) error {
 		for _, row := range rows {
 			key := fmt.Sprintf("%d %x %s %q", row.Time, row.Task, row.Kind, row.Key)
 			if again, ok := waiting[key]; ok {
-				if wait := again.Sub(now); wait > 0 {
-					sleep = min(sleep, wait)
-					continue
-				}
-				delete(waiting, key)
+				sleep = min(sleep, again.Sub(now))
+				continue
 			}
 			if busy[key] || len(busy) == dueWorkers {
 				continue
@@ -100,9 +103,12 @@ func (e *Engine) schedule(ctx context.Context) error {
 			workers <- struct{}{}
 			e.busy.Go(func() {
 				f := failure{key: key}
-				if err := e.handle(row); err != nil && e.ctx.Err() == nil {
-					e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; it is tried again")
+				err := e.handle(row)
+				if err != nil {
 					f.again = e.now().Add(dueRetry)
+				}
+				if err != nil && !errors.Is(err, errLater) && e.ctx.Err() == nil {
+					e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; it is tried again")
 				}
 				<-workers
 				done <- f
@@ -136,6 +142,9 @@ func (e *Engine) handle(row store.Due) (err error) {
 		})
 	case dueWake:
 		_, err = e.change(e.ctx, store.System(), row.Task, func(t *turn, d *draft) error { return e.wakeStep(d, remove) })
+		if r := e.running(row.Task); r != nil {
+			r.tell()
+		}
 	case dueChild:
 		err = e.cancelChildNow(row)
 	default:
@@ -157,13 +166,14 @@ func (e *Engine) wakeStep(d *draft, row store.DueChange) error {
 		d.due = append(d.due, row)
 		return d.private(kindElapsed, &waitElapsed{Step: s.Step})
 	}
-	if c := d.f.call(string(row.Key)); c != nil && c.State == callWaiting && c.Wake != nil && store.MillisOf(*c.Wake) == row.Time && d.f.header.Phase == store.Parked {
+	if c := d.f.call(string(row.Key)); c != nil && c.State == callWaiting && c.Wake != nil && store.MillisOf(*c.Wake) == row.Time {
+		if d.f.header.Phase == store.Live {
+			return errLater // its turn resumes it, and removes the row in the same batch
+		}
 		d.force = true
 		return nil
 	}
-	// Of something that is over; or of a task that is live: its turn, which is told or
-	// has yet to begin, looks at the clock itself.
-	d.due = append(d.due, row)
+	d.due = append(d.due, row) // of something that is over
 	return nil
 }
 
