@@ -170,27 +170,41 @@ func invalidField(field, description string) *wireError {
 	return w
 }
 
-// checkMessage checks what A2A requires of a user's message; all problems at once.
-func checkMessage(m *a2apb.Message) error {
+// messageFacts is what the rules for a user's message look at, however it was
+// decoded.
+type messageFacts struct {
+	id       string
+	fromUser bool
+	parts    []partFacts
+}
+
+type partFacts struct {
+	content   bool
+	mediaType string
+}
+
+// check checks what A2A requires of a user's message; all problems at once. A nil
+// message is one that is not there.
+func (m *messageFacts) check() error {
 	var all []violation
 	add := func(field, description string) { all = append(all, violation{field, description}) }
 	if m == nil {
 		add("message", "is required")
 	} else {
-		if m.GetMessageId() == "" {
+		if m.id == "" {
 			add("message.messageId", "is required")
 		}
-		if m.GetRole() != a2apb.Role_ROLE_USER {
+		if !m.fromUser {
 			add("message.role", "must be ROLE_USER")
 		}
-		switch n := len(m.GetParts()); {
+		switch n := len(m.parts); {
 		case n == 0:
 			add("message.parts", "must have at least one part")
 		case n > maxParts:
 			add("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, maxParts))
 		}
-		for i, p := range m.GetParts() {
-			if p == nil || p.GetContent() == nil {
+		for i, p := range m.parts {
+			if !p.content {
 				add(fmt.Sprintf("message.parts[%d]", i), "has no content: give it text, raw, url or data")
 			}
 		}
@@ -200,12 +214,24 @@ func checkMessage(m *a2apb.Message) error {
 		w.violations = all
 		return w
 	}
-	for i, p := range m.GetParts() {
-		if media := p.GetMediaType(); media != "" {
-			if _, _, err := mime.ParseMediaType(media); err != nil {
+	for i, p := range m.parts {
+		if p.mediaType != "" {
+			if _, _, err := mime.ParseMediaType(p.mediaType); err != nil {
 				return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is not a media type: write it as text/plain", i))
 			}
 		}
 	}
 	return nil
+}
+
+// checkMessage checks a message as protojson has read it.
+func checkMessage(m *a2apb.Message) error {
+	if m == nil {
+		return (*messageFacts)(nil).check()
+	}
+	facts := messageFacts{id: m.GetMessageId(), fromUser: m.GetRole() == a2apb.Role_ROLE_USER}
+	for _, p := range m.GetParts() {
+		facts.parts = append(facts.parts, partFacts{p.GetContent() != nil, p.GetMediaType()})
+	}
+	return facts.check()
 }

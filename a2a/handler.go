@@ -78,26 +78,20 @@ func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
 	return by, nil
 }
 
-// checkSent makes the checks of [checkMessage] on what the SDK has decoded.
+// checkSent checks a message as the SDK has decoded it.
 func checkSent(m *sdk.Message) error {
-	switch {
-	case m == nil:
-		return invalidField("message", "is required")
-	case m.ID == "":
-		return invalidField("message.messageId", "is required")
-	case m.Role != sdk.MessageRoleUser:
-		return invalidField("message.role", "must be ROLE_USER")
-	case len(m.Parts) == 0:
-		return invalidField("message.parts", "must have at least one part")
-	case len(m.Parts) > maxParts:
-		return invalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", len(m.Parts), maxParts))
+	if m == nil {
+		return (*messageFacts)(nil).check()
 	}
-	for i, p := range m.Parts {
-		if p == nil || p.Content == nil {
-			return invalidField(fmt.Sprintf("message.parts[%d]", i), "has no content: give it text, raw, url or data")
+	facts := messageFacts{id: m.ID, fromUser: m.Role == sdk.MessageRoleUser}
+	for _, p := range m.Parts {
+		var part partFacts
+		if p != nil {
+			part = partFacts{p.Content != nil, p.MediaType}
 		}
+		facts.parts = append(facts.parts, part)
 	}
-	return nil
+	return facts.check()
 }
 
 // SendMessage implements [a2asrv.RequestHandler].

@@ -300,6 +300,28 @@ func TestBadRequests(t *testing.T) {
 
 // A client that comes back with the id of the last frame it has seen continues
 // exactly behind it, also when the task has ended meanwhile.
+// A message is held to the same rules however it came: over our bindings, and over
+// the SDK's.
+func TestMessageRules(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *a2aclient.Client) {
+		for _, tc := range []struct {
+			change func(*sdk.Message)
+			want   error
+		}{
+			{func(m *sdk.Message) { m.Role = sdk.MessageRoleAgent }, sdk.ErrInvalidParams},
+			{func(m *sdk.Message) { m.Parts = nil }, sdk.ErrInvalidParams},
+			{func(m *sdk.Message) { m.Parts[0].MediaType = "no media type" }, sdk.ErrUnsupportedContentType},
+		} {
+			m := call("stream", map[string]any{"n": 1})
+			tc.change(m)
+			if _, err := c.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: m}); !errors.Is(err, tc.want) {
+				t.Errorf("SendMessage(%+v) = %v, want %v", m, err, tc.want)
+			}
+		}
+	})
+}
+
 // At level debug the log has a line for each request, and at no other.
 func TestRequestLog(t *testing.T) {
 	t.Parallel()

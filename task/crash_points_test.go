@@ -3,66 +3,27 @@
 package task_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
+
+	"a2a-server/internal/crashpoint"
 )
 
 // crashPoints returns the points at which the code calls its hooks, by value with
-// the name of the constant: found in the source, so that none is forgotten.
+// the name of the constant.
 func crashPoints(t *testing.T) map[string]string {
 	t.Helper()
-	points := map[string]string{}
+	all := map[string]string{}
 	for _, dir := range []string{".", "../store/boltstore"} {
-		set := token.NewFileSet()
-		//nolint:staticcheck // files of other build tags have points too
-		packages, err := parser.ParseDir(set, dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+		points, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, pkg := range packages {
-			found := 0
-			ast.Inspect(pkg, func(n ast.Node) bool {
-				spec, ok := n.(*ast.ValueSpec)
-				if !ok {
-					return true
-				}
-				for i, id := range spec.Names {
-					if !strings.HasPrefix(id.Name, "Point") {
-						continue
-					}
-					if i >= len(spec.Values) {
-						t.Fatalf("%s.%s has no value of its own: points are string literals", name, id.Name)
-					}
-					lit, ok := spec.Values[i].(*ast.BasicLit)
-					if !ok {
-						t.Fatalf("%s.%s is no literal: points are string literals", name, id.Name)
-					}
-					value, err := strconv.Unquote(lit.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if other := points[value]; other != "" {
-						t.Fatalf("%s.%s and %s are both %q", name, id.Name, other, value)
-					}
-					points[value] = name + "." + id.Name
-					found++
-				}
-				return true
-			})
-			if found == 0 {
-				t.Fatalf("package %s has no point", name)
-			}
-		}
+		maps.Copy(all, points)
 	}
-	return points
+	return all
 }
 
 // unharmed is one life of the workload in which nobody is killed at a point.

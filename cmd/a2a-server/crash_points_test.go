@@ -3,16 +3,11 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
+
+	"a2a-server/internal/crashpoint"
 )
 
 // crashCase is one way for the server to die.
@@ -40,62 +35,16 @@ var crashCases = map[string][]crashCase{
 	"boltstore.committed": {{n: 1}, {n: 2}, {n: 5}, {n: 8}, {n: 12}, {n: 16}, {n: 22}, {n: 3, late: true}},
 }
 
-// points returns the values of all constants Point… in a package.
-func points(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok {
-				return true
-			}
-			for i, id := range spec.Names {
-				if !strings.HasPrefix(id.Name, "Point") {
-					continue
-				}
-				if i >= len(spec.Values) {
-					t.Fatalf("%s: %s has no value of its own", name, id.Name)
-				}
-				lit, ok := spec.Values[i].(*ast.BasicLit)
-				if !ok {
-					t.Fatalf("%s: %s is no literal", name, id.Name)
-				}
-				value, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, value)
-			}
-			return true
-		})
-	}
-	if len(all) == 0 {
-		t.Fatalf("%s has no points", dir)
-	}
-	return all
-}
-
 // A point without a case is a way to die that nobody has looked at.
 func TestCrashCases(t *testing.T) {
 	t.Parallel()
 	var all []string
 	for _, dir := range []string{"../../task", "../../store/boltstore"} {
-		if _, err := os.Stat(dir); err != nil {
+		points, err := crashpoint.In(dir)
+		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, points(t, dir)...)
+		all = slices.AppendSeq(all, maps.Keys(points))
 	}
 	for _, point := range all {
 		if len(crashCases[point]) == 0 {
