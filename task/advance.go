@@ -350,9 +350,6 @@ func (t *turn) start(d *draft, c *call, attempt int, digest string) error {
 // launchLater notes that a started or resumed call is to be run.
 func (t *turn) launchLater(d *draft, c *call) error {
 	d.launch = append(d.launch, c)
-	if !t.e.annotations(t.readonly(d.f), c.Tool).ReadOnly {
-		d.urgent = false
-	}
 	digest := ""
 	if a := d.f.approval(c.Approval); a != nil {
 		digest = a.Digest

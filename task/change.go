@@ -72,7 +72,7 @@ func (e *Engine) tell(ctx context.Context, s store.Scope, f *fold, in input) (la
 	if d.empty() && len(d.audit) == 0 {
 		return landed{}, nil
 	}
-	receipt, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait()
+	receipt, err := e.store.Append(ctx, d.batch(s, rev, nil)).Wait()
 	if err != nil {
 		return landed{}, err
 	}
@@ -106,7 +106,7 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *fold, in input) (
 	}
 	if d.quiet || d.phase == store.Parked || onlyDue(d) {
 		defer t.cancel(nil)
-		receipt, err := e.store.Append(ctx, d.batch(s, rev, nil, nil)).Wait()
+		receipt, err := e.store.Append(ctx, d.batch(s, rev, nil)).Wait()
 		e.rearm(d)
 		return landed{seq: receipt.Last}, err
 	}
@@ -116,15 +116,15 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *fold, in input) (
 		return landed{}, err
 	}
 	d.fence = true
-	c := e.store.Append(ctx, d.batch(s, rev, nil, nil))
-	r, err := c.Wait()
+	r, err := e.store.Append(ctx, d.batch(s, rev, nil)).Wait()
 	if err != nil {
 		e.release(t, run)
 		return landed{}, err
 	}
 	e.at(PointWoken)
-	t.fence, t.seq, f.header.Fence, f.header.Rev = r.Fence, t.seq+uint64(len(d.events)), r.Fence, r.Rev
-	e.started(t, d, c, r, run)
+	t.rev, t.fence, t.seq = r.Rev, r.Fence, t.seq+uint64(len(d.events))
+	f.header.Rev, f.header.Fence = r.Rev, r.Fence
+	e.started(t, d, r, run)
 	return landed{r.Last, t}, nil
 }
 
@@ -169,15 +169,15 @@ func (e *Engine) release(t *turn, run bool) {
 	t.end()
 }
 
-// started lets a task run that was taken over by c, which is durable.
-func (e *Engine) started(t *turn, d *draft, c *store.Commit, r store.Receipt, run bool) {
+// started lets a task run that was taken over by a draft, which is durable.
+func (e *Engine) started(t *turn, d *draft, r store.Receipt, run bool) {
 	e.rearm(d)
 	switch {
 	case d.phase != store.Live:
 		t.rested(r, d, t.seq)
 		e.release(t, run)
 	case run:
-		e.crew.run(func() { t.runFrom(d, c) })
+		e.crew.run(func() { t.runFrom(d) })
 	default:
 		t.cancel(nil)
 		e.enqueue(t.id)

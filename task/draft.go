@@ -29,7 +29,6 @@ type draft struct {
 	fence  bool        // take it
 
 	launch   []*call // to be run when the draft has been committed
-	urgent   bool    // all of launch may run before that
 	told     bool    // somebody else has changed the log since the last draft
 	force    bool    // go on though there is nothing to write
 	quiet    bool    // do not go on
@@ -46,7 +45,7 @@ const (
 
 func (e *Engine) draft(f *fold) *draft {
 	return &draft{
-		f: f, now: e.now(), urgent: true,
+		f: f, now: e.now(),
 		buf: make([]byte, 0, draftBytes), events: make([]store.Event, 0, draftEvents), audit: make([][]byte, 0, draftAudit),
 	}
 }
@@ -214,12 +213,11 @@ func (d *draft) record(entry approval.Audit) error {
 	return nil
 }
 
-// batch returns the draft as a batch on top of the fold's rev, or on top of
-// after.
-func (d *draft) batch(scope store.Scope, rev uint64, fence *uint64, after *store.Commit) *store.Batch {
+// batch returns the draft as a batch on top of a rev of the task.
+func (d *draft) batch(scope store.Scope, rev uint64, fence *uint64) *store.Batch {
 	pending := uint32(len(d.f.pending()))
 	return &store.Batch{
-		Scope: scope, Task: d.f.header.Task, After: after, Rev: &rev, Fence: fence,
+		Scope: scope, Task: d.f.header.Task, Rev: &rev, Fence: fence,
 		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &pending},
 		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit, Snapshot: d.snapshot,
 	}

@@ -133,7 +133,7 @@ func (e *Engine) create(ctx context.Context, s Send, hash store.Hash) (*Sent, er
 	if d.phase == 0 {
 		d.phase = store.Live
 	}
-	b := d.batch(ScopeOf(s.By), 0, nil, nil)
+	b := d.batch(ScopeOf(s.By), 0, nil)
 	b.Change.Context = contextID
 	if !e.cfg.NoIdempotency {
 		b.Dedup = hash
@@ -142,24 +142,13 @@ func (e *Engine) create(ctx context.Context, s Send, hash store.Hash) (*Sent, er
 	e.at(PointCreated)
 	sent := &Sent{Task: id, scope: ScopeOf(s.By), landed: landed{turn: t}}
 	t.seq = uint64(len(b.Events))
-	if run && d.urgent && d.phase == store.Live && len(d.launch) > 0 {
-		// All that starts is read-only: if the batch fails, nothing has happened.
-		t.rev = 1
-		e.crew.run(func() { t.runFrom(d, c) })
-		receipt, err := c.Wait()
-		if err != nil {
-			return e.duplicate(sent, err)
-		}
-		sent.seq = receipt.Last
-		return sent, nil
-	}
 	receipt, err := c.Wait()
 	if err != nil {
 		e.release(t, run)
 		return e.duplicate(sent, err)
 	}
-	f.header.Rev, f.header.Fence, sent.seq = receipt.Rev, receipt.Fence, receipt.Last
-	e.started(t, d, c, receipt, run)
+	t.rev, f.header.Rev, f.header.Fence, sent.seq = receipt.Rev, receipt.Rev, receipt.Fence, receipt.Last
+	e.started(t, d, receipt, run)
 	return sent, nil
 }
 

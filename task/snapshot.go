@@ -48,9 +48,6 @@ func (t *turn) newSnapshot() (*store.Snapshot, error) {
 	for _, c := range t.inflight {
 		_, _ = c.Wait()
 	}
-	if t.last != nil {
-		_, _ = t.last.Wait()
-	}
 	f, err := t.e.load(t.e.ctx, store.System(), t.id)
 	if err != nil {
 		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)

@@ -13,7 +13,7 @@ import (
 func (t *turn) step() bool {
 	for try := 0; ; try++ {
 		if t.told {
-			if err := t.refresh(); err != nil {
+			if err := t.reload(); err != nil {
 				return t.lost(err)
 			}
 			if t.fold.header.Phase != store.Live {
@@ -31,17 +31,6 @@ func (t *turn) step() bool {
 		}
 		t.told = true
 	}
-}
-
-// refresh waits for what this turn has queued and reads the task anew.
-func (t *turn) refresh() error {
-	if t.last != nil {
-		if _, err := t.last.Wait(); err != nil && t.first {
-			return err
-		}
-		t.first = false
-	}
-	return t.reload()
 }
 
 // stepOnce makes one batch. again: it conflicted.
@@ -68,7 +57,7 @@ func (t *turn) stepOnce() (again, over bool) {
 // for ever.
 func (t *turn) fail(cause error) (again, over bool) {
 	t.e.log.Error().Err(cause).Str("task_id", t.id.String()).Msg("turn failed")
-	if err := t.refresh(); err != nil {
+	if err := t.reload(); err != nil {
 		return false, t.lost(err)
 	}
 	if t.fold.header.Phase != store.Live {
@@ -84,7 +73,7 @@ func (t *turn) fail(cause error) (again, over bool) {
 		t.abandon(err)
 		return false, true
 	}
-	r, err := t.e.store.Append(t.e.ctx, d.batch(store.System(), t.rev, nil, nil)).Wait()
+	r, err := t.e.store.Append(t.e.ctx, d.batch(store.System(), t.rev, nil)).Wait()
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return t.fail(cause)
@@ -102,27 +91,22 @@ func (t *turn) commit(d *draft) (again, over bool) {
 		t.held, t.told = nil, false
 		return false, false
 	}
-	b := d.batch(store.System(), t.rev, &t.fence, t.last)
+	b := d.batch(store.System(), t.rev, &t.fence)
 	c := t.e.store.Append(t.e.ctx, b)
 	t.seq += uint64(len(b.Events))
 	t.fold.tail += b.Size()
 	rest := d.phase == store.Parked || d.phase == store.Final
-	if d.urgent && !rest && len(d.launch) > 0 {
-		t.last, t.held, t.told, t.due = c, nil, false, len(d.due) > 0
-		t.launch(d)
-		return false, false
-	}
 	t.e.at(PointStep)
 	r, err := c.Wait()
 	switch {
-	case errors.Is(err, store.ErrConflict) && !t.first:
+	case errors.Is(err, store.ErrConflict):
 		return true, false
 	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
 		return t.fail(err)
 	case err != nil:
 		return false, t.lost(err)
 	}
-	t.rev, t.last, t.first, t.held, t.told = r.Rev, nil, false, nil, false
+	t.rev, t.held, t.told = r.Rev, nil, false
 	t.fold.header.Rev = r.Rev
 	if rest {
 		t.rested(r, d, t.seq)

@@ -28,15 +28,12 @@ type turn struct {
 
 	fold  *fold         // with everything that was appended, durable or not
 	rev   uint64        // of the newest batch that is known to be durable
-	last  *store.Commit // the newest batch with a rev that may not be durable yet
-	first bool          // last is the batch that gave the task to this turn
 	seq   uint64        // last seq if nobody else has written
 
 	runs     []*run          // running, or with an outcome not settled
 	held     []held          // outcomes that wait to be written, in the order they came
 	inflight []*store.Commit // batches of chunks
 	told     bool            // somebody else has changed the log
-	due      bool            // last puts due work
 	requeue  bool            // the task was taken over while this one is leaving; guarded by Engine.mu
 	tools    []tool.Tool     // as they were listed to accept the message, for the plan that follows at once
 	kept     any             // by the planner, for the same
@@ -124,17 +121,10 @@ func (t *turn) runQueued() {
 	t.loop()
 }
 
-// runFrom runs the turn on from a draft that was appended as c.
-func (t *turn) runFrom(d *draft, c *store.Commit) {
+// runFrom runs the turn on from a draft that is durable.
+func (t *turn) runFrom(d *draft) {
 	defer t.e.leave(t)
 	defer t.recover()
-	t.last, t.first, t.due = c, true, len(d.due) > 0
-	if !d.urgent {
-		if _, err := c.Wait(); err != nil {
-			return // whoever appended it is told
-		}
-		t.committed()
-	}
 	t.launch(d)
 	t.loop()
 }
@@ -173,19 +163,7 @@ func (t *turn) reload() error {
 		return err
 	}
 	t.take(f)
-	t.last = nil
 	return nil
-}
-
-// committed notes that the newest batch with a rev is durable.
-func (t *turn) committed() {
-	if r, err := t.last.Wait(); err == nil {
-		t.rev, t.last, t.first = r.Rev, nil, false
-		t.fold.header.Rev, t.fold.header.Fence = r.Rev, r.Fence
-		if t.due {
-			wake(t.e.due)
-		}
-	}
 }
 
 // loop runs until the task rests or the turn is cut off.
@@ -200,10 +178,6 @@ func (t *turn) loop() {
 		if len(t.inflight) > 0 {
 			durable = t.inflight[0].Done()
 		}
-		var started <-chan struct{}
-		if t.last != nil {
-			started = t.last.Done()
-		}
 		select {
 		case <-t.wake:
 			if t.changed.Swap(false) {
@@ -214,16 +188,6 @@ func (t *turn) loop() {
 				return
 			}
 			t.inflight = t.inflight[1:]
-		case <-started:
-			if _, err := t.last.Wait(); err != nil {
-				if t.first {
-					t.drop(errCut) // it was never ours
-					return
-				}
-				t.told, t.last = true, nil
-			} else {
-				t.committed()
-			}
 		case <-t.e.ctx.Done():
 			t.stop(context.Cause(t.e.ctx))
 		}
@@ -282,7 +246,7 @@ func (t *turn) append(chunks []store.Event) {
 // lost ends the turn because a batch of it failed for good. It returns true.
 func (t *turn) lost(err error) bool {
 	switch {
-	case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrNotFound), t.first:
+	case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrNotFound):
 		t.drop(errCut)
 	default:
 		t.abandon(err)
