@@ -26,9 +26,9 @@ type turn struct {
 	fence uint64
 	ids   *wireIDs
 
-	fold  *fold         // with everything that was appended, durable or not
-	rev   uint64        // of the newest batch that is known to be durable
-	seq   uint64        // last seq if nobody else has written
+	fold *fold  // with everything that was appended, durable or not
+	rev  uint64 // of the newest batch that is known to be durable
+	seq  uint64 // last seq if nobody else has written
 
 	runs     []*run          // running, or with an outcome not settled
 	held     []held          // outcomes that wait to be written, in the order they came
