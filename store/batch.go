@@ -4,12 +4,24 @@ package store
 //
 // A batch is of one of these shapes; any other is [ErrInvalid]:
 //
-//   - create: Rev points to 0, After is nil, Scope is an Owner, and Change has
-//     Context, Status and Phase. Gives rev 1 and fence 1.
+//   - create: Rev points to 0, Scope is an Owner, and Change has Context, Status
+//     and Phase. Gives rev 1 and fence 1.
 //   - chunks: Rev is nil, Fence is set; only Events and a Snapshot. It never
-//     conflicts, it can only be fenced.
+//     conflicts; see below.
 //   - change: Rev is set. Adds exactly 1 to rev.
 //   - rows: Task is zero. Only Rows, Due and Audit, which belong to Scope itself.
+//
+// No batch is computed on top of one that is not durable yet, chunks apart: they
+// name their fence alone, so they, and a change after them, may be queued without
+// waiting. A turn's batch of chunks fails only when
+//
+//   - the turn was cut off: ErrFenced, or ErrNotFound once the task is deleted;
+//   - the store ends: ErrClosed or ErrDamaged; or
+//   - its caller is at fault: its ctx ended first, a limit is exceeded
+//     (ErrTooLarge), the shape is wrong (ErrInvalid), or Scope does not cover the
+//     task (ErrNotFound).
+//
+// What else is queued for the task, before it or after it, does not matter.
 //
 // The store keeps the byte slices of a batch; nobody may change them after
 // [Store.Append].
@@ -17,14 +29,7 @@ type Batch struct {
 	Scope Scope
 	Task  TaskID
 
-	// After is a commit of the same task, queued before this batch, that this
-	// batch was computed on top of. If it fails for whatever reason, this batch
-	// fails with the same error. With After and Rev set, the rev that must hold
-	// is the one that After's commit gave; the value behind Rev is not looked at.
-	// After must then not name a batch of chunks: it gives no rev of its own.
-	After *Commit
-
-	Rev   *uint64 // the rev it was computed from; nil: chunks
+	Rev   *uint64 // the rev it was computed from, which is durable; nil: chunks
 	Fence *uint64 // the fence of the turn it comes from; nil: not from a turn
 
 	Change   Change

@@ -219,7 +219,7 @@ func (d *draft) record(entry approval.Audit) error {
 func (d *draft) batch(scope store.Scope, rev uint64, fence *uint64, after *store.Commit) *store.Batch {
 	pending := uint32(len(d.f.pending()))
 	return &store.Batch{
-		Scope: scope, Task: d.f.header.Task, After: after, Rev: &rev, Fence: fence,
+		Scope: scope, Task: d.f.header.Task, Rev: &rev, Fence: fence,
 		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &pending},
 		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit, Snapshot: d.snapshot,
 	}

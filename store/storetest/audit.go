@@ -82,14 +82,13 @@ func testAuditConcurrency(t *testing.T, f *fixture) {
 	parallel(t, writers, func(i int) error {
 		b := create(alice())
 		ids[i] = b.Task
-		commits := []*store.Commit{f.h[i%2].Append(t.Context(), b)}
-		for n := range batches {
-			c := onTop(commits[n], b.Task)
-			c.Audit = [][]byte{fmt.Append(nil, 2*n), fmt.Append(nil, 2*n+1)}
-			commits = append(commits, f.h[i%2].Append(t.Context(), c))
+		if _, err := do(t.Context(), f.h[i%2], b); err != nil {
+			return err
 		}
-		for _, c := range commits {
-			if _, err := await(c); err != nil {
+		for n := range batches {
+			c := change(b.Task, uint64(n)+1)
+			c.Audit = [][]byte{fmt.Append(nil, 2*n), fmt.Append(nil, 2*n+1)}
+			if _, err := do(t.Context(), f.h[i%2], c); err != nil {
 				return err
 			}
 		}

@@ -68,13 +68,10 @@ func (m *model) find(s store.Scope, id store.TaskID) *modelTask {
 	return task
 }
 
-// apply commits b or says why not. after is the outcome of b.After, if any.
-func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
+// apply commits b or says why not.
+func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 	if err := b.Validate(); err != nil {
 		return outcome{err: err}
-	}
-	if after != nil && after.err != nil {
-		return outcome{err: after.err}
 	}
 	if b.Task.IsZero() {
 		switch {
@@ -87,7 +84,7 @@ func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
 		return outcome{}
 	}
 	var task *modelTask
-	if after == nil && b.Rev != nil && *b.Rev == 0 {
+	if b.Rev != nil && *b.Rev == 0 {
 		first, duplicate := m.keys[b.Dedup]
 		switch {
 		case b.Scope.IsZero():
@@ -109,28 +106,20 @@ func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
 		if task = m.find(b.Scope, b.Task); task == nil {
 			return outcome{err: store.ErrNotFound}
 		}
-		if err := m.refuses(task, b, after); err != nil {
+		if err := m.refuses(task, b); err != nil {
 			return outcome{err: err}
 		}
 	}
 	return outcome{receipt: m.commit(task, b, epoch)}
 }
 
-func (m *model) refuses(task *modelTask, b *store.Batch, after *outcome) error {
+func (m *model) refuses(task *modelTask, b *store.Batch) error {
 	h := &task.header
 	if b.Fence != nil && (h.Phase != store.Live || *b.Fence != h.Fence) {
 		return store.ErrFenced
 	}
-	if b.Rev != nil {
-		rev := *b.Rev
-		if after != nil {
-			if rev = after.receipt.Rev; rev == 0 {
-				return store.ErrInvalid
-			}
-		}
-		if rev != h.Rev {
-			return store.ErrConflict
-		}
+	if b.Rev != nil && *b.Rev != h.Rev {
+		return store.ErrConflict
 	}
 	if h.Phase == store.Final && (b.Change.Status != nil || b.Change.Phase != 0 || b.Change.TakeFence) {
 		return store.ErrInvalid

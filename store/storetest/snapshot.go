@@ -123,7 +123,8 @@ func testSnapshotPipelined(t *testing.T, f *fixture) {
 		b := create(alice(), public("0"))
 		var log history
 		log.add(b.Events...)
-		commits := []*store.Commit{h.Append(t.Context(), b)}
+		mustAppend(t, h, b)
+		var commits []*store.Commit
 		for n := uint64(1); n <= 30; n++ {
 			c := chunks(b.Task, 1, public("%d", n))
 			c.Snapshot = &store.Snapshot{After: n, Bytes: fmt.Append(nil, "fold ", n)}
