@@ -73,12 +73,15 @@ type Event struct {
 	Data   []byte
 }
 
-// Snapshot is the fold of a task's log up to and including After, which must be
-// the task's last seq before the batch's own events. It is a cache: when events
-// were committed meanwhile, or none were since the last one, the store leaves it
-// out and commits the rest.
+// Snapshot is the fold of a task's log up to and including After, made when the
+// task had Rev. It is kept when, before its batch, the task has that last seq and
+// that rev: seq alone would not do, because what was folded and then refused may
+// have as many events as what was committed in its place. It is a cache: when it
+// is out of date, or nothing came since the last one, the store leaves it out and
+// commits the rest.
 type Snapshot struct {
-	After uint64
+	After uint64 // the last seq that was folded, chunks on their way included
+	Rev   uint64 // the task's rev then, which chunks do not change
 	Bytes []byte
 }
 

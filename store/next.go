@@ -66,9 +66,10 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 }
 
 // KeepsSnapshot reports whether b's snapshot is to be kept when it meets a task
-// whose last seq is seq and whose newest snapshot is at snap.
-func (b *Batch) KeepsSnapshot(seq, snap uint64) bool {
-	return b.Snapshot != nil && b.Snapshot.After == seq && seq > snap
+// that has, before b, last seq seq and rev rev, and its newest snapshot at snap.
+func (b *Batch) KeepsSnapshot(seq, rev, snap uint64) bool {
+	s := b.Snapshot
+	return s != nil && s.After == seq && s.Rev == rev && seq > snap
 }
 
 // Number returns b's events as the log holds them, numbered from r. Each call

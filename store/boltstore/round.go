@@ -185,7 +185,7 @@ func (r *round) apply(o *op) error {
 // add takes a batch that has passed into the task's part of the round.
 func (t *work) add(o *op, next store.Header) {
 	b := o.batch
-	if b.KeepsSnapshot(t.now.Seq, t.now.Header.Snapshot) {
+	if b.KeepsSnapshot(t.now.Seq, t.now.Rev, t.now.Header.Snapshot) {
 		t.snapshot, next.Snapshot = b.Snapshot.Bytes, b.Snapshot.After
 	}
 	t.count += uint64(len(b.Events))

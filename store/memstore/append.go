@@ -73,7 +73,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		db.tasks[b.Task] = t
 		db.dedup.add(b.Dedup, b.Task, db.Now())
 	}
-	if b.KeepsSnapshot(t.header.Seq, t.header.Snapshot) {
+	if b.KeepsSnapshot(t.header.Seq, t.header.Rev, t.header.Snapshot) {
 		header.Snapshot = b.Snapshot.After
 		t.snapshot = b.Snapshot.Bytes
 	}

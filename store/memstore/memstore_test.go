@@ -107,7 +107,7 @@ func TestFailedBatchLeavesNoTrace(t *testing.T) {
 		b := &store.Batch{
 			Scope: alice, Task: c.Task, Rev: new(uint64(1)),
 			Events:   []store.Event{{Kind: "e"}},
-			Snapshot: &store.Snapshot{After: 1, Bytes: []byte("s")},
+			Snapshot: &store.Snapshot{After: 1, Rev: 1, Bytes: []byte("s")},
 			Rows:     []store.RowChange{{Kind: "k", Key: []byte("b")}},
 			Due:      []store.DueChange{{Time: 1, Kind: "d"}},
 			Audit:    [][]byte{[]byte("a")},

@@ -132,7 +132,7 @@ func (m *model) refuses(task *modelTask, b *store.Batch) error {
 
 func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Receipt {
 	h := &task.header
-	if s := b.Snapshot; s != nil && s.After == h.Seq && s.After > h.Snapshot {
+	if s := b.Snapshot; s != nil && s.After == h.Seq && s.Rev == h.Rev && s.After > h.Snapshot {
 		h.Snapshot, task.snapshot = s.After, s.Bytes
 	}
 	r := store.Receipt{Task: b.Task, First: h.Seq + 1}

@@ -275,9 +275,12 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	}
 	b := &store.Batch{Scope: m.scope(), Task: id, Events: m.events()}
 	if m.chance(3) {
-		b.Snapshot = &store.Snapshot{After: h.Seq, Bytes: fmt.Append(nil, "fold of ", m.step)}
-		if m.chance(3) {
+		b.Snapshot = &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: fmt.Append(nil, "fold of ", m.step)}
+		switch m.random.IntN(6) {
+		case 0, 1:
 			b.Snapshot.After = m.random.Uint64N(h.Seq + 2)
+		case 2:
+			b.Snapshot.Rev = m.random.Uint64N(h.Rev + 2)
 		}
 	}
 	if m.chance(3) {

@@ -146,8 +146,9 @@ func testChunksAroundConflict(t *testing.T, f *fixture) {
 			bad.Rows = append(bad.Rows, put("kind", "never", 0, "never", indexed("index", "never")))
 			bad.Due = []store.DueChange{dueAt(5, "never", "never")}
 			bad.Audit = [][]byte{[]byte("never")}
-			bad.Snapshot = &store.Snapshot{After: uint64(len(log.events)) + 2, Bytes: []byte("never")}
+			rev := uint64(1)
 			if bad == late {
+				rev = 2
 				chunk()
 				log.add(moves.Events...)
 				if r, err := do(t.Context(), f.h[1-i], moves); err != nil || r.Rev != 2 {
@@ -156,6 +157,7 @@ func testChunksAroundConflict(t *testing.T, f *fixture) {
 			}
 			chunk()
 			chunk()
+			bad.Snapshot = &store.Snapshot{After: uint64(len(log.events)), Rev: rev, Bytes: []byte("never")}
 			refused[c.name] = h.Append(t.Context(), bad)
 			chunk()
 			chunk()
