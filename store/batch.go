@@ -109,7 +109,7 @@ type IndexKey struct {
 // DueChange puts or removes one due row of the batch's task or scope. Removing a
 // row that is not there, or putting one that is, changes nothing.
 type DueChange struct {
-	Time    Millis
+	Time    Millis // of a row that is put above 0, so that 0 can mean "none"
 	Kind    string // at most MaxKind bytes
 	Key     []byte // at most MaxKey bytes
 	Payload []byte

@@ -57,6 +57,11 @@ func (b *Batch) validateShape() error {
 	if b.Change.Phase > Final {
 		return fmt.Errorf("%w: phase %d", ErrInvalid, b.Change.Phase)
 	}
+	for i := range b.Due {
+		if d := &b.Due[i]; !d.Delete && d.Time <= 0 {
+			return fmt.Errorf("%w: time %d of a due row", ErrInvalid, d.Time)
+		}
+	}
 	return nil
 }
 

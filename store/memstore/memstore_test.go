@@ -385,13 +385,13 @@ func TestDueClaimDelete(t *testing.T) {
 	}
 	c.Audit = [][]byte{[]byte("one"), []byte("two")}
 	must(t, h.Append(ctx, c))
-	due, next, err := h.Due(ctx, 2, 1)
+	due, next, err := h.Due(ctx, 2, "", 1)
 	if err != nil || len(due) != 1 || due[0].Time != 1 || next != 2 {
 		t.Errorf("Due() = %v, %d, %v, want one row, next at 2", due, next, err)
 	}
-	due, next, err = h.Due(ctx, 2, 10)
-	if err != nil || len(due) != 2 || string(due[1].Payload) != "first" || next != 0 {
-		t.Errorf("Due() = %v, %d, %v, want two rows and no more", due, next, err)
+	due, next, err = h.Due(ctx, 2, due[0].Position, 10)
+	if err != nil || len(due) != 1 || string(due[0].Payload) != "first" || next != 0 {
+		t.Errorf("Due() = %v, %d, %v, want the other row and no more", due, next, err)
 	}
 
 	if claimed, err := h.Claim(ctx, 10); err != nil || len(claimed) != 0 {

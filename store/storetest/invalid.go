@@ -34,6 +34,7 @@ func invalid(base store.TaskID) []invalidBatch {
 	addRows("with events", func(b *store.Batch) { b.Events = mixed(1, "never") })
 	addRows("with a snapshot", func(b *store.Batch) { b.Snapshot = &store.Snapshot{} })
 	addRows("with a key", func(b *store.Batch) { b.Dedup = newHash() })
+	addRows("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(0, "never", "")} })
 	addRows("of a tenant", func(b *store.Batch) { b.Scope = store.Tenant("acme") })
 	addRows("of the system", func(b *store.Batch) { b.Scope = store.System() })
 
@@ -74,6 +75,8 @@ func invalid(base store.TaskID) []invalidBatch {
 		return b
 	})
 	addChange("with context", func(b *store.Batch) { b.Change.Context = "context" })
+	addChange("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(1, "never", ""), dueAt(0, "never", "")} })
+	addChange("with a due row before all time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(-1, "never", "")} })
 	addChange("with a key", func(b *store.Batch) { b.Dedup = newHash() })
 	addChange("with state 0", func(b *store.Batch) { b.Change.Status = status(0, 1) })
 	addChange("with a state behind the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
