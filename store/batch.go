@@ -85,12 +85,14 @@ type Snapshot struct {
 	Bytes []byte
 }
 
-// Any, as RowChange.IfRev, changes a row whatever its rev, also one that is not
-// there.
+// Any, as RowChange.IfRev, changes a row whatever its rev: it puts one that is not
+// there, and removing one that is not there changes nothing. It suits the rows of
+// a task: a batch that changes them names the task's rev, which guards them.
 const Any = ^uint64(0)
 
 // RowChange puts or removes one row. A row belongs to the batch's task; in a
-// batch without a task, to its scope.
+// batch without a task, to its scope. The changes of a batch are made in their
+// order: each meets the row as those before it leave it.
 type RowChange struct {
 	Kind   string // at most MaxKind bytes
 	Key    []byte // at most MaxKey bytes, unique within task (or scope) and kind

@@ -172,9 +172,18 @@ func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Rece
 }
 
 func (m *model) rowsFit(owner store.Scope, b *store.Batch) bool {
+	revs := map[rowKey]uint64{} // after the changes before
 	for _, c := range b.Rows {
-		if rev := m.rows[rowKey{owner, b.Task, c.Kind, string(c.Key)}].rev; c.IfRev != store.Any && c.IfRev != rev {
+		key := rowKey{owner, b.Task, c.Kind, string(c.Key)}
+		rev, changed := revs[key]
+		if !changed {
+			rev = m.rows[key].rev
+		}
+		if c.IfRev != store.Any && c.IfRev != rev {
 			return false
+		}
+		if revs[key] = rev + 1; c.Delete {
+			revs[key] = 0
 		}
 	}
 	return true

@@ -174,15 +174,14 @@ func (m *modelRun) status() *store.Status {
 
 // side adds rows, due rows and audit to b.
 func (m *modelRun) side(b *store.Batch, owner store.Scope) {
-	used := map[rowKey]bool{}
+	revs := map[rowKey]uint64{} // of rows that b has changed already
 	for range m.random.IntN(4) {
 		key := rowKey{owner, b.Task, pick(m, modelKinds()...), pick(m, "a", "ab", "b", "\x00", "a\x00")}
-		// Two changes of one row in one batch are not what the contract speaks of.
-		if used[key] {
-			continue
+		rev, changed := revs[key]
+		if !changed {
+			rev = m.rows[key].rev
 		}
-		used[key] = true
-		c := store.RowChange{Kind: key.kind, Key: []byte(key.key), IfRev: m.rows[key].rev, Value: fmt.Append(nil, m.step)}
+		c := store.RowChange{Kind: key.kind, Key: []byte(key.key), IfRev: rev, Value: fmt.Append(nil, m.step, len(b.Rows))}
 		switch m.random.IntN(12) {
 		case 0:
 			c.IfRev = uint64(m.random.IntN(4))
@@ -195,6 +194,9 @@ func (m *modelRun) side(b *store.Batch, owner store.Scope) {
 					c.Index = append(c.Index, indexed(index, pick(m, "", "a", "aa", "a\x00b", "b", "\xff")))
 				}
 			}
+		}
+		if revs[key] = rev + 1; c.Delete {
+			revs[key] = 0
 		}
 		b.Rows = append(b.Rows, c)
 	}
