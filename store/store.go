@@ -44,7 +44,8 @@ type Store interface {
 
 	// Claim takes up to limit Live tasks of older epochs over: each gets fence+1,
 	// rev+1 and this handle's epoch, durably, and its new header is returned. An
-	// empty result says that there are no more. It acts as System.
+	// empty result says that there are no more. limit defaults to 50 and is at most
+	// 1,000. It acts as System.
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
 	// Delete removes a Final task without due rows, all its rows and its log. It is
@@ -73,8 +74,8 @@ type Watcher interface {
 
 // AuditLog reads the audit. Every Store implements it.
 type AuditLog interface {
-	// Audit returns up to limit entries with a number above after, in order. It
-	// acts as System.
+	// Audit returns up to limit entries with a number above after, in order. limit
+	// defaults to 50 and is at most 1,000. It acts as System.
 	Audit(ctx context.Context, after uint64, limit int) ([]AuditEntry, error)
 }
 

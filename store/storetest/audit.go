@@ -11,6 +11,7 @@ func auditCases() []testCase {
 	return []testCase{
 		{"numbers without gaps", testAuditNumbers},
 		{"pages", testAuditPages},
+		{"page size", testAuditPageSize},
 		{"under concurrency", testAuditConcurrency},
 	}
 }
@@ -70,6 +71,21 @@ func testAuditPages(t *testing.T, f *fixture) {
 				if d := diff(want[from:to], mustAudit(t, h, uint64(after), limit)); d != "" {
 					t.Fatalf("Audit(%d, %d) (-want +got)\n%s", after, limit, d)
 				}
+			}
+		}
+	}
+}
+
+func testAuditPageSize(t *testing.T, f *fixture) {
+	b := create(alice())
+	for range 1020 {
+		b.Audit = append(b.Audit, []byte("entry"))
+	}
+	f.append(t, b)
+	for limit, want := range map[int]int{0: 50, -1: 50, 10: 10, 1000: 1000, 5000: 1000} {
+		for _, h := range f.h {
+			if got, err := h.Audit(t.Context(), 5, limit); err != nil || len(got) != want || got[0].N != 6 {
+				t.Errorf("Audit(5, %d) = %d entries, %v, want %d from 6 on", limit, len(got), err, want)
 			}
 		}
 	}

@@ -256,11 +256,19 @@ func sortRows(rows []store.Row) []store.Row {
 
 func mustAudit(t *testing.T, r store.Handle, after uint64, limit int) []store.AuditEntry {
 	t.Helper()
-	entries, err := r.Audit(t.Context(), after, limit)
-	if err != nil {
-		t.Fatalf("Audit() = %v, want nil", err)
+	var all []store.AuditEntry
+	for len(all) < limit {
+		entries, err := r.Audit(t.Context(), after, limit-len(all))
+		if err != nil {
+			t.Fatalf("Audit() = %v, want nil", err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		all = append(all, entries...)
+		after = entries[len(entries)-1].N
 	}
-	return entries
+	return all
 }
 
 // contents is everything that can be read of a backend.
