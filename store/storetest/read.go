@@ -203,6 +203,9 @@ func dueFrom(t *testing.T, r store.Handle, now store.Millis, after store.DuePosi
 		if err != nil {
 			t.Fatalf("Due(%d, limit %d) = %v, want nil", now, limit, err)
 		}
+		if after != "" && len(rows) > 0 && rows[0].Position == after {
+			t.Fatalf("Due() after position %q has the row of it", after)
+		}
 		all = append(all, rows...)
 		if next == 0 || next > now {
 			return all, next
@@ -228,7 +231,7 @@ func allDue(t *testing.T, r store.Handle) []store.Due {
 	seen := map[store.DuePosition]bool{"": true}
 	for i := range rows {
 		if seen[rows[i].Position] {
-			t.Fatalf("Due() has position %q twice, or none: %+v", rows[i].Position, rows[i])
+			t.Fatalf("Due() has position %q twice, or none", rows[i].Position)
 		}
 		seen[rows[i].Position] = true
 		rows[i].Position = ""
