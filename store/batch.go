@@ -15,13 +15,15 @@ package store
 // name their fence alone, so they, and a change after them, may be queued without
 // waiting. A turn's batch of chunks fails only when
 //
-//   - the turn was cut off: ErrFenced, or ErrNotFound once the task is deleted;
+//   - the turn was cut off, or its task rests: ErrFenced, or ErrNotFound once the
+//     task is deleted;
 //   - the store ends: ErrClosed or ErrDamaged; or
 //   - its caller is at fault: its ctx ended first, a limit is exceeded
 //     (ErrTooLarge), the shape is wrong (ErrInvalid), or Scope does not cover the
 //     task (ErrNotFound).
 //
-// What else is queued for the task, before it or after it, does not matter.
+// Otherwise it does not matter what is queued for the task before it or after it,
+// and whether that fails.
 //
 // The store keeps the byte slices of a batch; nobody may change them after
 // [Store.Append].
