@@ -4,12 +4,26 @@ package store
 //
 // A batch is of one of these shapes; any other is [ErrInvalid]:
 //
-//   - create: Rev points to 0, After is nil, Scope is an Owner, and Change has
-//     Context, Status and Phase. Gives rev 1 and fence 1.
+//   - create: Rev points to 0, Scope is an Owner, and Change has Context, Status
+//     and Phase. Gives rev 1 and fence 1.
 //   - chunks: Rev is nil, Fence is set; only Events and a Snapshot. It never
-//     conflicts, it can only be fenced.
+//     conflicts; see below.
 //   - change: Rev is set. Adds exactly 1 to rev.
 //   - rows: Task is zero. Only Rows, Due and Audit, which belong to Scope itself.
+//
+// No batch is computed on top of one that is not durable yet, chunks apart: they
+// name their fence alone, so they, and a change after them, may be queued without
+// waiting. A turn's batch of chunks fails only when
+//
+//   - the turn was cut off, or its task rests: ErrFenced, or ErrNotFound once the
+//     task is deleted;
+//   - the store ends: ErrClosed or ErrDamaged; or
+//   - its caller is at fault: its ctx ended first, a limit is exceeded
+//     (ErrTooLarge), the shape is wrong (ErrInvalid), or Scope does not cover the
+//     task (ErrNotFound).
+//
+// Otherwise it does not matter what is queued for the task before it or after it,
+// and whether that fails.
 //
 // The store keeps the byte slices of a batch; nobody may change them after
 // [Store.Append].
@@ -17,14 +31,7 @@ type Batch struct {
 	Scope Scope
 	Task  TaskID
 
-	// After is a commit of the same task, queued before this batch, that this
-	// batch was computed on top of. If it fails for whatever reason, this batch
-	// fails with the same error. With After and Rev set, the rev that must hold
-	// is the one that After's commit gave; the value behind Rev is not looked at.
-	// After must then not name a batch of chunks: it gives no rev of its own.
-	After *Commit
-
-	Rev   *uint64 // the rev it was computed from; nil: chunks
+	Rev   *uint64 // the rev it was computed from, which is durable; nil: chunks
 	Fence *uint64 // the fence of the turn it comes from; nil: not from a turn
 
 	Change   Change
@@ -68,21 +75,26 @@ type Event struct {
 	Data   []byte
 }
 
-// Snapshot is the fold of a task's log up to and including After, which must be
-// the task's last seq before the batch's own events. It is a cache: when events
-// were committed meanwhile, or none were since the last one, the store leaves it
-// out and commits the rest.
+// Snapshot is the fold of a task's log up to and including After, made when the
+// task had Rev. It is kept when, before its batch, the task has that last seq and
+// that rev: seq alone would not do, because what was folded and then refused may
+// have as many events as what was committed in its place. It is a cache: when it
+// is out of date, or nothing came since the last one, the store leaves it out and
+// commits the rest.
 type Snapshot struct {
-	After uint64
+	After uint64 // the last seq that was folded, chunks on their way included
+	Rev   uint64 // the task's rev then, which chunks do not change
 	Bytes []byte
 }
 
-// Any, as RowChange.IfRev, changes a row whatever its rev, also one that is not
-// there.
+// Any, as RowChange.IfRev, changes a row whatever its rev: it puts one that is not
+// there, and removing one that is not there changes nothing. It suits the rows of
+// a task: a batch that changes them names the task's rev, which guards them.
 const Any = ^uint64(0)
 
 // RowChange puts or removes one row. A row belongs to the batch's task; in a
-// batch without a task, to its scope.
+// batch without a task, to its scope. The changes of a batch are made in their
+// order: each meets the row as those before it leave it.
 type RowChange struct {
 	Kind   string // at most MaxKind bytes
 	Key    []byte // at most MaxKey bytes, unique within task (or scope) and kind
@@ -101,7 +113,7 @@ type IndexKey struct {
 // DueChange puts or removes one due row of the batch's task or scope. Removing a
 // row that is not there, or putting one that is, changes nothing.
 type DueChange struct {
-	Time    Millis
+	Time    Millis // of a row that is put above 0, so that 0 can mean "none"
 	Kind    string // at most MaxKind bytes
 	Key     []byte // at most MaxKey bytes
 	Payload []byte

@@ -25,7 +25,7 @@ func (b *Batch) Validate() error {
 func (b *Batch) validateShape() error {
 	switch {
 	case b.Task.IsZero():
-		if b.Rev != nil || b.Fence != nil || b.After != nil || len(b.Events) > 0 || b.Snapshot != nil || b.Change != (Change{}) || !b.Dedup.IsZero() {
+		if b.Rev != nil || b.Fence != nil || len(b.Events) > 0 || b.Snapshot != nil || b.Change != (Change{}) || !b.Dedup.IsZero() {
 			return fmt.Errorf("%w: a batch without a task has rows, due work and audit only", ErrInvalid)
 		}
 		if !b.Scope.IsOwner() && !b.Scope.IsZero() {
@@ -57,12 +57,17 @@ func (b *Batch) validateShape() error {
 	if b.Change.Phase > Final {
 		return fmt.Errorf("%w: phase %d", ErrInvalid, b.Change.Phase)
 	}
+	for i := range b.Due {
+		if d := &b.Due[i]; !d.Delete && d.Time <= 0 {
+			return fmt.Errorf("%w: time %d of a due row", ErrInvalid, d.Time)
+		}
+	}
 	return nil
 }
 
 // Creates reports whether b creates its task.
 func (b *Batch) Creates() bool {
-	return !b.Task.IsZero() && b.After == nil && b.Rev != nil && *b.Rev == 0
+	return !b.Task.IsZero() && b.Rev != nil && *b.Rev == 0
 }
 
 func (b *Batch) validateSizes() error {

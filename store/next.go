@@ -4,12 +4,11 @@ import "fmt"
 
 // Next is the arithmetic of the contract: it checks b against its task as it
 // stands (nil: there is none) and returns the header and the receipt after b. It
-// writes nothing. epoch is the appending handle's; afterRev is the rev that
-// b.After gave, used when b.After is set. Rows, due rows and Dedup are the
-// implementation's to check; Header.Due and Header.Snapshot its to keep.
+// writes nothing. epoch is the appending handle's. Rows, due rows and Dedup are
+// the implementation's to check; Header.Due and Header.Snapshot its to keep.
 //
 // b must have passed [Batch.Validate] and must have a task.
-func Next(h *Header, b *Batch, epoch, afterRev uint64) (Header, Receipt, error) {
+func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 	var n Header
 	switch {
 	case b.Creates():
@@ -24,9 +23,7 @@ func Next(h *Header, b *Batch, epoch, afterRev uint64) (Header, Receipt, error) 
 		return n, Receipt{}, ErrNotFound
 	case b.Fence != nil && (*b.Fence != h.Fence || h.Phase != Live):
 		return n, Receipt{}, ErrFenced
-	case b.Rev != nil && b.After != nil && afterRev == 0:
-		return n, Receipt{}, fmt.Errorf("%w: After names a batch of chunks, which gives no rev", ErrInvalid)
-	case b.Rev != nil && b.After != nil && afterRev != h.Rev, b.Rev != nil && b.After == nil && *b.Rev != h.Rev:
+	case b.Rev != nil && *b.Rev != h.Rev:
 		return n, Receipt{}, fmt.Errorf("%w: task has rev %d", ErrConflict, h.Rev)
 	default:
 		n = *h
@@ -69,9 +66,10 @@ func Next(h *Header, b *Batch, epoch, afterRev uint64) (Header, Receipt, error) 
 }
 
 // KeepsSnapshot reports whether b's snapshot is to be kept when it meets a task
-// whose last seq is seq and whose newest snapshot is at snap.
-func (b *Batch) KeepsSnapshot(seq, snap uint64) bool {
-	return b.Snapshot != nil && b.Snapshot.After == seq && seq > snap
+// that has, before b, last seq seq and rev rev, and its newest snapshot at snap.
+func (b *Batch) KeepsSnapshot(seq, rev, snap uint64) bool {
+	s := b.Snapshot
+	return s != nil && s.After == seq && s.Rev == rev && seq > snap
 }
 
 // Number returns b's events as the log holds them, numbered from r. Each call

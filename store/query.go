@@ -47,7 +47,7 @@ type RowPage struct {
 	Next string // "": last page
 }
 
-// PageSize applies the default and the maximum to the Limit of a query.
+// PageSize applies the default and the maximum to the limit of whatever lists.
 func PageSize(limit int) int {
 	if limit <= 0 {
 		return 50

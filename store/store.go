@@ -10,10 +10,14 @@ import "context"
 // or immutable, and may be kept.
 type Store interface {
 	// Append queues b and returns at once. Batches of one task commit in the order
-	// in which they were queued. Commit.Wait returns when b is durable, and not
-	// before, or with ErrNotFound, ErrConflict, ErrFenced, *DuplicateError,
-	// ErrTooLarge, ErrInvalid, ErrClosed or ErrDamaged. One bad batch fails alone.
-	// ctx counts until the writer has taken b: then its end changes nothing.
+	// in which they were queued: once one is durable, all before it have been
+	// answered. Only a create may be overtaken, because it may have to wait for
+	// what Batch.Dedup needs: wait for it before queuing anything else for its task.
+	//
+	// Commit.Wait returns when b is durable, and not before, or with ErrNotFound,
+	// ErrConflict, ErrFenced, *DuplicateError, ErrTooLarge, ErrInvalid, ErrClosed or
+	// ErrDamaged, or with the cause of ctx's end. One bad batch fails alone. ctx
+	// counts until the writer has taken b: then its end changes nothing.
 	Append(ctx context.Context, b *Batch) *Commit
 
 	// Read returns the header and one bounded page of events from one view. At
@@ -27,14 +31,21 @@ type Store interface {
 	// Rows lists rows; see [RowQuery].
 	Rows(ctx context.Context, s Scope, q RowQuery) (RowPage, error)
 
-	// Due returns, in the order of time, up to limit due rows whose time is not
-	// after now, and the time of the first row behind those returned (0: none).
-	// It acts as System. Rows stay until a batch removes them.
-	Due(ctx context.Context, now Millis, limit int) ([]Due, Millis, error)
+	// Due returns one page of the due rows whose time is not after now, in the
+	// order of time: the first ones, or those after a position. next is the time of
+	// the first row after the page, due or not (0: none); so there is another page
+	// when next is neither 0 nor after now. limit defaults to 50 and is at most
+	// 1,000. It acts as System.
+	//
+	// Rows stay until a batch removes them. A caller that is busy with the rows of a
+	// page, or has put them off, gets past them with the Position of the last one. It
+	// begins again with "" to see what was put before that meanwhile.
+	Due(ctx context.Context, now Millis, after DuePosition, limit int) (rows []Due, next Millis, err error)
 
 	// Claim takes up to limit Live tasks of older epochs over: each gets fence+1,
 	// rev+1 and this handle's epoch, durably, and its new header is returned. An
-	// empty result says that there are no more. It acts as System.
+	// empty result says that there are no more. limit defaults to 50 and is at most
+	// 1,000. It acts as System.
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
 	// Delete removes a Final task without due rows, all its rows and its log. It is
@@ -63,8 +74,8 @@ type Watcher interface {
 
 // AuditLog reads the audit. Every Store implements it.
 type AuditLog interface {
-	// Audit returns up to limit entries with a number above after, in order. It
-	// acts as System.
+	// Audit returns up to limit entries with a number above after, in order. limit
+	// defaults to 50 and is at most 1,000. It acts as System.
 	Audit(ctx context.Context, after uint64, limit int) ([]AuditEntry, error)
 }
 
@@ -85,9 +96,17 @@ type Handle interface {
 
 // Due is one row of due work.
 type Due struct {
-	Time    Millis
-	Task    TaskID // zero when it belongs to a scope
-	Kind    string
-	Key     []byte
-	Payload []byte
+	Time     Millis
+	Task     TaskID // zero when it belongs to a scope
+	Kind     string
+	Key      []byte
+	Payload  []byte
+	Position DuePosition
 }
+
+// DuePosition says where a due row stands among all due rows of its backend: by
+// time, and rows of one time in an order that does not change. No other row, of
+// whatever task or scope, has it. It stays good when the row is removed, for other
+// handles, and after a reopen. Only what Due returned is one; "" is before the
+// first row.
+type DuePosition string

@@ -79,7 +79,7 @@ func (e *Engine) schedule(ctx context.Context) error {
 		now := e.now()
 		maps.DeleteFunc(waiting, func(_ string, again time.Time) bool { return !again.After(now) })
 		// Those that failed, or are being done, must not hide the others.
-		rows, next, err := e.store.Due(ctx, store.MillisOf(now), dueBatch+len(waiting)+len(busy))
+		rows, next, err := e.store.Due(ctx, store.MillisOf(now), "", dueBatch+len(waiting)+len(busy))
 		if err != nil {
 			if ctx.Err() != nil {
 				continue

@@ -71,7 +71,7 @@ func TestDeadlineKeeps(t *testing.T) {
 	w := onMemory(t, task.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
 	got := w.send(w.calls("deadline", args{}))
 	w.until("the due row is handled", func() bool {
-		rows, next, err := w.store.Due(w.ctx(), 0, 1)
+		rows, next, err := w.store.Due(w.ctx(), 0, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,11 +43,11 @@ func (m *mortal) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	return m.Handle.Read(ctx, s, id, from, l)
 }
 
-func (m *mortal) Due(ctx context.Context, now store.Millis, limit int) ([]store.Due, store.Millis, error) {
+func (m *mortal) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) ([]store.Due, store.Millis, error) {
 	if m.dead.Load() {
 		return nil, 0, errDead
 	}
-	return m.Handle.Due(ctx, now, limit)
+	return m.Handle.Due(ctx, now, after, limit)
 }
 
 // op is one thing that the world outside does to a server.

@@ -34,7 +34,7 @@ func (t *turn) snapshot() *store.Snapshot {
 func (t *turn) newSnapshot() (*store.Snapshot, error) {
 	if !t.fold.view.light {
 		data, err := t.fold.encode()
-		return &store.Snapshot{After: t.seq, Bytes: data}, err
+		return &store.Snapshot{After: t.seq, Rev: t.rev, Bytes: data}, err
 	}
 	// One turn at a time reads a large task back; its tool waits meanwhile.
 	select {
@@ -53,5 +53,5 @@ func (t *turn) newSnapshot() (*store.Snapshot, error) {
 		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)
 	}
 	data, err := f.encode()
-	return &store.Snapshot{After: f.header.Seq, Bytes: data}, err
+	return &store.Snapshot{After: f.header.Seq, Rev: f.header.Rev, Bytes: data}, err
 }

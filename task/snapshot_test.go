@@ -96,7 +96,7 @@ func TestUnreadableSnapshot(t *testing.T) {
 		}
 		rev := v.Header.Rev
 		_, err = w.store.Append(w.ctx(), &store.Batch{
-			Scope: store.System(), Task: id, Rev: &rev, Snapshot: &store.Snapshot{After: v.Header.Seq, Bytes: []byte("of a program to come")},
+			Scope: store.System(), Task: id, Rev: &rev, Snapshot: &store.Snapshot{After: v.Header.Seq, Rev: rev, Bytes: []byte("of a program to come")},
 		}).Wait()
 		if err != nil {
 			t.Fatal(err)

@@ -72,25 +72,25 @@ func turn(owner store.Scope) (create, end *store.Batch) {
 // fill puts n finished tasks into the file.
 func fill(tb testing.TB, h store.Handle, owner store.Scope, n int) {
 	tb.Helper()
-	var commits []*store.Commit
-	for range n {
-		create, end := turn(owner)
-		c := h.Append(context.Background(), create)
-		end.After = c
-		commits = append(commits, h.Append(context.Background(), end))
-		if len(commits) == 2000 {
-			for _, c := range commits {
-				if _, err := c.Wait(); err != nil {
-					tb.Fatal(err)
-				}
+	appendAll := func(batches []*store.Batch) {
+		commits := make([]*store.Commit, len(batches))
+		for i, b := range batches {
+			commits[i] = h.Append(context.Background(), b)
+		}
+		for _, c := range commits {
+			if _, err := c.Wait(); err != nil {
+				tb.Fatal(err)
 			}
-			commits = commits[:0]
 		}
 	}
-	for _, c := range commits {
-		if _, err := c.Wait(); err != nil {
-			tb.Fatal(err)
+	for n > 0 {
+		creates, ends := make([]*store.Batch, min(n, 2000)), make([]*store.Batch, min(n, 2000))
+		for i := range creates {
+			creates[i], ends[i] = turn(owner)
 		}
+		appendAll(creates)
+		appendAll(ends)
+		n -= len(creates)
 	}
 }
 
@@ -124,11 +124,9 @@ func BenchmarkLayout(b *testing.B) {
 		report(b, began, b.N)
 	})
 	for _, clients := range []int{16, 64} {
-		for _, waits := range []int{2, 1} {
-			b.Run(fmt.Sprintf("clients=%d/waits=%d", clients, waits), func(b *testing.B) {
-				benchTurns(b, h, clients, waits)
-			})
-		}
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			benchTurns(b, h, clients)
+		})
 	}
 }
 
@@ -137,7 +135,7 @@ func report(b *testing.B, began time.Duration, n int) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "op/s")
 }
 
-func benchTurns(b *testing.B, h store.Handle, clients, waits int) {
+func benchTurns(b *testing.B, h store.Handle, clients int) {
 	owner := store.Owner("", "anonymous")
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -148,17 +146,11 @@ func benchTurns(b *testing.B, h store.Handle, clients, waits int) {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
 				create, end := turn(owner)
-				c := h.Append(context.Background(), create)
-				if waits == 2 {
-					if _, err := c.Wait(); err != nil {
+				for _, batch := range []*store.Batch{create, end} {
+					if _, err := h.Append(context.Background(), batch).Wait(); err != nil {
 						b.Error(err)
 						return
 					}
-				}
-				end.After = c
-				if _, err := h.Append(context.Background(), end).Wait(); err != nil {
-					b.Error(err)
-					return
 				}
 			}
 		})

@@ -41,27 +41,33 @@ func (r *round) putAudit(task store.TaskID, entry []byte) {
 }
 
 // Due lists due work; see [store.Store].
-func (h *Handle) Due(ctx context.Context, now store.Millis, limit int) (due []store.Due, next store.Millis, err error) {
+func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) (due []store.Due, next store.Millis, err error) {
 	if err := h.alive(); err != nil {
 		return nil, 0, err
 	}
 	limit = store.PageSize(limit)
+	var at []byte
+	if after != "" {
+		at = []byte(after)
+	}
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
-		c := tx.Bucket(bucketDue).Cursor()
-		for k, v := c.First(); k != nil; k, v = c.Next() {
+		return scan(tx.Bucket(bucketDue), nil, at, func(k, v []byte) (bool, error) {
 			d, err := decodeDue(k, v)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if d.Time > now || len(due) == limit {
 				next = d.Time
-				return nil
+				return true, nil
 			}
 			due = append(due, d)
-		}
-		return nil
+			return false, nil
+		})
 	})
-	return due, next, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return due, next, nil
 }
 
 func decodeDue(k, v []byte) (store.Due, error) {
@@ -77,7 +83,7 @@ func decodeDue(k, v []byte) (store.Due, error) {
 	if !ok {
 		return store.Due{}, fmt.Errorf("%w: due key %x", store.ErrDamaged, k)
 	}
-	d.Task, d.Kind, d.Key = task, string(kind), bytes.Clone(rest)
+	d.Task, d.Kind, d.Key, d.Position = task, string(kind), bytes.Clone(rest), store.DuePosition(k)
 	return d, nil
 }
 

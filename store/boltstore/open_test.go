@@ -178,19 +178,19 @@ func TestRebuildBytes(t *testing.T) {
 		create, end := turn(store.Owner("t", fmt.Sprintf("user%d", i%7)))
 		create.Change.Context = fmt.Sprintf("context %d", i%11)
 		create.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, Value: []byte("v"), Index: []store.IndexKey{{Index: "state", Key: []byte{0, byte(i % 3)}}}}}
-		c := h.Append(context.Background(), create)
+		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+			t.Fatal(err)
+		}
 		switch i % 3 {
 		case 0: // stays live
 		case 1:
 			end.Change.Phase, end.Change.Status.State = store.Parked, 6
 			fallthrough
 		default:
-			end.After = c
 			end.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, IfRev: 1, Delete: i%2 == 0, Value: []byte("w"), Index: []store.IndexKey{{Index: "state", Key: []byte{9}}}}}
-			c = h.Append(context.Background(), end)
-		}
-		if _, err := c.Wait(); err != nil {
-			t.Fatal(err)
+			if _, err := h.Append(context.Background(), end).Wait(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	dump := func() map[string]string {
@@ -254,10 +254,9 @@ func TestFailedCommit(t *testing.T) {
 	broken = true
 	var commits []*store.Commit
 	for range 50 {
-		create, end := turn(store.Owner("", "anonymous"))
-		c := h.Append(context.Background(), create)
-		end.After = c
-		commits = append(commits, c, h.Append(context.Background(), end))
+		create, _ := turn(store.Owner("", "anonymous"))
+		chunk := &store.Batch{Scope: store.System(), Task: good.Task, Fence: ptr(uint64(1)), Events: create.Events}
+		commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
 	}
 	for _, c := range commits {
 		if _, err := c.Wait(); !errors.Is(err, store.ErrDamaged) {

@@ -123,7 +123,7 @@ func (c *powerClient) live(big int) error {
 		return err
 	}
 	return errors.Join(
-		c.append(&store.Batch{Fence: fence, Snapshot: &store.Snapshot{After: c.ack.Last, Bytes: make([]byte, 5000)}}, 1000),
+		c.append(&store.Batch{Fence: fence, Snapshot: &store.Snapshot{After: c.ack.Last, Rev: c.ack.Rev, Bytes: make([]byte, 5000)}}, 1000),
 		c.append(&store.Batch{Rev: c.rev(), Rows: row(1), Due: []store.DueChange{gone}, Audit: [][]byte{[]byte("resolved")}}, 100),
 		c.append(&store.Batch{Rev: c.rev(), Fence: fence, Change: store.Change{Status: status(3), Phase: store.Final}}, 400, 100),
 	)

@@ -18,8 +18,7 @@ type round struct {
 	w     *writer
 	tx    *bolt.Tx
 	tasks map[store.TaskID]*work
-	order []*work // as tasks were first touched
-	ops   map[*store.Commit]*op
+	order []*work                     // as tasks were first touched
 	dedup map[store.Hash]store.TaskID // new in this round
 	arena []byte
 	dirty bool
@@ -53,7 +52,7 @@ func (w *writer) begin() (*round, error) {
 	}
 	r := &round{
 		w: w, tx: tx,
-		tasks: w.tasks, ops: w.ops, dedup: w.dedup,
+		tasks: w.tasks, dedup: w.dedup,
 		arena: w.arena[:0],
 		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
 		list: tx.Bucket(bucketList), listCtx: tx.Bucket(bucketListCtx),
@@ -69,7 +68,6 @@ func (w *writer) begin() (*round, error) {
 // end leaves what can be used again to the next round, and lets go of the rest.
 func (r *round) end() {
 	clear(r.tasks)
-	clear(r.ops)
 	clear(r.dedup)
 	if cap(r.arena) <= 4*maxRoundBytes {
 		r.w.arena = r.arena
@@ -78,7 +76,6 @@ func (r *round) end() {
 
 // run decides one op and applies it when it passes.
 func (r *round) run(o *op) bool {
-	r.ops[o.commit] = o
 	if o.fn != nil {
 		puts := r.puts
 		if o.err = o.fn(r); o.err != nil && r.puts != puts && r.err == nil {
@@ -137,10 +134,6 @@ func (r *round) load(id store.TaskID) (*work, error) {
 // apply checks a batch against the transaction as it stands, and writes it.
 func (r *round) apply(o *op) error {
 	b := o.batch
-	afterRev, err := r.after(b)
-	if err != nil {
-		return err
-	}
 	var t *work
 	var next store.Header
 	if b.Task.IsZero() {
@@ -148,6 +141,7 @@ func (r *round) apply(o *op) error {
 			return store.ErrNotFound
 		}
 	} else {
+		var err error
 		if t, err = r.load(b.Task); err != nil {
 			return err
 		}
@@ -155,7 +149,7 @@ func (r *round) apply(o *op) error {
 		if t.now.there() {
 			h = &t.now.Header
 		}
-		if next, o.receipt, err = store.Next(h, b, o.epoch, afterRev); err != nil {
+		if next, o.receipt, err = store.Next(h, b, o.epoch); err != nil {
 			return err
 		}
 		if t.now.deleting {
@@ -188,34 +182,10 @@ func (r *round) apply(o *op) error {
 	return r.err
 }
 
-// after returns the rev that b.After gave, or the error that it failed with.
-func (r *round) after(b *store.Batch) (uint64, error) {
-	if b.After == nil {
-		return 0, nil
-	}
-	var receipt store.Receipt
-	var err error
-	switch o, here := r.ops[b.After]; {
-	case here:
-		receipt, err = o.receipt, o.err
-	case b.After.Answered():
-		receipt, err = b.After.Wait()
-	default:
-		return 0, fmt.Errorf("%w: After was not queued before this batch", store.ErrInvalid)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if receipt.Task != b.Task {
-		return 0, fmt.Errorf("%w: After is a commit of another task", store.ErrInvalid)
-	}
-	return receipt.Rev, nil
-}
-
 // add takes a batch that has passed into the task's part of the round.
 func (t *work) add(o *op, next store.Header) {
 	b := o.batch
-	if b.KeepsSnapshot(t.now.Seq, t.now.Header.Snapshot) {
+	if b.KeepsSnapshot(t.now.Seq, t.now.Rev, t.now.Header.Snapshot) {
 		t.snapshot, next.Snapshot = b.Snapshot.Bytes, b.Snapshot.After
 	}
 	t.count += uint64(len(b.Events))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -12,17 +13,32 @@ import (
 
 // checkRows checks the revs of b's rows before any is written.
 func (r *round) checkRows(b *store.Batch) error {
+	if !slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.IfRev != store.Any }) {
+		return nil
+	}
+	var revs map[string]uint64 // as the changes before leave them
+	if len(b.Rows) > 1 {
+		revs = make(map[string]uint64, len(b.Rows))
+	}
 	for i := range b.Rows {
 		c := &b.Rows[i]
-		if c.IfRev == store.Any {
-			continue
+		key := rowKey(c.Kind, b.Task, b.Scope, c.Key)
+		rev, known := revs[string(key)]
+		if !known {
+			have, err := r.readRow(key)
+			if err != nil {
+				return err
+			}
+			rev = have.rev
 		}
-		have, err := r.readRow(rowKey(c.Kind, b.Task, b.Scope, c.Key))
-		if err != nil {
-			return err
+		if c.IfRev != store.Any && c.IfRev != rev {
+			return fmt.Errorf("%w: row %s has rev %d", store.ErrConflict, c.Kind, rev)
 		}
-		if have.rev != c.IfRev {
-			return fmt.Errorf("%w: row %s has rev %d", store.ErrConflict, c.Kind, have.rev)
+		if rev++; c.Delete {
+			rev = 0
+		}
+		if revs != nil {
+			revs[string(key)] = rev
 		}
 	}
 	return nil

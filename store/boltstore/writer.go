@@ -23,22 +23,20 @@ type writer struct {
 	window window
 
 	// Creates that have to be checked against the window while it is still being
-	// loaded wait here, and with them whatever else is queued for their tasks.
-	held      []*op
-	heldTasks map[store.TaskID]struct{}
-	cut       bool // loading has ended before it had found everything
+	// loaded wait here.
+	held []*op
+	cut  bool // loading has ended before it had found everything
 
 	// Of the current round; kept for the next one, which is about as large.
 	arena []byte // values
 	tasks map[store.TaskID]*work
-	ops   map[*store.Commit]*op
 	dedup map[store.Hash]store.TaskID
 }
 
 func newWriter(db *DB) *writer {
 	return &writer{
-		db: db, window: newWindow(), heldTasks: map[store.TaskID]struct{}{},
-		tasks: map[store.TaskID]*work{}, ops: map[*store.Commit]*op{}, dedup: map[store.Hash]store.TaskID{},
+		db: db, window: newWindow(),
+		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
 }
 
@@ -51,7 +49,7 @@ func (w *writer) run() {
 			loaded = nil
 			w.window.ready, w.cut = w.window.whole, !w.window.whole
 			held := w.held
-			w.held, w.heldTasks = nil, map[store.TaskID]struct{}{}
+			w.held = nil
 			w.commitAll(held)
 		}
 		w.gather()
@@ -110,18 +108,14 @@ func (w *writer) admit(ops []*op) []*op {
 			o.answer(nil)
 			continue
 		}
-		if !w.window.ready && o.batch != nil {
-			_, behind := w.heldTasks[o.batch.Task]
-			if behind || !o.batch.Dedup.IsZero() {
-				if w.cut {
-					o.answer(w.db.Err()) // shut or damaged, else the window were whole
-					continue
-				}
-				w.held = append(w.held, o)
-				w.heldTasks[o.batch.Task] = struct{}{}
-				w.window.want()
+		if !w.window.ready && o.batch != nil && !o.batch.Dedup.IsZero() {
+			if w.cut {
+				o.answer(w.db.Err()) // shut or damaged, else the window were whole
 				continue
 			}
+			w.held = append(w.held, o)
+			w.window.want()
+			continue
 		}
 		admitted = append(admitted, o)
 	}

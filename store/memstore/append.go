@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"fmt"
 
 	"a2a-server/store"
 )
@@ -49,16 +48,12 @@ func (db *DB) commitRows(b *store.Batch) error {
 
 func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	db := h.db
-	afterRev, err := revAfter(b)
-	if err != nil {
-		return store.Receipt{}, err
-	}
 	t := db.tasks[b.Task]
 	var old *store.Header
 	if t != nil {
 		old = &t.header
 	}
-	header, receipt, err := store.Next(old, b, h.epoch, afterRev)
+	header, receipt, err := store.Next(old, b, h.epoch)
 	if err != nil {
 		return store.Receipt{}, err
 	}
@@ -78,7 +73,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		db.tasks[b.Task] = t
 		db.dedup.add(b.Dedup, b.Task, db.Now())
 	}
-	if b.KeepsSnapshot(t.header.Seq, t.header.Snapshot) {
+	if b.KeepsSnapshot(t.header.Seq, t.header.Rev, t.header.Snapshot) {
 		header.Snapshot = b.Snapshot.After
 		t.snapshot = b.Snapshot.Bytes
 	}
@@ -89,24 +84,4 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	t.header = header
 	db.wake(header.Task, header.Owner)
 	return receipt, nil
-}
-
-// revAfter returns the rev that b.After gave, or why b must fail with it. Every
-// commit of this store is answered when Append returns, so one that is open is not
-// ours.
-func revAfter(b *store.Batch) (uint64, error) {
-	if b.After == nil {
-		return 0, nil
-	}
-	if !b.After.Answered() {
-		return 0, fmt.Errorf("%w: After is a commit of another store", store.ErrInvalid)
-	}
-	r, err := b.After.Wait()
-	if err != nil {
-		return 0, err
-	}
-	if r.Task != b.Task {
-		return 0, fmt.Errorf("%w: After is a commit of task %s", store.ErrInvalid, r.Task)
-	}
-	return r.Rev, nil
 }

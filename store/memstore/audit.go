@@ -20,5 +20,5 @@ func (h *handle) Audit(ctx context.Context, after uint64, limit int) ([]store.Au
 	}
 	defer h.db.mu.Unlock()
 	behind := h.db.audit[min(after, uint64(len(h.db.audit))):] // entry n is at n-1
-	return slices.Clone(behind[:min(max(limit, 0), len(behind))]), nil
+	return slices.Clone(behind[:min(store.PageSize(limit), len(behind))]), nil
 }

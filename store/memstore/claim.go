@@ -23,7 +23,7 @@ func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	}
 	slices.SortFunc(old, func(a, b *task) int { return bytes.Compare(a.header.Task[:], b.header.Task[:]) })
 	var claimed []store.Header
-	for _, t := range old[:min(max(limit, 0), len(old))] {
+	for _, t := range old[:min(store.PageSize(limit), len(old))] {
 		t.header.Fence++
 		t.header.Rev++
 		t.header.Epoch = h.epoch

@@ -1,11 +1,10 @@
 package memstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
-	"strings"
 
 	"a2a-server/store"
 )
@@ -17,20 +16,16 @@ type dueID struct {
 	key  string
 }
 
-// compare orders by time, then by task, owner, kind and key.
-func (a dueID) compare(b dueID) int {
-	var owners int
-	if a.in.owner != b.in.owner { // the rare case, and keys are hashes
-		keyA, keyB := a.in.owner.Key(), b.in.owner.Key()
-		owners = bytes.Compare(keyA[:], keyB[:])
+// position compares by time, then by task, owner, kind and key.
+func (d dueID) position() store.DuePosition {
+	p := binary.BigEndian.AppendUint64(nil, uint64(d.time))
+	p = append(p, d.in.task[:]...)
+	if d.in.task.IsZero() {
+		owner := d.in.owner.Key()
+		p = append(p, owner[:]...)
 	}
-	return cmp.Or(
-		cmp.Compare(a.time, b.time),
-		bytes.Compare(a.in.task[:], b.in.task[:]),
-		owners,
-		strings.Compare(a.kind, b.kind),
-		strings.Compare(a.key, b.key),
-	)
+	p = append(p, ordered([]byte(d.kind))...)
+	return store.DuePosition(append(p, d.key...))
 }
 
 // putDue makes changes and returns by how many the due rows of in have grown.
@@ -49,22 +44,23 @@ func (db *DB) putDue(in place, changes []store.DueChange) int {
 }
 
 // Due lists due work; see [store.Store].
-func (h *handle) Due(ctx context.Context, now store.Millis, limit int) ([]store.Due, store.Millis, error) {
+func (h *handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) ([]store.Due, store.Millis, error) {
 	if err := h.lock(ctx); err != nil {
 		return nil, 0, err
 	}
 	defer h.db.mu.Unlock()
-	ids := make([]dueID, 0, len(h.db.due))
-	for id := range h.db.due {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, dueID.compare)
-	var due []store.Due
-	for _, id := range ids {
-		if id.time > now || len(due) >= limit {
-			return due, id.time, nil
+	var rows []store.Due
+	for id, payload := range h.db.due {
+		if p := id.position(); p > after {
+			rows = append(rows, store.Due{Time: id.time, Task: id.in.task, Kind: id.kind, Key: []byte(id.key), Payload: payload, Position: p})
 		}
-		due = append(due, store.Due{Time: id.time, Task: id.in.task, Kind: id.kind, Key: []byte(id.key), Payload: h.db.due[id]})
 	}
-	return due, 0, nil
+	slices.SortFunc(rows, func(a, b store.Due) int { return cmp.Compare(a.Position, b.Position) })
+	limit = store.PageSize(limit)
+	for i, d := range rows {
+		if d.Time > now || i == limit {
+			return rows[:i:i], d.Time, nil
+		}
+	}
+	return rows, 0, nil
 }

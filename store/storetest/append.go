@@ -347,7 +347,7 @@ func testViewsAreKept(t *testing.T, f *fixture) {
 	b.Audit = [][]byte{[]byte("entry")}
 	f.append(t, b)
 	snap := chunks(b.Task, 1, public("behind"))
-	snap.Snapshot = &store.Snapshot{After: 100, Bytes: []byte("snapshot")}
+	snap.Snapshot = &store.Snapshot{After: 100, Rev: 1, Bytes: []byte("snapshot")}
 	f.append(t, snap)
 	f.reopen(t)
 	view, err := f.h[1].Read(t.Context(), alice(), b.Task, store.After(0), store.Limit{})

@@ -11,6 +11,7 @@ func auditCases() []testCase {
 	return []testCase{
 		{"numbers without gaps", testAuditNumbers},
 		{"pages", testAuditPages},
+		{"page size", testAuditPageSize},
 		{"under concurrency", testAuditConcurrency},
 	}
 }
@@ -75,6 +76,21 @@ func testAuditPages(t *testing.T, f *fixture) {
 	}
 }
 
+func testAuditPageSize(t *testing.T, f *fixture) {
+	b := create(alice())
+	for range 1020 {
+		b.Audit = append(b.Audit, []byte("entry"))
+	}
+	f.append(t, b)
+	for limit, want := range map[int]int{0: 50, -1: 50, 10: 10, 1000: 1000, 5000: 1000} {
+		for _, h := range f.h {
+			if got, err := h.Audit(t.Context(), 5, limit); err != nil || len(got) != want || got[0].N != 6 {
+				t.Errorf("Audit(5, %d) = %d entries, %v, want %d from 6 on", limit, len(got), err, want)
+			}
+		}
+	}
+}
+
 // Entries of one task are in the order of its revs.
 func testAuditConcurrency(t *testing.T, f *fixture) {
 	const writers, batches = 12, 30
@@ -82,14 +98,13 @@ func testAuditConcurrency(t *testing.T, f *fixture) {
 	parallel(t, writers, func(i int) error {
 		b := create(alice())
 		ids[i] = b.Task
-		commits := []*store.Commit{f.h[i%2].Append(t.Context(), b)}
-		for n := range batches {
-			c := onTop(commits[n], b.Task)
-			c.Audit = [][]byte{fmt.Append(nil, 2*n), fmt.Append(nil, 2*n+1)}
-			commits = append(commits, f.h[i%2].Append(t.Context(), c))
+		if _, err := do(t.Context(), f.h[i%2], b); err != nil {
+			return err
 		}
-		for _, c := range commits {
-			if _, err := await(c); err != nil {
+		for n := range batches {
+			c := change(b.Task, uint64(n)+1)
+			c.Audit = [][]byte{fmt.Append(nil, 2*n), fmt.Append(nil, 2*n+1)}
+			if _, err := do(t.Context(), f.h[i%2], c); err != nil {
 				return err
 			}
 		}

@@ -43,13 +43,6 @@ func change(id store.TaskID, rev uint64, events ...store.Event) *store.Batch {
 	return &store.Batch{Scope: store.System(), Task: id, Rev: new(rev), Events: events}
 }
 
-// onTop is a change computed on top of c; the rev in it must not be looked at.
-func onTop(c *store.Commit, id store.TaskID, events ...store.Event) *store.Batch {
-	b := change(id, 999_999, events...)
-	b.After = c
-	return b
-}
-
 // scopeRows is a batch without a task.
 func scopeRows(owner store.Scope, rows ...store.RowChange) *store.Batch {
 	return &store.Batch{Scope: owner, Rows: rows}

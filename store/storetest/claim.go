@@ -15,10 +15,28 @@ func claimCases() []testCase {
 	return []testCase{
 		{"live tasks of an older epoch", testClaim},
 		{"limit", testClaimLimit},
+		{"page size", testClaimPageSize},
 		{"never at rest", testClaimAtRest},
 		{"a task that came back", testClaimCameBack},
 		{"after a reopen by both at once", testClaimAfterReopen},
 		{"against a running turn", testClaimRunning},
+	}
+}
+
+func testClaimPageSize(t *testing.T, f *fixture) {
+	var commits []*store.Commit
+	for range 1120 {
+		commits = append(commits, f.h[0].Append(t.Context(), create(alice())))
+	}
+	for _, c := range commits {
+		if _, err := await(c); err != nil {
+			t.Fatalf("Append() = %v, want nil", err)
+		}
+	}
+	for _, c := range []struct{ limit, want int }{{0, 50}, {-1, 50}, {5000, 1000}, {5000, 20}, {5000, 0}} {
+		if got, err := f.h[1].Claim(t.Context(), c.limit); err != nil || len(got) != c.want {
+			t.Fatalf("Claim(%d) = %d headers, %v, want %d", c.limit, len(got), err, c.want)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func checkClosed(t *testing.T, h store.Handle, id store.TaskID) {
 	_, readErr := h.Read(ctx, alice(), id, store.After(0), store.Limit{})
 	_, tasksErr := h.Tasks(ctx, alice(), store.Query{})
 	_, rowsErr := h.Rows(ctx, alice(), store.RowQuery{Kind: "kind"})
-	_, _, dueErr := h.Due(ctx, endless, 10)
+	_, _, dueErr := h.Due(ctx, endless, "", 10)
 	_, claimErr := h.Claim(ctx, 10)
 	_, auditErr := h.Audit(ctx, 0, 10)
 	deleteErr := h.Delete(ctx, store.System(), id)

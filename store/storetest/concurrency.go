@@ -198,7 +198,7 @@ func testEverythingAtOnce(t *testing.T, f *fixture) {
 			if rows, err := rowsAll(ctx, h, alice(), store.RowQuery{Kind: "kind", Index: "index"}); err != nil || len(rows) != 4 {
 				return fmt.Errorf("Rows() = %d rows, %w, want 4", len(rows), err)
 			}
-			if _, _, err := h.Due(ctx, endless, 100); err != nil {
+			if _, _, err := h.Due(ctx, endless, "", 100); err != nil {
 				return err
 			}
 			entries, err := h.Audit(ctx, 0, 10_000)

@@ -70,7 +70,7 @@ func longTask(t *testing.T, f *fixture, commits int) store.TaskID {
 		c := chunks(b.Task, 1, public("chunk %d", i))
 		switch {
 		case i%50 == 7:
-			c.Snapshot = &store.Snapshot{After: uint64(len(b.Events) + i), Bytes: fmt.Append(nil, "fold of ", i)}
+			c.Snapshot = &store.Snapshot{After: uint64(len(b.Events) + i), Rev: rev, Bytes: fmt.Append(nil, "fold of ", i)}
 		case i%10 == 3:
 			c = change(b.Task, rev, c.Events...)
 			c.Rows = []store.RowChange{put("kind", fmt.Sprint(i), 0, "", indexed("index", fmt.Sprint(i)))}

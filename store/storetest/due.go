@@ -15,6 +15,8 @@ import (
 func dueCases() []testCase {
 	return []testCase{
 		{"order, limit and next time", testDueOrder},
+		{"page size", testDuePageSize},
+		{"past rows that wait", testDuePastWaiting},
 		{"put and remove", testDueLife},
 		{"of whom it is", testDueApart},
 		{"rows stay until removed", testDueStays},
@@ -24,7 +26,7 @@ func dueCases() []testCase {
 
 func testDueOrder(t *testing.T, f *fixture) {
 	for _, h := range f.h {
-		if rows, next, err := h.Due(t.Context(), endless, 10); err != nil || len(rows) > 0 || next != 0 {
+		if rows, next, err := h.Due(t.Context(), endless, "", 10); err != nil || len(rows) > 0 || next != 0 {
 			t.Errorf("Due() = %v, %d, %v, want nothing", rows, next, err)
 		}
 	}
@@ -55,7 +57,7 @@ func testDueOrder(t *testing.T, f *fixture) {
 				wantNext = all[n].Time
 			}
 			for _, h := range f.h {
-				got, next, err := h.Due(t.Context(), now, limit)
+				got, next, err := h.Due(t.Context(), now, "", limit)
 				if err != nil || next != wantNext || len(got) != n {
 					t.Fatalf("Due(%d, %d) = %d rows, next %d, %v, want %d, next %d", now, limit, len(got), next, err, n, wantNext)
 				}
@@ -64,7 +66,7 @@ func testDueOrder(t *testing.T, f *fixture) {
 						t.Fatalf("Due(%d, %d) is not in the order of time: %v", now, limit, got)
 					}
 				}
-				// Rows of one time have no order, so the last time may be cut anywhere.
+				// Rows of one time are in any order, so the last time may be cut anywhere.
 				for _, d := range got {
 					if !slices.ContainsFunc(all, func(a store.Due) bool { return sameDue(a, d) }) {
 						t.Fatalf("Due(%d, %d) has %+v, which nobody put", now, limit, d)
@@ -76,6 +78,119 @@ func testDueOrder(t *testing.T, f *fixture) {
 	for _, h := range f.h {
 		if d := diff(all, allDue(t, h)); d != "" {
 			t.Errorf("Due() (-want +got)\n%s", d)
+		}
+	}
+	// Page by page it is the same order, whatever the size of a page, and from
+	// every row on it is the rest.
+	order, _ := dueFrom(t, f.h[0], endless, "", 1000)
+	for _, limit := range []int{1, 2, 7, 50, 99, 100, 101} {
+		for _, h := range f.h {
+			if got, next := dueFrom(t, h, endless, "", limit); diff(order, got) != "" || next != 0 {
+				t.Fatalf("Due() in pages of %d has another order than in one page, or next %d (-one +pages)\n%s", limit, next, diff(order, got))
+			}
+		}
+	}
+	for i, d := range order {
+		now := store.Millis(1 + random.IntN(300))
+		want, wantNext := order[i+1:], store.Millis(0)
+		if end := slices.IndexFunc(want, func(d store.Due) bool { return d.Time > now }); end >= 0 {
+			want, wantNext = want[:end], want[end].Time
+		}
+		if got, next := dueFrom(t, f.next(), now, d.Position, 7); next != wantNext || len(got) != len(want) || len(want) > 0 && diff(want, got) != "" {
+			t.Fatalf("Due(%d) after row %d: next %d, want %d (-want +got)\n%s", now, i, next, wantNext, diff(want, got))
+		}
+	}
+}
+
+// manyDue puts n due rows at ten times from 11 on, of some tasks and scopes.
+func manyDue(t *testing.T, f *fixture, n int) {
+	t.Helper()
+	var batches []*store.Batch
+	for i := range 6 {
+		b := create(owners()[i%4])
+		if i%3 == 0 {
+			b = scopeRows(owners()[i%4])
+		}
+		batches = append(batches, b)
+	}
+	for i := range n {
+		b := batches[i%len(batches)]
+		b.Due = append(b.Due, dueAt(store.Millis(11+i*10/n), fmt.Sprintf("%05d", i*7919%n), "payload"))
+	}
+	for _, b := range batches {
+		f.append(t, b)
+	}
+}
+
+func testDuePageSize(t *testing.T, f *fixture) {
+	manyDue(t, f, 1020)
+	for limit, want := range map[int]int{0: 50, -1: 50, 10: 10, 1000: 1000, 5000: 1000} {
+		for _, h := range f.h {
+			rows, next, err := h.Due(t.Context(), endless, "", limit)
+			if err != nil || len(rows) != want || next == 0 {
+				t.Errorf("Due(limit %d) = %d rows, next %d, %v, want %d and a next time", limit, len(rows), next, err, want)
+			}
+		}
+	}
+}
+
+// A caller that is busy with the first rows, or has put them off, reads past them.
+func testDuePastWaiting(t *testing.T, f *fixture) {
+	const total, page, waiting = 3000, 500, 2500
+	manyDue(t, f, total)
+	order, _ := dueFrom(t, f.h[0], endless, "", 1000)
+	if len(order) != total {
+		t.Fatalf("Due() = %d rows, want %d", len(order), total)
+	}
+	put := func(at store.Millis, key string) {
+		t.Helper()
+		b := scopeRows(alice())
+		b.Due = []store.DueChange{dueAt(at, key, "new")}
+		f.append(t, b)
+	}
+	const now = 100
+	put(now+1, "not due")
+	var at store.DuePosition
+	for n := 0; n < waiting; n += page {
+		rows, next, err := f.next().Due(t.Context(), now, at, page)
+		if err != nil || next != order[n+page].Time || diff(order[n:n+page], rows) != "" {
+			t.Fatalf("Due() after %d rows: next %d, %v, want %d (-want +got)\n%s", n, next, err, order[n+page].Time, diff(order[n:n+page], rows))
+		}
+		at = rows[page-1].Position
+		put(store.Millis(1+n/page), "before all that was read")
+	}
+	rest := func(what string) {
+		t.Helper()
+		for _, h := range f.h {
+			rows, next, err := h.Due(t.Context(), now, at, 5000)
+			if err != nil || next != now+1 || diff(order[waiting:], rows) != "" {
+				t.Fatalf("Due() after %d rows, %s: next %d, %v, want %d (-want +got)\n%s", waiting, what, next, err, now+1, diff(order[waiting:], rows))
+			}
+		}
+	}
+	rest("with new ones before them")
+	// The row of the position goes, and others around it.
+	gone := 0
+	for _, d := range order[waiting-100 : waiting] {
+		if d.Task.IsZero() {
+			continue
+		}
+		b := change(d.Task, f.header(t, d.Task).Rev)
+		b.Due = []store.DueChange{{Time: d.Time, Kind: d.Kind, Key: d.Key, Delete: true}}
+		f.append(t, b)
+		gone++
+	}
+	rest("with rows removed before them")
+	f.reopen(t)
+	rest("in a backend that was opened again")
+	// From the beginning everything is seen.
+	rows, next := dueFrom(t, f.h[0], now, "", page)
+	if want := waiting/page + total - gone; len(rows) != want || next != now+1 {
+		t.Fatalf("Due() = %d rows, next %d, want %d, next %d", len(rows), next, want, now+1)
+	}
+	for i := range waiting / page {
+		if string(rows[i].Payload) != "new" || rows[i].Time != store.Millis(i+1) {
+			t.Errorf("row %d = %+v, want one that was put meanwhile", i, rows[i])
 		}
 	}
 }

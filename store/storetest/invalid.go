@@ -18,7 +18,7 @@ type invalidBatch struct {
 
 // invalid are batches of no shape that the contract has; each is wrong in one
 // point only.
-func invalid(base store.TaskID, answered *store.Commit) []invalidBatch {
+func invalid(base store.TaskID) []invalidBatch {
 	var batches []invalidBatch
 	altered := func(shape string, fresh func() *store.Batch) func(name string, alter func(b *store.Batch)) {
 		return func(name string, alter func(b *store.Batch)) {
@@ -31,10 +31,10 @@ func invalid(base store.TaskID, answered *store.Commit) []invalidBatch {
 	addRows("with rev", func(b *store.Batch) { b.Rev = new(uint64(1)) })
 	addRows("with rev 0", func(b *store.Batch) { b.Rev = new(uint64(0)) })
 	addRows("with fence", func(b *store.Batch) { b.Fence = new(uint64(1)) })
-	addRows("on top of a batch", func(b *store.Batch) { b.After = answered })
 	addRows("with events", func(b *store.Batch) { b.Events = mixed(1, "never") })
 	addRows("with a snapshot", func(b *store.Batch) { b.Snapshot = &store.Snapshot{} })
 	addRows("with a key", func(b *store.Batch) { b.Dedup = newHash() })
+	addRows("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(0, "never", "")} })
 	addRows("of a tenant", func(b *store.Batch) { b.Scope = store.Tenant("acme") })
 	addRows("of the system", func(b *store.Batch) { b.Scope = store.System() })
 
@@ -75,22 +75,20 @@ func invalid(base store.TaskID, answered *store.Commit) []invalidBatch {
 		return b
 	})
 	addChange("with context", func(b *store.Batch) { b.Change.Context = "context" })
+	addChange("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(1, "never", ""), dueAt(0, "never", "")} })
+	addChange("with a due row before all time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(-1, "never", "")} })
 	addChange("with a key", func(b *store.Batch) { b.Dedup = newHash() })
 	addChange("with state 0", func(b *store.Batch) { b.Change.Status = status(0, 1) })
 	addChange("with a state behind the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
 	addChange("with a phase behind the last", func(b *store.Batch) { b.Change.Phase = store.Final + 1 })
-	addChange("on top, with context", func(b *store.Batch) { b.After, b.Rev, b.Change.Context = answered, new(uint64(0)), "context" })
 	return batches
 }
 
 func testInvalid(t *testing.T, f *fixture) {
 	b := rich(alice(), store.Live)
-	created := f.h[0].Append(t.Context(), b)
-	if _, err := await(created); err != nil {
-		t.Fatalf("Append() = %v, want nil", err)
-	}
+	mustAppend(t, f.h[0], b)
 	before := dump(t, f.h[0], []string{"kind"}, []string{"index"})
-	batches := invalid(b.Task, created)
+	batches := invalid(b.Task)
 	for _, bad := range batches {
 		for _, h := range f.h {
 			if _, err := do(t.Context(), h, bad.batch); !errors.Is(err, store.ErrInvalid) {

@@ -45,7 +45,7 @@ func tooLarge(base store.TaskID) map[string]*store.Batch {
 	add("due payload", func(b *store.Batch) { b.Due = []store.DueChange{{Time: 1, Kind: "due", Payload: value}} })
 	add("audit entry", func(b *store.Batch) { b.Audit = [][]byte{[]byte("never"), value} })
 	add("snapshot", func(b *store.Batch) {
-		b.Snapshot = &store.Snapshot{After: 1, Bytes: make([]byte, store.MaxSnapshot+1)}
+		b.Snapshot = &store.Snapshot{After: 1, Rev: 1, Bytes: make([]byte, store.MaxSnapshot+1)}
 	})
 	// Each part is within its limit; the memory is shared.
 	add("batch", func(b *store.Batch) {

@@ -68,13 +68,10 @@ func (m *model) find(s store.Scope, id store.TaskID) *modelTask {
 	return task
 }
 
-// apply commits b or says why not. after is the outcome of b.After, if any.
-func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
+// apply commits b or says why not.
+func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 	if err := b.Validate(); err != nil {
 		return outcome{err: err}
-	}
-	if after != nil && after.err != nil {
-		return outcome{err: after.err}
 	}
 	if b.Task.IsZero() {
 		switch {
@@ -87,7 +84,7 @@ func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
 		return outcome{}
 	}
 	var task *modelTask
-	if after == nil && b.Rev != nil && *b.Rev == 0 {
+	if b.Rev != nil && *b.Rev == 0 {
 		first, duplicate := m.keys[b.Dedup]
 		switch {
 		case b.Scope.IsZero():
@@ -109,28 +106,20 @@ func (m *model) apply(b *store.Batch, epoch uint64, after *outcome) outcome {
 		if task = m.find(b.Scope, b.Task); task == nil {
 			return outcome{err: store.ErrNotFound}
 		}
-		if err := m.refuses(task, b, after); err != nil {
+		if err := m.refuses(task, b); err != nil {
 			return outcome{err: err}
 		}
 	}
 	return outcome{receipt: m.commit(task, b, epoch)}
 }
 
-func (m *model) refuses(task *modelTask, b *store.Batch, after *outcome) error {
+func (m *model) refuses(task *modelTask, b *store.Batch) error {
 	h := &task.header
 	if b.Fence != nil && (h.Phase != store.Live || *b.Fence != h.Fence) {
 		return store.ErrFenced
 	}
-	if b.Rev != nil {
-		rev := *b.Rev
-		if after != nil {
-			if rev = after.receipt.Rev; rev == 0 {
-				return store.ErrInvalid
-			}
-		}
-		if rev != h.Rev {
-			return store.ErrConflict
-		}
+	if b.Rev != nil && *b.Rev != h.Rev {
+		return store.ErrConflict
 	}
 	if h.Phase == store.Final && (b.Change.Status != nil || b.Change.Phase != 0 || b.Change.TakeFence) {
 		return store.ErrInvalid
@@ -143,7 +132,7 @@ func (m *model) refuses(task *modelTask, b *store.Batch, after *outcome) error {
 
 func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Receipt {
 	h := &task.header
-	if s := b.Snapshot; s != nil && s.After == h.Seq && s.After > h.Snapshot {
+	if s := b.Snapshot; s != nil && s.After == h.Seq && s.Rev == h.Rev && s.After > h.Snapshot {
 		h.Snapshot, task.snapshot = s.After, s.Bytes
 	}
 	r := store.Receipt{Task: b.Task, First: h.Seq + 1}
@@ -183,9 +172,18 @@ func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Rece
 }
 
 func (m *model) rowsFit(owner store.Scope, b *store.Batch) bool {
+	revs := map[rowKey]uint64{} // after the changes before
 	for _, c := range b.Rows {
-		if rev := m.rows[rowKey{owner, b.Task, c.Kind, string(c.Key)}].rev; c.IfRev != store.Any && c.IfRev != rev {
+		key := rowKey{owner, b.Task, c.Kind, string(c.Key)}
+		rev, changed := revs[key]
+		if !changed {
+			rev = m.rows[key].rev
+		}
+		if c.IfRev != store.Any && c.IfRev != rev {
 			return false
+		}
+		if revs[key] = rev + 1; c.Delete {
+			revs[key] = 0
 		}
 	}
 	return true

@@ -19,7 +19,6 @@ type modelRun struct {
 	f      *fixture
 	random *rand.Rand
 	epoch  [2]uint64
-	recent map[store.TaskID]queued // the last batch of each task that was answered
 	step   int
 }
 
@@ -40,7 +39,6 @@ func newModel(t *testing.T, f *fixture, seed uint64) *modelRun {
 // reopened learns the epochs of new handles from a task that each makes.
 func (m *modelRun) reopened(t *testing.T) {
 	t.Helper()
-	m.recent = map[store.TaskID]queued{}
 	last := m.epoch[1]
 	for i, h := range m.f.h {
 		b := create(alice())
@@ -50,7 +48,7 @@ func (m *modelRun) reopened(t *testing.T) {
 			t.Fatalf("epoch %d of a new handle, want more than %d", m.epoch[i], last)
 		}
 		last = m.epoch[i]
-		if err := m.apply(b, m.epoch[i], nil).differs(r, nil); err != nil {
+		if err := m.apply(b, m.epoch[i]).differs(r, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,8 +83,8 @@ func (m *modelRun) run(t *testing.T, n int) {
 }
 
 // queue appends b and tells the model, which answers at once.
-func (m *modelRun) queue(t *testing.T, i int, b *store.Batch, after *outcome) queued {
-	return queued{b, m.f.h[i].Append(t.Context(), b), m.apply(b, m.epoch[i], after)}
+func (m *modelRun) queue(t *testing.T, i int, b *store.Batch) queued {
+	return queued{b, m.f.h[i].Append(t.Context(), b), m.apply(b, m.epoch[i])}
 }
 
 func (m *modelRun) answer(t *testing.T, q queued) {
@@ -95,34 +93,25 @@ func (m *modelRun) answer(t *testing.T, q queued) {
 	if err := q.want.differs(r, err); err != nil {
 		t.Fatalf("step %d: %v\nbatch %+v", m.step, err, *q.batch)
 	}
-	m.recent[q.batch.Task] = q
 }
 
 func (m *modelRun) one(t *testing.T, i int, b *store.Batch) {
 	t.Helper()
-	var after *outcome
-	if last, ok := m.recent[b.Task]; ok && !b.Task.IsZero() && !b.Creates() && m.chance(8) {
-		b.After, after = last.commit, &last.want
-	}
-	m.answer(t, m.queue(t, i, b, after))
+	m.answer(t, m.queue(t, i, b))
 }
 
-// chain queues batches of one task without waiting, some on top of others.
+// chain queues batches of one task without waiting, but for its create.
 func (m *modelRun) chain(t *testing.T, i int) {
 	t.Helper()
-	b := m.createBatch()
+	id := pick(m, m.ids...)
 	if m.chance(2) {
-		b = m.taskBatch(pick(m, m.ids...))
+		b := m.createBatch()
+		id = b.Task
+		m.one(t, i, b)
 	}
-	chain := []queued{m.queue(t, i, b, nil)}
-	for range 1 + m.random.IntN(8) {
-		next := m.taskBatch(b.Task)
-		var after *outcome
-		if !m.chance(3) {
-			last := chain[max(0, len(chain)-1-m.random.IntN(2))]
-			next.After, after = last.commit, &last.want
-		}
-		chain = append(chain, m.queue(t, i, next, after))
+	var chain []queued
+	for range 2 + m.random.IntN(8) {
+		chain = append(chain, m.queue(t, i, m.taskBatch(id)))
 	}
 	for _, q := range chain {
 		m.answer(t, q)
@@ -185,15 +174,14 @@ func (m *modelRun) status() *store.Status {
 
 // side adds rows, due rows and audit to b.
 func (m *modelRun) side(b *store.Batch, owner store.Scope) {
-	used := map[rowKey]bool{}
+	revs := map[rowKey]uint64{} // of rows that b has changed already
 	for range m.random.IntN(4) {
 		key := rowKey{owner, b.Task, pick(m, modelKinds()...), pick(m, "a", "ab", "b", "\x00", "a\x00")}
-		// Two changes of one row in one batch are not what the contract speaks of.
-		if used[key] {
-			continue
+		rev, changed := revs[key]
+		if !changed {
+			rev = m.rows[key].rev
 		}
-		used[key] = true
-		c := store.RowChange{Kind: key.kind, Key: []byte(key.key), IfRev: m.rows[key].rev, Value: fmt.Append(nil, m.step)}
+		c := store.RowChange{Kind: key.kind, Key: []byte(key.key), IfRev: rev, Value: fmt.Append(nil, m.step, len(b.Rows))}
 		switch m.random.IntN(12) {
 		case 0:
 			c.IfRev = uint64(m.random.IntN(4))
@@ -206,6 +194,9 @@ func (m *modelRun) side(b *store.Batch, owner store.Scope) {
 					c.Index = append(c.Index, indexed(index, pick(m, "", "a", "aa", "a\x00b", "b", "\xff")))
 				}
 			}
+		}
+		if revs[key] = rev + 1; c.Delete {
+			revs[key] = 0
 		}
 		b.Rows = append(b.Rows, c)
 	}
@@ -286,9 +277,12 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	}
 	b := &store.Batch{Scope: m.scope(), Task: id, Events: m.events()}
 	if m.chance(3) {
-		b.Snapshot = &store.Snapshot{After: h.Seq, Bytes: fmt.Append(nil, "fold of ", m.step)}
-		if m.chance(3) {
+		b.Snapshot = &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: fmt.Append(nil, "fold of ", m.step)}
+		switch m.random.IntN(6) {
+		case 0, 1:
 			b.Snapshot.After = m.random.Uint64N(h.Seq + 2)
+		case 2:
+			b.Snapshot.Rev = m.random.Uint64N(h.Rev + 2)
 		}
 	}
 	if m.chance(3) {

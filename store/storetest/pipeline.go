@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 
 	"a2a-server/store"
@@ -11,239 +10,252 @@ import (
 
 func pipelineCases() []testCase {
 	return []testCase{
-		{"a chain queued without waiting", testChain},
-		{"all on top of a failed batch fail alike", testChainOnFailure},
-		{"a chain that breaks in the middle", testChainBreaks},
-		{"on top of what was answered long ago", testAfterAnswered},
-		{"on top of chunks", testAfterChunks},
+		{"chunks, chunks, step", testChunksThenStep},
+		{"chunks of a turn that is cut off", testChunksCutOff},
+		{"chunks around a change that conflicts", testChunksAroundConflict},
+		{"what refuses chunks", testChunksRefused},
 		{"batches of one task keep their order", testQueueOrder},
 	}
 }
 
-const chainLength = 20
-
-func testChain(t *testing.T, f *fixture) {
+// A turn queues what it streams and then the step that ends it, and waits for the
+// step alone.
+func testChunksThenStep(t *testing.T, f *fixture) {
 	for i, h := range f.h {
-		b := create(alice(), public("0"))
-		log := history{}
+		b := create(alice(), public("first"))
+		mustAppend(t, h, b)
+		var log history
 		log.add(b.Events...)
-		commits := []*store.Commit{h.Append(t.Context(), b)}
-		for n := 1; n < chainLength; n++ {
-			next := onTop(commits[n-1], b.Task, public("%d", n), private("%d", n))
-			switch n {
-			case 1:
-				// A 0 behind Rev is no create when After is set.
-				next.Rev = new(uint64(0))
-			case 5:
-				next.Change.TakeFence = true
-			case 9:
-				next.Fence = new(uint64(2))
+		rev := uint64(1)
+		for _, n := range []int{2, 0, 1, 20} {
+			var streamed []*store.Commit
+			var want []store.Receipt
+			for k := range n {
+				c := chunks(b.Task, 1, mixed(1+k%3, "chunk")...)
+				first := uint64(len(log.events)) + 1
+				log.add(c.Events...)
+				want = append(want, store.Receipt{Task: b.Task, First: first, Last: uint64(len(log.events)), Pub: log.pub, Fence: 1})
+				streamed = append(streamed, h.Append(t.Context(), c))
 			}
-			log.add(next.Events...)
-			commits = append(commits, h.Append(t.Context(), next))
-		}
-		for n, c := range commits {
-			r, err := await(c)
-			if err != nil || r.Rev != uint64(n)+1 {
-				t.Fatalf("writer %d: batch %d: Append() = %+v, %v, want rev %d", i, n, r, err, n+1)
+			step := change(b.Task, rev, private("step"), public("state"))
+			step.Fence = new(uint64(1))
+			step.Change.Status = status(3, store.Millis(1000+rev))
+			step.Rows = []store.RowChange{put("kind", "key", rev-1, "value")}
+			if n == 20 {
+				step.Change.Phase = store.Parked
 			}
-		}
-		f.checkLog(t, b.Task, log.events)
-		if got := f.header(t, b.Task); got.Rev != chainLength || got.Fence != 2 {
-			t.Errorf("header = %+v, want rev %d, fence 2", got, chainLength)
+			log.add(step.Events...)
+			rev++
+			r, err := do(t.Context(), h, step)
+			wantStep := store.Receipt{Task: b.Task, First: uint64(len(log.events)) - 1, Last: uint64(len(log.events)), Pub: log.pub, Rev: rev, Fence: 1}
+			if err != nil || r != wantStep {
+				t.Fatalf("writer %d: step after %d chunks: Append() = %+v, %v, want %+v", i, n, r, err, wantStep)
+			}
+			for k, c := range streamed {
+				if !c.Answered() {
+					t.Fatalf("writer %d: the step is durable, and chunk %d of %d before it is not answered", i, k, n)
+				}
+				if r, err := c.Wait(); err != nil || r != want[k] {
+					t.Fatalf("writer %d: chunk %d of %d: Append() = %+v, %v, want %+v", i, k, n, r, err, want[k])
+				}
+			}
+			f.checkLog(t, b.Task, log.events)
+			if got := f.header(t, b.Task); got.Rev != rev || got.Fence != 1 {
+				t.Fatalf("writer %d: header = %+v, want rev %d, fence 1", i, got, rev)
+			}
 		}
 	}
 }
 
-func testChainOnFailure(t *testing.T, f *fixture) {
-	first := create(alice())
-	first.Dedup = newHash()
-	f.append(t, first)
+// What was queued before the fence was taken is committed, and nothing after it.
+func testChunksCutOff(t *testing.T, f *fixture) {
+	for i, h := range f.h {
+		b := create(alice())
+		mustAppend(t, h, b)
+		var log history
+		var before, after []*store.Commit
+		stream := func(to []*store.Commit, fence uint64, text string) []*store.Commit {
+			for n := range 10 {
+				to = append(to, h.Append(t.Context(), chunks(b.Task, fence, public("%s %d", text, n))))
+			}
+			return to
+		}
+		before = stream(before, 1, "before")
+		take := change(b.Task, 1, public("taken"))
+		take.Change.TakeFence = true
+		taken := f.h[1-i].Append(t.Context(), take)
+		after = stream(after, 1, "never")
+		// The turn learns that it was cut off, not that its rev is old.
+		step := change(b.Task, 1, public("never"))
+		step.Fence = new(uint64(1))
+		after = append(after, h.Append(t.Context(), step))
+		next := stream(nil, 2, "next")
+
+		for n, c := range before {
+			log.add(public("before %d", n))
+			if _, err := await(c); err != nil {
+				t.Errorf("writer %d: chunk %d before the fence was taken: Append() = %v, want nil", i, n, err)
+			}
+		}
+		log.add(take.Events...)
+		if r, err := await(taken); err != nil || r.Rev != 2 || r.Fence != 2 {
+			t.Errorf("writer %d: Append() = %+v, %v, want rev 2, fence 2", i, r, err)
+		}
+		for n, c := range after {
+			if _, err := await(c); !errors.Is(err, store.ErrFenced) {
+				t.Errorf("writer %d: batch %d after the fence was taken: Append() = %v, want %v", i, n, err, store.ErrFenced)
+			}
+		}
+		for n, c := range next {
+			log.add(public("next %d", n))
+			if _, err := await(c); err != nil {
+				t.Errorf("writer %d: chunk %d of the next turn: Append() = %v, want nil", i, n, err)
+			}
+		}
+		f.checkLog(t, b.Task, log.events)
+	}
+}
+
+func testChunksAroundConflict(t *testing.T, f *fixture) {
+	for i, h := range f.h {
+		b := create(alice())
+		b.Rows = []store.RowChange{put("kind", "row", 0, "value")}
+		mustAppend(t, h, b)
+		old, rows := change(b.Task, 2), change(b.Task, 1)
+		rows.Rows = []store.RowChange{put("kind", "row", 2, "never")}
+		// Queued one after the other: only the one that moves rev passes.
+		moves := change(b.Task, 1, private("moves"))
+		moves.Scope = alice()
+		late := change(b.Task, 1)
+		var log history
+		var streamed []*store.Commit
+		chunk := func() {
+			e := public("chunk %d", len(streamed))
+			log.add(e)
+			streamed = append(streamed, h.Append(t.Context(), chunks(b.Task, 1, e)))
+		}
+		refused := map[string]*store.Commit{}
+		for _, c := range []struct {
+			name  string
+			batch *store.Batch
+		}{{"another rev", old}, {"another rev of a row", rows}, {"overtaken", late}} {
+			bad := c.batch
+			bad.Fence = new(uint64(1))
+			bad.Events = mixed(3, "never")
+			bad.Change = store.Change{Status: status(5, 2000), Phase: store.Final, Pending: new(uint32(9))}
+			bad.Rows = append(bad.Rows, put("kind", "never", 0, "never", indexed("index", "never")))
+			bad.Due = []store.DueChange{dueAt(5, "never", "never")}
+			bad.Audit = [][]byte{[]byte("never")}
+			rev := uint64(1)
+			if bad == late {
+				rev = 2
+				chunk()
+				log.add(moves.Events...)
+				if r, err := do(t.Context(), f.h[1-i], moves); err != nil || r.Rev != 2 {
+					t.Fatalf("writer %d: Append() = %+v, %v, want rev 2", i, r, err)
+				}
+			}
+			chunk()
+			chunk()
+			bad.Snapshot = &store.Snapshot{After: uint64(len(log.events)), Rev: rev, Bytes: []byte("never")}
+			refused[c.name] = h.Append(t.Context(), bad)
+			chunk()
+			chunk()
+		}
+		for name, c := range refused {
+			if _, err := await(c); !errors.Is(err, store.ErrConflict) {
+				t.Errorf("writer %d: %s: Append() = %v, want %v", i, name, err, store.ErrConflict)
+			}
+		}
+		for n, c := range streamed {
+			if _, err := await(c); err != nil {
+				t.Errorf("writer %d: chunk %d: Append() = %v, want nil", i, n, err)
+			}
+		}
+		f.checkSnapshot(t, b.Task, &log, 0, "")
+		want := store.Header{
+			Task: b.Task, Owner: alice(), Context: "context", State: 2, StatusTime: 1000, Phase: store.Live,
+			Seq: uint64(len(log.events)), Pub: log.pub, Rev: 2, Fence: 1,
+		}
+		got := f.header(t, b.Task)
+		got.Epoch, got.Bytes = 0, 0
+		if d := diff(want, got); d != "" {
+			t.Errorf("writer %d: header (-want +got)\n%s", i, d)
+		}
+		f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: b.Task}, row(b.Task, "kind", "row", 1, "value"))
+		// Read again and made again, it passes.
+		again := change(b.Task, 2, public("again"))
+		again.Fence = new(uint64(1))
+		mustAppend(t, h, again)
+		log.add(again.Events...)
+		f.checkLog(t, b.Task, log.events)
+	}
+	if got := allDue(t, f.h[0]); len(got) > 0 {
+		t.Errorf("Due() = %v, want nothing", got)
+	}
+	if got := mustAudit(t, f.h[0], 0, 10); len(got) > 0 {
+		t.Errorf("Audit() = %v, want nothing", got)
+	}
+}
+
+// Every way in which chunks can be refused, and none of them touches the chunks
+// before and after.
+func testChunksRefused(t *testing.T, f *fixture) {
+	b, parked, final, deleted := create(alice()), createIn(store.Parked, alice()), createIn(store.Final, alice()), createIn(store.Final, alice())
+	for _, b := range []*store.Batch{b, parked, final, deleted} {
+		f.append(t, b)
+	}
+	if err := f.h[0].Delete(t.Context(), alice(), deleted.Task); err != nil {
+		t.Fatalf("Delete() = %v, want nil", err)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, c := range []struct {
-		name string
-		ctx  context.Context //nolint:containedctx // the case under test
-		head func(id store.TaskID) *store.Batch
-		want error
-	}{
-		{"conflict", t.Context(), func(id store.TaskID) *store.Batch { return change(id, 8, public("never")) }, store.ErrConflict},
-		{"row conflict", t.Context(), func(id store.TaskID) *store.Batch {
-			b := change(id, 1, public("never"))
-			b.Rows = []store.RowChange{put("kind", "good", 0, ""), put("kind", "bad", 3, "")}
-			return b
-		}, store.ErrConflict},
-		{"fenced", t.Context(), func(id store.TaskID) *store.Batch {
-			b := change(id, 1, public("never"))
-			b.Fence = new(uint64(9))
-			return b
-		}, store.ErrFenced},
-		{"foreign", t.Context(), func(id store.TaskID) *store.Batch {
-			b := change(id, 1, public("never"))
-			b.Scope = bob()
-			return b
-		}, store.ErrNotFound},
-		{"too large", t.Context(), func(id store.TaskID) *store.Batch {
-			b := change(id, 1, public("never"))
-			b.Audit = [][]byte{make([]byte, store.MaxRow+1)}
-			return b
-		}, store.ErrTooLarge},
-		{"invalid", t.Context(), func(id store.TaskID) *store.Batch {
-			b := change(id, 1, public("never"))
-			b.Dedup = newHash()
-			return b
-		}, store.ErrInvalid},
-		{"fenced chunks", t.Context(), func(id store.TaskID) *store.Batch { return chunks(id, 9, public("never")) }, store.ErrFenced},
-		{"ended context", ended, func(id store.TaskID) *store.Batch { return change(id, 1, public("never")) }, context.Canceled},
-	} {
-		for i, h := range f.h {
-			base := create(alice(), public("first"))
-			f.append(t, base)
-			before := f.header(t, base.Task)
-			commits := []*store.Commit{h.Append(c.ctx, c.head(base.Task))}
-			for n := 1; n <= chainLength; n++ {
-				var next *store.Batch
-				if n%4 == 0 {
-					next = chunks(base.Task, 1, public("never"))
-					next.After = commits[n-1]
-				} else {
-					// The rev is the right one, so that only After refuses it.
-					next = onTop(commits[n-1], base.Task, public("never"))
-					next.Rev = new(uint64(1))
-				}
-				commits = append(commits, h.Append(t.Context(), next))
+	altered := func(alter func(b *store.Batch)) *store.Batch {
+		c := chunks(b.Task, 1, public("never"))
+		alter(c)
+		return c
+	}
+	var log history
+	for _, h := range f.h {
+		chunk := func() *store.Commit {
+			e := public("chunk %d", len(log.events))
+			log.add(e)
+			return h.Append(t.Context(), chunks(b.Task, 1, e))
+		}
+		for _, c := range []struct {
+			name  string
+			ctx   context.Context //nolint:containedctx // the case under test
+			batch *store.Batch
+			want  error
+		}{
+			{"an older fence", t.Context(), chunks(b.Task, 0, public("never")), store.ErrFenced},
+			{"a fence to come", t.Context(), chunks(b.Task, 2, public("never")), store.ErrFenced},
+			{"a parked task", t.Context(), chunks(parked.Task, 1, public("never")), store.ErrFenced},
+			{"a final task", t.Context(), chunks(final.Task, 1, public("never")), store.ErrFenced},
+			{"a deleted task", t.Context(), chunks(deleted.Task, 1, public("never")), store.ErrNotFound},
+			{"no task", t.Context(), chunks(store.NewTaskID(), 1, public("never")), store.ErrNotFound},
+			{"another owner", t.Context(), altered(func(b *store.Batch) { b.Scope = bob() }), store.ErrNotFound},
+			{"the scope that sees nothing", t.Context(), altered(func(b *store.Batch) { b.Scope = store.Scope{} }), store.ErrNotFound},
+			{"too large", t.Context(), altered(func(b *store.Batch) { b.Events[0].Data = make([]byte, store.MaxEvent+1) }), store.ErrTooLarge},
+			{"of no shape", t.Context(), altered(func(b *store.Batch) { b.Audit = [][]byte{[]byte("never")} }), store.ErrInvalid},
+			{"an ended context", ended, altered(func(*store.Batch) {}), context.Canceled},
+		} {
+			good := []*store.Commit{chunk(), chunk()}
+			bad := h.Append(c.ctx, c.batch)
+			good = append(good, chunk(), chunk())
+			if _, err := await(bad); !errors.Is(err, c.want) {
+				t.Errorf("%s: Append() = %v, want %v", c.name, err, c.want)
 			}
-			for n, commit := range commits {
-				if _, err := await(commit); !errors.Is(err, c.want) {
-					t.Errorf("%s: writer %d: batch %d: Append() = %v, want %v", c.name, i, n, err, c.want)
+			for n, c2 := range good {
+				if _, err := await(c2); err != nil {
+					t.Errorf("%s: chunk %d around it: Append() = %v, want nil", c.name, n, err)
 				}
 			}
-			if d := diff(before, f.header(t, base.Task)); d != "" {
-				t.Errorf("%s: header after refused batches (-want +got)\n%s", c.name, d)
-			}
-			f.checkLog(t, base.Task, numbered(base.Events...))
-			f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: base.Task})
 		}
 	}
-	for _, h := range f.h {
-		again := create(alice())
-		again.Dedup = first.Dedup
-		commit := h.Append(t.Context(), again)
-		for range chainLength {
-			commit = h.Append(t.Context(), onTop(commit, again.Task, public("never")))
-		}
-		_, err := await(commit)
-		if dup, ok := errors.AsType[*store.DuplicateError](err); !ok || dup.Task != first.Task {
-			t.Errorf("on top of a duplicate: Append() = %v, want the duplicate of %s", err, first.Task)
-		}
-		f.checkGone(t, again.Task)
-	}
-}
-
-func testChainBreaks(t *testing.T, f *fixture) {
-	for _, h := range f.h {
-		b := create(alice(), public("0"))
-		commits := []*store.Commit{h.Append(t.Context(), b)}
-		log := history{}
-		log.add(b.Events...)
-		for n := 1; n < chainLength; n++ {
-			next := onTop(commits[n-1], b.Task, public("%d", n))
-			next.Rows = []store.RowChange{put("kind", fmt.Sprintf("%02d", n), 0, "")}
-			if n == chainLength/2 {
-				next.Rows = append(next.Rows, put("kind", "01", 0, "twice"))
-			}
-			if n < chainLength/2 {
-				log.add(next.Events...)
-			}
-			commits = append(commits, h.Append(t.Context(), next))
-		}
-		// Nothing depends on the failed one here, so it goes on from before it.
-		beside := chunks(b.Task, 1, public("beside"))
-		log.add(beside.Events...)
-		last := h.Append(t.Context(), beside)
-		for n, c := range commits {
-			want := error(nil)
-			if n >= chainLength/2 {
-				want = store.ErrConflict
-			}
-			if _, err := await(c); !errors.Is(err, want) {
-				t.Errorf("batch %d: Append() = %v, want %v", n, err, want)
-			}
-		}
-		if _, err := await(last); err != nil {
-			t.Errorf("Append() = %v, want nil", err)
-		}
-		f.checkLog(t, b.Task, log.events)
-		if got := mustRows(t, h, alice(), store.RowQuery{Kind: "kind", Task: b.Task}); len(got) != chainLength/2-1 {
-			t.Errorf("%d rows, want %d", len(got), chainLength/2-1)
-		}
-	}
-}
-
-func testAfterAnswered(t *testing.T, f *fixture) {
-	for _, h := range f.h {
-		b := create(alice())
-		created := h.Append(t.Context(), b)
-		if _, err := await(created); err != nil {
-			t.Fatalf("Append() = %v, want nil", err)
-		}
-		for range 50 {
-			mustAppend(t, h, create(bob()))
-			mustAppend(t, h, chunks(b.Task, 1, public("chunk")))
-		}
-		// Chunks give no rev, so the rev of the create still holds.
-		if r, err := do(t.Context(), h, onTop(created, b.Task)); err != nil || r.Rev != 2 {
-			t.Errorf("Append() = %+v, %v, want rev 2", r, err)
-		}
-		if _, err := do(t.Context(), h, onTop(created, b.Task)); !errors.Is(err, store.ErrConflict) {
-			t.Errorf("on top of an overtaken batch: Append() = %v, want %v", err, store.ErrConflict)
-		}
-		failed := h.Append(t.Context(), change(b.Task, 7))
-		if _, err := await(failed); !errors.Is(err, store.ErrConflict) {
-			t.Fatalf("Append() = %v, want %v", err, store.ErrConflict)
-		}
-		for range 50 {
-			mustAppend(t, h, create(bob()))
-		}
-		late := onTop(failed, b.Task, public("never"))
-		late.Rev = new(uint64(2))
-		if _, err := do(t.Context(), h, late); !errors.Is(err, store.ErrConflict) {
-			t.Errorf("on top of a failed batch: Append() = %v, want %v", err, store.ErrConflict)
-		}
-		lateChunks := chunks(b.Task, 1, public("never"))
-		lateChunks.After = failed
-		if _, err := do(t.Context(), h, lateChunks); !errors.Is(err, store.ErrConflict) {
-			t.Errorf("chunks on top of a failed batch: Append() = %v, want %v", err, store.ErrConflict)
-		}
-		if got := f.header(t, b.Task); got.Rev != 2 || got.Seq != 50 {
-			t.Errorf("header = %+v, want rev 2, seq 50", got)
-		}
-	}
-}
-
-func testAfterChunks(t *testing.T, f *fixture) {
-	for _, h := range f.h {
-		b := create(alice())
-		created := h.Append(t.Context(), b)
-		one := chunks(b.Task, 1, public("one"))
-		one.After = created
-		first := h.Append(t.Context(), one)
-		two := chunks(b.Task, 1, public("two"))
-		two.After = first
-		second := h.Append(t.Context(), two)
-		bad := h.Append(t.Context(), onTop(second, b.Task, public("never")))
-		for n, c := range []*store.Commit{created, first, second} {
-			if _, err := await(c); err != nil {
-				t.Errorf("batch %d: Append() = %v, want nil", n, err)
-			}
-		}
-		if _, err := await(bad); !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("a rev taken from chunks: Append() = %v, want %v", err, store.ErrInvalid)
-		}
-		if _, err := do(t.Context(), h, onTop(first, b.Task, public("never"))); !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("a rev taken from answered chunks: Append() = %v, want %v", err, store.ErrInvalid)
-		}
-		f.checkLog(t, b.Task, numbered(public("one"), public("two")))
+	f.checkLog(t, b.Task, log.events)
+	if got := f.header(t, b.Task).Rev; got != 1 {
+		t.Errorf("Header.Rev = %d, want 1", got)
 	}
 }
 

@@ -193,15 +193,48 @@ func row(id store.TaskID, kind, key string, rev uint64, value string) store.Row 
 	return store.Row{Kind: kind, Task: id, Key: []byte(key), Rev: rev, Value: []byte(value)}
 }
 
-// allDue reads all due rows, with a canonical order where the contract has none.
+// dueFrom reads the due rows after a position, page by page, and returns them with
+// the time of the first row that is not due (0: none).
+func dueFrom(t *testing.T, r store.Handle, now store.Millis, after store.DuePosition, limit int) ([]store.Due, store.Millis) {
+	t.Helper()
+	var all []store.Due
+	for {
+		rows, next, err := r.Due(t.Context(), now, after, limit)
+		if err != nil {
+			t.Fatalf("Due(%d, limit %d) = %v, want nil", now, limit, err)
+		}
+		if after != "" && len(rows) > 0 && rows[0].Position == after {
+			t.Fatalf("Due() after position %q has the row of it", after)
+		}
+		all = append(all, rows...)
+		if next == 0 || next > now {
+			return all, next
+		}
+		if len(rows) != store.PageSize(limit) {
+			t.Fatalf("Due(%d, limit %d) = %d rows, next %d, want a full page before another one", now, limit, len(rows), next)
+		}
+		after = rows[len(rows)-1].Position
+	}
+}
+
+// allDue reads all due rows, without positions, and with a canonical order where
+// the contract has none.
 func allDue(t *testing.T, r store.Handle) []store.Due {
 	t.Helper()
-	rows, next, err := r.Due(t.Context(), endless, 100_000)
-	if err != nil || next != 0 {
-		t.Fatalf("Due() = next %d, %v, want next 0, nil", next, err)
+	rows, next := dueFrom(t, r, endless, "", 1000)
+	if next != 0 {
+		t.Fatalf("Due() = next %d, want 0", next)
 	}
 	if !slices.IsSortedFunc(rows, func(a, b store.Due) int { return cmp.Compare(a.Time, b.Time) }) {
 		t.Fatalf("Due() is not in the order of time: %v", rows)
+	}
+	seen := map[store.DuePosition]bool{"": true}
+	for i := range rows {
+		if seen[rows[i].Position] {
+			t.Fatalf("Due() has position %q twice, or none", rows[i].Position)
+		}
+		seen[rows[i].Position] = true
+		rows[i].Position = ""
 	}
 	return sortDue(rows)
 }
@@ -226,11 +259,19 @@ func sortRows(rows []store.Row) []store.Row {
 
 func mustAudit(t *testing.T, r store.Handle, after uint64, limit int) []store.AuditEntry {
 	t.Helper()
-	entries, err := r.Audit(t.Context(), after, limit)
-	if err != nil {
-		t.Fatalf("Audit() = %v, want nil", err)
+	var all []store.AuditEntry
+	for len(all) < limit {
+		entries, err := r.Audit(t.Context(), after, limit-len(all))
+		if err != nil {
+			t.Fatalf("Audit() = %v, want nil", err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		all = append(all, entries...)
+		after = entries[len(entries)-1].N
 	}
-	return entries
+	return all
 }
 
 // contents is everything that can be read of a backend.

@@ -16,6 +16,8 @@ func rowCases() []testCase {
 		{"life of a row", testRowLife},
 		{"life of a row without a task", testScopeRowLife},
 		{"index entries follow the row", testIndexFollows},
+		{"whatever the rev", testRowsAnyRev},
+		{"one row more than once in a batch", testRowTwice},
 		{"all changes or none", testRowsAllOrNone},
 		{"tasks and kinds do not meet", testRowsApart},
 		{"with every batch that may carry them", testRowsWithBatches},
@@ -93,28 +95,149 @@ func testIndexFollows(t *testing.T, f *fixture) {
 		change.Rows = []store.RowChange{step.change}
 		f.append(t, change)
 		f.append(t, scopeRows(alice(), step.change))
-		for _, h := range f.h {
-			for _, id := range []store.TaskID{b.Task, {}} {
-				var got []string
-				for _, index := range []string{"a", "b", "c", "d"} {
-					for _, key := range []string{"1", "2", "3", "4", "5"} {
-						for _, r := range mustRows(t, h, alice(), store.RowQuery{Kind: "kind", Index: index, Prefix: []byte(key)}) {
-							if r.Task == id {
-								got = append(got, index+"="+key)
-							}
-						}
-					}
-				}
-				for _, r := range mustRows(t, h, alice(), store.RowQuery{Kind: "kind", Index: "c"}) {
-					if r.Task == id {
-						got = append(got, "c=")
-					}
-				}
-				if got := strings.Join(got, " "); got != step.want {
-					t.Fatalf("step %d: entries %q, want %q", i, got, step.want)
+		for _, id := range []store.TaskID{b.Task, {}} {
+			f.checkEntries(t, fmt.Sprint("step ", i), id, "key", step.want)
+		}
+	}
+}
+
+// checkEntries compares index=key of all entries of a row of alice's, of a task or
+// of her own. Keys have one byte, or in index c none.
+func (f *fixture) checkEntries(t *testing.T, step string, id store.TaskID, key, want string) {
+	t.Helper()
+	for _, h := range f.h {
+		var got []string
+		add := func(entry string, q store.RowQuery) {
+			for _, r := range mustRows(t, h, alice(), q) {
+				if r.Task == id && string(r.Key) == key {
+					got = append(got, entry)
 				}
 			}
 		}
+		for _, index := range []string{"a", "b", "c", "d"} {
+			for _, entry := range []string{"1", "2", "3", "4", "5"} {
+				add(index+"="+entry, store.RowQuery{Kind: "kind", Index: index, Prefix: []byte(entry)})
+			}
+		}
+		add("c=", store.RowQuery{Kind: "kind", Index: "c"})
+		if got := strings.Join(got, " "); got != want {
+			t.Fatalf("%s: entries of row %q: %q, want %q", step, key, got, want)
+		}
+	}
+}
+
+// A row that something else guards is changed whatever its rev. What a batch does
+// so is refused with it.
+func testRowsAnyRev(t *testing.T, f *fixture) {
+	b := create(alice())
+	neighbours := []store.RowChange{put("kind", "ke", store.Any, "before", indexed("a", "1")), put("kind", "keys", 0, "after", indexed("a", "1"))}
+	b.Rows = neighbours
+	f.append(t, b)
+	f.append(t, scopeRows(alice(), neighbours...))
+	rev := uint64(1)
+	for i, step := range []struct {
+		change  store.RowChange
+		rev     uint64 // of the row; 0: it is not there
+		entries string
+	}{
+		{remove("kind", "key", store.Any), 0, ""},
+		{put("kind", "key", store.Any, "one", indexed("a", "1"), indexed("b", "1")), 1, "a=1 b=1"},
+		{put("kind", "key", store.Any, "two", indexed("a", "2"), indexed("d", "3")), 2, "a=2 d=3"},
+		{put("kind", "key", store.Any, "two", indexed("a", "2"), indexed("d", "3")), 3, "a=2 d=3"},
+		{put("kind", "key", store.Any, "three"), 4, ""},
+		{put("kind", "key", store.Any, "", indexed("a", "1"), indexed("a", "4")), 5, "a=1 a=4"},
+		{remove("kind", "key", store.Any), 0, ""},
+		{remove("kind", "key", store.Any), 0, ""},
+		{put("kind", "key", store.Any, "again", indexed("b", "5")), 1, "b=5"},
+	} {
+		name := fmt.Sprint("step ", i)
+		before := dump(t, f.h[0], []string{"kind"}, []string{"a", "b", "d"})
+		// The task's rev guards its rows.
+		for _, stale := range []uint64{rev + 1, rev + 5} {
+			w := change(b.Task, stale)
+			w.Rows = []store.RowChange{step.change}
+			f.refuse(t, w, store.ErrConflict)
+		}
+		// Beside one that does not fit it is not made either.
+		bad := put("kind", "ke", 7, "never")
+		w := change(b.Task, rev)
+		w.Rows = []store.RowChange{step.change, bad}
+		f.refuse(t, w, store.ErrConflict)
+		f.refuse(t, scopeRows(alice(), step.change, bad), store.ErrConflict)
+		if d := diff(before, dump(t, f.h[1], []string{"kind"}, []string{"a", "b", "d"})); d != "" {
+			t.Fatalf("%s: contents after refused batches (-want +got)\n%s", name, d)
+		}
+
+		w.Rows = []store.RowChange{step.change}
+		f.append(t, w)
+		rev++
+		f.append(t, scopeRows(alice(), step.change))
+		for _, id := range []store.TaskID{b.Task, {}} {
+			var want []store.Row
+			if step.rev > 0 {
+				want = append(want, row(id, "kind", "key", step.rev, string(step.change.Value)))
+			}
+			f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: id, Key: []byte("key")}, want...)
+			f.checkEntries(t, name, id, "key", step.entries)
+			for _, n := range neighbours {
+				f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: id, Key: n.Key}, row(id, "kind", string(n.Key), 1, string(n.Value)))
+				f.checkEntries(t, name, id, string(n.Key), "a=1")
+			}
+		}
+	}
+	before := dump(t, f.h[0], []string{"kind"}, []string{"a", "b", "d"})
+	f.rebuild(t)
+	f.reopen(t)
+	if d := diff(before, dump(t, f.h[1], []string{"kind"}, []string{"a", "b", "d"})); d != "" {
+		t.Errorf("contents after Rebuild() and a reopen (-want +got)\n%s", d)
+	}
+}
+
+func testRowTwice(t *testing.T, f *fixture) {
+	for _, c := range []struct {
+		name    string
+		changes []store.RowChange // of a row that has rev 2
+		err     error
+		rev     uint64
+		value   string
+		entries string
+	}{
+		{"put and put", []store.RowChange{put("kind", "key", 2, "three", indexed("a", "3")), put("kind", "key", 3, "four", indexed("b", "4"))}, nil, 4, "four", "b=4"},
+		{"put and put, whatever the rev", []store.RowChange{put("kind", "key", store.Any, "three", indexed("a", "3")), put("kind", "key", store.Any, "four", indexed("b", "4"))}, nil, 4, "four", "b=4"},
+		{"put whatever the rev, and put", []store.RowChange{put("kind", "key", store.Any, "three", indexed("a", "3")), put("kind", "key", 3, "four", indexed("a", "3"))}, nil, 4, "four", "a=3"},
+		{"remove and put", []store.RowChange{remove("kind", "key", 2), put("kind", "key", 0, "new", indexed("a", "1"))}, nil, 1, "new", "a=1"},
+		{"put and remove", []store.RowChange{put("kind", "key", store.Any, "three", indexed("a", "3")), remove("kind", "key", 3)}, nil, 0, "", ""},
+		{"remove, remove and put", []store.RowChange{remove("kind", "key", store.Any), remove("kind", "key", store.Any), put("kind", "key", store.Any, "new", indexed("b", "2"))}, nil, 1, "new", "b=2"},
+		{"both from the rev before", []store.RowChange{put("kind", "key", 2, "three"), put("kind", "key", 2, "four")}, store.ErrConflict, 2, "two", "a=2"},
+		{"from the rev before, after whatever the rev", []store.RowChange{put("kind", "key", store.Any, "three"), put("kind", "key", 2, "four")}, store.ErrConflict, 2, "two", "a=2"},
+		{"remove and remove", []store.RowChange{remove("kind", "key", 2), remove("kind", "key", 2)}, store.ErrConflict, 2, "two", "a=2"},
+	} {
+		b := create(alice())
+		f.append(t, b)
+		own := scopeRows(alice())
+		for n, value := range []string{"one", "two"} {
+			w := change(b.Task, uint64(n)+1)
+			w.Rows = []store.RowChange{put("kind", "key", store.Any, value, indexed("a", fmt.Sprint(n+1)))}
+			f.append(t, w)
+			own.Rows = w.Rows
+			f.append(t, own)
+		}
+		w := change(b.Task, 3)
+		w.Rows, own.Rows = c.changes, c.changes
+		for _, batch := range []*store.Batch{w, own} {
+			if _, err := do(t.Context(), f.next(), batch); !errors.Is(err, c.err) {
+				t.Errorf("%s: Append() = %v, want %v", c.name, err, c.err)
+			}
+		}
+		for _, id := range []store.TaskID{b.Task, {}} {
+			var want []store.Row
+			if c.rev > 0 {
+				want = append(want, row(id, "kind", "key", c.rev, c.value))
+			}
+			f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: id, Key: []byte("key")}, want...)
+			f.checkEntries(t, c.name, id, "key", c.entries)
+		}
+		f.append(t, scopeRows(alice(), remove("kind", "key", store.Any)))
 	}
 }
 

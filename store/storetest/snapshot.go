@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -12,6 +13,7 @@ func snapshotCases() []testCase {
 	return []testCase{
 		{"kept, late, and old", testSnapshot},
 		{"with a change", testSnapshotWithChange},
+		{"of another rev", testSnapshotOfAnotherRev},
 		{"pipelined", testSnapshotPipelined},
 		{"large", testSnapshotLarge},
 	}
@@ -70,7 +72,7 @@ func testSnapshot(t *testing.T, f *fixture) {
 			{"at the end", 14, 4, 14},
 		} {
 			c := chunks(b.Task, 1, mixed(step.events, step.name)...)
-			c.Snapshot = &store.Snapshot{After: step.after, Bytes: fmt.Append(nil, step.name)}
+			c.Snapshot = &store.Snapshot{After: step.after, Rev: 1, Bytes: fmt.Append(nil, step.name)}
 			w(c)
 			log.add(c.Events...)
 			want := map[uint64]string{5: "at the last seq", 11: "again at the last seq", 14: "at the end"}[step.want]
@@ -83,7 +85,7 @@ func testSnapshot(t *testing.T, f *fixture) {
 	b := create(alice())
 	f.append(t, b)
 	c := chunks(b.Task, 1)
-	c.Snapshot = &store.Snapshot{Bytes: []byte("empty")}
+	c.Snapshot = &store.Snapshot{Rev: 1, Bytes: []byte("empty")}
 	f.append(t, c)
 	f.checkSnapshot(t, b.Task, &history{}, 0, "")
 }
@@ -96,13 +98,13 @@ func testSnapshotWithChange(t *testing.T, f *fixture) {
 	park := change(b.Task, 1, mixed(2, "parked")...)
 	park.Fence = new(uint64(1))
 	park.Change = store.Change{Status: status(6, 1001), Phase: store.Parked}
-	park.Snapshot = &store.Snapshot{After: 5, Bytes: []byte("parked")}
+	park.Snapshot = &store.Snapshot{After: 5, Rev: 1, Bytes: []byte("parked")}
 	f.append(t, park)
 	log.add(park.Events...)
 	f.checkSnapshot(t, b.Task, &log, 5, "parked")
 	// The batch with a snapshot that is too late is committed all the same.
 	late := change(b.Task, 2, private("late"))
-	late.Snapshot = &store.Snapshot{After: 6, Bytes: []byte("late")}
+	late.Snapshot = &store.Snapshot{After: 6, Rev: 2, Bytes: []byte("late")}
 	late.Rows = []store.RowChange{put("kind", "key", 0, "value")}
 	if r := f.append(t, late); r.Rev != 3 {
 		t.Errorf("Append() = %+v, want rev 3", r)
@@ -112,9 +114,62 @@ func testSnapshotWithChange(t *testing.T, f *fixture) {
 	f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: b.Task}, row(b.Task, "kind", "key", 1, "value"))
 	// A refused batch leaves no snapshot behind.
 	stale := change(b.Task, 1)
-	stale.Snapshot = &store.Snapshot{After: 8, Bytes: []byte("stale")}
+	stale.Snapshot = &store.Snapshot{After: 8, Rev: 1, Bytes: []byte("stale")}
 	f.refuse(t, stale, store.ErrConflict)
 	f.checkSnapshot(t, b.Task, &log, 5, "parked")
+}
+
+// Of two writers whose batches have as many events one is refused. A fold that
+// holds what was refused has the task's last seq all the same, and is not kept.
+func testSnapshotOfAnotherRev(t *testing.T, f *fixture) {
+	for i, h := range f.h {
+		b := create(alice(), mixed(3, "first")...)
+		mustAppend(t, h, b)
+		var log history
+		log.add(b.Events...)
+		snapshot := func(c *store.Batch, rev uint64, text string) *store.Batch {
+			c.Snapshot = &store.Snapshot{After: uint64(len(log.events)), Rev: rev, Bytes: []byte(text)}
+			return c
+		}
+		commit := func(c *store.Batch) store.Receipt {
+			t.Helper()
+			log.add(c.Events...)
+			return mustAppend(t, h, c)
+		}
+		// Both are computed from rev 1.
+		decision, step := change(b.Task, 1, mixed(4, "decided")...), change(b.Task, 1, mixed(4, "never")...)
+		decision.Scope, step.Fence = alice(), new(uint64(1))
+		mustAppend(t, f.h[1-i], decision)
+		log.add(decision.Events...)
+		if _, err := do(t.Context(), h, step); !errors.Is(err, store.ErrConflict) {
+			t.Fatalf("Append() = %v, want %v", err, store.ErrConflict)
+		}
+		commit(snapshot(chunks(b.Task, 1, public("chunk")), 1, "holds what was refused"))
+		f.checkSnapshot(t, b.Task, &log, 0, "")
+		late := snapshot(change(b.Task, 2, public("change")), 1, "holds what was refused")
+		late.Rows = []store.RowChange{put("kind", "key", 0, "value")}
+		if r := commit(late); r.Rev != 3 {
+			t.Errorf("Append() = %+v, want rev 3", r)
+		}
+		f.checkSnapshot(t, b.Task, &log, 0, "")
+		f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: b.Task}, row(b.Task, "kind", "key", 1, "value"))
+		for _, rev := range []uint64{0, 2, 4} {
+			commit(snapshot(chunks(b.Task, 1, public("chunk")), rev, "of another rev"))
+			f.checkSnapshot(t, b.Task, &log, 0, "")
+		}
+		// Chunks do not change the rev.
+		commit(snapshot(chunks(b.Task, 1, public("chunk")), 3, "of this rev"))
+		f.checkSnapshot(t, b.Task, &log, 12, "of this rev")
+		// A change without events does.
+		commit(change(b.Task, 3))
+		commit(snapshot(chunks(b.Task, 1, public("chunk")), 3, "of the rev before"))
+		f.checkSnapshot(t, b.Task, &log, 12, "of this rev")
+		// The rev is the one before the batch, not the one that the batch gives.
+		commit(snapshot(change(b.Task, 4), 5, "of the rev to come"))
+		f.checkSnapshot(t, b.Task, &log, 12, "of this rev")
+		commit(snapshot(change(b.Task, 5, public("change")), 5, "with the change"))
+		f.checkSnapshot(t, b.Task, &log, 14, "with the change")
+	}
 }
 
 // Batches that share a commit each bring a snapshot: some fit, some come late.
@@ -123,10 +178,11 @@ func testSnapshotPipelined(t *testing.T, f *fixture) {
 		b := create(alice(), public("0"))
 		var log history
 		log.add(b.Events...)
-		commits := []*store.Commit{h.Append(t.Context(), b)}
+		mustAppend(t, h, b)
+		var commits []*store.Commit
 		for n := uint64(1); n <= 30; n++ {
 			c := chunks(b.Task, 1, public("%d", n))
-			c.Snapshot = &store.Snapshot{After: n, Bytes: fmt.Append(nil, "fold ", n)}
+			c.Snapshot = &store.Snapshot{After: n, Rev: 1, Bytes: fmt.Append(nil, "fold ", n)}
 			if n%3 != 0 {
 				c.Snapshot.After--
 			}
@@ -150,7 +206,7 @@ func testSnapshotLarge(t *testing.T, f *fixture) {
 	for i := range 3 {
 		snapshot := bytes.Repeat([]byte{byte('a' + i)}, 5<<20)
 		c := chunks(b.Task, 1, public("%d", i))
-		c.Snapshot = &store.Snapshot{After: uint64(len(log.events)), Bytes: snapshot}
+		c.Snapshot = &store.Snapshot{After: uint64(len(log.events)), Rev: 1, Bytes: snapshot}
 		f.append(t, c)
 		log.add(c.Events...)
 		f.checkSnapshot(t, b.Task, &log, uint64(i)+1, string(snapshot))
