@@ -10,7 +10,7 @@ import (
 // Names says how many calls of a task are called so, or ever were: by the id of the
 // call, or by the alias that its caller gave it. Whoever has the task adds all of its
 // calls, those too that nobody was asked about and those that have ended; a name that is
-// not in it reaches no call. The zero value can be read; to be added to it has to be made.
+// not in it reaches no call, so that whoever passes nil lets nobody name one.
 type Names map[string]int
 
 // Add counts what one call is called. An alias that was dropped is none.
