@@ -82,9 +82,12 @@ type Approval struct {
 	Tool       string          `json:"tool"`
 	Definition string          `json:"definition"` // digest of the tool's definition
 	Args       json.RawMessage `json:"args"`       // as received
-	Digest     string          `json:"digest"`     // see [Digest]
+	Digest     string          `json:"digest"`     // see [Digest] and [OutcomeDigest]
 	Hint       string          `json:"hint"`
 	Payload    json.RawMessage `json:"payload,omitempty"` // of the tool that asks
+	// TakesPayload says that the tool reads a payload of the answer; see
+	// [Approval.AcceptsPayload].
+	TakesPayload bool `json:"takesPayload,omitempty"`
 	// Ask names the question within its call when a running tool asks; AskKind is
 	// then "confirm", "question", "form" or "auth".
 	Ask        string          `json:"ask,omitempty"`
@@ -105,6 +108,11 @@ func (a *Approval) Elsewhere() bool {
 	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth"
 }
 
+// AcceptsPayload reports whether an answer to a may have a payload: the tool declares
+// that it takes one, or asked with one of its own. To any other tool it would be
+// nothing, though whoever sent it may believe that it changes what runs.
+func (a *Approval) AcceptsPayload() bool { return a.TakesPayload || len(a.Payload) > 0 }
+
 // Resolution is how an approval ended, and who said so. By is the zero Principal
 // when nobody did: a deadline, a cancel, a successor.
 type Resolution struct {
@@ -121,7 +129,11 @@ type Resolution struct {
 
 // Answer is one decision as it came in, before it is matched with what is asked.
 type Answer struct {
-	ID       string // of an approval, of its call, or the call's alias
+	ID string // of an approval, or with ByCall what its call is called
+	// ByCall says that ID may name a call instead: by its id, or by the alias that its
+	// caller gave it. Only dialects that ask by the call set it; see [Find] for how
+	// little it can reach.
+	ByCall   bool
 	Verb     Verb
 	Args     json.RawMessage // of an edit
 	Response json.RawMessage // of a respond

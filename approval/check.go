@@ -34,7 +34,8 @@ const (
 // error is an *[Error].
 //
 // Who answers is by and nobody else: nothing in an answer says so. ans.ID is not
-// looked at; finding the approval is the work of [Match].
+// looked at; finding the approval is the work of [Match]. Nothing in an answer is
+// dropped: what its verb or the tool would not use is refused.
 func (a *Approval) Check(ans Answer, by auth.Principal, via string, now time.Time) error {
 	if err := a.check(ans, by, via, now); err != nil {
 		return err
@@ -146,7 +147,9 @@ func (a *Approval) checkContent(ans Answer) *Error {
 			wrong = append(wrong, violations(f.name, a.checkResponse(f.raw))...)
 		}
 	}
-	if len(ans.Payload) > MaxJSON {
+	if len(ans.Payload) > 0 && !a.AcceptsPayload() {
+		add("payload", a.noPayload())
+	} else if len(ans.Payload) > MaxJSON {
 		add("payload", fmt.Sprintf("is %d bytes long, and %d are allowed", len(ans.Payload), MaxJSON))
 	} else if len(ans.Payload) > 0 {
 		_, err := strictjson.Decode(ans.Payload)
@@ -156,6 +159,14 @@ func (a *Approval) checkContent(ans Answer) *Error {
 		return nil
 	}
 	return Malformed(a.ID, "mend that and send the answer again", wrong...)
+}
+
+// noPayload says that nobody would read a payload, and what to do instead.
+func (a *Approval) noPayload() string {
+	if slices.Contains(a.Verbs(), Edit) {
+		return fmt.Sprintf("is not read by %s, so the arguments that were shown would run; leave it out, or use edit to change the arguments", quote(a.Tool))
+	}
+	return fmt.Sprintf("is not read by %s; leave it out", quote(a.Tool))
 }
 
 // checkResponse holds a response against the schema that was asked with.

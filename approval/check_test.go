@@ -35,7 +35,19 @@ func TestCheck(t *testing.T) {
 		{name: "reject with a reason", answer: Answer{Verb: Reject, Reason: "no"}, by: alice()},
 		{name: "cancel", answer: Answer{Verb: Cancel}, by: alice()},
 		{name: "edit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"to":"y"}`)}, by: alice()},
-		{name: "payload", answer: Answer{Verb: Approve, Payload: json.RawMessage(`[1]`)}, by: alice()},
+
+		{name: "payload for a tool that takes one", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`[1]`)}, by: alice()},
+		{name: "payload for a tool that asked with one", edits: []func(*Approval){payload(`{"max":5}`)}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"max":3}`)}, by: alice()},
+		{name: "payload with a rejection for a tool that takes one", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Reject, Payload: json.RawMessage(`[1]`)}, by: alice()},
+		{name: "payload that nobody reads", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+			words: []string{"payload", `"send"`, "use edit to change the arguments"}},
+		{name: "null as the payload that nobody reads", answer: Answer{Verb: Approve, Payload: json.RawMessage(`null`)}, by: alice(), reason: ReasonMalformed},
+		{name: "payload of a rejection that nobody reads", answer: Answer{Verb: Reject, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+			words: []string{"payload"}},
+		{name: "payload of a running call that asked with none", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed,
+			words: []string{"leave it out"}},
+		{name: "payload of an answer to a question that has none", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`), Payload: json.RawMessage(`1`)},
+			by: alice(), reason: ReasonMalformed},
 
 		{name: "F18 nobody is known, whatever the body claims", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"by":"alice"}`)},
 			reason: ReasonNotAllowed, words: []string{"authenticate"}},
@@ -64,6 +76,7 @@ func TestCheck(t *testing.T) {
 		{name: "F2 terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Rule: "gone", FourEyes: true})},
 			answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{`"gone"`}},
 
+		{name: "question of an earlier server what came of a call, with the digest of the call", edits: []func(*Approval){kind(KindOutcome)}, answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
 		{name: "digest as shown", answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
 		{name: "F1 another digest", answer: Answer{Verb: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
 
@@ -106,8 +119,8 @@ func TestCheck(t *testing.T) {
 		{name: "longest reason", answer: Answer{Verb: Reject, Reason: strings.Repeat("x", MaxReason)}, by: alice()},
 		{name: "reason too long", answer: Answer{Verb: Reject, Reason: strings.Repeat("x", MaxReason+1)}, by: alice(), reason: ReasonMalformed, words: []string{"4097", "4096"}},
 		{name: "reason that is no text", answer: Answer{Verb: Reject, Reason: "\xff"}, by: alice(), reason: ReasonMalformed},
-		{name: "payload that is no JSON", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{]`)}, by: alice(), reason: ReasonMalformed, words: []string{"payload"}},
-		{name: "payload too long", answer: Answer{Verb: Approve, Payload: json.RawMessage(`"` + strings.Repeat("x", MaxJSON) + `"`)}, by: alice(), reason: ReasonMalformed},
+		{name: "payload that is no JSON", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`{]`)}, by: alice(), reason: ReasonMalformed, words: []string{"payload"}},
+		{name: "payload too long", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`"` + strings.Repeat("x", MaxJSON) + `"`)}, by: alice(), reason: ReasonMalformed},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -75,6 +75,59 @@ func TestDigestWithoutArgs(t *testing.T) {
 	}
 }
 
+// The question what came of a call is not the call: neither its digest nor that of
+// another attempt answers it.
+func TestOutcomeDigest(t *testing.T) {
+	t.Parallel()
+	const args = `{"to":"bob","amount":100,"note":{"a":[1,2],"b":null}}`
+	base, err := OutcomeDigest("bank", "transfer", "def", decode(t, args), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The form is on disk and on the wire: this very value must not change.
+	const golden = "0cd00744b4300bd8ee96a8057d38b780f666eddc388216d2a1e055313784cab9"
+	if base != golden {
+		t.Errorf("OutcomeDigest() = %s, want %s", base, golden)
+	}
+	ofCall, err := Digest("bank", "transfer", "def", decode(t, args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{base: "the question", ofCall: "the call"}
+	if len(seen) != 2 {
+		t.Error("the question has the digest of the call")
+	}
+	for _, tc := range []struct {
+		name                    string
+		agent, tool, definition string
+		args                    string
+		attempt                 int
+	}{
+		{"agent", "bank2", "transfer", "def", args, 1},
+		{"tool", "bank", "transfer2", "def", args, 1},
+		{"definition", "bank", "transfer", "def2", args, 1},
+		{"arguments", "bank", "transfer", "def", `{}`, 1},
+		{"attempt", "bank", "transfer", "def", args, 2},
+	} {
+		got, err := OutcomeDigest(tc.agent, tc.tool, tc.definition, decode(t, tc.args), tc.attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("with another %s the digest is that of %s", tc.name, other)
+		}
+		seen[got] = "another " + tc.name
+	}
+	none, errNone := OutcomeDigest("a", "t", "d", nil, 0)
+	empty, errEmpty := OutcomeDigest("a", "t", "d", map[string]any{}, 0)
+	if errNone != nil || errEmpty != nil || none != empty {
+		t.Errorf("OutcomeDigest() without arguments = %s, %v, and with none %s, %v", none, errNone, empty, errEmpty)
+	}
+	if _, err := OutcomeDigest("a", "t", "d", map[string]any{"x": math.NaN()}, 1); err == nil {
+		t.Error("OutcomeDigest(NaN) = nil, want an error")
+	}
+}
+
 func TestDigestOfNoJSON(t *testing.T) {
 	t.Parallel()
 	if _, err := Digest("a", "t", "d", map[string]any{"x": math.NaN()}); err == nil {

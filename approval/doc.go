@@ -27,11 +27,16 @@
 //
 // [Digest] covers the agent, the tool, the digest of the tool's definition and the
 // arguments, so that what was shown is what runs. A decider may echo it; one that is
-// not today's is answered with [Changed].
+// not today's is answered with [Changed]. The question what came of a call has a digest
+// of its own, [OutcomeDigest].
+//
+// A decision names an approval by its id. Dialects that ask by the call may name the
+// call, which reaches less: see [Find]. Nothing that a decider sent is dropped: what has
+// no effect is refused, so that nobody believes it had one.
 //
 // # From an answer to a decision
 //
-// [Match] finds the approval that each answer of a message means and settles what
+// [Match] finds the approval that each answer of a message names and settles what
 // needs no effect any more; [Approval.Check] says whether this person may give this
 // answer now; [Approval.Resolve] makes the record of it. Storage and effects belong
 // to the caller, who does all of it in one batch. A question that is answered

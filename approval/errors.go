@@ -57,15 +57,11 @@ func (e *Error) Error() string { return e.Message }
 // those that are pending are listed.
 func Unknown(id string, pending []*Approval) *Error {
 	ids := pendingIDs(pending)
-	next := "no approval of this task is pending: read the task to see where it stands"
-	if len(ids) > 0 {
-		next = "answer one that is pending: " + strings.Join(ids, ", ")
-	}
 	return &Error{
 		Reason:     ReasonUnknown,
 		ID:         id,
-		Message:    fmt.Sprintf("%s names no approval and no call of this task; %s", quote(id), next),
-		Violations: []Violation{{Field: "id", Description: "names no approval and no call of this task"}},
+		Message:    fmt.Sprintf("%s names no approval of this task; %s", quote(id), answerPending(ids)),
+		Violations: []Violation{{Field: "id", Description: "names no approval of this task"}},
 		Metadata:   meta(MetaPending, strings.Join(ids, ",")),
 	}
 }

@@ -75,6 +75,11 @@ func kind(k Kind) func(*Approval)           { return func(a *Approval) { a.Kind 
 func terms(t Terms) func(*Approval)         { return func(a *Approval) { a.Terms = t } }
 func askKind(k string) func(*Approval)      { return func(a *Approval) { a.AskKind = k } }
 func call(id, alias string) func(*Approval) { return func(a *Approval) { a.Call, a.Alias = id, alias } }
+func takesPayload(a *Approval)              { a.TakesPayload = true }
+func payload(raw string) func(*Approval) {
+	return func(a *Approval) { a.Payload = json.RawMessage(raw) }
+}
+func replaces(id string) func(*Approval)    { return func(a *Approval) { a.Supersedes = id } }
 func deadline(at time.Time) func(*Approval) { return func(a *Approval) { a.Deadline = &at } }
 
 // wantError checks the reason of err, "" for none, and words of its message.

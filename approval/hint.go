@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"a2a-server/internal/visible"
 )
 
 // template is a parsed hint: text and placeholders in turn.
@@ -81,9 +83,9 @@ func (t template) fill(args map[string]any) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("fill %s: %w", s.text, err)
 		}
-		b.WriteString(shorten(text, maxValue))
+		b.WriteString(visible.Shorten(text, maxValue))
 	}
-	return shorten(b.String(), maxHint), nil
+	return visible.Shorten(b.String(), maxHint), nil
 }
 
 // lookup walks from args along path, through objects and arrays.
@@ -129,7 +131,7 @@ func showArgs(args map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if short := shorten(text, maxWhole); short == text {
+	if short := visible.Shorten(text, maxWhole); short == text {
 		return text, nil
 	}
 	var parts []string
@@ -142,7 +144,7 @@ func showArgs(args map[string]any) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, shorten(name, maxValue)+":"+shorten(value, maxValue))
+		parts = append(parts, visible.Shorten(name, maxValue)+":"+visible.Shorten(value, maxValue))
 	}
-	return shorten("{"+strings.Join(parts, ",")+"}", maxHint), nil
+	return visible.Shorten("{"+strings.Join(parts, ",")+"}", maxHint), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -181,7 +182,7 @@ func (j *judgement) hint(t template) string {
 	if err != nil {
 		j.problem("the hint", err)
 	}
-	own := shorten(escape(j.toolHint, true /* keepLines */), maxHint)
+	own := visible.Shorten(visible.Text(j.toolHint), maxHint)
 	switch {
 	case text != "" && own != "":
 		return text + "\nThe tool says: " + own
@@ -257,5 +258,5 @@ func panicError(r any) error { return fmt.Errorf("panic: %v", r) }
 // reason returns err in a form that people may be shown. Like panicError it leaves
 // calling the error's methods to fmt.
 func reason(err error) string {
-	return shorten(escape(fmt.Sprint(err), false /* keepLines */), maxReason)
+	return visible.Shorten(visible.Line(fmt.Sprint(err)), maxReason)
 }

@@ -1,13 +1,21 @@
 package approval
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// Keyword reads text as a decision: the whole of it, without space around it and in
-// any case, has to be one of the listed words. Everything else is no decision.
-// Whether a text counts at all is for [TextCounts] to say.
+// Keyword reads text as a decision: the whole of it, without ASCII space around it and
+// with A to Z read as a to z, has to be one of the listed words. Everything else is no
+// decision, and so is a text with anything beyond ASCII in it: there are letters that
+// Unicode turns into those of a keyword, and letters that only look like them. Whether a
+// text counts at all is for [TextCounts] to say.
 func Keyword(text string) (Verb, bool) {
-	// ToLower and not a full case fold: look-alikes such as U+017F stay what they are.
-	switch strings.ToLower(strings.TrimSpace(text)) {
+	text = strings.Trim(text, " \t\n\v\f\r")
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return "", false
+	}
+	switch strings.ToLower(text) {
 	case "approve", "approved", "yes", "y", "confirm", "true":
 		return Approve, true
 	case "deny", "denied", "reject", "rejected", "no", "n", "false":

@@ -8,9 +8,10 @@ func TestKeyword(t *testing.T) {
 		verb  Verb
 		texts []string
 	}{
-		{Approve, []string{"approve", "approved", "yes", "y", "confirm", "true", " YES\n", "Approve"}},
+		{Approve, []string{"approve", "approved", "yes", "y", "confirm", "true", " YES\n", "Approve", "\v\fCONFIRM\r\n"}},
 		{Reject, []string{"deny", "denied", "reject", "rejected", "no", "n", "false", "\tNo ", "DENIED"}},
-		{"", []string{"", " ", "yes please", "yes.", "not approve", "don't approve", "ok", "1", "да", "ye\u017f", "y\u200bes", "уes"}},
+		{"", []string{"", " ", "yes please", "yes.", "not approve", "don't approve", "ok", "1", "да", "ye\u017f", "y\u200bes", "уes",
+			"CONF\u0130RM", "conf\u0131rm", "\uff59\uff45\uff53", "yes\u00a0", "\u2003no", "no\ufe0f", "yes\u0085", "\ufeffyes", "yes\xff", "yes\x00"}},
 	}
 	for _, tc := range tests {
 		for _, text := range tc.texts {

@@ -3,7 +3,6 @@ package approval
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"a2a-server/internal/strictjson"
 )
@@ -18,30 +17,28 @@ type Decision struct {
 }
 
 // Match finds what each answer is for among approvals, which are all of one task,
-// oldest first. It matches all answers or none; the error is then an *[Error] that
-// says everything that is wrong.
+// oldest first. names are all calls of the task. It matches all answers or none; the
+// error is then an *[Error] that says everything that is wrong.
 //
-// An answer names an approval by its id, else by that of its call, else by the
-// call's alias. A call may have had several approvals: the newest pending one is
-// meant, else the newest. An alias that several calls with pending approvals share
-// names none of them.
+// What an answer names is for [Find] to say. A call that is named by what it is called
+// must be the only one of the task that was ever called so.
 //
 // Two answers for one approval have to say the same and are one decision then. An
 // answer to an approval that is not pending is Settled when it says what was
 // decided, and else refused: as expired, replaced by another, or in conflict.
-func Match(answers []Answer, approvals []*Approval) ([]Decision, error) {
+func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, error) {
 	var decisions []Decision
 	var errs []*Error
 	place := map[*Approval]int{}
 	for _, ans := range answers {
-		a, err := find(ans.ID, approvals)
+		a, err := find(ans, approvals, names)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		if at, ok := place[a]; ok {
 			if !merge(&decisions[at].Answer, ans) {
-				errs = append(errs, Malformed(a.ID, "decide once",
+				errs = append(errs, Malformed(a.ID, "decide each approval once",
 					Violation{Field: "id", Description: "is answered twice, in different ways"}))
 			}
 			continue
@@ -54,6 +51,7 @@ func Match(answers []Answer, approvals []*Approval) ([]Decision, error) {
 		if d.Approval.State == Pending {
 			continue
 		}
+		d.Approval = repeated(d.Approval, d.Answer, approvals)
 		d.Settled = d.Approval.settledBy(d.Answer)
 		if !d.Settled {
 			errs = append(errs, d.Approval.refusal(approvals))
@@ -65,63 +63,37 @@ func Match(answers []Answer, approvals []*Approval) ([]Decision, error) {
 	return decisions, nil
 }
 
-// find returns the approval that id names.
-func find(id string, approvals []*Approval) (*Approval, *Error) {
-	if id == "" {
-		return nil, Unknown(id, approvals)
-	}
-	for _, a := range approvals {
-		if a.ID == id {
-			return a, nil
-		}
-	}
-	if a := newest(approvals, func(a *Approval) bool { return a.Call == id }); a != nil {
+// find is Find with what the other calls of the task add to it.
+func find(ans Answer, approvals []*Approval, names Names) (*Approval, *Error) {
+	a, err := Find(ans, approvals)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.ID == ans.ID || names[ans.ID] == 1:
 		return a, nil
+	case names[ans.ID] == 0:
+		return nil, Unknown(ans.ID, approvals)
+	default:
+		return nil, shared(ans.ID, approvals)
 	}
-	byAlias := func(a *Approval) bool { return a.Alias == id }
-	a := newest(approvals, byAlias)
-	if a == nil {
-		return nil, Unknown(id, approvals)
-	}
-	// Foreign ids need not be unique. To guess would be to approve a call that the
-	// decider may not have meant.
-	var rivals []string
-	for _, b := range approvals {
-		if b.State == Pending && byAlias(b) && b.Call != a.Call {
-			rivals = append(rivals, b.ID)
-		}
-	}
-	if len(rivals) > 0 {
-		return nil, Malformed(id, "answer by the id of the approval: "+strings.Join(append(rivals, a.ID), ", "),
-			Violation{Field: "id", Description: "is the id of several calls that wait"})
-	}
-	return a, nil
-}
-
-// newest returns the newest pending approval that fits, else the newest, else nil.
-func newest(approvals []*Approval, fits func(*Approval) bool) *Approval {
-	var found *Approval
-	for _, a := range approvals {
-		if fits(a) && (found == nil || a.State == Pending || found.State != Pending) {
-			found = a
-		}
-	}
-	return found
 }
 
 // merge adds more to ans, when both say the same, and reports whether they do. One
-// message may carry a decision in several shapes, and not all have room for a reason
-// or a digest; so one that is missing is no difference.
+// message may carry a decision in several shapes, and not all have room for a reason,
+// a digest or a payload; so one that is missing is no difference.
 func merge(ans *Answer, more Answer) bool {
 	same := ans.Verb == more.Verb &&
 		sameJSON(ans.Args, more.Args) &&
 		sameJSON(ans.Response, more.Response) &&
-		sameJSON(ans.Payload, more.Payload) &&
+		(len(ans.Payload) == 0 || len(more.Payload) == 0 || sameJSON(ans.Payload, more.Payload)) &&
 		agree(ans.Reason, more.Reason) &&
 		agree(ans.Digest, more.Digest)
 	if same {
 		ans.Reason = max(ans.Reason, more.Reason)
 		ans.Digest = max(ans.Digest, more.Digest)
+		if len(ans.Payload) == 0 {
+			ans.Payload = more.Payload
+		}
 	}
 	return same
 }
@@ -181,7 +153,7 @@ func (a *Approval) refusal(approvals []*Approval) *Error {
 				return Changed(a, b)
 			}
 		}
-		return Conflict(a)
+		return Conflict(a) // by one that is not here
 	case Pending, Approved, Edited, Rejected, Responded, Canceled:
 		return Conflict(a)
 	default:

@@ -15,7 +15,7 @@ func TestMatch(t *testing.T) {
 	respond := func(id, v string) Answer { return Answer{ID: id, Verb: Respond, Response: json.RawMessage(v)} }
 	approved := endedAs(Approved, Resolution{Verb: Approve})
 	rejected := endedAs(Rejected, Resolution{Verb: Reject})
-	two := []*Approval{pending("t.a1", call("c1.1", "x")), pending("t.a2", call("c1.2", "y"))}
+	two := []*Approval{pending("t.a1"), pending("t.a2")}
 	successor := func(a *Approval) { a.Supersedes = "t.a1"; a.Digest = "d2" }
 
 	// want lists ids of approvals, with "=" before those that are settled.
@@ -29,38 +29,23 @@ func TestMatch(t *testing.T) {
 	}{
 		{name: "no answer", approvals: two},
 		{name: "by id", answers: []Answer{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
-		{name: "by call", answers: []Answer{yes("c1.2")}, approvals: two, want: []string{"t.a2"}},
-		{name: "by alias", answers: []Answer{yes("y")}, approvals: two, want: []string{"t.a2"}},
-		{name: "several, in their order", answers: []Answer{no("y"), yes("t.a1")}, approvals: two, want: []string{"t.a2", "t.a1"}},
-		{name: "the id wins over the call", answers: []Answer{yes("t.a1")},
-			approvals: []*Approval{pending("t.a1"), pending("t.a2", call("t.a1", ""))}, want: []string{"t.a1"}},
-		{name: "the call wins over the alias", answers: []Answer{yes("c1.1")},
-			approvals: []*Approval{pending("t.a1", call("c1.1", "")), pending("t.a2", call("c1.2", "c1.1"))}, want: []string{"t.a1"}},
+		{name: "several, in their order", answers: []Answer{no("t.a2"), yes("t.a1")}, approvals: two, want: []string{"t.a2", "t.a1"}},
 
 		{name: "unknown", answers: []Answer{yes("zz")}, approvals: two, reason: ReasonUnknown, words: []string{`"zz"`, "t.a1, t.a2"}},
 		{name: "unknown and nothing pending", answers: []Answer{yes("zz")}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonUnknown, words: []string{"read the task"}},
 		{name: "no id", answers: []Answer{yes("")}, approvals: []*Approval{pending("t.a1", call("", ""))}, reason: ReasonUnknown},
+		{name: "no id, by the call", answers: []Answer{{ByCall: true, Verb: Approve}}, approvals: []*Approval{pending("t.a1", call("", ""))}, reason: ReasonUnknown},
 		{name: "one of two is unknown", answers: []Answer{yes("t.a1"), yes("zz")}, approvals: two, reason: ReasonUnknown},
 		{name: "hidden characters are shown", answers: []Answer{yes("z\u202ez")}, approvals: two, reason: ReasonUnknown, words: []string{`z\u202ez`}},
 
-		{name: "newest pending of a call", answers: []Answer{yes("c")},
-			approvals: []*Approval{pending("t.a1", call("c", "")), pending("t.a2", call("c", "")), pending("t.a3", call("c", ""), approved)}, want: []string{"t.a2"}},
-		{name: "newest of a call with none pending", answers: []Answer{no("c")},
-			approvals: []*Approval{pending("t.a1", call("c", ""), approved), pending("t.a2", call("c", ""), rejected)}, want: []string{"=t.a2"}},
-		{name: "alias of a call that is over and of one that waits", answers: []Answer{yes("x")},
-			approvals: []*Approval{pending("t.a1", call("c1.1", "x"), approved), pending("t.a2", call("c2.1", "x"))}, want: []string{"t.a2"}},
-		{name: "alias of two calls that wait", answers: []Answer{yes("x")},
-			approvals: []*Approval{pending("t.a1", call("c1.1", "x")), pending("t.a2", call("c1.2", "x"))}, reason: ReasonMalformed, words: []string{"t.a1, t.a2"}},
-		{name: "alias with two questions of one call", answers: []Answer{yes("x")},
-			approvals: []*Approval{pending("t.a1", call("c1.1", "x")), pending("t.a2", call("c1.1", "x"))}, want: []string{"t.a2"}},
-
-		{name: "F7 twice the same", answers: []Answer{yes("t.a1"), yes("x")}, approvals: two, want: []string{"t.a1"}},
-		{name: "twice the same, written differently", answers: []Answer{edit("t.a1", `{"a":1,"b":2}`), edit("x", `{"b":2, "a":1.0}`)}, approvals: two, want: []string{"t.a1"}},
-		{name: "twice, verbs differ", answers: []Answer{yes("t.a1"), no("x")}, approvals: two, reason: ReasonMalformed, words: []string{"twice", "decide once"}},
+		{name: "F7 twice the same", answers: []Answer{yes("t.a1"), yes("t.a1")}, approvals: two, want: []string{"t.a1"}},
+		{name: "twice the same, written differently", answers: []Answer{edit("t.a1", `{"a":1,"b":2}`), edit("t.a1", `{"b":2, "a":1.0}`)}, approvals: two, want: []string{"t.a1"}},
+		{name: "twice, verbs differ", answers: []Answer{yes("t.a1"), no("t.a1")}, approvals: two, reason: ReasonMalformed, words: []string{"twice", "decide each approval once"}},
 		{name: "twice, arguments differ", answers: []Answer{edit("t.a1", `{"a":1}`), edit("t.a1", `{"a":2}`)}, approvals: two, reason: ReasonMalformed},
 		{name: "twice, arguments of one missing", answers: []Answer{edit("t.a1", `{"a":1}`), edit("t.a1", ``)}, approvals: two, reason: ReasonMalformed},
 		{name: "twice, arguments broken", answers: []Answer{edit("t.a1", `{`), edit("t.a1", `[`)}, approvals: two, reason: ReasonMalformed},
 		{name: "twice, digests differ", answers: []Answer{{ID: "t.a1", Verb: Approve, Digest: "a"}, {ID: "t.a1", Verb: Approve, Digest: "b"}}, approvals: two, reason: ReasonMalformed},
+		{name: "twice, payloads differ", answers: []Answer{{ID: "t.a1", Verb: Approve, Payload: json.RawMessage(`1`)}, {ID: "t.a1", Verb: Approve, Payload: json.RawMessage(`2`)}}, approvals: two, reason: ReasonMalformed},
 
 		{name: "F7 approved again", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", approved)}, want: []string{"=t.a1"}},
 		{name: "one settled and one new", answers: []Answer{yes("t.a1"), yes("t.a2")}, approvals: []*Approval{pending("t.a1", approved), pending("t.a2")}, want: []string{"=t.a1", "t.a2"}},
@@ -83,7 +68,7 @@ func TestMatch(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			decisions, err := Match(tc.answers, tc.approvals)
+			decisions, err := Match(tc.answers, tc.approvals, nil)
 			wantError(t, err, tc.reason, tc.words...)
 			var got []string
 			for _, d := range decisions {
@@ -104,19 +89,19 @@ func TestMatchSaysAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := Match(
 		[]Answer{{ID: "zz", Verb: Approve}, {ID: "t.a1", Verb: Approve}},
-		[]*Approval{pending("t.a1", endedAs(Rejected, Resolution{Verb: Reject}))})
+		[]*Approval{pending("t.a1", endedAs(Rejected, Resolution{Verb: Reject}))}, nil)
 	wantError(t, err, ReasonUnknown, `"zz"`, "t.a1 was already rejected")
 }
 
 func TestMatchMergesWhatOneShapeLacks(t *testing.T) {
 	t.Parallel()
 	decisions, err := Match(
-		[]Answer{{ID: "t.a1", Verb: Reject, Digest: "d1"}, {ID: "t.a1", Verb: Reject, Reason: "too much"}},
-		[]*Approval{pending("t.a1")})
+		[]Answer{{ID: "t.a1", Verb: Reject, Digest: "d1"}, {ID: "t.a1", Verb: Reject, Reason: "too much"}, {ID: "t.a1", Verb: Reject, Payload: json.RawMessage(`1`)}},
+		[]*Approval{pending("t.a1")}, nil)
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("Match() = %v, %v, want one decision", decisions, err)
 	}
-	want := Answer{ID: "t.a1", Verb: Reject, Digest: "d1", Reason: "too much"}
+	want := Answer{ID: "t.a1", Verb: Reject, Digest: "d1", Reason: "too much", Payload: json.RawMessage(`1`)}
 	if diff := cmp.Diff(want, decisions[0].Answer); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}

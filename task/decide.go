@@ -134,7 +134,7 @@ func (e *Engine) decide(t *turn, d *draft, answers []approval.Answer, by auth.Pr
 	if e.stale(t, d.f, d.now) {
 		return errStale
 	}
-	decisions, err := approval.Match(answers, d.f.all())
+	decisions, err := approval.Match(answers, d.f.all(), d.f.names())
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func editError(a *approval.Approval, err error) error {
 // decidedBefore tells a late decider of an ended task what was decided.
 func (e *Engine) decidedBefore(f *fold, answers []approval.Answer) error {
 	state := &StateError{Task: f.header.Task, State: f.view.State()}
-	decisions, err := approval.Match(answers, f.all())
+	decisions, err := approval.Match(answers, f.all(), f.names())
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,8 @@ func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfir
 }
 
 // Confirmation returns the newest decision on a question that this call asked, nil
-// when there is none, as on its first run.
+// when there is none, as on its first run. For a tool that [TakesPayload] the approval
+// of the call itself is such a decision too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
 	c, _ := ctx.Value(confirmationKey{}).(*toolconfirmation.ToolConfirmation)
 	return c

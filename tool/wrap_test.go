@@ -57,6 +57,14 @@ type annotated struct{ tool.Tool }
 func (annotated) Annotations() tool.Annotations { return tool.Annotations{Idempotent: true} }
 func (a annotated) Unwrap() tool.Tool           { return a.Tool }
 
+type takesPayload struct {
+	tool.Tool
+	takes bool
+}
+
+func (p takesPayload) TakesPayload() bool { return p.takes }
+func (p takesPayload) Unwrap() tool.Tool  { return p.Tool }
+
 type gate struct {
 	tool.Tool
 	f tool.GateFunc
@@ -329,6 +337,36 @@ func TestAnnotationsOf(t *testing.T) {
 	}
 	if got := tool.AnnotationsOf(tools[0]); !got.Idempotent {
 		t.Errorf("AnnotationsOf(wrapped) = %+v", got)
+	}
+}
+
+func TestTakesPayload(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		tool tool.Tool
+		want bool
+	}{
+		{"nothing declared", &plain{name: "t"}, false},
+		{"declared", takesPayload{&plain{name: "t"}, true}, true},
+		{"declared that it does not", takesPayload{&plain{name: "t"}, false}, false},
+		{"a wrapper that does not know of it", annotated{takesPayload{&plain{name: "t"}, true}}, true},
+		{"a wrapper that says otherwise", takesPayload{takesPayload{&plain{name: "t"}, true}, false}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			gated, err := tool.WithConfirmation(tool.NewToolset("s", tt.tool)).Tools(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tl := range []tool.Tool{tt.tool, gated[0]} {
+				p, ok := tool.As[tool.TakesPayload](tl)
+				if got := ok && p.TakesPayload(); got != tt.want {
+					t.Errorf("%T takes a payload: %v, want %v", tl, got, tt.want)
+				}
+			}
+		})
 	}
 }
 

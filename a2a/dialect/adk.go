@@ -16,6 +16,8 @@ const (
 	adkCall         = "function_call"
 	adkResponse     = "function_response"
 	adkRequestInput = "adk_request_input" // name of the call that asks for any value
+
+	rejectionReason = "rejection_reason" // of a rejection, also in kagent's extension
 )
 
 // askADK is the question as a call that ADK waits for, or nil: ADK's Go client takes
@@ -59,17 +61,14 @@ func askADK(s *shown) *a2a.Part {
 func readADK(in *incoming) ([]approval.Answer, error) {
 	var all []approval.Answer
 	for part := range in.dataParts() {
-		mark, marked := part.metadata[adkType]
-		if !marked {
-			mark, marked = part.metadata[kagentType]
+		mark := part.metadata[adkType]
+		if mark == nil {
+			mark = part.metadata[kagentType]
 		}
-		if marked && mark != adkResponse {
+		if mark != nil && mark != adkResponse || mark == nil && !functionResponse(part.object) {
 			continue
 		}
-		if !marked && !functionResponse(part.object) {
-			continue
-		}
-		answer, err := in.function(part.field, part.object)
+		answer, err := in.function(part.field, part.object, false /* byCall */)
 		if err != nil {
 			return nil, err
 		}
@@ -89,121 +88,159 @@ func functionResponse(object map[string]any) bool {
 }
 
 // function reads a function response. It is nil for one that is none of ours: of
-// another function, and with an id that this task does not know.
-func (in *incoming) function(field string, object map[string]any) (*approval.Answer, error) {
+// another function, and with an id that this task does not know. byCall says whether
+// the id may be that of a call.
+func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Answer, error) {
 	id, isText := object["id"].(string)
 	name, _ := object["name"].(string)
 	ours := name == toolconfirmation.FunctionCallName || name == adkRequestInput
-	if len(in.named(id)) == 0 {
-		switch {
-		case !ours:
-			return nil, nil
-		case !isText || id == "":
-			return nil, in.malformed("", approval.Violation{
-				Field: field + ".id", Description: "must be the id of an approval, or of its call",
-			})
-		}
-		return nil, in.unknown(field+".id", id)
+	answer := approval.Answer{ID: id, ByCall: byCall}
+	a, wrong := approval.Find(answer, in.approvals)
+	switch {
+	case wrong == nil:
+	case !ours && wrong.Reason == approval.ReasonUnknown:
+		return nil, nil
+	case ours && (!isText || id == ""):
+		return nil, in.malformed("", approval.Violation{Field: field + ".id", Description: "must be the id of an approval"})
+	case ours:
+		return nil, in.misnamed(field+".id", wrong)
 	}
 	want := toolconfirmation.FunctionCallName
-	if a := in.one(id); a != nil && a.Kind == approval.KindQuestion || a == nil && name == adkRequestInput {
+	if a != nil && a.Kind == approval.KindQuestion {
 		want = adkRequestInput
 	}
 	if name != want {
 		return nil, in.malformed(id, approval.Violation{Field: field + ".name", Description: "must be " + want + " to answer this"})
 	}
-	response, ok := object["response"]
-	if !ok || response == nil {
+	c := &closed{field: field, object: object}
+	c.only("is not known in a function response", "id", "name", "response", "scheduling", "willContinue", "will_continue", "parts")
+	c.text("scheduling", false /* required */) // when a model hears of it, which is not for us
+	for _, name := range []string{"willContinue", "will_continue"} {
+		if c.flag(name) {
+			c.bad(name, "must not be true: a decision is whole")
+		}
+	}
+	if parts, ok := c.has("parts"); ok {
+		if list, ok := parts.([]any); !ok || len(list) > 0 {
+			c.bad("parts", "must be empty: a decision stands in the response")
+		}
+	}
+	if len(c.violations) > 0 {
+		return nil, in.malformed(id, c.violations...)
+	}
+	response := object["response"]
+	if response == nil {
 		response = map[string]any{} // ADK leaves an empty one out
 	}
 	if name == adkRequestInput {
-		return in.input(field+".response", id, response)
+		return in.input(field+".response", a, answer, response)
 	}
-	return in.confirmation(field+".response", id, response)
+	return in.confirmation(field+".response", a, answer, response)
 }
 
 // confirmation reads a confirmation in any of its wrappings: bare, within
 // toolConfirmation, within response (as an object or as its JSON), or the text of a
 // person within result. One that does not say confirmed is a rejection, as in ADK.
-func (in *incoming) confirmation(field, id string, v any) (*approval.Answer, error) {
-	wrong := func(field, description string) error {
-		return in.malformed(id, approval.Violation{Field: field, Description: description})
-	}
+//
+// A wrapping stands alone: what is beside it might say something else.
+func (in *incoming) confirmation(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	for range 3 { // response, toolConfirmation, and the thing itself
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, wrong(field, `must be an object such as {"confirmed": true}`)
+			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: `must be an object such as {"confirmed": true}`})
 		}
-		if inner, ok := object["toolConfirmation"]; ok {
-			field, v = field+".toolConfirmation", inner
-			continue
-		}
-		confirmed, says := object["confirmed"]
-		if inner, ok := object["response"]; ok {
-			if says {
-				return nil, wrong(field, "must have confirmed or response, not both")
+		c := &closed{field: field, object: object}
+		wrapping := ""
+		for _, name := range []string{"toolConfirmation", "response", "result"} {
+			if _, ok := c.has(name); ok && wrapping == "" {
+				wrapping = name
 			}
-			field, v = field+".response", inner
-			if text, ok := inner.(string); ok {
-				var err error
-				if v, err = strictjson.Decode([]byte(text)); err != nil {
-					return nil, wrong(field, `must be the JSON of an object such as {"confirmed": true}`)
-				}
+		}
+		if wrapping == "" {
+			return in.confirmed(c, a, answer)
+		}
+		if c.only("must not stand beside "+wrapping+", which holds the whole decision", wrapping); len(c.violations) > 0 {
+			return nil, in.malformed(answer.ID, c.violations...)
+		}
+		field, v = field+"."+wrapping, object[wrapping]
+		text, isText := v.(string)
+		switch {
+		case wrapping == "result":
+			return in.spoken(field, a, answer, v)
+		case wrapping == "response" && isText:
+			var err error
+			if v, err = strictjson.Decode([]byte(text)); err != nil {
+				return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: `must be the JSON of an object such as {"confirmed": true}`})
 			}
-			continue
 		}
-		if result, ok := object["result"]; ok && !says {
-			return in.spoken(field+".result", id, result)
-		}
-		yes, ok := confirmed.(bool)
-		if says && !ok {
-			return nil, wrong(field+".confirmed", "must be true or false")
-		}
-		return in.confirmed(field, id, yes, object["payload"])
 	}
-	return nil, wrong(field, "is wrapped too often")
+	return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "is wrapped too often"})
 }
 
-func (in *incoming) confirmed(field, id string, yes bool, payload any) (*approval.Answer, error) {
-	answer := &approval.Answer{ID: id, Verb: approval.Reject}
-	if yes {
+// confirmed reads a confirmation without its wrappings. The reason of a rejection may
+// stand in it, or in its payload, where ADK's clients have room for it.
+func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.Answer) (*approval.Answer, error) {
+	c.only("is not known in a confirmation", "confirmed", "payload", "hint", rejectionReason)
+	answer.Verb = approval.Reject
+	if c.flag("confirmed") {
 		answer.Verb = approval.Approve
 	}
-	if payload == nil {
-		return answer, nil
+	c.text("hint", false /* required */) // of the question, sent back
+	answer.Reason = c.reason(answer.Verb)
+
+	payload, paid := c.has("payload")
+	if object, ok := payload.(map[string]any); ok {
+		p := &closed{field: c.field + ".payload", object: object}
+		reason := p.reason(answer.Verb)
+		if !agree(&answer.Reason, reason) {
+			p.bad(rejectionReason, "must be the same as "+c.field+"."+rejectionReason)
+		}
+		c.violations = append(c.violations, p.violations...)
+		// To a tool that takes no payload the reason is none either.
+		if _, ok := object[rejectionReason]; ok && len(object) == 1 && !a.AcceptsPayload() {
+			paid = false
+		}
 	}
-	raw, err := encode(payload)
-	if err != nil {
-		return nil, in.malformed(id, approval.Violation{Field: field + ".payload", Description: "cannot be written as JSON"})
+	if paid {
+		var err error
+		if answer.Payload, err = encode(payload); err != nil {
+			c.bad("payload", "cannot be written as JSON")
+		}
 	}
-	answer.Payload = raw
-	if object, ok := payload.(map[string]any); ok && !yes {
-		answer.Reason, _ = object["rejection_reason"].(string)
+	if len(c.violations) > 0 {
+		return nil, in.malformed(answer.ID, c.violations...)
 	}
-	return answer, nil
+	return &answer, nil
+}
+
+// reason reads why a call is rejected, which nothing but a rejection may say.
+func (c *closed) reason(verb approval.Verb) string {
+	if _, ok := c.has(rejectionReason); ok && verb != approval.Reject {
+		c.bad(rejectionReason, "stands beside an approval, which has none")
+	}
+	return c.text(rejectionReason, false /* required */)
 }
 
 // spoken reads what a person typed in ADK's Python client. The id says what is meant,
 // so more than one may be pending; but where text is no answer, this is none.
-func (in *incoming) spoken(field, id string, v any) (*approval.Answer, error) {
-	text, ok := v.(string)
-	verb, known := approval.Keyword(text)
-	if !ok || !known {
-		return nil, in.malformed(id, approval.Violation{Field: field, Description: "must be approve or reject"})
+func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
+	text, _ := v.(string)
+	verb, ok := approval.Keyword(text)
+	if !ok {
+		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must be approve or reject"})
 	}
-	for _, a := range in.named(id) {
-		if !in.keywords || a.Terms.Destructive || a.Terms.NoText {
-			return nil, approval.NotAllowed(a, "a text does not decide it; "+howTo(in.approvals))
-		}
+	if !in.keywords || a.Terms.Destructive || a.Terms.NoText {
+		return nil, approval.NotAllowed(a, "a text does not decide it; "+howTo(in.approvals))
 	}
-	return &approval.Answer{ID: id, Verb: verb}, nil
+	answer.Verb = verb
+	return &answer, nil
 }
 
 // input reads the answer to a question: any JSON. A function response has to be an
 // object, so clients wrap what is not; the wrapping is taken off, unless the schema
 // has a property of that name.
-func (in *incoming) input(field, id string, v any) (*approval.Answer, error) {
-	schema := in.schema(id)
+func (in *incoming) input(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
+	schema := schemaOf(a)
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		for _, name := range []string{"response", "result", "payload"} {
 			inner, ok := object[name]
@@ -219,7 +256,8 @@ func (in *incoming) input(field, id string, v any) (*approval.Answer, error) {
 	}
 	raw, err := encode(v)
 	if err != nil {
-		return nil, in.malformed(id, approval.Violation{Field: field, Description: "cannot be written as JSON"})
+		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "cannot be written as JSON"})
 	}
-	return &approval.Answer{ID: id, Verb: approval.Respond, Response: raw}, nil
+	answer.Verb, answer.Response = approval.Respond, raw
+	return &answer, nil
 }

@@ -3,29 +3,34 @@ package dialect
 import "a2a-server/approval"
 
 // adkRustResponse is the one field of a data part in which adk-rs sends a function
-// response. It asks by the id of the call, so that is what comes back.
+// response. It asks by the call, so what the call is called is what comes back.
 const adkRustResponse = "adk:functionResponse"
 
 // readADKRust reads the function responses of adk-rs.
 func readADKRust(in *incoming) ([]approval.Answer, error) {
 	var all []approval.Answer
 	for part := range in.dataParts() {
-		v, ok := part.object[adkRustResponse]
+		c := &closed{field: part.field, object: part.object}
+		v, ok := c.has(adkRustResponse)
 		if !ok {
 			continue
 		}
-		field := part.field + "." + adkRustResponse
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object with id, name and response"})
+			c.bad(adkRustResponse, "must be an object with id, name and response")
+			return nil, in.malformed("", c.violations...)
 		}
-		answer, err := in.function(field, object)
+		answer, err := in.function(part.field+"."+adkRustResponse, object, true /* byCall */)
 		if err != nil {
 			return nil, err
 		}
-		if answer != nil {
-			all = append(all, *answer)
+		if answer == nil {
+			continue
 		}
+		if c.only("must not stand beside "+adkRustResponse, adkRustResponse); len(c.violations) > 0 {
+			return nil, in.malformed(answer.ID, c.violations...)
+		}
+		all = append(all, *answer)
 	}
 	return all, nil
 }

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -38,8 +37,12 @@ func readers() []reader {
 // error: the message is no decision. An *approval.Error: it is one, in a known shape,
 // and wrong, and none of it counts.
 //
-// A message may decide in several dialects at once. What they say of the same approval
-// has to agree, and counts once, with the id that came first. Text is looked at only
+// The shapes of decisions are closed, and a message says one thing: a member that is not
+// known, and a member or a text part that says something else than the decision beside
+// it, is refused with its place. A member that is null is none.
+//
+// A message may decide in several dialects at once, and about the same approval too; that
+// what they say agrees is for approval.Match to see. Text is looked at as a decision only
 // when there is nothing else.
 func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error) {
 	if message == nil {
@@ -65,7 +68,10 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 	if len(all) == 0 {
 		return readText(in)
 	}
-	return in.merge(all)
+	if err := in.contradicted(all); err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // incoming is a message with what is needed to read it.
@@ -75,62 +81,14 @@ type incoming struct {
 	keywords           bool
 }
 
-// named returns the approvals that id may mean: the one with this id, else those of
-// the call with this id, else those of the calls with this alias.
-func (in *incoming) named(id string) []*approval.Approval {
-	if id == "" {
-		return nil
-	}
-	var byCall, byAlias []*approval.Approval
-	for _, a := range in.approvals {
-		switch id {
-		case a.ID:
-			return []*approval.Approval{a}
-		case a.Call:
-			byCall = append(byCall, a)
-		case a.Alias:
-			byAlias = append(byAlias, a)
-		}
-	}
-	if byCall != nil {
-		return byCall
-	}
-	return byAlias
-}
-
-// one returns the approval that id means, as approval.Match finds it: of those that it
-// may mean the newest pending one, else the newest. It is nil when id is unknown, or
-// the alias of several calls that wait.
-func (in *incoming) one(id string) *approval.Approval {
-	var found *approval.Approval
-	for _, a := range in.named(id) {
-		waits := a.State == approval.Pending
-		if found != nil && found.State == approval.Pending {
-			if waits && a.Call != found.Call {
-				return nil
-			}
-			if !waits {
-				continue
-			}
-		}
-		found = a
-	}
-	return found
-}
-
-// key is equal for two ids that mean the same approval.
-func (in *incoming) key(id string) string {
-	if a := in.one(id); a != nil {
-		return a.ID
-	}
-	return id
-}
-
 // dataPart is a data part whose data is an object, and where that stands.
 type dataPart struct {
 	field            string
 	metadata, object map[string]any
 }
+
+// metadataField is where the payload of an extension stands.
+func metadataField(uri string) string { return "message.metadata[" + uri + "]" }
 
 func (in *incoming) dataParts() iter.Seq[dataPart] {
 	return func(yield func(dataPart) bool) {
@@ -146,35 +104,40 @@ func (in *incoming) dataParts() iter.Seq[dataPart] {
 	}
 }
 
-// merge keeps one answer for each approval, and refuses different ones. A dialect that
-// cannot say something (a digest, a payload) does not disagree with one that does.
-func (in *incoming) merge(all []approval.Answer) ([]approval.Answer, error) {
-	at := make(map[string]int, len(all))
-	merged := make([]approval.Answer, 0, len(all))
-	for _, b := range all {
-		key := in.key(b.ID)
-		i, ok := at[key]
-		if !ok {
-			at[key] = len(merged)
-			merged = append(merged, b)
+// contradicted refuses a text part that is a keyword of the other answer. Any other text
+// is what a person wrote beside the decision, and decides nothing.
+func (in *incoming) contradicted(answers []approval.Answer) error {
+	for i, part := range in.message.Parts {
+		if part == nil {
 			continue
 		}
-		a := &merged[i]
-		fine := a.Verb == b.Verb && bytes.Equal(a.Args, b.Args) && bytes.Equal(a.Response, b.Response)
-		fine = agree(&a.Reason, b.Reason) && agree(&a.Digest, b.Digest) && fine
-		if len(a.Payload) == 0 {
-			a.Payload = b.Payload
-		} else if len(b.Payload) > 0 && !bytes.Equal(a.Payload, b.Payload) {
-			fine = false
+		said, ok := approval.Keyword(part.Text())
+		if !ok {
+			continue
 		}
-		if !fine {
-			return nil, in.malformed(b.ID, approval.Violation{
-				Field:       "message",
-				Description: "it is decided twice in this message, and not in the same way: decide each approval once",
-			})
+		for _, answer := range answers {
+			if opposed(said, answer.Verb) {
+				return in.malformed(answer.ID, approval.Violation{
+					Field:       fmt.Sprintf("message.parts[%d].text", i),
+					Description: fmt.Sprintf("says %s beside a decision to %s: say one of them", said, answer.Verb),
+				})
+			}
 		}
 	}
-	return merged, nil
+	return nil
+}
+
+// opposed reports whether a keyword, which says approve or reject, says the other thing
+// than a decision. What a respond says is its own.
+func opposed(said, decided approval.Verb) bool {
+	switch decided {
+	case approval.Approve, approval.Edit:
+		return said == approval.Reject
+	case approval.Reject, approval.Cancel:
+		return said == approval.Approve
+	case approval.Respond:
+	}
+	return false
 }
 
 // agree fills in what only the other says, and reports whether they agree.
@@ -207,11 +170,12 @@ func (in *incoming) malformed(id string, violations ...approval.Violation) *appr
 	}
 }
 
-// unknown says that the task never had an approval of this id.
-func (in *incoming) unknown(field, id string) *approval.Error {
-	e := approval.Unknown(id, in.pending)
+// misnamed says where an answer stands that names no approval, and how to answer.
+func (in *incoming) misnamed(field string, e *approval.Error) *approval.Error {
+	for i := range e.Violations {
+		e.Violations[i].Field = field
+	}
 	e.Message += "; " + howTo(in.approvals)
-	e.Violations = []approval.Violation{{Field: field, Description: "names no approval and no call of this task"}}
 	return e
 }
 

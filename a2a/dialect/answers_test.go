@@ -33,11 +33,11 @@ func TestAnswers(t *testing.T) {
 			[]approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Digest: "sha256:d1"}}},
 		{"ours in a data part, every verb", parts(t, `{"type":"approval_response","decisions":[
 			{"id":"t1.a1","decision":"edit","arguments":{"to":"eve","amount":1.5}},
-			{"id":"c1.2","decision":"reject","reason":"no"},
+			{"id":"t1.a2","decision":"reject","reason":"no","digest":null,"arguments":null,"response":null,"by":null},
 			{"id":"t1.a3","decision":"respond","response":null}]}`), nil,
 			[]approval.Answer{
 				{ID: "t1.a1", Verb: approval.Edit, Args: raw(`{"amount":1.5,"to":"eve"}`)},
-				{ID: "c1.2", Verb: approval.Reject, Reason: "no"},
+				{ID: "t1.a2", Verb: approval.Reject, Reason: "no"},
 				{ID: "t1.a3", Verb: approval.Respond, Response: raw(`null`)},
 			}},
 		{"ours, cancel", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"cancel"}]}`), nil,
@@ -48,21 +48,31 @@ func TestAnswers(t *testing.T) {
 
 		// ADK.
 		{"adk", marked(t, "t1.a1", confirmation, `{"confirmed":true}`), nil, approve},
-		{"adk, id of the call", marked(t, "c1.1", confirmation, `{"confirmed":true}`), nil,
-			[]approval.Answer{{ID: "c1.1", Verb: approval.Approve}}},
-		{"adk, alias of the call", marked(t, "adk-961c85e9", confirmation, `{"confirmed":true}`), nil,
-			[]approval.Answer{{ID: "adk-961c85e9", Verb: approval.Approve}}},
 		{"adk, kagent's mark", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}},
 			"metadata":{"kagent_type":"function_response"}}]`), nil, approve},
 		{"adk, a call is no answer", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}},
 			"metadata":{"adk_type":"function_call"}}]`), nil, nil},
-		{"adk, toolConfirmation wins", marked(t, "t1.a1", confirmation,
-			`{"confirmed":true,"response":{"confirmed":true},"toolConfirmation":{"confirmed":false}}`), nil, reject},
+		{"adk, nulls say nothing", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","will_continue":null,"more":null,
+			"response":{"confirmed":null,"toolConfirmation":{"confirmed":true,"payload":null,"hint":null,"rejection_reason":null,"error":null},"response":null,"result":null}},
+			"metadata":{"adk_type":"function_response"}}]`), nil, approve},
+		{"adk, all members of a function response", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","scheduling":"SILENT",
+			"will_continue":false,"willContinue":false,"parts":[],"response":{"confirmed":true,"hint":"Transfer of 100"}}}]`), nil, approve},
+		{"adk, confirmed is null", marked(t, "t1.a1", confirmation, `{"confirmed":null}`), nil, reject},
 		{"adk, response with toolConfirmation", marked(t, "t1.a1", confirmation, `{"response":{"toolConfirmation":{"confirmed":true}}}`), nil, approve},
 		{"adk, no confirmed", marked(t, "t1.a1", confirmation, `{"hint":"x"}`), nil, reject},
 		{"adk, no response", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation"},"metadata":{"adk_type":"function_response"}}]`), nil, reject},
-		{"adk, reason", marked(t, "t1.a1", confirmation, `{"confirmed":false,"payload":{"rejection_reason":"too much"}}`), nil,
+		{"adk, reason", marked(t, "t1.a1", confirmation, `{"confirmed":false,"rejection_reason":"too much"}`), nil,
+			[]approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "too much"}}},
+		{"adk, reason in a payload that the tool reads", marked(t, "t1.a1", confirmation, `{"confirmed":false,"payload":{"rejection_reason":"too much"}}`), nil,
 			[]approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "too much", Payload: raw(`{"rejection_reason":"too much"}`)}}},
+		{"adk, reason in a payload that nobody reads", marked(t, "t1.a4", confirmation, `{"confirmed":false,"payload":{"rejection_reason":"too much"}}`), []*approval.Approval{restarts()},
+			[]approval.Answer{{ID: "t1.a4", Verb: approval.Reject, Reason: "too much"}}},
+		{"adk, reason twice", marked(t, "t1.a4", confirmation, `{"rejection_reason":"no","payload":{"rejection_reason":"no"}}`), []*approval.Approval{restarts()},
+			[]approval.Answer{{ID: "t1.a4", Verb: approval.Reject, Reason: "no"}}},
+		{"adk, payload with more than a reason", marked(t, "t1.a4", confirmation, `{"payload":{"rejection_reason":"no","max":1}}`), []*approval.Approval{restarts()},
+			[]approval.Answer{{ID: "t1.a4", Verb: approval.Reject, Reason: "no", Payload: raw(`{"max":1,"rejection_reason":"no"}`)}}},
+		{"adk, payload", marked(t, "t1.a4", confirmation, `{"confirmed":true,"payload":{"to":"eve"}}`), []*approval.Approval{restarts()},
+			[]approval.Answer{{ID: "t1.a4", Verb: approval.Approve, Payload: raw(`{"to":"eve"}`)}}},
 		{"adk, python's text", marked(t, "t1.a1", confirmation, `{"result":" Yes "}`), nil, approve},
 		{"adk, outcome", marked(t, "t1.a2", confirmation, `{"confirmed":true}`), nil,
 			[]approval.Answer{{ID: "t1.a2", Verb: approval.Approve}}},
@@ -80,17 +90,30 @@ func TestAnswers(t *testing.T) {
 
 		// adk-rs.
 		{"adk-rs", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`), nil,
-			[]approval.Answer{{ID: "c1.1", Verb: approval.Approve}}},
+			byCall(approval.Answer{ID: "c1.1", Verb: approval.Approve})},
+		{"adk-rs, alias of the call", parts(t, `{"adk:functionResponse":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"toolConfirmation":{"confirmed":true}},"will_continue":false}}`), nil,
+			byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve})},
+		{"adk-rs, id of the approval", parts(t, `{"adk:functionResponse":{"id":"t1.a2","name":"adk_request_confirmation","response":{}}}`), nil,
+			byCall(approval.Answer{ID: "t1.a2", Verb: approval.Reject})},
+		{"adk-rs, a question by its id", parts(t, `{"adk:functionResponse":{"id":"t1.a3","name":"adk_request_input","response":{"result":"SQLite"}}}`), nil,
+			byCall(approval.Answer{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)})},
+		{"adk-rs, null", parts(t, `{"adk:functionResponse":null,"x":1}`), nil, nil},
 		{"adk-rs, somebody else's", parts(t, `{"adk:functionResponse":{"id":"zz","name":"f","response":{}}}`), nil, nil},
 
 		// kagent.
 		{"kagent", kagent(t, `{"type":"tool_approval_response","approvals":[
-			{"id":"t1.a2","approved":false,"rejection_reason":"in use","more":1},{"id":"t1.a1","approved":true}]}`), nil,
-			[]approval.Answer{{ID: "t1.a2", Verb: approval.Reject, Reason: "in use"}, {ID: "t1.a1", Verb: approval.Approve}}},
+			{"id":"t1.a2","approved":false,"rejection_reason":"in use","args":null},{"id":"t1.a1","approved":true,"rejection_reason":null}],"more":null}`), nil,
+			byCall(approval.Answer{ID: "t1.a2", Verb: approval.Reject, Reason: "in use"}, approval.Answer{ID: "t1.a1", Verb: approval.Approve})},
+		{"kagent, by the call", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"c1.4","approved":true},{"id":"adk-961c85e9","approved":false}]}`),
+			[]*approval.Approval{transfer(), restarts()},
+			byCall(approval.Answer{ID: "c1.4", Verb: approval.Approve}, approval.Answer{ID: "adk-961c85e9", Verb: approval.Reject})},
 		{"kagent, sent again", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":true}]}`),
-			[]*approval.Approval{approved(transfer()), restarts()}, approve},
+			[]*approval.Approval{approved(transfer()), restarts()}, byCall(approve...)},
+		{"kagent, sent again by the call", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"c1.1","approved":true}]}`),
+			[]*approval.Approval{approved(transfer()), restarts()}, byCall(approval.Answer{ID: "c1.1", Verb: approval.Approve})},
 		{"kagent, what others decide need not be there", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":true}]}`),
-			[]*approval.Approval{transfer(), with(restarts(), func(a *approval.Approval) { a.Terms.FourEyes = true })}, approve},
+			[]*approval.Approval{transfer(), with(restarts(), func(a *approval.Approval) { a.Terms.FourEyes = true })}, byCall(approve...)},
+		{"kagent, null", user(t, fmt.Sprintf(`"parts":[{"text":"x"}],"metadata":{%q:null,%q:null}`, dialect.KagentURI, dialect.URI)), nil, nil},
 		{"kagent, answer", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["SQLite"]}]}`), nil,
 			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)}}},
 		{"kagent, several values", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["a","b"]}]}`),
@@ -99,7 +122,8 @@ func TestAnswers(t *testing.T) {
 		{"kagent, several questions", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["a","b"]},{"answer":[]}]}`),
 			[]*approval.Approval{with(database(), func(a *approval.Approval) { a.Payload = raw(`{"questions":[{"question":"1?"},{"question":"2?"}]}`) })},
 			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`{"answers":[{"answer":["a","b"]},{"answer":[]}]}`)}}},
-		{"kagent, something else", kagent(t, `{"type":"tool_approval_request","tools":[]}`), nil, nil},
+		{"kagent, the question sent back", kagent(t, `{"type":"tool_approval_request","tools":[]}`), nil, nil},
+		{"kagent, the question of a tool sent back", kagent(t, `{"type":"ask_user_request","id":"t1.a3","questions":[]}`), nil, nil},
 
 		// Text.
 		{"text", text(t, "Approve\n"), []*approval.Approval{approved(restarts()), transfer()}, approve},
@@ -110,19 +134,17 @@ func TestAnswers(t *testing.T) {
 		{"text with data", user(t, `"parts":[{"text":"yes"},{"data":{"a":1}}]`), []*approval.Approval{transfer()}, nil},
 		{"text of a question", text(t, "yes"), []*approval.Approval{database()}, nil},
 
-		// Several dialects at once.
-		{"all dialects agree", user(t, fmt.Sprintf(`"extensions":[%q],"metadata":{
-			%q:{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject","digest":"sha256:d1"}]},
-			%q:{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":false,"rejection_reason":"no"}]}},
-			"parts":[{"text":"no"},{"data":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"confirmed":false}}}]`,
-			dialect.KagentURI, dialect.URI, dialect.KagentURI)), []*approval.Approval{transfer()},
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "no", Digest: "sha256:d1"}}},
+		// Several dialects at once, and text beside them.
 		{"dialects about different approvals", user(t, `"parts":[
 			{"data":{"id":"t1.a2","name":"adk_request_confirmation","response":{"confirmed":true}}},
 			{"data":{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}}]`), nil,
 			[]approval.Answer{{ID: "t1.a1", Verb: approval.Approve}, {ID: "t1.a2", Verb: approval.Approve}}},
-		{"the same twice", parts(t, `{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}`,
-			`{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}`), nil, approve},
+		{"the keyword of the decision beside it", beside(t, "approve", "Yes", " APPROVED\n"), nil, approve},
+		{"prose beside it", beside(t, "approve", "no problem", "not that I mind", "да"), nil, approve},
+		{"what is no keyword beside it", beside(t, "approve", "n\u043e", "NO\u200b", "\u00a0no"), nil, approve},
+		{"no beside a cancel", beside(t, "cancel", "no"), nil, []approval.Answer{{ID: "t1.a1", Verb: approval.Cancel}}},
+		{"a keyword beside what is its own answer", user(t, `"parts":[{"text":"no"},{"data":{"type":"approval_response","decisions":[{"id":"t1.a3","decision":"respond","response":"yes"}]}}]`), nil,
+			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"yes"`)}}},
 
 		// Nothing.
 		{"nil", nil, nil, nil},
@@ -142,6 +164,73 @@ func TestAnswers(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("Answers() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// beside returns a message of one decision on t1.a1 with texts before it.
+func beside(t testing.TB, decision string, texts ...string) *a2a.Message {
+	t.Helper()
+	m := text(t, texts...)
+	m.Parts = append(m.Parts, parts(t, fmt.Sprintf(`{"type":"approval_response","decisions":[{"id":"t1.a1","decision":%q}]}`, decision)).Parts...)
+	return m
+}
+
+func withText(m *a2a.Message, s string) *a2a.Message {
+	m.Parts = append(m.Parts, a2a.NewTextPart(s))
+	return m
+}
+
+// What several dialects say of one approval is one decision, when they agree.
+func TestSeveralDialects(t *testing.T) {
+	t.Parallel()
+	approvals := []*approval.Approval{transfer()}
+	tests := []struct {
+		name    string
+		message *a2a.Message
+		want    approval.Answer // "": refused
+	}{
+		{"all agree", user(t, fmt.Sprintf(`"extensions":[%q],"metadata":{
+			%q:{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject","digest":"sha256:d1"}]},
+			%q:{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":false,"rejection_reason":"no"}]}},
+			"parts":[{"text":"no"},{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":false}}},
+			{"data":{"adk:functionResponse":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"confirmed":false}}}}]`,
+			dialect.KagentURI, dialect.URI, dialect.KagentURI)),
+			approval.Answer{ID: "t1.a1", Verb: approval.Reject, Reason: "no", Digest: "sha256:d1"}},
+		{"one has no room for the payload of the other", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}`,
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":{"max":1}}}`),
+			approval.Answer{ID: "t1.a1", Verb: approval.Approve, Payload: raw(`{"max":1}`)}},
+		{"one says approve, the other reject", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`,
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}`), approval.Answer{}},
+		{"one by the call", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`,
+			`{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`), approval.Answer{}},
+		{"ours in two ways", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"},{"id":"t1.a1","decision":"reject"}]}`), approval.Answer{}},
+		{"two edits", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"edit","arguments":{}},{"id":"t1.a1","decision":"edit","arguments":{"a":1}}]}`), approval.Answer{}},
+		{"payloads differ", parts(t, `{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":1}}`,
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":2}}`), approval.Answer{}},
+		{"reasons differ", parts(t, `{"id":"t1.a1","name":"adk_request_confirmation","response":{"rejection_reason":"a"}}`,
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"rejection_reason":"b"}}`), approval.Answer{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			answers, err := presenter().Answers(tt.message, approvals)
+			if err != nil {
+				t.Fatalf("Answers() = %v", err)
+			}
+			decisions, err := approval.Match(answers, approvals, names(approvals))
+			if tt.want.Verb == "" {
+				if e := refused(t, err, approval.ReasonMalformed); !strings.Contains(e.Message, "t1.a1") {
+					t.Errorf("%q does not say of what", e.Message)
+				}
+				return
+			}
+			if err != nil || len(decisions) != 1 || decisions[0].Approval != approvals[0] {
+				t.Fatalf("Match(%v) = %v, %v, want one decision", answers, decisions, err)
+			}
+			if diff := cmp.Diff(tt.want, decisions[0].Answer); diff != "" {
+				t.Errorf("decision (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -168,7 +257,7 @@ func TestAnswersRefused(t *testing.T) {
 		{"ours, no type", user(t, fmt.Sprintf(`"parts":[],"metadata":{%q:{"decisions":[]}}`, dialect.URI)), nil, malformed, ".type"},
 		{"ours, unknown field", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}],"by":"boss"}`), nil, malformed, ".by"},
 		{"ours, a long unknown field", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}],"`+strings.Repeat("x", 999)+`":1}`),
-			nil, malformed, "xxx…"},
+			nil, malformed, "xxx… (999 characters)"},
 		{"ours, no decisions", parts(t, `{"type":"approval_response"}`), nil, malformed, ".decisions"},
 		{"ours, empty", ours(`[]`), nil, malformed, ".decisions"},
 		{"ours, no object", ours(`["t1.a1"]`), nil, malformed, "[0]"},
@@ -180,20 +269,46 @@ func TestAnswersRefused(t *testing.T) {
 		{"ours, arguments no object", ours(`[{"id":"t1.a1","decision":"edit","arguments":[]}]`), nil, malformed, "[0].arguments"},
 		{"ours, respond without response", ours(`[{"id":"t1.a3","decision":"respond"}]`), nil, malformed, "[0].response"},
 		{"ours, reason no text", ours(`[{"id":"t1.a1","decision":"reject","reason":{}}]`), nil, malformed, "[0].reason"},
+		{"ours, an empty digest", ours(`[{"id":"t1.a1","decision":"approve","digest":""}]`), nil, malformed, "[0].digest"},
+		{"ours, a digest that is no text", ours(`[{"id":"t1.a1","decision":"approve","digest":7}]`), nil, malformed, "[0].digest"},
+		{"ours, edit of null", ours(`[{"id":"t1.a1","decision":"edit","arguments":null}]`), nil, malformed, "[0].arguments"},
+		{"ours, the id of a call", ours(`[{"id":"c1.1","decision":"approve"}]`), nil, unknown, "[0].id"},
+		{"ours, the alias of a call", ours(`[{"id":"adk-961c85e9","decision":"approve"}]`), nil, unknown, "[0].id"},
 		{"ours, unknown id", ours(`[{"id":"t1.a1","decision":"approve"},{"id":"t2.a1","decision":"approve"}]`), nil, unknown, "[1].id"},
 		{"ours, too many", ours(`[` + strings.Repeat(`{"id":"t1.a1","decision":"approve"},`, 64) + `{"id":"t1.a1","decision":"approve"}]`), nil, malformed, ".decisions"},
-		{"ours, two ways", ours(`[{"id":"t1.a1","decision":"approve"},{"id":"c1.1","decision":"reject"}]`), nil, malformed, "message"},
-		{"ours, two edits", ours(`[{"id":"t1.a1","decision":"edit","arguments":{}},{"id":"t1.a1","decision":"edit","arguments":{"a":1}}]`), nil, malformed, "message"},
 
 		{"adk, confirmed is text", marked(t, "t1.a1", confirmation, `{"confirmed":"yes"}`), nil, malformed, ".response.confirmed"},
-		{"adk, confirmed is null", marked(t, "t1.a1", confirmation, `{"confirmed":null}`), nil, malformed, ".response.confirmed"},
 		{"adk, response is text", marked(t, "t1.a1", confirmation, `"yes"`), nil, malformed, ".response"},
 		{"adk, response is not JSON", marked(t, "t1.a1", confirmation, `{"response":"yes"}`), nil, malformed, ".response.response"},
-		{"adk, both ways", marked(t, "t1.a1", confirmation, `{"confirmed":true,"response":{"confirmed":false}}`), nil, malformed, ".response"},
+		{"adk, both ways", marked(t, "t1.a1", confirmation, `{"confirmed":true,"response":{"confirmed":false}}`), nil, malformed, ".response.confirmed"},
+		{"adk, toolConfirmation beside a confirmation", marked(t, "t1.a1", confirmation, `{"toolConfirmation":{"confirmed":true},"confirmed":false}`), nil, malformed, ".response.confirmed"},
+		{"adk, toolConfirmation beside a response", marked(t, "t1.a1", confirmation, `{"toolConfirmation":{"confirmed":true},"response":{"confirmed":false}}`), nil, malformed, ".response.response"},
+		{"adk, all at once", marked(t, "t1.a1", confirmation, `{"confirmed":true,"response":{"confirmed":true},"toolConfirmation":{"confirmed":false}}`), nil, malformed, ".response.confirmed"},
+		{"adk, a wrapping within one beside a confirmation", marked(t, "t1.a1", confirmation, `{"response":{"toolConfirmation":{"confirmed":true},"confirmed":false}}`), nil, malformed, ".response.response.confirmed"},
+		{"adk, a wrapping in JSON beside a confirmation", marked(t, "t1.a1", confirmation, `{"response":"{\"toolConfirmation\":{\"confirmed\":true},\"confirmed\":false}"}`), nil, malformed, ".response.response.confirmed"},
+		{"adk, a result beside a confirmation", marked(t, "t1.a1", confirmation, `{"confirmed":true,"result":"reject"}`), nil, malformed, ".response.confirmed"},
+		{"adk, an agreeing result beside a confirmation", marked(t, "t1.a1", confirmation, `{"confirmed":true,"result":"yes"}`), nil, malformed, ".response.confirmed"},
+		{"adk, an error beside a confirmation", marked(t, "t1.a1", confirmation, `{"confirmed":true,"error":"no"}`), nil, malformed, ".response.error"},
+		{"adk, a member that nobody knows", marked(t, "t1.a1", confirmation, `{"confirmed":true,"feedback":"x"}`), nil, malformed, ".response.feedback"},
+		{"adk, the question in its answer", marked(t, "t1.a1", confirmation, `{"originalFunctionCall":{"id":"x"},"toolConfirmation":{"confirmed":true}}`), nil, malformed, ".response.originalFunctionCall"},
+		{"adk, a member that nobody knows in a toolConfirmation", marked(t, "t1.a1", confirmation, `{"toolConfirmation":{"confirmed":true,"denied":true}}`), nil, malformed, ".response.toolConfirmation.denied"},
+		{"adk, reason of an approval", marked(t, "t1.a1", confirmation, `{"confirmed":true,"rejection_reason":"too much"}`), nil, malformed, ".response.rejection_reason"},
+		{"adk, reason of an approval in its payload", marked(t, "t1.a1", confirmation, `{"confirmed":true,"payload":{"rejection_reason":"too much"}}`), nil, malformed, ".response.payload.rejection_reason"},
+		{"adk, two reasons", marked(t, "t1.a1", confirmation, `{"rejection_reason":"a","payload":{"rejection_reason":"b"}}`), nil, malformed, ".response.payload.rejection_reason"},
+		{"adk, reason that is no text", marked(t, "t1.a1", confirmation, `{"payload":{"rejection_reason":5}}`), nil, malformed, ".response.payload.rejection_reason"},
+		{"adk, hint that is no text", marked(t, "t1.a1", confirmation, `{"confirmed":true,"hint":{}}`), nil, malformed, ".response.hint"},
+		{"adk, member of a function response that nobody knows", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"error":"no"}}]`), nil, malformed, "data.error"},
+		{"adk, confirmed beside the response", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"confirmed":false}}]`), nil, malformed, "data.confirmed"},
+		{"adk, more is to come", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}}]`), nil, malformed, "data.will_continue"},
+		{"adk, parts that are not read", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"parts":[{"text":"no"}]}}]`), nil, malformed, "data.parts"},
+		{"adk, members of an answer to a question", user(t, `"parts":[{"data":{"id":"t1.a3","name":"adk_request_input","response":{"a":1},"more":1}}]`), nil, malformed, "data.more"},
+		{"adk, id of the call", marked(t, "c1.1", confirmation, `{"confirmed":true}`), nil, unknown, ".id"},
+		{"adk, alias of the call", marked(t, "adk-961c85e9", confirmation, `{"confirmed":true}`), nil, unknown, ".id"},
+		{"adk, id of the call of a question", marked(t, "c1.3", "adk_request_input", `{"a":1}`), nil, unknown, ".id"},
 		{"adk, wrapped for ever", marked(t, "t1.a1", confirmation, `{"response":{"response":{"response":{"confirmed":true}}}}`), nil, malformed, ".response"},
 		{"adk, text that is no keyword", marked(t, "t1.a1", confirmation, `{"result":"perhaps"}`), nil, malformed, ".response.result"},
 		{"adk, text for a destructive call", marked(t, "t1.a1", confirmation, `{"result":"yes"}`), destructive, approval.ReasonNotAllowed, ""},
-		{"adk, name of the tool", marked(t, "c1.1", "transfer_money", `{"ok":true}`), nil, malformed, ".name"},
+		{"adk, name of the tool", marked(t, "t1.a1", "transfer_money", `{"ok":true}`), nil, malformed, ".name"},
 		{"adk, input for a call", marked(t, "t1.a1", "adk_request_input", `{"ok":true}`), nil, malformed, ".name"},
 		{"adk, confirmation for a question", marked(t, "t1.a3", confirmation, `{"confirmed":true}`), nil, malformed, ".name"},
 		{"adk, no id", user(t, `"parts":[{"data":{"name":"adk_request_confirmation","response":{}},"metadata":{"adk_type":"function_response"}}]`), nil, malformed, ".id"},
@@ -203,7 +318,35 @@ func TestAnswersRefused(t *testing.T) {
 		{"adk-rs, no object", parts(t, `{"adk:functionResponse":1}`), nil, malformed, "functionResponse"},
 		{"adk-rs, malformed", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":1}}}`), nil, malformed, ".confirmed"},
 
+		{"adk-rs, name of the tool", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"transfer_money","response":{"ok":true}}}`), nil, malformed, ".name"},
+		{"adk-rs, a member beside it", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}},"confirmed":false}`), nil, malformed, "data.confirmed"},
+		{"adk-rs, another answer beside it", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}},"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`),
+			nil, malformed, "data.adk:functionResponse"},
+		{"adk-rs, a contradiction", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"toolConfirmation":{"confirmed":true},"response":{"confirmed":false}}}}`), nil, malformed, ".response.response"},
+		{"adk-rs, more is to come", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}}`), nil, malformed, ".will_continue"},
+		{"adk-rs, unknown call", parts(t, `{"adk:functionResponse":{"id":"c9.9","name":"adk_request_confirmation","response":{"confirmed":true}}}`), nil, unknown, ".id"},
+		{"adk-rs, what came of a call", parts(t, `{"adk:functionResponse":{"id":"c1.2","name":"adk_request_confirmation","response":{"confirmed":true}}}`), nil, approval.ReasonNotAllowed, ""},
+		{"adk-rs, a question by its call", parts(t, `{"adk:functionResponse":{"id":"c1.3","name":"adk_request_input","response":{"result":"x"}}}`), nil, approval.ReasonNotAllowed, ""},
+		{"adk-rs, a call that was asked about anew", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`), replaced(), approval.ReasonChanged, ""},
+		{"adk-rs, two calls with one alias", parts(t, `{"adk:functionResponse":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"confirmed":true}}}`),
+			[]*approval.Approval{transfer(), with(restarts(), func(a *approval.Approval) { a.Alias = "adk-961c85e9" })}, malformed, ".id"},
+		{"adk-rs, an alias that is the id of another call", parts(t, `{"adk:functionResponse":{"id":"c1.4","name":"adk_request_confirmation","response":{"confirmed":true}}}`),
+			[]*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Alias = "c1.4" }), restarts()}, malformed, ".id"},
+
 		{"kagent, extension not listed", user(t, fmt.Sprintf(`"parts":[],"metadata":{%q:{"type":"tool_approval_response"}}`, dialect.KagentURI)), nil, malformed, "message.extensions"},
+		{"kagent, no object at all", kagent(t, `["t1.a1"]`), nil, malformed, "]"},
+		{"kagent, no type", kagent(t, `{"approvals":[{"id":"t1.a1","approved":true}]}`), nil, malformed, ".type"},
+		{"kagent, another type", kagent(t, `{"type":"tool_approval_revoked"}`), nil, malformed, ".type"},
+		{"kagent, reason of an approval", kagents(`[{"id":"t1.a1","approved":true,"rejection_reason":"too much"},{"id":"t1.a2","approved":true}]`), nil, malformed, "[0].rejection_reason"},
+		{"kagent, an empty reason of an approval", kagents(`[{"id":"t1.a1","approved":true,"rejection_reason":""},{"id":"t1.a2","approved":true}]`), nil, malformed, "[0].rejection_reason"},
+		{"kagent, arguments", kagents(`[{"id":"t1.a1","approved":true,"args":{"amount":1}},{"id":"t1.a2","approved":true}]`), nil, malformed, "[0].args"},
+		{"kagent, a digest", kagents(`[{"id":"t1.a1","approved":true,"digest":"sha256:d0"},{"id":"t1.a2","approved":true}]`), nil, malformed, "[0].digest"},
+		{"kagent, something beside the decisions", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":true},{"id":"t1.a2","approved":true}],"denied":true}`), nil, malformed, ".denied"},
+		{"kagent, something beside the answers", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["SQLite"]}],"more":1}`), nil, malformed, ".more"},
+		{"kagent, something beside an answer", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["SQLite"],"more":1}]}`), nil, malformed, "[0].more"},
+		{"kagent, what came of a call, by the call", kagents(`[{"id":"t1.a1","approved":true},{"id":"c1.2","approved":true}]`), nil, approval.ReasonNotAllowed, ""},
+		{"kagent, a call that was asked about anew", kagents(`[{"id":"c1.1","approved":true}]`), replaced(), approval.ReasonChanged, ""},
+		{"kagent, reply by the call", kagent(t, `{"type":"ask_user_response","id":"c1.3","answers":[{"answer":["SQLite"]}]}`), nil, unknown, ".id"},
 		{"kagent, nothing", kagents(`[]`), nil, malformed, ".approvals"},
 		{"kagent, one missing", kagents(`[{"id":"t1.a1","approved":true}]`), nil, malformed, ".approvals"},
 		{"kagent, one twice", kagents(`[{"id":"t1.a1","approved":true},{"id":"c1.1","approved":true},{"id":"t1.a2","approved":true}]`), nil, malformed, "[1].id"},
@@ -218,10 +361,13 @@ func TestAnswersRefused(t *testing.T) {
 		{"kagent, reply with two values", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["a","b"]}]}`), nil, malformed, ".answers"},
 		{"kagent, reply that is no text", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":[1]}]}`), nil, malformed, "[0].answer"},
 
-		{"dialects disagree", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`,
-			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}`), nil, malformed, "message"},
-		{"payloads disagree", parts(t, `{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":1}}`,
-			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":2}}`), nil, malformed, "message"},
+		{"no beside an approval", beside(t, "approve", "please", "no"), nil, malformed, "message.parts[1].text"},
+		{"deny beside an approval in kagent's extension", withText(kagents(`[{"id":"t1.a1","approved":true},{"id":"t1.a2","approved":true}]`), "Denied "), nil, malformed, "message.parts[1].text"},
+		{"yes beside a rejection", beside(t, "reject", " YES\n"), nil, malformed, "message.parts[0].text"},
+		{"yes beside a cancel", beside(t, "cancel", "yes"), nil, malformed, "message.parts[0].text"},
+		{"no beside an edit", user(t, `"parts":[{"data":{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"edit","arguments":{}}]}},{"text":"no"}]`), nil, malformed, "message.parts[1].text"},
+		{"no beside an approval and a rejection", user(t, `"parts":[{"text":"no"},{"data":{"type":"approval_response","decisions":[
+			{"id":"t1.a2","decision":"reject"},{"id":"t1.a1","decision":"approve"}]}}]`), nil, malformed, "message.parts[0].text"},
 		{"a keyword beside a wrong decision", user(t, `"parts":[{"text":"yes"},{"data":{"id":"t9","name":"adk_request_confirmation","response":{"confirmed":true}}}]`),
 			[]*approval.Approval{transfer()}, unknown, ".id"},
 	}
@@ -292,13 +438,56 @@ func TestKeywordsOff(t *testing.T) {
 	}
 }
 
-// A decided approval and a pending question of one call have the call's id in common.
-func TestSharedCallID(t *testing.T) {
+// A decided approval and what is asked next have the call in common. A dialect that asks
+// by the call says again what was decided, and reaches nothing else.
+func TestCallThatWasDecided(t *testing.T) {
 	t.Parallel()
-	approvals := []*approval.Approval{approved(transfer()), with(database(), func(a *approval.Approval) { a.Call = "c1.1" })}
-	got, err := presenter().Answers(marked(t, "c1.1", "adk_request_input", `{"response":"SQLite"}`), approvals)
-	want := []approval.Answer{{ID: "c1.1", Verb: approval.Respond, Response: raw(`"SQLite"`)}}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("Answers() error %v (-want +got):\n%s", err, diff)
+	call := func(a *approval.Approval) { a.Call, a.Alias = "c1.1", "adk-961c85e9" }
+	again := []*a2a.Message{
+		parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`),
+		parts(t, `{"adk:functionResponse":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"confirmed":true}}}`),
+		kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"c1.1","approved":true}]}`),
+	}
+	for name, next := range map[string]*approval.Approval{
+		"what came of it":              with(deletion(), call),
+		"what its tool wants to know":  with(database(), call),
+		"whether it may go on":         with(restarts(), func(a *approval.Approval) { call(a); a.Ask, a.AskKind = "q1", approval.AskConfirm }),
+		"nothing that is asked of him": with(with(deletion(), call), func(a *approval.Approval) { a.Terms.FourEyes = true }),
+	} {
+		approvals := []*approval.Approval{approved(transfer()), next}
+		for _, m := range again {
+			answers, err := presenter().Answers(m, approvals)
+			if err != nil {
+				t.Errorf("%s: Answers() = %v", name, err)
+				continue
+			}
+			n := approval.Names{}
+			n.Add("c1.1", "adk-961c85e9")
+			decisions, err := approval.Match(answers, approvals, n)
+			if err != nil || len(decisions) != 1 || decisions[0].Approval != approvals[0] || !decisions[0].Settled {
+				t.Errorf("%s: Match(%v) = %v, %v, want what was decided", name, answers, decisions, err)
+			}
+		}
+	}
+}
+
+// An alias in the form of our ids, which tasks of earlier servers may have, is not shown:
+// it would pass for another call.
+func TestForgedAliasIsNotShown(t *testing.T) {
+	t.Parallel()
+	forged := with(transfer(), func(a *approval.Approval) { a.Alias = "c1.4" })
+	m, _, err := presenter().Question([]*approval.Approval{forged, restarts()}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(shown), `"c1.4"`); n != 3 { // adk, kagent and ours of the true c1.4
+		t.Errorf("c1.4 is shown %d times, want 3: %s", n, shown)
+	}
+	if n := strings.Count(string(shown), `"c1.1"`); n != 3 {
+		t.Errorf("c1.1 is shown %d times, want 3: %s", n, shown)
 	}
 }

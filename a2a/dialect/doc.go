@@ -19,7 +19,11 @@
 //	| kagent.go       | metadata         | metadata: tool_approval_, ask_user_response |
 //	| text.go         | text part        | a text that is one keyword                  |
 //
-// What is foreign is read with tolerance for unknown fields, what is ours without.
-// Nothing is guessed: a message is a decision in a known shape, or wrong in a known
-// shape (an *approval.Error), or no decision.
+// The shapes are closed, the foreign ones too: a member that is not known, or that says
+// something else than the decision, may be what its sender meant. Nothing is guessed: a
+// message is a decision in a known shape, or wrong in a known shape (an
+// *approval.Error), or no decision. docs/approvals.md lists the members.
+//
+// Approvals are named by their ids. adk-rs and kagent ask by the call, so their answers
+// may name one (ByCall); what that reaches is for approval.Find to say, here as later.
 package dialect

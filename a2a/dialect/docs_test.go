@@ -37,7 +37,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s is read as %v, %v; want to %s", example, answers, err, what)
 			continue
 		}
-		decisions, err := approval.Match(answers, pending)
+		decisions, err := approval.Match(answers, pending, names(pending))
 		if err != nil {
 			t.Errorf("%s: %v", example, err)
 			continue

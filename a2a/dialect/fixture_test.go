@@ -69,6 +69,14 @@ func approved(a *approval.Approval) *approval.Approval {
 	return a
 }
 
+// replaced returns a call's approval that was superseded, and its successor.
+func replaced() []*approval.Approval {
+	old := with(transfer(), func(a *approval.Approval) {
+		a.State, a.Resolution = approval.Superseded, &approval.Resolution{Via: "system", At: a.Asked}
+	})
+	return []*approval.Approval{old, with(transfer(), func(a *approval.Approval) { a.ID, a.Supersedes = "t1.a9", "t1.a1" })}
+}
+
 func all() []*approval.Approval {
 	return []*approval.Approval{transfer(), deletion(), database()}
 }
@@ -111,6 +119,16 @@ func kagent(t testing.TB, payload string) *a2a.Message {
 		dialect.KagentURI, dialect.KagentURI, payload))
 }
 
+// byCall returns answers as dialects give them that may name a call.
+func byCall(answers ...approval.Answer) []approval.Answer {
+	marked := make([]approval.Answer, len(answers))
+	for i, a := range answers {
+		a.ByCall = true
+		marked[i] = a
+	}
+	return marked
+}
+
 func text(t testing.TB, texts ...string) *a2a.Message {
 	t.Helper()
 	m := user(t, `"parts":[]`)
@@ -118,6 +136,15 @@ func text(t testing.TB, texts ...string) *a2a.Message {
 		m.Parts = append(m.Parts, a2a.NewTextPart(s))
 	}
 	return m
+}
+
+// names returns what the calls of approvals are called, of which each has one.
+func names(approvals []*approval.Approval) approval.Names {
+	n := approval.Names{}
+	for _, a := range approvals {
+		n.Add(a.Call, a.Alias)
+	}
+	return n
 }
 
 // refused returns the *approval.Error of err, which has to be one of this reason.

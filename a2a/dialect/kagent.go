@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 )
 
 // The types of the payloads of kagent's extension.
@@ -64,7 +65,7 @@ func listed(payload any) ([]any, bool) {
 			choices = []any{}
 		}
 		questions = append(questions, map[string]any{
-			"question": escape(text), "choices": choices, "multiple": given["multiple"] == true,
+			"question": visible.Text(text), "choices": choices, "multiple": given["multiple"] == true,
 		})
 	}
 	return questions, len(questions) > 0
@@ -87,75 +88,76 @@ func single(s *shown) map[string]any {
 
 // readKagent reads kagent's answers from the message's metadata.
 func readKagent(in *incoming) ([]approval.Answer, error) {
-	object, ok := in.message.Metadata[KagentURI].(map[string]any)
-	if !ok {
+	v := in.message.Metadata[KagentURI]
+	if v == nil {
 		return nil, nil
 	}
-	kind := object["type"]
-	if kind != kagentDecide && kind != kagentReply {
+	field := metadataField(KagentURI)
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object"})
+	}
+	var read func(c *closed) ([]approval.Answer, error)
+	switch object["type"] {
+	case kagentDecide:
+		read = in.cover
+	case kagentReply:
+		read = in.reply
+	case kagentAsk, kagentQuestion: // the question, sent back: no decision
 		return nil, nil
+	default:
+		return nil, in.malformed("", approval.Violation{Field: field + ".type", Description: "must be " + kagentDecide + " or " + kagentReply})
 	}
 	if !slices.Contains(in.message.Extensions, KagentURI) {
 		return nil, in.malformed("", approval.Violation{
 			Field: "message.extensions", Description: "must list " + KagentURI + ", because the message answers in that extension",
 		})
 	}
-	field := "message.metadata[" + KagentURI + "]"
-	if kind == kagentReply {
-		return in.reply(field, object)
-	}
-	return in.cover(field+".approvals", object["approvals"])
+	return read(&closed{field: field, object: object})
 }
 
 // cover reads decisions that have to name each approval that the client may decide
 // exactly once. When all that it names are decided already, it is sent again or late,
 // and what follows from that is for the caller to say.
-func (in *incoming) cover(field string, v any) ([]approval.Answer, error) {
-	list, ok := v.([]any)
+func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
+	c.only(unknownMember, "type", "approvals")
+	field := c.field + ".approvals"
+	list, ok := c.object["approvals"].([]any)
 	if !ok || len(list) == 0 {
-		return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an array with at least one decision"})
+		c.bad("approvals", "must be an array with at least one decision")
 	}
 	if len(list) > MaxDecisions {
 		return nil, in.tooMany(field, len(list))
 	}
-	var wrong []approval.Violation
+	wrong := c.violations
 	answers := make([]approval.Answer, 0, len(list))
-	seen := make(map[string]bool, len(list))
+	seen := make(map[*approval.Approval]bool, len(list))
 	open := false
 	for i, v := range list {
-		item := fmt.Sprintf("%s[%d]", field, i)
 		object, _ := v.(map[string]any)
-		s := &strict{field: item, object: object}
-		id := s.text("id", true /* required */)
-		yes, ok := object["approved"].(bool)
-		if !ok {
-			s.bad("approved", "must be true or false")
-		}
-		reason := s.text("rejection_reason", false /* required */)
-		if id != "" && len(in.named(id)) == 0 {
-			return nil, in.unknown(item+".id", id)
-		}
-		a := in.one(id)
-		if a != nil && a.Kind == approval.KindQuestion {
-			s.bad("id", "is of a question, which "+kagentReply+" answers")
-		}
-		key := in.key(id)
-		if id != "" && seen[key] {
-			s.bad("id", "is there twice")
-		}
-		seen[key] = true
-		open = open || a != nil && a.State == approval.Pending
-		answer := approval.Answer{ID: id, Verb: approval.Reject, Reason: reason}
-		if yes {
-			answer.Verb, answer.Reason = approval.Approve, ""
+		c := &closed{field: fmt.Sprintf("%s[%d]", field, i), object: object}
+		answer := c.approval()
+		if answer.ID != "" {
+			a, err := approval.Find(answer, in.approvals)
+			if err != nil {
+				return nil, in.misnamed(c.field+".id", err)
+			}
+			if a.Kind == approval.KindQuestion {
+				c.bad("id", "is of a question, which "+kagentReply+" answers")
+			}
+			if seen[a] {
+				c.bad("id", "is there twice")
+			}
+			seen[a] = true
+			open = open || a.State == approval.Pending
 		}
 		answers = append(answers, answer)
-		wrong = append(wrong, s.violations...)
+		wrong = append(wrong, c.violations...)
 	}
 	for _, a := range in.pending {
-		if confirmable(a) && !seen[a.ID] && (open || len(wrong) > 0) {
+		if confirmable(a) && !seen[a] && (open || len(wrong) > 0) {
 			wrong = append(wrong, approval.Violation{
-				Field: field, Description: oneLine(a.ID) + " is missing: this extension wants a decision on each",
+				Field: field, Description: visible.Line(a.ID) + " is missing: this extension wants a decision on each",
 			})
 		}
 	}
@@ -165,28 +167,46 @@ func (in *incoming) cover(field string, v any) ([]approval.Answer, error) {
 	return answers, nil
 }
 
+// approval reads one decision. It may name the call, which kagent's clients are told
+// beside the approval.
+func (c *closed) approval() approval.Answer {
+	c.only(unknownMember, "id", "approved", rejectionReason)
+	answer := approval.Answer{ID: c.text("id", true /* required */), ByCall: true, Verb: approval.Reject}
+	if _, ok := c.has("approved"); !ok {
+		c.bad("approved", "must be true or false")
+	}
+	if c.flag("approved") {
+		answer.Verb = approval.Approve
+	}
+	answer.Reason = c.reason(answer.Verb)
+	return answer
+}
+
 // reply reads the answer to a question. To a tool that asks in kagent's form goes
 // {"answers": [{"answer": […]}]} as it came; any other one gets the value itself.
-func (in *incoming) reply(field string, object map[string]any) ([]approval.Answer, error) {
-	id, ok := object["id"].(string)
-	if !ok || id == "" {
-		return nil, in.malformed("", approval.Violation{Field: field + ".id", Description: "must be the id of a question"})
+func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
+	c.only(unknownMember, "type", "id", "answers")
+	answer := approval.Answer{ID: c.text("id", true /* required */), Verb: approval.Respond}
+	var a *approval.Approval
+	if answer.ID != "" {
+		var err *approval.Error
+		if a, err = approval.Find(answer, in.approvals); err != nil {
+			return nil, in.misnamed(c.field+".id", err)
+		}
+		if a.Kind != approval.KindQuestion {
+			c.bad("id", "is not of a question")
+		}
 	}
-	if len(in.named(id)) == 0 {
-		return nil, in.unknown(field+".id", id)
-	}
-	a := in.one(id)
-	if a == nil || a.Kind != approval.KindQuestion {
-		return nil, in.malformed(id, approval.Violation{Field: field + ".id", Description: "is not of a question"})
-	}
-	field += ".answers"
-	list, ok := object["answers"].([]any)
+	list, ok := c.object["answers"].([]any)
 	if !ok {
-		return nil, in.malformed(id, approval.Violation{Field: field, Description: "must be an array"})
+		c.bad("answers", "must be an array")
 	}
+	wrong := c.violations
 	replies := make([][]string, len(list))
 	for i, v := range list {
 		one, _ := v.(map[string]any)
+		c := &closed{field: fmt.Sprintf("%s.answers[%d]", c.field, i), object: one}
+		c.only(unknownMember, "answer")
 		values, ok := one["answer"].([]any)
 		for _, v := range values {
 			text, isText := v.(string)
@@ -194,24 +214,28 @@ func (in *incoming) reply(field string, object map[string]any) ([]approval.Answe
 			replies[i] = append(replies[i], text)
 		}
 		if !ok {
-			return nil, in.malformed(id, approval.Violation{
-				Field: fmt.Sprintf("%s[%d].answer", field, i), Description: "must be an array of strings",
-			})
+			c.bad("answer", "must be an array of strings")
 		}
+		wrong = append(wrong, c.violations...)
 	}
-	value, problem := in.value(a, replies)
+	if len(wrong) > 0 {
+		return nil, in.malformed(answer.ID, wrong...)
+	}
+	field := c.field + ".answers"
+	value, problem := replied(a, replies)
 	if problem != "" {
-		return nil, in.malformed(id, approval.Violation{Field: field, Description: problem})
+		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: problem})
 	}
 	raw, err := encode(value)
 	if err != nil {
-		return nil, in.malformed(id, approval.Violation{Field: field, Description: "cannot be written as JSON"})
+		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "cannot be written as JSON"})
 	}
-	return []approval.Answer{{ID: id, Verb: approval.Respond, Response: raw}}, nil
+	answer.Response = raw
+	return []approval.Answer{answer}, nil
 }
 
-// value brings replies into the form that a's tool expects, or says what is wrong.
-func (in *incoming) value(a *approval.Approval, replies [][]string) (value any, problem string) {
+// replied brings replies into the form that a's tool expects, or says what is wrong.
+func replied(a *approval.Approval, replies [][]string) (value any, problem string) {
 	payload, err := decode(a.Payload)
 	if err != nil {
 		payload = nil // checked when it was asked
@@ -231,7 +255,7 @@ func (in *incoming) value(a *approval.Approval, replies [][]string) (value any, 
 		}
 		return map[string]any{"answers": answers}, ""
 	}
-	schema := in.schema(a.ID)
+	schema := schemaOf(a)
 	if slices.Equal(typesOf(schema), []string{"array"}) {
 		items, _ := keyword[any](schema, "items")
 		values := make([]any, len(replies[0]))

@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 )
 
 // Config says how a [Presenter] works.
@@ -73,7 +74,7 @@ func (p *Presenter) Question(pending []*approval.Approval, problem string) (*a2a
 		}
 	}
 	if problem != "" {
-		part := a2a.NewTextPart(escape(problem))
+		part := a2a.NewTextPart(visible.Text(problem))
 		part.SetMeta("validation_error", true)
 		m.Parts = append(m.Parts, part)
 	}

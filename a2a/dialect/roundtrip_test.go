@@ -73,6 +73,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	both := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve}, {ID: "t1.a2", Verb: approval.Approve}}
 	calls := []*approval.Approval{transfer(), deletion()}
+	twoCalls := []*approval.Approval{transfer(), restarts()}
 	tests := []struct {
 		name    string
 		pending []*approval.Approval
@@ -96,13 +97,6 @@ func TestRoundTrip(t *testing.T) {
 			}
 			return map[string]any{"parts": parts}
 		}, both},
-		{"adk by the call", calls, func(t *testing.T, q map[string]any) map[string]any {
-			var parts []any
-			for _, p := range list(t, q, "parts")[1:] {
-				parts = append(parts, confirm(at(t, p, "data", "args", "originalFunctionCall", "id")))
-			}
-			return map[string]any{"parts": parts}
-		}, []approval.Answer{{ID: "adk-961c85e9", Verb: approval.Approve}, {ID: "c1.2", Verb: approval.Approve}}},
 		{"adk input", []*approval.Approval{database()}, func(t *testing.T, q map[string]any) map[string]any {
 			call := at(t, q, "parts", 1, "data")
 			return map[string]any{"parts": []any{map[string]any{"data": map[string]any{
@@ -116,7 +110,15 @@ func TestRoundTrip(t *testing.T) {
 				parts = append(parts, map[string]any{"data": map[string]any{"adk:functionResponse": at(t, confirm(at(t, p, "data", "id")), "data")}})
 			}
 			return map[string]any{"parts": parts}
-		}, both},
+		}, byCall(both...)},
+		{"adk-rs by the call", twoCalls, func(t *testing.T, q map[string]any) map[string]any {
+			var parts []any
+			for _, p := range list(t, q, "parts")[1:] {
+				id := at(t, p, "data", "args", "originalFunctionCall", "id")
+				parts = append(parts, map[string]any{"data": map[string]any{"adk:functionResponse": at(t, confirm(id), "data")}})
+			}
+			return map[string]any{"parts": parts}
+		}, byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
 		{"kagent", calls, func(t *testing.T, q map[string]any) map[string]any {
 			var approvals []any
 			for _, tool := range list(t, q, "metadata", dialect.KagentURI, "tools") {
@@ -126,7 +128,17 @@ func TestRoundTrip(t *testing.T) {
 				"parts": []any{map[string]any{"text": "approved"}}, "extensions": at(t, q, "extensions"),
 				"metadata": map[string]any{dialect.KagentURI: map[string]any{"type": "tool_approval_response", "approvals": approvals}},
 			}
-		}, both},
+		}, byCall(both...)},
+		{"kagent by the call", twoCalls, func(t *testing.T, q map[string]any) map[string]any {
+			var approvals []any
+			for _, tool := range list(t, q, "metadata", dialect.KagentURI, "tools") {
+				approvals = append(approvals, map[string]any{"id": at(t, tool, "call_id"), "approved": true})
+			}
+			return map[string]any{
+				"parts": []any{map[string]any{"text": "approved"}}, "extensions": at(t, q, "extensions"),
+				"metadata": map[string]any{dialect.KagentURI: map[string]any{"type": "tool_approval_response", "approvals": approvals}},
+			}
+		}, byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
 		{"kagent question", []*approval.Approval{database()}, func(t *testing.T, q map[string]any) map[string]any {
 			ask := at(t, q, "metadata", dialect.KagentURI)
 			var answers []any
@@ -161,7 +173,7 @@ func TestRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("Answers() (-want +got):\n%s", diff)
 			}
-			decisions, err := approval.Match(got, tt.pending)
+			decisions, err := approval.Match(got, tt.pending, names(tt.pending))
 			if err != nil {
 				t.Fatalf("Match(%v) = %v", got, err)
 			}

@@ -3,18 +3,15 @@ package dialect
 import (
 	"slices"
 
+	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
 )
 
 // What is needed of JSON schemas to bring an answer that came as text, or wrapped,
 // into the form that was asked for. Whether it is valid is checked elsewhere.
 
-// schema returns the decoded schema of the answers to id, or nil.
-func (in *incoming) schema(id string) any {
-	a := in.one(id)
-	if a == nil {
-		return nil
-	}
+// schemaOf returns the decoded schema of the answers to a, or nil.
+func schemaOf(a *approval.Approval) any {
 	schema, err := decode(a.Schema)
 	if err != nil {
 		return nil // checked when it was asked; without it a text is a text

@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
 )
 
 // shown is an approval as it is shown: its JSON decoded once, strictly, so that all
@@ -20,7 +21,7 @@ type shown struct {
 }
 
 func show(a *approval.Approval) (*shown, error) {
-	s := &shown{Approval: a, hint: escape(a.Hint), args: map[string]any{}}
+	s := &shown{Approval: a, hint: visible.Text(a.Hint), args: map[string]any{}}
 	if s.hint == "" {
 		s.hint = defaultHint(a)
 	}
@@ -42,7 +43,7 @@ func show(a *approval.Approval) (*shown, error) {
 }
 
 func defaultHint(a *approval.Approval) string {
-	name := oneLine(a.Tool)
+	name := visible.Line(a.Tool)
 	switch a.Kind {
 	case approval.KindCall:
 		return "Approve or reject this call of " + name + "."
@@ -54,9 +55,11 @@ func defaultHint(a *approval.Approval) string {
 	return name + " needs a decision."
 }
 
-// callID is the id that an asking client knows the call by.
+// callID is the id that an asking client knows the call by. An alias that looks like an
+// id of ours is not shown: it would pass for another call. None is taken any more, but
+// tasks of earlier servers may have one.
 func (s *shown) callID() string {
-	if s.Alias != "" {
+	if s.Alias != "" && !approval.OurID(s.Alias) {
 		return s.Alias
 	}
 	return s.Call

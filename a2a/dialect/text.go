@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 )
 
 // text is the question as a person reads it. Every line that can hold text from
@@ -33,7 +34,7 @@ func (p *Presenter) text(all []*shown) (string, error) {
 }
 
 func (s *shown) write(b *strings.Builder) error {
-	id, name := oneLine(s.ID), oneLine(s.Tool)
+	id, name := visible.Line(s.ID), visible.Line(s.Tool)
 	switch s.Kind {
 	case approval.KindCall:
 		fmt.Fprintf(b, "Approval %s: may %s run?\n", id, name)
@@ -63,10 +64,10 @@ func (s *shown) write(b *strings.Builder) error {
 			return err
 		}
 		// In JSON what is unseen stands in strings only, so it can be escaped here.
-		fmt.Fprintf(b, "%s: %s\n", v.label, oneLine(string(raw)))
+		fmt.Fprintf(b, "%s: %s\n", v.label, visible.Line(string(raw)))
 	}
 	if s.Supersedes != "" {
-		fmt.Fprintf(b, "Replaces: %s\n", oneLine(s.Supersedes))
+		fmt.Fprintf(b, "Replaces: %s\n", visible.Line(s.Supersedes))
 	}
 	if s.Terms.Destructive {
 		b.WriteString("Caution: this call is marked as destructive.\n")
@@ -146,7 +147,7 @@ func howTo(approvals []*approval.Approval) string {
 	if err != nil {
 		return "answer by the ids of the approvals"
 	}
-	text := "answer with a data part such as " + oneLine(string(example))
+	text := "answer with a data part such as " + visible.Line(string(example))
 	if n > 1 {
 		text += ", with an entry for each id that is decided; the others stay open"
 	}

@@ -13,6 +13,9 @@ const (
 	typeResponse = "approval_response"
 )
 
+// unknownMember is what is wrong with a member that an extension does not have.
+const unknownMember = "is not a field of this extension"
+
 // askToolApproval is the question in our extension.
 func askToolApproval(all []*shown) map[string]any {
 	approvals := make([]any, len(all))
@@ -69,8 +72,8 @@ func (s *shown) request() map[string]any {
 // parts. The extension is ours, so its shape is strict.
 func readToolApproval(in *incoming) ([]approval.Answer, error) {
 	var all []approval.Answer
-	if v, ok := in.message.Metadata[URI]; ok {
-		field := "message.metadata[" + URI + "]"
+	if v := in.message.Metadata[URI]; v != nil {
+		field := metadataField(URI)
 		object, ok := v.(map[string]any)
 		if !ok {
 			return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object"})
@@ -101,16 +104,16 @@ func readToolApproval(in *incoming) ([]approval.Answer, error) {
 }
 
 func (in *incoming) response(field string, object map[string]any) ([]approval.Answer, error) {
-	s := &strict{field: field, object: object}
-	s.only("type", "decisions")
+	c := &closed{field: field, object: object}
+	c.only(unknownMember, "type", "decisions")
 	list, ok := object["decisions"].([]any)
 	if !ok || len(list) == 0 {
-		s.bad("decisions", "must be an array with at least one decision")
+		c.bad("decisions", "must be an array with at least one decision")
 	}
 	if len(list) > MaxDecisions {
 		return nil, in.tooMany(field+".decisions", len(list))
 	}
-	wrong, id := s.violations, ""
+	wrong, id := c.violations, ""
 	answers := make([]approval.Answer, 0, len(list))
 	for i, v := range list {
 		field := fmt.Sprintf("%s.decisions[%d]", field, i)
@@ -130,88 +133,53 @@ func (in *incoming) response(field string, object map[string]any) ([]approval.An
 		return nil, in.malformed(id, wrong...)
 	}
 	for i, answer := range answers {
-		if len(in.named(answer.ID)) == 0 {
-			return nil, in.unknown(fmt.Sprintf("%s.decisions[%d].id", field, i), answer.ID)
+		if _, err := approval.Find(answer, in.approvals); err != nil {
+			return nil, in.misnamed(fmt.Sprintf("%s.decisions[%d].id", field, i), err)
 		}
 	}
 	return answers, nil
 }
 
 func decision(field string, object map[string]any) (approval.Answer, []approval.Violation) {
-	s := &strict{field: field, object: object}
-	s.only("id", "decision", "arguments", "response", "reason", "digest")
+	c := &closed{field: field, object: object}
+	c.only(unknownMember, "id", "decision", "arguments", "response", "reason", "digest")
 	answer := approval.Answer{
-		ID:     s.text("id", true /* required */),
-		Verb:   approval.Verb(s.text("decision", true /* required */)),
-		Reason: s.text("reason", false /* required */),
-		Digest: s.text("digest", false /* required */),
+		ID:     c.text("id", true /* required */),
+		Verb:   approval.Verb(c.text("decision", true /* required */)),
+		Reason: c.text("reason", false /* required */),
 	}
-	arguments, edits := object["arguments"]
-	response, responds := object["response"]
+	// Without a digest any is meant; with an empty one its sender has lost what it saw.
+	if _, ok := c.has("digest"); ok {
+		answer.Digest = c.text("digest", true /* required */)
+	}
 	known := []approval.Verb{approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel}
 	if answer.Verb != "" && !slices.Contains(known, answer.Verb) {
-		s.bad("decision", "must be one of approve, edit, reject, respond and cancel")
-		return answer, s.violations
+		c.bad("decision", "must be one of approve, edit, reject, respond and cancel")
+		return answer, c.violations
+	}
+	arguments, edits := c.has("arguments")
+	response, responds := c.has("response")
+	if answer.Verb == approval.Respond {
+		_, responds = object["response"] // null is an answer like any other
 	}
 	if edits != (answer.Verb == approval.Edit) {
-		s.bad("arguments", "must be there with edit, and only there: all arguments, as they are to be")
+		c.bad("arguments", "must be there with edit, and only there: all arguments, as they are to be")
 	} else if _, ok := arguments.(map[string]any); edits && !ok {
-		s.bad("arguments", "must be an object")
+		c.bad("arguments", "must be an object")
 	}
 	if responds != (answer.Verb == approval.Respond) {
-		s.bad("response", "must be there with respond, and only there")
+		c.bad("response", "must be there with respond, and only there")
 	}
 	var err error
 	if edits {
 		if answer.Args, err = encode(arguments); err != nil {
-			s.bad("arguments", "cannot be written as JSON")
+			c.bad("arguments", "cannot be written as JSON")
 		}
 	}
 	if responds {
 		if answer.Response, err = encode(response); err != nil {
-			s.bad("response", "cannot be written as JSON")
+			c.bad("response", "cannot be written as JSON")
 		}
 	}
-	return answer, s.violations
-}
-
-// strict reads an object of known fields, and collects what is wrong with it.
-type strict struct {
-	field      string
-	object     map[string]any
-	violations []approval.Violation
-}
-
-func (s *strict) bad(name, description string) {
-	s.violations = append(s.violations, approval.Violation{Field: s.field + "." + name, Description: description})
-}
-
-// only refuses all fields but these.
-func (s *strict) only(names ...string) {
-	var extra []string
-	for name := range s.object {
-		if !slices.Contains(names, name) {
-			extra = append(extra, name)
-		}
-	}
-	slices.Sort(extra)
-	for _, name := range extra {
-		shown := []rune(oneLine(name))
-		if len(shown) > 64 {
-			shown = append(shown[:64], '…')
-		}
-		s.bad(string(shown), "is not a field of this extension")
-	}
-}
-
-func (s *strict) text(name string, required bool) string {
-	v, ok := s.object[name]
-	if !ok && !required {
-		return ""
-	}
-	text, ok := v.(string)
-	if !ok || text == "" && required {
-		s.bad(name, "must be a string that is not empty")
-	}
-	return text
+	return answer, c.violations
 }

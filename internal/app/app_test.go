@@ -114,7 +114,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("the same message again made task %s, want %s", same.ID, said.ID)
 	}
 	var approved struct{ Task taskAnswer }
-	second.rpc(t, "SendMessage", approve("m3", asked.ID, "c1.1"), &approved)
+	second.rpc(t, "SendMessage", approve("m3", asked.ID, asked.ID+".a1"), &approved)
 	if done := approved.Task; done.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("approved behind a restart: %s", done.Status.State)
 	}

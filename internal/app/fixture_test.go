@@ -200,8 +200,8 @@ func message(id, text string) map[string]any {
 }
 
 // approve is the message that approves a call of a task.
-func approve(id, task, call string) map[string]any {
-	decision := map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": call, "decision": "approve"}}}
+func approve(id, task, approval string) map[string]any {
+	decision := map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": approval, "decision": "approve"}}}
 	return map[string]any{"message": map[string]any{"messageId": id, "taskId": task, "role": "ROLE_USER", "parts": []any{map[string]any{"data": decision}}}}
 }
 

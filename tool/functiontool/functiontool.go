@@ -32,7 +32,10 @@ type Config struct {
 	// defaults. Defaults to none.
 	Gate        tool.GateFunc
 	Annotations tool.Annotations
-	LongRunning bool
+	// TakesPayload says that the function reads the payload of the decision on its call
+	// from tool.Confirmation; see [tool.TakesPayload].
+	TakesPayload bool
+	LongRunning  bool
 }
 
 // New makes a tool of f, which must be safe for concurrent use. A is a struct, or a
@@ -69,6 +72,7 @@ func (b *base) Description() string           { return b.config.Description }
 func (b *base) IsLongRunning() bool           { return b.config.LongRunning }
 func (b *base) RequiresApproval() bool        { return b.config.RequireApproval }
 func (b *base) Annotations() tool.Annotations { return b.config.Annotations }
+func (b *base) TakesPayload() bool            { return b.config.TakesPayload }
 func (b *base) Schema() map[string]any        { return b.arguments.schema }
 
 // Gate implements [tool.Gater].

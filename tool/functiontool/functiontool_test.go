@@ -263,8 +263,8 @@ func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	c := functiontool.Config{
 		Name: "t", Description: "does it", RequireApproval: true, LongRunning: true,
-		Annotations: tool.Annotations{Idempotent: true},
-		Gate:        func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "why", nil },
+		Annotations: tool.Annotations{Idempotent: true}, TakesPayload: true,
+		Gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "why", nil },
 	}
 	call, err := functiontool.New(c, returnsArgs[struct{}])
 	if err != nil {
@@ -278,9 +278,19 @@ func TestDeclarations(t *testing.T) {
 		if tl.Name() != "t" || tl.Description() != "does it" || !tl.RequiresApproval() || !tl.IsLongRunning() || !tool.AnnotationsOf(tl).Idempotent {
 			t.Errorf("%T does not declare what was configured", tl)
 		}
+		if p, ok := tool.As[tool.TakesPayload](tl); !ok || !p.TakesPayload() {
+			t.Errorf("%T does not declare that it takes a payload", tl)
+		}
 		if ask, hint := tool.NeedsApproval(nil, tl, nil); !ask || hint != "why" {
 			t.Errorf("NeedsApproval() = %v, %q", ask, hint)
 		}
+	}
+	silent, err := functiontool.New(functiontool.Config{Name: "t"}, returnsArgs[struct{}])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := tool.As[tool.TakesPayload](silent); ok && p.TakesPayload() {
+		t.Error("a function of which nothing is said takes a payload")
 	}
 	if _, ok := call.(tool.StreamingTool); ok {
 		t.Error("a plain function streams")

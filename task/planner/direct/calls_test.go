@@ -92,6 +92,13 @@ func TestNoCalls(t *testing.T) {
 		{"both names of the arguments", data(t, `{"tool":"echo","args":{},"arguments":{}}`), "\"args\" and \"arguments\" are the same; use one of them\n"},
 		{"no name", data(t, `{"tool":3}`), "\"tool\" must be a string, the name of a tool\n"},
 		{"wrong id", data(t, `{"tool":"echo","id":3}`), "\"id\" of the call of \"echo\" must be a string\n"},
+		{"id in the form of that of a call", data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"bare","id":"c1.2"}]}`), "part 1: calls[1]: \"id\" of the call of \"bare\" is \"c1.2\", which looks like an id of this server; choose another one"},
+		{"id that would pass for that of a call", data(t, `{"tool":"echo","id":" C1.2\u200b"}`), "part 1: \"id\" of the call of \"echo\" is \" C1.2\\u200b\", which looks like"},
+		{"id in the form of that of an approval", data(t, `{"tool":"echo","id":"0198.a1"}`), "\"0198.a1\", which looks like an id of this server"},
+		{"adk, id in the form of that of a call", adk(data(t, `{"name":"bare","id":"c1.1"}`)), "part 1: \"id\" of the call of \"bare\" is \"c1.1\""},
+		{"raw, id in the form of that of a call", a2a.NewDataPart(json.RawMessage(`{"tool":"echo","id":"c1.1"}`)), "which looks like an id of this server"},
+		{"two calls with one id", data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"bare"},{"tool":"bare"},{"tool":"bare","id":"x"}]}`),
+			"part 1: calls[3]: \"id\" \"x\" is that of the call at part 1: calls[0]; give each call an id of its own, or none\n"},
 		{"tool and calls", data(t, `{"tool":"echo","calls":[]}`), "\"tool\" and \"calls\" stand in one part; use one of them\n"},
 		{"calls and more", data(t, `{"calls":[],"x":1}`), "unknown key \"x\"; known are [\"calls\"]\n"},
 		{"no calls", data(t, `{"calls":[]}`), "\"calls\" must be a list of at least one"},
@@ -126,6 +133,22 @@ func TestNoCalls(t *testing.T) {
 				t.Error("Accept() beside a good call = nil, want a message")
 			}
 		})
+	}
+}
+
+func TestEqualIDsInTwoParts(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]*a2a.Message{
+		"data":         message(data(t, `{"tool":"bare","id":"x"}`), data(t, `{"tool":"echo","id":"x"}`)),
+		"data and adk": message(adk(data(t, `{"name":"bare","id":"x"}`)), data(t, `{"calls":[{"tool":"echo","id":"x"}]}`)),
+	} {
+		_, answer := plan(t, m)
+		if answer == nil {
+			t.Fatalf("%s: Accept() = nil, want a message", name)
+		}
+		if got, want := answer.Parts[0].Text(), `part 2: "id" "x" is that of the call at part 1;`; !strings.Contains(got, want) {
+			t.Errorf("%s: Accept() = %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"a2a-server/approval"
 	"a2a-server/task"
 )
 
@@ -105,6 +106,9 @@ func planned(key string, name, args, id any) (task.PlannedCall, error) {
 	if id != nil {
 		if call.Alias, ok = text(id); !ok {
 			return call, fmt.Errorf(`"id" of the call of %q must be a string`, call.Tool)
+		}
+		if approval.OurID(call.Alias) {
+			return call, fmt.Errorf(`"id" of the call of %q is %q, which looks like an id of this server; choose another one, or leave it out`, call.Tool, clip(call.Alias, 100))
 		}
 	}
 	var err error

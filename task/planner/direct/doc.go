@@ -9,8 +9,9 @@
 // Each part of a message holds at most one way to call:
 //
 //   - a data part {"tool": name, "args": {…}}; "arguments" is another name of
-//     "args", and "id" is an id of the caller's own for the call. Several calls in
-//     one part are {"calls": [{"tool": …}, …]};
+//     "args", and "id" is an id of the caller's own for the call, which no other call
+//     of the message may have and which may not look like one of this server's, such as
+//     c1.2 or what ends in .a1. Several calls in one part are {"calls": [{"tool": …}, …]};
 //   - a data part with the metadata adk_type = function_call, as ADK's agents write
 //     it: {"id": …, "name": …, "args": {…}};
 //   - a text part that begins with a slash: /tool key=value key2="quoted value",

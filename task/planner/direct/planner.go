@@ -69,7 +69,7 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 // task as the second: canceled when a person turned every call down or nobody
 // answered, failed when none succeeded otherwise, else completed. The message of the
 // end names each call that did not succeed. An error means that the message does not
-// name a call any more, because the tools have changed since it was accepted.
+// name a call any more: since it was accepted the tools have changed, or this package.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Steps) > 0 {
 		return &task.Step{End: end(progress)}, nil
@@ -83,7 +83,7 @@ func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, 
 	calls, problems := read(progress.Messages[0].Message, progress.Tools)
 	switch {
 	case len(problems) > 0:
-		return nil, fmt.Errorf("the tools have changed since the message came: %s", strings.Join(problems, "; "))
+		return nil, fmt.Errorf("the tools, or the rules for messages, have changed since the message came: %s", strings.Join(problems, "; "))
 	case len(calls) == 0:
 		return nil, fmt.Errorf("plan task %s: its message names no call", progress.Task)
 	}

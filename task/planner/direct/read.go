@@ -10,11 +10,12 @@ import (
 )
 
 // read returns the calls that m names, in the order of its parts, and what is wrong
-// with those that cannot be read.
+// with those that cannot be read, or have the id of another one.
 func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems []string) {
 	if m == nil {
 		return nil, nil
 	}
+	ids := map[string]string{} // of callers, to where they stand
 	for i, part := range m.Parts {
 		if part == nil {
 			continue
@@ -23,6 +24,17 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("part %d: %v", i+1, err))
 			continue
+		}
+		for j, call := range found {
+			place := fmt.Sprintf("part %d", i+1)
+			if len(found) > 1 {
+				place += fmt.Sprintf(": calls[%d]", j)
+			}
+			if first, ok := ids[call.Alias]; ok && call.Alias != "" {
+				problems = append(problems, fmt.Sprintf(`%s: "id" %q is that of the call at %s; give each call an id of its own, or none`, place, clip(call.Alias, 100), first))
+				continue
+			}
+			ids[call.Alias] = place
 		}
 		calls = append(calls, found...)
 	}

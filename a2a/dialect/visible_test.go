@@ -1,0 +1,62 @@
+package dialect_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// named is a tool of which only the name matters.
+type named struct{ tool.Tool }
+
+func (named) Name() string           { return "show" }
+func (named) RequiresApproval() bool { return true }
+
+// What package approval writes into a hint and what this package makes of hint and
+// arguments agree over every code point, and leave nothing unseen: a character that one
+// of them shows as it is, and the other escapes, would be two arguments to a person.
+func TestHintAndQuestionShowTheSame(t *testing.T) {
+	t.Parallel()
+	policy, err := approval.NewPolicy(approval.PolicyConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chunk []rune
+	check := func() {
+		args := map[string]any{"x": string(chunk)}
+		raw, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hint := policy.Judge(nil, named{}, args).Hint
+		a := with(restarts(), func(a *approval.Approval) { a.Args, a.Hint = raw, hint })
+		m, _, err := presenter().Question([]*approval.Approval{a}, "")
+		if err != nil {
+			t.Fatalf("Question(%U) = %v", chunk, err)
+		}
+		shown := m.Parts[0].Text()
+		if i := strings.IndexFunc(strings.ReplaceAll(shown, "\n", ""), visible.Invisible); i >= 0 {
+			t.Errorf("the question shows something invisible of %U", chunk)
+		}
+		_, inHint, _ := strings.Cut(hint, "arguments? ")
+		if !strings.Contains(shown, "> "+hint+"\n") || inHint == "" || !strings.Contains(shown, "\nArguments: "+inHint+"\n") {
+			t.Errorf("of %U the hint shows %q, and the question %q", chunk, hint, shown)
+		}
+		chunk = chunk[:0]
+	}
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if utf8.ValidRune(r) {
+			chunk = append(chunk, r)
+		}
+		if len(chunk) == 150 { // so that nothing is shortened, were all of it escaped
+			check()
+		}
+	}
+	check()
+}

@@ -1,0 +1,157 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Find returns the approval that ans names among approvals, which are all of one task,
+// oldest first. It is the one place that reads names: dialects ask it to know what an
+// answer is about, and [Match] asks it to decide. Match knows besides of the calls that
+// nobody was asked about ([Names]), and refuses a name for their sake; it never finds
+// anything else.
+//
+// The id of an approval always names it. With ByCall, what a call is called may stand
+// for it instead, since some dialects ask by the call. That is a weak name: callers
+// choose it, and it stays the same while one question about the call follows another.
+// So it stands for one thing only, the question whether the call may run:
+//
+//   - It finds the approval of [KindCall] of its call, when exactly one is pending and
+//     the call was never decided on before.
+//   - When the call was decided on, it finds the newest approval that was, so that the
+//     answer can be what was decided then, or in conflict with it.
+//   - When an approval of the call was replaced, it is refused with [Changed]: what was
+//     shown under this name is not what would be decided.
+//   - A name that several calls have is refused, and so is one of a call that only has
+//     other questions: what came of it, or what its tool wants to know.
+//   - An alias in the form of our own ids finds nothing; see [OurID].
+func Find(ans Answer, approvals []*Approval) (*Approval, *Error) {
+	if ans.ID == "" {
+		return nil, Unknown(ans.ID, approvals)
+	}
+	for _, a := range approvals {
+		if a.ID == ans.ID {
+			return a, nil
+		}
+	}
+	if !ans.ByCall {
+		return nil, Unknown(ans.ID, approvals)
+	}
+	call, err := callNamed(ans.ID, approvals)
+	if err != nil {
+		return nil, err
+	}
+	return ofCall(ans.ID, call, approvals)
+}
+
+// callNamed returns the id of the one call that is called name.
+func callNamed(name string, approvals []*Approval) (string, *Error) {
+	call := ""
+	for _, a := range approvals {
+		if a.Call == call || a.Call != name && a.Alias != name {
+			continue
+		}
+		if call != "" {
+			return "", shared(name, approvals)
+		}
+		call = a.Call
+	}
+	if call == "" || call != name && OurID(name) {
+		return "", Unknown(name, approvals)
+	}
+	return call, nil
+}
+
+// ofCall returns what a call stands for, whose name is name.
+func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
+	var pending []*Approval
+	var decided, other *Approval // the newest of each
+	for _, a := range approvals {
+		switch {
+		case a.Call != call:
+		case a.Kind != KindCall:
+			other = a
+		case a.State == Superseded || successor(a, approvals) != nil:
+			return nil, replaced(name, a, approvals)
+		case a.State == Pending:
+			pending = append(pending, a)
+		default:
+			decided = a
+		}
+	}
+	switch {
+	case decided != nil:
+		return decided, nil
+	case len(pending) == 1:
+		return pending[0], nil
+	case len(pending) > 1:
+		return nil, Malformed(name, "answer by the id of an approval: "+strings.Join(pendingIDs(pending), ", "),
+			Violation{Field: "id", Description: "is a call about which several things are asked"})
+	}
+	return nil, NotAllowed(other, fmt.Sprintf("%s is what the call is called, which stands for whether it may run, and something else is asked; answer by the id of the approval",
+		quote(name)))
+}
+
+// repeated returns the approval of the same call as a, which was found by the name of
+// its call and has been decided, that ans says again; else a. A call may have been
+// decided on more than once: whether it may start, and what it asked while it ran.
+func repeated(a *Approval, ans Answer, approvals []*Approval) *Approval {
+	if ans.ID == a.ID || a.settledBy(ans) {
+		return a
+	}
+	for _, b := range slices.Backward(approvals) {
+		if b.Call == a.Call && b.Kind == KindCall && b.settledBy(ans) {
+			return b
+		}
+	}
+	return a
+}
+
+// successor returns the approval of the same kind that replaced a, or nil.
+func successor(a *Approval, approvals []*Approval) *Approval {
+	for _, b := range approvals {
+		if b.Supersedes == a.ID && b.Kind == a.Kind {
+			return b
+		}
+	}
+	return nil
+}
+
+// replaced says that what was asked of a call under its name has been replaced since.
+func replaced(name string, a *Approval, approvals []*Approval) *Error {
+	newest := a
+	for range approvals { // no chain is longer
+		next := successor(newest, approvals)
+		if next == nil {
+			break
+		}
+		newest = next
+	}
+	if newest == a {
+		return Conflict(a)
+	}
+	e := Changed(a, newest)
+	ids := pendingIDs(approvals)
+	e.Message = fmt.Sprintf("approval %s was replaced by %s, because what it asked for has changed, so that %s names neither; look again, and %s",
+		a.ID, newest.ID, quote(name), answerPending(ids))
+	for k, v := range meta(MetaPending, strings.Join(ids, ",")) {
+		e.Metadata[k] = v
+	}
+	return e
+}
+
+// shared says that several calls of the task are called name. To guess which one is
+// meant would be to approve a call that the decider may not have been shown.
+func shared(name string, approvals []*Approval) *Error {
+	return Malformed(name, answerPending(pendingIDs(approvals)),
+		Violation{Field: "id", Description: "is what several calls of this task are called, so that it names none of them"})
+}
+
+// answerPending says how to go on, by ids.
+func answerPending(ids []string) string {
+	if len(ids) == 0 {
+		return "no approval of this task is pending: read the task to see where it stands"
+	}
+	return "answer one that is pending by its id: " + strings.Join(ids, ", ")
+}
