@@ -18,6 +18,8 @@ type Disk struct {
 	// Committed, when set, is called after each batch that was committed or refused,
 	// before whoever queued it is told.
 	Committed func(Committed)
+	// Claimed, when set, is called after each Claim with what it took over.
+	Claimed func(*Process, []store.Header)
 	// Pauses makes each read a place where others may go on first.
 	Pauses bool
 }
@@ -229,6 +231,9 @@ func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	}
 	claimed, err := h.Handle.Claim(ctx, limit)
 	h.d.s.mark('k', len(claimed), 0, func() string { return fmt.Sprintf("%s claims %d tasks", h.p.name, len(claimed)) })
+	if h.d.Claimed != nil {
+		h.d.Claimed(h.p, claimed)
+	}
 	return claimed, err
 }
 
