@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -42,6 +43,7 @@ type modelTask struct {
 	public    []store.Event
 	private   []store.Event
 	calls     map[string]*modelCall
+	planned   []*modelCall // in their order
 	approvals []*modelApproval
 	claims    int  // how often it was taken over
 	asks      bool // the planner waits for a message
@@ -64,17 +66,24 @@ func (p callPhase) String() string { return callPhaseNames[p] }
 
 // modelCall is a call of a task.
 type modelCall struct {
-	id, tool, alias string
-	args            json.RawMessage // as planned
-	phase           callPhase
-	starts          int
-	rights          []*entry // starts that are durable and were not used; a cancel, or another process, does not take them away
-	claims          int      // of the task, when it was started last
-	timer           bool     // it is suspended until a time, too
-	outcome         task.Outcome
-	result          json.RawMessage
-	late            []json.RawMessage
-	lateErrors      int
+	id, tool   string
+	args       json.RawMessage // as planned
+	phase      callPhase
+	starts     int
+	rights     []*entry // starts that are durable and were not used; a cancel, or another process, does not take them away
+	claims     int      // of the task, when it was started last
+	timer      bool     // it is suspended until a time, too
+	outcome    task.Outcome
+	result     json.RawMessage
+	late       []json.RawMessage
+	lateErrors int
+}
+
+func (c *modelCall) String() string {
+	if c == nil {
+		return "no call"
+	}
+	return fmt.Sprintf("call %s of %s, %s", c.id, c.tool, c.phase)
 }
 
 // entry is the right to enter a tool once: a start that is durable.
@@ -89,11 +98,18 @@ type modelApproval struct {
 	used bool
 }
 
+func (a *modelApproval) String() string {
+	if a == nil {
+		return "never asked"
+	}
+	return string(a.State)
+}
+
 // event is what the rules need of a private event, whichever it is.
 type event struct {
 	Call       string              `json:"call"`
 	ID         string              `json:"id"`
-	State      approval.State      `json:"state"`
+	State      json.RawMessage     `json:"state"` // of an approval; of a step or a suspension it is theirs
 	Resolution approval.Resolution `json:"resolution"`
 	Digest     string              `json:"digest"`
 	Args       json.RawMessage     `json:"args"`
@@ -241,7 +257,8 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 	case "step.planned":
 		t.asks, t.waits = len(v.Ask) > 0, v.Until != nil
 		for _, c := range v.Calls {
-			t.calls[c.ID] = &modelCall{id: c.ID, tool: c.Tool, alias: c.Alias, args: c.Args}
+			call := &modelCall{id: c.ID, tool: c.Tool, args: c.Args}
+			t.calls[c.ID], t.planned = call, append(t.planned, call)
 		}
 	case "wait.elapsed":
 		t.waits = false
@@ -410,10 +427,12 @@ func (m *model) asked(t *modelTask, a *modelApproval) {
 func (m *model) resolved(t *modelTask, v *event) {
 	a := t.approval(v.ID)
 	if a == nil || a.State != approval.Pending {
-		m.fail(t, "an approval is resolved once", "%s is resolved as %s: %+v", v.ID, v.State, a)
+		m.fail(t, "an approval is resolved once", "%s is resolved as %s, and was %s", v.ID, v.State, a)
 		return
 	}
-	a.State = v.State
+	if err := json.Unmarshal(v.State, &a.State); err != nil {
+		m.fail(t, "events can be read", "the state of %s: %v", a.ID, err)
+	}
 	r := v.Resolution
 	a.Resolution = &r
 }
@@ -431,7 +450,7 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 			return
 		}
 		if o := t.approval(a.ID); o == nil || o.State != a.State || len(row.Index) > 0 != (a.State == approval.Pending) {
-			m.fail(t, "rows say what the log says", "the row of %s says %s with %d entries, the log %+v", a.ID, a.State, len(row.Index), o)
+			m.fail(t, "rows say what the log says", "the row of %s says %s with %d entries, the log %s", a.ID, a.State, len(row.Index), o)
 		}
 	}
 }
@@ -443,7 +462,7 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 		m.fail(t, "the header counts what is pending", "it says %d of %d", *n, len(pending))
 	}
 	timer, open := t.waits, 0
-	for _, c := range t.calls {
+	for _, c := range t.planned {
 		switch c.phase {
 		case running:
 			if t.phase == store.Parked || t.phase == store.Final {
@@ -460,7 +479,7 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 	for _, a := range pending {
 		c := t.calls[a.Call]
 		if c == nil || c.phase == finished || a.Ask != "" && c.phase != suspended || a.Kind == approval.KindOutcome && c.phase != unknown {
-			m.fail(t, "what is asked is still open", "%s of kind %s waits, its call is %v", a.ID, a.Kind, c)
+			m.fail(t, "what is asked is still open", "%s of kind %s waits, and there is %v", a.ID, a.Kind, c)
 		}
 	}
 	waits := t.state == a2a.TaskStateInputRequired || t.state == a2a.TaskStateAuthRequired
@@ -488,6 +507,9 @@ func (m *model) entered(r *Run) {
 	id, _ := store.ParseTaskID(r.Task)
 	t := m.tasks[id]
 	if t == nil {
+		if m.optimistic && r.Traits.Effect == ReadOnly {
+			return
+		}
 		m.s.Fail("a tool is entered after its start is durable", "run %d of task %s, which does not exist", r.N, r.Task)
 		return
 	}

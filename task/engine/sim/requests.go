@@ -100,7 +100,8 @@ func (w *world) await(ctx context.Context, v *server, sent *task.Sent, mode int)
 		}
 	case modeStream:
 		c := w.newClient(sent.Task)
-		c.seq = sent.From
+		c.at, c.reading = v, true
+		defer func() { c.reading = v.p.dead }()
 		begin := func(first *task.Snapshot) error {
 			if first != nil {
 				c.begin(first)
@@ -154,7 +155,7 @@ func (w *world) refused(ctx context.Context, what string, err error) {
 func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict) {
 	acked := func() {
 		for _, x := range verdicts {
-			w.acknowledged(t, x)
+			w.acknowledged(t, x, d)
 		}
 	}
 	w.coverage.Count("dialect " + d.String())
@@ -184,10 +185,10 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 }
 
 // acknowledged checks that a decision which is acknowledged is what the log says.
-func (w *world) acknowledged(t *modelTask, x *verdict) {
+func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect) {
 	a := t.approval(x.a.ID)
 	w.coverage.Count("decided: " + string(x.verb))
-	if x.id != x.a.ID {
+	if x.id != x.a.ID || d == Keyword {
 		return // it may mean another one by then
 	}
 	want := map[approval.Verb]approval.State{
@@ -255,6 +256,9 @@ func (w *world) follow(c *client, v *server, until task.Until) {
 	}
 	if c.at != nil {
 		w.coverage.Count("a reader comes back")
+		if c.at.p.dead {
+			w.coverage.Count("a reader comes back after a crash")
+		}
 	}
 	c.at, c.reading = v, true
 	ctx, leave := context.WithCancel(context.Background())

@@ -232,7 +232,7 @@ func (s *Scheduler) start(p *Process, f func()) {
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		defer func() {
-			if v := recover(); v != nil {
+			if v := recover(); v != nil && !p.dead { // who dies by Goexit may break on the way
 				s.Fail("panic", "%v\n%s", v, debug.Stack())
 			}
 		}()
