@@ -21,6 +21,7 @@ type action struct {
 
 // actions are what may happen, the tamest first.
 var actions = []action{ //nolint:gochecknoglobals // a constant
+	{"nothing", 1, func(*world) {}},
 	{"wait until nothing goes on", 4, func(w *world) { w.outside.Idle() }},
 	{"send", 10, (*world).sendNew},
 	{"decide", 14, (*world).decideSomething},
@@ -58,7 +59,8 @@ func (w *world) drive() {
 		total += a.weight
 	}
 	w.sendNew()
-	for range w.choices.Choose(Script, w.cfg.Actions) {
+	for i := range w.choices.Choose(Script, w.cfg.Actions) {
+		w.choices.Lane(Script, i+1)
 		at := w.choices.Choose(Script, total)
 		for _, a := range actions {
 			if at -= a.weight; at < 0 {

@@ -18,6 +18,7 @@ import (
 // Faults are over by then.
 func (w *world) finish() {
 	w.finishing = true
+	w.choices.Lane(Script, w.cfg.Actions+1)
 	w.s.Note("* finish")
 	w.tools.Flaky = false
 	w.tools.Restore()

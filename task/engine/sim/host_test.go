@@ -110,7 +110,7 @@ func TestTimers(t *testing.T) {
 
 func TestIdleIsLast(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		s := sim.NewScheduler(sim.Seeded(seed))
 		p := s.Process("p")
 		var got []int

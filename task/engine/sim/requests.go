@@ -225,7 +225,7 @@ func (c *client) begin(first *task.Snapshot) { c.seq, c.pub = first.Header.Seq, 
 func (c *client) yield(v *server) func([]task.Event) error {
 	return func(page []task.Event) error {
 		c.w.read(c, page)
-		if c.w.choices.Rarely(Script, 4) {
+		if c.w.choices.Rarely(Schedule, 4) {
 			v.p.Yield()
 		}
 		return nil

@@ -51,7 +51,7 @@ func bank(c *sim.Choices) (*sim.Failure, []string) {
 func TestShrinkFindsTheCore(t *testing.T) {
 	t.Parallel()
 	tried := 0
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		c := sim.Seeded(seed)
 		if f, _ := bank(c); f == nil {
 			continue
@@ -70,7 +70,7 @@ func TestShrinkFindsTheCore(t *testing.T) {
 		}
 	}
 	if tried < 10 {
-		t.Errorf("%d of 20 seeds failed", tried)
+		t.Errorf("%d of 40 seeds failed", tried)
 	}
 }
 

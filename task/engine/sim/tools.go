@@ -158,14 +158,14 @@ func (t *streamTool) CallStreaming(ctx tool.Context, args map[string]any) iter.S
 		defer t.leave(ctx, r, &err)
 		pieces := 0
 		if r.Way != EmptyStream {
-			pieces = t.b.s.choices.Choose(Outcomes, 6)
+			pieces = t.choose(r, 6)
 		}
 		for i := range pieces {
 			if !yield(&tool.Result{Content: fmt.Sprintf("run %d piece %d;", r.N, i), Streaming: true}, nil) {
 				err = errBody
 				return
 			}
-			if t.b.s.choices.Rarely(Outcomes, 3) {
+			if t.rarely(r, 3) {
 				t.p.Sleep(time.Millisecond)
 			}
 		}
@@ -189,6 +189,7 @@ func (t *simTool) enter(ctx tool.Context, args map[string]any) *Run {
 	if err != nil {
 		panic(err)
 	}
+	t.b.s.choices.Lane(Outcomes, len(t.b.Ledger.Runs)+1)
 	way := Pick(t.b.s.choices, Outcomes, waysOf[t.traits.Form]...)
 	if again, ok := tool.Resumed(ctx); ok && len(again.State) > 2 {
 		way = Pick(t.b.s.choices, Outcomes, Result, Result, Result, Fails, Slow) // it has been suspended twice
@@ -202,6 +203,14 @@ func (t *simTool) enter(ctx tool.Context, args map[string]any) *Run {
 	}
 	return r
 }
+
+// choose chooses something of a run.
+func (t *simTool) choose(r *Run, n int) int {
+	t.b.s.choices.Lane(Outcomes, r.N)
+	return t.b.s.choices.Choose(Outcomes, n)
+}
+
+func (t *simTool) rarely(r *Run, n int) bool { return t.choose(r, n) == n-1 }
 
 // leave notes that the tool returns. A routine that ends because its process has died
 // does not return.
@@ -229,7 +238,7 @@ func (r *Run) done() (map[string]any, error) {
 func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 	switch r.Way {
 	case Result, EmptyStream:
-		if t.b.s.choices.Rarely(Outcomes, 4) {
+		if t.rarely(r, 4) {
 			r.Effect = true // it takes effect, and dies before it can say so
 			t.p.Yield()
 		}
@@ -242,13 +251,13 @@ func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 	case Slow:
 		return t.slow(ctx, r)
 	case Blocks:
-		r.Effect = t.b.s.choices.Rarely(Outcomes, 2)
+		r.Effect = t.rarely(r, 2)
 		if t.b.block(ctx, t.p, r, true /* heeds */) {
 			return nil, context.Cause(ctx)
 		}
 		return r.done()
 	case Late:
-		r.Effect = t.b.s.choices.Rarely(Outcomes, 2)
+		r.Effect = t.rarely(r, 2)
 		t.b.block(ctx, t.p, r, false /* heeds */)
 		return r.done()
 	default:
@@ -259,7 +268,7 @@ func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 // slow takes up to some milliseconds.
 func (t *simTool) slow(ctx context.Context, r *Run) (map[string]any, error) {
 	over := make(chan struct{})
-	stop := t.p.After(time.Duration(1+t.b.s.choices.Choose(Outcomes, 400))*time.Millisecond, func() { close(over) })
+	stop := t.p.After(time.Duration(1+t.choose(r, 400))*time.Millisecond, func() { close(over) })
 	if t.p.Wait(over, ctx.Done()) == 1 {
 		stop()
 		return nil, context.Cause(ctx)
@@ -289,7 +298,7 @@ func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 	}
 	confirm := tool.Ask{Kind: tool.AskConfirm, Hint: "go on?", Payload: map[string]any{"n": 1}}
 	question := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
-	wake := t.p.Now().Add(time.Duration(1+t.b.s.choices.Choose(Outcomes, 100)) * time.Millisecond)
+	wake := t.p.Now().Add(time.Duration(1+t.choose(r, 100)) * time.Millisecond)
 	switch r.Way { //nolint:exhaustive // the others do not suspend
 	case AsksConfirm:
 		s.Asks = []tool.Ask{confirm}
