@@ -327,8 +327,10 @@ func (w *world) stopSomething() {
 
 func (w *world) stop(v *server, grace time.Duration) {
 	w.gone(v)
+	w.stopping = append(w.stopping, v)
 	v.p.Go(func() {
 		v.engine.Stop(grace)
+		w.orphans = true
 		w.coverage.Count("stopped")
 		w.s.Note("%s has stopped", v.p.name)
 	})

@@ -22,11 +22,20 @@ func (w *world) finish() {
 	w.s.Note("* finish")
 	w.tools.Flaky = false
 	w.tools.Restore()
-	for _, v := range w.servers {
+	for _, v := range slices.Concat(w.servers, w.stopping) {
 		v.p.Resume()
 	}
-	if len(w.servers) == 0 {
-		w.start()
+	w.tools.ReleaseAll()
+	for range 10 {
+		w.outside.Idle()
+		if !slices.ContainsFunc(w.stopping, func(v *server) bool { return !v.ran && !v.p.dead }) {
+			break
+		}
+		w.outside.Sleep(100 * time.Millisecond)
+		w.tools.ReleaseAll()
+	}
+	if len(w.servers) == 0 || w.orphans {
+		w.start() // what a process was running is taken over by the next that starts
 	}
 	v := w.servers[len(w.servers)-1]
 	w.bringToEnd(v)
@@ -54,9 +63,7 @@ func (w *world) finish() {
 // bringToEnd decides whatever waits until every task has ended.
 func (w *world) bringToEnd(v *server) {
 	for round := range 60 {
-		for w.tools.Blocked() > 0 {
-			w.tools.Release(0)
-		}
+		w.tools.ReleaseAll()
 		w.outside.Idle()
 		open := 0
 		for _, t := range w.model.order {
@@ -86,8 +93,12 @@ func (w *world) bringToEnd(v *server) {
 		w.outside.Sleep(300 * time.Millisecond)
 	}
 	for _, t := range w.model.order {
-		if t.phase != store.Final {
-			w.s.Fail("every task comes to its end", "task %s:\n%s", t.id, w.log(t))
+		switch t.phase {
+		case store.Live:
+			w.s.Fail("no task is at work for ever", "task %s:\n%s", t.id, w.log(t))
+		case store.Parked:
+			w.s.Fail("no task waits for ever", "task %s:\n%s", t.id, w.log(t))
+		case store.Final:
 		}
 	}
 }
@@ -183,7 +194,7 @@ func (w *world) checkStop() {
 	}
 	w.outside.Idle()
 	for w.tools.Blocked() > 0 {
-		w.tools.Release(0)
+		w.tools.ReleaseAll()
 		w.outside.Idle()
 	}
 	w.outside.Sleep(time.Second)
@@ -193,14 +204,10 @@ func (w *world) checkStop() {
 			w.s.Fail("an engine stops", "Run() of %s has not returned", v.p.name)
 			continue
 		}
-		n := 0
 		for _, r := range w.s.routines {
 			if r.p == v.p {
-				n++
+				w.s.Fail("an engine leaves nothing behind", "%s still runs %s", v.p.name, r.name())
 			}
-		}
-		if n > 0 {
-			w.s.Fail("an engine leaves nothing behind", "%s has %d routines", v.p.name, n)
 		}
 	}
 }

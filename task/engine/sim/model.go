@@ -45,9 +45,10 @@ type modelTask struct {
 	calls     map[string]*modelCall
 	planned   []*modelCall // in their order
 	approvals []*modelApproval
-	claims    int  // how often it was taken over
-	asks      bool // the planner waits for a message
-	waits     bool // the planner waits for a time
+	claims    int      // how often it was taken over
+	runner    *Process // who has the fence
+	asks      bool     // the planner waits for a message
+	waits     bool     // the planner waits for a time
 }
 
 type callPhase int
@@ -127,7 +128,7 @@ type event struct {
 }
 
 // claimed notes that tasks were taken over.
-func (m *model) claimed(_ *Process, headers []store.Header) {
+func (m *model) claimed(p *Process, headers []store.Header) {
 	for i := range headers {
 		h := &headers[i]
 		t := m.tasks[h.Task]
@@ -139,6 +140,7 @@ func (m *model) claimed(_ *Process, headers []store.Header) {
 		}
 		t.rev, t.fence = h.Rev, h.Fence
 		t.claims++
+		t.runner = p
 	}
 }
 
@@ -155,6 +157,11 @@ func (m *model) committed(c Committed) {
 		m.order = append(m.order, t)
 	}
 	m.numbers(t, b, r)
+	if b.Change.TakeFence || t.runner == nil {
+		t.runner = c.Process
+	} else if b.Fence != nil && t.runner != c.Process {
+		m.fail(t, "a turn writes under its own fence", "%s has fence %d, %s writes seq %d under it", t.runner.name, t.fence, c.Process.name, r.Last)
+	}
 	final := t.phase == store.Final
 	if b.Change.Phase != 0 {
 		t.phase = b.Change.Phase
@@ -439,9 +446,13 @@ func (m *model) resolved(t *modelTask, v *event) {
 
 // rows checks that the rows of approvals say what the log says.
 func (m *model) rows(t *modelTask, b *store.Batch) {
+	newest := map[string]int{} // one that is asked and resolved at once has two rows
+	for i := range b.Rows {
+		newest[b.Rows[i].Kind+string(b.Rows[i].Key)] = i
+	}
 	for i := range b.Rows {
 		row := &b.Rows[i]
-		if row.Kind != "approval" || row.Delete {
+		if row.Kind != "approval" || row.Delete || newest[row.Kind+string(row.Key)] != i {
 			continue
 		}
 		var a approval.Approval

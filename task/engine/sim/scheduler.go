@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -228,7 +229,7 @@ func (s *Scheduler) forget(r *routine) {
 // start makes a routine of f.
 func (s *Scheduler) start(p *Process, f func()) {
 	s.serial++
-	r := &routine{s: s, p: p, serial: s.serial, got: -1}
+	r := &routine{s: s, p: p, serial: s.serial, f: f, got: -1}
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		defer func() {
@@ -282,6 +283,7 @@ type routine struct {
 	s      *Scheduler
 	p      *Process
 	serial int
+	f      func()
 	next   func() (struct{}, bool)
 	stop   func()
 	yield  func(struct{}) bool
@@ -290,6 +292,9 @@ type routine struct {
 	waits []<-chan struct{}
 	got   int // of waits: received while it was looked at; -1: none
 }
+
+// name is that of the function.
+func (r *routine) name() string { return runtime.FuncForPC(reflect.ValueOf(r.f).Pointer()).Name() }
 
 // wait lets others go on until one of r.waits can be received from, and returns which.
 // It never returns when the process has died.

@@ -149,6 +149,13 @@ func (b *Toolbox) Release(i int) {
 	}
 }
 
+// ReleaseAll lets all runs that wait go on.
+func (b *Toolbox) ReleaseAll() {
+	for b.Blocked() > 0 {
+		b.Release(0)
+	}
+}
+
 // block waits until the run is released, or ctx ends when it heeds that. It reports
 // whether ctx has ended.
 func (b *Toolbox) block(ctx context.Context, p *Process, r *Run, heeds bool) bool {

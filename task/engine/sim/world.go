@@ -35,6 +35,7 @@ type world struct {
 	outside  *Process
 
 	servers  []*server // alive; clients use the newest
+	stopping []*server
 	started  int
 	ids      uint64
 	messages int
@@ -47,6 +48,7 @@ type world struct {
 	known     []*modelTask // whose ids clients know
 	clients   []*client
 	finishing bool
+	orphans   bool // a process has gone, and none was started since
 }
 
 // server is an engine in a process.
@@ -133,6 +135,7 @@ func (w *world) newID() store.TaskID {
 // start starts a server.
 func (w *world) start() *server {
 	w.started++
+	w.orphans = false
 	p := w.s.Process(fmt.Sprint("p", w.started))
 	v := &server{p: p}
 	cfg := task.Config{
@@ -185,7 +188,9 @@ func (w *world) kill(v *server) {
 	v.p.Kill()
 }
 
+// gone takes a server out of those that clients use.
 func (w *world) gone(v *server) {
+	w.orphans = true
 	for i, o := range w.servers {
 		if o == v {
 			w.servers = append(w.servers[:i:i], w.servers[i+1:]...)
