@@ -192,12 +192,11 @@ func (w *world) checkStop() {
 	for _, v := range all {
 		w.stop(v, 0)
 	}
-	w.outside.Idle()
-	for w.tools.Blocked() > 0 {
-		w.tools.ReleaseAll()
+	for range 10 {
 		w.outside.Idle()
+		w.tools.ReleaseAll()
+		w.outside.Sleep(100 * time.Millisecond)
 	}
-	w.outside.Sleep(time.Second)
 	w.outside.Idle()
 	for _, v := range all {
 		if !v.ran {
