@@ -42,6 +42,7 @@ func (w *world) finish() {
 	if w.s.failure != nil {
 		return
 	}
+	w.finishDue()
 	for _, c := range w.clients {
 		if !c.reading || c.at.p.dead {
 			w.follow(c, v, task.UntilEnd)
@@ -90,7 +91,7 @@ func (w *world) bringToEnd(v *server) {
 			return
 		}
 		w.outside.Idle()
-		w.outside.Sleep(300 * time.Millisecond)
+		w.outside.Sleep(time.Duration(300+100*round) * time.Millisecond)
 	}
 	for _, t := range w.model.order {
 		switch t.phase {
@@ -100,6 +101,27 @@ func (w *world) bringToEnd(v *server) {
 			w.s.Fail("no task waits for ever", "task %s:\n%s", t.id, w.log(t))
 		case store.Final:
 		}
+	}
+}
+
+// finishDue lets time pass until no due work is left: what is tried again may take
+// minutes.
+func (w *world) finishDue() {
+	h, err := w.disk.Durable()
+	if err != nil {
+		panic(err)
+	}
+	for range 100 {
+		w.outside.Idle()
+		open := false
+		for _, t := range w.model.order {
+			v, err := h.Read(context.Background(), store.System(), t.id, store.After(t.seq), store.Limit{Events: 1})
+			open = open || err == nil && v.Header.Due > 0
+		}
+		if !open {
+			return
+		}
+		w.outside.Sleep(10 * time.Second)
 	}
 }
 

@@ -74,6 +74,7 @@ type modelCall struct {
 	rights     []*entry // starts that are durable and were not used; a cancel, or another process, does not take them away
 	claims     int      // of the task, when it was started last
 	timer      bool     // it is suspended until a time, too
+	retry      bool     // it is put off until a time
 	outcome    task.Outcome
 	result     json.RawMessage
 	late       []json.RawMessage
@@ -271,7 +272,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		t.waits = false
 	case "approval.resolved":
 		m.resolved(t, &v)
-	case "call.started", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.finished_late":
+	case "call.started", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
 		c := t.calls[v.Call]
 		if c == nil {
 			m.fail(t, "a call is planned first", "event %d is of call %q", e.Seq, v.Call)
@@ -283,6 +284,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 
 func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *event) {
 	was := c.phase
+	c.retry = c.retry && kind == "call.finished_late"
 	bad := func() {
 		m.fail(t, "the life of a call", "%s of call %s, which is %s", kind, c.id, was)
 	}
@@ -303,6 +305,11 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.timer = suspended, v.Wake != nil
+	case "call.postponed":
+		if was == running || was == finished {
+			bad()
+		}
+		c.retry = true
 	case "call.unknown":
 		if was != running {
 			bad()
@@ -466,6 +473,9 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 	}
 }
 
+// askDoubt begins the names of the server's own questions.
+const askDoubt = "unavailable."
+
 // rest checks where a change leaves the task.
 func (m *model) rest(t *modelTask, b *store.Batch) {
 	pending := t.pending()
@@ -483,13 +493,14 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 			timer = timer || c.timer
 		case planned, unknown, finished:
 		}
+		timer = timer || c.retry
 		if c.phase != finished {
 			open++
 		}
 	}
 	for _, a := range pending {
 		c := t.calls[a.Call]
-		if c == nil || c.phase == finished || a.Ask != "" && c.phase != suspended || a.Kind == approval.KindOutcome && c.phase != unknown {
+		if c == nil || c.phase == finished || a.Ask != "" && c.phase != suspended && !strings.HasPrefix(a.Ask, askDoubt) || a.Kind == approval.KindOutcome && c.phase != unknown {
 			m.fail(t, "what is asked is still open", "%s of kind %s waits, and there is %v", a.ID, a.Kind, c)
 		}
 	}
