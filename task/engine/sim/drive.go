@@ -203,6 +203,11 @@ func (w *world) decideAtOnce() {
 	}
 }
 
+// wrongDecisions are the ways to decide that must be refused.
+var wrongDecisions = []string{ //nolint:gochecknoglobals // a constant
+	"unknown id", "unknown verb", "wrong digest", "extra field", "bad edit", "verb not allowed", "not an object",
+}
+
 // decideWrongly sends a decision that must be refused.
 func (w *world) decideWrongly() {
 	t := w.someTask()
@@ -213,7 +218,7 @@ func (w *world) decideWrongly() {
 	m := w.message()
 	m.TaskID = a2a.TaskID(t.id.String())
 	d := map[string]any{"id": a.ID, "decision": "approve"}
-	what := Pick(w.choices, Script, "unknown id", "unknown verb", "wrong digest", "extra field", "bad edit", "verb not allowed", "not an object")
+	what := Pick(w.choices, Script, wrongDecisions...)
 	var part any = map[string]any{"type": "approval_response", "decisions": []any{d}}
 	switch what {
 	case "unknown id":

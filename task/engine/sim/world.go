@@ -85,7 +85,7 @@ func Play(c *Choices, cfg Config) (failure *Failure, sum uint64) {
 }
 
 // maxSteps is far more than any run takes that does not go round in circles.
-const maxSteps = 200_000
+const maxSteps = 20_000
 
 // setUp chooses the tools and how the servers are configured.
 func (w *world) setUp() {
