@@ -40,6 +40,7 @@ type modelTask struct {
 	fence     uint64
 	phase     store.Phase
 	state     a2a.TaskState
+	snapshots int
 	public    []store.Event
 	private   []store.Event
 	calls     map[string]*modelCall
@@ -162,6 +163,10 @@ func (m *model) committed(c Committed) {
 		t.runner = c.Process
 	} else if b.Fence != nil && t.runner != c.Process {
 		m.fail(t, "a turn writes under its own fence", "%s has fence %d, %s writes seq %d under it", t.runner.name, t.fence, c.Process.name, r.Last)
+	}
+	if b.Snapshot != nil {
+		t.snapshots++
+		m.tools.coverage.Count("a snapshot is written")
 	}
 	final := t.phase == store.Final
 	if b.Change.Phase != 0 {

@@ -117,11 +117,13 @@ func Declared(points []string) []string {
 		"fault: process death", "fault: queued commits are lost", "fault: a commit is durable, its answer is lost",
 		"fault: 2 processes at once", "fault: 3 processes at once", "fault: a process stands still", "fault: a client leaves its request",
 		"fault: toolset failed", "fault: tool changed", "fault: tool gone",
+		"refused: state", "refused: APPROVAL_CHANGED", "refused: APPROVAL_CONFLICT", "refused: APPROVAL_EXPIRED", "refused: APPROVAL_MALFORMED",
+		"refused: APPROVAL_NOT_ALLOWED", "refused: APPROVAL_UNKNOWN",
 		"expiry: reject", "expiry: keep", "expiry: cancel",
 		"decision: repeated", "decision: concurrent", "decision: contradictory",
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",
 		"a reader leaves", "a reader comes back", "a reader comes back after a crash",
-		"a suspended tool was rejected", "tool canceled by the id of its call",
+		"a snapshot is written", "a suspended tool was rejected", "tool canceled by the id of its call",
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"a2a-server/tool"
@@ -160,8 +161,13 @@ func (t *streamTool) CallStreaming(ctx tool.Context, args map[string]any) iter.S
 		if r.Way != EmptyStream {
 			pieces = t.choose(r, 6)
 		}
+		large := t.rarely(r, 5)
 		for i := range pieces {
-			if !yield(&tool.Result{Content: fmt.Sprintf("run %d piece %d;", r.N, i), Streaming: true}, nil) {
+			content := fmt.Sprintf("run %d piece %d;", r.N, i)
+			if large {
+				content = strings.Repeat(content, 400) // a task of a few of them gets a snapshot
+			}
+			if !yield(&tool.Result{Content: content, Streaming: true}, nil) {
 				err = errBody
 				return
 			}
