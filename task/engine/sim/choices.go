@@ -146,7 +146,7 @@ func (c *Choices) Choose(s Stream, n int) int {
 	for len(c.taken[s]) <= lane {
 		if c.seeded {
 			stream := uint64(s)<<32 | uint64(len(c.taken[s]))
-			c.random[s] = append(c.random[s], rand.New(rand.NewPCG(c.seed, stream))) //nolint:gosec // it has to be the same again
+			c.random[s] = append(c.random[s], rand.New(rand.NewPCG(c.seed, stream)))
 		}
 		c.taken[s] = append(c.taken[s], nil)
 	}

@@ -20,7 +20,7 @@ type action struct {
 }
 
 // actions are what may happen, the tamest first.
-var actions = []action{ //nolint:gochecknoglobals // a constant
+var actions = []action{
 	{"nothing", 1, func(*world) {}},
 	{"wait until nothing goes on", 4, func(w *world) { w.outside.Idle() }},
 	{"send", 10, (*world).sendNew},
@@ -204,7 +204,7 @@ func (w *world) decideAtOnce() {
 }
 
 // wrongDecisions are the ways to decide that must be refused.
-var wrongDecisions = []string{ //nolint:gochecknoglobals // a constant
+var wrongDecisions = []string{
 	"unknown id", "unknown verb", "wrong digest", "extra field", "bad edit", "verb not allowed", "not an object",
 }
 

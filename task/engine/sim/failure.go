@@ -10,5 +10,5 @@ type Failure struct {
 	Step   int    // of the scheduler
 }
 
-// Error says what was broken, when and how.
-func (f *Failure) Error() string { return fmt.Sprintf("%s (step %d): %s", f.Rule, f.Step, f.Detail) }
+// String says what was broken, when and how.
+func (f *Failure) String() string { return fmt.Sprintf("%s (step %d): %s", f.Rule, f.Step, f.Detail) }

@@ -207,7 +207,7 @@ func (m *model) numbers(t *modelTask, b *store.Batch, r store.Receipt) {
 	t.seq, t.rev, t.fence = r.Last, rev, fence
 }
 
-var moves = map[a2a.TaskState][]a2a.TaskState{ //nolint:gochecknoglobals // a constant
+var moves = map[a2a.TaskState][]a2a.TaskState{
 	"":                         {a2a.TaskStateSubmitted},
 	a2a.TaskStateSubmitted:     {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateWorking:       {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},

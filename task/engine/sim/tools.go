@@ -51,7 +51,7 @@ var wayNames = [...]string{
 func (w Way) String() string { return wayNames[w] }
 
 // waysOf are the ways of each form, the tamest first.
-var waysOf = [forms][]Way{ //nolint:gochecknoglobals // a constant
+var waysOf = [forms][]Way{
 	Plain:      {Result, Result, Slow, Fails, Panics, Blocks, Late},
 	Streaming:  {Result, Result, Slow, EmptyStream, Fails, Panics, Blocks, Late, BadPiece, Sleeps, AsksConfirm},
 	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Result, Fails},
@@ -109,8 +109,8 @@ func (t *simTool) RequiresApproval() bool        { return t.traits.Gated }
 func (t *simTool) Annotations() tool.Annotations { return t.traits.Annotations() }
 
 var (
-	schemaOfN = object("n") //nolint:gochecknoglobals // a constant
-	schemaOfM = object("m") //nolint:gochecknoglobals // a constant
+	schemaOfN = object("n")
+	schemaOfM = object("m")
 )
 
 func object(property string) map[string]any {
@@ -242,7 +242,7 @@ func (r *Run) done() (map[string]any, error) {
 
 // run goes r's way.
 func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
-	switch r.Way {
+	switch r.Way { //nolint:exhaustive // the others suspend
 	case Result, EmptyStream:
 		if t.rarely(r, 4) {
 			r.Effect = true // it takes effect, and dies before it can say so

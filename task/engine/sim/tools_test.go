@@ -12,8 +12,8 @@ import (
 
 // fakeContext is what a tool of these tests runs with.
 type fakeContext struct {
-	tool.Context // nil: the tools use nothing else
-	ctx          context.Context
+	tool.Context                 // nil: the tools use nothing else
+	ctx          context.Context //nolint:containedctx // it is one
 	task, call   string
 }
 

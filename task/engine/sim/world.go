@@ -19,8 +19,8 @@ import (
 
 // alice owns the tasks; bob may decide, but not by a message.
 var (
-	alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "sim"} //nolint:gochecknoglobals // a constant
-	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Method: "sim"}   //nolint:gochecknoglobals // a constant
+	alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "sim"}
+	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Method: "sim"}
 )
 
 // world is one run: servers on one disk, tools, and clients that use them.
