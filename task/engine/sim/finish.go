@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// finish lets everything that still waits come to its end, and checks what is left.
+// Faults are over by then.
+func (w *world) finish() {
+	w.finishing = true
+	w.choices.Lane(Script, w.cfg.Actions+1)
+	w.s.Note("* finish")
+	w.tools.Flaky = false
+	w.tools.Restore()
+	for _, v := range slices.Concat(w.servers, w.stopping) {
+		v.p.Resume()
+	}
+	w.tools.ReleaseAll()
+	for range 10 {
+		w.outside.Idle()
+		if !slices.ContainsFunc(w.stopping, func(v *server) bool { return !v.ran && !v.p.dead }) {
+			break
+		}
+		w.outside.Sleep(100 * time.Millisecond)
+		w.tools.ReleaseAll()
+	}
+	if len(w.servers) == 0 || w.orphans {
+		w.start() // what a process was running is taken over by the next that starts
+	}
+	v := w.servers[len(w.servers)-1]
+	w.bringToEnd(v)
+	if w.s.failure != nil {
+		return
+	}
+	w.finishDue()
+	for _, c := range w.clients {
+		if !c.reading || c.at.p.dead {
+			w.follow(c, v, task.UntilEnd)
+		}
+	}
+	w.outside.Idle()
+	for _, t := range w.model.order {
+		w.checkEnd(v, t)
+	}
+	for _, c := range w.clients {
+		if t := w.model.tasks[c.id]; c.pub != t.pub && c.at.p.dead {
+			w.s.Fail("a reader misses nothing and gets nothing twice", "of task %s a reader has %d of %d events", c.id, c.pub, t.pub)
+		}
+	}
+	w.checkResults()
+	w.checkStop()
+}
+
+// bringToEnd decides whatever waits until every task has ended.
+func (w *world) bringToEnd(v *server) {
+	for round := range 60 {
+		w.tools.ReleaseAll()
+		w.outside.Idle()
+		open := 0
+		for _, t := range w.model.order {
+			if t.phase == store.Final {
+				continue
+			}
+			open++
+			if t.asks {
+				m := w.message()
+				m.TaskID = a2a.TaskID(t.id.String())
+				w.followUp(v, m, modeNone, nil)
+			}
+			for _, a := range t.pending() {
+				verb := approval.Reject
+				if round < 20 && w.choices.Rarely(Script, 2) {
+					verb = a.Verbs()[0]
+				}
+				x := w.verdict(a, verb)
+				x.id = a.ID
+				w.decide(v, t, API, x)
+			}
+		}
+		if open == 0 {
+			return
+		}
+		w.outside.Idle()
+		w.outside.Sleep(time.Duration(300+100*round) * time.Millisecond)
+	}
+	for _, t := range w.model.order {
+		switch t.phase {
+		case store.Live:
+			w.s.Fail("no task is at work for ever", "task %s:\n%s", t.id, w.log(t))
+		case store.Parked:
+			w.s.Fail("no task waits for ever", "task %s:\n%s", t.id, w.log(t))
+		case store.Final:
+		}
+	}
+}
+
+// finishDue lets time pass until no due work is left: what is tried again may take
+// minutes.
+func (w *world) finishDue() {
+	h, err := w.disk.Durable()
+	if err != nil {
+		panic(err)
+	}
+	for range 100 {
+		w.outside.Idle()
+		open := false
+		for _, t := range w.model.order {
+			v, err := h.Read(context.Background(), store.System(), t.id, store.After(t.seq), store.Limit{Events: 1})
+			open = open || err == nil && v.Header.Due > 0
+		}
+		if !open {
+			return
+		}
+		w.outside.Sleep(10 * time.Second)
+	}
+}
+
+// checkEnd checks what is left of a task at its end.
+func (w *world) checkEnd(v *server, t *modelTask) {
+	h, err := w.disk.Durable()
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	view, err := h.Read(ctx, store.System(), t.id, store.After(0), store.Limit{Events: 1})
+	if err != nil {
+		w.s.Fail("a task can be read", "%s: %v", t.id, err)
+		return
+	}
+	if view.Header.Pending != 0 || view.Header.Due != 0 {
+		w.s.Fail("nothing is open at the end", "task %s has %d pending approvals and %d due rows:\n%s", t.id, view.Header.Pending, view.Header.Due, w.log(t))
+	}
+	rows, err := h.Rows(ctx, store.System(), store.RowQuery{Kind: "approval", Task: t.id, Limit: 1000})
+	if err != nil || len(rows.Rows) != len(t.approvals) {
+		w.s.Fail("rows say what the log says", "task %s has %d rows of %d approvals: %v", t.id, len(rows.Rows), len(t.approvals), err)
+	}
+	if t.snapshots > 0 || w.choices.Rarely(Script, 4) {
+		w.checkViews(v, t)
+	}
+}
+
+// checkViews compares the task as the engine shows it with the same task folded from
+// its first event.
+func (w *world) checkViews(v *server, t *modelTask) {
+	whole, err := w.cfg.New(task.Config{
+		Store: &wholeLog{Handle: w.disk.Handle(v.p)}, Tools: w.tools.Registry(v.p), Planner: &planner{p: v.p}, Presenter: dialect.New(dialect.Config{}), Now: v.p.Now, NewID: w.newID,
+	}, v.p)
+	if err != nil {
+		panic(err)
+	}
+	var got [2]string
+	over := make(chan struct{})
+	v.p.Go(func() {
+		defer close(over)
+		for i, e := range []Engine{v.engine, whole} {
+			view, err := e.Get(context.Background(), alice, t.id.String())
+			if err != nil {
+				w.s.Fail("a task can be read", "%s: %v", t.id, err)
+				return
+			}
+			shown, err := view.Task(task.ViewOptions{HistoryLength: -1})
+			if err != nil {
+				w.s.Fail("a task can be read", "%s: %v", t.id, err)
+				return
+			}
+			got[i] = string(mustJSON(shown))
+		}
+	})
+	w.outside.Wait(over)
+	if got[0] != got[1] {
+		w.s.Fail("a snapshot says what the log says", "task %s\nas shown:  %s\nas folded: %s", t.id, got[0], got[1])
+	}
+}
+
+// checkResults compares the ledger with the log: what a tool returned to a process
+// that lives on is in the log.
+func (w *world) checkResults() {
+	for _, r := range w.tools.Ledger.Runs {
+		id, _ := store.ParseTaskID(r.Task)
+		t := w.model.tasks[id]
+		if !r.Returned || !r.Result || r.Process.dead || t == nil || w.stopped(r.Process) {
+			continue
+		}
+		c := t.calls[r.Call]
+		if c == nil || runOf(c.result) == r.N || slices.ContainsFunc(c.late, func(raw json.RawMessage) bool { return runOf(raw) == r.N }) {
+			continue
+		}
+		w.s.Fail("a result is not lost", "run %d of %s, call %s of task %s:\n%s", r.N, r.Traits.Name(), r.Call, r.Task, w.log(t))
+	}
+}
+
+// stopped reports whether a process was stopped: what it cut off is unknown.
+func (w *world) stopped(p *Process) bool {
+	return !slices.ContainsFunc(w.servers, func(v *server) bool { return v.p == p })
+}
+
+func runOf(raw json.RawMessage) int {
+	var v struct{ Run int }
+	_ = json.Unmarshal(raw, &v)
+	return v.Run
+}
+
+// checkStop stops all servers: they have to end.
+func (w *world) checkStop() {
+	all := slices.Clone(w.servers)
+	for _, v := range all {
+		w.stop(v, 0)
+	}
+	for range 10 {
+		w.outside.Idle()
+		w.tools.ReleaseAll()
+		w.outside.Sleep(100 * time.Millisecond)
+	}
+	w.outside.Idle()
+	for _, v := range all {
+		if !v.ran {
+			w.s.Fail("an engine stops", "Run() of %s has not returned", v.p.name)
+			continue
+		}
+		for _, r := range w.s.routines {
+			if r.p == v.p {
+				w.s.Fail("an engine leaves nothing behind", "%s still runs %s", v.p.name, r.name())
+			}
+		}
+	}
+}
+
+// wholeLog is a store without snapshots.
+type wholeLog struct{ store.Handle }
+
+func (s *wholeLog) Read(ctx context.Context, scope store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+	if _, after := from.Seq(); !after {
+		from = store.After(0)
+	}
+	return s.Handle.Read(ctx, scope, id, from, limit)
+}

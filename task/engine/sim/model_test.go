@@ -1,0 +1,237 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"a2a-server/store"
+)
+
+// story is a log as an engine would write it, commit by commit.
+type story struct {
+	s *Scheduler
+	d *Disk
+	m *model
+	b *Toolbox
+	p *Process
+	h store.Handle
+
+	rev   uint64
+	fence *uint64 // of the batches; nil: not from a turn
+}
+
+var storyTraits = []Traits{{false, Once, Plain}, {true, Once, Plain}, {false, ReadOnly, Plain}}
+
+func newStory() *story {
+	s := NewScheduler(Replayed(Tape{}))
+	b := NewToolbox(s, NewCoverage(), storyTraits)
+	t := &story{s: s, d: NewDisk(s), b: b, m: newModel(s, b), p: s.Process("p")}
+	t.d.Committed, t.d.Claimed, b.Entered = t.m.committed, t.m.claimed, t.m.entered
+	t.h = t.d.Handle(t.p)
+	return t
+}
+
+var storyTask = store.TaskID{15: 1}
+
+// say commits events, given as kind and JSON in turn, and a change.
+func (t *story) say(change store.Change, events ...string) {
+	rev := t.rev
+	b := &store.Batch{Scope: store.System(), Task: storyTask, Rev: &rev, Fence: t.fence, Change: change}
+	if rev == 0 {
+		b.Scope = store.Owner("acme", "alice")
+	}
+	for i := 0; i < len(events); i += 2 {
+		public := events[i] == "task" || events[i] == "status" || events[i] == "artifact"
+		b.Events = append(b.Events, store.Event{Kind: events[i], Public: public, Time: 1, Data: []byte(events[i+1])})
+	}
+	t.h.Append(context.Background(), b)
+	t.d.Commit(1)
+	t.rev++
+}
+
+func status(state string) string {
+	return fmt.Sprintf(`{"statusUpdate":{"status":{"state":"TASK_STATE_%s"}}}`, state)
+}
+
+// begin makes the task, with a call of a tool.
+func (t *story) begin(tool string) {
+	t.say(store.Change{Status: &store.Status{State: 2, Time: 1}, Phase: store.Live},
+		"task", `{"task":{"status":{"state":"TASK_STATE_SUBMITTED"}}}`,
+		"step.planned.v1", fmt.Sprintf(`{"step":1,"calls":[{"id":"c1.1","tool":%q,"args":{"n":1}}]}`, tool),
+		"status", status("WORKING"))
+}
+
+func (t *story) event(kind, data string) { t.say(store.Change{}, kind, data) }
+
+func (t *story) start() { t.event("call.started.v1", `{"call":"c1.1","attempt":1,"digest":"d"}`) }
+
+func (t *story) ask(id, kind string) {
+	t.event("approval.requested.v1", fmt.Sprintf(
+		`{"v":1,"id":%q,"kind":%q,"state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q}`, id, kind, t.b.Digest(storyTraits[1], 0)))
+}
+
+func (t *story) resolve(id, state string) {
+	t.event("approval.resolved.v1", fmt.Sprintf(`{"id":%q,"state":%q,"resolution":{"via":"a2a"}}`, id, state))
+}
+
+func (t *story) enter(i int) { t.enterIn(t.p, i, 0) }
+
+func (t *story) enterIn(p *Process, i, version int) {
+	tool := t.b.tool(p, storyTraits[i], version)
+	_ = invoke(tool, &fakeContext{ctx: context.Background(), task: storyTask.String(), call: "c1.1"})
+}
+
+// TestModelKnowsTheRules tells stories that are wrong in one place, and one that is not.
+func TestModelKnowsTheRules(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		rule string // that the story breaks; "" is none
+		tell func(*story)
+	}{
+		{"", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "approved")
+			t.start()
+			t.enter(1)
+			t.event("call.unknown.v1", `{"call":"c1.1"}`)
+			t.ask("a2", "outcome")
+			t.resolve("a2", "approved")
+			t.start()
+			t.enter(1)
+			t.say(store.Change{Status: &store.Status{State: 4, Time: 1}, Phase: store.Final},
+				"call.finished.v1", `{"call":"c1.1","outcome":"ok"}`, "status", status("COMPLETED"))
+			t.event("call.finished_late.v1", `{"call":"c1.1"}`)
+		}},
+		{"a tool is entered after its start is durable", func(t *story) { t.begin("once_plain"); t.enter(0) }},
+		{"a tool is entered after its start is durable", func(t *story) { t.begin("once_plain"); t.start(); t.enter(0); t.enter(0) }},
+		{"a tool is entered after its start is durable", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.enterIn(t.s.Process("other"), 0, 0)
+		}},
+		{"no gated call runs without an approval", func(t *story) { t.begin("gated_once_plain"); t.start() }},
+		{"no gated call runs without an approval", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "rejected")
+			t.start()
+		}},
+		{"what runs is what was approved", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "approved")
+			t.event("call.started.v1", `{"call":"c1.1","digest":"other"}`)
+		}},
+		{"what runs is what was approved", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "approved")
+			t.event("call.started.v1", `{"call":"c1.1","digest":"d","args":{"n":2}}`)
+		}},
+		{"what runs is what was approved", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "approved")
+			t.start()
+			t.enterIn(t.p, 1, 1)
+		}},
+		{"a tool gets arguments that fit its schema", func(t *story) { t.begin("once_plain"); t.start(); t.enterIn(t.p, 0, 2) }},
+		{"what may not be repeated runs again only when a person says so", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.event("call.unknown.v1", `{"call":"c1.1"}`)
+			t.start()
+		}},
+		{"a call is repeated only after a crash", func(t *story) {
+			t.begin("readonly_plain")
+			t.start()
+			t.event("call.unknown.v1", `{"call":"c1.1"}`)
+			t.start()
+		}},
+		{"", func(t *story) {
+			t.begin("readonly_plain")
+			t.start()
+			h := t.d.Handle(t.s.Process("next"))
+			if _, err := h.Claim(context.Background(), 9); err != nil {
+				panic(err)
+			}
+			t.rev++
+			t.event("call.unknown.v1", `{"call":"c1.1"}`)
+			t.start()
+		}},
+		{"the life of a call", func(t *story) { t.begin("once_plain"); t.start(); t.start() }},
+		{"the life of a call", func(t *story) { t.begin("once_plain"); t.event("call.resumed.v1", `{"call":"c1.1"}`) }},
+		{"the life of a call", func(t *story) {
+			t.begin("once_plain")
+			t.event("call.finished.v1", `{"call":"c1.1"}`)
+			t.event("call.finished.v1", `{"call":"c1.1"}`)
+		}},
+		{"a call is planned first", func(t *story) { t.begin("once_plain"); t.event("call.started.v1", `{"call":"c9.9"}`) }},
+		{"a call is asked for once at a time", func(t *story) { t.begin("gated_once_plain"); t.ask("a1", "call"); t.ask("a2", "call") }},
+		{"an approval is resolved once", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "approved")
+			t.resolve("a1", "rejected")
+		}},
+		{"what is asked is still open", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.event("call.finished.v1", `{"call":"c1.1"}`)
+		}},
+		{"nothing runs in a task at rest", func(t *story) { t.begin("once_plain"); t.start(); t.say(store.Change{Phase: store.Parked}) }},
+		{"a task at rest waits for something", func(t *story) { t.begin("once_plain"); t.say(store.Change{Phase: store.Parked}) }},
+		{"a task at rest says what it waits for", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.say(store.Change{Phase: store.Parked})
+		}},
+		{"the header counts what is pending", func(t *story) { t.begin("once_plain"); t.say(store.Change{Pending: new(uint32(1))}) }},
+		{"nothing is open at the end", func(t *story) {
+			t.begin("once_plain")
+			t.say(store.Change{Phase: store.Final}, "status", status("COMPLETED"))
+		}},
+		{"the end of a task is its end", func(t *story) {
+			t.begin("once_plain")
+			t.say(store.Change{Phase: store.Final}, "call.finished.v1", `{"call":"c1.1"}`, "status", status("COMPLETED"))
+			t.event("artifact", `{}`)
+		}},
+		{"the table of states", func(t *story) { t.begin("once_plain"); t.event("status", status("SUBMITTED")) }},
+		{"a turn writes under its own fence", func(t *story) {
+			t.begin("readonly_plain")
+			h := t.d.Handle(t.s.Process("next"))
+			if _, err := h.Claim(context.Background(), 9); err != nil {
+				panic(err)
+			}
+			t.rev++
+			t.fence = new(uint64(2))
+			t.start()
+		}},
+		{"rows say what the log says", func(t *story) {
+			t.begin("gated_once_plain")
+			t.h.Append(context.Background(), &store.Batch{
+				Scope: store.System(), Task: storyTask, Rev: new(t.rev),
+				Rows: []store.RowChange{{Kind: "approval", Key: []byte("a1"), Value: []byte(`{"id":"a1","state":"pending"}`)}},
+			})
+			t.d.Commit(1)
+		}},
+		{"events can be read", func(t *story) { t.begin("once_plain"); t.event("call.started.v1", `{`) }},
+	}
+	for i, tt := range tests {
+		t.Run(fmt.Sprint(i, " ", tt.rule), func(t *testing.T) {
+			t.Parallel()
+			s := newStory()
+			defer s.s.Close()
+			tt.tell(s)
+			got := ""
+			if f := s.s.Failure(); f != nil {
+				got = f.Rule
+			}
+			if got != tt.rule {
+				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.Failure())
+			}
+		})
+	}
+}

@@ -1,0 +1,279 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// sentMessage is a message that makes a task, with what it was answered.
+type sentMessage struct {
+	m    *a2a.Message
+	task store.TaskID // zero: nobody knows
+}
+
+var errLeft = errors.New("the client has gone")
+
+// request runs f in a server, as a request of a client, who may lose patience.
+func (w *world) request(v *server, f func(ctx context.Context)) {
+	ctx, leave := context.WithCancelCause(context.Background())
+	over := make(chan struct{})
+	v.p.Go(func() {
+		f(ctx)
+		close(over)
+		leave(nil)
+	})
+	if w.choices.Rarely(Script, 8) {
+		w.coverage.Count("fault: a client leaves its request")
+		patience := w.choices.Choose(Script, 30)
+		w.outside.Go(func() {
+			for range patience {
+				w.outside.Yield()
+			}
+			select {
+			case <-over:
+			default:
+				leave(errLeft)
+			}
+		})
+	}
+}
+
+// send sends a message that makes a task, maybe not for the first time, and reads what
+// comes of it.
+func (w *world) send(v *server, sent *sentMessage, mode int) {
+	m := *sent.m
+	w.request(v, func(ctx context.Context) {
+		got, err := v.engine.Send(ctx, task.Send{By: alice, Message: &m})
+		if err != nil {
+			w.refused(ctx, "send", err)
+			return
+		}
+		if got.Direct != nil {
+			w.s.Fail("a message with a plan makes a task", "%s was answered directly", m.ID)
+			return
+		}
+		t := w.model.tasks[got.Task]
+		if t == nil {
+			w.s.Fail("what is acknowledged is durable", "message %s made task %s, which is not", m.ID, got.Task)
+			return
+		}
+		if !sent.task.IsZero() && sent.task != got.Task {
+			w.s.Fail("a message makes one task", "%s made %s, and then %s", m.ID, sent.task, got.Task)
+		}
+		if !slices.Contains(w.known, t) {
+			w.known = append(w.known, t)
+		}
+		sent.task = got.Task
+		w.await(ctx, v, got, mode)
+	})
+}
+
+// The ways of reading what came of a message.
+const (
+	modeNone   = iota // not at all
+	modeAwait         // until the task rests
+	modeStream        // as a stream
+
+	modes
+)
+
+// await reads what came of a message.
+func (w *world) await(ctx context.Context, v *server, sent *task.Sent, mode int) {
+	switch mode {
+	case modeAwait:
+		view, err := v.engine.Await(ctx, sent)
+		if err != nil {
+			w.refused(ctx, "await", err)
+			return
+		}
+		w.coverage.Count("awaited")
+		if s := view.State(); !s.Terminal() && s != a2a.TaskStateInputRequired && s != a2a.TaskStateAuthRequired {
+			w.s.Fail("a blocking message is answered at a rest", "in state %s", s)
+		}
+	case modeStream:
+		c := w.newClient(sent.Task)
+		c.at, c.reading = v, true
+		defer func() { c.reading = v.p.dead }()
+		begin := func(first *task.Snapshot) error {
+			if first != nil {
+				c.begin(first)
+			}
+			return nil
+		}
+		if err := v.engine.Stream(ctx, alice, sent, begin, c.yield(v)); err != nil {
+			w.refused(ctx, "stream", err)
+			return
+		}
+		w.coverage.Count("streamed")
+	}
+}
+
+// followUp sends a message to a task. acked is called when it was accepted.
+func (w *world) followUp(v *server, m *a2a.Message, mode int, acked func()) {
+	w.request(v, func(ctx context.Context) {
+		sent, err := v.engine.Send(ctx, task.Send{By: alice, Message: m})
+		if err != nil {
+			w.refused(ctx, "follow-up", err)
+			return
+		}
+		if acked != nil {
+			acked()
+		}
+		w.await(ctx, v, sent, mode)
+	})
+}
+
+// refused looks at why a request was refused: it has to be one of the reasons that
+// clients are told of.
+func (w *world) refused(ctx context.Context, what string, err error) {
+	var state *task.StateError
+	var invalid *task.InvalidError
+	var decision *approval.Error
+	switch {
+	case ctx.Err() != nil, errors.Is(err, task.ErrBusy), errors.Is(err, task.ErrTaskNotFound), errors.Is(err, errToolsetDown):
+	case errors.As(err, &decision):
+		w.coverage.Count("refused: " + string(decision.Reason))
+	case errors.As(err, &state):
+		w.coverage.Count("refused: state")
+	case errors.As(err, &invalid):
+		w.coverage.Count("refused: invalid")
+	default:
+		w.s.Fail("a request is refused for a reason that is told", "%s: %v", what, err)
+	}
+	w.s.Note("%s is refused: %v", what, err)
+}
+
+// decide has somebody decide. It is acknowledged only when it is durable, and stays.
+func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict) {
+	acked := func() {
+		for _, x := range verdicts {
+			w.acknowledged(t, x, d)
+		}
+	}
+	w.coverage.Count("dialect " + d.String())
+	if d == API {
+		answers := make([]approval.Answer, len(verdicts))
+		for i, x := range verdicts {
+			answers[i] = x.answer()
+		}
+		w.request(v, func(ctx context.Context) {
+			err := v.engine.Decide(ctx, task.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
+			if err != nil {
+				w.refused(ctx, "decide", err)
+				return
+			}
+			acked()
+		})
+		return
+	}
+	m := w.message()
+	m.TaskID = a2a.TaskID(t.id.String())
+	for _, x := range verdicts {
+		if !x.say(m, d, nil) {
+			return
+		}
+	}
+	w.followUp(v, m, w.choices.Choose(Script, modes), acked)
+}
+
+// acknowledged checks that a decision which is acknowledged is what the log says.
+func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect) {
+	a := t.approval(x.a.ID)
+	w.coverage.Count("decided: " + string(x.verb))
+	if x.id != x.a.ID || d == Keyword {
+		return // it may mean another one by then
+	}
+	want := map[approval.Verb]approval.State{
+		approval.Approve: approval.Approved, approval.Edit: approval.Edited, approval.Reject: approval.Rejected,
+		approval.Respond: approval.Responded, approval.Cancel: approval.Canceled,
+	}[x.verb]
+	if a.State != want || a.Resolution == nil || a.Resolution.Verb != x.verb {
+		w.s.Fail("an acknowledged decision is durable", "%s of %s: it is %s, %+v", x.verb, a.ID, a.State, a.Resolution)
+	}
+}
+
+// client follows a task, leaves, and comes back to read on from where it was.
+type client struct {
+	w       *world
+	id      store.TaskID
+	seq     uint64 // of the newest event that it has
+	pub     uint64
+	at      *server
+	leave   context.CancelFunc
+	reading bool
+	over    bool // it has seen the end
+}
+
+func (w *world) newClient(id store.TaskID) *client {
+	c := &client{w: w, id: id}
+	w.clients = append(w.clients, c)
+	return c
+}
+
+// begin is the task as it stood, with which a stream begins.
+func (c *client) begin(first *task.Snapshot) { c.seq, c.pub = first.Header.Seq, first.Header.Pub }
+
+// yield takes pages, at the speed of its client.
+func (c *client) yield(v *server) func([]task.Event) error {
+	return func(page []task.Event) error {
+		c.w.read(c, page)
+		if c.w.choices.Rarely(Schedule, 4) {
+			v.p.Yield()
+		}
+		return nil
+	}
+}
+
+// read checks a page against what is durable: nothing is left out, doubled, or shown
+// before it is.
+func (w *world) read(c *client, page []task.Event) {
+	t := w.model.tasks[c.id]
+	for _, e := range page {
+		if e.Pub != c.pub+1 || e.Seq <= c.seq {
+			w.s.Fail("a reader misses nothing and gets nothing twice", "task %s: event %d (public %d) follows %d (public %d)", c.id, e.Seq, e.Pub, c.seq, c.pub)
+			return
+		}
+		if int(e.Pub) > len(t.public) || !bytes.Equal(t.public[e.Pub-1].Data, e.Data) {
+			w.s.Fail("what is read is what is durable", "task %s: event %d", c.id, e.Seq)
+			return
+		}
+		c.seq, c.pub = e.Seq, e.Pub
+	}
+}
+
+// follow has the client read on from where it was.
+func (w *world) follow(c *client, v *server, until task.Until) {
+	if c.reading && !c.at.p.dead {
+		return
+	}
+	if c.at != nil {
+		w.coverage.Count("a reader comes back")
+		if c.at.p.dead {
+			w.coverage.Count("a reader comes back after a crash")
+		}
+	}
+	c.at, c.reading = v, true
+	ctx, leave := context.WithCancel(context.Background())
+	c.leave = leave
+	v.p.Go(func() {
+		defer leave()
+		err := v.engine.Follow(ctx, alice, c.id, c.seq, until, c.yield(v))
+		c.reading = false
+		if err != nil {
+			w.refused(ctx, "follow", err)
+			return
+		}
+		t := w.model.tasks[c.id]
+		if c.over = until == task.UntilEnd; c.over && (t.phase != store.Final || c.pub != t.pub) {
+			w.s.Fail("a stream ends at the end", "task %s: phase %d, read %d of %d", c.id, t.phase, c.pub, t.pub)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// maxFailures is after how many failures [Seeds] stops.
+const maxFailures = 8
+
+// SeedFailure is a seed whose run went wrong.
+type SeedFailure struct {
+	Seed    uint64
+	Failure *Failure
+}
+
+// Seeds plays n seeds, several at once, and returns those that failed, in their order.
+// It stops early after a few. What came up is counted in cfg.Coverage.
+func Seeds(cfg Config, from, n uint64, workers int) []SeedFailure {
+	var (
+		next   atomic.Uint64
+		mu     sync.Mutex
+		failed []SeedFailure
+		wg     sync.WaitGroup
+	)
+	for range workers {
+		wg.Go(func() {
+			mine := cfg
+			mine.Coverage, mine.Trace = NewCoverage(), nil
+			defer func() { cfg.Coverage.Add(mine.Coverage) }()
+			for {
+				seed := from + next.Add(1) - 1
+				if seed >= from+n {
+					return
+				}
+				f, _ := Play(Seeded(seed), mine)
+				mu.Lock()
+				if f != nil {
+					failed = append(failed, SeedFailure{seed, f})
+				}
+				enough := len(failed) >= maxFailures
+				mu.Unlock()
+				if enough {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(failed, func(a, b SeedFailure) int { return cmp.Compare(a.Seed, b.Seed) })
+	return failed
+}
+
+// Explain plays a seed again, makes it smaller in at most tries runs, and returns the
+// smallest tape that fails in the same way, what goes wrong, and all that happens on
+// the way there.
+func Explain(cfg Config, seed uint64, tries int) string {
+	cfg.Coverage, cfg.Trace = nil, nil
+	c := Seeded(seed)
+	f, _ := Play(c, cfg)
+	if f == nil {
+		return fmt.Sprintf("seed %d does not fail", seed)
+	}
+	small, _ := Shrink(c.Tape(), tries, func(t Tape) (*Failure, Tape) {
+		r := Replayed(t)
+		f, _ := Play(r, cfg)
+		return f, r.Tape()
+	})
+	return fmt.Sprintf("seed %d fails: %v\nmade smaller, from %d choices to %d:\n%s", seed, f, c.Tape().Len(), small.Len(), ExplainTape(cfg, small))
+}
+
+// ExplainTape plays a tape, and returns it with what happens and what goes wrong.
+func ExplainTape(cfg Config, t Tape) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tape %s\n", t)
+	cfg.Coverage = nil
+	cfg.Trace = func(line string) {
+		if !strings.Contains(line, " goes on (") { // who goes on says little, and is most of it
+			b.WriteString(line + "\n")
+		}
+	}
+	if f, _ := Play(Replayed(t), cfg); f != nil {
+		fmt.Fprintf(&b, "%v\n", f)
+	}
+	return b.String()
+}
+
+// Declared returns all that has to come up in enough runs. points are those at which
+// the engine calls its hook.
+func Declared(points []string) []string {
+	var all []string
+	for _, t := range AllTraits() {
+		all = append(all, "tool "+t.Name())
+	}
+	for f := range forms {
+		for _, w := range slices.Compact(slices.Sorted(slices.Values(waysOf[f]))) {
+			all = append(all, fmt.Sprintf("%s tool %s", f, w))
+		}
+	}
+	for d := range dialects {
+		all = append(all, "dialect "+d.String())
+	}
+	for _, a := range actions {
+		all = append(all, "action: "+a.name)
+	}
+	for _, p := range points {
+		all = append(all, "death at "+p)
+	}
+	for _, w := range wrongDecisions {
+		all = append(all, "decision: wrong: "+w)
+	}
+	return append(all,
+		"fault: process death", "fault: queued commits are lost", "fault: a commit is durable, its answer is lost",
+		"fault: 2 processes at once", "fault: 3 processes at once", "fault: a process stands still", "fault: a client leaves its request",
+		"fault: toolset failed", "fault: tool changed", "fault: tool gone",
+		"refused: state", "refused: APPROVAL_CHANGED", "refused: APPROVAL_CONFLICT", "refused: APPROVAL_EXPIRED", "refused: APPROVAL_MALFORMED",
+		"refused: APPROVAL_NOT_ALLOWED", "refused: APPROVAL_UNKNOWN",
+		"expiry: reject", "expiry: keep", "expiry: cancel",
+		"decision: repeated", "decision: concurrent", "decision: contradictory",
+		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
+		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",
+		"a reader leaves", "a reader comes back", "a reader comes back after a crash",
+		"a snapshot is written", "a suspended tool was rejected", "tool canceled by the id of its call",
+	)
+}

@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// Toolbox is the tools of a run: one for each of its traits, in one toolset for each
+// form. They can change, go away and come back, and so can the toolsets.
+type Toolbox struct {
+	s        *Scheduler
+	coverage *Coverage
+	traits   []Traits
+	version  map[string]int
+	gone     map[string]bool
+	failing  [forms]bool
+	digests  map[string]string // of definitions
+	blocked  []*blocked
+
+	Ledger Ledger
+	// Entered, when set, is called when a tool is entered, before it does anything.
+	Entered func(*Run)
+	// Flaky makes a toolset fail once in a while.
+	Flaky bool
+}
+
+// blocked is a run that waits until it is released.
+type blocked struct {
+	p       *Process
+	run     *Run
+	release chan struct{}
+}
+
+// errToolsetDown is not tool.ErrUnknownTool: nobody knows which tools there are.
+var errToolsetDown = errors.New("connection refused")
+
+// NewToolbox returns the tools of these traits.
+func NewToolbox(s *Scheduler, c *Coverage, traits []Traits) *Toolbox {
+	return &Toolbox{s: s, coverage: c, traits: traits, version: map[string]int{}, gone: map[string]bool{}, digests: map[string]string{}}
+}
+
+// Traits returns what tools there are, gone or not.
+func (b *Toolbox) Traits() []Traits { return b.traits }
+
+// Registry returns the tools as a process sees them.
+func (b *Toolbox) Registry(p *Process) *tool.Registry {
+	var sets []tool.Toolset
+	for form := range forms {
+		for _, t := range b.traits {
+			if t.Form == form {
+				sets = append(sets, &toolset{b: b, p: p, form: form})
+				break
+			}
+		}
+	}
+	return tool.NewRegistry(sets...)
+}
+
+// toolset has the tools of a form.
+type toolset struct {
+	b    *Toolbox
+	p    *Process
+	form Form
+}
+
+func (t *toolset) Name() string { return t.form.String() }
+
+// Tools fails while its toolset does.
+func (t *toolset) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	b := t.b
+	if b.failing[t.form] || b.Flaky && b.s.choices.Rarely(Faults, 32) {
+		b.coverage.Count("fault: toolset failed")
+		return nil, errToolsetDown
+	}
+	var tools []tool.Tool
+	for _, traits := range b.traits {
+		if traits.Form == t.form && !b.gone[traits.Name()] {
+			tools = append(tools, b.tool(t.p, traits, b.version[traits.Name()]))
+		}
+	}
+	return tools, nil
+}
+
+// Change gives a tool another definition. Every third one takes other arguments.
+func (b *Toolbox) Change(name string) {
+	b.version[name]++
+	b.coverage.Count("fault: tool changed")
+	b.s.Note("tool %s changes to version %d", name, b.version[name])
+}
+
+// Remove takes a tool away.
+func (b *Toolbox) Remove(name string) {
+	b.gone[name] = true
+	b.coverage.Count("fault: tool gone")
+	b.s.Note("tool %s is gone", name)
+}
+
+// Fail makes a toolset fail until Restore.
+func (b *Toolbox) Fail(f Form) {
+	b.failing[f] = true
+	b.s.Note("toolset %s fails", f)
+}
+
+// Restore brings all tools and toolsets back, with the definitions that they have by
+// then.
+func (b *Toolbox) Restore() {
+	clear(b.gone)
+	b.failing = [forms]bool{}
+	b.s.Note("the tools are back")
+}
+
+// Digest returns the digest of a definition that a tool has, or once had.
+func (b *Toolbox) Digest(t Traits, version int) string {
+	key := fmt.Sprint(t.Name(), version)
+	if d, ok := b.digests[key]; ok {
+		return d
+	}
+	r := tool.NewRegistry(tool.NewToolset("one", b.tool(nil, t, version)))
+	entry, err := r.Lookup(nil, t.Name())
+	if err != nil {
+		panic(err)
+	}
+	b.digests[key] = entry.Digest
+	return entry.Digest
+}
+
+// Blocked returns how many runs wait to be released.
+func (b *Toolbox) Blocked() int {
+	live := b.blocked[:0]
+	for _, w := range b.blocked {
+		if !w.p.dead {
+			live = append(live, w)
+		}
+	}
+	b.blocked = live
+	return len(live)
+}
+
+// Release lets one of the runs that wait go on.
+func (b *Toolbox) Release(i int) {
+	if n := b.Blocked(); n > 0 {
+		w := b.blocked[i%n]
+		close(w.release)
+		b.blocked = append(b.blocked[:i%n:i%n], b.blocked[i%n+1:]...)
+	}
+}
+
+// ReleaseAll lets all runs that wait go on.
+func (b *Toolbox) ReleaseAll() {
+	for b.Blocked() > 0 {
+		b.Release(0)
+	}
+}
+
+// block waits until the run is released, or ctx ends when it heeds that. It reports
+// whether ctx has ended.
+func (b *Toolbox) block(ctx context.Context, p *Process, r *Run, heeds bool) bool {
+	w := &blocked{p, r, make(chan struct{})}
+	b.blocked = append(b.blocked, w)
+	var done <-chan struct{}
+	if heeds {
+		done = ctx.Done()
+	}
+	if p.Wait(w.release, done) == 1 {
+		for i, o := range b.blocked {
+			if o == w {
+				b.blocked = append(b.blocked[:i:i], b.blocked[i+1:]...)
+				break
+			}
+		}
+		return true
+	}
+	return ctx.Err() != nil
+}

@@ -1,0 +1,346 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"a2a-server/tool"
+)
+
+// Way is how a run of a tool goes.
+type Way int
+
+// The ways. Each form has some of them.
+const (
+	Result       Way = iota // returns a result at once
+	Fails                   // returns an error
+	Panics                  //
+	Slow                    // takes some milliseconds, and ends with its context
+	Blocks                  // until it is released or its context ends
+	Late                    // until it is released, whatever its context says
+	EmptyStream             // yields nothing but its result
+	BadPiece                // yields a piece that is an error
+	AsksConfirm             // suspends itself with a question for confirmation
+	AsksQuestion            // … with one that is answered in words
+	AsksForm                // … with one that has a schema
+	AsksAuth                // … with one that is answered elsewhere
+	AsksTwo                 // … with two
+	AsksBadly               // … with a good one, and with one that cannot be asked
+	AsksOrTimer             // … with one, and a timer
+	Sleeps                  // suspends itself until a time
+	Confirms                // tool.RequestConfirmation
+	ConfirmsTwo             // twice
+	AsksAndGoes             // asks for confirmation and returns a result nevertheless
+	SuspendsEver            // suspends itself with neither a question nor a timer
+
+	ways
+)
+
+var wayNames = [...]string{
+	"result", "fails", "panics", "slow", "blocks", "late", "empty stream", "bad piece", "asks for confirmation", "asks a question",
+	"asks for a form", "asks for authorisation", "asks two questions", "asks a bad question", "asks, or a timer", "sleeps",
+	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends for ever",
+}
+
+// String returns the name of a way.
+func (w Way) String() string { return wayNames[w] }
+
+// waysOf are the ways of each form, the tamest first.
+var waysOf = [forms][]Way{
+	Plain:      {Result, Result, Slow, Fails, Panics, Blocks, Late},
+	Streaming:  {Result, Result, Slow, EmptyStream, Fails, Panics, Blocks, Late, BadPiece, Sleeps, AsksConfirm},
+	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Result, Fails},
+	Long:       {Slow, Blocks, Late, Result, Fails},
+}
+
+// WaysOf returns the ways of a form.
+func WaysOf(f Form) []Way { return waysOf[f] }
+
+var (
+	errTool = errors.New("the tool says no")
+	errBody = errors.New("the tool was told to end")
+)
+
+// simTool is a tool of some traits. It is never handed out itself.
+type simTool struct {
+	b       *Toolbox
+	p       *Process // nil: it is only looked at
+	traits  Traits
+	version int
+}
+
+// The tools as they are handed out: with the interfaces of their form and no more.
+type (
+	plainTool  struct{ simTool }
+	streamTool struct{ simTool }
+	longTool   struct{ plainTool }
+)
+
+var (
+	_ tool.CallableTool    = (*plainTool)(nil)
+	_ tool.StreamingTool   = (*streamTool)(nil)
+	_ tool.CancellableTool = (*longTool)(nil)
+	_ tool.Annotated       = (*plainTool)(nil)
+)
+
+func (b *Toolbox) tool(p *Process, t Traits, version int) tool.Tool {
+	base := simTool{b, p, t, version}
+	switch t.Form {
+	case Streaming:
+		return &streamTool{base}
+	case Long:
+		return &longTool{plainTool{base}}
+	case Plain, Suspending, forms:
+	}
+	return &plainTool{base}
+}
+
+func (t *simTool) Name() string { return t.traits.Name() }
+func (t *simTool) Description() string {
+	return fmt.Sprintf("a tool of the simulation, version %d", t.version)
+}
+func (t *simTool) IsLongRunning() bool           { return t.traits.Form == Long }
+func (t *simTool) RequiresApproval() bool        { return t.traits.Gated }
+func (t *simTool) Annotations() tool.Annotations { return t.traits.Annotations() }
+
+var (
+	schemaOfN = object("n")
+	schemaOfM = object("m")
+)
+
+func object(property string) map[string]any {
+	return map[string]any{
+		"type": "object", "additionalProperties": false,
+		"properties": map[string]any{property: map[string]any{"type": "integer"}},
+		"required":   []any{property},
+	}
+}
+
+// Schema takes an integer n; of every third version m.
+func (t *simTool) Schema() map[string]any {
+	if t.version%3 == 2 {
+		return schemaOfM
+	}
+	return schemaOfN
+}
+
+// Call runs the tool.
+func (t *plainTool) Call(ctx tool.Context, args map[string]any) (result map[string]any, err error) {
+	r := t.enter(ctx, args)
+	defer t.leave(ctx, r, &err)
+	return t.run(ctx, r)
+}
+
+// SupportsCancellation returns true.
+func (t *longTool) SupportsCancellation() bool { return true }
+
+// Cancel releases the call, if it runs.
+func (t *longTool) Cancel(callID string) bool {
+	for i, w := range t.b.blocked {
+		if w.p == t.p && w.run.Call == callID && w.run.Way != Late {
+			t.b.coverage.Count("tool canceled by the id of its call")
+			t.b.Release(i)
+			return true
+		}
+	}
+	return false
+}
+
+// CallStreaming runs the tool.
+func (t *streamTool) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
+	return func(yield func(*tool.Result, error) bool) {
+		r := t.enter(ctx, args)
+		var err error
+		defer t.leave(ctx, r, &err)
+		pieces := 0
+		if r.Way != EmptyStream {
+			pieces = t.choose(r, 6)
+		}
+		large := t.rarely(r, 5)
+		for i := range pieces {
+			content := fmt.Sprintf("run %d piece %d;", r.N, i)
+			if large {
+				content = strings.Repeat(content, 400) // a task of a few of them gets a snapshot
+			}
+			if !yield(&tool.Result{Content: content, Streaming: true}, nil) {
+				err = errBody
+				return
+			}
+			if t.rarely(r, 3) {
+				t.p.Sleep(time.Millisecond)
+			}
+		}
+		if r.Way == BadPiece {
+			err = errTool
+			yield(&tool.Result{Error: "a bad piece", Streaming: true}, nil)
+			return
+		}
+		var result map[string]any
+		if result, err = t.run(ctx, r); err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(&tool.Result{Content: result}, nil)
+	}
+}
+
+// enter notes that the tool is entered, and chooses which way that goes.
+func (t *simTool) enter(ctx tool.Context, args map[string]any) *Run {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		panic(err)
+	}
+	t.b.s.choices.Lane(Outcomes, len(t.b.Ledger.Runs)+1)
+	way := Pick(t.b.s.choices, Outcomes, waysOf[t.traits.Form]...)
+	if again, ok := tool.Resumed(ctx); ok && len(again.State) > 2 {
+		way = Pick(t.b.s.choices, Outcomes, Result, Result, Result, Fails, Slow) // it has been suspended twice
+	}
+	r := t.b.Ledger.enter(t.p, t, ctx, string(raw), way)
+	t.b.s.Note("%s run %d of %s, call %s of %s, entry %d: %s", t.p.name, r.N, t.Name(), r.Call, short(r.Task), r.Entry, way)
+	t.b.coverage.Count("tool " + t.Name())
+	t.b.coverage.Count(fmt.Sprintf("%s tool %s", t.traits.Form, way))
+	if t.b.Entered != nil {
+		t.b.Entered(r)
+	}
+	return r
+}
+
+// choose chooses something of a run.
+func (t *simTool) choose(r *Run, n int) int {
+	t.b.s.choices.Lane(Outcomes, r.N)
+	return t.b.s.choices.Choose(Outcomes, n)
+}
+
+func (t *simTool) rarely(r *Run, n int) bool { return t.choose(r, n) == n-1 }
+
+// leave notes that the tool returns. A routine that ends because its process has died
+// does not return.
+func (t *simTool) leave(ctx context.Context, r *Run, err *error) {
+	if t.p.dead {
+		return
+	}
+	r.Returned, r.CutOff = true, ctx.Err() != nil
+	if r.Way != Panics {
+		r.Err = *err
+	}
+	t.b.s.Note("%s run %d returns: %v", t.p.name, r.N, *err)
+}
+
+func short(task string) string { return task[max(0, len(task)-4):] }
+
+// done changes the world, and returns what says so.
+func (r *Run) done() (map[string]any, error) {
+	r.Effect = true
+	r.Result = true
+	return map[string]any{"run": r.N}, nil
+}
+
+// run goes r's way.
+func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
+	switch r.Way { //nolint:exhaustive // the others suspend
+	case Result, EmptyStream:
+		if t.rarely(r, 4) {
+			r.Effect = true // it takes effect, and dies before it can say so
+			t.p.Yield()
+		}
+		return r.done()
+	case Fails, BadPiece:
+		return nil, errTool
+	case Panics:
+		r.Err = errTool
+		panic("the tool broke")
+	case Slow:
+		return t.slow(ctx, r)
+	case Blocks:
+		r.Effect = t.rarely(r, 2)
+		if t.b.block(ctx, t.p, r, true /* heeds */) {
+			return nil, context.Cause(ctx)
+		}
+		return r.done()
+	case Late:
+		r.Effect = t.rarely(r, 2)
+		t.b.block(ctx, t.p, r, false /* heeds */)
+		return r.done()
+	default:
+		return t.suspend(ctx, r)
+	}
+}
+
+// slow takes up to some milliseconds.
+func (t *simTool) slow(ctx context.Context, r *Run) (map[string]any, error) {
+	over := make(chan struct{})
+	stop := t.p.After(time.Duration(1+t.choose(r, 400))*time.Millisecond, func() { close(over) })
+	if t.p.Wait(over, ctx.Done()) == 1 {
+		stop()
+		return nil, context.Cause(ctx)
+	}
+	return r.done()
+}
+
+// suspend goes the ways that pause. What was answered is not asked again.
+func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
+	if r.Way == Confirms || r.Way == ConfirmsTwo || r.Way == AsksAndGoes {
+		return t.confirm(ctx, r)
+	}
+	if again, ok := tool.Resumed(ctx); ok {
+		for _, a := range again.Answers {
+			if a.State == tool.AnswerRejected {
+				t.b.coverage.Count("a suspended tool was rejected")
+				return nil, tool.ErrConfirmationRejected
+			}
+		}
+		if r.Way != Sleeps || len(again.State) > 1 {
+			return r.done()
+		}
+	}
+	s := &tool.Suspension{State: json.RawMessage("1")}
+	if r.Resumed {
+		s.State = json.RawMessage("11")
+	}
+	confirm := tool.Ask{Kind: tool.AskConfirm, Hint: "go on?", Payload: map[string]any{"n": 1}}
+	question := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
+	wake := t.p.Now().Add(time.Duration(1+t.choose(r, 100)) * time.Millisecond)
+	switch r.Way { //nolint:exhaustive // the others do not suspend
+	case AsksConfirm:
+		s.Asks = []tool.Ask{confirm}
+	case AsksQuestion:
+		s.Asks = []tool.Ask{question}
+	case AsksForm:
+		s.Asks = []tool.Ask{{Kind: tool.AskForm, Hint: "fill in", Schema: schemaOfN}}
+	case AsksAuth:
+		s.Asks = []tool.Ask{{Kind: tool.AskAuth, Hint: "log in"}}
+	case AsksTwo:
+		s.Asks = []tool.Ask{confirm, question}
+	case AsksBadly:
+		s.Asks = []tool.Ask{confirm, {Kind: tool.AskForm, Hint: "a form without a schema"}}
+	case AsksOrTimer:
+		s.Asks, s.Wake = []tool.Ask{question}, wake
+	case Sleeps:
+		s.Wake = wake
+	}
+	return nil, s
+}
+
+// confirm asks by tool.RequestConfirmation.
+func (t *simTool) confirm(ctx tool.Context, r *Run) (map[string]any, error) {
+	questions := 1
+	if r.Way == ConfirmsTwo {
+		questions = 2
+	}
+	for i := range questions {
+		err := tool.RequestConfirmation(ctx, fmt.Sprintf("really %d?", i), map[string]any{"n": i})
+		switch {
+		case err == nil:
+		case r.Way == AsksAndGoes && errors.Is(err, tool.ErrConfirmationRequired):
+			return map[string]any{"run": r.N, "discarded": true}, nil
+		default:
+			return nil, err
+		}
+	}
+	return r.done()
+}

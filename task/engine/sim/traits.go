@@ -1,0 +1,65 @@
+package sim
+
+import "a2a-server/tool"
+
+// Effect is what a tool declares about repeating a call.
+type Effect int
+
+// The effects.
+const (
+	ReadOnly   Effect = iota // changes nothing
+	Idempotent               // may be repeated
+	Once                     // neither: must not run twice
+)
+
+var effectNames = [...]string{"readonly", "idempotent", "once"}
+
+// Form is how a tool runs.
+type Form int
+
+// The forms.
+const (
+	Plain      Form = iota // called, and returns
+	Streaming              // yields pieces
+	Suspending             // pauses for questions, confirmations and timers
+	Long                   // takes its time, can be canceled by the id of its call
+
+	forms
+)
+
+var formNames = [...]string{"plain", "streaming", "suspending", "long"}
+
+// String returns the name of a form, which is that of the toolset of its tools.
+func (f Form) String() string { return formNames[f] }
+
+// Traits are what a tool declares.
+type Traits struct {
+	Gated  bool
+	Effect Effect
+	Form   Form
+}
+
+// AllTraits returns every combination, the simplest first.
+func AllTraits() []Traits {
+	var all []Traits
+	for form := range forms {
+		for effect := ReadOnly; effect <= Once; effect++ {
+			all = append(all, Traits{false, effect, form}, Traits{true, effect, form})
+		}
+	}
+	return all
+}
+
+// Name is the name of the tool, which says it all.
+func (t Traits) Name() string {
+	name := effectNames[t.Effect] + "_" + formNames[t.Form]
+	if t.Gated {
+		name = "gated_" + name
+	}
+	return name
+}
+
+// Annotations are what the tool declares.
+func (t Traits) Annotations() tool.Annotations {
+	return tool.Annotations{ReadOnly: t.Effect == ReadOnly, Idempotent: t.Effect == Idempotent}
+}

@@ -1,0 +1,254 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// alice owns the tasks; bob may decide, but not by a message.
+var (
+	alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "sim"}
+	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Method: "sim"}
+)
+
+// world is one run: servers on one disk, tools, and clients that use them.
+type world struct {
+	cfg      Config
+	s        *Scheduler
+	choices  *Choices
+	coverage *Coverage
+	disk     *Disk
+	tools    *Toolbox
+	model    *model
+	outside  *Process
+
+	servers  []*server // alive; clients use the newest
+	stopping []*server
+	started  int
+	ids      uint64
+	messages int
+
+	inline    bool
+	hold      bool
+	policy    *approval.Policy
+	turns     int
+	created   []*sentMessage
+	known     []*modelTask // whose ids clients know
+	clients   []*client
+	finishing bool
+	orphans   bool // a process has gone, and none was started since
+}
+
+// server is an engine in a process.
+type server struct {
+	p      *Process
+	engine Engine
+	ran    bool // Run has returned
+}
+
+// Play plays the choices, and returns what went wrong, nil when nothing did. sum is
+// that of the scheduler: equal runs have equal sums.
+func Play(c *Choices, cfg Config) (failure *Failure, sum uint64) {
+	if cfg.Coverage == nil {
+		cfg.Coverage = NewCoverage()
+	}
+	if cfg.Actions == 0 {
+		cfg.Actions = 24
+	}
+	s := NewScheduler(c)
+	s.Trace(cfg.Trace)
+	defer s.Close()
+	w := &world{cfg: cfg, s: s, choices: c, coverage: cfg.Coverage, disk: NewDisk(s), outside: s.Process("outside")}
+	w.setUp()
+	over := false
+	w.outside.Go(func() {
+		w.drive()
+		w.finish()
+		over = true
+	})
+	if !s.Run(func() bool { return over || s.Steps() > maxSteps }) || !over {
+		s.Fail("a run comes to its end", "after %d steps", s.Steps())
+	}
+	return s.Failure(), s.Sum()
+}
+
+// maxSteps is far more than any run takes that does not go round in circles.
+const maxSteps = 20_000
+
+// setUp chooses the tools and how the servers are configured.
+func (w *world) setUp() {
+	all := AllTraits()
+	traits := make([]Traits, 0, 6)
+	for range 1 + w.choices.Choose(Script, 6) {
+		i := w.choices.Choose(Script, len(all))
+		traits = append(traits, all[i])
+		all = append(all[:i:i], all[i+1:]...)
+	}
+	w.tools = NewToolbox(w.s, w.coverage, traits)
+	w.tools.Flaky = w.choices.Rarely(Script, 8)
+	w.model = newModel(w.s, w.tools)
+	w.model.optimistic = w.cfg.Optimistic
+	w.tools.Entered = w.model.entered
+	w.disk.Committed = w.model.committed
+	w.disk.Claimed = w.model.claimed
+	w.disk.Pauses = w.choices.Choose(Script, 2) == 1
+	w.inline = w.choices.Choose(Script, 3) != 2
+	w.hold = w.choices.Rarely(Script, 4)
+	w.turns = Pick(w.choices, Script, 8, 2, 1)
+	terms := approval.Terms{}
+	if w.choices.Rarely(Script, 3) {
+		terms.Expires = time.Duration(10+w.choices.Choose(Script, 300)) * time.Millisecond
+		terms.OnExpiry = Pick(w.choices, Script, approval.ExpiryRejects, approval.ExpiryKeeps, approval.ExpiryCancels)
+		w.coverage.Count("expiry: " + string(terms.OnExpiry))
+	}
+	var err error
+	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: terms}); err != nil {
+		panic(err)
+	}
+	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, turns %d, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold, w.turns, terms)
+}
+
+// newID counts, so that a run is the same again. The first bits are a time, as in all
+// ids of tasks.
+func (w *world) newID() store.TaskID {
+	w.ids++
+	var id store.TaskID
+	id[0], id[6], id[8] = 1, 0x70, 0x80
+	for i := range 6 {
+		id[15-i] = byte(w.ids >> (8 * i))
+	}
+	return id
+}
+
+// start starts a server.
+func (w *world) start() *server {
+	w.started++
+	w.orphans = false
+	p := w.s.Process(fmt.Sprint("p", w.started))
+	v := &server{p: p}
+	cfg := task.Config{
+		Store:     w.disk.Handle(p),
+		Tools:     w.tools.Registry(p),
+		Planner:   &planner{p: p, inline: w.inline},
+		Presenter: dialect.New(dialect.Config{Keywords: true, NewID: func() string { return w.newID().String() }}),
+		Policy:    w.policy, HoldSiblings: w.hold,
+		Limits: task.Limits{Turns: w.turns, ToolTimeout: 200 * time.Millisecond, ToolGrace: 20 * time.Millisecond},
+		Log:    zerolog.New(&logWatch{w: w, p: p}).Level(zerolog.WarnLevel),
+		Now:    p.Now,
+		NewID:  w.newID,
+		Hook: func(point string) {
+			if !w.finishing && p.within() && w.choices.Rarely(Faults, 150) {
+				w.coverage.Count("death at " + point)
+				w.kill(v)
+			}
+		},
+	}
+	var err error
+	if v.engine, err = w.cfg.New(cfg, p); err != nil {
+		panic(err)
+	}
+	w.servers = append(w.servers, v)
+	p.Go(func() {
+		err := v.engine.Run(context.Background())
+		v.ran = true
+		if err != nil {
+			w.s.Fail("an engine goes on", "Run() of %s = %v", p.name, err)
+		}
+	})
+	w.s.Note("%s starts", p.name)
+	return v
+}
+
+// kill kills a server. What it has queued is lost, or some of it is not, and nobody is
+// told.
+func (w *world) kill(v *server) {
+	w.gone(v)
+	if n := w.disk.Queued(v.p); n > 0 {
+		if n = w.choices.Choose(Faults, n+1); n > 0 {
+			w.coverage.Count("fault: a commit is durable, its answer is lost")
+			w.disk.CommitLost(v.p, n)
+		}
+		if w.disk.Queued(v.p) > 0 {
+			w.coverage.Count("fault: queued commits are lost")
+		}
+	}
+	w.coverage.Count("fault: process death")
+	v.p.Kill()
+}
+
+// gone takes a server out of those that clients use.
+func (w *world) gone(v *server) {
+	w.orphans = true
+	for i, o := range w.servers {
+		if o == v {
+			w.servers = append(w.servers[:i:i], w.servers[i+1:]...)
+			return
+		}
+	}
+}
+
+// server returns the server that clients use: the newest, rarely an older one. One is
+// started when there is none.
+func (w *world) server() *server {
+	n := len(w.servers)
+	if n == 0 {
+		return w.start()
+	}
+	if n > 1 && w.choices.Rarely(Script, 3) {
+		return w.servers[0]
+	}
+	return w.servers[n-1]
+}
+
+// logWatch fails the run when an engine logs an error: what is logged as one is a bug,
+// or a fault that the simulation does not have.
+type logWatch struct {
+	w *world
+	p *Process
+}
+
+func (l *logWatch) Write(line []byte) (int, error) {
+	var entry struct{ Level, Message, Error, Panic, Stack string }
+	if err := json.NewDecoder(bytes.NewReader(line)).Decode(&entry); err != nil {
+		return len(line), nil //nolint:nilerr // it has a field of another type, and is no error of ours
+	}
+	if l.p.dead || entry.Message == "tool panicked" {
+		return len(line), nil
+	}
+	l.w.s.Note("%s logs %s: %s: %s", l.p.name, entry.Level, entry.Message, entry.Error)
+	if entry.Level == "error" {
+		l.w.s.Fail("an engine logs no errors", "%s: %s%s %s", entry.Message, entry.Error, entry.Panic, entry.Stack)
+	}
+	return len(line), nil
+}
+
+// log prints the log of a task, to tell what went wrong.
+func (w *world) log(t *modelTask) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "phase %d state %s rev %d fence %d, %d claims\n", t.phase, t.state, t.rev, t.fence, t.claims)
+	for _, e := range t.private {
+		fmt.Fprintf(&b, "%4d %s %.200s\n", e.Seq, e.Kind, e.Data)
+	}
+	for _, e := range t.public {
+		fmt.Fprintf(&b, "%4d public %s %.160s\n", e.Seq, e.Kind, e.Data)
+	}
+	return b.String()
+}
+
+// message returns a user's message with an id of its own.
+func (w *world) message(parts ...*a2a.Part) *a2a.Message {
+	w.messages++
+	return &a2a.Message{ID: fmt.Sprint("m", w.messages), Role: a2a.MessageRoleUser, Parts: parts}
+}
