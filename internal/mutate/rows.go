@@ -6,17 +6,9 @@ import "slices"
 func rows() []Row {
 	return slices.Concat(
 		approvalRows(),
+		dialectRows(),
+		storeRows(),
+		toolRows(),
+		strictjsonRows(),
 	)
-}
-
-func approvalRows() []Row {
-	return []Row{
-		{
-			File:    "approval/check.go",
-			What:    "ans.Digest != a.Digest",
-			Into:    "false",
-			Promise: "a decision that names other arguments than those asked about is refused",
-			Test:    "TestCheck/F1 another digest",
-		},
-	}
 }

@@ -179,6 +179,11 @@ func TestRebuildBytes(t *testing.T) {
 		create.Change.Context = fmt.Sprintf("context %d", i%11)
 		create.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, Value: []byte("v"), Index: []store.IndexKey{{Index: "state", Key: []byte{0, byte(i % 3)}}}}}
 		c := h.Append(context.Background(), create)
+		if i%4 < 2 { // else both come in one commit
+			if _, err := c.Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		switch i % 3 {
 		case 0: // stays live
 		case 1:
