@@ -12,7 +12,7 @@ TESTFLAGS ?= -race -count=1
 
 # The layers from the bottom up, and where the tests of each are.
 packages.gate1 := ./store/... ./internal/deptest/...
-packages.gate2 := ./task/... ./tool/... ./approval/... ./a2a/dialect/... ./internal/auth/... ./internal/egress/... ./internal/strictjson/... ./internal/crashpoint/...
+packages.gate2 := ./task/... ./tool/... ./approval/... ./a2a/dialect/... ./internal/auth/... ./internal/egress/... ./internal/strictjson/... ./internal/crashpoint/... ./internal/mutate/...
 packages.gate3 := ./a2a ./internal/app/... ./cmd/...
 packages.gate4 := ./internal/bench
 
@@ -27,7 +27,7 @@ GATES := gate1 gate2 gate3 gate4
 CHECKS := format vet lint modules generated gates $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 bench vuln tools
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 bench mutate vuln tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -93,6 +93,10 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 	@dirs=$$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' . | xargs -r -n1 dirname | sort -u); \
 	[ -n "$$dirs" ] || { echo 'bench: there are no benchmarks yet' >&2; exit 1; }; \
 	go test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem $(BENCHFLAGS) $$dirs
+
+# Not part of check, for its time. The table is in internal/mutate/rows.go.
+mutate: ## break each promise of a table and see its test fail, in minutes; ROW='regexp' for some, MUTATEFLAGS for more
+	go run ./internal/mutate $(if $(ROW),-row '$(ROW)') $(MUTATEFLAGS)
 
 # Not part of check: the database of vulnerabilities must be reachable, and a run
 # without it has checked nothing.

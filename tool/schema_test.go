@@ -2,6 +2,8 @@ package tool_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -135,6 +137,18 @@ func TestCompileSchema(t *testing.T) {
 		if _, err := tool.CompileSchema(bad); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// A file that would do is not read either.
+func TestCompileSchemaReadsNoFile(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(name, []byte(`{}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tool.CompileSchema(map[string]any{"$ref": "file://" + filepath.ToSlash(name)}); err == nil {
+		t.Error("CompileSchema() = nil, want an error")
 	}
 }
 

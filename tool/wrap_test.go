@@ -309,6 +309,7 @@ func TestNeedsApproval(t *testing.T) {
 		{name: "when not", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 100.0}},
 		{name: "when nil", tool: with(p, tool.ConfirmWhen(nil)), ask: true},
 		{name: "when it panics", tool: with(p, tool.ConfirmWhen(panics)), ask: true, hint: "the gate of this tool panicked: bad gate"},
+		{name: "two gates, the second says no", tool: with(p, tool.ConfirmWhen(yes("why")), tool.ConfirmWhen(no)), ask: true, hint: "why"},
 		{name: "when it fails, after a no", tool: with(p, tool.ConfirmWhen(no), tool.ConfirmWhen(fails)), ask: true, hint: "the gate of this tool failed: no rules"},
 		{
 			name: "hints of all, each once", ask: true, hint: "outer\ninner",
@@ -323,6 +324,21 @@ func TestNeedsApproval(t *testing.T) {
 				t.Errorf("NeedsApproval() = %v, %q, want %v, %q", ask, hint, tt.ask, tt.hint)
 			}
 		})
+	}
+}
+
+// Whoever looks at a wrapped tool alone sees what it declares.
+func TestWrappedDeclares(t *testing.T) {
+	t.Parallel()
+	no := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return false, "", nil }
+	for _, declared := range []bool{true, false} {
+		tools, err := tool.WithConfirmation(tool.NewToolset("set", &plain{approval: declared}), tool.ConfirmWhen(no)).Tools(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tools[0].RequiresApproval(); got != declared {
+			t.Errorf("RequiresApproval() = %v, want %v", got, declared)
+		}
 	}
 }
 

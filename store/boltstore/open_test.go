@@ -288,9 +288,12 @@ func TestAnsweredAfterCommit(t *testing.T) {
 	t.Parallel()
 	committed := make(chan struct{}, 1)
 	release := make(chan struct{})
-	hold := false
+	applied := 0 // the handle's epoch, then the append
 	db, err := boltstore.Options{Hook: func(point string) {
-		if hold && point == boltstore.PointApplied {
+		if point != boltstore.PointApplied {
+			return
+		}
+		if applied++; applied == 2 {
 			committed <- struct{}{}
 			<-release
 		}
@@ -303,7 +306,6 @@ func TestAnsweredAfterCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hold = true
 	create, _ := turn(store.Owner("", "anonymous"))
 	wake, stop := h.Watch(store.System(), create.Task)
 	defer stop()
@@ -325,5 +327,4 @@ func TestAnsweredAfterCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-wake
-	hold = false
 }

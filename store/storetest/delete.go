@@ -194,6 +194,9 @@ func testDeleteInterrupted(t *testing.T, f *fixture) {
 		started = true
 		f.checkGone(t, id)
 		f.refuse(t, change(id, 1), store.ErrNotFound)
+		again := create(alice())
+		again.Task = id
+		f.refuse(t, again, store.ErrNotFound)
 		f.checkRows(t, alice(), store.RowQuery{Kind: "kind"})
 		for _, s := range []store.Scope{alice(), store.System()} {
 			if list, _ := mustList(t, f.h[1], s, store.Query{State: 4}); len(list) > 0 {

@@ -10,6 +10,7 @@ import (
 func scopeCases() []testCase {
 	return []testCase{
 		{"what is foreign is not found", testForeign},
+		{"what is followed is foreign too", testForeignFollowed},
 		{"what a scope sees", testScopeSees},
 		{"the zero scope", testZeroScope},
 		{"a tenant writes", testTenantWrites},
@@ -88,6 +89,29 @@ func testForeign(t *testing.T, f *fixture) {
 			}
 			if d := diff(before, dump(t, f.h[1-i], []string{"kind"}, []string{"index"})); d != "" {
 				t.Fatalf("%+v: contents after foreign writes (-want +got)\n%s", s, d)
+			}
+		}
+	}
+}
+
+// What a store keeps at hand for those who follow a task is for them alone.
+func testForeignFollowed(t *testing.T, f *fixture) {
+	b := create(alice())
+	for _, h := range f.h {
+		_, stop := h.Watch(alice(), b.Task)
+		defer stop()
+	}
+	f.append(t, b)
+	last := f.append(t, chunks(b.Task, 1, public("one"), public("two"))).Last
+	for _, h := range f.h {
+		for _, after := range []uint64{0, last - 1, last} {
+			if _, err := h.Read(t.Context(), alice(), b.Task, store.After(after), store.Limit{}); err != nil {
+				t.Errorf("Read(%d) = %v, want nil", after, err)
+			}
+			for _, s := range []store.Scope{bob(), otherAlice(), shifted(), store.Tenant("beta"), {}} {
+				if _, err := h.Read(t.Context(), s, b.Task, store.After(after), store.Limit{}); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("%+v: Read(%d) = %v, want %v", s, after, err, store.ErrNotFound)
+				}
 			}
 		}
 	}
