@@ -12,7 +12,9 @@ TESTFLAGS ?= -race -count=1
 
 # The layers from the bottom up, and where the tests of each are.
 packages.gate1 := ./store/... ./internal/deptest/...
-packages.gate2 := ./task/... ./tool/... ./approval/... ./a2a/dialect/... ./internal/auth/... ./internal/egress/... ./internal/strictjson/... ./internal/crashpoint/... ./internal/mutate/...
+packages.sim   := ./task/engine/sim
+packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./tool/... ./approval/... ./a2a/dialect/... ./internal/auth/... ./internal/egress/... ./internal/strictjson/... ./internal/visible/... ./internal/crashpoint/... ./internal/mutate/...
+packages.gate2 := $(packages.race2) $(packages.sim)
 packages.gate3 := ./a2a ./internal/app/... ./cmd/...
 packages.gate4 := ./internal/bench
 
@@ -27,7 +29,7 @@ GATES := gate1 gate2 gate3 gate4
 CHECKS := format vet lint modules generated gates $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 bench mutate vuln tools
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 bench mutate sim vuln tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -42,7 +44,8 @@ gate1: ## the store, and the rules of the import graph
 	go test $(TESTFLAGS) $(packages.gate1)
 
 gate2: ## the engine, tools and approvals
-	go test $(TESTFLAGS) $(packages.gate2)
+	go test $(TESTFLAGS) $(packages.race2)
+	go test -count=1 $(packages.sim)
 
 gate3: ## the wire, the configuration and the program
 	go test $(TESTFLAGS) $(packages.gate3)
@@ -93,6 +96,12 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 	@dirs=$$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' . | xargs -r -n1 dirname | sort -u); \
 	[ -n "$$dirs" ] || { echo 'bench: there are no benchmarks yet' >&2; exit 1; }; \
 	go test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem $(BENCHFLAGS) $$dirs
+
+# A failure prints its seed and what is left of it; SIMFLAGS='-sim.from N -sim.seeds 1'
+# plays it again. The tests play 5,000 seeds, without the race detector: it is one
+# goroutine at a time.
+sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
+	go test -count=1 -timeout 60m $(packages.sim) -run '^TestSeeds$$' -v $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
 
 # Not part of check, for its time. The table is in internal/mutate/rows.go.
 mutate: ## break each promise of a table and see its test fail, in minutes; ROW='regexp' for some, MUTATEFLAGS for more

@@ -7,6 +7,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // appendSent appends a SendMessageResponse.
@@ -23,7 +24,7 @@ func appendSent(b []byte, s *sent) ([]byte, error) {
 
 // appendList appends a ListTasksResponse. Everything that it requires is always
 // there, as §3.1.4 asks: no list is null, no token left out.
-func appendList(b []byte, list *task.List, options task.ViewOptions) ([]byte, error) {
+func appendList(b []byte, list *engine.List, options task.ViewOptions) ([]byte, error) {
 	token, err := json.Marshal(list.NextCursor)
 	if err != nil {
 		return nil, fmt.Errorf("encode page token: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // wireError is an error as every binding sends it.
@@ -91,7 +92,7 @@ func toWire(err error) (w *wireError, known bool) {
 		return wire, true
 	case errors.Is(err, task.ErrTaskNotFound):
 		return errTaskNotFound.saying(errTaskNotFound.message), true
-	case errors.Is(err, task.ErrBusy), errors.Is(err, ErrShutdown):
+	case errors.Is(err, engine.ErrBusy), errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot take this now: try again later"), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())

@@ -13,6 +13,7 @@ import (
 
 	"a2a-server/internal/auth"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // RequestHandler returns the operations in the SDK's own terms, for the transports
@@ -182,7 +183,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 // SubscribeToTask implements [a2asrv.RequestHandler].
 func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
 	return h.events(ctx, "SubscribeToTask", func(by auth.Principal, open opener) error {
-		fromStart := func(task.ID) (uint64, bool) { return 0, false }
+		fromStart := func(engine.ID) (uint64, bool) { return 0, false }
 		return h.s.ops.subscribe(ctx, by, req, fromStart, open)
 	})
 }
@@ -198,7 +199,7 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 			yield(nil, err)
 			return
 		}
-		page := func(events []task.Event) error {
+		page := func(events []engine.Event) error {
 			for i := range events {
 				var e sdk.StreamResponse
 				if err := json.Unmarshal(events[i].Data, &e); err != nil {
@@ -210,7 +211,7 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 			}
 			return nil
 		}
-		err = run(by, func(task.ID) sink { return page })
+		err = run(by, func(engine.ID) sink { return page })
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, h.fail(ctx, err, method))
 		}

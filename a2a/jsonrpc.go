@@ -12,7 +12,7 @@ import (
 
 	"a2a-server/internal/auth"
 	"a2a-server/internal/strictjson"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // rpcRequest is a JSON-RPC 2.0 request. The id stays as it came: clients compare it
@@ -260,7 +260,7 @@ func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
 // because the Go client reports nothing when it gets JSON there.
 func (s *Server) rpcStreamError(c echo.Context, id []byte, err error) error {
 	st := s.newStream(c, nil, nil)
-	return st.end(st.open(task.ID{})([]task.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
+	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
 }
 
 // answer writes a whole answer. One that a socket does not take at once must be

@@ -24,7 +24,7 @@ import (
 	"a2a-server/a2a/dialect"
 	"a2a-server/internal/auth"
 	"a2a-server/store/memstore"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -69,7 +69,7 @@ func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Serv
 	h, err := db.Handle()
 	must(err)
 	log := zerolog.New(zerolog.NewTestWriter(t))
-	engine, err := task.New(task.Config{
+	engine, err := engine.New(engine.Config{
 		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream)), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,
 	})

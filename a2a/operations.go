@@ -9,13 +9,14 @@ import (
 
 	"a2a-server/internal/auth"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // operations are those of A2A 1.0 §3.1, the same for every binding: a binding
 // decodes what they take, and encodes what they return. Their errors are those of
 // [toWire].
 type operations struct {
-	engine *task.Engine
+	engine *engine.Engine
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -59,7 +60,7 @@ func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMe
 	if err != nil {
 		return nil, err
 	}
-	out, err := o.engine.Send(ctx, task.Send{By: by, Message: req.Message})
+	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +79,11 @@ func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMe
 }
 
 // sink takes the events of a stream, page by page. A page may be empty.
-type sink func([]task.Event) error
+type sink func([]engine.Event) error
 
 // opener begins a stream, of no task when id is zero. What fails before it is
 // called is an error of the request; afterwards the stream ends.
-type opener func(id task.ID) sink
+type opener func(id engine.ID) sink
 
 // stream gives a message to the engine and follows what becomes of it until the
 // task ends or waits for input (D1).
@@ -90,7 +91,7 @@ func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.Send
 	if _, err := checkConfig(req.Config); err != nil {
 		return err
 	}
-	out, err := o.engine.Send(ctx, task.Send{By: by, Message: req.Message})
+	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
 	if err != nil {
 		return err
 	}
@@ -99,20 +100,20 @@ func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.Send
 		if err != nil {
 			return fmt.Errorf("encode message: %w", err)
 		}
-		return open(task.ID{})([]task.Event{{Public: true, Data: data}})
+		return open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
 	var yield sink
-	return o.engine.Stream(ctx, by, out, func(first *task.Snapshot) error {
+	return o.engine.Stream(ctx, by, out, func(first *engine.Snapshot) error {
 		yield = open(out.Task)
 		if first == nil {
 			return nil
 		}
-		return yield([]task.Event{snapshotEvent(first)})
-	}, func(page []task.Event) error { return yield(page) })
+		return yield([]engine.Event{snapshotEvent(first)})
+	}, func(page []engine.Event) error { return yield(page) })
 }
 
 // resume is where a reader goes on: behind the event that it has seen last.
-type resume func(id task.ID) (seq uint64, ok bool)
+type resume func(id engine.ID) (seq uint64, ok bool)
 
 // subscribe follows a task until it ends (§3.1.6). A reader that says where it was
 // goes on from there, also after the end; another begins with the task as it
@@ -134,31 +135,31 @@ func (o operations) subscribe(ctx context.Context, by auth.Principal, req *sdk.S
 		n = first.Header.Seq
 	}
 	yield := open(id)
-	var begin []task.Event // nothing: the reader learns at once that the stream stands
+	var begin []engine.Event // nothing: the reader learns at once that the stream stands
 	if !resumes {
-		begin = []task.Event{snapshotEvent(first)}
+		begin = []engine.Event{snapshotEvent(first)}
 	}
 	if err := yield(begin); err != nil {
 		return err
 	}
-	return o.engine.Follow(ctx, by, id, n, task.UntilEnd, yield)
+	return o.engine.Follow(ctx, by, id, n, engine.UntilEnd, yield)
 }
 
 // snapshotEvent is a task as the first event of a stream. Its id is that of the
 // last event folded in.
-func snapshotEvent(first *task.Snapshot) task.Event {
+func snapshotEvent(first *engine.Snapshot) engine.Event {
 	data := append(first.View.AppendTask([]byte(`{"task":`), viewOptions(nil)), '}')
-	return task.Event{Seq: first.Header.Seq, Public: true, Data: data}
+	return engine.Event{Seq: first.Header.Seq, Public: true, Data: data}
 }
 
 // taskID reads the id that a request names its task by.
-func taskID(id string) (task.ID, error) {
+func taskID(id string) (engine.ID, error) {
 	if id == "" {
-		return task.ID{}, invalidField("id", "is required")
+		return engine.ID{}, invalidField("id", "is required")
 	}
-	parsed, ok := task.ParseID(id)
+	parsed, ok := engine.ParseID(id)
 	if !ok {
-		return task.ID{}, task.ErrTaskNotFound
+		return engine.ID{}, task.ErrTaskNotFound
 	}
 	return parsed, nil
 }
@@ -175,13 +176,13 @@ func (o operations) get(ctx context.Context, by auth.Principal, req *sdk.GetTask
 	return view, options, err
 }
 
-func (o operations) list(ctx context.Context, by auth.Principal, req *sdk.ListTasksRequest) (*task.List, task.ViewOptions, error) {
+func (o operations) list(ctx context.Context, by auth.Principal, req *sdk.ListTasksRequest) (*engine.List, task.ViewOptions, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.IncludeArtifacts
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
 		return nil, options, err
 	}
-	q := task.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken}
+	q := engine.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken}
 	if req.StatusTimestampAfter != nil {
 		q.Since = *req.StatusTimestampAfter
 	}

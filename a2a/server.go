@@ -16,7 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/auth"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // ErrShutdown is the cause with which whoever runs the HTTP server cancels the
@@ -26,7 +26,7 @@ var ErrShutdown = errors.New("the server is shutting down")
 
 // Config is what a Server is made of.
 type Config struct {
-	Engine *task.Engine // required
+	Engine *engine.Engine // required
 
 	// Authenticate says who a request is made for. An error is answered with 401.
 	// Defaults to auth.Anonymous for everybody.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 const (
@@ -71,7 +71,7 @@ func (s *Server) stream(c echo.Context, prefix, suffix []byte, run func(*stream)
 
 // tag is 4 hex digits of a task and the store's incarnation, so that an id of
 // another task, or of a file that was replaced, is not mistaken for ours.
-func (s *Server) tag(id task.ID) string {
+func (s *Server) tag(id engine.ID) string {
 	n := binary.BigEndian.Uint64(id[8:]) ^ s.cfg.Incarnation
 	return fmt.Sprintf("%04x", uint16(n^n>>16^n>>32^n>>48))
 }
@@ -79,7 +79,7 @@ func (s *Server) tag(id task.ID) string {
 // lastEventID says what a client has seen last, when its Last-Event-ID is one of
 // the task.
 func (s *Server) lastEventID(r *http.Request) resume {
-	return func(id task.ID) (uint64, bool) {
+	return func(id engine.ID) (uint64, bool) {
 		text, tag, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-")
 		if !ok || tag != s.tag(id) {
 			return 0, false
@@ -90,7 +90,7 @@ func (s *Server) lastEventID(r *http.Request) resume {
 }
 
 // open is the [opener] of st.
-func (st *stream) open(id task.ID) sink {
+func (st *stream) open(id engine.ID) sink {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.tag = st.server.tag(id)
@@ -116,7 +116,7 @@ func (st *stream) end(err error) error {
 		return err
 	}
 	st.beat.Stop()
-	if !st.ended && (errors.Is(err, ErrShutdown) || errors.Is(err, task.ErrBusy)) {
+	if !st.ended && (errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
 		st.comment("the server is shutting down; go on with Last-Event-ID")
 		_ = st.flush() // said as well as it can be
 	}
@@ -159,7 +159,7 @@ func (st *stream) frame(seq uint64, data []byte) {
 }
 
 // events is the [sink] of st.
-func (st *stream) events(page []task.Event) error {
+func (st *stream) events(page []engine.Event) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for i := range page {

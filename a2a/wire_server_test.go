@@ -23,7 +23,7 @@ import (
 	"a2a-server/internal/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -117,7 +117,7 @@ func wirePolicy(t testing.TB) *approval.Policy {
 // wireServer is a server whose answers are the same in every run: its clock stands
 // still until a case moves it, and its ids are counted.
 type wireServer struct {
-	engine  *task.Engine
+	engine  *engine.Engine
 	handler *a2a.Server
 	clock   atomic.Int64 // since the epoch, in ns
 }
@@ -137,7 +137,7 @@ func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
 	must(err)
 	var tasks, messages atomic.Uint64
 	message := func() string { return fmt.Sprintf("from-agent-%d", messages.Add(1)) }
-	engine, err := task.New(task.Config{
+	engine, err := engine.New(engine.Config{
 		Store: h, Tools: tool.NewRegistry(tool.NewToolset("wire", wireTools(t, h)...)), Policy: wirePolicy(t), Log: log, Now: now,
 		Planner: direct.New(direct.Config{NewID: message}), Presenter: dialect.New(dialect.Config{Keywords: true, NewID: message}),
 		NewID: func() store.TaskID {

@@ -121,9 +121,13 @@ func canonical(raw json.RawMessage) ([]byte, error) {
 	return strictjson.Canonical(v)
 }
 
-// settledBy reports whether ans says what a, which is not pending, has ended with.
+// settledBy reports whether ans says what a, which is not pending, has ended with. One
+// with the digest of something else was meant for that.
 func (a *Approval) settledBy(ans Answer) bool {
 	r := a.Resolution
+	if ans.Digest != "" && ans.Digest != a.Digest && (r == nil || ans.Digest != r.Digest) {
+		return false
+	}
 	switch a.State {
 	case Approved:
 		return ans.Verb == Approve && r != nil && sameJSON(ans.Payload, r.Payload)

@@ -56,6 +56,8 @@ func TestMatch(t *testing.T) {
 		{name: "approved after edited", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)}))}, reason: ReasonConflict},
 		{name: "the same response again", answers: []Answer{respond("t.a1", `1.0`)}, approvals: []*Approval{pending("t.a1", endedAs(Responded, Resolution{Verb: Respond, Response: json.RawMessage(`1`)}))}, want: []string{"=t.a1"}},
 		{name: "another response", answers: []Answer{respond("t.a1", `2`)}, approvals: []*Approval{pending("t.a1", endedAs(Responded, Resolution{Verb: Respond, Response: json.RawMessage(`1`)}))}, reason: ReasonConflict},
+		{name: "approved again, of what was shown", answers: []Answer{{ID: "t.a1", Verb: Approve, Digest: "d1"}}, approvals: []*Approval{pending("t.a1", approved, func(a *Approval) { a.Digest = "d1" })}, want: []string{"=t.a1"}},
+		{name: "approved again, of something else", answers: []Answer{{ID: "t.a1", Verb: Approve, Digest: "d2"}}, approvals: []*Approval{pending("t.a1", approved, func(a *Approval) { a.Digest = "d1" })}, reason: ReasonConflict},
 		{name: "approved with another payload", answers: []Answer{{ID: "t.a1", Verb: Approve, Payload: json.RawMessage(`1`)}}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonConflict},
 		{name: "canceled again", answers: []Answer{{ID: "t.a1", Verb: Cancel}}, approvals: []*Approval{pending("t.a1", endedAs(Canceled, Resolution{}))}, want: []string{"=t.a1"}},
 		{name: "approved after canceled", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Canceled, Resolution{}))}, reason: ReasonConflict, words: []string{"canceled"}},

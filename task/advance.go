@@ -9,39 +9,51 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
+	"a2a-server/task/internal/event"
 )
 
-// advance adds to the draft everything that can be decided now: plans, checks,
-// questions, starts, results, rest or end. It decides from the fold alone, so that
-// it comes to the same after a restart. runs says which calls are running in this
-// process right now.
-//
-// It returns plan = true when the next step has to be asked of a planner that is
-// slow: the caller asks it outside of any batch and comes back with the step.
-func (t *turn) advance(d *draft) (plan bool, err error) {
-	for {
+// Next says what a task needs after [Draft.Advance].
+type Next int
+
+// What a task may need.
+const (
+	NextNothing Next = iota // it rests, ends, or waits for what runs
+	NextPlan                // the next step has to be asked of a planner that is slow: see [Rules.Plan]
+	NextAgain               // the draft is large: it is to be committed, and the task advanced again
+)
+
+// maxDraft is how many bytes of events a draft may have before it is committed.
+const maxDraft = 1 << 20
+
+// Advance adds to the draft everything that can be decided now: plans, checks,
+// questions, starts, results, rest or end.
+func (d *Draft) Advance() (n Next, err error) {
+	defer d.rules.guard(d.f.View.TaskID(), "code that was handed to the engine", &err)
+	for d.phase != store.Final {
 		s := d.f.step()
-		if s == nil || s.finished() {
-			if !t.e.planner.Inline() {
-				return true, nil
+		switch {
+		case s != nil && !s.finished():
+			if err := d.advanceCalls(s); err != nil {
+				return NextNothing, err
 			}
-			next, err := t.plan(d.f)
+			if !s.finished() {
+				return NextNothing, d.settle(s)
+			}
+		case int(d.f.Header.Bytes-d.begun) > maxDraft:
+			return NextAgain, nil
+		case !d.rules.Planner.Inline():
+			return NextPlan, nil
+		default:
+			next, err := d.plan()
 			if err != nil {
-				return false, t.giveUp(d, err)
+				return NextNothing, d.plannerFailed(err)
 			}
-			if ended, err := t.addStep(d, next); ended || err != nil {
-				return false, err
+			if err := d.addStep(next); err != nil {
+				return NextNothing, err
 			}
-			continue
 		}
-		if err := t.advanceCalls(d, s); err != nil {
-			return false, err
-		}
-		if s.finished() {
-			continue
-		}
-		return false, t.settle(d, s)
 	}
+	return NextNothing, nil
 }
 
 // finished reports whether nothing of the step is left to do.
@@ -58,64 +70,62 @@ func (s *step) finished() bool {
 }
 
 // advanceCalls moves each call of the step as far as it goes.
-func (t *turn) advanceCalls(d *draft, s *step) error {
-	for _, c := range s.Progress {
-		if c.State == callPlanned {
-			if err := t.check(d, c); err != nil {
-				return err
-			}
+func (d *Draft) advanceCalls(s *step) error {
+	// All are checked before any starts: what one of them asks may hold its siblings.
+	ready := make([]*Entry, len(s.Progress))
+	for i, c := range s.Progress {
+		if c.State != callPlanned || d.waits(c) {
+			continue
+		}
+		var err error
+		if ready[i], err = d.mayEnter(c); err != nil {
+			return err
 		}
 	}
-	held := t.e.cfg.HoldSiblings && anyCall(s, func(c *call) bool { return c.State == callAsked })
-	for _, c := range s.Progress {
+	held := d.rules.HoldSiblings && anyCall(s, func(c *call) bool { return c.State == callAsked && c.Attempt == 0 })
+	for i, c := range s.Progress {
 		var err error
-		switch c.State {
-		case callPlanned, callDecided:
-			if !held {
-				err = t.decided(d, c)
+		switch {
+		case c.State == callRunning:
+			if !d.running(c) {
+				err = d.died(c)
 			}
-		case callUncertain:
-			err = t.uncertain(d, c)
-		case callWaiting:
-			err = t.resume(d, c)
-		case callRunning:
-			if t.isLost(d, c) {
-				err = t.markUnknown(d, c)
+		case d.waits(c):
+		case c.State == callPlanned:
+			if ready[i] != nil && !held {
+				err = d.start(c, ready[i], 1)
 			}
-		case callAsked, callDone:
+		case c.State == callDecided:
+			if !held || c.Attempt > 0 {
+				err = d.decided(c)
+			}
+		case c.State == callUncertain:
+			err = d.uncertain(c)
+		case c.State == callWaiting:
+			err = d.goOn(c)
 		}
 		if err != nil {
 			return err
+		}
+		if c.Retry != nil && !d.waits(c) { // its time has come, and its siblings keep it from starting
+			d.wake(*c.Retry, retryKey(c), true /* remove */)
 		}
 	}
 	return nil
 }
 
-// isLost reports whether a call that the log says is running does not run here:
-// the process that ran it has died, or was stopped.
-func (t *turn) isLost(d *draft, c *call) bool {
-	if t.running(c.ID) != nil {
-		return false
+// running reports whether a call that the log says is running does run here, or is
+// about to. One that does not has lost its process.
+func (d *Draft) running(c *call) bool {
+	if d.at.Running != nil && d.at.Running(c.ID) {
+		return true
 	}
-	for _, l := range d.launch {
-		if l.ID == c.ID {
-			return false
+	for _, e := range d.launch {
+		if e.Call == c.ID {
+			return true
 		}
 	}
-	return true
-}
-
-// markUnknown records that nobody knows what came of a call, and goes on from
-// there.
-func (t *turn) markUnknown(d *draft, c *call) error {
-	why := "the server stopped while it ran"
-	if err := d.private(kindUnknown, &callUnknown{Call: c.ID, Why: why}); err != nil {
-		return err
-	}
-	if err := d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt}); err != nil {
-		return err
-	}
-	return t.uncertain(d, c)
+	return false
 }
 
 func anyCall(s *step, is func(*call) bool) bool {
@@ -129,331 +139,198 @@ func anyCall(s *step, is func(*call) bool) bool {
 
 // settle says where the task stands when calls of its step are open: at work, or
 // at rest.
-func (t *turn) settle(d *draft, s *step) error {
-	pending := d.f.pending()
-	asked := d.news()
+func (d *Draft) settle(s *step) error {
+	pending := d.f.Pending()
+	says := d.troubles()
 	if anyCall(s, func(c *call) bool { return c.State == callRunning }) {
-		if d.f.header.State != stateWorking || asked && len(pending) > 0 {
-			return t.working(d, pending)
+		if d.f.Header.State != stateWorking || says != "" || d.news() && len(pending) > 0 {
+			return d.tell(a2a.TaskStateWorking, pending, says)
 		}
 		return nil
 	}
 	d.phase = store.Parked
-	switch {
-	case s.Ask != nil || s.Until != nil:
+	if s.Ask != nil {
 		return nil // said when the step was added
-	case len(pending) > 0:
-		return t.question(d, pending, "")
-	case d.f.header.State != stateWorking:
-		return t.working(d, nil) // suspended until a timer wakes it
 	}
-	return nil
+	state := a2a.TaskStateWorking // it waits for a timer
+	if len(pending) > 0 {
+		state = d.waitingState(pending)
+	}
+	if stateName(d.f.Header.State) == state && says == "" && !(d.news() && len(pending) > 0) {
+		return nil // nothing is new
+	}
+	return d.tell(state, pending, says)
 }
 
 // news reports whether the draft asks or answers something, or somebody else has.
-func (d *draft) news() bool {
-	if d.told {
-		return true
-	}
-	for i := range d.events {
-		if k := d.events[i].Kind; k == kindAsked || k == kindResolved {
-			return true
-		}
-	}
-	return false
-}
-
-// working says that the task is at work, and what it has asked meanwhile.
-func (t *turn) working(d *draft, pending []*approval.Approval) error {
-	if len(pending) == 0 {
-		return d.say(a2a.TaskStateWorking, nil, nil)
-	}
-	m, metadata, err := t.e.presenter.Question(pending, "")
-	if err != nil {
-		return fmt.Errorf("present approvals: %w", err)
-	}
-	return d.say(a2a.TaskStateWorking, m, metadata)
-}
-
-// question asks everything that is pending. problem, when not empty, says why the
-// last message was no answer.
-func (t *turn) question(d *draft, pending []*approval.Approval, problem string) error {
-	m, metadata, err := t.e.presenter.Question(pending, problem)
-	if err != nil {
-		return fmt.Errorf("present approvals: %w", err)
-	}
-	return d.say(waitingState(pending), m, metadata)
-}
-
-// waitingState is input-required when the A2A client may answer any of it, else
-// auth-required.
-func waitingState(pending []*approval.Approval) a2a.TaskState {
-	for _, a := range pending {
-		if !a.Elsewhere() {
-			return a2a.TaskStateInputRequired
-		}
-	}
-	return a2a.TaskStateAuthRequired
-}
-
-// check puts a planned call through the pipeline up to the point where it may be
-// started (it stays planned), is asked for, or has failed.
-func (t *turn) check(d *draft, c *call) error {
-	v := t.e.examine(t.readonly(d.f), c)
-	switch {
-	case v.err != nil:
-		return d.finish(c, OutcomeInvalid, nil, v.err.Error(), nil)
-	case v.verdict.Action == approval.ActionDeny:
-		return d.finish(c, OutcomeDenied, nil, v.verdict.Reason, nil)
-	case v.verdict.Action == approval.ActionAllow:
-		if v.args != nil {
-			c.Args = v.args
-		}
-		c.decoded = v.decoded
-		return nil
-	}
-	return t.askCall(d, c, v, "")
-}
-
-// askCall requests approval of a call.
-func (t *turn) askCall(d *draft, c *call, v examined, supersedes string) error {
-	a := &approval.Approval{
-		Kind: approval.KindCall, Args: c.Args, Hint: v.verdict.Hint, Terms: v.verdict.Terms,
-		Definition: v.definition, Digest: v.digest, Supersedes: supersedes,
-	}
-	if v.args != nil {
-		a.Args = v.args
-	}
-	t.fill(d, c, a)
-	if err := t.fits(d, a); err != nil {
-		return d.finish(c, OutcomeError, nil, err.Error(), nil)
-	}
-	return d.ask(a)
-}
-
-// fill sets what every approval of a call has.
-func (t *turn) fill(d *draft, c *call, a *approval.Approval) {
-	f := d.f
-	a.V, a.State = 1, approval.Pending
-	a.ID = fmt.Sprintf("%s.a%d", f.view.ids.Task, len(f.Approvals)+1)
-	a.Task, a.Context = f.view.ids.Task, f.view.ids.Context
-	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, t.e.cfg.Agent
-	a.Attempt, a.Requester, a.Asked = c.Attempt, f.Owner, d.now.UTC().Truncate(time.Millisecond)
-	if ttl := a.Terms.Expires; ttl > 0 {
-		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
-		a.Deadline = &deadline
-	}
-}
-
-// fits refuses an approval that could not be shown: too many at once, arguments
-// too large, or a question that would not fit into one event.
-func (t *turn) fits(d *draft, a *approval.Approval) error {
-	pending := d.f.pending()
-	if len(pending) >= t.e.cfg.Limits.Pending {
-		return fmt.Errorf("the task already waits for %d approvals, which is the most it may: answer some first", len(pending))
-	}
-	if n := len(a.Args); n > t.e.cfg.Limits.Args {
-		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, t.e.cfg.Limits.Args)
-	}
-	m, _, err := t.e.presenter.Question(append(pending, a), "")
-	if err != nil {
-		return fmt.Errorf("the question cannot be shown: %w", err)
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("the question cannot be shown: %w", err)
-	}
-	if limit := t.e.cfg.Limits.Event - 64<<10; len(raw) > limit {
-		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
-	}
-	return nil
-}
+func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
 
 // decided starts a call that may run, or ends one that may not.
-func (t *turn) decided(d *draft, c *call) error {
-	if c.State == callPlanned { // allowed without asking
-		return t.start(d, c, 1, "")
-	}
+func (d *Draft) decided(c *call) error {
 	a := d.f.approval(c.Approval)
-	if a.Kind == approval.KindOutcome {
-		return t.outcomeDecided(d, c, a)
-	}
 	switch a.State { //nolint:exhaustive // the rest is one case
 	case approval.Approved, approval.Edited:
+		e, err := d.mayEnter(c)
+		switch {
+		case err != nil || e == nil:
+			return err
+		case c.Paused:
+			return d.resume(c, e)
+		}
+		return d.start(c, e, c.Attempt+1)
+	case approval.Responded:
+		return d.complete(c, OutcomeResponded, a.Resolution.Response)
 	case approval.Rejected:
 		return d.finish(c, OutcomeRejected, nil, rejection(a), nil)
 	case approval.Expired:
+		if a.Kind == approval.KindOutcome {
+			return d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
+		}
 		return d.finish(c, OutcomeExpired, nil, "nobody approved the call in time", nil)
 	default:
 		return fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
 	}
-	if a.State == approval.Edited {
-		c.Args = a.Resolution.Args
-	}
-	// What runs must be what was approved: the same definition, the same arguments.
-	// The verdict was frozen when it was asked and is not asked again.
-	want := a.Digest
-	if a.State == approval.Edited {
-		want = a.Resolution.Digest
-	}
-	_, digest, err := t.e.bind(t.readonly(d.f), c)
-	switch {
-	case err != nil:
-		return d.finish(c, OutcomeInvalid, nil, err.Error(), nil)
-	case digest != want:
-		return t.askChanged(d, c, a)
-	}
-	return t.start(d, c, 1, want)
-}
-
-// askChanged asks anew about a call whose tool has changed since it was asked.
-func (t *turn) askChanged(d *draft, c *call, a *pendingApproval) error {
-	v := t.e.examine(t.readonly(d.f), c)
-	switch {
-	case v.err != nil:
-		return d.finish(c, OutcomeInvalid, nil, v.err.Error(), nil)
-	case v.verdict.Action == approval.ActionDeny:
-		return d.finish(c, OutcomeDenied, nil, v.verdict.Reason, nil)
-	case v.verdict.Action == approval.ActionAllow:
-		// A person was asked about it: doubt means ask.
-		v.verdict.Hint, v.verdict.Terms = a.Hint, a.Terms
-	}
-	if v.args != nil {
-		c.Args = v.args // what is shown is what is bound
-	}
-	var err error
-	if v.definition, v.digest, err = t.e.bind(t.readonly(d.f), c); err != nil {
-		return d.finish(c, OutcomeInvalid, nil, err.Error(), nil)
-	}
-	return t.askCall(d, c, v, a.ID)
 }
 
 func rejection(a *pendingApproval) string {
-	if a.Resolution.Reason == "" {
-		return "the call was rejected"
+	text := "the call was rejected"
+	if a.Kind == approval.KindOutcome {
+		text = "the result of the call is unknown and it was given up"
 	}
-	return "the call was rejected: " + a.Resolution.Reason
+	if a.Resolution.Reason == "" {
+		return text
+	}
+	return text + ": " + a.Resolution.Reason
 }
 
-// start writes that a call starts; it is launched when that is durable.
-func (t *turn) start(d *draft, c *call, attempt int, digest string) error {
-	e := &callStarted{Call: c.ID, Attempt: attempt, Digest: digest}
-	if string(c.Args) != string(d.f.planned(c.ID)) {
-		e.Args = c.Args
-	}
-	if err := d.private(kindStarted, e); err != nil {
+// died records that nobody knows what came of a call whose process is gone, and goes
+// on from there.
+func (d *Draft) died(c *call) error {
+	if err := d.unknown(c, event.CauseDied, "the server stopped while it ran"); err != nil {
 		return err
 	}
-	return t.launchLater(d, c)
+	return d.uncertain(c)
 }
 
-// launchLater notes that a started or resumed call is to be run.
-func (t *turn) launchLater(d *draft, c *call) error {
-	d.launch = append(d.launch, c)
-	digest := ""
-	if a := d.f.approval(c.Approval); a != nil {
-		digest = a.Digest
+// unknown records that nobody knows what came of a call.
+func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
+	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
+		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Digest: digest, Approval: c.Approval, Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt})
 }
 
-// uncertain runs a call again that may be run again, and asks a person about any
-// other.
-func (t *turn) uncertain(d *draft, c *call) error {
-	if c.Approval != "" {
-		return nil // asked already
-	}
-	if is := t.e.annotations(t.readonly(d.f), c.Tool); is.ReadOnly || is.Idempotent {
-		return t.again(d, c, c.Attempt)
-	}
-	v := t.e.examine(t.readonly(d.f), c)
-	definition, digest, err := t.e.bind(t.readonly(d.f), c)
-	if err != nil {
+// How often a call is repeated by itself after its process has died, and the pauses
+// before it: none at first, because the tool need not be what ended the process.
+const (
+	maxRepeats  = 3
+	firstRepeat = 5 * time.Second
+	maxRepeat   = time.Minute
+)
+
+// uncertain goes on from a call whose last run nobody knows the end of. One that is
+// declared read-only or idempotent is run again by itself when its process died, a
+// few times, and ends in an error when it was given up; about any other a person is
+// asked.
+func (d *Draft) uncertain(c *call) error {
+	x := d.lookup(c)
+	switch {
+	case x.trouble != nil:
+		return d.postpone(c, x.trouble)
+	case x.invalid != nil:
 		// It cannot be run again. What came of it is still not known.
-		return d.finish(c, OutcomeInvalid, nil, fmt.Sprintf("the result of the call is unknown: %s; and it cannot be run again: %v", c.Why, err), nil)
+		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
 	}
+	is := annotationsOf(x.entry.Tool)
+	safe := is.ReadOnly || is.Idempotent
+	switch {
+	case safe && c.Cause != event.CauseDied:
+		return d.finish(c, OutcomeError, nil, fmt.Sprintf("%s has no result: %s", c.Tool, c.Why), nil)
+	case safe && c.Repeats < maxRepeats:
+		if c.Repeats > 0 && c.Retry == nil {
+			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
+		}
+		e, err := d.mayEnter(c)
+		if err != nil || e == nil {
+			return err
+		}
+		return d.start(c, e, c.Attempt)
+	}
+	return d.askOutcome(c, &x)
+}
+
+// askOutcome asks a person what came of a call, on the terms of its own approval.
+func (d *Draft) askOutcome(c *call, x *examined) error {
 	a := &approval.Approval{
-		Kind: approval.KindOutcome, Args: c.Args, Definition: definition, Digest: digest,
+		Kind: approval.KindOutcome, Args: c.Args,
 		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, c.Why),
 	}
-	a.Terms = approval.OutcomeTerms(v.verdict.Terms)
-	t.fill(d, c, a)
-	if err := t.fits(d, a); err != nil {
+	a.Terms = approval.OutcomeTerms(d.termsOf(c))
+	if err := d.fill(c, x, a); err != nil {
+		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, err.Error()), nil)
+	}
+	if err := d.fits(a); err != nil {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
 	}
 	return d.ask(a)
 }
 
-// outcomeDecided acts on what a person said of a call whose result is unknown.
-func (t *turn) outcomeDecided(d *draft, c *call, a *pendingApproval) error {
-	switch a.State { //nolint:exhaustive // the rest is one case
-	case approval.Approved:
-		return t.again(d, c, c.Attempt+1)
-	case approval.Responded:
-		return t.complete(d, c, OutcomeResponded, a.Resolution.Response)
-	case approval.Rejected:
-		return d.finish(c, OutcomeRejected, nil, "the result of the call is unknown and it was given up", nil)
-	case approval.Expired:
-		return d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
-	default:
-		return fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
+// termsOf returns the terms that a call has been approved on; of one that nobody was
+// asked about, those that it would be asked on now.
+func (d *Draft) termsOf(c *call) approval.Terms {
+	for i := len(d.f.Approvals) - 1; i >= 0; i-- {
+		if a := d.f.Approvals[i]; a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
+			return a.Terms
+		}
 	}
+	if x := d.examine(c, c.Args, false /* open */); x.verdict.Terms.Rule != "" {
+		return x.verdict.Terms
+	}
+	return d.rules.Policy.AskTerms()
 }
 
-// resume enters a suspended call again when all of its questions are answered, or
-// its time has come.
-func (t *turn) resume(d *draft, c *call) error {
+// goOn enters a suspended call again when all of its questions are answered, or its
+// time has come.
+func (d *Draft) goOn(c *call) error {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
 		if a := d.f.approval(ask.Approval); a == nil || a.State == approval.Pending {
 			ready = false
 		}
 	}
-	due := c.Wake != nil && !d.now.Before(*c.Wake)
+	due := c.Wake != nil && !d.at.Now.Before(*c.Wake)
 	if !ready && !due {
 		return nil
 	}
-	if c.Wake != nil {
-		d.due = append(d.due, store.DueChange{Time: store.MillisOf(*c.Wake), Kind: dueWake, Key: []byte(c.ID), Delete: true})
-	}
-	if err := d.private(kindResumed, &callResumed{Call: c.ID, N: c.Suspended}); err != nil {
+	e, err := d.mayEnter(c)
+	if err != nil || e == nil {
 		return err
 	}
-	return t.launchLater(d, c)
+	return d.resume(c, e)
 }
 
 // complete gives a call its result and publishes it.
-func (t *turn) complete(d *draft, c *call, outcome Outcome, result json.RawMessage) error {
+func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error {
 	if result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&artifactUpdate{ID: artifactID(c), Name: c.Tool, Parts: resultPart(result), Last: true})
+	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultPart(result), Last: true})
 	return d.finish(c, outcome, result, "", nil)
 }
 
-// finish ends a call.
-func (d *draft) finish(c *call, outcome Outcome, result json.RawMessage, problem string, delta map[string]any) error {
-	if err := d.private(kindFinished, &callFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta}); err != nil {
+// artifactID is the artifact of a call: the same in all of its runs.
+func artifactID(call string) string { return call }
+
+// plannerFailed ends the task because its planner cannot go on.
+func (d *Draft) plannerFailed(cause error) error {
+	d.rules.report(Trouble{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
+	if err := d.fault(cause); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: c.Approval, Attempt: c.Attempt})
+	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+cause.Error()))
 }
 
-// giveUp ends the task because its planner cannot go on.
-func (t *turn) giveUp(d *draft, cause error) error {
-	t.e.log.Warn().Err(cause).Str("task_id", d.f.view.ids.Task).Msg("planner failed")
-	if err := d.private(kindFailed, &turnFailed{Error: cause.Error()}); err != nil {
-		return err
-	}
-	return d.end(a2a.TaskStateFailed, a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("The task failed: "+cause.Error())))
-}
-
-// again enters a call once more whose last run nobody knows the end of: from the
-// beginning, or behind its last suspension.
-func (t *turn) again(d *draft, c *call, attempt int) error {
-	digest := ""
-	if a := d.f.approval(c.Approval); a != nil {
-		digest = a.Digest
-	}
-	return t.start(d, c, attempt, digest)
+// fault records why the task cannot go on.
+func (d *Draft) fault(cause error) error {
+	return d.add(event.KindFailed, &event.TurnFailed{Error: cause.Error()})
 }

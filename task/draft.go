@@ -9,14 +9,19 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
 )
 
-// draft is a batch being written. Each event goes into the fold as it is added,
-// so that what follows is decided on top of it; a draft that does not commit
-// leaves a fold that must be thrown away.
-type draft struct {
-	f   *fold
-	now time.Time
+// Draft is a batch being written. Each event goes into the fold as it is added, so
+// that what follows is decided on top of it; a draft that does not commit leaves a
+// fold that must be thrown away. It is not safe for concurrent use.
+type Draft struct {
+	rules *Rules
+	at    At
+	f     *Fold
+	rev   uint64 // of the task before it
+	begun uint64 // bytes of the log before it
 
 	buf    []byte // events and audit entries are parts of it, until it has to grow
 	events []store.Event
@@ -28,11 +33,15 @@ type draft struct {
 	phase  store.Phase // zero: stays
 	fence  bool        // take it
 
-	launch   []*call // to be run when the draft has been committed
-	told     bool    // somebody else has changed the log since the last draft
-	force    bool    // go on though there is nothing to write
-	quiet    bool    // do not go on
-	snapshot *store.Snapshot
+	launch   []*Entry             // to be entered when the draft has been committed
+	entering int                  // entries that were given and not started yet
+	asked    []*approval.Approval // in it
+	resolved []string             // ids of approvals, in it
+	troubled bool                 // a call has been postponed in it
+	told     bool                 // somebody else has changed the log since the last draft
+	force    bool                 // go on though there is nothing to write
+	quiet    bool                 // do not go on
+	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 }
 
 // What a draft has room for before it grows: what a call needs from its message to
@@ -43,61 +52,150 @@ const (
 	draftAudit  = 4
 )
 
-func (e *Engine) draft(f *fold) *draft {
-	return &draft{
-		f: f, now: e.now(),
+func (r *Rules) draft(at At, f *Fold) *Draft {
+	at.Now = at.Now.UTC()
+	return &Draft{
+		rules: r, at: at, f: f, rev: f.Header.Rev, begun: f.Header.Bytes,
 		buf: make([]byte, 0, draftBytes), events: make([]store.Event, 0, draftEvents), audit: make([][]byte, 0, draftAudit),
 	}
 }
 
-// since returns what was appended to buf from start on. Its capacity ends with it.
-func (d *draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
+// Fold returns the fold with the draft on top of it.
+func (d *Draft) Fold() *Fold { return d.f }
 
-// empty reports whether there is nothing to commit.
-func (d *draft) empty() bool {
-	return !d.force && len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && d.phase == 0 && d.status == nil
+// Launch returns what is to be entered when the draft is durable, and not before.
+func (d *Draft) Launch() []*Entry { return d.launch }
+
+// Asked returns the approvals that the draft asks for. They must not be changed.
+func (d *Draft) Asked() []*approval.Approval { return d.asked }
+
+// Resolved returns the ids of the approvals that the draft resolves.
+func (d *Draft) Resolved() []string { return d.resolved }
+
+// Phase returns the phase that the draft puts the task into; zero: the one it has.
+func (d *Draft) Phase() store.Phase { return d.phase }
+
+// HasDue reports whether the draft puts or removes due work.
+func (d *Draft) HasDue() bool { return len(d.due) > 0 }
+
+// Quiet reports whether the draft is no reason for whoever runs the task to look at
+// it again.
+func (d *Draft) Quiet() bool { return d.quiet }
+
+// Rests reports whether a task at rest stays there with the draft.
+func (d *Draft) Rests() bool { return d.quiet || d.phase == store.Parked || d.onlyDue() }
+
+// Empty reports whether there is nothing to commit and nothing to go on with.
+func (d *Draft) Empty() bool { return !d.force && d.blank() }
+
+func (d *Draft) blank() bool {
+	return len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status == nil
 }
 
-func (d *draft) at() store.Millis { return store.MillisOf(d.now) }
+// onlyDue reports whether a draft only puts or removes due work, or is audited,
+// which is no reason to run.
+func (d *Draft) onlyDue() bool {
+	return !d.force && len(d.events) == 0 && len(d.rows) == 0 && d.phase == 0
+}
 
-// private adds a private event.
-func (d *draft) private(kind string, v any) error {
+// Batch returns the draft as a batch on top of the task's rev. fence is that of the
+// turn it comes from, nil when it comes from none.
+func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
+	pending := uint32(len(d.f.Pending()))
+	rev := d.rev
+	b := &store.Batch{
+		Scope: scope, Task: d.f.Header.Task, Rev: &rev, Fence: fence,
+		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &pending},
+		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit,
+	}
+	if rev == 0 {
+		b.Change.Context = d.f.View.ContextID()
+	}
+	return b
+}
+
+// TakeOver makes the draft take the right to run the task from whoever has it.
+func (d *Draft) TakeOver() { d.fence = true }
+
+// GoLive makes the draft leave the task at work, unless it says where the task is.
+// queued: it waits for a turn, and says so when it had been waiting for input.
+func (d *Draft) GoLive(queued bool) error {
+	if d.phase != 0 {
+		return nil
+	}
+	d.phase = store.Live
+	if s := d.f.Header.State; queued && s != stateSubmitted && s != stateWorking {
+		return d.say(a2a.TaskStateWorking, nil, nil)
+	}
+	return nil
+}
+
+// SayWorking says that the task is at work, if the draft has anything to say and the
+// task is not.
+func (d *Draft) SayWorking() error {
+	if d.Empty() || d.phase == store.Final || d.f.Header.State == stateWorking {
+		return nil
+	}
+	return d.say(a2a.TaskStateWorking, nil, nil)
+}
+
+// Committed notes in the fold what the store has made of the draft.
+func (d *Draft) Committed(r store.Receipt) {
+	h := &d.f.Header
+	h.Seq, h.Rev, h.Fence = r.Last, r.Rev, r.Fence
+	if d.phase != 0 {
+		h.Phase = d.phase
+	}
+}
+
+// since returns what was appended to buf from start on. Its capacity ends with it.
+func (d *Draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
+
+func (d *Draft) now() store.Millis { return store.MillisOf(d.at.Now) }
+
+// add adds a private event, and folds the struct that it is made of.
+func (d *Draft) add(kind string, v any) error {
 	start := len(d.buf)
 	var err error
-	if d.buf, err = appendEvent(d.buf, v); err != nil {
+	if d.buf, err = event.Append(d.buf, v); err != nil {
 		return fmt.Errorf("encode event %s: %w", kind, err)
 	}
-	d.events = append(d.events, store.Event{Kind: kind, Time: d.at(), Data: d.since(start)})
+	d.events = append(d.events, store.Event{Kind: kind, Time: d.now(), Data: d.since(start)})
+	d.f.count(len(d.buf) - start)
 	return d.f.applyPrivate(v)
 }
 
+// receive adds a message of the user.
+func (d *Draft) receive(m *event.MessageReceived) error { return d.add(event.KindMessage, m) }
+
 // public adds the public event that was appended to buf from start on.
-func (d *draft) public(kind string, start int) {
-	d.events = append(d.events, store.Event{Kind: kind, Public: true, Time: d.at(), Data: d.since(start)})
+func (d *Draft) public(kind string, start int) {
+	d.events = append(d.events, store.Event{Kind: kind, Public: true, Time: d.now(), Data: d.since(start)})
+	d.f.count(len(d.buf) - start)
 }
 
 // task adds the first public event.
-func (d *draft) task(state a2a.TaskState) error {
+func (d *Draft) task(state a2a.TaskState) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
 	start := len(d.buf)
-	d.buf = appendTask(d.buf, d.f.view.ids, state, d.at(), nil /* metadata */)
-	d.public(kindTask, start)
-	d.f.view.setStatus(state, d.at(), nil, nil)
+	d.buf = event.AppendTask(d.buf, d.f.View.ids, state, d.now(), nil /* metadata */)
+	d.public(event.KindTask, start)
+	d.f.View.setStatus(state, d.now(), nil, nil)
 	return nil
 }
 
 // say adds a status update. message and metadata may be nil.
-func (d *draft) say(state a2a.TaskState, message *a2a.Message, metadata map[string]any) error {
+func (d *Draft) say(state a2a.TaskState, message *a2a.Message, metadata map[string]any) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
 	var raw, meta json.RawMessage
 	var err error
 	if message != nil {
-		message.TaskID, message.ContextID = a2a.TaskID(d.f.view.ids.Task), d.f.view.ids.Context
-		if raw, err = encodeMessage(message); err != nil {
+		message.TaskID, message.ContextID = a2a.TaskID(d.f.View.ids.Task), d.f.View.ids.Context
+		if raw, err = event.EncodeMessage(message); err != nil {
 			return fmt.Errorf("encode status message: %w", err)
 		}
 	}
@@ -107,90 +205,96 @@ func (d *draft) say(state a2a.TaskState, message *a2a.Message, metadata map[stri
 		}
 	}
 	start := len(d.buf)
-	d.buf = appendStatusUpdate(d.buf, d.f.view.ids, state, d.at(), raw, meta)
-	d.public(kindStatus, start)
-	d.f.view.setStatus(state, d.at(), raw, meta)
+	d.buf = event.AppendStatusUpdate(d.buf, d.f.View.ids, state, d.now(), raw, meta)
+	d.public(event.KindStatus, start)
+	d.f.View.setStatus(state, d.now(), raw, meta)
 	return nil
 }
 
 // enter moves the task to a state, if the table allows it.
-func (d *draft) enter(state a2a.TaskState) error {
-	to, err := stateOf(state)
+func (d *Draft) enter(state a2a.TaskState) error {
+	to, err := StateOf(state)
 	if err != nil {
 		return err
 	}
-	if from := d.f.header.State; !allowed(from, to) {
-		return fmt.Errorf("task %s cannot go from %s to %s", d.f.header.Task, stateName(from), state)
+	if from := d.f.Header.State; !allowed(from, to) {
+		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, stateName(from), state)
 	}
-	d.f.header.State, d.f.header.StatusTime = to, d.at()
-	d.newest = store.Status{State: to, Time: d.at()}
+	d.f.Header.State, d.f.Header.StatusTime = to, d.now()
+	d.newest = store.Status{State: to, Time: d.now()}
 	d.status = &d.newest
 	return nil
 }
 
 // artifact adds an artifact update.
-func (d *draft) artifact(u *artifactUpdate) {
+func (d *Draft) artifact(u *event.ArtifactUpdate) {
 	start := len(d.buf)
-	d.buf = appendArtifactUpdate(d.buf, d.f.view.ids, u)
-	d.public(kindArtifact, start)
-	d.f.view.addArtifact(u)
+	d.buf = event.AppendArtifactUpdate(d.buf, d.f.View.ids, u)
+	d.public(event.KindArtifact, start)
+	d.f.View.addArtifact(u)
 }
 
-// end puts the task to its end.
-func (d *draft) end(state a2a.TaskState, message *a2a.Message) error {
+// end puts the task to its end. Only a terminal state is one.
+func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
+	if !state.Terminal() {
+		return fmt.Errorf("task %s cannot end in %s, which is no end", d.f.Header.Task, state)
+	}
 	d.phase = store.Final
 	return d.say(state, message, nil)
 }
 
-// Names of rows and due rows.
-const (
-	rowApproval  = "approval"
-	indexPending = "pending" // of approvals: deadline-less last, by time asked
-	dueExpiry    = "approval.expire"
-	dueWake      = "task.wake"
-	dueChild     = "task.cancel_child"
-)
+// wake puts a due row that wakes the task, or removes it.
+func (d *Draft) wake(at time.Time, key []byte, remove bool) {
+	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: DueWake, Key: key, Delete: remove})
+}
 
 // ask adds an approval: event, row, deadline and audit.
-func (d *draft) ask(a *approval.Approval) error {
-	if err := d.private(kindAsked, a); err != nil {
+func (d *Draft) ask(a *approval.Approval) error {
+	if err := d.add(event.KindAsked, a); err != nil {
 		return err
 	}
-	if err := d.putApproval(d.f.approval(a.ID), 0); err != nil {
+	asked := d.f.approval(a.ID)
+	if err := d.putApproval(asked); err != nil {
 		return err
 	}
 	if a.Deadline != nil {
 		d.due = append(d.due, expiry(a))
 	}
+	if d.rules.offers(a) {
+		d.due = append(d.due, d.rules.silence(a))
+	}
+	d.asked = append(d.asked, &asked.Approval)
 	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule, By: a.Requester})
 }
 
 func expiry(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: dueExpiry, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: DueExpiry, Key: []byte(a.ID)}
 }
 
-// putApproval writes the approval's row over the one with rev ifRev.
-func (d *draft) putApproval(a *pendingApproval, ifRev uint64) error {
+// putApproval writes the approval's row, whatever rev that has: the task's rev guards
+// it.
+func (d *Draft) putApproval(a *pendingApproval) error {
 	value, err := json.Marshal(&a.Approval)
 	if err != nil {
 		return fmt.Errorf("encode approval %s: %w", a.ID, err)
 	}
-	row := store.RowChange{Kind: rowApproval, Key: []byte(a.ID), IfRev: ifRev, Value: value}
+	row := store.RowChange{Kind: RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value}
 	if a.State == approval.Pending {
 		asked := store.MillisOf(a.Asked)
-		row.Index = []store.IndexKey{{Index: indexPending, Key: fmt.Appendf(nil, "%016x", uint64(asked))}}
+		row.Index = []store.IndexKey{{Index: IndexPending, Key: fmt.Appendf(nil, "%016x", uint64(asked))}}
 	}
 	d.rows = append(d.rows, row)
 	return nil
 }
 
 // resolve ends an approval: event, row, deadline and audit.
-func (d *draft) resolve(a *pendingApproval, state approval.State, r approval.Resolution) error {
-	rev, deadline := a.Row, a.Deadline
-	if err := d.private(kindResolved, &approvalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
+func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Resolution) error {
+	deadline := a.Deadline
+	doubts := d.f.doubted(a)
+	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
 		return err
 	}
-	if err := d.putApproval(a, rev); err != nil {
+	if err := d.putApproval(a); err != nil {
 		return err
 	}
 	if deadline != nil {
@@ -198,27 +302,47 @@ func (d *draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 		due.Delete = true
 		d.due = append(d.due, due)
 	}
-	return d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason})
+	if d.rules.ProviderWait > 0 && !a.Opened && provided(&a.Approval) {
+		due := d.rules.silence(&a.Approval)
+		due.Delete = true
+		d.due = append(d.due, due)
+	}
+	d.resolved = append(d.resolved, a.ID)
+	if err := d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}); err != nil {
+		return err
+	}
+	if doubts != nil {
+		return d.doubtResolved(doubts, a)
+	}
+	return nil
+}
+
+// supersede ends an approval because what it asked is out of date.
+func (d *Draft) supersede(a *pendingApproval, why string) error {
+	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+}
+
+// closeAsks supersedes whatever else is asked about a call that goes on, or has
+// ended, without the answers.
+func (d *Draft) closeAsks(c *call, why string) error {
+	for _, a := range d.f.Approvals {
+		if a.Call == c.ID && a.State == approval.Pending {
+			if err := d.supersede(a, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // record adds an audit entry.
-func (d *draft) record(entry approval.Audit) error {
-	entry.V, entry.At, entry.Task = 1, d.now, d.f.view.ids.Task
+func (d *Draft) record(entry approval.Audit) error {
+	entry.V, entry.At, entry.Task = 1, d.at.Now, d.f.View.ids.Task
 	start := len(d.buf)
 	var err error
-	if d.buf, err = appendAudit(d.buf, &entry); err != nil {
+	if d.buf, err = event.AppendAudit(d.buf, &entry); err != nil {
 		return fmt.Errorf("encode audit entry: %w", err)
 	}
 	d.audit = append(d.audit, d.since(start))
 	return nil
-}
-
-// batch returns the draft as a batch on top of a rev of the task.
-func (d *draft) batch(scope store.Scope, rev uint64, fence *uint64) *store.Batch {
-	pending := uint32(len(d.f.pending()))
-	return &store.Batch{
-		Scope: scope, Task: d.f.header.Task, Rev: &rev, Fence: fence,
-		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &pending},
-		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit, Snapshot: d.snapshot,
-	}
 }

@@ -22,7 +22,8 @@ type InvalidError struct {
 // Error names the field and what is wrong with it.
 func (e *InvalidError) Error() string { return e.Field + " " + e.Reason }
 
-func invalid(field, format string, args ...any) *InvalidError {
+// Invalid returns an [InvalidError].
+func Invalid(field, format string, args ...any) *InvalidError {
 	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
@@ -52,10 +53,5 @@ func (e *StateError) Error() string {
 	return msg
 }
 
-// translate turns what the store says of a task into what the engine says.
-func translate(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return ErrTaskNotFound
-	}
-	return err
-}
+// ErrLogFull says that a task's log has no room for more.
+var ErrLogFull = errors.New("the task's log is full")

@@ -12,6 +12,8 @@ import (
 
 // Hook looks at a planned call before the policy does: it may change the arguments
 // or deny the call with a reason. A hook that fails or panics makes the call ask.
+// When a call is entered again, or what was approved is about to run, hooks are asked
+// once more; they may still deny, but the arguments stay.
 type Hook func(ctx agent.ReadonlyContext, c tool.ToolCall) (HookResult, error)
 
 // HookResult is what a Hook decided. Its zero value lets the call pass.
@@ -20,69 +22,67 @@ type HookResult struct {
 	Args json.RawMessage // not nil: replaces the arguments
 }
 
-// examined is what the pipeline found about a call.
+// examined is what the pipeline found about a call, now.
 type examined struct {
-	invalid    bool            // err is about the tool or its arguments
-	err        error           // the call cannot run at all
-	args       json.RawMessage // not nil: a hook replaced them
-	decoded    map[string]any  // the arguments, when they are valid
-	verdict    approval.Verdict
-	definition string
-	digest     string // set when the verdict is ask, or when asked for
+	entry *tool.Entry     // nil when the tool cannot be had
+	raw   json.RawMessage // the arguments that would run, as they are shown
+	args  map[string]any  // likewise, when they are valid
+	hook  bool            // a hook has replaced the arguments
+
+	// The first of these that is set, in this order, says how it is.
+	trouble error // the tool cannot be looked up now; nothing is said about the call
+	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
+	verdict approval.Verdict
 }
 
 // examine puts a call through the pipeline up to the verdict: known tool, hooks,
 // strict decode, schema, policy. What fails in a way that says nothing about the
-// call itself means ask.
-func (e *Engine) examine(ctx *readonlyContext, c *call) (v examined) {
-	entry, err := e.cfg.Tools.Lookup(ctx, c.Tool)
-	if err != nil {
-		if errors.Is(err, tool.ErrUnknownTool) {
-			err = fmt.Errorf("there is no tool %q", c.Tool)
-		}
-		return examined{invalid: true, err: err}
+// call itself means ask. Hooks may replace raw only when open is true.
+func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
+	ctx := d.readonly()
+	x.raw = raw
+	entry, err := d.rules.Tools.Lookup(ctx, c.Tool)
+	switch {
+	case errors.Is(err, tool.ErrUnknownTool):
+		x.invalid = fmt.Errorf("there is no tool %q", c.Tool)
+		return x
+	case err != nil:
+		x.trouble = err
+		return x
 	}
-	v.definition = entry.Digest
-	hooked, hookErr := e.hooks(ctx, c)
+	x.entry = entry
+	hooked, hookErr := d.rules.hooks(ctx, c, raw)
 	if hooked.Deny != "" {
-		v.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
-		return v
+		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
+		return x
 	}
-	raw := c.Args
-	if hooked.Args != nil {
-		raw, v.args = hooked.Args, hooked.Args
+	if hooked.Args != nil && open {
+		x.raw, x.hook = hooked.Args, true
+	} else if hooked.Args != nil {
+		x.hook = true
 	}
-	if limit := e.cfg.Limits.Args; len(raw) > limit {
-		v.invalid, v.err = true, fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, len(raw), limit)
-		return v
+	if limit := d.rules.Limits.Args; len(x.raw) > limit {
+		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, len(x.raw), limit)
+		return x
 	}
-	args, err := tool.DecodeArgs(raw)
-	if err == nil {
-		err = entry.Schema.Validate(args)
+	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
+		err = entry.Schema.Validate(x.args)
 	}
 	if err != nil {
-		v.invalid, v.err = true, fmt.Errorf("arguments of %s: %w", c.Tool, err)
-		return v
+		x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)
+		return x
 	}
-	v.decoded = args
-	v.verdict = e.policy.Judge(ctx, entry.Tool, args)
-	if hookErr != nil && v.verdict.Action == approval.ActionAllow {
-		v.verdict = e.policy.Ask(entry.Tool, args, "a hook failed: "+hookErr.Error())
+	x.verdict = d.rules.Policy.Judge(ctx, entry.Tool, x.args)
+	if hookErr != nil && x.verdict.Action == approval.ActionAllow {
+		x.verdict = d.rules.Policy.Ask(entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	}
-	if v.verdict.Action == approval.ActionAsk {
-		if v.digest, err = approval.Digest(e.cfg.Agent, c.Tool, entry.Digest, args); err != nil {
-			v.invalid, v.err = true, fmt.Errorf("arguments of %s: %w", c.Tool, err)
-		}
-	}
-	return v
+	return x
 }
 
 // hooks runs the hooks in their order. A failure does not end it: a later hook may
 // still deny.
-func (e *Engine) hooks(ctx agent.ReadonlyContext, c *call) (result HookResult, failed error) {
-	for _, hook := range e.cfg.Hooks {
-		tc := tool.ToolCall{ID: c.ID, Name: c.Tool}
-		raw := c.Args
+func (r *Rules) hooks(ctx agent.ReadonlyContext, c *call, raw json.RawMessage) (result HookResult, failed error) {
+	for _, hook := range r.Hooks {
 		if result.Args != nil {
 			raw = result.Args
 		}
@@ -90,64 +90,48 @@ func (e *Engine) hooks(ctx agent.ReadonlyContext, c *call) (result HookResult, f
 		if err != nil {
 			return result, nil //nolint:nilerr // the schema check says it better
 		}
-		tc.Args = args
-		r, err := callHook(hook, ctx, tc)
+		h, err := callHook(hook, ctx, tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args})
 		if err != nil {
 			failed = err
 			continue
 		}
-		if r.Deny != "" {
-			return r, nil
+		if h.Deny != "" {
+			return h, nil
 		}
-		if r.Args != nil {
-			result.Args = r.Args
+		if h.Args != nil {
+			result.Args = h.Args
 		}
 	}
 	return result, failed
 }
 
-func callHook(hook Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (r HookResult, err error) {
+func callHook(hook Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h HookResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r, err = HookResult{}, fmt.Errorf("panic: %v", p)
+			h, err = HookResult{}, fmt.Errorf("panic: %v", p)
 		}
 	}()
 	return hook(ctx, c)
 }
 
-// annotations returns what the tool declares; nothing when it is gone.
-func (e *Engine) annotations(ctx *readonlyContext, name string) tool.Annotations {
-	entry, err := e.cfg.Tools.Lookup(ctx, name)
-	if err != nil {
-		return tool.Annotations{}
+// lookup finds the tool of a call, and looks whether it takes the arguments, without
+// judging the call.
+func (d *Draft) lookup(c *call) (x examined) {
+	x.raw = c.Args
+	entry, err := d.rules.Tools.Lookup(d.readonly(), c.Tool)
+	switch {
+	case errors.Is(err, tool.ErrUnknownTool):
+		x.invalid = fmt.Errorf("there is no tool %q any more", c.Tool)
+	case err != nil:
+		x.trouble = err
+	default:
+		x.entry = entry
+		if x.args, err = tool.DecodeArgs(c.Args); err == nil {
+			err = entry.Schema.Validate(x.args)
+		}
+		if err != nil {
+			x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)
+		}
 	}
-	return tool.AnnotationsOf(entry.Tool)
-}
-
-// bind returns what an approval of the call, as it stands, is bound to: the digest
-// of the tool's definition, and of all that is shown.
-func (e *Engine) bind(ctx *readonlyContext, c *call) (definition, digest string, err error) {
-	entry, err := e.cfg.Tools.Lookup(ctx, c.Tool)
-	if err != nil {
-		return "", "", fmt.Errorf("there is no tool %q any more", c.Tool)
-	}
-	args, err := tool.DecodeArgs(c.Args)
-	if err != nil {
-		return "", "", fmt.Errorf("arguments of %s: %w", c.Tool, err)
-	}
-	digest, err = approval.Digest(e.cfg.Agent, c.Tool, entry.Digest, args)
-	return entry.Digest, digest, err
-}
-
-// listTools returns the tools that a caller may use. A toolset that fails takes its
-// own tools away, not those of the others.
-func (e *Engine) listTools(ctx *readonlyContext) ([]tool.Tool, error) {
-	tools, err := e.cfg.Tools.Tools(ctx)
-	if err != nil && len(tools) == 0 {
-		return nil, fmt.Errorf("list tools: %w", err)
-	}
-	if err != nil {
-		e.log.Warn().Err(err).Msg("some tools cannot be listed")
-	}
-	return tools, nil
+	return x
 }

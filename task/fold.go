@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -13,17 +15,28 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/auth"
 	"a2a-server/store"
+	"a2a-server/task/internal/event"
 )
 
-// fold is a task as its log tells it: what a client sees (view) and what the
-// engine has to know to go on. It is a pure function of the log; nothing in it is
-// decided by a clock or by chance.
-type fold struct {
-	header store.Header
-	view   *View
+// Fold is a task as its log tells it: what a client sees (View) and what the rules
+// have to know to go on. It is a pure function of the log; nothing in it is decided
+// by a clock or by chance, and nothing but an event changes it.
+//
+// A Fold is not safe for concurrent use. A [Draft] consumes the Fold it is made on.
+type Fold struct {
+	// Header is the task's header as the store has it. Seq and Bytes run ahead of
+	// the store's with events that have been folded and are not durable yet.
+	Header store.Header
+	// View is what a client sees. Of a large task it may be light: see [Fold.Lighten].
+	View *View
 
 	tail, snapshotSize int // bytes of events since the last snapshot, and of that
 
+	saved
+}
+
+// saved is the private part of a snapshot.
+type saved struct {
 	Owner     auth.Principal     `json:"owner"`
 	Messages  []received         `json:"messages,omitempty"`
 	Steps     []*step            `json:"steps,omitempty"`
@@ -35,20 +48,22 @@ type fold struct {
 type received struct {
 	Message json.RawMessage `json:"message"`
 	Hash    string          `json:"hash,omitempty"`
-	For     messageFor      `json:"for"`
+	For     event.Reader    `json:"for"`
 	Step    int             `json:"step"` // steps planned when it came
 
 	decoded *a2a.Message // when it is at hand
 }
 
-// pendingApproval is an approval, pending or not, and the rev of its row.
+// pendingApproval is an approval, pending or not.
 type pendingApproval struct {
 	approval.Approval
-	Row uint64 `json:"row"`
+	// Opened: it was left to the confirmation provider, and is anybody's since.
+	Opened bool `json:"opened,omitempty"`
 }
 
+// step is what the planner wanted done at one time, and how far that is.
 type step struct {
-	stepPlanned
+	event.StepPlanned
 	Progress []*call `json:"progress,omitempty"`
 	Done     bool    `json:"done,omitempty"` // ask answered, or wait elapsed
 }
@@ -58,7 +73,7 @@ type callState string
 const (
 	callPlanned   callState = "planned"
 	callAsked     callState = "asked"     // an approval of kind call or outcome is pending
-	callDecided   callState = "decided"   // approved or edited, not started
+	callDecided   callState = "decided"   // that approval is resolved; nothing has followed from it yet
 	callRunning   callState = "started"   // started or resumed, no result
 	callWaiting   callState = "suspended" // questions or a timer are open
 	callUncertain callState = "unknown"   // started, and nobody knows what became of it
@@ -67,37 +82,49 @@ const (
 
 // call is one call of a step.
 type call struct {
-	plannedCall
-	State     callState       `json:"state"`
-	Attempt   int             `json:"attempt,omitempty"`  // runs that a human or the first start allowed
-	Approval  string          `json:"approval,omitempty"` // newest of kind call or outcome
-	Suspended int             `json:"suspended,omitempty"`
-	ToolState json.RawMessage `json:"toolState,omitempty"`
-	Asks      []suspendedAsk  `json:"asks,omitempty"`     // of the newest suspension
-	Answered  []suspendedAsk  `json:"answered,omitempty"` // of all, oldest first
-	Fresh     int             `json:"fresh,omitempty"`    // of Answered, by the newest suspension
-	Wake      *time.Time      `json:"wake,omitempty"`
-	Why       string          `json:"why,omitempty"` // unknown
-	Outcome   Outcome         `json:"outcome,omitempty"`
-	Result    json.RawMessage `json:"result,omitempty"`
-	Error     string          `json:"error,omitempty"`
+	event.PlannedCall
+	State     callState            `json:"state"`
+	Attempt   int                  `json:"attempt,omitempty"`  // entries that a person or the policy allowed
+	Approval  string               `json:"approval,omitempty"` // newest of kind call or outcome
+	Suspended int                  `json:"suspended,omitempty"`
+	Paused    bool                 `json:"paused,omitempty"` // suspended and not resumed since
+	ToolState json.RawMessage      `json:"toolState,omitempty"`
+	Asks      []event.SuspendedAsk `json:"asks,omitempty"`     // of the newest suspension
+	Answered  []event.SuspendedAsk `json:"answered,omitempty"` // of all, oldest first
+	Fresh     int                  `json:"fresh,omitempty"`    // of Answered, by the newest suspension
+	Wake      *time.Time           `json:"wake,omitempty"`
+	Why       string               `json:"why,omitempty"`     // unknown
+	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
+	Repeats   int                  `json:"repeats,omitempty"` // of this attempt, after its process died
+	Outcome   Outcome              `json:"outcome,omitempty"`
+	Result    json.RawMessage      `json:"result,omitempty"`
+	Error     string               `json:"error,omitempty"`
 
-	// Args as they were decoded to be checked, for the run that follows at once; nil
-	// when they have to be decoded for it.
-	decoded map[string]any
+	// While the call cannot be entered: the tries so far, since when, the next one,
+	// and the question whether to wait on.
+	Tries   int        `json:"tries,omitempty"`
+	Trouble string     `json:"trouble,omitempty"`
+	Since   *time.Time `json:"since,omitempty"`
+	Retry   *time.Time `json:"retry,omitempty"`
+	Doubt   string     `json:"doubt,omitempty"`
 }
 
 // maxHashes is how many follow-up messages are remembered for idempotency.
 const maxHashes = 1024
 
-func (f *fold) step() *step {
+// NewFold returns the fold of an empty log.
+func NewFold(id store.TaskID, contextID string) *Fold {
+	return &Fold{Header: store.Header{Task: id, Context: contextID}, View: newView(id.String(), contextID)}
+}
+
+func (f *Fold) step() *step {
 	if len(f.Steps) == 0 {
 		return nil
 	}
 	return f.Steps[len(f.Steps)-1]
 }
 
-func (f *fold) call(id string) *call {
+func (f *Fold) call(id string) *call {
 	for i := len(f.Steps) - 1; i >= 0; i-- {
 		for _, c := range f.Steps[i].Progress {
 			if c.ID == id {
@@ -108,7 +135,7 @@ func (f *fold) call(id string) *call {
 	return nil
 }
 
-func (f *fold) approval(id string) *pendingApproval {
+func (f *Fold) approval(id string) *pendingApproval {
 	for i := len(f.Approvals) - 1; i >= 0; i-- {
 		if f.Approvals[i].ID == id {
 			return f.Approvals[i]
@@ -117,8 +144,18 @@ func (f *fold) approval(id string) *pendingApproval {
 	return nil
 }
 
-// pending returns the approvals that wait for an answer, oldest first.
-func (f *fold) pending() []*approval.Approval {
+// approvals returns every approval of the task, oldest first.
+func (f *Fold) approvals() []*approval.Approval {
+	all := make([]*approval.Approval, len(f.Approvals))
+	for i, a := range f.Approvals {
+		all[i] = &a.Approval
+	}
+	return all
+}
+
+// Pending returns the approvals that wait for an answer, oldest first. They are the
+// fold's own and must not be changed.
+func (f *Fold) Pending() []*approval.Approval {
 	var pending []*approval.Approval
 	for _, a := range f.Approvals {
 		if a.State == approval.Pending {
@@ -128,66 +165,101 @@ func (f *fold) pending() []*approval.Approval {
 	return pending
 }
 
-// apply folds one event of the log.
-func (f *fold) apply(e *store.Event) error {
-	if e.Public {
-		return f.view.apply(e.Kind, e.Data)
+// granted returns the approval under which a call may be entered: the newest one by
+// which somebody allowed it, to begin with or once more. It is nil when nobody has.
+func (f *Fold) granted(c *call) *pendingApproval {
+	for i := len(f.Approvals) - 1; i >= 0; i-- {
+		a := f.Approvals[i]
+		if a.Call != c.ID || a.Ask != "" {
+			continue
+		}
+		switch {
+		case a.State == approval.Approved, a.Kind == approval.KindCall && a.State == approval.Edited:
+			return a
+		}
 	}
-	v, err := decodePrivate(e.Kind, e.Data)
+	return nil
+}
+
+// Apply folds one event of the log, or one that is about to become part of it. It
+// counts the event in Header.Seq and Header.Bytes.
+func (f *Fold) Apply(e *store.Event) error {
+	if e.Public {
+		if err := f.View.apply(e.Kind, e.Data); err != nil {
+			return err
+		}
+		f.count(len(e.Data))
+		return nil
+	}
+	v, err := event.Decode(e.Kind, e.Data)
 	if err != nil {
 		return err
 	}
-	return f.applyPrivate(v)
+	if err := f.applyPrivate(v); err != nil {
+		return err
+	}
+	f.count(len(e.Data))
+	return nil
 }
 
-// applyView folds what clients see of an event.
-func (f *fold) applyView(e *store.Event) error {
+// count counts an event of n bytes that has been folded.
+func (f *Fold) count(n int) {
+	f.Header.Seq++
+	f.Header.Bytes += uint64(n)
+	f.tail += n
+}
+
+// ApplyView folds what clients see of an event.
+func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Public {
-		return f.view.apply(e.Kind, e.Data)
+		return f.View.apply(e.Kind, e.Data)
 	}
-	if e.Kind != kindMessage {
+	if e.Kind != event.KindMessage {
 		return nil
 	}
-	if m, ok := parseMessage(e.Data); ok {
-		f.view.addMessage(bytes.Clone(m))
+	if m, ok := event.ParseMessage(e.Data); ok {
+		f.View.addMessage(bytes.Clone(m))
 		return nil
 	}
-	return f.apply(e)
+	return f.Apply(e)
 }
 
 // applyPrivate folds the struct of a private event.
-func (f *fold) applyPrivate(v any) error {
+func (f *Fold) applyPrivate(v any) error {
 	switch e := v.(type) {
-	case *messageReceived:
+	case *event.MessageReceived:
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
-		f.view.addMessage(e.Message)
-		if s := f.step(); s != nil && s.Ask != nil && e.For == forPlanner {
+		f.View.addMessage(e.Message)
+		if s := f.step(); s != nil && s.Ask != nil && e.For == event.ForPlanner {
 			s.Done = true
 		}
-	case *stepPlanned:
-		s := &step{stepPlanned: *e}
+	case *event.StepPlanned:
+		s := &step{StepPlanned: *e}
 		for _, c := range e.Calls {
-			s.Progress = append(s.Progress, &call{plannedCall: c, State: callPlanned})
+			s.Progress = append(s.Progress, &call{PlannedCall: c, State: callPlanned})
 		}
 		f.Steps = append(f.Steps, s)
-	case *waitElapsed:
+	case *event.WaitElapsed:
 		if s := f.step(); s != nil && s.Step == e.Step {
 			s.Done = true
 		}
 	case *approval.Approval:
 		return f.applyAsked(e)
-	case *approvalResolved:
+	case *event.ApprovalResolved:
 		return f.applyResolved(e)
-	case *approvalKept:
+	case *event.ApprovalKept:
 		if a := f.approval(e.ID); a != nil {
 			a.Deadline = nil
-			a.Row++
 		}
-	case *turnFailed:
-	case *callStarted, *callSuspended, *callResumed, *callFinished, *callUnknown, *callLate:
+	case *event.ApprovalOpened:
+		if a := f.approval(e.ID); a != nil {
+			a.Opened = true
+		}
+	case *event.TurnFailed:
+	case *event.CallStarted, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
 		return f.applyCall(v)
 	default:
 		return fmt.Errorf("fold: no rule for %T", v)
@@ -195,50 +267,71 @@ func (f *fold) applyPrivate(v any) error {
 	return nil
 }
 
-func (f *fold) applyAsked(a *approval.Approval) error {
-	f.Approvals = append(f.Approvals, &pendingApproval{Approval: *a, Row: 1})
+func (f *Fold) applyAsked(a *approval.Approval) error {
+	f.Approvals = append(f.Approvals, &pendingApproval{Approval: *a})
 	c := f.call(a.Call)
 	if c == nil {
 		return fmt.Errorf("fold: approval %s is of call %s, which was never planned", a.ID, a.Call)
 	}
-	if a.Ask != "" {
-		return nil // the suspension that follows names it
-	}
-	c.Approval = a.ID
-	if a.Kind == approval.KindCall {
-		c.State, c.Args = callAsked, a.Args
+	switch {
+	case strings.HasPrefix(a.Ask, askDoubt):
+		c.Doubt = a.ID
+	case a.Ask != "": // the suspension that follows names it
+	default:
+		c.Approval, c.State = a.ID, callAsked
+		c.reachable()
+		if a.Kind == approval.KindCall {
+			c.Args = a.Args
+		}
 	}
 	return nil
 }
 
-func (f *fold) applyResolved(e *approvalResolved) error {
+func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	a := f.approval(e.ID)
 	if a == nil {
 		return fmt.Errorf("fold: approval %s was resolved and never asked", e.ID)
 	}
 	resolution := e.Resolution
 	a.State, a.Resolution = e.State, &resolution
-	a.Row++
-	if c := f.call(a.Call); c != nil && c.Approval == a.ID && c.State != callDone && e.State != approval.Superseded {
+	c := f.call(a.Call)
+	if c == nil || c.State == callDone {
+		return nil
+	}
+	switch {
+	case c.Doubt == a.ID:
+		c.Doubt = ""
+		c.Since = &resolution.At // whoever waits on waits from now
+	case c.Approval == a.ID && e.State != approval.Superseded:
 		c.State = callDecided
+		if e.State == approval.Edited {
+			c.Args = resolution.Args
+		}
 	}
 	return nil
 }
 
-func (f *fold) applyCall(v any) error {
+// reachable forgets what kept a call from being entered.
+func (c *call) reachable() {
+	c.Tries, c.Trouble, c.Since, c.Retry = 0, "", nil, nil
+}
+
+func (f *Fold) applyCall(v any) error {
 	var id string
 	switch e := v.(type) {
-	case *callStarted:
+	case *event.CallStarted:
 		id = e.Call
-	case *callSuspended:
+	case *event.CallSuspended:
 		id = e.Call
-	case *callResumed:
+	case *event.CallResumed:
 		id = e.Call
-	case *callFinished:
+	case *event.CallFinished:
 		id = e.Call
-	case *callUnknown:
+	case *event.CallUnknown:
 		id = e.Call
-	case *callLate:
+	case *event.CallPostponed:
+		id = e.Call
+	case *event.CallLate:
 		id = e.Call
 	}
 	c := f.call(id)
@@ -246,33 +339,43 @@ func (f *fold) applyCall(v any) error {
 		return fmt.Errorf("fold: call %s was never planned", id)
 	}
 	switch e := v.(type) {
-	case *callStarted:
+	case *event.CallStarted:
+		if c.Repeats++; c.State != callUncertain || e.Attempt != c.Attempt {
+			c.Repeats = 0
+		}
 		c.State, c.Attempt = callRunning, e.Attempt
+		c.reachable()
 		if e.Args != nil {
 			c.Args = e.Args
 		}
-	case *callSuspended:
-		c.State, c.Suspended, c.ToolState, c.Asks, c.Wake = callWaiting, e.N, e.State, e.Asks, e.Wake
-	case *callResumed:
-		c.State, c.Wake = callRunning, nil
+	case *event.CallSuspended:
+		c.State, c.Paused, c.Suspended, c.ToolState, c.Asks, c.Wake = callWaiting, true, e.N, e.State, e.Asks, e.Wake
+	case *event.CallResumed:
+		c.State, c.Paused, c.Wake = callRunning, false, nil
+		c.reachable()
 		c.Answered = append(c.Answered, c.Asks...)
 		c.Fresh, c.Asks = len(c.Asks), nil
-	case *callUnknown:
-		c.State, c.Why, c.Approval = callUncertain, e.Why, ""
-	case *callFinished:
-		c.State, c.Outcome, c.Result, c.Error = callDone, e.Outcome, e.Result, e.Error
-		if len(e.Delta) > 0 && f.State == nil {
-			f.State = map[string]any{}
+	case *event.CallUnknown:
+		c.State, c.Why, c.Cause, c.Approval = callUncertain, e.Why, e.Cause, ""
+	case *event.CallPostponed:
+		c.Tries, c.Trouble, c.Since, c.Retry = e.N, e.Why, &e.Since, &e.Until
+	case *event.CallFinished:
+		c.State, c.Paused, c.Outcome, c.Result, c.Error = callDone, false, e.Outcome, e.Result, e.Error
+		c.reachable()
+		if len(e.Delta) > 0 {
+			state := make(map[string]any, len(f.State)+len(e.Delta)) // the old one may be in use
+			maps.Copy(state, f.State)
+			maps.Copy(state, e.Delta)
+			f.State = state
 		}
-		maps.Copy(f.State, e.Delta)
-	case *callLate: // recorded for people; changes nothing
+	case *event.CallLate: // recorded for people; changes nothing
 	}
 	return nil
 }
 
 // seen reports whether a follow-up with this hash is among the newest that the
 // task remembers.
-func (f *fold) seen(hash store.Hash) bool {
+func (f *Fold) seen(hash store.Hash) bool {
 	h := hex.EncodeToString(hash[:])
 	for i, n := len(f.Messages)-1, 0; i >= 0 && n < maxHashes; i, n = i-1, n+1 {
 		if f.Messages[i].Hash == h {
@@ -283,9 +386,9 @@ func (f *fold) seen(hash store.Hash) bool {
 }
 
 // toPlanner returns the newest message to the planner, nil when there is none.
-func (f *fold) toPlanner() json.RawMessage {
+func (f *Fold) toPlanner() json.RawMessage {
 	for i := len(f.Messages) - 1; i >= 0; i-- {
-		if f.Messages[i].For == forPlanner {
+		if f.Messages[i].For == event.ForPlanner {
 			return f.Messages[i].Message
 		}
 	}
@@ -293,7 +396,7 @@ func (f *fold) toPlanner() json.RawMessage {
 }
 
 // planned returns the arguments of a call as the planner gave them.
-func (f *fold) planned(id string) json.RawMessage {
+func (f *Fold) planned(id string) json.RawMessage {
 	for i := len(f.Steps) - 1; i >= 0; i-- {
 		for _, c := range f.Steps[i].Calls {
 			if c.ID == id {
@@ -302,4 +405,34 @@ func (f *fold) planned(id string) json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// names returns what all calls of the task are called, if an answer may name a call.
+func (f *Fold) names(answers []approval.Answer) approval.Names {
+	if !slices.ContainsFunc(answers, func(a approval.Answer) bool { return a.ByCall }) {
+		return nil
+	}
+	names := approval.Names{}
+	for _, s := range f.Steps {
+		for _, c := range s.Calls {
+			names.Add(c.ID, c.Alias)
+		}
+	}
+	return names
+}
+
+// takes reports whether a name is free to become the alias of a call: it cannot be
+// taken for an id of ours, and no call of the task has had it.
+func (f *Fold) takes(alias string) bool {
+	if approval.OurID(alias) {
+		return false
+	}
+	for _, s := range f.Steps {
+		for _, c := range s.Calls {
+			if c.Alias == alias {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -1,10 +1,14 @@
 package task
 
 import (
+	"context"
+	"slices"
+
+	"a2a-server/task/internal/event"
+
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -15,31 +19,41 @@ import (
 	"a2a-server/tool"
 )
 
-// What a panic says is for the log: it may hold secrets.
-var errPlannerPanicked = errors.New("the planner panicked; the server's log says more")
-
 // maxPlannerState bounds what a planner keeps with a step.
 const maxPlannerState = 64 << 10
 
-// plan asks the planner for the next step of a fold.
-func (t *turn) plan(f *fold) (next *Step, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("planner panicked")
-			next, err = nil, errPlannerPanicked
-		}
-	}()
-	if len(f.Steps) >= t.e.cfg.Limits.Steps {
-		return nil, fmt.Errorf("the task has %d steps, which is the most it may have", len(f.Steps))
+// Planned is what came of [Rules.Plan].
+type Planned struct {
+	Step *Step
+	Err  error // of the planner: it ends the task
+}
+
+func (in Planned) put(d *Draft) error {
+	if in.Err != nil {
+		return d.plannerFailed(in.Err)
 	}
-	p, err := t.progress(f)
+	return d.addStep(in.Step)
+}
+
+// plan asks the planner for the next step.
+func (d *Draft) plan() (*Step, error) {
+	p, err := d.progress()
 	if err != nil {
 		return nil, err
 	}
-	if next, err = t.e.planner.Plan(t.ctx, p); err != nil {
+	return d.rules.ask(d.at.Ctx, p)
+}
+
+// ask asks the planner, and checks what it answers.
+func (r *Rules) ask(ctx context.Context, p *Progress) (next *Step, err error) {
+	defer r.guard(p.Task, "the planner", &err)
+	if n := len(p.Steps); n >= r.Limits.Steps {
+		return nil, fmt.Errorf("the task has %d steps, which is the most it may have", n)
+	}
+	if next, err = r.Planner.Plan(ctx, p); err != nil {
 		return nil, err
 	}
-	return next, checkStep(next, t.e.cfg.Limits.Calls)
+	return next, checkStep(next, r.Limits.Calls)
 }
 
 func checkStep(s *Step, maxCalls int) error {
@@ -59,25 +73,27 @@ func checkStep(s *Step, maxCalls int) error {
 		return errors.New("the planner returned an empty step")
 	case len(s.Calls) > maxCalls:
 		return fmt.Errorf("the planner wants %d calls in one step; at most %d are allowed", len(s.Calls), maxCalls)
+	case s.End != nil && !s.End.State.Terminal():
+		return fmt.Errorf("the planner ended the task in %s, which is no end: use completed, failed, canceled or rejected", s.End.State)
 	case len(s.State) > maxPlannerState:
 		return fmt.Errorf("the planner wants to keep %d bytes with a step; at most %d are allowed", len(s.State), maxPlannerState)
 	}
 	return nil
 }
 
-// progress is what a planner may know of a fold.
-func (t *turn) progress(f *fold) (*Progress, error) {
-	p := &Progress{Task: f.view.TaskID(), Context: f.view.ContextID(), Kept: t.kept}
-	t.kept = nil
+// progress is what a planner may know of the task.
+func (d *Draft) progress() (*Progress, error) {
+	f := d.f
+	p := &Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
 	var err error
-	if p.Tools, t.tools = t.tools, nil; p.Tools == nil {
-		if p.Tools, err = t.e.listTools(t.readonly(f)); err != nil {
+	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
+		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
 			return nil, err
 		}
 	}
 	for i := range f.Messages {
 		m := &f.Messages[i]
-		if m.For != forPlanner {
+		if m.For != event.ForPlanner {
 			continue
 		}
 		msg := m.decoded
@@ -87,7 +103,7 @@ func (t *turn) progress(f *fold) (*Progress, error) {
 				return nil, fmt.Errorf("decode message: %w", err)
 			}
 		}
-		p.Messages = append(p.Messages, Input{Message: msg, After: m.Step})
+		p.Messages = append(p.Messages, PlannerMessage{Message: msg, After: m.Step})
 	}
 	for _, s := range f.Steps {
 		done := Done{State: s.State, Asked: s.Ask != nil}
@@ -102,48 +118,61 @@ func (t *turn) progress(f *fold) (*Progress, error) {
 	return p, nil
 }
 
-// addStep writes a step into the draft: its output, and what it wants. ended: the
-// task is at its end.
-func (t *turn) addStep(d *draft, s *Step) (ended bool, err error) {
-	planned := &stepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
+// addStep writes a step into the draft: its output, and what it wants.
+func (d *Draft) addStep(s *Step) error {
+	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
+	size := len(s.State)
 	for i, c := range s.Calls {
-		planned.Calls = append(planned.Calls, plannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: c.Alias})
+		alias := c.Alias
+		if alias != "" && (!d.f.takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+			alias = "" // it could be taken for another call
+		}
+		planned.Calls = append(planned.Calls, event.PlannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
+		size += len(c.Args)
+	}
+	if room := d.openRoom(); size > 0 && size > room {
+		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", ErrLogFull, planned.Step, size, max(room, 0)))
 	}
 	if s.Ask != nil {
-		planned.Ask = &plannedAsk{Auth: s.Ask.Auth}
+		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
 	}
 	if s.Wait > 0 {
-		until := d.now.Add(max(s.Wait, time.Millisecond)).UTC().Truncate(time.Millisecond)
+		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
 		planned.Until = &until
-		d.due = append(d.due, store.DueChange{Time: store.MillisOf(until), Kind: dueWake, Key: stepKey(planned.Step)})
+		d.wake(until, stepKey(planned.Step), false /* remove */)
 	}
 	if s.End == nil {
-		if err := d.private(kindPlanned, planned); err != nil {
-			return false, err
+		if err := d.add(event.KindPlanned, planned); err != nil {
+			return err
 		}
-		if d.f.header.State == stateSubmitted {
+		if d.f.Header.State == stateSubmitted {
 			if err := d.say(a2a.TaskStateWorking, nil, nil); err != nil {
-				return false, err
+				return err
 			}
 		}
 	}
 	for i := range s.Output {
-		if err := t.output(d, &s.Output[i]); err != nil {
-			return true, t.giveUp(d, err)
+		if err := d.output(&s.Output[i]); err != nil {
+			return d.plannerFailed(err)
 		}
 	}
 	switch {
 	case s.End != nil:
-		return true, d.end(s.End.State, s.End.Message)
+		if m := s.End.Message; m != nil {
+			if err := d.sayable(m, d.room()); err != nil {
+				return d.plannerFailed(err)
+			}
+		}
+		return d.end(s.End.State, s.End.Message)
 	case s.Ask != nil:
 		d.phase = store.Parked
 		state := a2a.TaskStateInputRequired
 		if s.Ask.Auth {
 			state = a2a.TaskStateAuthRequired
 		}
-		return false, d.say(state, s.Ask.Message, nil)
+		return d.say(state, s.Ask.Message, nil)
 	}
-	return false, nil
+	return nil
 }
 
 // callID names call n of a step.
@@ -168,15 +197,18 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 }
 
 // output publishes what a planner says.
-func (t *turn) output(d *draft, o *Output) error {
+func (d *Draft) output(o *Output) error {
 	if o.Status != nil {
+		if err := d.sayable(o.Status, d.openRoom()); err != nil {
+			return err
+		}
 		return d.say(a2a.TaskStateWorking, o.Status, nil)
 	}
 	a := o.Artifact
 	if a == nil || a.ID == "" || len(a.Parts) == 0 {
 		return errors.New("the planner published an artifact without an id or without parts")
 	}
-	u := &artifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
+	u := &event.ArtifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
 	for i, p := range a.Parts {
 		data, err := json.Marshal(p)
 		if err != nil {
@@ -193,9 +225,28 @@ func (t *turn) output(d *draft, o *Output) error {
 			return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
 		}
 	}
-	if n := len(u.Parts); n > t.e.cfg.Limits.Event-64<<10 {
+	if n := len(u.Parts); n > d.rules.Limits.Event-eventOverhead {
 		return fmt.Errorf("a piece of artifact %s has %d bytes, which do not fit into one event: publish it in pieces", a.ID, n)
 	}
+	if n, room := len(u.Parts)+len(u.Metadata), d.openRoom(); n > room {
+		return fmt.Errorf("%w: a piece of artifact %s has %d bytes, and there is room for %d more", ErrLogFull, a.ID, n, max(room, 0))
+	}
 	d.artifact(u)
+	return nil
+}
+
+// sayable refuses a status message of a planner that does not fit into an event, or
+// into room bytes.
+func (d *Draft) sayable(m *a2a.Message, room int) error {
+	raw, err := event.EncodeMessage(m)
+	if err != nil {
+		return fmt.Errorf("encode status message: %w", err)
+	}
+	if limit := d.rules.Limits.Event - eventOverhead; len(raw) > limit {
+		return fmt.Errorf("a status message has %d bytes; at most %d are allowed", len(raw), limit)
+	}
+	if len(raw) > room {
+		return fmt.Errorf("%w: a status message has %d bytes, and there is room for %d more", ErrLogFull, len(raw), max(room, 0))
+	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/task/internal/event"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -35,9 +36,6 @@ type Planner interface {
 type Request struct {
 	Message *a2a.Message
 	Tools   []tool.Tool // what the caller may use
-	// Kept may be set by Accept to what it has found out: when the first Plan follows
-	// at once, it gets it back in [Progress].
-	Kept any
 }
 
 // Progress is what a planner knows of a task.
@@ -46,13 +44,12 @@ type Progress struct {
 	Tools         []tool.Tool
 	// Messages are those that are for the planner: the first, and each answer to
 	// what it asked. After says how many steps were planned when one came.
-	Messages []Input
+	Messages []PlannerMessage
 	Steps    []Done
-	Kept     any // what Accept kept, or nil: Plan must be able to do without
 }
 
-// Input is a message to the planner.
-type Input struct {
+// PlannerMessage is a message to the planner.
+type PlannerMessage struct {
 	Message *a2a.Message
 	After   int
 }
@@ -61,7 +58,7 @@ type Input struct {
 type Done struct {
 	State json.RawMessage // Step.State
 	Calls []Result        // in the order of the step
-	Asked bool            // it asked, and was answered by the next Input
+	Asked bool            // it asked, and was answered by the next PlannerMessage
 }
 
 // Result is how a call ended.
@@ -73,18 +70,18 @@ type Result struct {
 }
 
 // Outcome is how a call ended. Its values are on disk.
-type Outcome string
+type Outcome = event.Outcome
 
 // The outcomes of a call.
 const (
-	OutcomeOK        Outcome = "ok"
-	OutcomeResponded Outcome = "responded" // a person gave the result
-	OutcomeError     Outcome = "error"     // of the tool, or of its arguments
-	OutcomeInvalid   Outcome = "invalid"   // there is no such tool any more, or its arguments are wrong
-	OutcomeDenied    Outcome = "denied"    // by a policy
-	OutcomeRejected  Outcome = "rejected"  // by a person
-	OutcomeExpired   Outcome = "expired"   // nobody answered in time
-	OutcomeCanceled  Outcome = "canceled"  // with its task; no planner sees it
+	OutcomeOK        = event.OutcomeOK
+	OutcomeResponded = event.OutcomeResponded // a person gave the result
+	OutcomeError     = event.OutcomeError     // of the tool, or of its arguments
+	OutcomeInvalid   = event.OutcomeInvalid   // there is no such tool any more, or its arguments are wrong
+	OutcomeDenied    = event.OutcomeDenied    // by a policy
+	OutcomeRejected  = event.OutcomeRejected  // by a person
+	OutcomeExpired   = event.OutcomeExpired   // nobody answered in time
+	OutcomeCanceled  = event.OutcomeCanceled  // with its task; no planner sees it
 )
 
 // Step is what a planner wants done: Output first, in its order, then at most one

@@ -1,57 +1,100 @@
 package task
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
-	"a2a-server/store"
+	"a2a-server/task/internal/event"
 )
 
-// maxTurnView is how much of what clients see a turn keeps in memory. A turn needs
-// none of it to go on: it is kept so that a snapshot, and the answer to a client
-// that waits, cost nothing. Beyond this it is let go, and the log is read when a
-// snapshot is due. Else 256 turns could hold 64 MiB each.
-const maxTurnView = 256 << 10
+// snapshotVersion is the first byte of a snapshot. Version 1, which is read too, had
+// no Paused and other causes of the unknown.
+const snapshotVersion = 2
 
-// snapshot returns the fold as it stands, before anything of the next batch is
-// folded, when it is time to store it, else nil.
-func (t *turn) snapshot() *store.Snapshot {
-	if !t.fold.wantsSnapshot() {
-		return nil
+// minSnapshot is the least that must have come since the last snapshot.
+const minSnapshot = 16 << 10
+
+// WantsSnapshot reports whether more has come since the last snapshot than that
+// one has, so that snapshots never outweigh events.
+func (f *Fold) WantsSnapshot() bool { return f.tail >= max(minSnapshot, f.snapshotSize) }
+
+// Snapshotted notes that a snapshot of n bytes has been made of the fold; 0: one was
+// due, and could not be made.
+func (f *Fold) Snapshotted(n int) {
+	f.tail = 0
+	if n > 0 {
+		f.snapshotSize = n
 	}
-	s, err := t.newSnapshot()
-	t.fold.tail = 0 // after a failure too: it is not tried again with every chunk
-	if err != nil {
-		if t.e.ctx.Err() == nil {
-			t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("snapshot failed")
-		}
-		return nil
-	}
-	t.fold.snapshotSize = len(s.Bytes)
-	return s
 }
 
-func (t *turn) newSnapshot() (*store.Snapshot, error) {
-	if !t.fold.view.light {
-		data, err := t.fold.encode()
-		return &store.Snapshot{After: t.seq, Rev: t.rev, Bytes: data}, err
+// Lighten lets go of what clients see of the task when that has more than limit
+// bytes. Nothing that the rules need is lost, but the fold can be neither shown nor
+// encoded any more.
+func (f *Fold) Lighten(limit int) { f.View.lighten(limit) }
+
+// Light reports whether [Fold.Lighten] has let something go.
+func (f *Fold) Light() bool { return f.View.light }
+
+// Encode returns the fold as a snapshot: a version, the private part as JSON, the
+// view. A light fold cannot be encoded.
+func (f *Fold) Encode() ([]byte, error) {
+	if f.View.light {
+		return nil, errors.New("encode snapshot: the view was let go")
 	}
-	// One turn at a time reads a large task back; its tool waits meanwhile.
-	select {
-	case t.e.whole <- struct{}{}:
-		defer func() { <-t.e.whole }()
-	case <-t.e.ctx.Done():
-		return nil, context.Cause(t.e.ctx)
-	}
-	// A snapshot is kept only if nothing stands between it and its batch, so all that
-	// is on its way has to be in it. What of it failed is found out by the loop.
-	for _, c := range t.inflight {
-		_, _ = c.Wait()
-	}
-	f, err := t.e.load(t.e.ctx, store.System(), t.id)
+	private, err := json.Marshal(&f.saved)
 	if err != nil {
-		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)
+		return nil, fmt.Errorf("encode snapshot: %w", err)
 	}
-	data, err := f.encode()
-	return &store.Snapshot{After: f.header.Seq, Rev: f.header.Rev, Bytes: data}, err
+	b := make([]byte, 0, len(private)+f.View.Size()+64)
+	b = append(b, snapshotVersion)
+	b = fmt.Appendf(b, "%010d", len(private))
+	b = append(b, private...)
+	return f.View.appendBinary(b), nil
+}
+
+// DecodeFold reads what Encode wrote; with viewOnly only the view. The header is for
+// the caller to fill in. The fold keeps parts of b, which must not be changed.
+func DecodeFold(b []byte, viewOnly bool) (*Fold, error) {
+	if len(b) < 11 || b[0] != snapshotVersion && b[0] != 1 {
+		return nil, fmt.Errorf("snapshot is of another version than %d", snapshotVersion)
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(b[1:11]), "%010d", &n); err != nil || n < 0 || n > len(b)-11 {
+		return nil, errors.New("snapshot is cut")
+	}
+	f := &Fold{snapshotSize: len(b)}
+	if !viewOnly {
+		if err := json.Unmarshal(b[11:11+n], &f.saved); err != nil {
+			return nil, fmt.Errorf("decode snapshot: %w", err)
+		}
+		if b[0] == 1 {
+			f.fromVersion1()
+		}
+	}
+	view, rest, err := decodeView(b[11+n:])
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes stand after its end", len(rest))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	f.View = view
+	return f, nil
+}
+
+// fromVersion1 fills in what version 1 did not have.
+func (f *Fold) fromVersion1() {
+	for _, s := range f.Steps {
+		for _, c := range s.Progress {
+			c.Paused = c.State == callWaiting
+			if c.State != callUncertain {
+				continue
+			}
+			c.Cause = event.CauseOfV1(c.Why)
+			if c.Approval != "" { // what came of it has been asked
+				c.State = callAsked
+			}
+		}
+	}
 }

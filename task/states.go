@@ -17,9 +17,9 @@ const (
 	stateCompleted
 	stateFailed
 	stateCanceled
-	stateInputRequired
+	StateInputRequired
 	stateRejected
-	stateAuthRequired
+	StateAuthRequired
 )
 
 var stateNames = [store.MaxState + 1]a2a.TaskState{
@@ -29,9 +29,9 @@ var stateNames = [store.MaxState + 1]a2a.TaskState{
 	stateCompleted:     a2a.TaskStateCompleted,
 	stateFailed:        a2a.TaskStateFailed,
 	stateCanceled:      a2a.TaskStateCanceled,
-	stateInputRequired: a2a.TaskStateInputRequired,
+	StateInputRequired: a2a.TaskStateInputRequired,
 	stateRejected:      a2a.TaskStateRejected,
-	stateAuthRequired:  a2a.TaskStateAuthRequired,
+	StateAuthRequired:  a2a.TaskStateAuthRequired,
 }
 
 func stateName(s store.State) a2a.TaskState {
@@ -41,7 +41,8 @@ func stateName(s store.State) a2a.TaskState {
 	return stateNames[s]
 }
 
-func stateOf(name a2a.TaskState) (store.State, error) {
+// StateOf returns the store's number of a state of A2A.
+func StateOf(name a2a.TaskState) (store.State, error) {
 	for s, n := range stateNames {
 		if n == name && s > 0 {
 			return store.State(s), nil
@@ -59,13 +60,16 @@ func stateOf(name a2a.TaskState) (store.State, error) {
 //	completed, failed, canceled, rejected: the end
 var moves = map[store.State][]store.State{
 	0:                  {stateSubmitted},
-	stateSubmitted:     {stateWorking, stateInputRequired, stateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
-	stateWorking:       {stateWorking, stateInputRequired, stateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
-	stateInputRequired: {stateWorking, stateInputRequired, stateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
-	stateAuthRequired:  {stateWorking, stateInputRequired, stateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
+	stateSubmitted:     {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
+	stateWorking:       {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
+	StateInputRequired: {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
+	StateAuthRequired:  {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
 }
 
 // allowed reports whether the table has the move.
 func allowed(from, to store.State) bool {
 	return slices.Contains(moves[from], to)
 }
+
+// WaitingStates returns the states in which a task waits for somebody outside.
+func WaitingStates() []store.State { return []store.State{StateInputRequired, StateAuthRequired} }

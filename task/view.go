@@ -1,6 +1,8 @@
 package task
 
 import (
+	"a2a-server/task/internal/event"
+
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -30,7 +32,7 @@ const maxHistory = 1000
 // The methods that read may be called by several goroutines as long as nobody
 // changes the View. All else is not safe for concurrent use.
 type View struct {
-	ids     *wireIDs
+	ids     *event.IDs
 	begun   bool // a Task event was applied
 	state   a2a.TaskState
 	at      store.Millis
@@ -72,7 +74,7 @@ type ViewOptions struct {
 
 // newView returns the View of a task of which nothing is known but its ids.
 func newView(task, context string) *View {
-	return &View{ids: newWireIDs(task, context), size: viewOverhead + len(task) + len(context)}
+	return &View{ids: event.NewIDs(task, context), size: viewOverhead + len(task) + len(context)}
 }
 
 // TaskID returns the task's id.
@@ -106,32 +108,23 @@ func (v *View) apply(kind string, data []byte) error {
 	var err error
 	switch kind {
 	case "task":
-		u, ok := parseTask(data)
-		if !ok {
-			u, err = decodeTask(data)
-		}
-		if err == nil {
-			u.own()
+		var u event.StatusUpdate
+		if u, err = event.ReadTask(data); err == nil {
+			u.Own()
 			v.begin(&u)
 		}
 	case "status":
-		u, ok := parseStatus(data)
-		if !ok {
-			u, err = decodeStatus(data)
-		}
-		if err == nil {
-			u.own()
+		var u event.StatusUpdate
+		if u, err = event.ReadStatus(data); err == nil {
+			u.Own()
 			v.setStatus(u.State, u.At, u.Message, u.Metadata)
 		}
 	case "artifact":
 		if v.light {
 			return nil
 		}
-		u, ok := parseArtifact(data)
-		if !ok {
-			u, err = decodeArtifact(data)
-		}
-		if err == nil {
+		var u event.ArtifactUpdate
+		if u, err = event.ReadArtifact(data); err == nil {
 			v.addArtifact(&u)
 		}
 	default:
@@ -144,7 +137,7 @@ func (v *View) apply(kind string, data []byte) error {
 }
 
 // begin adds a Task event. Only the first one's metadata counts.
-func (v *View) begin(u *statusUpdate) {
+func (v *View) begin(u *event.StatusUpdate) {
 	if !v.begun && !v.light {
 		v.begun = true
 		v.baseMetadata = u.Metadata
@@ -156,7 +149,7 @@ func (v *View) begin(u *statusUpdate) {
 // addMessage adds the user's message to the history, as json.Marshal writes an
 // *a2a.Message. raw is kept and must not be changed; an empty one is no message.
 func (v *View) addMessage(raw json.RawMessage) {
-	if v.light || emptyJSON(raw) {
+	if v.light || event.EmptyJSON(raw) {
 		return
 	}
 	v.insertMessage(len(v.history), raw)
@@ -192,7 +185,7 @@ func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata
 	}
 	v.state, v.at = state, at
 	v.message, v.messageAt = nil, 0
-	if !emptyJSON(message) {
+	if !event.EmptyJSON(message) {
 		v.message, v.messageAt = message, len(v.history)
 		v.size += messageOverhead + len(message)
 	}
@@ -202,7 +195,7 @@ func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata
 // setStatusMetadata replaces the metadata of the newest status, keeping raw, and
 // puts together what is shown.
 func (v *View) setStatusMetadata(raw json.RawMessage) {
-	if emptyJSON(raw) {
+	if event.EmptyJSON(raw) {
 		raw = nil
 	}
 	v.size -= len(v.statusMetadata) + len(v.metadata)
@@ -214,10 +207,10 @@ func (v *View) setStatusMetadata(raw json.RawMessage) {
 // mergeMetadata returns the members of both objects; over wins. One that is no
 // object counts as empty: metadata must not be able to make a task unreadable.
 func mergeMetadata(base, over json.RawMessage) json.RawMessage {
-	if emptyJSON(base) {
+	if event.EmptyJSON(base) {
 		return over
 	}
-	if emptyJSON(over) {
+	if event.EmptyJSON(over) {
 		return base
 	}
 	members := map[string]json.RawMessage{}
@@ -239,7 +232,7 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 // its parts are put behind those that are there, and of name, description,
 // extensions and metadata those that it has replace the older ones; of an unknown id
 // it is the first chunk.
-func (v *View) addArtifact(u *artifactUpdate) {
+func (v *View) addArtifact(u *event.ArtifactUpdate) {
 	if v.light {
 		return
 	}
@@ -258,13 +251,13 @@ func (v *View) addArtifact(u *artifactUpdate) {
 	if u.Description != "" {
 		a.description = u.Description
 	}
-	if !emptyJSON(u.Extensions) {
+	if !event.EmptyJSON(u.Extensions) {
 		a.extensions = bytes.Clone(u.Extensions)
 	}
-	if !emptyJSON(u.Metadata) {
+	if !event.EmptyJSON(u.Metadata) {
 		a.metadata = bytes.Clone(u.Metadata)
 	}
-	if len(u.Parts) > 0 && (len(a.parts) == 0 || !u.closes()) {
+	if len(u.Parts) > 0 && (len(a.parts) == 0 || !u.Closes()) {
 		if len(a.parts) > 0 {
 			a.parts = append(a.parts, ',')
 		}
@@ -316,18 +309,18 @@ func (a *viewArtifact) size() int {
 // equal *a2a.Task.
 func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 	dst = append(dst, `{"id":`...)
-	dst = append(dst, v.ids.taskJSON...)
+	dst = append(dst, v.ids.TaskJSON...)
 	if len(v.artifacts) > 0 && !o.NoArtifacts {
 		dst = append(dst, `,"artifacts":`...)
 		for i := range v.artifacts {
 			a := &v.artifacts[i]
-			dst = append(dst, listPunctuation(i))
-			dst = appendArtifact(dst, a.id, a.description, a.extensions, a.metadata, a.name, a.parts)
+			dst = append(dst, event.ListPunctuation(i))
+			dst = event.AppendArtifact(dst, a.id, a.description, a.extensions, a.metadata, a.name, a.parts)
 		}
 		dst = append(dst, ']')
 	}
 	dst = append(dst, `,"contextId":`...)
-	dst = append(dst, v.ids.contextJSON...)
+	dst = append(dst, v.ids.ContextJSON...)
 	history := v.history
 	if o.HistoryLength >= 0 {
 		history = history[max(0, len(history)-o.HistoryLength):]
@@ -335,23 +328,15 @@ func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 	if len(history) > 0 {
 		dst = append(dst, `,"history":`...)
 		for i, message := range history {
-			dst = append(dst, listPunctuation(i))
+			dst = append(dst, event.ListPunctuation(i))
 			dst = append(dst, message...)
 		}
 		dst = append(dst, ']')
 	}
-	dst = appendRawField(dst, `,"metadata":`, v.metadata)
+	dst = event.AppendRawField(dst, `,"metadata":`, v.metadata)
 	dst = append(dst, `,"status":`...)
-	dst = appendStatus(dst, v.state, v.at, v.message)
+	dst = event.AppendStatus(dst, v.state, v.at, v.message)
 	return append(dst, '}')
-}
-
-// listPunctuation returns what stands before element i of a list.
-func listPunctuation(i int) byte {
-	if i == 0 {
-		return '['
-	}
-	return ','
 }
 
 // Task returns the task as a value of its own. It is an error if what was stored is

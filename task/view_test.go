@@ -1,6 +1,11 @@
 package task
 
 import (
+	"strings"
+
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/event/eventtest"
+
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -96,7 +101,7 @@ func (p *viewPair) message(role a2a.MessageRole) *a2a.Message {
 // event applies an event as it is stored.
 func (p *viewPair) event(t testing.TB, kind string, e a2a.Event) {
 	t.Helper()
-	data := []byte(marshalJSON(t, a2a.StreamResponse{Event: e}))
+	data := []byte(eventtest.MarshalJSON(t, a2a.StreamResponse{Event: e}))
 	if err := p.view.apply(kind, data); err != nil {
 		t.Fatalf("apply(%s, %s): %v", kind, data, err)
 	}
@@ -105,7 +110,7 @@ func (p *viewPair) event(t testing.TB, kind string, e a2a.Event) {
 
 func (p *viewPair) begin(t testing.TB, metadata map[string]any) {
 	t.Helper()
-	s := a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: timePointer(store.Millis(1000))}
+	s := a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: eventtest.TimePointer(store.Millis(1000))}
 	p.event(t, "task", &a2a.Task{ID: "t", ContextID: "c", Status: s, Metadata: metadata})
 	p.model.setStatus(s, nil /* metadata */)
 	if !p.model.begun {
@@ -116,7 +121,7 @@ func (p *viewPair) begin(t testing.TB, metadata map[string]any) {
 func (p *viewPair) user(t testing.TB) {
 	t.Helper()
 	m := p.message(a2a.MessageRoleUser)
-	raw := json.RawMessage(marshalJSON(t, m))
+	raw := json.RawMessage(eventtest.MarshalJSON(t, m))
 	p.view.addMessage(raw)
 	p.model.log = append(p.model.log, m)
 }
@@ -124,7 +129,7 @@ func (p *viewPair) user(t testing.TB) {
 func (p *viewPair) status(t testing.TB, state a2a.TaskState, withMessage bool, metadata map[string]any) {
 	t.Helper()
 	p.n++
-	s := a2a.TaskStatus{State: state, Timestamp: timePointer(store.Millis(1000 + p.n))}
+	s := a2a.TaskStatus{State: state, Timestamp: eventtest.TimePointer(store.Millis(1000 + p.n))}
 	if withMessage {
 		s.Message = p.message(a2a.MessageRoleAgent)
 	}
@@ -142,15 +147,15 @@ func (p *viewPair) artifact(t testing.TB, e *a2a.TaskArtifactUpdateEvent) {
 // check compares what is shown, the binary form, and the size.
 func (p *viewPair) check(t testing.TB, o ViewOptions) {
 	t.Helper()
-	want := "x" + marshalJSON(t, p.model.task(o))
-	if diff := diffText(want, string(p.view.AppendTask([]byte("x"), o))); diff != "" {
+	want := "x" + eventtest.MarshalJSON(t, p.model.task(o))
+	if diff := eventtest.Diff(want, string(p.view.AppendTask([]byte("x"), o))); diff != "" {
 		t.Fatalf("AppendTask(%+v) (-want +got):\n%s", o, diff)
 	}
 	task, err := p.view.Task(o)
 	if err != nil {
 		t.Fatalf("Task(%+v): %v", o, err)
 	}
-	if diff := diffText(want[1:], marshalJSON(t, task)); diff != "" {
+	if diff := eventtest.Diff(want[1:], eventtest.MarshalJSON(t, task)); diff != "" {
 		t.Fatalf("Task(%+v) (-want +got):\n%s", o, diff)
 	}
 	if p.view.TaskID() != "t" || p.view.ContextID() != "c" {
@@ -159,7 +164,7 @@ func (p *viewPair) check(t testing.TB, o ViewOptions) {
 	if got := p.view.State(); got != p.model.status.State {
 		t.Errorf("State() = %s, want %s", got, p.model.status.State)
 	}
-	if at := timePointer(p.view.StatusTime()); !cmp.Equal(at, p.model.status.Timestamp) {
+	if at := eventtest.TimePointer(p.view.StatusTime()); !cmp.Equal(at, p.model.status.Timestamp) {
 		t.Errorf("StatusTime() = %v, want %v", at, p.model.status.Timestamp)
 	}
 	stored := p.view.appendBinary([]byte("x"))[1:]
@@ -170,10 +175,10 @@ func (p *viewPair) check(t testing.TB, o ViewOptions) {
 	if string(rest) != "rest" {
 		t.Errorf("decodeView() left %q", rest)
 	}
-	if diff := diffText(want[1:], string(again.AppendTask(nil, o))); diff != "" {
+	if diff := eventtest.Diff(want[1:], string(again.AppendTask(nil, o))); diff != "" {
 		t.Fatalf("AppendTask() after decodeView() (-want +got):\n%s", diff)
 	}
-	if diff := diffText(string(stored), string(again.appendBinary(nil))); diff != "" {
+	if diff := eventtest.Diff(string(stored), string(again.appendBinary(nil))); diff != "" {
 		t.Fatalf("appendBinary() after decodeView() (-want +got):\n%s", diff)
 	}
 	if got := again.Size(); got != p.view.Size() {
@@ -200,19 +205,19 @@ func TestViewRandom(t *testing.T) {
 			p := newViewPair()
 			p.check(t, ViewOptions{HistoryLength: -1})
 			p.user(t)
-			p.begin(t, wireMetadata()[r.IntN(4)])
+			p.begin(t, eventtest.Metadata()[r.IntN(4)])
 			states := []a2a.TaskState{a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateCompleted}
-			artifacts := wireArtifacts()
+			artifacts := eventtest.Artifacts()
 			for range 60 {
 				switch r.IntN(10) {
 				case 0, 1:
 					p.user(t)
 				case 2, 3, 4:
-					p.status(t, states[r.IntN(len(states))], r.IntN(3) > 0, wireMetadata()[r.IntN(4)])
+					p.status(t, states[r.IntN(len(states))], r.IntN(3) > 0, eventtest.Metadata()[r.IntN(4)])
 				case 5:
 					p.swap(t)
 				case 6:
-					p.begin(t, wireMetadata()[r.IntN(4)])
+					p.begin(t, eventtest.Metadata()[r.IntN(4)])
 				default:
 					a := *artifacts[r.IntN(len(artifacts))]
 					a.ID = a2a.ArtifactID(fmt.Sprint("<", r.IntN(4)))
@@ -298,9 +303,9 @@ func TestViewApplyErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ kind, data string }{
 		"kind":     {"approval", `{}`},
 		"task":     {"task", `{}`},
-		"status":   {"status", `{"statusUpdate":{"metadata":[1]}}`},
-		"artifact": {"artifact", `{"artifactUpdate":{}}`},
-		"cut":      {"artifact", `{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"te`},
+		"status":   {"status", `{"event.StatusUpdate":{"metadata":[1]}}`},
+		"artifact": {"artifact", `{"event.ArtifactUpdate":{}}`},
+		"cut":      {"artifact", `{"event.ArtifactUpdate":{"artifact":{"artifactId":"a","parts":[{"te`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -356,7 +361,7 @@ func TestViewConcurrentReads(t *testing.T) {
 	p.user(t)
 	p.begin(t, map[string]any{"a": 1.0})
 	p.status(t, a2a.TaskStateInputRequired, true /* withMessage */, map[string]any{"b": 1.0})
-	p.artifact(t, &a2a.TaskArtifactUpdateEvent{Artifact: wireArtifacts()[2]})
+	p.artifact(t, &a2a.TaskArtifactUpdateEvent{Artifact: eventtest.Artifacts()[2]})
 	want := string(p.view.AppendTask(nil, ViewOptions{HistoryLength: -1}))
 	var wg sync.WaitGroup
 	for range 8 {
@@ -376,10 +381,10 @@ func sampleView(t testing.TB) *View {
 	t.Helper()
 	p := newViewPair()
 	p.user(t)
-	p.begin(t, wireMetadata()[2])
-	p.status(t, a2a.TaskStateInputRequired, true /* withMessage */, wireMetadata()[3])
+	p.begin(t, eventtest.Metadata()[2])
+	p.status(t, a2a.TaskStateInputRequired, true /* withMessage */, eventtest.Metadata()[3])
 	p.user(t)
-	for _, a := range wireArtifacts()[28:32] {
+	for _, a := range eventtest.Artifacts()[28:32] {
 		p.artifact(t, &a2a.TaskArtifactUpdateEvent{Artifact: a, Append: true})
 	}
 	p.artifact(t, &a2a.TaskArtifactUpdateEvent{Artifact: &a2a.Artifact{ID: "b", Name: "n", Description: "d", Parts: a2a.ContentParts{a2a.NewTextPart("x")}}})
@@ -414,13 +419,13 @@ func FuzzDecodeView(f *testing.F) {
 		v.AppendTask(nil, ViewOptions{HistoryLength: -1})
 		v.setStatus(a2a.TaskStateWorking, 1, nil /* message */, nil /* metadata */)
 		v.addMessage(json.RawMessage(`{"messageId":"m"}`))
-		v.addArtifact(&artifactUpdate{ID: "a", Append: true, Parts: textPart("x")})
+		v.addArtifact(&event.ArtifactUpdate{ID: "a", Append: true, Parts: event.TextPart("x")})
 		stored := v.appendBinary(nil)
 		again, _, err := decodeView(stored)
 		if err != nil {
 			t.Fatalf("decodeView() of what appendBinary wrote: %v", err)
 		}
-		if diff := diffText(string(stored), string(again.appendBinary(nil))); diff != "" {
+		if diff := eventtest.Diff(string(stored), string(again.appendBinary(nil))); diff != "" {
 			t.Errorf("appendBinary() after decodeView() (-want +got):\n%s", diff)
 		}
 	})
@@ -428,7 +433,7 @@ func FuzzDecodeView(f *testing.F) {
 
 // BenchmarkViewChunks shows that a chunk costs the same whatever came before it.
 func BenchmarkViewChunks(b *testing.B) {
-	data := encodeArtifact(newWireIDs("t", "c"), &artifactUpdate{ID: "output", Parts: textPart(benchmarkText()), Append: true})
+	data := event.EncodeArtifact(event.NewIDs("t", "c"), &event.ArtifactUpdate{ID: "output", Parts: event.TextPart(strings.Repeat("a chunk of text, ", 6)), Append: true})
 	for _, n := range []int{100, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {

@@ -18,11 +18,17 @@ var ErrConfirmationRejected = errors.New("this call was rejected")
 
 // ConfirmationRequest is what a [ConfirmationProvider] is asked.
 type ConfirmationRequest struct {
-	ToolCallID string
+	ToolCallID string // unique in its task only
 	ToolName   string
 	Input      string // the arguments, as JSON
-	Hint       string // why it is asked, "" when only the tool's declaration says so
-	Payload    any    // what the tool passed to RequestConfirmation
+	Hint       string // the question, as a person would read it
+	Payload    any    // what the tool passed to RequestConfirmation, as decoded JSON
+
+	ApprovalID string // unique
+	TaskID     string
+	ContextID  string
+	Digest     string // what the answer is bound to
+	Requester  string // the subject who asked for the call
 }
 
 // ConfirmationProvider decides on calls within the program: true approves, false

@@ -39,7 +39,7 @@ var crashCases = map[string][]crashCase{
 func TestCrashCases(t *testing.T) {
 	t.Parallel()
 	var all []string
-	for _, dir := range []string{"../../task", "../../store/boltstore"} {
+	for _, dir := range []string{"../../task/engine", "../../store/boltstore"} {
 		points, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
 	"a2a-server/internal/app/config"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -33,7 +33,7 @@ type App struct {
 	config   *config.Config
 	log      zerolog.Logger
 	store    *backend
-	engine   *task.Engine
+	engine   *engine.Engine
 	registry *tool.Registry
 	listener net.Listener
 	url      string // base URL, as the card has it
@@ -66,7 +66,7 @@ func New(o Options) (_ *App, err error) {
 	if a.store, err = openStore(o.Config, o.Hook); err != nil {
 		return nil, err
 	}
-	a.engine, err = task.New(task.Config{
+	a.engine, err = engine.New(engine.Config{
 		Store: a.store.handle, Tools: a.registry, Planner: parts.planner, Policy: parts.policy,
 		Presenter: dialect.New(dialect.Config{Keywords: o.Config.Keywords}),
 		Agent:     o.Config.Agent.Name, HoldSiblings: o.Config.HoldSiblings, NoIdempotency: !o.Config.Idempotency,

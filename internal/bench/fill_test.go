@@ -14,7 +14,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/internal/auth"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // fillers is how many tasks are made at a time: so many share a commit. It is as many
@@ -34,7 +34,7 @@ func fill(s *spec) error {
 	if err != nil {
 		return err
 	}
-	have := info.Size() / int64(len(task.ID{}))
+	have := info.Size() / int64(len(engine.ID{}))
 	began := time.Now()
 	engine, db, err := newEngine(s.File, newGate())
 	if err != nil {
@@ -48,7 +48,7 @@ func fill(s *spec) error {
 	return json.NewEncoder(os.Stdout).Encode(report{CPU: cpu(), Elapsed: time.Since(began), Filled: filled})
 }
 
-func park(engine *task.Engine, ids *bufio.Writer, s *spec, have int64, until time.Time) (int, error) {
+func park(e *engine.Engine, ids *bufio.Writer, s *spec, have int64, until time.Time) (int, error) {
 	var (
 		next atomic.Int64
 		wg   sync.WaitGroup
@@ -59,7 +59,7 @@ func park(engine *task.Engine, ids *bufio.Writer, s *spec, have int64, until tim
 	next.Store(have)
 	one := func(i int64) error {
 		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewDataPart(map[string]any{"tool": "park", "args": map[string]any{"text": fmt.Sprintf("text %016d", i)}}))
-		sent, err := engine.Send(context.Background(), task.Send{By: auth.Anonymous(), Message: m})
+		sent, err := e.Send(context.Background(), engine.Send{By: auth.Anonymous(), Message: m})
 		if err != nil {
 			return err
 		}

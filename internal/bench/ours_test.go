@@ -12,7 +12,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
 	"a2a-server/store/boltstore"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -46,7 +46,7 @@ func newOurs(file string) (*service, error) {
 func logger() zerolog.Logger { return zerolog.New(os.Stderr).Level(zerolog.WarnLevel) }
 
 // newEngine opens the file and makes an engine with the tools that are measured.
-func newEngine(file string, g *gate) (*task.Engine, *boltstore.DB, error) {
+func newEngine(file string, g *gate) (*engine.Engine, *boltstore.DB, error) {
 	tools, err := toolset(g)
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +59,7 @@ func newEngine(file string, g *gate) (*task.Engine, *boltstore.DB, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	engine, err := task.New(task.Config{
+	engine, err := engine.New(engine.Config{
 		Store: h, Tools: tool.NewRegistry(tools), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: logger(),
 	})
@@ -71,7 +71,7 @@ func newEngine(file string, g *gate) (*task.Engine, *boltstore.DB, error) {
 
 // run runs the engine until the returned function is called, which closes the file
 // too.
-func run(engine *task.Engine, db *boltstore.DB) (stop func() error) {
+func run(engine *engine.Engine, db *boltstore.DB) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()

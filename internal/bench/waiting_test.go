@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 const (
@@ -75,7 +75,7 @@ func BenchmarkParked(b *testing.B) {
 type parked struct {
 	what string
 	file string
-	ids  []task.ID
+	ids  []engine.ID
 }
 
 // fill adds tasks until there are want, as far as there is time.
@@ -93,8 +93,8 @@ func (p *parked) fill(tb testing.TB, want int) {
 		tb.Fatal(err)
 	}
 	p.ids = nil
-	for id := range slices.Chunk(raw, len(task.ID{})) {
-		p.ids = append(p.ids, task.ID(id))
+	for id := range slices.Chunk(raw, len(engine.ID{})) {
+		p.ids = append(p.ids, engine.ID(id))
 	}
 	figures.note(fmt.Sprintf("filling the file to %d parked tasks", len(p.ids)), "%.1f s, %.0f tasks/s, %.1f µs CPU each",
 		did.Elapsed.Seconds(), float64(did.Filled)/did.Elapsed.Seconds(), did.CPU.Seconds()*1e6/float64(max(1, did.Filled)))
@@ -123,7 +123,7 @@ func (p *parked) start(b *testing.B) (s *server, c *conn, ready time.Duration) {
 // that is not there.
 func (p *parked) get(c *conn, i int) error {
 	if len(p.ids) == 0 {
-		_, err := c.post(named("GetTask", (task.ID{}).String()))
+		_, err := c.post(named("GetTask", (engine.ID{}).String()))
 		return err
 	}
 	id := p.ids[rand.IntN(len(p.ids))].String()

@@ -48,6 +48,9 @@ func TestDialectsAreUnderstood(t *testing.T) {
 					t.Errorf("%s: %v\n%s", name, err, raw)
 					continue
 				}
+				for i := range got {
+					got[i].ByCall = false // it is the dialect's to say
+				}
 				if diff := cmp.Diff([]approval.Answer{x.answer()}, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s\n%s", name, diff, raw)
 				}

@@ -218,11 +218,11 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	return h.Handle.Rows(ctx, s, q)
 }
 
-func (h *handle) Due(ctx context.Context, now store.Millis, limit int) ([]store.Due, store.Millis, error) {
+func (h *handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) ([]store.Due, store.Millis, error) {
 	if err := h.pause(); err != nil {
 		return nil, 0, err
 	}
-	return h.Handle.Due(ctx, now, limit)
+	return h.Handle.Due(ctx, now, after, limit)
 }
 
 func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {

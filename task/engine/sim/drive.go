@@ -9,7 +9,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // action is one thing that the world outside does.
@@ -310,7 +310,7 @@ func (w *world) followSomething() {
 		c = w.newClient(t.id)
 	}
 	if c != nil {
-		w.follow(c, w.server(), Pick(w.choices, Script, task.UntilEnd, task.UntilInput))
+		w.follow(c, w.server(), Pick(w.choices, Script, engine.UntilEnd, engine.UntilInput))
 	}
 }
 

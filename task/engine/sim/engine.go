@@ -6,25 +6,26 @@ import (
 
 	"a2a-server/internal/auth"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // Engine is what a simulation drives: an engine's public methods.
 type Engine interface {
 	Run(ctx context.Context) error
 	Stop(grace time.Duration)
-	Send(ctx context.Context, s task.Send) (*task.Sent, error)
-	Await(ctx context.Context, sent *task.Sent) (*task.View, error)
-	Decide(ctx context.Context, d task.Decision) error
-	Cancel(ctx context.Context, by auth.Principal, id task.ID) error
+	Send(ctx context.Context, s engine.Send) (*engine.Sent, error)
+	Await(ctx context.Context, sent *engine.Sent) (*task.View, error)
+	Decide(ctx context.Context, d engine.Decision) error
+	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error
 	Get(ctx context.Context, by auth.Principal, id string) (*task.View, error)
-	Follow(ctx context.Context, by auth.Principal, id task.ID, n uint64, until task.Until, yield func([]task.Event) error) error
-	Stream(ctx context.Context, by auth.Principal, sent *task.Sent, begin func(*task.Snapshot) error, yield func([]task.Event) error) error
+	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error
+	Stream(ctx context.Context, by auth.Principal, sent *engine.Sent, begin func(*engine.Snapshot) error, yield func([]engine.Event) error) error
 }
 
 // Config is what is simulated.
 type Config struct {
 	// New returns an engine that runs on a process: required.
-	New func(cfg task.Config, p *Process) (Engine, error)
+	New func(cfg engine.Config, p *Process) (Engine, error)
 	// Coverage counts what came up. Defaults to a new one.
 	Coverage *Coverage
 	// Trace, when set, gets each step as a line.

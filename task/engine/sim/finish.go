@@ -12,6 +12,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // finish lets everything that still waits come to its end, and checks what is left.
@@ -45,7 +46,7 @@ func (w *world) finish() {
 	w.finishDue()
 	for _, c := range w.clients {
 		if !c.reading || c.at.p.dead {
-			w.follow(c, v, task.UntilEnd)
+			w.follow(c, v, engine.UntilEnd)
 		}
 	}
 	w.outside.Idle()
@@ -152,7 +153,7 @@ func (w *world) checkEnd(v *server, t *modelTask) {
 // checkViews compares the task as the engine shows it with the same task folded from
 // its first event.
 func (w *world) checkViews(v *server, t *modelTask) {
-	whole, err := w.cfg.New(task.Config{
+	whole, err := w.cfg.New(engine.Config{
 		Store: &wholeLog{Handle: w.disk.Handle(v.p)}, Tools: w.tools.Registry(v.p), Planner: &planner{p: v.p}, Presenter: dialect.New(dialect.Config{}), Now: v.p.Now, NewID: w.newID,
 	}, v.p)
 	if err != nil {

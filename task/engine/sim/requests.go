@@ -11,6 +11,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // sentMessage is a message that makes a task, with what it was answered.
@@ -51,7 +52,7 @@ func (w *world) request(v *server, f func(ctx context.Context)) {
 func (w *world) send(v *server, sent *sentMessage, mode int) {
 	m := *sent.m
 	w.request(v, func(ctx context.Context) {
-		got, err := v.engine.Send(ctx, task.Send{By: alice, Message: &m})
+		got, err := v.engine.Send(ctx, engine.Send{By: alice, Message: &m})
 		if err != nil {
 			w.refused(ctx, "send", err)
 			return
@@ -86,7 +87,7 @@ const (
 )
 
 // await reads what came of a message.
-func (w *world) await(ctx context.Context, v *server, sent *task.Sent, mode int) {
+func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode int) {
 	switch mode {
 	case modeAwait:
 		view, err := v.engine.Await(ctx, sent)
@@ -102,7 +103,7 @@ func (w *world) await(ctx context.Context, v *server, sent *task.Sent, mode int)
 		c := w.newClient(sent.Task)
 		c.at, c.reading = v, true
 		defer func() { c.reading = v.p.dead }()
-		begin := func(first *task.Snapshot) error {
+		begin := func(first *engine.Snapshot) error {
 			if first != nil {
 				c.begin(first)
 			}
@@ -119,7 +120,7 @@ func (w *world) await(ctx context.Context, v *server, sent *task.Sent, mode int)
 // followUp sends a message to a task. acked is called when it was accepted.
 func (w *world) followUp(v *server, m *a2a.Message, mode int, acked func()) {
 	w.request(v, func(ctx context.Context) {
-		sent, err := v.engine.Send(ctx, task.Send{By: alice, Message: m})
+		sent, err := v.engine.Send(ctx, engine.Send{By: alice, Message: m})
 		if err != nil {
 			w.refused(ctx, "follow-up", err)
 			return
@@ -138,7 +139,7 @@ func (w *world) refused(ctx context.Context, what string, err error) {
 	var invalid *task.InvalidError
 	var decision *approval.Error
 	switch {
-	case ctx.Err() != nil, errors.Is(err, task.ErrBusy), errors.Is(err, task.ErrTaskNotFound), errors.Is(err, errToolsetDown):
+	case ctx.Err() != nil, errors.Is(err, engine.ErrBusy), errors.Is(err, task.ErrTaskNotFound), errors.Is(err, errToolsetDown):
 	case errors.As(err, &decision):
 		w.coverage.Count("refused: " + string(decision.Reason))
 	case errors.As(err, &state):
@@ -165,7 +166,7 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 			answers[i] = x.answer()
 		}
 		w.request(v, func(ctx context.Context) {
-			err := v.engine.Decide(ctx, task.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
+			err := v.engine.Decide(ctx, engine.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
 			if err != nil {
 				w.refused(ctx, "decide", err)
 				return
@@ -219,11 +220,11 @@ func (w *world) newClient(id store.TaskID) *client {
 }
 
 // begin is the task as it stood, with which a stream begins.
-func (c *client) begin(first *task.Snapshot) { c.seq, c.pub = first.Header.Seq, first.Header.Pub }
+func (c *client) begin(first *engine.Snapshot) { c.seq, c.pub = first.Header.Seq, first.Header.Pub }
 
 // yield takes pages, at the speed of its client.
-func (c *client) yield(v *server) func([]task.Event) error {
-	return func(page []task.Event) error {
+func (c *client) yield(v *server) func([]engine.Event) error {
+	return func(page []engine.Event) error {
 		c.w.read(c, page)
 		if c.w.choices.Rarely(Schedule, 4) {
 			v.p.Yield()
@@ -234,7 +235,7 @@ func (c *client) yield(v *server) func([]task.Event) error {
 
 // read checks a page against what is durable: nothing is left out, doubled, or shown
 // before it is.
-func (w *world) read(c *client, page []task.Event) {
+func (w *world) read(c *client, page []engine.Event) {
 	t := w.model.tasks[c.id]
 	for _, e := range page {
 		if e.Pub != c.pub+1 || e.Seq <= c.seq {
@@ -250,7 +251,7 @@ func (w *world) read(c *client, page []task.Event) {
 }
 
 // follow has the client read on from where it was.
-func (w *world) follow(c *client, v *server, until task.Until) {
+func (w *world) follow(c *client, v *server, until engine.Until) {
 	if c.reading && !c.at.p.dead {
 		return
 	}
@@ -272,7 +273,7 @@ func (w *world) follow(c *client, v *server, until task.Until) {
 			return
 		}
 		t := w.model.tasks[c.id]
-		if c.over = until == task.UntilEnd; c.over && (t.phase != store.Final || c.pub != t.pub) {
+		if c.over = until == engine.UntilEnd; c.over && (t.phase != store.Final || c.pub != t.pub) {
 			w.s.Fail("a stream ends at the end", "task %s: phase %d, read %d of %d", c.id, t.phase, c.pub, t.pub)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"a2a-server/internal/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // alice owns the tasks; bob may decide, but not by a message.
@@ -138,7 +139,7 @@ func (w *world) start() *server {
 	w.orphans = false
 	p := w.s.Process(fmt.Sprint("p", w.started))
 	v := &server{p: p}
-	cfg := task.Config{
+	cfg := engine.Config{
 		Store:     w.disk.Handle(p),
 		Tools:     w.tools.Registry(p),
 		Planner:   &planner{p: p, inline: w.inline},

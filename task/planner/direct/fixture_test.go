@@ -81,7 +81,7 @@ func plan(t *testing.T, m *a2a.Message) ([]task.PlannedCall, *a2a.Message) {
 	if answer != nil {
 		return nil, answer
 	}
-	step, err := p.Plan(t.Context(), &task.Progress{Task: "t1", Context: "ctx1", Tools: tools(), Messages: []task.Input{{Message: m}}})
+	step, err := p.Plan(t.Context(), &task.Progress{Task: "t1", Context: "ctx1", Tools: tools(), Messages: []task.PlannerMessage{{Message: m}}})
 	if err != nil {
 		t.Fatalf("Plan() of an accepted message = %v, want no error", err)
 	}

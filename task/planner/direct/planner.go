@@ -55,7 +55,6 @@ func (p *Planner) Inline() bool { return true }
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	calls, problems := read(r.Message, r.Tools)
 	if len(calls) > 0 && len(problems) == 0 {
-		r.Kept = calls
 		return nil, nil
 	}
 	m := &a2a.Message{ID: p.newID(), Role: a2a.MessageRoleAgent, Parts: p.listing(r.Tools, problems)}
@@ -76,9 +75,6 @@ func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, 
 	}
 	if len(progress.Messages) == 0 {
 		return nil, fmt.Errorf("plan task %s: it has no message", progress.Task)
-	}
-	if calls, ok := progress.Kept.([]task.PlannedCall); ok {
-		return &task.Step{Calls: calls}, nil
 	}
 	calls, problems := read(progress.Messages[0].Message, progress.Tools)
 	switch {

@@ -96,7 +96,7 @@ func TestEnd(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			progress := &task.Progress{Task: "t1", Context: "ctx1", Messages: []task.Input{{Message: message(text("/bare"))}}, Steps: []task.Done{{Calls: tt.results}}}
+			progress := &task.Progress{Task: "t1", Context: "ctx1", Messages: []task.PlannerMessage{{Message: message(text("/bare"))}}, Steps: []task.Done{{Calls: tt.results}}}
 			step, err := direct.New(direct.Config{}).Plan(t.Context(), progress)
 			if err != nil {
 				t.Fatal(err)
@@ -130,14 +130,14 @@ func TestPlanErrors(t *testing.T) {
 	const changed = "the tools, or the rules for messages, have changed since the message came: "
 	tests := []struct {
 		name     string
-		messages []task.Input
+		messages []task.PlannerMessage
 		want     string
 	}{
 		{"no message", nil, "plan task t1: it has no message"},
-		{"a nil message", []task.Input{{}}, "plan task t1: its message names no call"},
-		{"an id that was accepted once", []task.Input{{Message: message(data(t, `{"tool":"echo","id":"c1.2"}`))}}, changed + `part 1: "id" of the call of "echo" is "c1.2", which looks like an id of this server; choose another one, or leave it out`},
-		{"equal ids that were accepted once", []task.Input{{Message: message(data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"echo","id":"x"}]}`))}}, changed + `part 1: calls[1]: "id" "x" is that of the call at part 1: calls[0]; give each call an id of its own, or none`},
-		{"the tool has gone", []task.Input{{Message: message(text("/gone"))}}, changed + `part 1: there is no tool named "gone"`},
+		{"a nil message", []task.PlannerMessage{{}}, "plan task t1: its message names no call"},
+		{"an id that was accepted once", []task.PlannerMessage{{Message: message(data(t, `{"tool":"echo","id":"c1.2"}`))}}, changed + `part 1: "id" of the call of "echo" is "c1.2", which looks like an id of this server; choose another one, or leave it out`},
+		{"equal ids that were accepted once", []task.PlannerMessage{{Message: message(data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"echo","id":"x"}]}`))}}, changed + `part 1: calls[1]: "id" "x" is that of the call at part 1: calls[0]; give each call an id of its own, or none`},
+		{"the tool has gone", []task.PlannerMessage{{Message: message(text("/gone"))}}, changed + `part 1: there is no tool named "gone"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

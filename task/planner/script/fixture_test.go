@@ -54,7 +54,7 @@ type run struct {
 }
 
 func newRun(t testing.TB, p *script.Planner, m *a2a.Message) *run {
-	return &run{t: t, planner: p, progress: &task.Progress{Task: "t1", Context: "ctx1", Messages: []task.Input{{Message: m}}}}
+	return &run{t: t, planner: p, progress: &task.Progress{Task: "t1", Context: "ctx1", Messages: []task.PlannerMessage{{Message: m}}}}
 }
 
 // accept reports whether there is a task.
@@ -94,7 +94,7 @@ func (r *run) last() *task.Step { return r.steps[len(r.steps)-1] }
 // answer answers the last step's ask.
 func (r *run) answer(m *a2a.Message) {
 	r.progress.Steps[len(r.progress.Steps)-1].Asked = true
-	r.progress.Messages = append(r.progress.Messages, task.Input{Message: m, After: len(r.progress.Steps)})
+	r.progress.Messages = append(r.progress.Messages, task.PlannerMessage{Message: m, After: len(r.progress.Steps)})
 }
 
 // play plays a task until it ends, fails or breaks. The answers are given to the

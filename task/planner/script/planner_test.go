@@ -265,7 +265,7 @@ func TestNoMessage(t *testing.T) {
 	if _, err := p.Accept(nil, &task.Request{}); err == nil || err.Error() != "there is no message" {
 		t.Errorf("Accept() = %v, want that there is no message", err)
 	}
-	for _, messages := range [][]task.Input{nil, {{}}} {
+	for _, messages := range [][]task.PlannerMessage{nil, {{}}} {
 		if _, err := p.Plan(t.Context(), &task.Progress{Task: "t1", Messages: messages}); err == nil || err.Error() != "plan task t1: it has no message" {
 			t.Errorf("Plan() = %v, want that there is no message", err)
 		}

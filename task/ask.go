@@ -1,0 +1,210 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
+)
+
+// askCall requests approval of a call as it was examined.
+func (d *Draft) askCall(c *call, x *examined, supersedes string) error {
+	a := &approval.Approval{
+		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Supersedes: supersedes,
+	}
+	return d.request(c, x, a)
+}
+
+// request asks a: an approval of a call, whatever it is about. A call whose question
+// cannot be shown ends with what is wrong.
+func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
+	if err := d.fill(c, x, a); err != nil {
+		return d.finish(c, OutcomeInvalid, nil, err.Error(), nil)
+	}
+	if err := d.fits(a); err != nil {
+		return d.finish(c, OutcomeError, nil, err.Error(), nil)
+	}
+	return d.ask(a)
+}
+
+// fill sets what every approval of a call has, and binds it to what was examined.
+func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
+	f := d.f
+	a.V, a.State = 1, approval.Pending
+	a.ID = approvalID(f.View.ids.Task, len(f.Approvals)+1)
+	a.Task, a.Context = f.View.ids.Task, f.View.ids.Context
+	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent
+	a.Attempt, a.Requester, a.Asked = c.Attempt, f.Owner, d.at.Now.Truncate(time.Millisecond)
+	if ttl := a.Terms.Expires; ttl > 0 {
+		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
+		a.Deadline = &deadline
+	}
+	if x == nil {
+		return nil
+	}
+	a.Definition = x.entry.Digest
+	a.TakesPayload = takesPayload(x.entry.Tool)
+	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
+	return err
+}
+
+// digest returns what an approval of a kind is bound to.
+func (d *Draft) digest(kind approval.Kind, entry *tool.Entry, args map[string]any, attempt int) (string, error) {
+	if kind == approval.KindOutcome {
+		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt)
+	}
+	return approval.Digest(d.rules.Agent, entry.Definition.Name, entry.Digest, args)
+}
+
+func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, n) }
+
+// fits refuses an approval that could not be shown: too many at once, arguments too
+// large, or a question that would not fit into one event or into the log. with are
+// approvals that will be asked for together with it.
+func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
+	limits := &d.rules.Limits
+	pending := append(d.f.Pending(), with...)
+	if len(pending) >= limits.Pending {
+		return fmt.Errorf("the task already waits for %d approvals, which is the most it may: answer some first", len(pending))
+	}
+	if n := len(a.Args); n > limits.Args {
+		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
+	}
+	m, _, err := d.rules.Presenter.Question(append(pending, a), "")
+	if err != nil {
+		return fmt.Errorf("the question cannot be shown: %w", err)
+	}
+	raw, err := event.EncodeMessage(m)
+	if err != nil {
+		return fmt.Errorf("the question cannot be shown: %w", err)
+	}
+	if limit := limits.Event - eventOverhead; len(raw) > limit {
+		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
+	}
+	// The question is public once, and the approval stands in the log, too.
+	if room := d.room(); 2*len(raw) > room {
+		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", len(raw), max(room/2, 0))
+	}
+	return nil
+}
+
+// tell publishes a state: with the question about what is pending, if anything is,
+// and with text, if there is any.
+func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
+	switch {
+	case len(pending) > 0:
+		m, metadata, err := d.rules.Presenter.Question(pending, "")
+		if err != nil {
+			return fmt.Errorf("present approvals: %w", err)
+		}
+		if text != "" {
+			m.Parts = append(m.Parts, a2a.NewTextPart(text))
+		}
+		return d.say(state, m, metadata)
+	case text != "":
+		return d.say(state, d.rules.message(text), nil)
+	}
+	return d.say(state, nil, nil)
+}
+
+// askMore asks everything that is pending once more, because a message was no
+// answer; problem says why.
+func (d *Draft) askMore(pending []*approval.Approval, problem string) error {
+	m, metadata, err := d.rules.Presenter.Question(pending, problem)
+	if err != nil {
+		return fmt.Errorf("present approvals: %w", err)
+	}
+	return d.say(d.waitingState(pending), m, metadata)
+}
+
+// waitingState is input-required when the A2A client may answer any of it, else
+// auth-required; and working while all of it is left to the confirmation provider.
+func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
+	state, left := a2a.TaskStateAuthRequired, true
+	for _, a := range pending {
+		if !a.Elsewhere() {
+			state = a2a.TaskStateInputRequired
+		}
+		left = left && d.rules.offers(a) && !d.f.approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.ProviderWait))
+	}
+	if left {
+		return a2a.TaskStateWorking
+	}
+	return state
+}
+
+// provided reports whether an approval is one that a confirmation provider may
+// answer.
+func provided(a *approval.Approval) bool { return a.Kind == approval.KindCall && !a.Elsewhere() }
+
+// offers reports whether an approval is left to the confirmation provider first.
+func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && provided(a) }
+
+// silence is the due row for the end of the provider's time.
+func (r *Rules) silence(a *approval.Approval) store.DueChange {
+	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: DueSilence, Key: []byte(a.ID)}
+}
+
+// Provided reports whether an approval is the confirmation provider's to answer.
+func Provided(a *approval.Approval) bool { return provided(a) }
+
+// takesPayload reports whether a tool declares that it reads what comes with a
+// decision. What panics declares nothing.
+func takesPayload(t tool.Tool) (takes bool) {
+	defer func() {
+		if recover() != nil {
+			takes = false
+		}
+	}()
+	p, ok := tool.As[tool.TakesPayload](t)
+	return ok && p.TakesPayload()
+}
+
+// annotationsOf returns what a tool declares of its effects. What panics declares
+// nothing.
+func annotationsOf(t tool.Tool) (is tool.Annotations) {
+	defer func() {
+		if recover() != nil {
+			is = tool.Annotations{}
+		}
+	}()
+	return tool.AnnotationsOf(t)
+}
+
+// askOf makes the approval of a question that a running tool has put. It is not
+// bound to anything yet.
+func askOf(c *call, q Asked) (*approval.Approval, error) {
+	a := &approval.Approval{Kind: approval.KindQuestion, Args: c.Args, Hint: q.Hint, Ask: q.ID, AskKind: string(q.Kind)}
+	switch q.Kind {
+	case tool.AskConfirm:
+		a.Kind = approval.KindCall
+	case tool.AskQuestion, tool.AskAuth:
+	case tool.AskForm:
+		if q.Schema == nil {
+			return nil, fmt.Errorf("the tool asks for a form without a schema")
+		}
+	default:
+		return nil, fmt.Errorf("the tool asks a question of kind %q; use confirm, question, form or auth", q.Kind)
+	}
+	var err error
+	if q.Payload != nil {
+		if a.Payload, err = json.Marshal(q.Payload); err != nil {
+			return nil, fmt.Errorf("the payload of the tool's question is no JSON: %w", err)
+		}
+	}
+	if q.Schema != nil {
+		if _, err := tool.CompileSchema(q.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+		if a.Schema, err = json.Marshal(q.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+	}
+	return a, nil
+}

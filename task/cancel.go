@@ -1,0 +1,231 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/tool"
+)
+
+// Cancel ends a task. Canceling a canceled task again changes nothing.
+type Cancel struct{}
+
+func (Cancel) put(d *Draft) error {
+	if d.f.Header.Phase == store.Final {
+		if d.f.Header.State == stateCanceled {
+			return ErrNothing
+		}
+		return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: true}
+	}
+	return d.cancelAll("")
+}
+
+// cancelAll cancels the task with everything that is open in it.
+func (d *Draft) cancelAll(why string) error {
+	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why}); err != nil {
+		return err
+	}
+	says := d.f.account()
+	if why != "" {
+		says = append([]string{"The task was canceled: " + why + "."}, says...)
+	}
+	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
+}
+
+// Broken ends a task that cannot be gone on with: better failed than at work for
+// ever. It asks nobody: whatever is not ours may be what is broken.
+type Broken struct{ Cause error }
+
+func (in Broken) put(d *Draft) error {
+	if d.f.Header.Phase == store.Final {
+		return ErrNothing
+	}
+	if err := d.fault(in.Cause); err != nil {
+		return err
+	}
+	says := append([]string{"The task failed: " + in.Cause.Error()}, d.f.account()...)
+	return d.endAll(a2a.TaskStateFailed, strings.Join(says, "\n"))
+}
+
+// maxAccount is how many calls the account of an ended task names.
+const maxAccount = 20
+
+// account says of each call that had been started what came of it, so that nobody
+// takes a canceled task for one that has done nothing.
+func (f *Fold) account() []string {
+	var says []string
+	more := 0
+	for _, s := range f.Steps {
+		for _, c := range s.Progress {
+			if c.Attempt == 0 {
+				continue // it never ran
+			}
+			if len(says) == maxAccount {
+				more++
+				continue
+			}
+			says = append(says, fmt.Sprintf("%s (%s) had been started; %s.", c.Tool, c.ID, c.came()))
+		}
+	}
+	if more > 0 {
+		says = append(says, fmt.Sprintf("So had %d more calls.", more))
+	}
+	return says
+}
+
+// came says what came of a call that had been started, when its task ends.
+func (c *call) came() string {
+	switch {
+	case c.State == callWaiting, c.Paused:
+		return "it was suspended, and what it had done until then stands"
+	case c.State != callDone:
+		return "nobody knows what came of it"
+	}
+	switch c.Outcome {
+	case OutcomeOK:
+		return "it has finished"
+	case OutcomeResponded:
+		return "a person has given its result"
+	case OutcomeError, OutcomeInvalid, OutcomeDenied, OutcomeRejected, OutcomeExpired, OutcomeCanceled:
+		if c.Cause != "" {
+			return "nobody knows what came of it"
+		}
+	}
+	return "it ended with an error: " + clip(c.Error, 200)
+}
+
+// clip shortens a text for a message.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+// endAll ends the task in a state with everything that is open in it. Whoever runs
+// it is cut off by the fence. says, when not empty, is the message of the status.
+func (d *Draft) endAll(state a2a.TaskState, says string) error {
+	for _, a := range d.f.Approvals {
+		if a.State != approval.Pending {
+			continue
+		}
+		if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
+			return err
+		}
+	}
+	if s := d.f.step(); s != nil {
+		if s.Until != nil && !s.Done {
+			d.wake(*s.Until, stepKey(s.Step), true /* remove */)
+		}
+		for _, c := range s.Progress {
+			if c.State == callDone {
+				continue
+			}
+			if err := d.cancelChild(c); err != nil {
+				return err
+			}
+			why := "the task has ended"
+			if c.Attempt > 0 && !c.Paused {
+				why = "the task has ended; the call had been started, and nobody knows what came of it"
+			}
+			if err := d.finish(c, OutcomeCanceled, nil, why, nil); err != nil {
+				return err
+			}
+		}
+	}
+	d.fence = true
+	d.launch = nil
+	var m *a2a.Message
+	if says != "" {
+		m = d.rules.message(says)
+	}
+	return d.end(state, m)
+}
+
+// ChildCanceler is a tool whose suspended calls have something running elsewhere,
+// a remote agent for example, that has to be told when their task is canceled.
+// CancelChild is called from due work, again after a failure, and possibly twice.
+type ChildCanceler interface {
+	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
+}
+
+// ChildCancel is the payload of due work of kind [DueChild].
+type ChildCancel struct {
+	Tool  string          `json:"tool"`
+	Call  string          `json:"call"`
+	State json.RawMessage `json:"state,omitempty"`
+	Try   int             `json:"try,omitempty"`
+}
+
+// childTries is how often what a call has running elsewhere is told to end.
+const childTries = 8
+
+// cancelChild puts due work for what a suspended call has running elsewhere.
+func (d *Draft) cancelChild(c *call) error {
+	if !c.Paused || !d.hasChildren(c) {
+		return nil // what runs here is told by its context
+	}
+	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: c.ToolState})
+	if err != nil {
+		return fmt.Errorf("encode child cancel: %w", err)
+	}
+	d.due = append(d.due, store.DueChange{Time: d.now(), Kind: DueChild, Key: []byte(c.ID), Payload: payload})
+	return nil
+}
+
+// hasChildren reports whether the tool of a call has to be told. One that cannot be
+// looked up now may have to be; one that panics cannot be told.
+func (d *Draft) hasChildren(c *call) (has bool) {
+	defer func() {
+		if recover() != nil {
+			has = false
+		}
+	}()
+	x := d.lookup(c)
+	if x.trouble != nil {
+		return true
+	}
+	if x.entry == nil {
+		return false // the tool is gone, and with it the way to its children
+	}
+	_, ok := tool.As[ChildCanceler](x.entry.Tool)
+	return ok
+}
+
+// ChildTold is what came of due work of kind [DueChild].
+type ChildTold struct {
+	Row    store.Due
+	Failed error // nil: it was told
+}
+
+func (in ChildTold) put(d *Draft) error {
+	var p ChildCancel
+	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
+		return fmt.Errorf("decode child cancel: %w", err)
+	}
+	if err := d.drop(in.Row); err != nil {
+		return err
+	}
+	if in.Failed != nil && p.Try+1 < childTries {
+		p.Try++
+		payload, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("encode child cancel: %w", err)
+		}
+		again := d.at.Now.Add(time.Second << p.Try)
+		d.due = append(d.due, store.DueChange{Time: store.MillisOf(again), Kind: DueChild, Key: in.Row.Key, Payload: payload})
+		return nil
+	}
+	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
+	if in.Failed != nil {
+		entry.Reason = "gave up telling what it runs elsewhere: " + in.Failed.Error()
+	}
+	return d.record(entry)
+}

@@ -1,0 +1,110 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"strconv"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/internal/auth"
+	"a2a-server/tool/agent"
+)
+
+// ReadonlyContext is what predicates, gates, hooks, toolsets and planners see of a
+// task. It does not change.
+type ReadonlyContext struct {
+	context.Context //nolint:containedctx // it is one
+	agentName       string
+	owner           auth.Principal
+	task, contextID string
+	fence           uint64
+	message         json.RawMessage // newest to the planner
+	state           map[string]any
+}
+
+var _ agent.ReadonlyContext = (*ReadonlyContext)(nil)
+
+// Readonly returns the context of a caller who has no task yet.
+func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContext {
+	return &ReadonlyContext{Context: ctx, agentName: r.Agent, owner: by}
+}
+
+// readonly returns the context of the task as it stands.
+func (d *Draft) readonly() *ReadonlyContext {
+	c := d.rules.Readonly(d.at.Ctx, d.f.Owner)
+	c.task, c.contextID, c.state = d.f.View.TaskID(), d.f.View.ContextID(), d.f.State
+	c.fence, c.message = d.f.Header.Fence, d.f.toPlanner()
+	return c
+}
+
+// Owner returns who the task belongs to.
+func (c *ReadonlyContext) Owner() auth.Principal { return c.owner }
+
+// AgentName implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) AgentName() string { return c.agentName }
+
+// AppName implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) AppName() string { return c.agentName }
+
+// SessionID implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) SessionID() string { return c.contextID }
+
+// TaskID implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) TaskID() string { return c.task }
+
+// Tenant implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) Tenant() string { return c.owner.Tenant }
+
+// Roles implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) Roles() []string { return c.owner.Roles }
+
+// Branch implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) Branch() string { return "" }
+
+// ReadonlyState implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) ReadonlyState() agent.ReadonlyState { return stateView(c.state) }
+
+// UserID implements [agent.ReadonlyContext].
+func (c *ReadonlyContext) UserID() string {
+	if c.owner.Method == "none" {
+		return ""
+	}
+	return c.owner.Subject
+}
+
+// InvocationID names the turn; there is none before the task.
+func (c *ReadonlyContext) InvocationID() string {
+	if c.task == "" {
+		return ""
+	}
+	return c.task + "." + strconv.FormatUint(c.fence, 10)
+}
+
+// UserContent returns the newest message to the planner.
+func (c *ReadonlyContext) UserContent() *agent.Content {
+	var m a2a.Message
+	if c.message == nil || json.Unmarshal(c.message, &m) != nil {
+		return nil
+	}
+	content := &agent.Content{Role: "user"}
+	for _, p := range m.Parts {
+		content.Parts = append(content.Parts, ContentOf(p))
+	}
+	return content
+}
+
+// ContentOf returns a part of a message as tools see it.
+func ContentOf(p *a2a.Part) agent.Part {
+	return agent.Part{
+		Text: p.Text(), Data: p.Data(), Raw: p.Raw(), URL: string(p.URL()),
+		Filename: p.Filename, MediaType: p.MediaType, Metadata: p.Metadata,
+	}
+}
+
+type stateView map[string]any
+
+func (s stateView) Get(key string) (any, bool)  { v, ok := s[key]; return v, ok }
+func (s stateView) All() iter.Seq2[string, any] { return maps.All(s) }

@@ -1,0 +1,212 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
+)
+
+// Chunk is a piece of an artifact that a run has published: the event, and what it
+// was made of.
+type Chunk struct {
+	Event  store.Event
+	update event.ArtifactUpdate
+}
+
+// Publish folds chunks that are about to be appended.
+func (f *Fold) Publish(chunks []Chunk) {
+	for i := range chunks {
+		f.View.addArtifact(&chunks[i].update)
+		f.count(len(chunks[i].Event.Data))
+	}
+}
+
+// Asked is a question that a running tool has put.
+type Asked struct {
+	ID string // the same in every run of the call
+	tool.Ask
+}
+
+// Ended is how a run ended.
+type Ended struct {
+	Entry  *Entry
+	Chunks int     // of the call's artifact, published in all
+	Last   []Chunk // what it has published and is not in the log yet
+
+	Result     json.RawMessage
+	Delta      map[string]any   // of the tools' state
+	Err        error            // what the tool failed with
+	Rejected   bool             // Err says that a person rejected what the tool asked
+	Suspension *tool.Suspension // the tool pauses
+	Asks       []Asked          // what it asked by the way, undecided: whatever it returned is discarded
+	GivenUp    error            // it did not end though it was told to: why nobody knows what came of it
+	TimedOut   bool             // GivenUp because of its time
+}
+
+func (in Ended) put(d *Draft) error {
+	c := d.f.call(in.Entry.Call)
+	if c == nil || c.State != callRunning {
+		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
+	}
+	paused := in.Suspension != nil || len(in.Asks) > 0
+	well := in.Err == nil && !paused && in.GivenUp == nil
+	marked := d.chunks(c, in.Last, well)
+	switch {
+	case in.GivenUp != nil:
+		cause := event.CauseCut
+		if in.TimedOut {
+			cause = event.CauseTimeout
+		}
+		return d.unknown(c, cause, in.GivenUp.Error())
+	case paused:
+		return d.suspend(c, &in)
+	case in.Rejected:
+		return d.finish(c, OutcomeRejected, nil, in.Err.Error(), in.Delta)
+	case in.Err != nil:
+		return d.finish(c, OutcomeError, nil, in.Err.Error(), in.Delta)
+	}
+	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
+		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the call has run, but what it has set of the state has %d bytes; at most %d are kept", n, maxDelta), nil)
+	}
+	if limit := d.rules.Limits.result(); len(in.Result) > limit {
+		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
+	}
+	switch {
+	case in.Chunks == 0:
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultPart(in.Result), Last: true})
+	case !marked: // the last chunk went out as any other
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+	}
+	return d.finish(c, OutcomeOK, in.Result, "", in.Delta)
+}
+
+// maxDelta bounds what a call may set of the tools' state.
+const maxDelta = 64 << 10
+
+func stateSize(delta map[string]any) (int, error) {
+	if len(delta) == 0 {
+		return 0, nil
+	}
+	data, err := event.EncodeValue(delta)
+	return len(data), err
+}
+
+// chunks adds what a run has published last. When the run ended well, the last chunk
+// of the call's artifact is marked as such, if it is among them.
+func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
+	for i := len(chunks) - 1; i >= 0 && well && !marked; i-- {
+		if k := &chunks[i]; k.update.ID == artifactID(c.ID) {
+			k.update.Last, marked = true, true
+			k.Event.Data = event.EncodeArtifact(d.f.View.ids, &k.update)
+		}
+	}
+	for i := range chunks {
+		d.events = append(d.events, chunks[i].Event)
+	}
+	d.f.Publish(chunks)
+	return marked
+}
+
+// suspend parks a call on what its tool asks, on its timer, or both. All that it asks
+// is made before any of it is written.
+func (d *Draft) suspend(c *call, in *Ended) error {
+	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1}
+	fail := func(format string, args ...any) error {
+		return d.finish(c, OutcomeError, nil, fmt.Sprintf(format, args...), nil)
+	}
+	if s := in.Suspension; s != nil {
+		switch {
+		case len(s.State) > tool.MaxSuspensionState:
+			return fail("the tool wants to keep %d bytes over its suspension; at most %d are allowed", len(s.State), tool.MaxSuspensionState)
+		case s.State != nil && !json.Valid(s.State):
+			return fail("the state that the tool wants to keep over its suspension is no JSON")
+		}
+		e.State = s.State
+		if !s.Wake.IsZero() {
+			wake := s.Wake.UTC().Truncate(time.Millisecond)
+			e.Wake = &wake
+		}
+		if len(asks) == 0 {
+			for i, a := range s.Asks {
+				asks = append(asks, Asked{ID: fmt.Sprintf("s%d.%d", e.N, i+1), Ask: a})
+			}
+		}
+	}
+	if len(asks) == 0 && e.Wake == nil {
+		return fail("the tool suspended its call without a question and without a time to wake it")
+	}
+	made, err := d.asks(c, in.Entry, asks)
+	if err != nil {
+		return fail("%v", err)
+	}
+	for i, a := range made {
+		if err := d.ask(a); err != nil {
+			return err
+		}
+		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
+	}
+	if e.Wake != nil {
+		d.wake(*e.Wake, []byte(c.ID), false /* remove */)
+	}
+	return d.add(event.KindSuspended, e)
+}
+
+// asks makes the approvals of what a run asks, bound to what ran, without writing
+// any.
+func (d *Draft) asks(c *call, e *Entry, asks []Asked) ([]*approval.Approval, error) {
+	x := e.examined
+	var err error
+	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have changed those it was given
+		return nil, err
+	}
+	made := make([]*approval.Approval, 0, len(asks))
+	for i, q := range asks {
+		a, err := askOf(c, q)
+		if err != nil {
+			return nil, err
+		}
+		a.Terms = d.rules.Policy.AskTerms()
+		if err := d.fill(c, &x, a); err != nil {
+			return nil, err
+		}
+		a.ID = approvalID(d.f.View.ids.Task, len(d.f.Approvals)+1+i)
+		if err := d.fits(a, made...); err != nil {
+			return nil, err
+		}
+		made = append(made, a)
+	}
+	return made, nil
+}
+
+// Late is a result that came after its turn had let go of the call. It is recorded,
+// privately and in the audit; the task, which may have ended, does not change.
+type Late struct {
+	Call   string
+	Result json.RawMessage
+	Err    error
+}
+
+func (in Late) put(d *Draft) error {
+	c := d.f.call(in.Call)
+	if c == nil {
+		return ErrNothing // its start was never durable
+	}
+	d.quiet = true
+	e := &event.CallLate{Call: in.Call, Result: in.Result}
+	if in.Err != nil {
+		e.Error = in.Err.Error()
+	}
+	if len(e.Result) > d.room() {
+		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
+		e.Result = nil
+	}
+	if err := d.add(event.KindLate, e); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditLate, Call: in.Call, Tool: c.Tool, Reason: e.Error, Attempt: c.Attempt})
+}

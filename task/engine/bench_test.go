@@ -1,0 +1,143 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+)
+
+// BenchmarkSend sends messages of one call to an engine on boltstore and waits for
+// the task to rest: without a wire, so that what the wire costs can be told.
+func BenchmarkSend(b *testing.B) {
+	for _, tool := range []string{"write", "stream"} {
+		for _, clients := range []int{16, 64} {
+			b.Run(fmt.Sprintf("%s/clients=%d", tool, clients), func(b *testing.B) {
+				w := newWorld(b, newBolt(b), engine.Config{})
+				a := args{"amount": 1, "to": "bob"}
+				if tool == "stream" {
+					a = args{"n": 1}
+				}
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				began := cpu()
+				b.ResetTimer()
+				var wg sync.WaitGroup
+				for c := range clients {
+					wg.Go(func() {
+						for left.Add(-1) >= 0 {
+							m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": tool, "args": map[string]any(a)}))
+							m.ID = fmt.Sprintf("b%d-%d", c, left.Load())
+							sent, err := w.engine.Send(context.Background(), engine.Send{By: alice, Message: m})
+							if err == nil {
+								_, err = w.engine.Await(context.Background(), sent)
+							}
+							if err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e3, "cpu-µs/op")
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
+			})
+		}
+	}
+}
+
+// BenchmarkChunks streams into one task: the cost of a chunk must not depend on how
+// many came before it.
+func BenchmarkChunks(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprintf("chunks=%d", n), func(b *testing.B) {
+			w := newWorld(b, newBolt(b), engine.Config{})
+			began := cpu()
+			b.ResetTimer()
+			for i := range b.N {
+				m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": "stream", "args": map[string]any{"n": n}}))
+				m.ID = fmt.Sprint(i)
+				sent, err := w.engine.Send(context.Background(), engine.Send{By: alice, Message: m})
+				if err == nil {
+					_, err = w.engine.Await(context.Background(), sent)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(cpu()-began)/float64(b.N)/float64(n)/1e3, "cpu-µs/chunk")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n)/1e3, "µs/chunk")
+		})
+	}
+}
+
+// BenchmarkHeld measures the memory that a running turn holds whose tool has
+// streamed 20 MiB and goes on.
+func BenchmarkHeld(b *testing.B) {
+	const chunks, size = 20 << 10, 1 << 10
+	w := &world{t: b, disk: newBolt(b), tools: newToolbox()}
+	w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "flood"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			text := strings.Repeat("x", size)
+			for range chunks {
+				if !yield(&tool.Result{Content: text, Streaming: true}, nil) {
+					return
+				}
+			}
+			<-ctx.Done()
+		}
+	}}}
+	w.start()
+	b.Cleanup(func() { w.stop() })
+	before := held()
+	for i := range b.N {
+		m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": "flood", "args": map[string]any{}}))
+		m.ID = fmt.Sprint(i)
+		sent, err := w.engine.Send(context.Background(), engine.Send{By: alice, Message: m})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := -2 // the task, and that it is at work
+		err = w.engine.Follow(context.Background(), alice, sent.Task, 0, engine.UntilEnd, func(page []engine.Event) error {
+			if n += len(page); n == chunks {
+				return io.EOF
+			}
+			return nil
+		})
+		if !errors.Is(err, io.EOF) {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(held()-before)/float64(b.N)/(1<<10), "held-KiB/turn")
+}
+
+// held returns the bytes of the heap that are in use.
+func held() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// cpu returns the processor time that this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

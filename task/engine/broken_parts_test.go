@@ -1,0 +1,330 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// part is something that a server is given, and that may break.
+type part string
+
+const (
+	annotations part = "Tool.Annotations"
+	toolName    part = "Tool.Name"
+	description part = "Tool.Description"
+	schema      part = "Tool.Schema"
+	tools       part = "Toolset.Tools"
+	question    part = "Presenter.Question"
+	answers     part = "Presenter.Answers"
+	inline      part = "Planner.Inline"
+	plan        part = "Planner.Plan"
+	accept      part = "Planner.Accept"
+	errorText   part = "error.Error of a tool"
+	payload     part = "MarshalJSON of a question"
+	ending      part = "MarshalJSON of a planner's message"
+	gate        part = "Tool.Gate"
+	hooked      part = "Hook"
+)
+
+// moment is when a part breaks.
+type moment string
+
+const (
+	making     moment = "made"      // while a message makes the task
+	deciding   moment = "decided"   // while its call is decided
+	returning  moment = "returned"  // when its call ends
+	recovering moment = "recovered" // when the process has died while its call ran
+	canceling  moment = "canceled"  // while it is canceled
+)
+
+// brittle is a world in which each part panics while it is broken.
+type brittle struct {
+	*world
+	kill   killer
+	broken atomic.Value // a part; "" for none
+	runs   *counted
+	gated  bool // of the tool
+	breaks part // what a run of the tool breaks when it ends
+}
+
+func (b *brittle) use(p part) {
+	if b.broken.Load() == p {
+		panic(fmt.Sprintf("%s broke", p))
+	}
+}
+
+// config puts the brittle parts into a configuration.
+func (b *brittle) config(cfg *engine.Config) {
+	cfg.Tools = tool.NewRegistry(tool.NewToolset("test", b.tools.all()...), &brittleSet{b})
+	cfg.Presenter = &brittlePresenter{dialect.New(dialect.Config{Keywords: true}), b}
+	cfg.Planner = &brittlePlanner{directPlanner(), b}
+	cfg.Limits.Turns = 1 // so that one that is lost is missed
+	cfg.Hooks = []task.Hook{func(agent.ReadonlyContext, tool.ToolCall) (task.HookResult, error) {
+		b.use(hooked)
+		return task.HookResult{}, nil
+	}}
+}
+
+type brittleSet struct{ b *brittle }
+
+func (s *brittleSet) Name() string { return "brittle" }
+func (s *brittleSet) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	s.b.use(tools)
+	return []tool.Tool{&brittleTool{s.b}}, nil
+}
+
+// brittleTool holds when it is entered, and returns what may break.
+type brittleTool struct{ b *brittle }
+
+func (t *brittleTool) Name() string           { t.b.use(toolName); return "brittle" }
+func (t *brittleTool) Description() string    { t.b.use(description); return "breaks" }
+func (t *brittleTool) IsLongRunning() bool    { return false }
+func (t *brittleTool) RequiresApproval() bool { return t.b.gated }
+func (t *brittleTool) Schema() map[string]any { t.b.use(schema); return nil }
+func (t *brittleTool) Annotations() tool.Annotations {
+	t.b.use(annotations)
+	return tool.Annotations{}
+}
+
+func (t *brittleTool) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
+	t.b.use(gate)
+	return t.b.gated, "", nil
+}
+
+func (t *brittleTool) Call(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	t.b.runs.enter(ctx)
+	err := t.b.runs.holdOr(ctx)
+	if t.b.breaks != "" {
+		t.b.broken.Store(t.b.breaks)
+	}
+	switch {
+	case t.b.breaks == errorText:
+		return nil, &brittleError{t.b}
+	case err != nil:
+		return nil, err
+	case t.b.breaks == payload:
+		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?", Payload: &brittleJSON{t.b, payload}}}}
+	}
+	return map[string]any{"ok": true}, nil
+}
+
+type brittleError struct{ b *brittle }
+
+func (e *brittleError) Error() string { e.b.use(errorText); return "breaks" }
+
+type brittleJSON struct {
+	b *brittle
+	p part
+}
+
+func (j *brittleJSON) MarshalJSON() ([]byte, error) { j.b.use(j.p); return []byte(`"breaks"`), nil }
+
+type brittlePresenter struct {
+	task.Presenter
+	b *brittle
+}
+
+func (p *brittlePresenter) Question(pending []*approval.Approval, problem string) (*a2a.Message, map[string]any, error) {
+	p.b.use(question)
+	return p.Presenter.Question(pending, problem)
+}
+
+func (p *brittlePresenter) Answers(m *a2a.Message, all []*approval.Approval) ([]approval.Answer, error) {
+	p.b.use(answers)
+	return p.Presenter.Answers(m, all)
+}
+
+type brittlePlanner struct {
+	task.Planner
+	b *brittle
+}
+
+func (p *brittlePlanner) Inline() bool { p.b.use(inline); return true }
+
+func (p *brittlePlanner) Accept(ctx agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
+	p.b.use(accept)
+	return p.Planner.Accept(ctx, r)
+}
+
+func (p *brittlePlanner) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {
+	p.b.use(plan)
+	s, err := p.Planner.Plan(ctx, at)
+	if err == nil && s.End != nil && p.b.broken.Load() == ending {
+		s.End.Message = a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewDataPart(&brittleJSON{p.b, ending}))
+	}
+	return s, err
+}
+
+// attempt calls a method of the engine, and makes an error of a panic that leaves it.
+func attempt(call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &leftPanic{p}
+		}
+	}()
+	return call()
+}
+
+// leftPanic is a panic that has left the engine.
+type leftPanic struct{ value any }
+
+func (p *leftPanic) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// A part that panics harms at most the task that it panics for: it comes to rest, its
+// turn is free for the next, and the engine stops when it is told to.
+func TestPanicsHarmOneTask(t *testing.T) {
+	t.Parallel()
+	moments := map[moment][]part{
+		making:     {annotations, toolName, description, schema, tools, question, answers, inline, plan, accept, gate, hooked},
+		deciding:   {annotations, toolName, description, schema, tools, question, answers, inline, plan, gate, hooked},
+		returning:  {annotations, toolName, description, schema, tools, question, answers, inline, plan, gate, hooked, payload, ending},
+		recovering: {annotations, toolName, description, schema, tools, question, answers, inline, plan, gate, hooked},
+		canceling:  {annotations, toolName, description, schema, tools, question, answers, inline, plan, gate, hooked},
+	}
+	for when, parts := range moments {
+		for _, p := range parts {
+			for calls, gated := range []bool{false, true, true} { // with two, one still waits to be decided
+				if !gated && (when == deciding || when == canceling) {
+					continue // there is nothing to decide
+				}
+				t.Run(fmt.Sprintf("%s, %s, gated %d", when, p, calls), func(t *testing.T) {
+					t.Parallel()
+					w := unstarted(t, &memDisk{memstore.New()})
+					b := &brittle{world: w, runs: newCounted(), gated: gated}
+					t.Cleanup(b.runs.open)
+					b.broken.Store(part(""))
+					w.wrap = b.kill.wrap
+					w.startAs(b.config)
+					b.play(t, when, p, max(calls, 1))
+				})
+			}
+		}
+	}
+}
+
+func (b *brittle) play(t *testing.T, when moment, p part, calls int) {
+	var pairs []any
+	for range calls {
+		pairs = append(pairs, "brittle", args{})
+	}
+	m := b.calls(pairs...)
+	if when == making {
+		b.runs.open()
+		b.broken.Store(p)
+	}
+	var sent *engine.Sent
+	err := attempt(func() (err error) {
+		sent, err = b.engine.Send(b.ctx(), engine.Send{By: alice, Message: m})
+		return err
+	})
+	b.refused(t, "Send()", err)
+	if err == nil && sent.Direct == nil {
+		id := a2a.TaskID(sent.Task.String())
+		if (b.gated || when == making) && !b.rested(id) {
+			t.Fatalf("the task is at work for ever, with %d pending approvals", b.header(id).Pending)
+		}
+		if when != making {
+			b.goOn(t, id, when, p)
+		}
+		b.broken.Store(part(""))
+		b.close(t, id)
+	}
+	b.broken.Store(part(""))
+	b.works(t)
+}
+
+// refused checks that an error, if there is one, is not a panic.
+func (b *brittle) refused(t *testing.T, what string, err error) {
+	t.Helper()
+	var left *leftPanic
+	if errors.As(err, &left) {
+		t.Errorf("%s lets a panic through: %v", what, left.value)
+	}
+}
+
+// goOn takes a task to where a part breaks, and waits for its rest.
+func (b *brittle) goOn(t *testing.T, id a2a.TaskID, when moment, p part) {
+	t.Helper()
+	switch when {
+	case deciding:
+		b.runs.open()
+		b.broken.Store(p)
+	case returning:
+		b.breaks = p
+	case canceling:
+		b.broken.Store(p)
+		b.refused(t, "Cancel()", attempt(func() error { return b.engine.Cancel(b.ctx(), alice, mustID(id)) }))
+		return
+	case making, recovering:
+	}
+	if b.gated {
+		answer := b.decision(id, approve(b.waiting(id)[0].ID))
+		err := attempt(func() error {
+			_, err := b.engine.Send(b.ctx(), engine.Send{By: alice, Message: answer})
+			return err
+		})
+		b.refused(t, "the decision", err)
+		if err != nil && when != deciding {
+			t.Fatal(err)
+		}
+	}
+	if when == returning || when == recovering {
+		b.until("the tool is entered", func() bool { return b.runs.count() == 1 })
+	}
+	if when == recovering {
+		b.kill.die()
+		b.broken.Store(p)
+		b.restartAs(b.config)
+	}
+	b.runs.open()
+	if !b.rested(id) {
+		t.Fatalf("the task is at work for ever, with %d pending approvals", b.header(id).Pending)
+	}
+}
+
+// close brings a task to its end that is at rest.
+func (b *brittle) close(t *testing.T, id a2a.TaskID) {
+	t.Helper()
+	if b.header(id).Phase == store.Final {
+		return
+	}
+	if err := attempt(func() error { return b.engine.Cancel(b.ctx(), alice, mustID(id)) }); err != nil {
+		t.Errorf("Cancel() of the task that waits = %v", err)
+	}
+	b.ended(id)
+}
+
+// works checks that other tasks still run, and that the engine stops.
+func (b *brittle) works(t *testing.T) {
+	t.Helper()
+	other := b.begin(b.calls("write", args{"amount": 1, "to": "x"}))
+	if got := b.ended(other); got.Status.State != a2a.TaskStateCompleted {
+		t.Errorf("another task is %s, %q", got.Status.State, statusText(got))
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		b.engine.Stop(time.Second)
+	}()
+	if !within(patience, stopped) {
+		t.Errorf("Stop(1s) has not returned after %v", patience)
+	}
+}
+
+var _ json.Marshaler = (*brittleJSON)(nil)

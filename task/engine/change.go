@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// errCanceled is why a turn is cut off whose task has ended.
+var errCanceled = errors.New("the task was canceled")
+
+// ErrBusy is returned when no more tasks can be taken right now: the queue is
+// full, or the server is shutting down.
+var ErrBusy = errors.New("the server cannot take more work right now: try again later")
+
+// landed says where an input is. It is zero for one that changed nothing.
+type landed struct {
+	seq  uint64 // of the newest event of its batch
+	turn *turn  // that probably goes on from it; nil when none does here
+}
+
+// change puts an input into a task that exists: the one way in for follow-up
+// messages, decisions, wake-ups and deadlines. A task at rest is taken over and
+// runs on; one at work goes on running and is told. It returns when the input is
+// durable, and says where it is. [task.ErrNothing]: there was nothing to write.
+func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
+	for {
+		f, err := e.loadTurn(ctx, s, id)
+		if err != nil {
+			return landed{}, err
+		}
+		var l landed
+		if f.Header.Phase == store.Parked {
+			l, err = e.wakeUp(ctx, s, f, in)
+		} else {
+			l, err = e.write(ctx, s, f, in)
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return l, err
+		}
+		if err := ctx.Err(); err != nil {
+			return landed{}, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
+		}
+	}
+}
+
+// changed is change for inputs of which nobody waits to hear that they were nothing.
+func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
+	_, err := e.change(ctx, s, id, in)
+	if errors.Is(err, task.ErrNothing) {
+		return nil
+	}
+	return err
+}
+
+// write writes an input to a task that is at work, or at its end.
+func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
+	d, err := e.rules.On(task.At{Ctx: ctx, Now: e.now()}, f, in)
+	if err != nil {
+		return landed{}, err
+	}
+	if d.Empty() {
+		return landed{}, task.ErrNothing
+	}
+	r, err := e.append(ctx, d.Batch(s, nil))
+	if err != nil {
+		return landed{}, err
+	}
+	e.at(PointTold)
+	d.Committed(r)
+	e.committed(f, d)
+	t := e.running(f.Header.Task)
+	if t == nil || d.Quiet() {
+		return landed{seq: r.Last}, nil
+	}
+	if d.Phase() == store.Final {
+		t.stop(errCanceled)
+	} else {
+		t.tell()
+	}
+	return landed{r.Last, t}, nil
+}
+
+// wakeUp writes an input to a task at rest and lets it run on from there.
+func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
+	l, err := e.takeOver(ctx, s, f, in, true /* advance */)
+	if !panicked(err) {
+		return l, err
+	}
+	// What panicked fails its task, not whoever wrote to it: the input is written as
+	// it is, and the turn that follows meets the same.
+	if f, err = e.loadTurn(ctx, s, f.Header.Task); err != nil {
+		return landed{}, err
+	}
+	if f.Header.Phase != store.Parked {
+		return landed{}, store.ErrConflict
+	}
+	return e.takeOver(ctx, s, f, in, false /* advance */)
+}
+
+func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (landed, error) {
+	t := e.newTurn(f.Header.Task)
+	t.take(f)
+	d, err := e.rules.On(t.at(), f, in)
+	if err == nil && d.Empty() {
+		err = task.ErrNothing
+	}
+	if err != nil {
+		t.cancel(nil)
+		return landed{}, err
+	}
+	if d.Rests() {
+		defer t.cancel(nil)
+		r, err := e.append(ctx, d.Batch(s, nil))
+		if err == nil {
+			d.Committed(r)
+			e.committed(f, d)
+		}
+		return landed{seq: r.Last}, err
+	}
+	run, err := e.goOn(t, d, advance)
+	if err != nil {
+		t.cancel(nil)
+		return landed{}, err
+	}
+	d.TakeOver()
+	r, err := e.append(ctx, d.Batch(s, nil))
+	if err != nil {
+		e.release(t, run)
+		return landed{}, err
+	}
+	e.at(PointWoken)
+	d.Committed(r)
+	t.measure()
+	e.started(t, d, run)
+	return landed{r.Last, t}, nil
+}
+
+// panicked reports whether an error says that code which was handed in has panicked.
+func panicked(err error) bool {
+	var p *task.PanicError
+	return errors.As(err, &p)
+}
+
+// goOn advances a draft of a task that nobody runs, as far as there is room to run
+// it. run says that t holds a turn.
+func (e *Engine) goOn(t *turn, d *task.Draft, advance bool) (run bool, err error) {
+	if d.Phase() == store.Final {
+		return false, nil
+	}
+	run, ok := e.admit(t)
+	if !ok {
+		return false, ErrBusy
+	}
+	if run && advance {
+		// A planner that is slow, or a draft that is large, is its turn's.
+		if _, err = d.Advance(); err != nil {
+			e.release(t, run)
+			return false, err
+		}
+	}
+	return run, d.GoLive(!run)
+}
+
+// release gives a turn back that never began.
+func (e *Engine) release(t *turn, run bool) {
+	if run {
+		e.leave(t)
+		return
+	}
+	t.end()
+}
+
+// started lets a task run that was taken over by a draft, which is durable.
+func (e *Engine) started(t *turn, d *task.Draft, run bool) {
+	e.committed(t.fold, d)
+	switch {
+	case d.Phase() != store.Live:
+		t.rested()
+		e.release(t, run)
+	case run:
+		launch := d.Launch()
+		e.spawn(func() { t.runFrom(launch) })
+	default:
+		t.cancel(nil)
+		e.enqueue(queued{t.id, t.fold.Header.Fence})
+	}
+}
+
+// committed does what follows from a draft that is durable, whoever it came from.
+func (e *Engine) committed(f *task.Fold, d *task.Draft) {
+	if d.HasDue() {
+		signal(e.due)
+	}
+	if e.cfg.Provider != nil {
+		e.provide(d)
+	}
+}

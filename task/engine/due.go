@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+const (
+	childTimeout = 30 * time.Second
+	dueBatch     = 64
+	dueWorkers   = 16
+	dueRetry     = time.Second     // after the first failure; twice as long each time
+	maxDueRetry  = 5 * time.Minute // at most
+	maxSleep     = time.Minute     // clocks jump; look at least this often
+)
+
+// dueWork is what the scheduler knows of the rows that it has begun with. Only the
+// scheduler calls its methods, but for end.
+type dueWork struct {
+	ended chan struct{} // a row was done, or has failed
+
+	at    store.DuePosition // where the scheduler goes on reading
+	begun time.Time         // when it began with the first row
+	next  time.Time         // of the first row that was not due when all were read
+
+	mu     sync.Mutex
+	busy   map[store.DuePosition]bool
+	failed map[store.DuePosition]failedRow
+}
+
+// failedRow is a row that could not be done, and when it is tried again.
+type failedRow struct {
+	times int
+	again time.Time
+}
+
+// begin reports whether a row is to be begun with now, and takes a worker for it. When
+// it is not, full says that there is no worker.
+func (w *dueWork) begin(row *store.Due, now time.Time) (begun, full bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy[row.Position] || now.Before(w.failed[row.Position].again) {
+		return false, false
+	}
+	if len(w.busy) == dueWorkers {
+		return false, true
+	}
+	w.busy[row.Position] = true
+	return true, false
+}
+
+// end gives a worker back. Any goroutine may call it.
+func (w *dueWork) end(row *store.Due, now time.Time, err error) {
+	w.mu.Lock()
+	delete(w.busy, row.Position)
+	if err == nil {
+		delete(w.failed, row.Position)
+	} else {
+		f := w.failed[row.Position]
+		f.again = now.Add(min(dueRetry<<min(f.times, 16), maxDueRetry))
+		if errors.Is(err, task.ErrNotYet) {
+			f.again = now.Add(dueRetry)
+		} else {
+			f.times++
+		}
+		w.failed[row.Position] = f
+	}
+	w.mu.Unlock()
+	signal(w.ended)
+}
+
+// read notes that all rows that were due at a time have been read: what had failed and
+// was to be tried again by then has been begun with, or is gone.
+func (w *dueWork) read(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.failed, func(row store.DuePosition, f failedRow) bool { return !f.again.After(at) && !w.busy[row] })
+}
+
+// sleep returns how long nothing is to be begun with, as far as is known.
+func (w *dueWork) sleep(now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := now.Add(maxSleep)
+	if !w.next.IsZero() && w.next.Before(first) {
+		first = w.next
+	}
+	for row, f := range w.failed {
+		if f.again.Before(first) && !w.busy[row] {
+			first = f.again
+		}
+	}
+	return first.Sub(now)
+}
+
+// idle reports whether no row is being done.
+func (w *dueWork) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.busy) == 0
+}
+
+// schedule does due work until ctx or the engine ends: one timer for all of it.
+func (e *Engine) schedule(ctx context.Context) error {
+	w := &dueWork{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
+	defer func() {
+		for !w.idle() {
+			e.wait(w.ended)
+		}
+	}()
+	alarm := make(chan struct{}, 1)
+	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
+		whole := true
+		if read {
+			var err error
+			if whole, err = e.doDue(ctx, w); err != nil {
+				if ctx.Err() != nil || e.ctx.Err() != nil {
+					return nil //nolint:nilerr // we are stopping
+				}
+				return fmt.Errorf("read due work: %w", err)
+			}
+		}
+		if !whole {
+			e.waitDue(ctx, nil, w.ended, nil) // for a worker
+			continue
+		}
+		stop := e.after(max(w.sleep(e.now()), time.Millisecond), func() { signal(alarm) })
+		// When a row has ended, only the next alarm may be another one.
+		read = e.waitDue(ctx, alarm, w.ended, e.due) != 1
+		stop()
+	}
+	return nil
+}
+
+// waitDue waits for one of three channels, or the end of ctx or the engine.
+func (e *Engine) waitDue(ctx context.Context, alarm, ended, due <-chan struct{}) int {
+	if h := e.cfg.Host; h != nil {
+		return h.Wait(alarm, ended, due, ctx.Done(), e.ctx.Done())
+	}
+	select {
+	case <-alarm:
+		return 0
+	case <-ended:
+		return 1
+	case <-due:
+		return 2
+	case <-ctx.Done():
+		return 3
+	case <-e.ctx.Done():
+		return 4
+	}
+}
+
+// doDue begins with the rows that are due, as far as there are workers. whole: all of
+// them have been read, so that the next call begins with the first again; else it goes
+// on from there. Rows that are being done or wait for another try are passed, so that
+// they hide no others.
+func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) {
+	for {
+		now := e.now()
+		if w.at == "" {
+			w.begun = now
+		}
+		rows, next, err := e.store.Due(ctx, store.MillisOf(now), w.at, dueBatch)
+		if err != nil {
+			return false, err
+		}
+		for i := range rows {
+			row := &rows[i]
+			begun, full := w.begin(row, now)
+			if full {
+				return false, nil
+			}
+			if begun {
+				e.begin(func() { e.do(w, row) })
+			}
+			w.at = row.Position
+		}
+		if next != 0 && next <= store.MillisOf(now) {
+			continue
+		}
+		w.at, w.next = "", time.Time{}
+		if next != 0 {
+			w.next = next.Time()
+		}
+		w.read(w.begun)
+		return true, nil
+	}
+}
+
+// do does one row.
+func (e *Engine) do(w *dueWork, row *store.Due) {
+	err := e.handle(*row)
+	if err != nil && !errors.Is(err, task.ErrNotYet) && e.ctx.Err() == nil {
+		e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; it is tried again")
+	}
+	w.end(row, e.now(), err)
+}
+
+// handle does one row of due work. The row is removed in the batch that does it.
+func (e *Engine) handle(row store.Due) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	e.at(PointDue)
+	switch row.Kind {
+	case store.DueDelete:
+		err = e.store.Delete(e.ctx, store.System(), row.Task)
+	case task.DueExpiry:
+		err = e.changed(e.ctx, store.System(), row.Task, task.Expiry{Row: row})
+	case task.DueSilence:
+		err = e.changed(e.ctx, store.System(), row.Task, task.Silence{Row: row})
+	case task.DueWake:
+		err = e.changed(e.ctx, store.System(), row.Task, task.Wake{Row: row})
+		if t := e.running(row.Task); t != nil && errors.Is(err, task.ErrNotYet) {
+			t.tell()
+		}
+	case task.DueChild:
+		err = e.changed(e.ctx, store.System(), row.Task, task.ChildTold{Row: row, Failed: e.cancelChild(row)})
+	default:
+		err = fmt.Errorf("due work of kind %q is not known to this program: use the newer one that wrote it", row.Kind)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// system is who acts when nobody does.
+func system() auth.Principal { return auth.Principal{Subject: "system", Method: "system"} }
+
+// cancelChild tells the tool of a canceled call to end what that has running
+// elsewhere.
+func (e *Engine) cancelChild(row store.Due) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	var p task.ChildCancel
+	if err := json.Unmarshal(row.Payload, &p); err != nil {
+		return fmt.Errorf("decode child cancel: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, childTimeout)
+	defer cancel()
+	entry, err := e.cfg.Tools.Lookup(e.rules.Readonly(ctx, system()), p.Tool)
+	if err != nil {
+		return err
+	}
+	c, ok := tool.As[task.ChildCanceler](entry.Tool)
+	if !ok {
+		return nil
+	}
+	return c.CancelChild(ctx, p.Call, p.State)
+}

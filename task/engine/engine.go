@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// Config configures an Engine.
+type Config struct {
+	Store     store.Handle     // required; the engine does not close it
+	Tools     *tool.Registry   // required
+	Planner   task.Planner     // required
+	Presenter task.Presenter   // required
+	Policy    *approval.Policy // nil: only the tools' own gates ask
+
+	// Hooks run before the policy, in order, on each planned call.
+	Hooks []task.Hook
+
+	// Provider, when set, is asked for every new approval of kind call that the A2A
+	// client could answer, at most 64 at a time. What it returns is a decision.
+	// Everybody else who may answer can do so meanwhile; then its context ends. The
+	// client is asked (input-required) when it returns an error, or has not answered
+	// after ProviderWait. After a restart it is asked again about what is still pending.
+	// Stop ends its contexts and waits for it.
+	Provider tool.ConfirmationProvider
+	// ProviderWait is how long an approval is left to the provider before the client
+	// is asked. Defaults to 30 s.
+	ProviderWait time.Duration
+
+	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
+	HoldSiblings  bool   // calls of a step start only when all of them are decided
+	NoIdempotency bool   // the same message sent twice makes two tasks
+	Limits        task.Limits
+
+	Log   zerolog.Logger
+	Now   func() time.Time    // Defaults to time.Now.
+	NewID func() store.TaskID // of tasks, contexts and messages. Defaults to store.NewTaskID.
+	Host  Host                // Defaults to goroutines and timers.
+	Hook  func(point string)  // called at named points, for tests that kill the process
+}
+
+// Engine runs tasks. It is safe for concurrent use. [Engine.Run] must be running
+// while it is used.
+type Engine struct {
+	cfg       Config
+	rules     *task.Rules
+	store     store.Handle
+	log       zerolog.Logger
+	views     viewCache
+	providing providing
+
+	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Stop
+	cancel context.CancelCauseFunc
+	due    chan struct{} // wakes the scheduler
+	busy   group         // turns, runs of tools and what else Stop waits for
+	whole  chan struct{} // holds a token unless a turn has read back a large task
+
+	mu        sync.Mutex
+	turns     map[store.TaskID]*turn // running here
+	queue     []queued               // live, waiting for a turn
+	failures  map[store.TaskID]int   // turns in a row that could not go on
+	abandoned map[string]int         // runs that do not end though they were told to, by tool
+	draining  bool
+	idle      chan struct{} // closed when draining and no turn runs
+}
+
+// queued is a task that waits for a turn, and the fence by which it may have one.
+type queued struct {
+	task  store.TaskID
+	fence uint64
+}
+
+var errShutdown = errors.New("the server is shutting down")
+
+// New returns an Engine. It starts nothing.
+func New(cfg Config) (*Engine, error) {
+	if cfg.Store == nil || cfg.Tools == nil || cfg.Planner == nil || cfg.Presenter == nil {
+		return nil, errors.New("task/engine: an engine needs a store, tools, a planner and a presenter")
+	}
+	if cfg.Policy == nil {
+		var err error
+		if cfg.Policy, err = approval.NewPolicy(approval.PolicyConfig{}); err != nil {
+			return nil, fmt.Errorf("task/engine: default policy: %w", err)
+		}
+	}
+	if cfg.Agent == "" {
+		cfg.Agent = "a2a-server"
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = store.NewTaskID
+	}
+	switch {
+	case cfg.Provider == nil:
+		cfg.ProviderWait = 0
+	case cfg.ProviderWait <= 0:
+		cfg.ProviderWait = 30 * time.Second
+	}
+	cfg.Limits = cfg.Limits.WithDefaults()
+	e := &Engine{
+		cfg: cfg, store: cfg.Store, log: cfg.Log,
+		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
+		turns: map[store.TaskID]*turn{}, failures: map[store.TaskID]int{}, abandoned: map[string]int{},
+	}
+	e.rules = &task.Rules{
+		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, Limits: cfg.Limits,
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait,
+		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
+	}
+	e.whole <- struct{}{}
+	e.views.init()
+	e.providing.init()
+	e.ctx, e.cancel = context.WithCancelCause(context.Background())
+	return e, nil
+}
+
+func (e *Engine) now() time.Time { return e.cfg.Now().UTC() }
+
+// report logs what the rules have to say.
+func (e *Engine) report(t task.Trouble) {
+	l := e.log.Warn().Err(t.Err)
+	if t.Panic != nil {
+		l = e.log.Error().Interface("panic", t.Panic).Bytes("stack", t.Stack)
+	}
+	if t.Task != "" {
+		l = l.Str("task_id", t.Task)
+	}
+	l.Msg(t.What)
+}
+
+// at calls the hook of tests at a named point.
+func (e *Engine) at(point string) {
+	if e.cfg.Hook != nil {
+		e.cfg.Hook(point)
+	}
+}
+
+// append queues a batch and waits for it.
+func (e *Engine) append(ctx context.Context, b *store.Batch) (store.Receipt, error) {
+	return e.await(e.store.Append(ctx, b))
+}
+
+// await waits for a batch that was queued.
+func (e *Engine) await(c *store.Commit) (store.Receipt, error) {
+	e.wait(c.Done())
+	return c.Wait()
+}
+
+// Run recovers what an earlier process left, does due work and runs turns until
+// ctx ends or the engine is stopped; then it stops the rest as [Engine.Stop] does,
+// without a grace. It returns nil when it was ended so, else what made going on
+// impossible.
+func (e *Engine) Run(ctx context.Context) error {
+	err := e.work(ctx)
+	e.Stop(0)
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// work does what Run does until it has to stop. The engine is busy as long as it
+// goes on, because it starts what Stop waits for.
+func (e *Engine) work(ctx context.Context) error {
+	e.mu.Lock()
+	if e.draining {
+		e.mu.Unlock()
+		return nil
+	}
+	e.busy.add()
+	e.mu.Unlock()
+	defer e.busy.done()
+	if err := e.recoverTasks(ctx); err != nil {
+		if ctx.Err() != nil || e.ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if e.cfg.Provider != nil {
+		e.begin(e.provideAgain)
+	}
+	return e.schedule(ctx)
+}
+
+// Stop takes no more work, lets running turns go on for at most grace, cuts off
+// the rest and waits until nothing of the engine runs but tools and planners that
+// ignore being canceled. What was cut off is recovered by the next process. It may be
+// called more than once.
+func (e *Engine) Stop(grace time.Duration) {
+	e.mu.Lock()
+	if !e.draining {
+		e.draining = true
+		e.queue = nil
+		if len(e.turns) == 0 {
+			close(e.idle)
+		}
+	}
+	e.mu.Unlock()
+	if !closed(e.idle) && grace > 0 {
+		over := make(chan struct{})
+		stop := e.after(grace, func() { close(over) })
+		e.wait(e.idle, over)
+		stop()
+	}
+	e.cancel(errShutdown)
+	e.busy.await(e)
+}
+
+// admit gives a task the right to run here: a turn when there is room, else a
+// place in the queue. ok is false when neither can be had.
+func (e *Engine) admit(t *turn) (run, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.draining:
+		return false, false
+	case e.turns[t.id] != nil:
+		return false, true // the last one is about to leave
+	case len(e.turns) < e.cfg.Limits.Turns && len(e.queue) == 0:
+		e.turns[t.id] = t
+		e.busy.add()
+		return true, true
+	case len(e.queue) < e.cfg.Limits.Queue:
+		return false, true
+	}
+	return false, false
+}
+
+// enqueue lets a task that is live wait for a turn.
+func (e *Engine) enqueue(q queued) {
+	e.mu.Lock()
+	if e.draining {
+		e.mu.Unlock()
+		return // live on disk: the next process recovers it
+	}
+	e.queue = append(e.queue, q)
+	e.mu.Unlock()
+	e.next()
+}
+
+// leave gives the turn of t back and starts the next task that waits. A task that
+// its turn could not go on with is tried again, later and later.
+func (e *Engine) leave(t *turn) {
+	e.mu.Lock()
+	if e.turns[t.id] == t {
+		delete(e.turns, t.id)
+	}
+	switch {
+	case t.requeue != 0 && !e.draining:
+		e.queue = append(e.queue, queued{t.id, t.requeue})
+	case t.failed && !e.draining:
+		e.failures[t.id]++
+		e.after(retryPause(e.failures[t.id]), func() { e.enqueue(queued{t.id, t.fence}) })
+	case !t.failed:
+		delete(e.failures, t.id)
+	}
+	if e.draining && len(e.turns) == 0 && !closed(e.idle) {
+		close(e.idle)
+	}
+	e.mu.Unlock()
+	t.end()
+	e.busy.done()
+	e.next()
+}
+
+// retryPause is how long a task waits that its turn could not go on with n times.
+func retryPause(n int) time.Duration {
+	return min(100*time.Millisecond<<min(n, 10), time.Minute)
+}
+
+// next starts turns for tasks that wait, as far as there is room.
+func (e *Engine) next() {
+	for {
+		e.mu.Lock()
+		if e.draining || len(e.queue) == 0 || len(e.turns) >= e.cfg.Limits.Turns {
+			e.mu.Unlock()
+			return
+		}
+		q := e.queue[0]
+		e.queue = e.queue[1:]
+		if last := e.turns[q.task]; last != nil {
+			last.requeue = max(last.requeue, q.fence) // it is about to leave, and will be followed
+			e.mu.Unlock()
+			continue
+		}
+		t := e.newTurn(q.task)
+		t.fence = q.fence
+		e.turns[q.task] = t
+		e.busy.add()
+		e.mu.Unlock()
+		e.spawn(t.runQueued)
+	}
+}
+
+// running returns the turn of a task, if it runs here.
+func (e *Engine) running(id store.TaskID) *turn {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.turns[id]
+}

@@ -1,0 +1,374 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+func TestUngated(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("write", args{"amount": 1, "to": "bob"}))
+		w.wantState(got, a2a.TaskStateCompleted)
+		if len(got.Artifacts) != 1 || len(got.History) != 1 {
+			t.Errorf("task has %d artifacts and %d messages, want 1 and 1", len(got.Artifacts), len(got.History))
+		}
+		if n := w.tools.count("write"); n != 1 {
+			t.Errorf("tool ran %d times, want 1", n)
+		}
+	})
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		for range 20 {
+			w.wantState(w.send(w.calls("echo", args{"a": 1})), a2a.TaskStateCompleted)
+		}
+	})
+}
+
+func TestApproveRuns(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		if n := w.tools.count("transfer"); n != 0 {
+			t.Fatalf("tool ran %d times before it was approved", n)
+		}
+		ids := w.pending(got)
+		if len(ids) != 1 {
+			t.Fatalf("pending = %v, want one", ids)
+		}
+		done := w.send(w.decision(got.ID, approve(ids[0])))
+		w.wantState(done, a2a.TaskStateCompleted)
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Errorf("tool ran %d times, want 1", n)
+		}
+		// The question stands before its answer.
+		var roles []string
+		for _, m := range done.History {
+			roles = append(roles, string(m.Role))
+		}
+		if want := "ROLE_USER ROLE_AGENT ROLE_USER"; strings.Join(roles, " ") != want {
+			t.Errorf("history = %v, want %s", roles, want)
+		}
+		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(ids[0]))})
+		var state *task.StateError
+		if !errors.As(err, &state) || state.Decided == nil || state.Decided.Reason != approval.ReasonDecided || !strings.Contains(err.Error(), `approved by "alice"`) {
+			t.Errorf("the same decision again = %v, want a StateError that says what was decided", err)
+		}
+	})
+}
+
+func TestRejectNeverRuns(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
+		done := w.send(w.decision(got.ID, reject(w.pending(got)[0], "too much")))
+		w.wantState(done, a2a.TaskStateCanceled)
+		if n := w.tools.count("transfer"); n != 0 {
+			t.Errorf("tool ran %d times, want 0", n)
+		}
+	})
+}
+
+func TestEditRunsEdited(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
+		id := w.pending(got)[0]
+		edit := map[string]any{"id": id, "decision": "edit", "arguments": map[string]any{"amount": "much", "to": "bob"}}
+		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, edit)})
+		var wrong *approval.Error
+		if !errors.As(err, &wrong) || wrong.Reason != approval.ReasonMalformed {
+			t.Fatalf("an edit against the schema = %v, want %s", err, approval.ReasonMalformed)
+		}
+		edit["arguments"] = map[string]any{"amount": 5, "to": "carol"}
+		w.wantState(w.send(w.decision(got.ID, edit)), a2a.TaskStateCompleted)
+		w.tools.mu.Lock()
+		defer w.tools.mu.Unlock()
+		if n := w.tools.runs[fmt.Sprintf(`%s c1.1 transfer {"amount":5,"to":"carol"}`, got.ID)]; n != 1 || len(w.tools.runs) != 1 {
+			t.Errorf("runs = %v, want the edited call once", w.tools.runs)
+		}
+	})
+}
+
+func TestPartialAnswers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}, "echo", args{}, "transfer", args{"amount": 2, "to": "b"}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		if n := w.tools.count("echo"); n != 1 {
+			t.Errorf("the ungated sibling ran %d times, want 1", n)
+		}
+		ids := w.pending(got)
+		if len(ids) != 2 {
+			t.Fatalf("pending = %v, want two", ids)
+		}
+		got = w.send(w.decision(got.ID, approve(ids[1])))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		if left := w.pending(got); len(left) != 1 || left[0] != ids[0] {
+			t.Errorf("pending = %v, want %s", left, ids[0])
+		}
+		got = w.send(w.decision(got.ID, reject(ids[0], "")))
+		w.wantState(got, a2a.TaskStateCompleted)
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Errorf("transfer ran %d times, want 1", n)
+		}
+	})
+}
+
+func TestNoDecisionAsksAgain(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
+		m := w.message(a2a.NewTextPart("what is this about"))
+		m.TaskID = got.ID
+		again := w.send(m)
+		w.wantState(again, a2a.TaskStateInputRequired)
+		if len(w.pending(again)) != 1 {
+			t.Error("the question was not asked again")
+		}
+		m = w.message(a2a.NewTextPart(" Yes "))
+		m.TaskID = got.ID
+		w.wantState(w.send(m), a2a.TaskStateCompleted)
+	})
+}
+
+func TestManyDecideOne(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
+		id := w.pending(got)[0]
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		said := map[string]int{}
+		for i := range 40 {
+			d := approve(id)
+			if i%2 == 1 {
+				d = reject(id, "no")
+			}
+			m := w.decision(got.ID, d)
+			wg.Go(func() {
+				_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					said[fmt.Sprint(d["decision"])]++
+				}
+			})
+		}
+		wg.Wait()
+		done := w.settled(got.ID, "")
+		ran := w.tools.count("transfer")
+		switch done.Status.State { //nolint:exhaustive // the rest is one case
+		case a2a.TaskStateCompleted:
+			if ran != 1 || said["reject"] != 0 {
+				t.Errorf("approved: ran %d times, %v were told that they counted", ran, said)
+			}
+		case a2a.TaskStateCanceled:
+			if ran != 0 || said["approve"] != 0 {
+				t.Errorf("rejected: ran %d times, %v were told that they counted", ran, said)
+			}
+		default:
+			t.Errorf("state = %s", done.Status.State)
+		}
+	})
+}
+
+func TestStream(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("stream", args{"n": 3000})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				last, events := uint64(0), 0
+				err := w.engine.Stream(w.ctx(), alice, sent, func(*engine.Snapshot) error { return nil }, func(page []engine.Event) error {
+					for _, e := range page {
+						if e.Pub != last+1 {
+							t.Errorf("event %d follows %d", e.Pub, last)
+						}
+						last = e.Pub
+						events++
+					}
+					return nil
+				})
+				if err != nil || events < 3003 {
+					t.Errorf("Stream() = %v after %d events", err, events)
+				}
+			})
+		}
+		wg.Wait()
+		got := w.await(sent)
+		w.wantState(got, a2a.TaskStateCompleted)
+		if n := len(got.Artifacts[0].Parts); n != 3000 {
+			t.Errorf("artifact has %d parts, want 3000", n)
+		}
+	})
+}
+
+func TestBadCalls(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		for _, tc := range []struct {
+			name string
+			m    *a2a.Message
+			says string
+		}{
+			{"unknown tool", w.calls("nothing", args{}), "nothing"},
+			{"wrong type", w.calls("write", args{"amount": "x", "to": "bob"}), "/amount"},
+			{"missing", w.calls("write", args{"amount": 1}), "to"},
+			{"panics", w.calls("panic", args{}), "panicked"},
+			{"fails", w.calls("fail", args{}), "says no"},
+		} {
+			got := w.send(tc.m)
+			w.wantState(got, a2a.TaskStateFailed)
+			if text := statusText(got); !strings.Contains(text, tc.says) {
+				t.Errorf("%s: status says %q, want %q in it", tc.name, text, tc.says)
+			}
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		parked := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
+		id, _ := store.ParseTaskID(string(parked.ID))
+		for range 2 {
+			if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+				t.Fatalf("Cancel() = %v", err)
+			}
+		}
+		w.wantState(w.get(parked.ID), a2a.TaskStateCanceled)
+		running, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("stubborn", args{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Cancel(w.ctx(), alice, running.Task); err != nil {
+			t.Fatalf("Cancel() = %v", err)
+		}
+		w.wantState(w.await(running), a2a.TaskStateCanceled)
+		w.tools.release()
+		w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
+		done := w.send(w.calls("echo", args{}))
+		id, _ = store.ParseTaskID(string(done.ID))
+		var state *task.StateError
+		if err := w.engine.Cancel(w.ctx(), alice, id); !errors.As(err, &state) || !state.NotCancelable {
+			t.Errorf("Cancel() of a completed task = %v, want not cancelable", err)
+		}
+	})
+}
+
+// audit counts entries.
+func (w *world) audit(what string) int {
+	w.t.Helper()
+	n := 0
+	var after uint64
+	for {
+		entries, err := w.store.Audit(w.ctx(), after, 1000)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(entries) == 0 {
+			return n
+		}
+		for _, e := range entries {
+			after = e.N
+			if strings.Contains(string(e.Data), `"what":"`+what+`"`) {
+				n++
+			}
+		}
+	}
+}
+
+func TestSuspensions(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.wantState(w.send(w.calls("sleep", args{})), a2a.TaskStateCompleted)
+
+		got := w.send(w.calls("confirm", args{"x": 1}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		if w.tools.count("confirm") != 0 {
+			t.Fatal("the tool went on before it was confirmed")
+		}
+		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+		if n := w.tools.count("confirm"); n != 1 {
+			t.Errorf("confirm ran %d times, want 1", n)
+		}
+
+		got = w.send(w.calls("confirm", args{"x": 2}))
+		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
+		if n := w.tools.count("confirm"); n != 1 {
+			t.Errorf("confirm ran %d times, want 1", n)
+		}
+
+		got = w.send(w.calls("question", args{}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		answer := map[string]any{"id": w.pending(got)[0], "decision": "respond", "response": "the blue one"}
+		w.wantState(w.send(w.decision(got.ID, answer)), a2a.TaskStateCompleted)
+	})
+}
+
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		parked := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
+		running, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.restart()
+		w.wantState(w.send(w.decision(parked.ID, approve(w.pending(parked)[0]))), a2a.TaskStateCompleted)
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Errorf("transfer ran %d times, want 1", n)
+		}
+		// Nobody knows what came of the call that ran: a person is asked.
+		asked := w.settled(a2a.TaskID(running.Task.String()), a2a.TaskStateInputRequired)
+		respond := map[string]any{"id": w.pending(asked)[0], "decision": "respond", "response": map[string]any{"ok": true}}
+		w.wantState(w.send(w.decision(asked.ID, respond)), a2a.TaskStateCompleted)
+		if n := w.tools.count("block"); n != 1 {
+			t.Errorf("block ran %d times, want 1", n)
+		}
+	})
+}
+
+func TestIdempotentSend(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		m := w.calls("write", args{"amount": 1, "to": "bob"})
+		first := w.send(m)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+				if err != nil {
+					t.Errorf("Send() = %v", err)
+					return
+				}
+				if sent.Task.String() != string(first.ID) {
+					t.Errorf("the same message made task %s, want %s", sent.Task, first.ID)
+				}
+			})
+		}
+		wg.Wait()
+		if n := w.tools.count("write"); n != 1 {
+			t.Errorf("write ran %d times, want 1", n)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package engine
+
+import "sync"
+
+// group counts what runs, and waits until nothing does. Its zero value is empty. It
+// is a sync.WaitGroup that waits by way of the host.
+type group struct {
+	mu    sync.Mutex
+	n     int
+	empty chan struct{} // closed when n comes to 0; nil: nobody waits
+}
+
+func (g *group) add() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n++
+}
+
+func (g *group) done() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.n--; g.n == 0 && g.empty != nil {
+		close(g.empty)
+		g.empty = nil
+	}
+}
+
+// await waits until the group is empty.
+func (g *group) await(e *Engine) {
+	g.mu.Lock()
+	if g.n == 0 {
+		g.mu.Unlock()
+		return
+	}
+	if g.empty == nil {
+		g.empty = make(chan struct{})
+	}
+	empty := g.empty
+	g.mu.Unlock()
+	e.wait(empty)
+}
+
+// begin runs f beside the caller, and counts it as busy until it returns.
+func (e *Engine) begin(f func()) {
+	e.busy.add()
+	e.spawn(func() {
+		defer e.busy.done()
+		f()
+	})
+}

@@ -1,0 +1,537 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
+	t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func onMemory(t *testing.T, cfg engine.Config) *world {
+	return newWorld(t, &memDisk{memstore.New()}, cfg)
+}
+
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		on    approval.OnExpiry
+		state a2a.TaskState
+	}{
+		{"", a2a.TaskStateCanceled},
+		{approval.ExpiryRejects, a2a.TaskStateCanceled},
+		{approval.ExpiryCancels, a2a.TaskStateCanceled},
+	} {
+		t.Run(string(tc.on), func(t *testing.T) {
+			t.Parallel()
+			w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})})
+			got := w.send(w.calls("deadline", args{}))
+			id := w.pending(got)[0]
+			err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wantState(w.get(got.ID), tc.state)
+			if n := w.tools.count("deadline"); n != 0 {
+				t.Errorf("an expired call ran %d times", n)
+			}
+			_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(id))})
+			if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
+				t.Errorf("a late decision = %v, want that it expired", err)
+			}
+		})
+	}
+}
+
+func TestDeadlineKeeps(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
+	got := w.send(w.calls("deadline", args{}))
+	w.until("the due row is handled", func() bool {
+		rows, next, err := w.store.Due(w.ctx(), 0, "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(rows) == 0 && next == 0
+	})
+	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	if n := w.tools.count("deadline"); n != 1 {
+		t.Errorf("a kept call ran %d times, want 1", n)
+	}
+}
+
+// Due work that fails for ever does not hide what is due behind it.
+func TestFailingDueWork(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
+	parked := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	v, err := w.store.Read(w.ctx(), engine.ScopeOf(alice), mustID(parked.ID), fromSnapshot(), pageLimit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &store.Batch{Scope: store.System(), Task: mustID(parked.ID), Rev: &v.Header.Rev}
+	for i := range 200 {
+		b.Due = append(b.Due, store.DueChange{Time: 1, Kind: "of a program to come", Key: fmt.Appendf(nil, "%d", i)})
+	}
+	if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	got := w.send(w.calls("deadline", args{}))
+	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
+}
+
+// A deadline between two milliseconds is not missed: its due row has whole ones, and
+// comes before it.
+func TestDeadlineWithinMillisecond(t *testing.T) {
+	t.Parallel()
+	var clock, handled atomic.Int64 // ns
+	start := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+	w := onMemory(t, engine.Config{
+		Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2500 * time.Microsecond, OnExpiry: approval.ExpiryCancels}}),
+		Now:    func() time.Time { return start.Add(time.Duration(clock.Load())) },
+		Hook: func(point string) {
+			if point == engine.PointDue {
+				handled.Add(1)
+			}
+		},
+	})
+	got := w.send(w.calls("deadline", args{}))
+	clock.Store(int64(2 * time.Millisecond))
+	w.until("the due row has come", func() bool { return handled.Load() > 0 })
+	clock.Store(int64(3 * time.Millisecond))
+	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
+}
+
+// A task whose time has come, and that waits for a turn, is woken once: not again and
+// again for as long as it waits.
+func TestWakeWithoutTurn(t *testing.T) {
+	t.Parallel()
+	var handled atomic.Int64
+	w := onMemory(t, engine.Config{Limits: task.Limits{Turns: 1}, Hook: func(point string) {
+		if point == engine.PointDue {
+			handled.Add(1)
+		}
+	}})
+	sleeps, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("sleep", args{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("the turn is taken, and the sleeper due", func() bool { return w.tools.count("block") == 1 && handled.Load() > 0 })
+	for range 500 {
+		w.get(a2a.TaskID(sleeps.Task.String()))
+	}
+	w.tools.release()
+	w.wantState(w.await(blocks), a2a.TaskStateCompleted)
+	w.wantState(w.await(sleeps), a2a.TaskStateCompleted)
+	if n := handled.Load(); n > 5 {
+		t.Errorf("due work was done %d times, want once: when the time came, however long the task waits for its turn", n)
+	}
+}
+
+// Stop waits for due work that begins while it is called, and Run ends with it.
+func TestStopDuringDueWork(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
+		for range 8 {
+			w.send(w.calls("deadline", args{}))
+		}
+		w.engine.Stop(0)
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
+			t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
+		}
+	}
+}
+
+// A tool that does not end in time is unknown, not failed: a person decides.
+func TestTimeoutIgnored(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond}})
+	got := w.send(w.calls("stubborn", args{}))
+	w.wantState(got, a2a.TaskStateInputRequired)
+	w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
+	w.tools.release()
+	w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
+	if n := w.tools.count("stubborn"); n != 1 {
+		t.Errorf("stubborn ran %d times, want 1", n)
+	}
+}
+
+// A tool that obeys its time-out has failed.
+func TestTimeoutObeyed(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}})
+	got := w.send(w.calls("block", args{}))
+	w.wantState(got, a2a.TaskStateFailed)
+	if text := statusText(got); !strings.Contains(text, "longer than it may") {
+		t.Errorf("status = %q, want that it took too long", text)
+	}
+}
+
+func TestAbandonedBound(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 5 * time.Millisecond, ToolGrace: 5 * time.Millisecond, Abandoned: 2}})
+	for range 2 {
+		w.wantState(w.send(w.calls("stubborn", args{})), a2a.TaskStateInputRequired)
+	}
+	got := w.send(w.calls("stubborn", args{}))
+	w.wantState(got, a2a.TaskStateFailed)
+	if n := w.tools.count("stubborn"); n != 2 || !strings.Contains(statusText(got), "the tool stubborn is not run") {
+		t.Errorf("stubborn ran %d times, want 2; status = %q", n, statusText(got))
+	}
+	w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
+	w.tools.release()
+}
+
+func TestHoldSiblings(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{HoldSiblings: true})
+	got := w.send(w.calls("write", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 1, "to": "x"}))
+	if n := w.tools.count("write"); n != 0 {
+		t.Errorf("the sibling ran %d times before all was decided", n)
+	}
+	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	if w.tools.count("write") != 1 || w.tools.count("transfer") != 1 {
+		t.Error("the held calls did not run once each")
+	}
+}
+
+// A definition that changes while its call is parked is asked about anew, and the
+// decider of the old question is told.
+func TestToolChangedWhileParked(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		old := w.pending(got)[0]
+		w.tools.change = func(f *fake) {
+			if f.name == "transfer" {
+				f.schema = map[string]any{"type": "object", "description": "now to anybody"}
+			}
+		}
+		w.restart()
+		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(old))})
+		var said *approval.Error
+		if !errors.As(err, &said) {
+			t.Fatalf("a decision on the old question = %v, want an approval.Error", err)
+		}
+		asked := w.settled(got.ID, a2a.TaskStateInputRequired)
+		fresh := w.pending(asked)
+		if len(fresh) != 1 || fresh[0] == old {
+			t.Fatalf("pending = %v, want a new question", fresh)
+		}
+		if !strings.Contains(err.Error(), fresh[0]) {
+			t.Errorf("the decider was told %q, want the new id in it", err)
+		}
+		if n := w.tools.count("transfer"); n != 0 {
+			t.Fatalf("ran %d times", n)
+		}
+		w.wantState(w.send(w.decision(got.ID, approve(fresh[0]))), a2a.TaskStateCompleted)
+	})
+}
+
+func TestToolGoneWhileParked(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		w.tools.change = func(f *fake) {
+			if f.name == "transfer" {
+				f.name = "move"
+			}
+		}
+		w.restart()
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+			t.Error("a decision about a tool that is gone was accepted")
+		}
+		w.wantState(w.get(got.ID), a2a.TaskStateFailed)
+	})
+}
+
+func TestFourEyes(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
+	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	w.wantState(got, a2a.TaskStateAuthRequired)
+	page, err := w.store.Rows(w.ctx(), engine.ScopeOf(alice), rowsOf(got.ID))
+	if err != nil || len(page.Rows) != 1 {
+		t.Fatalf("Rows() = %v, %v", page, err)
+	}
+	id := string(page.Rows[0].Key)
+	decide := func(by auth.Principal, via string) error {
+		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeOf(alice), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
+	}
+	bob := auth.Principal{Tenant: "acme", Subject: "bob", Method: "test"}
+	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Chain: []string{"alice"}, Method: "test"}
+	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {
+		var said *approval.Error
+		if !errors.As(err, &said) || said.Reason != approval.ReasonNotAllowed {
+			t.Errorf("%s: Decide() = %v, want %s", name, err, approval.ReasonNotAllowed)
+		}
+	}
+	if n := w.tools.count("transfer"); n != 0 {
+		t.Fatalf("ran %d times", n)
+	}
+	if err := decide(bob, "api"); err != nil {
+		t.Fatal(err)
+	}
+	w.settled(got.ID, a2a.TaskStateCompleted)
+}
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+		switch c.Args["to"] {
+		case "nobody":
+			return task.HookResult{Deny: "nobody is not paid"}, nil
+		case "alias":
+			return task.HookResult{Args: json.RawMessage(`{"amount":2,"to":"real"}`)}, nil
+		case "broken":
+			panic("hook broke")
+		}
+		return task.HookResult{}, nil
+	}}})
+	denied := w.send(w.calls("write", args{"amount": 1, "to": "nobody"}))
+	w.wantState(denied, a2a.TaskStateFailed)
+	if !strings.Contains(statusText(denied), "nobody is not paid") {
+		t.Errorf("status = %q", statusText(denied))
+	}
+	w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "alias"})), a2a.TaskStateCompleted)
+	w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "broken"})), a2a.TaskStateInputRequired)
+	w.tools.mu.Lock()
+	defer w.tools.mu.Unlock()
+	if len(w.tools.runs) != 1 {
+		t.Errorf("runs = %v, want the rewritten one alone", w.tools.runs)
+	}
+	for run := range w.tools.runs {
+		if !strings.Contains(run, `{"amount":2,"to":"real"}`) {
+			t.Errorf("ran %s", run)
+		}
+	}
+}
+
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		provider tool.ConfirmationProvider
+		state    a2a.TaskState
+	}{
+		"approves": {func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }, a2a.TaskStateCompleted},
+		"rejects":  {func(context.Context, tool.ConfirmationRequest) (bool, error) { return false, nil }, a2a.TaskStateCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := onMemory(t, engine.Config{Provider: tc.provider})
+			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+			if err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			w.wantState(w.get(got.ID), tc.state)
+		})
+	}
+	for name, provider := range map[string]tool.ConfirmationProvider{
+		"fails":  func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, errTool },
+		"panics": func(context.Context, tool.ConfirmationRequest) (bool, error) { panic("broke") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{})
+			w := onMemory(t, engine.Config{Provider: func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
+				defer close(asked)
+				return provider(ctx, r)
+			}})
+			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+			<-asked
+			w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+		})
+	}
+}
+
+func TestCaps(t *testing.T) {
+	t.Parallel()
+	endless := &streamer{fake: fake{name: "endless"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			for yield(&tool.Result{Content: strings.Repeat("x", 1000), Streaming: true}, nil) {
+			}
+		}
+	}}
+	after := &streamer{fake: fake{name: "after"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			_ = yield(nil, errTool)
+			_ = yield(&tool.Result{Content: "more", Streaming: true}, nil)
+		}
+	}}
+	huge := &fake{name: "huge", call: func(tool.Context, map[string]any) (map[string]any, error) {
+		return map[string]any{"x": strings.Repeat("x", 2<<20)}, nil
+	}}
+	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox(), cfg: engine.Config{Limits: task.Limits{Task: 100_000, Pending: 2, Args: 1000, Parked: 3}}}
+	w.tools.extra = []tool.Tool{endless, after, huge}
+	w.start()
+	t.Cleanup(func() { w.stop() })
+	big := strings.Repeat("y", 2000)
+	for _, tc := range []struct {
+		name string
+		m    *a2a.Message
+		says string
+	}{
+		{"writes without end", w.calls("endless", args{}), "full"},
+		{"yields after false", w.calls("after", args{}), ""},
+		{"huge result", w.calls("huge", args{}), "at most"},
+		{"huge arguments", w.calls("echo", args{"big": big}), "at most 1000"},
+	} {
+		got := w.send(tc.m)
+		w.wantState(got, a2a.TaskStateFailed)
+		if text := statusText(got); !strings.Contains(text, tc.says) {
+			t.Errorf("%s: status = %q, want %q in it", tc.name, text, tc.says)
+		}
+	}
+	one := args{"amount": 1, "to": "x"}
+	got := w.send(w.calls("transfer", one, "transfer", one, "transfer", one))
+	if ids := w.pending(got); len(ids) != 2 {
+		t.Errorf("pending = %v, want two", ids)
+	}
+	var err error
+	for i := range 4 {
+		m := w.calls("transfer", one)
+		m.ContextID = "crowded"
+		var sent *engine.Sent
+		if sent, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); err == nil {
+			w.await(sent)
+		} else if i < 3 {
+			t.Fatal(err)
+		}
+	}
+	var wrong *task.InvalidError
+	if !errors.As(err, &wrong) {
+		t.Errorf("a fourth parked task in one context = %v, want an InvalidError", err)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		eve := auth.Principal{Tenant: "acme", Subject: "eve", Method: "test"}
+		for _, by := range []auth.Principal{eve, {Tenant: "other", Subject: "alice"}, {}} {
+			if _, err := w.engine.Get(w.ctx(), by, string(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Get() by %v = %v, want not found", by, err)
+			}
+			if err := w.engine.Cancel(w.ctx(), by, mustID(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Cancel() by %v = %v, want not found", by, err)
+			}
+			if _, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Send() by %v = %v, want not found", by, err)
+			}
+			if list, err := w.engine.List(w.ctx(), by, engine.Query{}); err != nil || len(list.Tasks) != 0 || list.Total != 0 {
+				t.Errorf("List() by %v = %v, %v, want nothing", by, list, err)
+			}
+		}
+		if list, err := w.engine.List(w.ctx(), alice, engine.Query{State: a2a.TaskStateInputRequired}); err != nil || len(list.Tasks) != 1 {
+			t.Errorf("List() = %v, %v, want the task", list, err)
+		}
+		for _, id := range []string{"", "x", fmt.Sprintf("%s0", got.ID), strings.ToUpper(string(got.ID)) + "z"} {
+			if _, err := w.engine.Get(w.ctx(), alice, id); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Get(%q) = %v, want not found", id, err)
+			}
+		}
+	})
+}
+
+// More tasks than turns: those that wait are submitted, and all come to their end.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Limits: task.Limits{Turns: 2}})
+	var sent []*engine.Sent
+	for range 20 {
+		s, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, s)
+	}
+	w.wantState(w.get(a2a.TaskID(sent[19].Task.String())), a2a.TaskStateSubmitted)
+	w.tools.release()
+	for _, s := range sent {
+		w.wantState(w.await(s), a2a.TaskStateCompleted)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("stream", args{"n": 2000}, "transfer", args{"amount": 1, "to": "x"}))
+		w.restart()
+		again := w.get(got.ID)
+		if len(again.Artifacts) != 1 || len(again.Artifacts[0].Parts) != 2000 {
+			t.Fatalf("after a restart the task has %d artifacts", len(again.Artifacts))
+		}
+		v, err := w.store.Read(w.ctx(), engine.ScopeOf(alice), mustID(got.ID), fromSnapshot(), pageLimit())
+		if err != nil || v.Snapshot == nil {
+			t.Fatalf("Read() = %v, %v, want a snapshot", v.Header, err)
+		}
+		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	})
+}
+
+// A hook that rewrites arguments, and a tool that changes while its call is parked:
+// the new question is bound to what it shows, so that its approval runs the call.
+func TestToolChangedBehindHook(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+		n, _ := c.Args["amount"].(float64)
+		return task.HookResult{Args: json.RawMessage(fmt.Sprintf(`{"amount":%v,"to":"real"}`, n+1))}, nil
+	}}})
+	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	w.tools.change = func(f *fake) {
+		if f.name == "transfer" {
+			f.schema = map[string]any{"type": "object"}
+		}
+	}
+	w.restart()
+	if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+		t.Fatal("a decision on the old question was accepted")
+	}
+	got = w.settled(got.ID, a2a.TaskStateInputRequired)
+	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+	if n := w.tools.count("transfer"); n != 1 {
+		t.Errorf("transfer ran %d times, want 1", n)
+	}
+}
+
+// A message that could not be kept as one event is refused before anything is.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		var invalid *task.InvalidError
+		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("/echo " + strings.Repeat("x", 1<<20)))})
+		if !errors.As(err, &invalid) || invalid.Field != "message" {
+			t.Errorf("Send() of a message of 1 MiB = %v, want that the message is too large", err)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// maxProviding is how many approvals the provider is asked about at a time, and
+// maxOffered how many more wait for that. What would be beyond is left to the client,
+// when the provider's time is over.
+const (
+	maxProviding = 64
+	maxOffered   = 4096
+)
+
+// providing is what the provider is being asked about, and has yet to be.
+type providing struct {
+	mu      sync.Mutex
+	queue   []*approval.Approval
+	asking  map[string]context.CancelCauseFunc // by approval, also those that wait; ends the question
+	workers int
+}
+
+func (p *providing) init() { p.asking = map[string]context.CancelCauseFunc{} }
+
+// errResolved is why a question to the provider ends that somebody else has
+// answered, or that is of no use any more.
+var errResolved = errors.New("the approval has been resolved")
+
+// provide offers to the provider what a durable draft asks, and takes back what it
+// resolves.
+func (e *Engine) provide(d *task.Draft) {
+	p := &e.providing
+	for _, id := range d.Resolved() {
+		p.mu.Lock()
+		cancel := p.asking[id]
+		delete(p.asking, id)
+		p.mu.Unlock()
+		if cancel != nil {
+			cancel(errResolved)
+		}
+	}
+	for _, a := range d.Asked() {
+		if task.Provided(a) && a.State == approval.Pending {
+			e.offer(a)
+		}
+	}
+}
+
+// offer puts an approval into the queue, unless it is there. It reports whether
+// there was room.
+func (e *Engine) offer(a *approval.Approval) bool {
+	p := &e.providing
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.asking[a.ID]; known {
+		return true
+	}
+	if len(p.queue) >= maxOffered {
+		return false
+	}
+	p.asking[a.ID] = nil
+	p.queue = append(p.queue, a)
+	if p.workers < maxProviding {
+		p.workers++
+		e.begin(e.askProvider)
+	}
+	return true
+}
+
+// next takes the next approval from the queue, with the context of the question.
+func (p *providing) next(parent context.Context) (context.Context, *approval.Approval) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.queue) > 0 {
+		a := p.queue[0]
+		p.queue = p.queue[1:]
+		if _, wanted := p.asking[a.ID]; !wanted {
+			continue // resolved meanwhile
+		}
+		ctx, cancel := context.WithCancelCause(parent)
+		p.asking[a.ID] = cancel
+		return ctx, a
+	}
+	p.workers--
+	return nil, nil
+}
+
+// end ends a question.
+func (p *providing) end(id string) {
+	p.mu.Lock()
+	cancel := p.asking[id]
+	delete(p.asking, id)
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel(nil)
+	}
+}
+
+// askProvider asks about one approval after the other until none waits.
+func (e *Engine) askProvider() {
+	for {
+		ctx, a := e.providing.next(e.ctx)
+		if a == nil {
+			return
+		}
+		if e.ctx.Err() == nil {
+			e.askAbout(ctx, a)
+		}
+		e.providing.end(a.ID)
+	}
+}
+
+// askAbout asks the provider about one approval. Its answer is a decision like any
+// other: whoever decides first, counts. Without an answer the client is asked.
+func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
+	ok, err := e.callProvider(ctx, a)
+	id, _ := store.ParseTaskID(a.Task)
+	switch {
+	case errors.Is(context.Cause(ctx), errResolved) || e.ctx.Err() != nil:
+		return // the next process asks
+	case err != nil:
+		// Doubt means ask: it stays pending, for somebody else to answer.
+		e.log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
+		err = e.changed(e.ctx, store.System(), id, task.NoAnswer{Approval: a.ID, Why: "the confirmation provider failed"})
+	default:
+		verb := approval.Reject
+		if ok {
+			verb = approval.Approve
+		}
+		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: "confirmation provider", Method: "provider"}
+		err = e.Decide(e.ctx, Decision{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Answer{{ID: a.ID, Verb: verb, Digest: a.Digest}}})
+	}
+	if err != nil && e.ctx.Err() == nil {
+		e.log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider did not count")
+	}
+}
+
+func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ok, err = false, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	req := tool.ConfirmationRequest{
+		ToolCallID: a.Call, ToolName: a.Tool, Input: string(a.Args), Hint: a.Hint,
+		ApprovalID: a.ID, TaskID: a.Task, ContextID: a.Context, Digest: a.Digest, Requester: a.Requester.Subject,
+	}
+	if a.Payload != nil {
+		if err := json.Unmarshal(a.Payload, &req.Payload); err != nil {
+			return false, fmt.Errorf("decode the payload: %w", err)
+		}
+	}
+	return e.cfg.Provider(ctx, req)
+}
+
+// provideAgain asks the provider about everything that was pending when the engine
+// started: whoever asked it before is gone.
+func (e *Engine) provideAgain() {
+	cursor := ""
+	for {
+		page, err := e.store.Rows(e.ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Cursor: cursor})
+		if err != nil {
+			if e.ctx.Err() == nil {
+				e.log.Error().Err(err).Msg("pending approvals cannot be read; the confirmation provider is not asked about them again")
+			}
+			return
+		}
+		for _, row := range page.Rows {
+			a := &approval.Approval{}
+			if err := json.Unmarshal(row.Value, a); err != nil {
+				e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; the confirmation provider is not asked about it again")
+				continue
+			}
+			if task.Provided(a) && !e.offer(a) {
+				e.log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
+				return
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/store"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+)
+
+// What is pending when the process ends is put to the provider again by the next
+// one, and an approval that is being asked about is not asked about twice.
+func TestProviderAfterRestart(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		var ready atomic.Bool
+		var asked atomic.Int32
+		w.stop()
+		w.cfg.ProviderWait = 10 * time.Millisecond
+		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+			asked.Add(1)
+			if ready.Load() {
+				return true, nil
+			}
+			<-ctx.Done()
+			return false, context.Cause(ctx)
+		}
+		w.restart()
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
+		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], "no"))), a2a.TaskStateInputRequired)
+		w.stop()
+		ready.Store(true)
+		w.restart()
+		if err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
+		if n := asked.Load(); n > 3 {
+			t.Errorf("the provider was asked %d times about two approvals in two processes, want at most 3", n)
+		}
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Errorf("transfer ran %d times, want 1", n)
+		}
+	})
+}
+
+// offered is a provider of which a test has the questions, and gives the answers.
+type offered struct {
+	asks    chan tool.ConfirmationRequest
+	answers chan bool
+	fails   atomic.Bool
+	over    chan error // why a question ended that was not answered
+}
+
+func newOffered() *offered {
+	return &offered{asks: make(chan tool.ConfirmationRequest, 16), answers: make(chan bool), over: make(chan error, 16)}
+}
+
+func (o *offered) confirm(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
+	o.asks <- r
+	if o.fails.Load() {
+		return false, errTool
+	}
+	select {
+	case yes := <-o.answers:
+		return yes, nil
+	case <-ctx.Done():
+		o.over <- context.Cause(ctx)
+		return false, context.Cause(ctx)
+	}
+}
+
+// states are the states of a task's log in their order, each once in a row.
+func (w *world) states(id a2a.TaskID) (states []string) {
+	w.t.Helper()
+	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range p.Events {
+		var r struct {
+			StatusUpdate struct{ Status struct{ State string } }
+		}
+		if !e.Public || json.Unmarshal(e.Data, &r) != nil || r.StatusUpdate.Status.State == "" {
+			continue
+		}
+		if s := strings.TrimPrefix(r.StatusUpdate.Status.State, "TASK_STATE_"); len(states) == 0 || states[len(states)-1] != s {
+			states = append(states, s)
+		}
+	}
+	return states
+}
+
+// The provider is told what is asked, and its yes runs the call: the client sees the
+// question in a working update, and is never asked itself.
+func TestProviderIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		o := newOffered()
+		w.stop()
+		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
+		w.restart()
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("transfer", args{"amount": 7, "to": "x"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []string
+		streamed := make(chan error, 1)
+		go func() {
+			streamed <- w.engine.Follow(w.ctx(), alice, sent.Task, 0, engine.UntilInput, func(events []engine.Event) error {
+				for _, e := range events {
+					shown = append(shown, string(e.Data))
+				}
+				return nil
+			})
+		}()
+		r := <-o.asks
+		got := w.get(a2a.TaskID(sent.Task.String()))
+		w.wantState(got, a2a.TaskStateWorking)
+		if ids := w.pending(got); len(ids) != 1 || ids[0] != r.ApprovalID {
+			t.Errorf("the working update asks for %v, and the provider for %s; want the same", ids, r.ApprovalID)
+		}
+		a := w.onlyOne(got.ID)
+		want := tool.ConfirmationRequest{
+			ToolCallID: "c1.1", ToolName: "transfer", Input: `{"amount":7,"to":"x"}`, Hint: a.Hint,
+			ApprovalID: a.ID, TaskID: string(got.ID), ContextID: got.ContextID, Digest: a.Digest, Requester: alice.Subject,
+		}
+		if diff := cmp.Diff(want, r); diff != "" {
+			t.Errorf("the provider is asked (-want +got):\n%s", diff)
+		}
+		o.answers <- true
+		if err := <-streamed; err != nil {
+			t.Fatal(err)
+		}
+		w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
+		if states := fmt.Sprint(w.states(got.ID)); states != "[WORKING COMPLETED]" {
+			t.Errorf("states = %s, want no input-required", states)
+		}
+		if last := shown[len(shown)-1]; !strings.Contains(last, "TASK_STATE_COMPLETED") {
+			t.Errorf("the stream ended with %s, want the end of the task", last)
+		}
+	})
+}
+
+// The provider is asked while a sibling of the call still runs.
+func TestProviderIsAskedWhileSiblingRuns(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		o := newOffered()
+		w.stop()
+		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
+		w.restart()
+		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 7, "to": "x"}))
+		<-o.asks
+		o.answers <- true
+		w.until("the approved call has run beside its sibling", func() bool { return w.tools.count("transfer") == 1 })
+		w.tools.release()
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+	})
+}
+
+// When somebody else decides, or the task ends, the provider is told that its answer is
+// not wanted any more.
+func TestProviderQuestionEnds(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"approve", "reject", "cancel"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			onEach(t, func(t *testing.T, w *world) {
+				o := newOffered()
+				w.stop()
+				w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
+				w.restart()
+				id := w.begin(w.calls("transfer", args{"amount": 7, "to": "x"}))
+				r := <-o.asks
+				var err error
+				if how == "cancel" {
+					err = w.engine.Cancel(w.ctx(), alice, mustID(id))
+				} else {
+					_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, map[string]any{"id": r.ApprovalID, "decision": how})})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case cause := <-o.over:
+					if !strings.Contains(cause.Error(), "resolved") {
+						t.Errorf("the question ended because %v, want that it was resolved", cause)
+					}
+				case <-w.ctx().Done():
+					t.Fatal("the question goes on though it was resolved")
+				}
+				w.ended(id)
+			})
+		})
+	}
+}
+
+// A provider that fails, or is silent for its time, leaves the question to the client;
+// what it says later still counts, unless somebody else was first.
+func TestProviderLeavesItToTheClient(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{true, false} {
+		t.Run(fmt.Sprintf("fails %t", fails), func(t *testing.T) {
+			t.Parallel()
+			onEach(t, func(t *testing.T, w *world) {
+				o := newOffered()
+				o.fails.Store(fails)
+				w.stop()
+				w.cfg.Provider, w.cfg.ProviderWait = o.confirm, 20*time.Millisecond
+				if fails {
+					w.cfg.ProviderWait = time.Hour
+				}
+				w.restart()
+				got := w.send(w.calls("transfer", args{"amount": 7, "to": "x"}))
+				w.wantState(got, a2a.TaskStateInputRequired)
+				if states := fmt.Sprint(w.states(got.ID)); states != "[WORKING INPUT_REQUIRED]" {
+					t.Errorf("states = %s, want working, then input-required", states)
+				}
+				if fails {
+					w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+					return
+				}
+				<-o.asks
+				o.answers <- true
+				w.wantState(w.ended(got.ID), a2a.TaskStateCompleted)
+				if due := w.dueOf(got.ID); len(due) > 0 {
+					t.Errorf("due rows = %+v, want none", due)
+				}
+			})
+		})
+	}
+}

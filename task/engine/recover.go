@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// claimBatch is how many tasks are taken over in one commit.
+const claimBatch = 64
+
+// recoverTasks takes over what an earlier process was running. A task goes on from
+// its log: what was planned goes on, what was started and has no result is unknown.
+func (e *Engine) recoverTasks(ctx context.Context) error {
+	for {
+		claimed, err := e.store.Claim(ctx, claimBatch)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // we are stopping
+			}
+			return fmt.Errorf("recover tasks: %w", err)
+		}
+		if len(claimed) == 0 {
+			return nil
+		}
+		e.at(PointClaimed)
+		for i := range claimed {
+			e.enqueue(queued{claimed[i].Task, claimed[i].Fence})
+		}
+	}
+}
+
+// orphan lets go of a run. What it still returns, or has returned and could not
+// write, is recorded late.
+func (e *Engine) orphan(id store.TaskID, r *run, o *task.Ended) {
+	if o == nil {
+		o = r.letGo()
+	}
+	if o == nil || o.GivenUp != nil || errors.Is(o.Err, errCut) || e.ctx.Err() != nil {
+		return
+	}
+	e.late(id, o)
+}
+
+// lateTimeout bounds the writing of a late result while the engine stops.
+const lateTimeout = 30 * time.Second
+
+// late records the result of a call whose turn is over, privately and in the
+// audit. The task, which may have ended, does not change.
+func (e *Engine) late(id store.TaskID, o *task.Ended) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), lateTimeout)
+	defer cancel()
+	err := e.changed(ctx, store.System(), id, task.Late{Call: o.Entry.Call, Result: o.Result, Err: o.Err})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		e.log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
+	}
+}

@@ -1,0 +1,339 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// run is one run of a tool. The tool has a goroutine of its own, so that one that
+// blocks, panics or ignores its context harms nobody but its own call. The tool's
+// side hands over chunks and the outcome; the turn takes them.
+type run struct {
+	e       *Engine
+	task    store.TaskID
+	entry   *task.Entry
+	publish task.Publisher
+	turn    *turn
+	ctx     context.Context //nolint:containedctx // the tool's
+	cancel  context.CancelCauseFunc
+
+	mu        sync.Mutex
+	room      chan struct{} // closed when there is room again, or none will be; nil: nobody waits
+	waiting   []task.Chunk  // that the turn has not taken
+	bytes     int
+	published int   // chunks of the call's own artifact
+	cut       error // chunks are refused: why
+	outcome   *task.Ended
+	asks      []task.Asked // that the tool has put and nobody has decided
+	stopped   bool         // it was told to end
+	orphan    bool         // nobody waits for it any more: what still comes is recorded late
+	ended     bool         // the tool has returned
+	given     bool         // it was given up
+	unstop    func() bool  // the timer that gives it up; nil: none
+}
+
+var (
+	errToolTimeout = errors.New("the tool took longer than it may")
+	errCut         = errors.New("the call was cut off")
+	errPanicked    = errors.New("the tool panicked; the server's log says more")
+)
+
+// launch starts the runs of a draft that is durable.
+func (t *turn) launch(entries []*task.Entry) {
+	for _, entry := range entries {
+		r := &run{e: t.e, task: t.id, entry: entry, turn: t, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
+		t.runs = append(t.runs, r)
+		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
+			r.cancel = func(error) {}
+			r.end(&task.Ended{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it do not end though they were told to; repair it, or restart the server", entry.Name, n)})
+			continue
+		}
+		t.e.at(PointLaunch)
+		r.begin(t.ctx)
+	}
+}
+
+// unended returns how many runs of a tool do not end though they were told to.
+func (e *Engine) unended(tool string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.abandoned[tool]
+}
+
+// abandon counts a run that does not end, and one that has ended at last with -1.
+func (e *Engine) abandon(tool string, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.abandoned[tool] += n; e.abandoned[tool] == 0 {
+		delete(e.abandoned, tool)
+	}
+}
+
+// begin runs the tool in a goroutine of its own, with a time-out. A tool that ignores
+// the end of its context is given up: its turn goes on, and what it still returns is
+// recorded late.
+func (r *run) begin(ctx context.Context) {
+	ctx, r.cancel = context.WithCancelCause(ctx)
+	x := newToolContext(ctx, r)
+
+	untime := r.e.after(r.e.cfg.Limits.ToolTimeout, func() { r.stop(errToolTimeout) })
+	r.e.busy.add()
+	r.e.spawn(func() {
+		o := r.execute(x)
+		untime()
+		r.mu.Lock()
+		r.ended = true
+		given := r.given
+		if r.unstop != nil {
+			r.unstop()
+		}
+		r.mu.Unlock()
+		interrupted := o.Err != nil && errors.Is(context.Cause(ctx), errShutdown)
+		r.cancel(nil) // before the turn, which may then end, cancels it with a cause
+		if interrupted {
+			// We canceled it: whether it failed or was only interrupted nobody knows.
+			// The log says that it was started; the next process asks what came of it.
+			r.letGo()
+		} else {
+			r.end(o)
+		}
+		if given {
+			r.e.abandon(r.entry.Name, -1)
+			return
+		}
+		r.e.busy.done()
+	})
+}
+
+// emit hands a chunk over. It waits while the tool is more than a window ahead of
+// the disk. An error means that nobody takes chunks any more.
+func (r *run) emit(k task.Chunk, own bool) error {
+	n := len(k.Event.Data)
+	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
+		r.turn.size.Add(-int64(n))
+		return fmt.Errorf("%w: with %d bytes it takes only results", task.ErrLogFull, limit)
+	}
+	r.mu.Lock()
+	for r.cut == nil && r.bytes > r.e.cfg.Limits.Window {
+		if r.room == nil {
+			r.room = make(chan struct{})
+		}
+		room := r.room
+		r.mu.Unlock()
+		r.e.wait(room)
+		r.mu.Lock()
+	}
+	defer r.mu.Unlock()
+	if r.cut != nil {
+		return r.cut
+	}
+	r.waiting = append(r.waiting, k)
+	r.bytes += n
+	if own {
+		r.published++
+	}
+	if len(r.waiting) == 1 {
+		signal(r.turn.wake)
+	}
+	return nil
+}
+
+// makeRoom wakes whoever waits to hand over a chunk. r.mu must be held.
+func (r *run) makeRoom() {
+	if r.room != nil {
+		close(r.room)
+		r.room = nil
+	}
+}
+
+// take returns the chunks handed over, and the outcome when there is one: then
+// there are no more.
+func (r *run) take() ([]task.Chunk, *task.Ended) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	chunks := r.waiting
+	r.waiting, r.bytes = nil, 0
+	r.makeRoom()
+	if r.outcome != nil {
+		r.outcome.Chunks = r.published
+	}
+	return chunks, r.outcome
+}
+
+// handed returns how many bytes of chunks have been handed over and not taken.
+func (r *run) handed() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(r.bytes)
+}
+
+// end hands over what the tool returned. When the turn has let go of the run, or
+// given it up, it is recorded late.
+func (r *run) end(o *task.Ended) {
+	r.mu.Lock()
+	late := r.orphan || r.outcome != nil
+	if !late {
+		r.outcome = o
+		if r.cut == nil {
+			r.cut = errCut
+		}
+	}
+	r.makeRoom()
+	r.mu.Unlock()
+	if late {
+		r.e.late(r.task, o)
+		return
+	}
+	signal(r.turn.wake)
+}
+
+// letGo makes the run an orphan and returns an outcome that was not settled.
+func (r *run) letGo() *task.Ended {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphan = true
+	return r.outcome
+}
+
+// stop tells the tool to end: its chunks are refused, its context is canceled, and
+// a tool that can be canceled is told by the id of its call. One that has not ended
+// after its grace is given up.
+func (r *run) stop(why error) {
+	r.mu.Lock()
+	if r.cut == nil {
+		r.cut = why
+	}
+	r.makeRoom()
+	again := r.stopped || r.ended || r.given
+	r.stopped = true
+	if !again {
+		r.unstop = r.e.after(r.e.cfg.Limits.ToolGrace, r.giveUp)
+	}
+	r.mu.Unlock()
+	r.cancel(why)
+	if again {
+		return
+	}
+	r.e.begin(func() {
+		defer func() { _ = recover() }() // it is the tool's own code
+		if c, ok := tool.As[tool.CancellableTool](r.entry.Tool); ok && c.SupportsCancellation() {
+			c.Cancel(r.entry.Call)
+		}
+	})
+}
+
+// giveUp stops waiting for a tool that does not end.
+func (r *run) giveUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || r.given {
+		return
+	}
+	r.given = true
+	r.e.abandon(r.entry.Name, 1)
+	r.e.busy.done()
+	if r.orphan || r.outcome != nil {
+		return
+	}
+	o := &task.Ended{Entry: r.entry, GivenUp: errors.New("it was told to end and did not")}
+	if o.TimedOut = errors.Is(r.cut, errToolTimeout); o.TimedOut {
+		o.GivenUp = errors.New("it did not end in time")
+	}
+	r.outcome = o
+	signal(r.turn.wake)
+}
+
+// execute calls the tool and never panics.
+func (r *run) execute(x *toolContext) (o *task.Ended) {
+	returned := false
+	defer func() {
+		if p := recover(); p != nil || !returned {
+			o = &task.Ended{Err: errPanicked} // what it says is for the log: it may hold secrets
+			r.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+		}
+		o.Entry, o.Delta = r.entry, x.changes()
+		r.mu.Lock()
+		o.Asks = r.asks
+		r.mu.Unlock()
+	}()
+	o = r.call(x)
+	if o.Err != nil { // it is the tool's, and so is all of its methods
+		errors.As(o.Err, &o.Suspension)
+		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
+		o.Err = plain(o.Err)
+	}
+	returned = true
+	return o
+}
+
+// plain returns an error without the methods of the one that was given: what it says
+// was asked here, where it may panic. Our own are kept.
+func plain(err error) error {
+	for _, ours := range []error{errCut, errToolTimeout, task.ErrLogFull, errShutdown} {
+		if errors.Is(err, ours) {
+			return fmt.Errorf("%w%s", ours, strings.TrimPrefix(err.Error(), ours.Error()))
+		}
+	}
+	return errors.New(err.Error())
+}
+
+// call calls or streams the tool.
+func (r *run) call(x *toolContext) *task.Ended {
+	var result any
+	var err error
+	if s, ok := tool.As[tool.StreamingTool](r.entry.Tool); ok {
+		result, err = r.stream(x, s)
+	} else if c, ok := tool.As[tool.CallableTool](r.entry.Tool); ok {
+		result, err = c.Call(x, r.entry.Args)
+	} else {
+		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
+	}
+	o := &task.Ended{Err: err}
+	if err == nil {
+		o.Result, o.Err = task.EncodeResult(result)
+	}
+	return o
+}
+
+// stream runs a streaming tool. Chunks are published as they come; the result is
+// what is not marked as streaming, else the text of all chunks is not kept again.
+func (r *run) stream(x *toolContext, s tool.StreamingTool) (result any, failed error) {
+	for piece, err := range s.CallStreaming(x, r.entry.Args) {
+		switch {
+		case err != nil:
+			failed = err
+		case piece == nil:
+			failed = errors.New("the tool yielded nothing")
+		case piece.Error != "":
+			failed = errors.New(piece.Error)
+		case piece.Streaming:
+			failed = r.piece(piece)
+		default:
+			result = piece.Content
+		}
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	return result, nil
+}
+
+// piece publishes a piece of a streaming tool.
+func (r *run) piece(p *tool.Result) error {
+	r.mu.Lock()
+	first := r.published == 0
+	r.mu.Unlock()
+	k, err := r.publish.Chunk(r.e.now(), r.entry.Call, r.entry.Name, p.Content, p.Metadata, first)
+	if err != nil {
+		return err
+	}
+	return r.emit(k, true /* own */)
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// Send is a message to the engine.
+type Send struct {
+	By      auth.Principal
+	Message *a2a.Message // must not be changed afterwards
+}
+
+// Sent says what a message has become: a direct answer, or a task.
+type Sent struct {
+	Direct *a2a.Message // not nil: the whole answer; there is no task
+	Task   store.TaskID
+	// From is the seq after which the stream of a follow-up begins; before it
+	// stands the task as it was. 0 for a new task: its log is the stream.
+	From uint64
+	// Duplicate: the message had been sent before, and Task is what it made then.
+	Duplicate bool
+
+	scope store.Scope
+	landed
+}
+
+// ScopeOf returns the scope of what belongs to a principal.
+func ScopeOf(p auth.Principal) store.Scope {
+	if p.IsZero() {
+		return store.Scope{}
+	}
+	return store.Owner(p.Tenant, p.Subject)
+}
+
+// maxID bounds the ids that clients choose, in bytes.
+const maxID = 256
+
+// Send takes a message in: it makes a task, or goes to the one that it names. It
+// returns when the message is durable; [Engine.Await] and [Engine.Stream] wait for
+// the rest.
+//
+// Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError],
+// *approval.Error, [ErrBusy], and those of the store.
+func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
+	m := s.Message
+	switch {
+	case s.By.IsZero():
+		return nil, task.ErrTaskNotFound
+	case len(m.ID) > maxID:
+		return nil, task.Invalid("message.messageId", "has %d bytes; at most %d are allowed", len(m.ID), maxID)
+	case len(m.ContextID) > maxID:
+		return nil, task.Invalid("message.contextId", "has %d bytes; at most %d are allowed", len(m.ContextID), maxID)
+	}
+	raw, err := task.EncodeMessage(m)
+	if err != nil {
+		return nil, task.Invalid("message", "cannot be encoded: %v", err)
+	}
+	if limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit {
+		return nil, task.Invalid("message", "has %d bytes; at most %d are allowed", len(raw), limit)
+	}
+	if m.TaskID != "" {
+		return e.followUp(ctx, s, raw)
+	}
+	return e.create(ctx, s, raw)
+}
+
+// create makes a task of a message.
+func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
+	scope := ScopeOf(s.By)
+	r := e.rules.Readonly(ctx, s.By)
+	direct, listed, err := e.rules.Accept(r, s.Message)
+	if err != nil || direct != nil {
+		return &Sent{Direct: direct}, err
+	}
+	if s.Message.ContextID != "" {
+		if err := e.roomIn(ctx, scope, s.Message.ContextID); err != nil {
+			return nil, err
+		}
+	}
+	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed}
+	sent, err := e.createTask(ctx, scope, n, true /* advance */)
+	if panicked(err) { // see wakeUp
+		sent, err = e.createTask(ctx, scope, n, false /* advance */)
+	}
+	return sent, err
+}
+
+func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, advance bool) (*Sent, error) {
+	t := e.newTurn(n.ID)
+	d, err := e.rules.Create(t.at(), n)
+	if err != nil {
+		t.cancel(nil)
+		return nil, err
+	}
+	t.take(d.Fold())
+	run, err := e.goOn(t, d, advance)
+	if err != nil {
+		t.cancel(nil)
+		return nil, err
+	}
+	b := d.Batch(scope, nil)
+	if !e.cfg.NoIdempotency {
+		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
+	}
+	c := e.store.Append(ctx, b)
+	e.at(PointCreated)
+	sent := &Sent{Task: n.ID, scope: scope}
+	r, err := e.await(c)
+	if err != nil {
+		e.release(t, run)
+		return e.duplicate(sent, err)
+	}
+	d.Committed(r)
+	t.measure()
+	sent.landed = landed{r.Last, t}
+	e.started(t, d, run)
+	return sent, nil
+}
+
+// roomIn refuses a new task in a context in which too many wait already.
+func (e *Engine) roomIn(ctx context.Context, s store.Scope, contextID string) error {
+	var parked int64
+	for _, state := range task.WaitingStates() {
+		page, err := e.store.Tasks(ctx, s, store.Query{Context: contextID, State: state, Limit: 1})
+		if err != nil {
+			return err
+		}
+		parked += page.Total
+	}
+	if limit := e.cfg.Limits.Parked; parked >= int64(limit) {
+		return task.Invalid("message.contextId", "has %d tasks that wait for input, which is the most it may have: answer or cancel some first", parked)
+	}
+	return nil
+}
+
+// duplicate turns the refusal of a second create into the first one's task.
+func (e *Engine) duplicate(sent *Sent, err error) (*Sent, error) {
+	var d *store.DuplicateError
+	if !errors.As(err, &d) {
+		return nil, err
+	}
+	return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
+}
+
+// followUp gives a message to the task that it names.
+func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error) {
+	id, ok := store.ParseTaskID(string(s.Message.TaskID))
+	if !ok {
+		return nil, task.ErrTaskNotFound
+	}
+	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
+	var from uint64
+	in := task.FollowUp{By: s.By, Message: s.Message, JSON: raw, Before: &from}
+	l, err := e.changeFresh(ctx, sent.scope, id, in)
+	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
+	if err != nil && !errors.Is(err, task.ErrNothing) {
+		return nil, translate(err)
+	}
+	sent.From, sent.landed = from, l
+	return sent, nil
+}
+
+// translate turns what the store says of a task into what the engine says.
+func translate(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return task.ErrTaskNotFound
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Coverage counts what came up, over many runs. It is safe for concurrent use.
+type Coverage struct {
+	mu       sync.Mutex
+	declared map[string]bool
+	counts   map[string]int
+}
+
+// NewCoverage returns an empty count of the things declared.
+func NewCoverage(declared ...string) *Coverage {
+	c := &Coverage{declared: map[string]bool{}, counts: map[string]int{}}
+	for _, name := range declared {
+		c.declared[name] = true
+	}
+	return c
+}
+
+// Count counts a thing. One that was not declared is counted, too, and is Unknown.
+func (c *Coverage) Count(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[name]++
+}
+
+// Add adds the counts of another.
+func (c *Coverage) Add(other *Coverage) {
+	other.mu.Lock()
+	counts := maps.Clone(other.counts)
+	other.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, n := range counts {
+		c.counts[name] += n
+	}
+}
+
+// Missing returns, sorted, what was declared and never came up.
+func (c *Coverage) Missing() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for name := range c.declared {
+		if c.counts[name] == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Unknown returns, sorted, what came up and was not declared.
+func (c *Coverage) Unknown() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for name := range c.counts {
+		if !c.declared[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// String lists the counts, sorted by name, one to a line.
+func (c *Coverage) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.counts)) {
+		fmt.Fprintf(&b, "%9d %s\n", c.counts[name], name)
+	}
+	return b.String()
+}

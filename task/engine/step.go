@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// maxConflicts is how often in a row a batch of a turn may conflict. Each conflict
+// means that somebody else has written, which each can do only so often.
+const maxConflicts = 100
+
+// what stepOnce made of one batch.
+type stepped int
+
+const (
+	steppedOn    stepped = iota // it is durable, and what runs goes on
+	steppedOver                 // the turn is over
+	steppedAgain                // it is durable, and there is more to do at once
+	conflicted                  // somebody else has written meanwhile
+)
+
+// step writes what came in and what follows from it. It returns true when the turn
+// is over.
+func (t *turn) step() (over bool) {
+	conflicts := 0
+	for {
+		if t.told {
+			if err := t.reload(); err != nil {
+				t.lost(err)
+				return true
+			}
+			if t.fold.Header.Phase != store.Live {
+				t.drop(errCut)
+				return true
+			}
+		}
+		switch t.stepOnce() {
+		case steppedOn:
+			return false
+		case steppedOver:
+			return true
+		case steppedAgain:
+			conflicts = 0
+			if t.ctx.Err() != nil {
+				t.drop(context.Cause(t.ctx))
+				return true
+			}
+		case conflicted:
+			if conflicts++; conflicts == maxConflicts {
+				t.abandon(errors.New("the task changes faster than its turn"))
+				return true
+			}
+			t.told = true
+		}
+	}
+}
+
+// stepOnce makes one batch.
+func (t *turn) stepOnce() stepped {
+	snapshot := t.snapshot()
+	in := make([]task.Input, 0, len(t.ended)+1)
+	if t.told {
+		in = append(in, task.Told{})
+	}
+	for i := range t.ended {
+		in = append(in, t.ended[i].ended)
+	}
+	d, err := t.e.rules.On(t.at(), t.fold, in...)
+	var next task.Next
+	if err == nil {
+		next, err = d.Advance()
+	}
+	if err != nil {
+		return t.fail(err)
+	}
+	if next == task.NextPlan {
+		return t.plan(d, snapshot)
+	}
+	return t.commitThen(d, snapshot, next)
+}
+
+// commitThen commits a draft and looks whether there is more to do.
+func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Next) stepped {
+	s := t.commit(d, snapshot)
+	if s == steppedOn && next != task.NextNothing {
+		s = steppedAgain
+	}
+	return s
+}
+
+// fail ends a task that the engine cannot go on with: better failed than at work
+// for ever.
+func (t *turn) fail(cause error) stepped {
+	t.e.log.Error().Err(cause).Str("task_id", t.id.String()).Msg("turn failed")
+	for range maxConflicts {
+		if err := t.reload(); err != nil {
+			t.lost(err)
+			return steppedOver
+		}
+		if t.fold.Header.Phase != store.Live {
+			t.drop(errCut)
+			return steppedOver
+		}
+		d, err := t.e.rules.On(t.at(), t.fold, task.Broken{Cause: cause})
+		if err != nil {
+			t.abandon(err)
+			return steppedOver
+		}
+		r, err := t.e.append(t.e.ctx, d.Batch(store.System(), nil))
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			continue
+		case err != nil:
+			t.lost(err)
+			return steppedOver
+		}
+		d.Committed(r)
+		t.e.committed(t.fold, d)
+		t.rested()
+		t.drop(errCut)
+		return steppedOver
+	}
+	t.abandon(fmt.Errorf("the task changes faster than it can be ended: %w", cause))
+	return steppedOver
+}
+
+// commit appends a draft and goes on when that is durable.
+func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
+	if d.Empty() {
+		t.ended, t.told = nil, false
+		return steppedOn
+	}
+	if !t.sound() {
+		return steppedOver
+	}
+	fence := t.fence
+	b := d.Batch(store.System(), &fence)
+	b.Snapshot = snapshot
+	c := t.e.store.Append(t.e.ctx, b)
+	t.e.at(PointStep)
+	r, err := t.e.await(c)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return conflicted
+	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
+		return t.fail(err)
+	case err != nil:
+		t.lost(err)
+		return steppedOver
+	}
+	t.ended, t.told = nil, false
+	d.Committed(r)
+	t.measure()
+	t.e.committed(t.fold, d)
+	if d.Phase() == store.Parked || d.Phase() == store.Final {
+		t.rested()
+		return steppedOver
+	}
+	t.fold.Lighten(maxTurnView)
+	t.launch(d.Launch())
+	return steppedOn
+}
+
+// plan asks a planner outside of any batch. What the draft has is committed first.
+func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
+	if err := d.SayWorking(); err != nil {
+		return t.fail(err)
+	}
+	if s := t.commit(d, snapshot); s != steppedOn {
+		return s
+	}
+	step, err := t.askPlanner()
+	if t.ctx.Err() != nil {
+		t.drop(context.Cause(t.ctx))
+		return steppedOver
+	}
+	d, err = t.e.rules.On(t.at(), t.fold, task.Planned{Step: step, Err: err})
+	var next task.Next
+	if err == nil {
+		next, err = d.Advance()
+	}
+	if err != nil {
+		return t.fail(err)
+	}
+	return t.commitThen(d, nil, next)
+}
+
+// askPlanner asks for the next step, for at most the planner's time. A planner that
+// ignores the end of its context is left behind: what it returns is nobody's.
+func (t *turn) askPlanner() (*task.Step, error) {
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
+	limit := t.e.cfg.Limits.PlanTimeout
+	late := fmt.Errorf("the planner took longer than the %v that it may", limit)
+	stop := t.e.after(limit, func() { cancel(late) })
+	defer stop()
+	type plan struct {
+		step *task.Step
+		err  error
+	}
+	var p atomic.Pointer[plan]
+	done := make(chan struct{})
+	ask := t.e.rules.Plan(ctx, t.fold)
+	t.e.spawn(func() {
+		defer close(done)
+		step, err := ask()
+		p.Store(&plan{step, err})
+	})
+	t.e.wait(done, ctx.Done())
+	switch got := p.Load(); {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case got == nil:
+		return nil, errors.New("the planner ended its goroutine")
+	default:
+		return got.step, got.err
+	}
+}

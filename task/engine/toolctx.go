@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"sync"
+
+	"a2a-server/internal/strictjson"
+	"a2a-server/task"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// toolContext is what a running tool sees. It implements tool.Context.
+type toolContext struct {
+	task.ReadonlyContext
+	run *run
+
+	mu    sync.Mutex
+	state map[string]any
+	delta map[string]any
+	acts  agent.EventActions
+	asked map[string]int // questions so far, by what they say; nil: none
+}
+
+var _ tool.Context = (*toolContext)(nil)
+
+// newToolContext builds the context of a run: with the newest decision on the call,
+// and what a suspension left.
+func newToolContext(ctx context.Context, r *run) *toolContext {
+	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
+	ctx = tool.ContextWithConfirmer(ctx, x)
+	if d := r.entry.Decision; d != nil {
+		ctx = tool.ContextWithConfirmation(ctx, d)
+	}
+	if s := r.entry.Resumed; s != nil {
+		ctx = tool.ContextWithResumption(ctx, s)
+	}
+	x.Context = ctx
+	return x
+}
+
+func (x *toolContext) FunctionCallID() string       { return x.run.entry.Call }
+func (x *toolContext) Actions() *agent.EventActions { return &x.acts }
+func (x *toolContext) State() agent.State           { return (*toolState)(x) }
+func (x *toolContext) Artifacts() agent.Artifacts   { return (*toolArtifacts)(x) }
+func (x *toolContext) Task() agent.CancellableTask  { return (*cancellable)(x) }
+
+// SearchMemory answers that there is no memory: none is configured.
+func (x *toolContext) SearchMemory(context.Context, string) (*agent.MemorySearchResponse, error) {
+	return nil, errors.New("this agent has no memory to search")
+}
+
+// toolState is the state of the task as its tools share it. What is set becomes
+// durable with the result of the call.
+type toolState toolContext
+
+func (s *toolState) Get(key string) (any, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.state[key]
+	return v, ok
+}
+
+func (s *toolState) All() iter.Seq2[string, any] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.All(maps.Clone(s.state))
+}
+
+func (s *toolState) Set(key string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("state %q cannot be kept: %w", key, err)
+	}
+	var kept any
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return fmt.Errorf("state %q cannot be kept: %w", key, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.delta == nil {
+		s.delta = map[string]any{}
+	}
+	if s.state == nil {
+		s.state = map[string]any{}
+	}
+	s.state[key], s.delta[key] = kept, kept
+	return nil
+}
+
+// cancellable lets a tool hear of the end of its task.
+type cancellable toolContext
+
+func (c *cancellable) ID() string { return c.TaskID() }
+
+func (c *cancellable) OnCancel(_ string, cancel func(cause error)) (remove func()) {
+	ctx := c.Context
+	stop := context.AfterFunc(ctx, func() {
+		defer func() { _ = recover() }() // it is the tool's own code
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+			cancel(cause)
+		}
+	})
+	return func() { stop() }
+}
+
+// askID names a question of a call by what it says and, among equals, by its
+// number: so it is found again when the call is entered again.
+func (x *toolContext) askID(a tool.Ask) (string, error) {
+	canonical, err := json.Marshal(struct {
+		Kind    tool.AskKind   `json:"kind"`
+		Hint    string         `json:"hint"`
+		Payload any            `json:"payload,omitempty"`
+		Schema  map[string]any `json:"schema,omitempty"`
+	}{a.Kind, a.Hint, a.Payload, a.Schema})
+	if err != nil {
+		return "", fmt.Errorf("the payload of a question is no JSON: %w", err)
+	}
+	v, err := strictjson.Decode(canonical)
+	if err != nil {
+		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
+	}
+	if canonical, err = strictjson.Canonical(v); err != nil {
+		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	name := hex.EncodeToString(sum[:8])
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.asked == nil {
+		x.asked = map[string]int{}
+	}
+	x.asked[name]++
+	return fmt.Sprintf("%s.%d", name, x.asked[name]), nil
+}
+
+// Confirm decides a question of the running tool from what is in the log. It
+// implements tool.Confirmer.
+func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error {
+	q := tool.Ask{Kind: tool.AskConfirm, Hint: hint, Payload: payload}
+	id, err := x.askID(q)
+	if err != nil {
+		return err
+	}
+	approved, known := x.run.entry.Decided[id]
+	switch {
+	case !known:
+		x.run.note(task.Asked{ID: id, Ask: q})
+		return &tool.Suspension{Asks: []tool.Ask{q}}
+	case approved:
+		return nil
+	default:
+		return tool.ErrConfirmationRejected
+	}
+}
+
+// note keeps a question that the tool has put, so that the call is suspended on it
+// whatever the tool returns.
+func (r *run) note(a task.Asked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asks = append(r.asks, a)
+}
+
+// changes returns what the tool has set of the state.
+func (x *toolContext) changes() map[string]any {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return maps.Clone(x.delta)
+}

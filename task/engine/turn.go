@@ -1,0 +1,314 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// turn is the run of a task between two rests. One goroutine owns it; what others
+// may touch is said.
+//
+// Everything that a turn writes beside chunks goes through step: put what came in
+// into a draft, advance it, append it, and wait. When that batch conflicts, because
+// somebody decided or canceled meanwhile, the log is read again and the same is put
+// on top of it.
+//
+// Its invariants, which hold whenever the loop waits:
+//
+//   - fold is the log up to the newest batch that the turn has appended. All of it is
+//     durable but the batches of inflight, which are chunks and the newest.
+//   - fold.Header.Rev is that of the newest durable batch of a turn or an input, which
+//     batches of chunks do not change. fence never changes: whoever has another one has
+//     taken the task over, and all that this turn still appends is refused.
+//   - A call that the fold says is running has a run in runs, or an outcome in ended
+//     that has not been written; no other call has. A run is launched after the batch
+//     that says so is durable.
+//   - told: somebody else has written to the log since fold was read. The next step
+//     reads it again first.
+type turn struct {
+	e     *Engine
+	id    store.TaskID
+	fence uint64 // by which it has the right to run the task
+	fold  *task.Fold
+
+	runs     []*run          // running, or with an outcome that was not taken
+	ended    []outcome       // taken and not written, in the order they came
+	inflight []*store.Commit // batches of chunks
+	told     bool
+	failed   bool   // it could not go on; the task is live on disk
+	requeue  uint64 // not 0: the fence of who runs the task next, as soon as this one has left; guarded by Engine.mu
+
+	changed atomic.Bool   // somebody else has changed the log
+	wake    chan struct{} // that, or a run has chunks or an outcome
+	done    chan struct{} // closed when the turn has left
+	size    atomic.Int64  // bytes of the log, with what runs have handed over
+	open    atomic.Int64  // how many there may be before runs may hand over no more
+
+	// The task at rest, when a client that waits has its answer, and its last seq. To
+	// be read when done is closed.
+	rest   *task.View
+	restAt uint64
+
+	ctx    context.Context         //nolint:containedctx // of planners and tools; ends when the turn is cut off
+	cancel context.CancelCauseFunc // with why; anybody may call it
+}
+
+// outcome is how a run ended.
+type outcome struct {
+	run   *run
+	ended task.Ended
+}
+
+// maxInflight is how many batches of chunks of one turn may be on their way: one
+// that the disk is writing, and one that gathers after it.
+const maxInflight = 2
+
+func (e *Engine) newTurn(id store.TaskID) *turn {
+	t := &turn{e: e, id: id, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
+	return t
+}
+
+// stop cuts the turn off. Anybody may call it; the task must have changed hands,
+// or ended, or the engine be stopping.
+func (t *turn) stop(why error) { t.cancel(why) }
+
+// tell tells the turn that somebody else has changed the log. Anybody may call it.
+func (t *turn) tell() {
+	t.changed.Store(true)
+	signal(t.wake)
+}
+
+// end lets go of the turn, so that the engine's context, which lives on, does not
+// keep it.
+func (t *turn) end() {
+	close(t.done)
+	t.cancel(errCut)
+}
+
+// at is the moment for the rules.
+func (t *turn) at() task.At {
+	return task.At{Ctx: t.ctx, Now: t.e.now(), Running: func(call string) bool { return t.running(call) != nil }}
+}
+
+// take gives a turn its fold.
+func (t *turn) take(f *task.Fold) {
+	t.fold = f
+	t.measure()
+}
+
+// measure notes how much there is in the log, and how much there may be.
+func (t *turn) measure() {
+	size := int64(t.fold.Header.Bytes)
+	for _, r := range t.runs {
+		size += r.handed()
+	}
+	t.size.Store(size)
+	t.open.Store(int64(t.e.cfg.Limits.OpenRoom(t.fold.Busy())))
+}
+
+// runQueued runs the turn of a task that is live on disk and belongs to this
+// instance.
+func (t *turn) runQueued() {
+	defer t.e.leave(t)
+	defer t.recover()
+	if err := t.reload(); err != nil {
+		t.lost(err)
+		return
+	}
+	if t.fold.Header.Phase != store.Live {
+		return // canceled while it waited
+	}
+	t.loop()
+}
+
+// runFrom runs the turn on from a draft that is durable.
+func (t *turn) runFrom(launch []*task.Entry) {
+	defer t.e.leave(t)
+	defer t.recover()
+	t.fence = t.fold.Header.Fence
+	t.launch(launch)
+	t.loop()
+}
+
+// recover keeps a bug in the engine from taking the process down. The task stays
+// live on disk, and is tried again.
+func (t *turn) recover() {
+	if p := recover(); p != nil {
+		t.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("turn panicked")
+		t.abandon(fmt.Errorf("panic: %v", p))
+	}
+}
+
+// rested notes that the task has come to rest.
+func (t *turn) rested() {
+	if t.fold.Light() {
+		return
+	}
+	h := &t.fold.Header
+	t.e.views.put(t.id, h.Seq, t.fold.View)
+	if rests(h) {
+		t.rest, t.restAt = t.fold.View, h.Seq
+	}
+}
+
+// reload reads the task anew. What runs, and what came of it, stays.
+func (t *turn) reload() error {
+	for _, c := range t.inflight {
+		_, _ = t.e.await(c) // what failed is found out by the next batch of its kind
+	}
+	t.inflight = nil
+	f, err := t.e.loadTurn(t.e.ctx, store.System(), t.id)
+	if err != nil {
+		return err
+	}
+	if f.Header.Fence != t.fence {
+		return store.ErrFenced // it is somebody else's now
+	}
+	t.take(f)
+	return nil
+}
+
+// loop runs until the task rests or the turn is cut off.
+func (t *turn) loop() {
+	if t.told || len(t.runs) == 0 {
+		if t.step() {
+			return
+		}
+	}
+	for {
+		var durable <-chan struct{}
+		if len(t.inflight) > 0 {
+			durable = t.inflight[0].Done()
+		}
+		switch t.e.wait(t.wake, durable, t.ctx.Done()) {
+		case 0:
+			if t.changed.Swap(false) {
+				t.told = true
+			}
+		case 1:
+			if _, err := t.inflight[0].Wait(); err != nil {
+				t.lost(err)
+				return
+			}
+			t.inflight = t.inflight[1:]
+		}
+		if t.ctx.Err() != nil {
+			t.drop(context.Cause(t.ctx))
+			return
+		}
+		if !t.collect() {
+			return
+		}
+		if t.told || len(t.ended) > 0 {
+			if t.step() {
+				return
+			}
+		}
+	}
+}
+
+// collect takes what the runs have handed over. It returns false when the turn is
+// over.
+func (t *turn) collect() bool {
+	if len(t.inflight) >= maxInflight {
+		return true // it gathers meanwhile, up to a window
+	}
+	var chunks []task.Chunk
+	left := t.runs[:0]
+	for _, r := range t.runs {
+		more, o := r.take()
+		if o == nil {
+			chunks = append(chunks, more...)
+			left = append(left, r)
+			continue
+		}
+		o.Last = more
+		t.ended = append(t.ended, outcome{run: r, ended: *o})
+	}
+	clear(t.runs[len(left):])
+	t.runs = left
+	return len(chunks) == 0 || t.publish(chunks)
+}
+
+// publish queues chunks. They are folded at once: if they fail, so does all that
+// follows. It returns false when the turn is over.
+func (t *turn) publish(chunks []task.Chunk) bool {
+	fence := t.fence
+	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &fence, Snapshot: t.snapshot(), Events: make([]store.Event, len(chunks))}
+	for i := range chunks {
+		b.Events[i] = chunks[i].Event
+	}
+	t.fold.Publish(chunks)
+	t.fold.Lighten(maxTurnView)
+	c := t.e.store.Append(t.e.ctx, b)
+	t.e.at(PointChunks)
+	t.inflight = append(t.inflight, c)
+	return t.sound()
+}
+
+// sound reports whether no batch of chunks has failed so far. Chunks fail by their
+// fence, with the store, or because they were refused at once: then the fold holds
+// what the log will never have, and the turn is over before anything is put on top
+// of it.
+func (t *turn) sound() bool {
+	for _, c := range t.inflight {
+		if !c.Answered() {
+			continue
+		}
+		if _, err := c.Wait(); err != nil {
+			t.lost(err)
+			return false
+		}
+	}
+	return true
+}
+
+// lost ends the turn because a batch of it failed for good.
+func (t *turn) lost(err error) {
+	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrNotFound) {
+		t.drop(errCut)
+		return
+	}
+	t.abandon(err)
+}
+
+// abandon ends the turn because the engine cannot go on with it. The task is live
+// on disk; it is tried again later, and by the next process.
+func (t *turn) abandon(err error) {
+	if t.e.ctx.Err() == nil {
+		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn abandoned; the task is tried again")
+	}
+	t.failed = true
+	t.drop(err)
+}
+
+// drop lets go of everything that runs: results that still come are recorded late.
+func (t *turn) drop(why error) {
+	for i := range t.ended {
+		t.e.orphan(t.id, t.ended[i].run, &t.ended[i].ended)
+	}
+	t.ended = nil
+	for _, r := range t.runs {
+		r.stop(why)
+		t.e.orphan(t.id, r, nil)
+	}
+	t.runs = nil
+}
+
+// running returns the run of a call, nil if there is none. A run whose outcome has
+// not been written yet is one.
+func (t *turn) running(call string) *run {
+	for _, r := range t.runs {
+		if r.entry.Call == call {
+			return r
+		}
+	}
+	return nil
+}

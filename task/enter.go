@@ -1,0 +1,249 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"a2a-server/approval"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
+	"a2a-server/tool/toolconfirmation"
+)
+
+// Entry is a tool about to be entered, with all that was checked for it. Whoever
+// enters it looks nothing up again.
+type Entry struct {
+	Call     string // id
+	Name     string // of the tool
+	Tool     tool.Tool
+	Attempt  int
+	Args     map[string]any    // strictly decoded and valid; the run's own
+	Context  ReadonlyContext   // without Context, which is the run's
+	State    map[string]any    // of the tools; the run's own
+	Resumed  *tool.Resumption  // nil on a first entry
+	Decided  map[string]bool   // confirmations that the call has asked for: by id, whether approved
+	Decision *ToolConfirmation // the newest that the tool may read, nil when there is none
+
+	examined examined // what was checked
+}
+
+// ToolConfirmation is what a tool reads of a decision.
+type ToolConfirmation = toolconfirmation.ToolConfirmation
+
+// mayEnter is the one door into a tool: it is asked before every entry, first or
+// again, from the beginning or after a suspension. It returns the entry, or nil when
+// the call may not be entered now; the draft then says why: the call is asked for, has
+// ended, or is tried again later; or nothing, when it waits for a sibling to end. The error is of writing the draft.
+//
+// A call that somebody has approved is entered when the tool's definition and the
+// arguments are those that were shown: else it is asked for anew. The terms of the
+// approval stand, but what is denied now is not run. A call that nobody has approved
+// is entered only when the policy allows it now. In all cases the arguments must be
+// valid against the schema as it is now.
+func (d *Draft) mayEnter(c *call) (*Entry, error) {
+	first := c.State == callPlanned
+	x := d.examine(c, c.Args, first)
+	grant := d.f.granted(c)
+	switch {
+	case x.trouble != nil:
+		return nil, d.postpone(c, x.trouble)
+	case x.invalid != nil:
+		return nil, d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
+	case x.verdict.Action == approval.ActionDeny:
+		return nil, d.finish(c, OutcomeDenied, nil, d.unknownBefore(c, x.verdict.Reason), nil)
+	case grant == nil && x.verdict.Action != approval.ActionAllow:
+		return nil, d.askCall(c, &x, "")
+	case grant != nil:
+		same, err := d.bound(grant, &x)
+		if err != nil {
+			return nil, d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, err.Error()), nil)
+		}
+		if !same {
+			return nil, d.askAgain(c, &x, grant)
+		}
+	}
+	if running := d.f.Busy() + d.entering; !d.roomToRun(running) {
+		if running > 0 {
+			return nil, nil // a call that ends gives its room back, and then this one is looked at again
+		}
+		return nil, d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the task's log is full: there is no room for what would come of the call, so it was not run"), nil)
+	}
+	d.entering++
+	return d.entry(c, &x), nil
+}
+
+// unknownBefore adds to why a call is not run that an earlier run of it may have
+// had an effect.
+func (d *Draft) unknownBefore(c *call, why string) string {
+	if c.Cause == "" {
+		return why
+	}
+	return fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
+}
+
+// bound reports whether an approval is for just what was examined.
+func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
+	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
+	if err != nil {
+		return false, err
+	}
+	want := a.Digest
+	if a.State == approval.Edited {
+		want = a.Resolution.Digest
+	}
+	if digest == want {
+		return true, nil
+	}
+	if a.Kind != approval.KindOutcome {
+		return false, nil
+	}
+	// Questions of this kind had the digest of the call before they had their own.
+	digest, err = d.digest(approval.KindCall, x.entry, x.args, a.Attempt)
+	return digest == want, err
+}
+
+// askAgain asks anew about a call that is not what was approved or shown any more.
+func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
+	if x.verdict.Action != approval.ActionAsk {
+		// A person was asked about it: doubt means ask.
+		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
+		if old.Kind == approval.KindOutcome {
+			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
+		}
+	}
+	return d.askCall(c, x, old.ID)
+}
+
+// entry puts together what is entered.
+func (d *Draft) entry(c *call, x *examined) *Entry {
+	e := &Entry{
+		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
+
+		Context: *d.readonly(), State: maps.Clone(d.f.State), examined: *x,
+	}
+	if a := d.f.granted(c); a != nil && a.Resolution.Payload != nil {
+		e.Decision = confirmationOf(a) // the payload is for the tool, which takes it
+	}
+	digest := ""
+	if len(c.Answered)+len(c.Asks) > 0 {
+		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" when it fails, which is nobody's digest
+	}
+	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
+	if c.Paused { // what is being resumed
+		answered, fresh = append(answered[:len(answered):len(answered)], c.Asks...), len(answered)
+	}
+	var answers []tool.Answer
+	for i, ask := range answered {
+		a := d.f.approval(ask.Approval)
+		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
+			continue
+		}
+		if a.AskKind == string(tool.AskConfirm) {
+			if digest != a.Digest {
+				continue // the tool has changed since: it has to ask again
+			}
+			if e.Decided == nil {
+				e.Decided = map[string]bool{}
+			}
+			e.Decided[ask.Ask] = a.State == approval.Approved
+			e.Decision = confirmationOf(a)
+		}
+		if i >= fresh {
+			answers = append(answers, answerOf(a))
+		}
+	}
+	if c.Suspended > 0 {
+		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}
+	}
+	return e
+}
+
+func confirmationOf(a *pendingApproval) *ToolConfirmation {
+	tc := &ToolConfirmation{Hint: a.Hint, Confirmed: a.State == approval.Approved || a.State == approval.Edited}
+	if a.Resolution.Payload != nil {
+		_ = json.Unmarshal(a.Resolution.Payload, &tc.Payload) // it was decoded when it came in
+	}
+	return tc
+}
+
+func answerOf(a *pendingApproval) tool.Answer {
+	return tool.Answer{
+		Ask:      tool.Ask{Kind: tool.AskKind(a.AskKind), Hint: a.Hint},
+		State:    string(a.State),
+		Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
+	}
+}
+
+// start writes that a call starts; it is entered when that is durable.
+func (d *Draft) start(c *call, e *Entry, attempt int) error {
+	e.Attempt = attempt
+	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
+	grant := d.f.granted(c)
+	if grant != nil {
+		if started.Digest = grant.Digest; grant.State == approval.Edited {
+			started.Digest = grant.Resolution.Digest
+		}
+	}
+	if string(e.examined.raw) != string(d.f.planned(c.ID)) {
+		started.Args = e.examined.raw
+	}
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+	if err := d.add(event.KindStarted, started); err != nil {
+		return err
+	}
+	d.entering--
+	return d.launched(c, e, grant)
+}
+
+// resume writes that a suspended call is entered again.
+func (d *Draft) resume(c *call, e *Entry) error {
+	if c.Wake != nil {
+		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
+	}
+	n := c.Suspended
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: n}); err != nil {
+		return err
+	}
+	d.entering--
+	if err := d.closeAsks(c, "the call goes on without the answer"); err != nil {
+		return err
+	}
+	return d.launched(c, e, d.f.granted(c))
+}
+
+// launched notes that a call is to be entered.
+func (d *Draft) launched(c *call, e *Entry, grant *pendingApproval) error {
+	d.launch = append(d.launch, e)
+	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
+	if grant != nil {
+		a.Approval, a.Digest = grant.ID, grant.Digest
+		if grant.State == approval.Edited {
+			a.Digest = grant.Resolution.Digest
+		}
+	}
+	return d.record(a)
+}
+
+// finish ends a call: with its result, or with what went wrong.
+func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem string, delta map[string]any) error {
+	if c.Wake != nil {
+		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
+	}
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+	name := c.Approval
+	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta}); err != nil {
+		return err
+	}
+	if err := d.closeAsks(c, "the call has ended"); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Attempt: c.Attempt})
+}

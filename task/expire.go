@@ -1,0 +1,99 @@
+package task
+
+import (
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// Expiry is a due row of kind [DueExpiry]: the deadline of an approval.
+type Expiry struct{ Row store.Due }
+
+func (in Expiry) put(d *Draft) error {
+	a := d.f.approval(string(in.Row.Key))
+	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
+		return d.drop(in.Row)
+	}
+	if !approval.Overdue(&a.Approval, d.at.Now) {
+		return ErrNotYet
+	}
+	_, err := d.expire(a)
+	return err
+}
+
+// expire ends an approval whose deadline has passed, or lets it stand without one.
+// ended: the task has ended with it.
+func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
+	due := expiry(&a.Approval)
+	due.Delete = true
+	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
+	if kept {
+		d.due = append(d.due, due)
+		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
+			return false, err
+		}
+		return false, d.putApproval(a)
+	}
+	if err := d.resolve(a, state, resolution); err != nil {
+		return false, err
+	}
+	if a.Terms.OnExpiry == approval.ExpiryCancels {
+		return true, d.cancelAll("nobody answered in time")
+	}
+	return false, nil
+}
+
+// drop removes a due row that is of no use any more.
+func (d *Draft) drop(row store.Due) error {
+	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
+	return nil
+}
+
+// Silence is a due row of kind [DueSilence]: the confirmation provider has had its
+// time for an approval.
+type Silence struct{ Row store.Due }
+
+func (in Silence) put(d *Draft) error {
+	if err := d.drop(in.Row); err != nil {
+		return err
+	}
+	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
+}
+
+// NoAnswer says that the confirmation provider has given no answer about an
+// approval, and will not.
+type NoAnswer struct {
+	Approval string // id
+	Why      string // for people
+}
+
+func (in NoAnswer) put(d *Draft) error {
+	if err := d.open(in.Approval, in.Why); err != nil {
+		return err
+	}
+	if d.Empty() {
+		return ErrNothing
+	}
+	return nil
+}
+
+// open lets anybody answer an approval that had been left to the provider.
+func (d *Draft) open(id, why string) error {
+	a := d.f.approval(id)
+	if a == nil || a.State != approval.Pending || a.Opened {
+		return nil
+	}
+	if err := d.add(event.KindOpened, &event.ApprovalOpened{ID: id, Why: why}); err != nil {
+		return err
+	}
+	if d.rules.ProviderWait > 0 {
+		due := d.rules.silence(&a.Approval)
+		due.Delete = true
+		d.due = append(d.due, due)
+	}
+	if d.f.Header.Phase != store.Parked {
+		return nil // its turn says it
+	}
+	d.phase = store.Parked
+	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+}

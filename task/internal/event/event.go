@@ -1,0 +1,222 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+)
+
+// Kinds of events. Public events are the bytes of an A2A StreamResponse; the
+// others are JSON of the struct named beside them. A kind, once written, is
+// readable for ever: a change of shape is a new version and a new golden file.
+const (
+	KindTask     = "task"     // public: the Task, always the first public event
+	KindStatus   = "status"   // public: TaskStatusUpdateEvent
+	KindArtifact = "artifact" // public: TaskArtifactUpdateEvent
+
+	KindMessage   = "message.received.v1"   // *MessageReceived
+	KindPlanned   = "step.planned.v1"       // *StepPlanned
+	KindElapsed   = "wait.elapsed.v1"       // *WaitElapsed
+	KindAsked     = "approval.requested.v1" // *approval.Approval
+	KindResolved  = "approval.resolved.v1"  // *ApprovalResolved
+	KindKept      = "approval.kept.v1"      // *ApprovalKept
+	KindOpened    = "approval.opened.v1"    // *ApprovalOpened
+	KindStarted   = "call.started.v1"       // *CallStarted
+	KindSuspended = "call.suspended.v1"     // *CallSuspended
+	KindResumed   = "call.resumed.v1"       // *CallResumed
+	KindFinished  = "call.finished.v1"      // *CallFinished
+	KindUnknown   = "call.unknown.v2"       // *CallUnknown
+	KindUnknownV1 = "call.unknown.v1"       // *CallUnknown without Cause; not written any more
+	KindPostponed = "call.postponed.v1"     // *CallPostponed
+	KindLate      = "call.finished_late.v1" // *CallLate
+	KindFailed    = "turn.failed.v1"        // *TurnFailed
+)
+
+// MessageReceived is a message of the user, as A2A JSON with its ids filled in.
+type MessageReceived struct {
+	Message json.RawMessage `json:"message"`
+	Hash    string          `json:"hash,omitempty"` // of a follow-up, hex
+	By      auth.Principal  `json:"by"`
+	// For says who reads it: the planner, or nobody because it was a decision, or
+	// was no answer to what is asked.
+	For Reader `json:"for"`
+}
+
+type Reader string
+
+const (
+	ForPlanner  Reader = "planner"
+	ForDecision Reader = "decision"
+	ForNobody   Reader = "nobody"
+)
+
+// StepPlanned is what the planner wants done next.
+type StepPlanned struct {
+	Step  int             `json:"step"` // 1, 2, 3 …
+	Calls []PlannedCall   `json:"calls,omitempty"`
+	Ask   *PlannedAsk     `json:"ask,omitempty"`
+	Until *time.Time      `json:"until,omitempty"` // a wait
+	State json.RawMessage `json:"state,omitempty"` // the planner's own
+}
+
+type PlannedCall struct {
+	ID    string          `json:"id"`
+	Tool  string          `json:"tool"`
+	Args  json.RawMessage `json:"args"`
+	Alias string          `json:"alias,omitempty"`
+}
+
+// PlannedAsk is a question of the planner itself, answered by any message.
+type PlannedAsk struct {
+	Auth bool `json:"auth,omitempty"`
+}
+
+type WaitElapsed struct {
+	Step int `json:"step"`
+}
+
+type ApprovalResolved struct {
+	ID         string              `json:"id"`
+	State      approval.State      `json:"state"`
+	Resolution approval.Resolution `json:"resolution"`
+}
+
+// ApprovalKept says that a deadline has passed and the approval stays pending.
+type ApprovalKept struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+}
+
+type CallStarted struct {
+	Call    string          `json:"call"`
+	Attempt int             `json:"attempt"`
+	Digest  string          `json:"digest,omitempty"` // of an approved call
+	Args    json.RawMessage `json:"args,omitempty"`   // when edited
+}
+
+type CallSuspended struct {
+	Call  string          `json:"call"`
+	N     int             `json:"n"`               // 1, 2, 3 … within the call
+	State json.RawMessage `json:"state,omitempty"` // the tool's own
+	Asks  []SuspendedAsk  `json:"asks,omitempty"`
+	Wake  *time.Time      `json:"wake,omitempty"`
+}
+
+type SuspendedAsk struct {
+	Ask      string `json:"ask"`      // identity of the question within the call
+	Approval string `json:"approval"` // id
+}
+
+type CallResumed struct {
+	Call string `json:"call"`
+	N    int    `json:"n"`
+}
+
+type CallFinished struct {
+	Call    string          `json:"call"`
+	Outcome Outcome         `json:"outcome"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Delta   map[string]any  `json:"delta,omitempty"` // of the tool state
+}
+
+// CallUnknown says that a call was started and nobody knows what came of it.
+type CallUnknown struct {
+	Call  string `json:"call"`
+	Why   string `json:"why"` // for people
+	Cause Cause  `json:"cause"`
+}
+
+// Cause is why nobody knows what came of a call. Its values are on disk.
+type Cause string
+
+// The causes.
+const (
+	CauseDied    Cause = "died"    // the process that ran it is gone
+	CauseTimeout Cause = "timeout" // it ignored the end of its time
+	CauseCut     Cause = "cut"     // it was told to end for another reason, and did not
+)
+
+// CauseOfV1 returns the cause of version 1, which had only the text for people.
+func CauseOfV1(why string) Cause {
+	if why == "the server stopped while it ran" {
+		return CauseDied
+	}
+	return CauseTimeout
+}
+
+// CallPostponed says that a call cannot be entered now and is tried again later: its
+// toolset fails, or it was cut off by the end of its process again and again.
+type CallPostponed struct {
+	Call  string    `json:"call"`
+	N     int       `json:"n"` // 1, 2, 3 … tries in a row
+	Why   string    `json:"why"`
+	Since time.Time `json:"since"` // of the first of them
+	Until time.Time `json:"until"`
+}
+
+// ApprovalOpened says that an approval, which had been left to the confirmation
+// provider, waits for anybody from now on.
+type ApprovalOpened struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+type CallLate struct {
+	Call   string          `json:"call"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+type TurnFailed struct {
+	Error string `json:"error"`
+}
+
+// Decode returns the struct of a private event.
+func Decode(kind string, data []byte) (any, error) {
+	var v any
+	switch kind {
+	case KindMessage:
+		v = &MessageReceived{}
+	case KindPlanned:
+		v = &StepPlanned{}
+	case KindElapsed:
+		v = &WaitElapsed{}
+	case KindAsked:
+		v = &approval.Approval{}
+	case KindResolved:
+		v = &ApprovalResolved{}
+	case KindKept:
+		v = &ApprovalKept{}
+	case KindOpened:
+		v = &ApprovalOpened{}
+	case KindStarted:
+		v = &CallStarted{}
+	case KindSuspended:
+		v = &CallSuspended{}
+	case KindResumed:
+		v = &CallResumed{}
+	case KindFinished:
+		v = &CallFinished{}
+	case KindUnknown, KindUnknownV1:
+		v = &CallUnknown{}
+	case KindPostponed:
+		v = &CallPostponed{}
+	case KindLate:
+		v = &CallLate{}
+	case KindFailed:
+		v = &TurnFailed{}
+	default:
+		return nil, fmt.Errorf("event of kind %q is not known to this program: use the newer one that wrote it", kind)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("decode event %s: %w", kind, err)
+	}
+	if u, ok := v.(*CallUnknown); ok && kind == KindUnknownV1 {
+		u.Cause = CauseOfV1(u.Why)
+	}
+	return v, nil
+}

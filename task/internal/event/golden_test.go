@@ -1,0 +1,112 @@
+package event
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+)
+
+var update = flag.Bool("update", false, "write golden files of kinds that have none")
+
+// TestGoldenEvents holds each kind of private event to the file of its first
+// writing: what was written once must decode for ever. A kind without a file, and a
+// field without a value in the file, fail: a change of shape is a new version.
+func TestGoldenEvents(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
+	by := auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{"approver"}, Chain: []string{"agent"}, Method: "test"}
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	resolution := approval.Resolution{
+		Verb: approval.Edit, By: by, Via: "a2a", At: at, Reason: "too much", Args: raw(`{"amount":5}`),
+		Digest: "d2", Response: raw(`"r"`), Payload: raw(`{"p":1}`),
+	}
+	for kind, v := range map[string]any{
+		KindMessage:   &MessageReceived{Message: raw(`{"messageId":"m1","parts":[{"text":"hi"}],"role":"ROLE_USER"}`), Hash: "00ff", By: by, For: ForPlanner},
+		KindPlanned:   &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Alias: "call-1"}}, Ask: &PlannedAsk{Auth: true}, Until: &at, State: raw(`{"at":1}`)},
+		KindElapsed:   &WaitElapsed{Step: 2},
+		KindResolved:  &ApprovalResolved{ID: "t.a1", State: approval.Edited, Resolution: resolution},
+		KindKept:      &ApprovalKept{ID: "t.a1", At: at},
+		KindStarted:   &CallStarted{Call: "c2.1", Attempt: 2, Digest: "d1", Args: raw(`{"amount":5}`)},
+		KindSuspended: &CallSuspended{Call: "c2.1", N: 3, State: raw(`{"n":1}`), Asks: []SuspendedAsk{{Ask: "ab.1", Approval: "t.a2"}}, Wake: &at},
+		KindResumed:   &CallResumed{Call: "c2.1", N: 3},
+		KindFinished:  &CallFinished{Call: "c2.1", Outcome: OutcomeOK, Result: raw(`{"ok":true}`), Error: "e", Delta: map[string]any{"k": "v"}},
+		KindUnknown:   &CallUnknown{Call: "c2.1", Why: "the server stopped while it ran", Cause: CauseDied},
+		KindUnknownV1: &CallUnknown{Call: "c2.1", Why: "the server stopped while it ran", Cause: CauseDied},
+		KindPostponed: &CallPostponed{Call: "c2.1", N: 2, Why: "down", Since: at, Until: at},
+		KindOpened:    &ApprovalOpened{ID: "t.a1", Why: "silent"},
+		KindLate:      &CallLate{Call: "c2.1", Result: raw(`{"ok":true}`), Error: "e"},
+		KindFailed:    &TurnFailed{Error: "e"},
+		KindAsked: &approval.Approval{
+			V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Context: "c", Call: "c2.1", Alias: "call-1",
+			Agent: "a2a-server", Tool: "transfer", Definition: "def", Args: raw(`{"amount":1}`), Digest: "d1", Hint: "really?", Payload: raw(`{"p":1}`),
+			Ask: "ab.1", AskKind: "confirm", Schema: raw(`{"type":"object"}`), Attempt: 1,
+			Terms:     approval.Terms{Rule: "r", Expires: time.Hour, OnExpiry: approval.ExpiryKeeps, Allowed: []approval.Verb{approval.Approve}, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
+			Requester: by, Asked: at, Deadline: &at, Supersedes: "t.a0", Resolution: &resolution,
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("testdata", "events", kind+".json")
+			golden, err := os.ReadFile(path)
+			if os.IsNotExist(err) && *update {
+				golden, _ = json.MarshalIndent(v, "", "  ")
+				if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+					err = os.WriteFile(path, append(golden, '\n'), 0o600)
+				}
+			}
+			if err != nil {
+				t.Fatalf("%v: a kind of event needs a golden file: run with -update once", err)
+			}
+			got, err := Decode(kind, golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(canonical(t, v), canonical(t, got)); diff != "" {
+				t.Errorf("%s decodes differently (-want +got):\n%s", path, diff)
+			}
+			if reflect.ValueOf(got).Elem().IsZero() {
+				t.Error("nothing was decoded")
+			}
+		})
+	}
+}
+
+func canonical(t *testing.T, v any) any {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x any
+	if err := json.Unmarshal(data, &x); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Every kind that the fold knows has a golden file, and no file is of no kind.
+func TestGoldenComplete(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "events", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 16 {
+		t.Errorf("%d golden files, want 16", len(files))
+	}
+	for _, f := range files {
+		kind := filepath.Base(f[:len(f)-len(".json")])
+		if _, err := Decode(kind, []byte("{}")); err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package event
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+)
+
+// Events that every send writes append their own JSON, the same as json.Marshal's;
+// all others are rare enough for reflection. Tests compare the two for every field.
+
+// jsonAppender is an event that appends its own JSON.
+type jsonAppender interface {
+	appendJSON(dst []byte) ([]byte, error)
+}
+
+// Append appends the JSON of a private event.
+func Append(dst []byte, v any) ([]byte, error) {
+	if a, ok := v.(jsonAppender); ok {
+		return a.appendJSON(dst)
+	}
+	data, err := json.Marshal(v)
+	return append(dst, data...), err
+}
+
+func (e *MessageReceived) appendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"message":`...)
+	dst, err := appendRaw(dst, e.Message)
+	dst = appendTextField(dst, `,"hash":`, e.Hash)
+	dst = append(dst, `,"by":`...)
+	dst = appendPrincipal(dst, &e.By)
+	dst = append(dst, `,"for":`...)
+	dst = AppendString(dst, string(e.For))
+	return append(dst, '}'), err
+}
+
+func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {
+	dst = append(dst, `{"step":`...)
+	dst = strconv.AppendInt(dst, int64(e.Step), 10)
+	if len(e.Calls) > 0 {
+		dst = append(dst, `,"calls":`...)
+		for i := range e.Calls {
+			dst = append(dst, ListPunctuation(i))
+			if dst, err = e.Calls[i].appendJSON(dst); err != nil {
+				return dst, err
+			}
+		}
+		dst = append(dst, ']')
+	}
+	if e.Ask != nil {
+		dst = append(dst, `,"ask":{`...)
+		if e.Ask.Auth {
+			dst = append(dst, `"auth":true`...)
+		}
+		dst = append(dst, '}')
+	}
+	if e.Until != nil {
+		dst = append(dst, `,"until":`...)
+		if dst, err = appendTime(dst, *e.Until); err != nil {
+			return dst, err
+		}
+	}
+	if dst, err = appendOptional(dst, `,"state":`, e.State); err != nil {
+		return dst, err
+	}
+	return append(dst, '}'), nil
+}
+
+func (c *PlannedCall) appendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"id":`...)
+	dst = AppendString(dst, c.ID)
+	dst = append(dst, `,"tool":`...)
+	dst = AppendString(dst, c.Tool)
+	dst = append(dst, `,"args":`...)
+	dst, err := appendRaw(dst, c.Args)
+	dst = appendTextField(dst, `,"alias":`, c.Alias)
+	return append(dst, '}'), err
+}
+
+func (e *CallStarted) appendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"call":`...)
+	dst = AppendString(dst, e.Call)
+	dst = append(dst, `,"attempt":`...)
+	dst = strconv.AppendInt(dst, int64(e.Attempt), 10)
+	dst = appendTextField(dst, `,"digest":`, e.Digest)
+	dst, err := appendOptional(dst, `,"args":`, e.Args)
+	return append(dst, '}'), err
+}
+
+func (e *CallFinished) appendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"call":`...)
+	dst = AppendString(dst, e.Call)
+	dst = append(dst, `,"outcome":`...)
+	dst = AppendString(dst, string(e.Outcome))
+	dst, err := appendOptional(dst, `,"result":`, e.Result)
+	if err != nil {
+		return dst, err
+	}
+	dst = appendTextField(dst, `,"error":`, e.Error)
+	if len(e.Delta) > 0 {
+		delta, err := EncodeValue(e.Delta)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, `,"delta":`...)
+		dst = append(dst, delta...)
+	}
+	return append(dst, '}'), nil
+}
+
+// AppendAudit appends the JSON of an audit entry.
+func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
+	dst = append(dst, `{"v":`...)
+	dst = strconv.AppendInt(dst, int64(a.V), 10)
+	dst = append(dst, `,"at":`...)
+	dst, err := appendTime(dst, a.At)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, `,"what":`...)
+	dst = AppendString(dst, string(a.What))
+	dst = append(dst, `,"task":`...)
+	dst = AppendString(dst, a.Task)
+	dst = appendTextField(dst, `,"call":`, a.Call)
+	dst = appendTextField(dst, `,"tool":`, a.Tool)
+	dst = appendTextField(dst, `,"approval":`, a.Approval)
+	dst = appendTextField(dst, `,"digest":`, a.Digest)
+	dst = appendTextField(dst, `,"rule":`, a.Rule)
+	dst = appendTextField(dst, `,"state":`, string(a.State))
+	if !a.By.IsZero() {
+		dst = append(dst, `,"by":`...)
+		dst = appendPrincipal(dst, &a.By)
+	}
+	dst = appendTextField(dst, `,"via":`, a.Via)
+	dst = appendTextField(dst, `,"reason":`, a.Reason)
+	dst = appendTextField(dst, `,"outcome":`, a.Outcome)
+	if a.Attempt != 0 {
+		dst = append(dst, `,"attempt":`...)
+		dst = strconv.AppendInt(dst, int64(a.Attempt), 10)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendPrincipal appends the JSON of a principal.
+func appendPrincipal(dst []byte, p *auth.Principal) []byte {
+	start := len(dst)
+	dst = appendTextField(dst, `,"tenant":`, p.Tenant)
+	dst = append(dst, `,"subject":`...)
+	dst = AppendString(dst, p.Subject)
+	dst = appendTexts(dst, `,"roles":`, p.Roles)
+	dst = appendTexts(dst, `,"chain":`, p.Chain)
+	dst = appendTextField(dst, `,"method":`, p.Method)
+	dst[start] = '{' // in place of the first field's comma
+	return append(dst, '}')
+}
+
+// appendTime appends the JSON of a time.
+func appendTime(dst []byte, at time.Time) ([]byte, error) {
+	dst = append(dst, '"')
+	dst, err := at.AppendText(dst)
+	return append(dst, '"'), err
+}
+
+// appendOptional appends a field of JSON, unless it is empty.
+func appendOptional(dst []byte, name string, raw json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 {
+		return dst, nil
+	}
+	dst = append(dst, name...)
+	return appendRaw(dst, raw)
+}

@@ -1,0 +1,416 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// parseArtifact reads an artifact event that EncodeArtifact wrote, without decoding
+// more than its id, name and description; the JSON in the result is part of data.
+// false means that data has another form, which may be right all the same:
+// decodeArtifact reads every form, and gives the same wherever both succeed.
+func parseArtifact(data []byte) (ArtifactUpdate, bool) {
+	var u ArtifactUpdate
+	s := scanner{data: data}
+	s.expect(`{"artifactUpdate":{`)
+	u.Append = s.accept(`"append":true,`)
+	s.expect(`"artifact":{"artifactId":`)
+	u.ID = s.text()
+	if s.accept(`,"description":`) {
+		u.Description = s.text()
+	}
+	if s.accept(`,"extensions":`) {
+		u.Extensions = s.value(0 /* depth */)
+	}
+	if s.accept(`,"metadata":`) {
+		u.Metadata = s.value(0 /* depth */)
+	}
+	if s.accept(`,"name":`) {
+		u.Name = s.text()
+	}
+	s.expect(`,"parts":[`)
+	u.Parts = s.elements()
+	s.expect(`]},"contextId":`)
+	s.skipString()
+	u.Last = s.accept(`,"lastChunk":true`)
+	s.expect(`,"taskId":`)
+	s.skipString()
+	if s.accept(`,"metadata":`) {
+		u.EventMetadata = s.value(0 /* depth */)
+	}
+	s.expect(`}}`)
+	if s.bad || s.pos != len(data) {
+		return ArtifactUpdate{}, false
+	}
+	return u, true
+}
+
+// parseTask reads what AppendTask wrote, as parseArtifact does. decodeTask reads
+// every form.
+func parseTask(data []byte) (StatusUpdate, bool) {
+	s := scanner{data: data}
+	s.expect(`{"task":{"id":`)
+	s.skipString()
+	s.expect(`,"contextId":`)
+	s.skipString()
+	var metadata json.RawMessage
+	if s.accept(`,"metadata":`) {
+		metadata = s.object()
+	}
+	s.expect(`,"status":`)
+	u := s.status()
+	u.Metadata = metadata
+	s.expect(`}}`)
+	return u, !s.bad && s.pos == len(data)
+}
+
+// parseStatus reads what AppendStatusUpdate wrote, as parseArtifact does.
+// decodeStatus reads every form.
+func parseStatus(data []byte) (StatusUpdate, bool) {
+	s := scanner{data: data}
+	s.expect(`{"statusUpdate":{"contextId":`)
+	s.skipString()
+	s.expect(`,"status":`)
+	u := s.status()
+	s.expect(`,"taskId":`)
+	s.skipString()
+	if s.accept(`,"metadata":`) {
+		u.Metadata = s.object()
+	}
+	s.expect(`}}`)
+	return u, !s.bad && s.pos == len(data)
+}
+
+// ParseMessage returns the message in a message.received event, as parseArtifact
+// does. What stands behind it is not looked at.
+func ParseMessage(data []byte) (json.RawMessage, bool) {
+	s := scanner{data: data}
+	s.expect(`{"message":`)
+	m := s.object()
+	return m, !s.bad && (s.peek() == ',' || s.peek() == '}')
+}
+
+// decodeArtifact reads an artifact event of any form. JSON that it keeps is made
+// compact, with the escapes of encoding/json.
+func decodeArtifact(data []byte) (ArtifactUpdate, error) {
+	var event struct {
+		ArtifactUpdate *struct {
+			Append    bool `json:"append"`
+			LastChunk bool `json:"lastChunk"`
+			Artifact  *struct {
+				ID          string            `json:"artifactId"`
+				Description string            `json:"description"`
+				Extensions  json.RawMessage   `json:"extensions"`
+				Metadata    json.RawMessage   `json:"metadata"`
+				Name        string            `json:"name"`
+				Parts       []json.RawMessage `json:"parts"`
+			} `json:"artifact"`
+			Metadata json.RawMessage `json:"metadata"`
+		} `json:"artifactUpdate"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return ArtifactUpdate{}, err
+	}
+	e := event.ArtifactUpdate
+	if e == nil || e.Artifact == nil {
+		return ArtifactUpdate{}, errors.New("it has no artifactUpdate.artifact")
+	}
+	u := ArtifactUpdate{
+		ID:          e.Artifact.ID,
+		Name:        e.Artifact.Name,
+		Description: e.Artifact.Description,
+		Append:      e.Append,
+		Last:        e.LastChunk,
+	}
+	var err error
+	if u.Extensions, err = compactJSON(e.Artifact.Extensions); err != nil {
+		return ArtifactUpdate{}, fmt.Errorf("extensions: %w", err)
+	}
+	if u.Metadata, err = compactJSON(e.Artifact.Metadata); err != nil {
+		return ArtifactUpdate{}, fmt.Errorf("metadata: %w", err)
+	}
+	if u.EventMetadata, err = compactJSON(e.Metadata); err != nil {
+		return ArtifactUpdate{}, fmt.Errorf("metadata of the event: %w", err)
+	}
+	for i, part := range e.Artifact.Parts {
+		compact, err := compactJSON(part)
+		if err != nil {
+			return ArtifactUpdate{}, fmt.Errorf("part %d: %w", i, err)
+		}
+		if i > 0 {
+			u.Parts = append(u.Parts, ',')
+		}
+		u.Parts = append(u.Parts, compact...)
+	}
+	return u, nil
+}
+
+// compactJSON returns raw as json.Marshal would copy it into its output: without
+// spaces and with its escapes. Nothing stays nothing, and what is so already is
+// returned itself.
+func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if isCompact(raw) {
+		return raw, nil // what we wrote ourselves always is
+	}
+	return json.Marshal(raw)
+}
+
+// maxScanDepth bounds the nesting that an scanner follows.
+const maxScanDepth = 64
+
+// scanner reads JSON that has no spaces and the escapes of encoding/json.
+// At anything else it becomes bad and stays so; its methods then do nothing.
+type scanner struct {
+	data []byte
+	pos  int
+	bad  bool
+}
+
+// accept steps over literal if it stands here, and reports whether it did.
+func (s *scanner) accept(literal string) bool {
+	if s.bad || len(s.data)-s.pos < len(literal) || string(s.data[s.pos:s.pos+len(literal)]) != literal {
+		return false
+	}
+	s.pos += len(literal)
+	return true
+}
+
+// expect steps over literal, which must stand here.
+func (s *scanner) expect(literal string) {
+	if !s.accept(literal) {
+		s.bad = true
+	}
+}
+
+// peek returns the next byte, 0 at the end.
+func (s *scanner) peek() byte {
+	if s.bad || s.pos >= len(s.data) {
+		return 0
+	}
+	return s.data[s.pos]
+}
+
+// text steps over a string and returns what it says.
+func (s *scanner) text() string {
+	start := s.pos
+	simple := s.skipString()
+	if s.bad {
+		return ""
+	}
+	if simple {
+		return string(s.data[start+1 : s.pos-1])
+	}
+	var text string
+	if err := json.Unmarshal(s.data[start:s.pos], &text); err != nil {
+		s.bad = true
+		return ""
+	}
+	return text
+}
+
+// skipString steps over a string, and reports whether its bytes are what it says:
+// it has no escapes and is ASCII.
+func (s *scanner) skipString() (simple bool) {
+	s.expect(`"`)
+	simple = true
+	for !s.bad {
+		s.pos += plainLength(s.data[s.pos:])
+		if s.pos == len(s.data) {
+			break
+		}
+		switch b := s.data[s.pos]; {
+		case b == '"':
+			s.pos++
+			return simple
+		case b == '\\':
+			simple = false
+			s.skipEscape()
+		case b >= 0x80 && !s.atLineSeparator():
+			simple = false
+			s.pos++
+		default:
+			s.bad = true
+		}
+	}
+	s.bad = true
+	return false
+}
+
+// atLineSeparator reports whether U+2028 or U+2029 stands here, which encoding/json
+// escapes.
+func (s *scanner) atLineSeparator() bool {
+	rest := s.data[s.pos:]
+	return len(rest) >= 3 && rest[0] == 0xe2 && rest[1] == 0x80 && rest[2]&^1 == 0xa8
+}
+
+// skipEscape steps over a backslash and what belongs to it.
+func (s *scanner) skipEscape() {
+	rest := s.data[s.pos:]
+	if len(rest) < 2 {
+		s.bad = true
+		return
+	}
+	switch rest[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		s.pos += 2
+		return
+	case 'u':
+		if len(rest) >= 6 && isHex(rest[2]) && isHex(rest[3]) && isHex(rest[4]) && isHex(rest[5]) {
+			s.pos += 6
+			return
+		}
+	}
+	s.bad = true
+}
+
+func isHex(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
+}
+
+// elements steps over the elements of a list and returns them, with the commas
+// between them. The brackets belong to the caller.
+func (s *scanner) elements() json.RawMessage {
+	if s.peek() == ']' {
+		return nil
+	}
+	start := s.pos
+	s.skipValue(0 /* depth */)
+	for s.accept(`,`) {
+		s.skipValue(0 /* depth */)
+	}
+	return s.since(start)
+}
+
+// value steps over a value and returns it.
+func (s *scanner) value(depth int) json.RawMessage {
+	start := s.pos
+	s.skipValue(depth)
+	return s.since(start)
+}
+
+// object steps over an object that is not empty and returns it.
+func (s *scanner) object() json.RawMessage {
+	if s.peek() != '{' {
+		s.bad = true
+	}
+	raw := s.value(0 /* depth */)
+	if EmptyJSON(raw) {
+		s.bad = true
+	}
+	return raw
+}
+
+// status steps over what AppendStatus wrote and returns it.
+func (s *scanner) status() (u StatusUpdate) {
+	s.expect(`{`)
+	if s.accept(`"message":`) {
+		u.Message = s.object()
+		s.expect(`,`)
+	}
+	s.expect(`"state":`)
+	if u.State = a2a.TaskState(s.text()); u.State == "TASK_STATE_UNSPECIFIED" {
+		s.bad = true
+	}
+	if s.accept(`,"timestamp":`) {
+		var at time.Time
+		if at.UnmarshalText([]byte(s.text())) != nil {
+			s.bad = true
+		}
+		u.At = store.MillisOf(at)
+	}
+	s.expect(`}`)
+	return u
+}
+
+// since returns what was read from start on. Its capacity ends with it, so that
+// appending to it cannot write into the event.
+func (s *scanner) since(start int) json.RawMessage {
+	if s.bad {
+		return nil
+	}
+	return s.data[start:s.pos:s.pos]
+}
+
+// skipValue steps over any value.
+func (s *scanner) skipValue(depth int) {
+	if depth > maxScanDepth {
+		s.bad = true
+		return
+	}
+	switch s.peek() {
+	case '"':
+		s.skipString()
+	case '{':
+		s.pos++
+		if s.accept(`}`) {
+			return
+		}
+		s.skipMember(depth)
+		for s.accept(`,`) {
+			s.skipMember(depth)
+		}
+		s.expect(`}`)
+	case '[':
+		s.pos++
+		if s.accept(`]`) {
+			return
+		}
+		s.skipValue(depth + 1)
+		for s.accept(`,`) {
+			s.skipValue(depth + 1)
+		}
+		s.expect(`]`)
+	case 't':
+		s.expect(`true`)
+	case 'f':
+		s.expect(`false`)
+	case 'n':
+		s.expect(`null`)
+	default:
+		s.skipNumber()
+	}
+}
+
+// skipMember steps over a name and its value.
+func (s *scanner) skipMember(depth int) {
+	s.skipString()
+	s.expect(`:`)
+	s.skipValue(depth + 1)
+}
+
+// skipNumber steps over a number.
+func (s *scanner) skipNumber() {
+	s.accept(`-`)
+	if !s.accept(`0`) {
+		s.skipDigits()
+	}
+	if s.accept(`.`) {
+		s.skipDigits()
+	}
+	if s.accept(`e`) || s.accept(`E`) {
+		if !s.accept(`+`) {
+			s.accept(`-`)
+		}
+		s.skipDigits()
+	}
+}
+
+// skipDigits steps over at least one digit.
+func (s *scanner) skipDigits() {
+	start := s.pos
+	for b := s.peek(); '0' <= b && b <= '9'; b = s.peek() {
+		s.pos++
+	}
+	if s.pos == start {
+		s.bad = true
+	}
+}

@@ -1,0 +1,361 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// Public events are stored as the bytes that json.Marshal gives for an
+// a2a.StreamResponse. The functions of this file write the same bytes without
+// reflection, because a stream of chunks pays for its encoding once per chunk.
+//
+// What they are given as JSON must be what json.Marshal wrote for the SDK's type:
+// it is copied as it is. Empty JSON, null, and an empty object or list stand for a
+// field that is left out.
+
+// IDs are a task's ids, and their JSON, which every event of the task repeats.
+type IDs struct {
+	Task, Context         string
+	TaskJSON, ContextJSON []byte
+}
+
+// NewIDs returns the ids of a task with their JSON.
+func NewIDs(task, context string) *IDs {
+	both := AppendString(make([]byte, 0, len(task)+len(context)+4), task)
+	n := len(both)
+	both = AppendString(both, context)
+	return &IDs{Task: task, Context: context, TaskJSON: both[:n:n], ContextJSON: both[n:]}
+}
+
+// ArtifactUpdate is an artifact, or a chunk of one, as an event carries it.
+type ArtifactUpdate struct {
+	ID, Name, Description string
+	Metadata, Extensions  json.RawMessage // of the artifact: an object, a list of strings
+	Parts                 json.RawMessage // the elements joined by commas, without brackets
+	Append, Last          bool
+	EventMetadata         json.RawMessage // of the event: an object
+}
+
+// Closing is the part of an update that only says that its artifact is complete: a
+// part there must be, and the last chunk may be out before its tool has returned.
+const Closing = `{"text":""}`
+
+// Closes reports whether u adds nothing to its artifact.
+func (u *ArtifactUpdate) Closes() bool {
+	return u.Append && u.Last && string(u.Parts) == Closing
+}
+
+// StatusUpdate is a new status, as an event carries it.
+type StatusUpdate struct {
+	State             a2a.TaskState
+	At                store.Millis    // zero: none
+	Message, Metadata json.RawMessage // objects, or nil
+}
+
+// Own makes u independent of the event that it was read from.
+func (u *StatusUpdate) Own() {
+	u.Message, u.Metadata = bytes.Clone(u.Message), bytes.Clone(u.Metadata)
+}
+
+// AppendTask appends the event that begins a task's stream: the task without
+// history and artifacts. A zero time is left out.
+func AppendTask(dst []byte, ids *IDs, state a2a.TaskState, at store.Millis, metadata json.RawMessage) []byte {
+	dst = append(dst, `{"task":{"id":`...)
+	dst = append(dst, ids.TaskJSON...)
+	dst = append(dst, `,"contextId":`...)
+	dst = append(dst, ids.ContextJSON...)
+	dst = AppendRawField(dst, `,"metadata":`, metadata)
+	dst = append(dst, `,"status":`...)
+	dst = AppendStatus(dst, state, at, nil /* message */)
+	return append(dst, `}}`...)
+}
+
+// AppendStatusUpdate appends the event of a new status. A zero time is left out.
+func AppendStatusUpdate(dst []byte, ids *IDs, state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) []byte {
+	dst = append(dst, `{"statusUpdate":{"contextId":`...)
+	dst = append(dst, ids.ContextJSON...)
+	dst = append(dst, `,"status":`...)
+	dst = AppendStatus(dst, state, at, message)
+	dst = append(dst, `,"taskId":`...)
+	dst = append(dst, ids.TaskJSON...)
+	dst = AppendRawField(dst, `,"metadata":`, metadata)
+	return append(dst, `}}`...)
+}
+
+// EncodeArtifact returns the event of an artifact or of a chunk of one.
+func EncodeArtifact(ids *IDs, u *ArtifactUpdate) []byte {
+	// Enough for strings without escapes, so that a chunk is one allocation.
+	return AppendArtifactUpdate(make([]byte, 0, 192+len(ids.TaskJSON)+len(ids.ContextJSON)+len(u.ID)+len(u.Name)+len(u.Description)+
+		len(u.Metadata)+len(u.Extensions)+len(u.Parts)+len(u.EventMetadata)), ids, u)
+}
+
+// AppendArtifactUpdate appends the event of an artifact or of a chunk of one.
+// Without parts it has an empty list of them.
+func AppendArtifactUpdate(dst []byte, ids *IDs, u *ArtifactUpdate) []byte {
+	dst = append(dst, `{"artifactUpdate":{`...)
+	if u.Append {
+		dst = append(dst, `"append":true,`...)
+	}
+	dst = append(dst, `"artifact":`...)
+	dst = AppendArtifact(dst, u.ID, u.Description, u.Extensions, u.Metadata, u.Name, u.Parts)
+	dst = append(dst, `,"contextId":`...)
+	dst = append(dst, ids.ContextJSON...)
+	if u.Last {
+		dst = append(dst, `,"lastChunk":true`...)
+	}
+	dst = append(dst, `,"taskId":`...)
+	dst = append(dst, ids.TaskJSON...)
+	dst = AppendRawField(dst, `,"metadata":`, u.EventMetadata)
+	return append(dst, `}}`...)
+}
+
+// storedStatus is the status in a stored event.
+type storedStatus struct {
+	Message   json.RawMessage `json:"message"`
+	State     a2a.TaskState   `json:"state"`
+	Timestamp *time.Time      `json:"timestamp"`
+}
+
+// update puts together what decodeTask and decodeStatus return. Message and metadata
+// become compact.
+func (s *storedStatus) update(metadata json.RawMessage) (StatusUpdate, error) {
+	u := StatusUpdate{State: s.State}
+	if s.Timestamp != nil {
+		u.At = store.MillisOf(*s.Timestamp)
+	}
+	var err error
+	if u.Message, err = compactObject(s.Message); err != nil {
+		return StatusUpdate{}, fmt.Errorf("status message: %w", err)
+	}
+	if u.Metadata, err = compactObject(metadata); err != nil {
+		return StatusUpdate{}, fmt.Errorf("metadata: %w", err)
+	}
+	return u, nil
+}
+
+// decodeTask reads what AppendTask wrote: the status, and the metadata of the task.
+// A task with history or artifacts is refused: those have events of their own, which
+// a second source could only contradict.
+func decodeTask(data []byte) (StatusUpdate, error) {
+	var event struct {
+		Task *struct {
+			Artifacts json.RawMessage `json:"artifacts"`
+			History   json.RawMessage `json:"history"`
+			Metadata  json.RawMessage `json:"metadata"`
+			Status    storedStatus    `json:"status"`
+		} `json:"task"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return StatusUpdate{}, err
+	}
+	t := event.Task
+	if t == nil {
+		return StatusUpdate{}, errors.New("it has no task")
+	}
+	if !EmptyJSON(t.Artifacts) || !EmptyJSON(t.History) {
+		return StatusUpdate{}, errors.New("it has history or artifacts, which a stored task does not have; a newer program may have written it")
+	}
+	return t.Status.update(t.Metadata)
+}
+
+// decodeStatus reads what AppendStatusUpdate wrote.
+func decodeStatus(data []byte) (StatusUpdate, error) {
+	var event struct {
+		StatusUpdate *struct {
+			Status   storedStatus    `json:"status"`
+			Metadata json.RawMessage `json:"metadata"`
+		} `json:"statusUpdate"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return StatusUpdate{}, err
+	}
+	s := event.StatusUpdate
+	if s == nil {
+		return StatusUpdate{}, errors.New("it has no statusUpdate")
+	}
+	return s.Status.update(s.Metadata)
+}
+
+// compactObject returns an object as compactJSON does, and nil for an empty value.
+func compactObject(raw json.RawMessage) (json.RawMessage, error) {
+	if EmptyJSON(raw) {
+		return nil, nil
+	}
+	if raw[0] != '{' {
+		return nil, errors.New("it is not an object")
+	}
+	return compactJSON(raw)
+}
+
+// ListPunctuation returns what stands before element i of a list.
+func ListPunctuation(i int) byte {
+	if i == 0 {
+		return '['
+	}
+	return ','
+}
+
+// ResultPart returns the JSON of a result as one part: text when it is text, else
+// data.
+func ResultPart(result json.RawMessage) json.RawMessage {
+	var text string
+	if len(result) > 0 && result[0] == '"' && json.Unmarshal(result, &text) == nil {
+		return TextPart(text)
+	}
+	b := make([]byte, 0, len(result)+10)
+	b = append(b, `{"data":`...)
+	b = append(b, result...)
+	return append(b, '}')
+}
+
+// TextPart returns the JSON of a part that is a text and nothing else.
+func TextPart(text string) json.RawMessage {
+	// Room for some escapes too: most texts have ends of lines.
+	dst := make([]byte, 0, len(`{"text":""}`)+len(text)+len(text)/16+4)
+	dst = append(dst, `{"text":`...)
+	dst = AppendString(dst, text)
+	return append(dst, '}')
+}
+
+// AppendArtifact appends the JSON of an artifact. parts are joined by commas.
+func AppendArtifact(dst []byte, id, description string, extensions, metadata json.RawMessage, name string, parts []byte) []byte {
+	dst = append(dst, `{"artifactId":`...)
+	dst = AppendString(dst, id)
+	if description != "" {
+		dst = append(dst, `,"description":`...)
+		dst = AppendString(dst, description)
+	}
+	dst = AppendRawField(dst, `,"extensions":`, extensions)
+	dst = AppendRawField(dst, `,"metadata":`, metadata)
+	if name != "" {
+		dst = append(dst, `,"name":`...)
+		dst = AppendString(dst, name)
+	}
+	dst = append(dst, `,"parts":[`...)
+	dst = append(dst, parts...)
+	return append(dst, `]}`...)
+}
+
+// AppendStatus appends the JSON of a task's status.
+func AppendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json.RawMessage) []byte {
+	dst = append(dst, '{')
+	if !EmptyJSON(message) {
+		dst = append(dst, `"message":`...)
+		dst = append(dst, message...)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"state":`...)
+	dst = AppendString(dst, state.String())
+	if at != 0 {
+		dst = append(dst, `,"timestamp":"`...)
+		dst = at.Time().AppendFormat(dst, time.RFC3339Nano)
+		dst = append(dst, '"')
+	}
+	return append(dst, '}')
+}
+
+// AppendRawField appends name, which is the field's punctuation too, and value,
+// unless value is empty.
+func AppendRawField(dst []byte, name string, value json.RawMessage) []byte {
+	if EmptyJSON(value) {
+		return dst
+	}
+	dst = append(dst, name...)
+	return append(dst, value...)
+}
+
+// EmptyJSON reports whether the SDK would leave out a field of this value.
+func EmptyJSON(raw json.RawMessage) bool {
+	switch len(raw) {
+	case 0:
+		return true
+	case len(`{}`):
+		return string(raw) == `{}` || string(raw) == `[]`
+	case len(`null`):
+		return string(raw) == `null`
+	}
+	return false
+}
+
+// plain holds the bytes that stand for themselves in a string of JSON as encoding/json
+// writes it: all of ASCII from the space on but " & < > and \.
+var plain = func() (set [256]bool) {
+	for b := byte(' '); b < utf8.RuneSelf; b++ {
+		set[b] = b != '"' && b != '&' && b != '<' && b != '>' && b != '\\'
+	}
+	return set
+}()
+
+// plainLength returns how many bytes at the start of s are plain.
+func plainLength[T ~string | ~[]byte](s T) int {
+	for i := range len(s) {
+		if !plain[s[i]] {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// AppendString appends s as a string of JSON, with the escapes of encoding/json:
+// those for HTML, for U+2028 and U+2029, and \ufffd for what is not UTF-8.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start, i := 0, 0
+	for {
+		i += plainLength(s[i:])
+		if i == len(s) {
+			break
+		}
+		if b := s[i]; b < utf8.RuneSelf {
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, b)
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, `\ufffd`...)
+			start = i + size
+		case r == '\u2028' || r == '\u2029':
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, `\u`...)
+			dst = strconv.AppendInt(dst, int64(r), 16 /* base */)
+			start = i + size
+		}
+		i += size
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// appendEscape appends the escape of an ASCII character.
+func appendEscape(dst []byte, b byte) []byte {
+	const hex = "0123456789abcdef"
+	switch b {
+	case '\\', '"':
+		return append(dst, '\\', b)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xf])
+}

@@ -1,0 +1,103 @@
+package task
+
+import "time"
+
+// Limits bound what one engine takes. Zero fields mean the defaults.
+type Limits struct {
+	Turns       int           // running at once. Defaults to 256.
+	Queue       int           // tasks that wait for a turn. Defaults to 10,000.
+	Abandoned   int           // runs of one tool that do not end though they were told to. Defaults to 8.
+	ToolTimeout time.Duration // of one run of a tool. Defaults to 5 min.
+	ToolGrace   time.Duration // to end after being told to. Defaults to 5 s.
+	PlanTimeout time.Duration // of one plan of a planner that is not inline. Defaults to 2 min.
+	Window      int           // bytes that a tool may be ahead of the disk. Defaults to 256 KiB.
+	Event       int           // bytes of a public event. Defaults to 1 MiB.
+	Task        int           // bytes of a task's log. Defaults to 64 MiB.
+	Pending     int           // approvals that a task may wait for. Defaults to 64.
+	Args        int           // bytes of the arguments of a call. Defaults to 128 KiB.
+	Steps       int           // steps of one task. Defaults to 1,000.
+	Calls       int           // calls of one step. Defaults to 64.
+	Parked      int           // tasks of one context that wait for input or authorisation. Defaults to 1,000.
+}
+
+// WithDefaults returns l with its zero fields set.
+func (l Limits) WithDefaults() Limits {
+	count := func(n *int, to int) {
+		if *n <= 0 {
+			*n = to
+		}
+	}
+	span := func(t *time.Duration, to time.Duration) {
+		if *t <= 0 {
+			*t = to
+		}
+	}
+	count(&l.Turns, 256)
+	count(&l.Queue, 10_000)
+	count(&l.Abandoned, 8)
+	span(&l.ToolTimeout, 5*time.Minute)
+	span(&l.ToolGrace, 5*time.Second)
+	span(&l.PlanTimeout, 2*time.Minute)
+	count(&l.Window, 256<<10)
+	count(&l.Event, 1<<20)
+	count(&l.Task, 64<<20)
+	count(&l.Pending, 64)
+	count(&l.Args, 128<<10)
+	count(&l.Steps, 1000)
+	count(&l.Calls, 64)
+	count(&l.Parked, 1000)
+	return l
+}
+
+// eventOverhead is what of an event's limit is left for what stands around its
+// content.
+const eventOverhead = 64 << 10
+
+// decisionRoom is what of a task's log is kept for decisions, and for what follows
+// from them, whatever else.
+func (l *Limits) decisionRoom() int { return min(64<<10, l.Task/16) }
+
+// outcomeRoom is what is kept for each call that runs, so that what comes of it can be
+// written: its result stands in the log, and is published.
+func (l *Limits) outcomeRoom() int { return min(2*l.Event, l.Task/2) }
+
+// result is how large a call's result may be: it has to fit into an event, and twice
+// into the room that is kept for it.
+func (l *Limits) result() int { return min(l.Event-eventOverhead, l.outcomeRoom()/2) }
+
+// OpenRoom returns how many bytes a task's log may have, while calls are running,
+// before only decisions and what comes of calls are still taken. Room for one call is
+// kept when none runs.
+func (l *Limits) OpenRoom(running int) int {
+	return l.Task - l.decisionRoom() - max(running, 1)*l.outcomeRoom()
+}
+
+// room returns how many bytes the log may still grow by.
+func (d *Draft) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
+
+// openRoom returns how many bytes the log may still grow by with what is neither a
+// decision nor comes of a call.
+func (d *Draft) openRoom() int {
+	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
+}
+
+// roomToRun reports whether one more call may run, so that whatever comes of it fits
+// into the log.
+func (d *Draft) roomToRun(running int) bool {
+	l := &d.rules.Limits
+	return int(d.f.Header.Bytes)+(running+1)*l.outcomeRoom()+l.decisionRoom() <= l.Task
+}
+
+// Busy returns how many calls have been started and have to say yet what came of
+// them.
+func (f *Fold) Busy() int {
+	n := 0
+	if s := f.step(); s != nil {
+		for _, c := range s.Progress {
+			if c.State == callRunning {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,140 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
+)
+
+// How a call that cannot be entered is tried again: with growing pauses; the status
+// says so from the third try on, and after a day somebody is asked.
+const (
+	firstRetry = time.Second
+	maxRetry   = 5 * time.Minute
+	sayTries   = 3
+	doubtAfter = 24 * time.Hour
+)
+
+// askDoubt begins the Ask of the server's own question whether to wait on.
+const askDoubt = "unavailable."
+
+// The answers to it.
+const (
+	waitOn = "wait"
+	giveUp = "give up"
+)
+
+// backoff returns the pause after n tries: first, and twice as long each time, up
+// to limit.
+func backoff(n int, first, limit time.Duration) time.Duration {
+	for ; n > 1 && first < limit; n-- {
+		first *= 2
+	}
+	return min(first, limit)
+}
+
+// postpone leaves a call as it is, because its tool cannot be looked up now: which
+// says nothing about the tool. A durable timer tries again.
+func (d *Draft) postpone(c *call, why error) error {
+	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), why.Error())
+}
+
+// retryAfter lets a call be tried again after a pause.
+func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
+	now := d.at.Now.Truncate(time.Millisecond)
+	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
+	if c.Since != nil {
+		e.Since = *c.Since
+	}
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+	if err := d.add(event.KindPostponed, e); err != nil {
+		return err
+	}
+	d.wake(e.Until, retryKey(c), false /* remove */)
+	d.troubled = true
+	if now.Sub(e.Since) < doubtAfter || c.Doubt != "" {
+		return nil
+	}
+	return d.doubt(c)
+}
+
+// waits reports whether a call is not to be tried before its time.
+func (d *Draft) waits(c *call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
+
+// doubt asks whether to go on waiting for the tool of a call.
+func (d *Draft) doubt(c *call) error {
+	n := 1
+	for _, a := range d.f.Approvals {
+		if a.Call == c.ID && strings.HasPrefix(a.Ask, askDoubt) {
+			n++
+		}
+	}
+	a := &approval.Approval{
+		Kind: approval.KindQuestion, Args: c.Args, Ask: fmt.Sprintf("%s%d", askDoubt, n), AskKind: string(tool.AskForm),
+		Schema: json.RawMessage(`{"enum":["` + waitOn + `","` + giveUp + `"],"type":"string"}`),
+		Hint: fmt.Sprintf("The tool %s cannot be reached since %s (%d tries): %s. Respond %q to go on trying, or %q to end the call with an error.",
+			c.Tool, c.Since.Format(time.RFC3339), c.Tries, c.Trouble, waitOn, giveUp),
+		Terms: d.rules.Policy.AskTerms(),
+	}
+	if grant := d.f.granted(c); grant != nil {
+		a.Terms.FourEyes, a.Terms.Elsewhere = grant.Terms.FourEyes, grant.Terms.Elsewhere
+	}
+	if err := d.fill(c, nil, a); err != nil {
+		return err
+	}
+	if err := d.fits(a); err != nil {
+		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the tool cannot be reached: %s; and nobody can be asked: %v", c.Trouble, err), nil)
+	}
+	return d.ask(a)
+}
+
+// doubted returns the call about which an approval asks whether to wait on, nil when
+// it asks something else.
+func (f *Fold) doubted(a *pendingApproval) *call {
+	c := f.call(a.Call)
+	if c == nil || c.Doubt != a.ID {
+		return nil
+	}
+	return c
+}
+
+// doubtResolved ends a call for whose tool nobody wants to wait any more.
+func (d *Draft) doubtResolved(c *call, a *pendingApproval) error {
+	switch a.State {
+	case approval.Superseded, approval.Canceled:
+		return nil
+	case approval.Responded:
+		if string(a.Resolution.Response) == `"`+waitOn+`"` {
+			return nil
+		}
+	case approval.Pending, approval.Approved, approval.Edited, approval.Rejected, approval.Expired:
+	}
+	return d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the tool could not be reached, and it was given up: "+c.Trouble), nil)
+}
+
+// troubles returns what is said of calls that are tried again and again, empty when
+// there is nothing to say.
+func (d *Draft) troubles() string {
+	s := d.f.step()
+	if !d.troubled || s == nil {
+		return ""
+	}
+	var says []string
+	for _, c := range s.Progress {
+		if c.Retry != nil && c.Tries >= sayTries && c.State != callDone {
+			says = append(says, fmt.Sprintf("%s (%s) cannot go on since %s: %s. It is tried again at %s.",
+				c.Tool, c.ID, c.Since.Format(time.RFC3339), c.Trouble, c.Retry.Format(time.RFC3339)))
+		}
+	}
+	return strings.Join(says, "\n")
+}
+
+// retryKey is the key of the due row that tries a call again.
+func retryKey(c *call) []byte { return []byte(c.ID + "/retry") }

@@ -1,0 +1,118 @@
+package task
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// ErrNothing says that an input changes nothing.
+var ErrNothing = errors.New("nothing to change")
+
+// ErrDuplicate says that a follow-up has been received before. It is an [ErrNothing].
+var ErrDuplicate error = duplicate{}
+
+type duplicate struct{}
+
+func (duplicate) Error() string        { return "the message has been received before" }
+func (duplicate) Is(target error) bool { return target == ErrNothing }
+
+// FollowUp is a message to a task that exists: decisions, an answer to what the
+// planner asks, or no answer to what is asked.
+type FollowUp struct {
+	By      auth.Principal
+	Message *a2a.Message // must not be changed any more
+	JSON    []byte       // as [EncodeMessage] gives it
+	// Before, when not nil, is set to the task's last seq before the message.
+	Before *uint64
+}
+
+// EncodeMessage returns the JSON of a message.
+func EncodeMessage(m *a2a.Message) ([]byte, error) { return event.EncodeMessage(m) }
+
+// MessageHash is the key of a message for idempotency. raw is its JSON, in which
+// equal messages are equal bytes.
+func MessageHash(by auth.Principal, raw []byte) store.Hash {
+	b := make([]byte, 0, 16+len(by.Tenant)+len(by.Subject)+len(raw))
+	for _, s := range [...]string{by.Tenant, by.Subject} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	sum := sha256.Sum256(append(b, raw...))
+	return store.Hash(sum[:16])
+}
+
+// inTask returns a message with the ids of the task that it belongs to, and its JSON.
+func inTask(m *a2a.Message, raw []byte, v *View) (*a2a.Message, json.RawMessage) {
+	kept := *m
+	kept.TaskID, kept.ContextID = a2a.TaskID(v.TaskID()), v.ContextID()
+	return &kept, event.MessageInTask(raw, m, v.ids)
+}
+
+func (in FollowUp) put(d *Draft) error {
+	id := d.f.Header.Task
+	if in.Before != nil {
+		*in.Before = d.f.Header.Seq
+	}
+	if c := in.Message.ContextID; c != "" && c != d.f.View.ContextID() {
+		return Invalid("message.contextId", "is not the context of task %s", id)
+	}
+	hash := MessageHash(in.By, in.JSON)
+	if !d.rules.NoIdempotency && d.f.seen(hash) {
+		return ErrDuplicate
+	}
+	kept, raw := inTask(in.Message, in.JSON, d.f.View)
+	received := &event.MessageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: in.By}
+	answers, err := d.rules.Presenter.Answers(kept, d.f.approvals())
+	if err != nil {
+		return err
+	}
+	if len(answers) > 0 {
+		return d.decide(Answers{By: in.By, Via: approval.ViaA2A, List: answers}, received)
+	}
+	pending := d.f.Pending()
+	step := d.f.step()
+	state := &StateError{Task: id, State: d.f.View.State()}
+	switch {
+	case d.f.Header.Phase != store.Parked:
+		return state
+	case len(pending) > 0:
+		if err := d.stores(raw); err != nil {
+			return err
+		}
+		received.For = event.ForNobody
+		if err := d.receive(received); err != nil {
+			return err
+		}
+		d.phase = store.Parked
+		return d.askMore(pending, "This message was not understood as a decision.")
+	case step != nil && step.Ask != nil && !step.Done:
+		if err := d.stores(raw); err != nil {
+			return err
+		}
+		received.For = event.ForPlanner
+		if err := d.receive(received); err != nil {
+			return err
+		}
+		d.f.Messages[len(d.f.Messages)-1].decoded = kept
+		return nil
+	}
+	return state // it waits for a timer
+}
+
+// stores refuses a message that decides nothing when the log has no room for it.
+func (d *Draft) stores(raw []byte) error {
+	if room := d.openRoom(); len(raw) > room {
+		return Invalid("message", "has %d bytes, and the task's log has room for %d more: decide what the task waits for, or cancel it", len(raw), max(room, 0))
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// ErrNotYet says that a due row cannot be done now, and stays: it is somebody else's
+// to do, or the clock has been set back.
+var ErrNotYet = errors.New("it is not to be done now")
+
+// Wake is a due row of kind [DueWake]: the end of a planner's wait, of a suspension, or
+// of the pause before a call is tried again.
+type Wake struct{ Row store.Due }
+
+// stepKey is the key of the due row that ends the wait of a planner. A suspended call
+// is woken by its id, and see retryKey.
+func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
+
+func (in Wake) put(d *Draft) error {
+	key := string(in.Row.Key)
+	s := d.f.step()
+	if s == nil {
+		return d.drop(in.Row)
+	}
+	if s.Until != nil && !s.Done && key == string(stepKey(s.Step)) {
+		if err := d.drop(in.Row); err != nil {
+			return err
+		}
+		return d.add(event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+	}
+	for _, c := range s.Progress {
+		mine := key == c.ID && c.State == callWaiting && at(c.Wake, in.Row.Time) ||
+			key == string(retryKey(c)) && c.State != callDone && at(c.Retry, in.Row.Time)
+		if !mine {
+			continue
+		}
+		if d.at.Now.Before(in.Row.Time.Time()) {
+			return ErrNotYet
+		}
+		if d.f.Header.Phase == store.Live {
+			return ErrNotYet // its turn goes on, and removes the row in the same batch
+		}
+		d.force = true
+		return nil
+	}
+	return d.drop(in.Row) // of something that is over
+}
+
+// at reports whether a time is that of a due row.
+func at(t *time.Time, row store.Millis) bool { return t != nil && store.MillisOf(*t) == row }
