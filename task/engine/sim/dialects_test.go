@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func TestDialectsAreUnderstood(t *testing.T) {
 				for i := range got {
 					got[i].ByCall = false // it is the dialect's to say
 				}
+				got = slices.CompactFunc(got, func(a, b approval.Answer) bool { return cmp.Equal(a, b) }) // one in each dialect
 				if diff := cmp.Diff([]approval.Answer{x.answer()}, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s\n%s", name, diff, raw)
 				}
