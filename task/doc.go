@@ -1,36 +1,65 @@
-// Package task is the engine: it turns messages into tasks, runs them, stops them
-// where a person has to decide, and lets anybody follow them. It owns what events
-// mean, the fold of a log, the states, turns, recovery, subscriptions and due work.
-// It does not know HTTP, JSON-RPC or how anything is stored.
+// Package task says what a task is. A task is the fold of its log ([Fold]); a client
+// sees its [View]; the [Rules] say what follows when something happens to it.
+//
+// All of it is pure: it starts nothing, waits for nothing, locks nothing, reads no
+// clock and takes no id but from the function it is given. Package task/engine runs it;
+// package task/internal/event owns how events are written.
 //
 // # A task is a log
 //
-// Everything that happens to a task is an event; events.go lists the kinds. The
-// fold of a log is all there is to know of a task: [View] is what a client sees of
-// it, the rest is what the engine needs to go on. The engine decides from the fold
-// alone, so that it comes to the same after a restart.
+// Everything that happens to a task is an event. A fold changes by events alone, so that
+// it is the same whoever folds the log, and whenever. The rules decide from the fold
+// alone, so that they come to the same after a restart.
 //
-// # Turns
+// # From an input to a batch
 //
-// A turn is the run of a task between two rests. One goroutine owns it. It makes
-// one batch after the other: settle what came in, advance everything that can be
-// decided now, append. A batch that conflicts, because somebody decided or canceled
-// meanwhile, is made again on top of what they wrote. A task at rest is rows on disk.
+//	Fold + Input ── Rules.On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
+//
+// [Rules.On] puts what has happened into a [Draft]; [Draft.Advance] adds everything that
+// can be decided now: plans, checks, questions, starts, results, rest or end. Whoever runs
+// the task appends the batch, and enters [Draft.Launch] when it is durable. A draft that
+// does not commit is thrown away, and its fold with it.
 //
 // # A call
 //
-//	planned → (asked → decided)* → started → (suspended → resumed)* → finished
-//	                                  └→ unknown → started again, or asked → …
+//	            ┌──────────────── asked again: the tool, the policy or the edit is another ┐
+//	            ▼                                                                          │
+//	planned → (asked → decided)* → started → (suspended → resumed)* → finished             │
+//	   │           ▲                  │              │                                     │
+//	   │           └── outcome? ◀── unknown ─────────┴─────────────────────────────────────┘
+//	   └── postponed: its tool cannot be looked up now; everything stays as it is
 //
-// A call is started by the batch that says so, and its tool is entered only when
-// that batch is durable; so an approved call runs at most once. A call that was
-// started and has no result when its process dies is unknown: it is run again if
-// its tool is declared read-only or idempotent, else a person decides what came of
-// it.
+// Before every entry, first or again, a call goes through [Draft.mayEnter], the one door
+// into a tool. A call that was started and has no result when its process dies is
+// unknown ([Draft.died]): one that is declared read-only or idempotent is run again by
+// itself, three times at most ([Draft.uncertain]); about any other a person is asked
+// ([Draft.askOutcome]).
 //
 // # Who may do what when
 //
-//   - at rest: an input takes the task over (fence+1) and runs it on;
+//   - at rest: an input takes the task over (fence+1) and it runs on;
 //   - at work: an input is written beside the turn, which is told and reads it;
-//   - at its end: nothing changes any more but what is recorded late.
+//   - at its end: nothing changes any more but what is recorded late ([Late]).
+//
+// # Words
+//
+// One word for one thing, in code, comments and documents.
+//
+//   - approval: what was asked of a person, pending or resolved (package approval). Its
+//     kind is call, outcome or question.
+//   - ask: to request an approval ([Draft.ask]); as a noun, one question of a tool
+//     ([Asked], package tool) or of a planner ([Ask]).
+//   - call: one call of a tool that a planner wants ([PlannedCall]) and what became of it;
+//     attempt: an entry that a person or the policy allowed; repeat: an entry of the same
+//     attempt after its process died.
+//   - decision: what a person says of an approval; answer: a decision as it came in
+//     ([Answers]); verdict: what a policy says of a call.
+//   - entry: a tool about to be entered, with all that was checked for it ([Entry]).
+//   - grant: the approval under which a call may be entered ([Fold.granted]).
+//   - outcome: how a call ended ([Outcome]).
+//   - phase: live (somebody runs the task), parked (rows on disk) or final; state: what a
+//     client is shown ([StateOf]).
+//   - postponed: not entered now, through no fault of the call ([Draft.postpone]).
+//   - run: one run of a tool, in task/engine; turn: the run of a task between two rests.
+//   - step: what a planner wants done at one time ([Step]).
 package task

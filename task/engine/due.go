@@ -131,34 +131,15 @@ func (e *Engine) schedule(ctx context.Context) error {
 			}
 		}
 		if !whole {
-			e.waitDue(ctx, nil, w.ended, nil) // for a worker
+			e.wait(w.ended, ctx.Done(), e.ctx.Done()) // for a worker
 			continue
 		}
 		stop := e.after(max(w.sleep(e.now()), time.Millisecond), func() { signal(alarm) })
 		// When a row has ended, only the next alarm may be another one.
-		read = e.waitDue(ctx, alarm, w.ended, e.due) != 1
+		read = e.wait(alarm, w.ended, e.due, ctx.Done(), e.ctx.Done()) != 1
 		stop()
 	}
 	return nil
-}
-
-// waitDue waits for one of three channels, or the end of ctx or the engine.
-func (e *Engine) waitDue(ctx context.Context, alarm, ended, due <-chan struct{}) int {
-	if h := e.cfg.Host; h != nil {
-		return h.Wait(alarm, ended, due, ctx.Done(), e.ctx.Done())
-	}
-	select {
-	case <-alarm:
-		return 0
-	case <-ended:
-		return 1
-	case <-due:
-		return 2
-	case <-ctx.Done():
-		return 3
-	case <-e.ctx.Done():
-		return 4
-	}
 }
 
 // doDue begins with the rows that are due, as far as there are workers. whole: all of
@@ -253,7 +234,7 @@ func (e *Engine) cancelChild(row store.Due) (err error) {
 	if err := json.Unmarshal(row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(e.ctx, childTimeout)
+	ctx, cancel := e.within(e.ctx, childTimeout)
 	defer cancel()
 	entry, err := e.cfg.Tools.Lookup(e.rules.Readonly(ctx, system()), p.Tool)
 	if err != nil {

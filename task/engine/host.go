@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -28,12 +29,12 @@ func (e *Engine) spawn(f func()) {
 	go f()
 }
 
-// wait is [Host.Wait], for at most four channels.
+// wait is [Host.Wait], for at most five channels.
 func (e *Engine) wait(channels ...<-chan struct{}) int {
 	if h := e.cfg.Host; h != nil {
 		return h.Wait(slices.Clone(channels)...) // so that they need not be allocated without a host
 	}
-	var c [4]<-chan struct{}
+	var c [5]<-chan struct{}
 	copy(c[:], channels)
 	select {
 	case <-c[0]:
@@ -44,6 +45,8 @@ func (e *Engine) wait(channels ...<-chan struct{}) int {
 		return 2
 	case <-c[3]:
 		return 3
+	case <-c[4]:
+		return 4
 	}
 }
 
@@ -53,6 +56,16 @@ func (e *Engine) after(d time.Duration, f func()) (stop func() bool) {
 		return h.After(d, f)
 	}
 	return time.AfterFunc(d, f).Stop
+}
+
+// within returns a context that ends after d, by the host's time.
+func (e *Engine) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := e.after(d, func() { cancel(context.DeadlineExceeded) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // signal puts a token into a channel that holds one, if it has none.

@@ -52,7 +52,7 @@ const lateTimeout = 30 * time.Second
 // late records the result of a call whose turn is over, privately and in the
 // audit. The task, which may have ended, does not change.
 func (e *Engine) late(id store.TaskID, o *task.Ended) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), lateTimeout)
+	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
 	defer cancel()
 	err := e.changed(ctx, store.System(), id, task.Late{Call: o.Entry.Call, Result: o.Result, Err: o.Err})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

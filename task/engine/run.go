@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,12 +33,13 @@ type run struct {
 	published int   // chunks of the call's own artifact
 	cut       error // chunks are refused: why
 	outcome   *task.Ended
-	asks      []task.Asked // that the tool has put and nobody has decided
-	stopped   bool         // it was told to end
-	orphan    bool         // nobody waits for it any more: what still comes is recorded late
-	ended     bool         // the tool has returned
-	given     bool         // it was given up
-	unstop    func() bool  // the timer that gives it up; nil: none
+	asks      []task.Asked         // that the tool has put and nobody has decided
+	stopped   bool                 // it was told to end
+	orphan    bool                 // nobody waits for it any more: what still comes is recorded late
+	ended     bool                 // the tool has returned
+	given     bool                 // it was given up
+	unstop    func() bool          // the timer that gives it up; nil: none
+	hears     []*func(cause error) // what the tool wants called when it is told to end
 }
 
 var (
@@ -214,6 +216,7 @@ func (r *run) stop(why error) {
 	r.makeRoom()
 	again := r.stopped || r.ended || r.given
 	r.stopped = true
+	hears := slices.Clone(r.hears)
 	if !again {
 		r.unstop = r.e.after(r.e.cfg.Limits.ToolGrace, r.giveUp)
 	}
@@ -222,12 +225,39 @@ func (r *run) stop(why error) {
 	if again {
 		return
 	}
-	r.e.begin(func() {
+	for _, hear := range hears {
+		r.e.spawn(func() {
+			defer func() { _ = recover() }() // it is the tool's own code
+			(*hear)(why)
+		})
+	}
+	r.e.spawn(func() {
 		defer func() { _ = recover() }() // it is the tool's own code
 		if c, ok := tool.As[tool.CancellableTool](r.entry.Tool); ok && c.SupportsCancellation() {
 			c.Cancel(r.entry.Call)
 		}
 	})
+}
+
+// onStop has hear called when the tool is told to end.
+func (r *run) onStop(hear func(cause error)) (remove func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := &hear
+	if r.stopped && !r.ended { // it has been told already
+		why := r.cut
+		r.e.spawn(func() {
+			defer func() { _ = recover() }() // it is the tool's own code
+			hear(why)
+		})
+		return func() {}
+	}
+	r.hears = append(r.hears, h)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.hears = slices.DeleteFunc(r.hears, func(other *func(error)) bool { return other == h })
+	}
 }
 
 // giveUp stops waiting for a tool that does not end.

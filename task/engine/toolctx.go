@@ -100,15 +100,9 @@ type cancellable toolContext
 
 func (c *cancellable) ID() string { return c.TaskID() }
 
+// OnCancel has cancel called when the call is told to end before it has.
 func (c *cancellable) OnCancel(_ string, cancel func(cause error)) (remove func()) {
-	ctx := c.Context
-	stop := context.AfterFunc(ctx, func() {
-		defer func() { _ = recover() }() // it is the tool's own code
-		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-			cancel(cause)
-		}
-	})
-	return func() { stop() }
+	return c.run.onStop(cancel)
 }
 
 // askID names a question of a call by what it says and, among equals, by its
