@@ -30,6 +30,9 @@ func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 	if err := d.fits(a); err != nil {
 		return d.finish(c, OutcomeError, nil, err.Error(), nil)
 	}
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
 	return d.ask(a)
 }
 

@@ -165,6 +165,11 @@ func (d *Draft) addStep(s *Step) error {
 		}
 		return d.end(s.End.State, s.End.Message)
 	case s.Ask != nil:
+		if m := s.Ask.Message; m != nil {
+			if err := d.sayable(m, d.room()); err != nil {
+				return d.plannerFailed(err)
+			}
+		}
 		d.phase = store.Parked
 		state := a2a.TaskStateInputRequired
 		if s.Ask.Auth {
