@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -13,12 +14,25 @@ import (
 	"a2a-server/tool"
 )
 
-// askCall requests approval of a call as it was examined.
+// askCall requests approval of a call as it was examined. The arguments of a call that
+// has been entered before are in use, so that they cannot be edited any more.
 func (d *Draft) askCall(c *call, x *examined, supersedes string) error {
 	a := &approval.Approval{
 		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Supersedes: supersedes,
 	}
+	if c.Attempt > 0 {
+		a.Terms.Allowed = withoutEdit(a.Terms)
+	}
 	return d.request(c, x, a)
+}
+
+// withoutEdit returns the decisions that terms allow about a call, but edit.
+func withoutEdit(t approval.Terms) []approval.Verb {
+	allowed := slices.DeleteFunc(approval.AllowedVerbs(approval.KindCall, t), func(v approval.Verb) bool { return v == approval.Edit })
+	if len(allowed) == 0 {
+		return []approval.Verb{approval.Reject, approval.Cancel}
+	}
+	return allowed
 }
 
 // request asks a: an approval of a call, whatever it is about. A call whose question

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"sync"
 	"testing"
@@ -160,6 +161,11 @@ func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 				}
 				if asked.Definition == h.call.Definition || asked.Digest == h.call.Digest {
 					t.Error("the new question is bound to the old definition")
+				}
+				// It has been entered with these arguments, which are in use.
+				edit := approval.Answer{ID: asked.ID, Verb: approval.Edit, Args: json.RawMessage(`{"amount":2}`)}
+				if err := w.decide(bob, h.id, edit); !errors.As(err, &said) || said.Reason != approval.ReasonNotAllowed {
+					t.Errorf("an edit = %v, want %s", err, approval.ReasonNotAllowed)
 				}
 				if err := w.decide(bob, h.id, approval.Answer{ID: asked.ID, Verb: approval.Approve}); err != nil {
 					t.Fatal(err)
