@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 )
@@ -324,13 +325,14 @@ func artifactID(call string) string { return call }
 // plannerFailed ends the task because its planner cannot go on.
 func (d *Draft) plannerFailed(cause error) error {
 	d.rules.report(Trouble{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
-	if err := d.fault(cause); err != nil {
+	why := visible.Shorten(cause.Error(), maxProblem)
+	if err := d.fault(why); err != nil {
 		return err
 	}
-	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+cause.Error()))
+	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
 }
 
 // fault records why the task cannot go on.
-func (d *Draft) fault(cause error) error {
-	return d.add(event.KindFailed, &event.TurnFailed{Error: cause.Error()})
+func (d *Draft) fault(why string) error {
+	return d.add(event.KindFailed, &event.TurnFailed{Error: why})
 }

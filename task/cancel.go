@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/tool"
 )
@@ -47,10 +48,11 @@ func (in Broken) put(d *Draft) error {
 	if d.f.Header.Phase == store.Final {
 		return ErrNothing
 	}
-	if err := d.fault(in.Cause); err != nil {
+	why := visible.Shorten(in.Cause.Error(), maxProblem)
+	if err := d.fault(why); err != nil {
 		return err
 	}
-	says := append([]string{"The task failed: " + in.Cause.Error()}, d.f.account()...)
+	says := append([]string{"The task failed: " + why}, d.f.account()...)
 	return d.endAll(a2a.TaskStateFailed, strings.Join(says, "\n"))
 }
 
@@ -98,15 +100,7 @@ func (c *call) came() string {
 			return "nobody knows what came of it"
 		}
 	}
-	return "it ended with an error: " + clip(c.Error, 200)
-}
-
-// clip shortens a text for a message.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
+	return "it ended with an error: " + visible.Shorten(c.Error, 200)
 }
 
 // endAll ends the task in a state with everything that is open in it. Whoever runs

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
@@ -56,6 +57,10 @@ func (in Ended) put(d *Draft) error {
 	paused := in.Suspension != nil || len(in.Asks) > 0
 	well := in.Err == nil && !paused && in.GivenUp == nil
 	marked := d.chunks(c, in.Last, well)
+	tooMuch := ""
+	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
+		in.Delta, tooMuch = nil, fmt.Sprintf("what it has set of the state has %d bytes; at most %d are kept", n, maxDelta)
+	}
 	switch {
 	case in.GivenUp != nil:
 		cause := event.CauseCut
@@ -70,8 +75,8 @@ func (in Ended) put(d *Draft) error {
 	case in.Err != nil:
 		return d.finish(c, OutcomeError, nil, in.Err.Error(), in.Delta)
 	}
-	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
-		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the call has run, but what it has set of the state has %d bytes; at most %d are kept", n, maxDelta), nil)
+	if tooMuch != "" {
+		return d.finish(c, OutcomeError, nil, "the call has run, but "+tooMuch, nil)
 	}
 	if limit := d.rules.Limits.result(); len(in.Result) > limit {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
@@ -186,27 +191,27 @@ func (d *Draft) asks(c *call, e *Entry, asks []Asked) ([]*approval.Approval, err
 // Late is a result that came after its turn had let go of the call. It is recorded,
 // privately and in the audit; the task, which may have ended, does not change.
 type Late struct {
-	Call   string
+	Entry  *Entry // of the run that it came of, which need not be the newest
 	Result json.RawMessage
 	Err    error
 }
 
 func (in Late) put(d *Draft) error {
-	c := d.f.call(in.Call)
+	c := d.f.call(in.Entry.Call)
 	if c == nil {
 		return ErrNothing // its start was never durable
 	}
 	d.quiet = true
-	e := &event.CallLate{Call: in.Call, Result: in.Result}
+	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
-		e.Error = in.Err.Error()
+		e.Error = visible.Shorten(in.Err.Error(), maxProblem)
 	}
-	if len(e.Result) > d.room() {
+	if len(e.Result) > min(d.room(), d.rules.Limits.result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}
 	if err := d.add(event.KindLate, e); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditLate, Call: in.Call, Tool: c.Tool, Reason: e.Error, Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: e.Error, Attempt: in.Entry.Attempt})
 }

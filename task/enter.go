@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
 	"a2a-server/tool/toolconfirmation"
@@ -195,6 +196,9 @@ func (d *Draft) start(c *call, e *Entry, attempt int) error {
 		return err
 	}
 	d.entering--
+	if err := d.closeAsks(c, "the call has started"); err != nil {
+		return err
+	}
 	return d.launched(c, e, grant)
 }
 
@@ -230,8 +234,12 @@ func (d *Draft) launched(c *call, e *Entry, grant *pendingApproval) error {
 	return d.record(a)
 }
 
+// maxProblem is how much is kept of what went wrong, in characters.
+const maxProblem = 8 << 10
+
 // finish ends a call: with its result, or with what went wrong.
 func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem string, delta map[string]any) error {
+	problem = visible.Shorten(visible.Text(problem), maxProblem)
 	if c.Wake != nil {
 		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
 	}

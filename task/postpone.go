@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
 )
@@ -19,6 +20,9 @@ const (
 	sayTries   = 3
 	doubtAfter = 24 * time.Hour
 )
+
+// maxTrouble is how much is kept of why a tool cannot be looked up, in characters.
+const maxTrouble = 500
 
 // askDoubt begins the Ask of the server's own question whether to wait on.
 const askDoubt = "unavailable."
@@ -41,7 +45,7 @@ func backoff(n int, first, limit time.Duration) time.Duration {
 // postpone leaves a call as it is, because its tool cannot be looked up now: which
 // says nothing about the tool. A durable timer tries again.
 func (d *Draft) postpone(c *call, why error) error {
-	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), why.Error())
+	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
 }
 
 // retryAfter lets a call be tried again after a pause.

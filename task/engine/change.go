@@ -155,14 +155,23 @@ func (e *Engine) goOn(t *turn, d *task.Draft, advance bool) (run bool, err error
 	if !ok {
 		return false, ErrBusy
 	}
+	advanced := false
+	defer func() { // code that was handed in may have ended the goroutine
+		if !advanced {
+			e.release(t, run)
+		}
+	}()
 	if run && advance {
 		// A planner that is slow, or a draft that is large, is its turn's.
 		if _, err = d.Advance(); err != nil {
-			e.release(t, run)
 			return false, err
 		}
 	}
-	return run, d.GoLive(!run)
+	if err := d.GoLive(!run); err != nil {
+		return false, err
+	}
+	advanced = true
+	return run, nil
 }
 
 // release gives a turn back that never began.

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"a2a-server/internal/auth"
@@ -181,11 +183,12 @@ func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) 
 
 // do does one row.
 func (e *Engine) do(w *dueWork, row *store.Due) {
-	err := e.handle(*row)
+	err := errors.New("the goroutine of the due work was ended")
+	defer func() { w.end(row, e.now(), err) }()
+	err = e.handle(*row)
 	if err != nil && !errors.Is(err, task.ErrNotYet) && e.ctx.Err() == nil {
 		e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; it is tried again")
 	}
-	w.end(row, e.now(), err)
 }
 
 // handle does one row of due work. The row is removed in the batch that does it.
@@ -223,19 +226,34 @@ func (e *Engine) handle(row store.Due) (err error) {
 func system() auth.Principal { return auth.Principal{Subject: "system", Method: "system"} }
 
 // cancelChild tells the tool of a canceled call to end what that has running
-// elsewhere.
-func (e *Engine) cancelChild(row store.Due) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+// elsewhere. One that does not come back in time has failed; it is left behind.
+func (e *Engine) cancelChild(row store.Due) error {
 	var p task.ChildCancel
 	if err := json.Unmarshal(row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
 	}
 	ctx, cancel := e.within(e.ctx, childTimeout)
 	defer cancel()
+	done := make(chan struct{})
+	var came atomic.Pointer[error]
+	e.spawn(func() {
+		defer close(done)
+		err := e.tellChild(ctx, &p)
+		came.Store(&err)
+	})
+	e.wait(done, ctx.Done())
+	if err := came.Load(); err != nil {
+		return *err
+	}
+	return fmt.Errorf("the tool %s has not come back: %w", p.Tool, cmp.Or(context.Cause(ctx), errors.New("it ended its goroutine")))
+}
+
+func (e *Engine) tellChild(ctx context.Context, p *task.ChildCancel) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
 	entry, err := e.cfg.Tools.Lookup(e.rules.Readonly(ctx, system()), p.Tool)
 	if err != nil {
 		return err

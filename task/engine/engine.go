@@ -132,7 +132,7 @@ func (e *Engine) now() time.Time { return e.cfg.Now().UTC() }
 func (e *Engine) report(t task.Trouble) {
 	l := e.log.Warn().Err(t.Err)
 	if t.Panic != nil {
-		l = e.log.Error().Interface("panic", t.Panic).Bytes("stack", t.Stack)
+		l = e.log.Error().Str("panic", fmt.Sprint(t.Panic)).Bytes("stack", t.Stack)
 	}
 	if t.Task != "" {
 		l = l.Str("task_id", t.Task)

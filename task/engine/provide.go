@@ -95,11 +95,14 @@ func (p *providing) next(parent context.Context) (context.Context, *approval.App
 	return nil, nil
 }
 
-// end ends a question.
-func (p *providing) end(id string) {
+// end ends a question. gone: whoever asked it has lost its goroutine, to the provider.
+func (p *providing) end(id string, gone bool) {
 	p.mu.Lock()
 	cancel := p.asking[id]
 	delete(p.asking, id)
+	if gone {
+		p.workers--
+	}
 	p.mu.Unlock()
 	if cancel != nil {
 		cancel(nil)
@@ -108,16 +111,24 @@ func (p *providing) end(id string) {
 
 // askProvider asks about one approval after the other until none waits.
 func (e *Engine) askProvider() {
-	for {
-		ctx, a := e.providing.next(e.ctx)
-		if a == nil {
-			return
-		}
-		if e.ctx.Err() == nil {
-			e.askAbout(ctx, a)
-		}
-		e.providing.end(a.ID)
+	for e.askNext() {
 	}
+}
+
+func (e *Engine) askNext() (more bool) {
+	ctx, a := e.providing.next(e.ctx)
+	if a == nil {
+		return false
+	}
+	asked := false
+	defer func() {
+		e.providing.end(a.ID, !asked)
+	}()
+	if e.ctx.Err() == nil {
+		e.askAbout(ctx, a)
+	}
+	asked = true
+	return true
 }
 
 // askAbout asks the provider about one approval. Its answer is a decision like any

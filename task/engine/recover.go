@@ -54,7 +54,7 @@ const lateTimeout = 30 * time.Second
 func (e *Engine) late(id store.TaskID, o *task.Ended) {
 	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
 	defer cancel()
-	err := e.changed(ctx, store.System(), id, task.Late{Call: o.Entry.Call, Result: o.Result, Err: o.Err})
+	err := e.changed(ctx, store.System(), id, task.Late{Entry: o.Entry, Result: o.Result, Err: o.Err})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		e.log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -89,30 +90,38 @@ func (r *run) begin(ctx context.Context) {
 	untime := r.e.after(r.e.cfg.Limits.ToolTimeout, func() { r.stop(errToolTimeout) })
 	r.e.busy.add()
 	r.e.spawn(func() {
-		o := r.execute(x)
-		untime()
-		r.mu.Lock()
-		r.ended = true
-		given := r.given
-		if r.unstop != nil {
-			r.unstop()
-		}
-		r.mu.Unlock()
-		interrupted := o.Err != nil && errors.Is(context.Cause(ctx), errShutdown)
-		r.cancel(nil) // before the turn, which may then end, cancels it with a cause
-		if interrupted {
-			// We canceled it: whether it failed or was only interrupted nobody knows.
-			// The log says that it was started; the next process asks what came of it.
-			r.letGo()
-		} else {
-			r.end(o)
-		}
-		if given {
-			r.e.abandon(r.entry.Name, -1)
-			return
-		}
-		r.e.busy.done()
+		o := &task.Ended{Entry: r.entry, Err: errors.New("the tool ended its goroutine")}
+		defer func() {
+			untime()
+			r.returned(ctx, o)
+		}()
+		o = r.execute(x)
 	})
+}
+
+// returned hands over what the tool has returned, or records it.
+func (r *run) returned(ctx context.Context, o *task.Ended) {
+	r.mu.Lock()
+	r.ended = true
+	given := r.given
+	if r.unstop != nil {
+		r.unstop()
+	}
+	r.mu.Unlock()
+	interrupted := o.Err != nil && errors.Is(context.Cause(ctx), errShutdown)
+	r.cancel(nil) // before the turn, which may then end, cancels it with a cause
+	if interrupted {
+		// We canceled it: whether it failed or was only interrupted nobody knows.
+		// The log says that it was started; the next process asks what came of it.
+		r.letGo()
+	} else {
+		r.end(o)
+	}
+	if given {
+		r.e.abandon(r.entry.Name, -1)
+		return
+	}
+	r.e.busy.done()
 }
 
 // emit hands a chunk over. It waits while the tool is more than a window ahead of
@@ -283,11 +292,13 @@ func (r *run) giveUp() {
 
 // execute calls the tool and never panics.
 func (r *run) execute(x *toolContext) (o *task.Ended) {
-	returned := false
 	defer func() {
-		if p := recover(); p != nil || !returned {
+		if p := recover(); p != nil {
 			o = &task.Ended{Err: errPanicked} // what it says is for the log: it may hold secrets
-			r.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+		}
+		if o == nil {
+			return // the tool has ended its goroutine
 		}
 		o.Entry, o.Delta = r.entry, x.changes()
 		r.mu.Lock()
@@ -300,9 +311,11 @@ func (r *run) execute(x *toolContext) (o *task.Ended) {
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
 		o.Err = plain(o.Err)
 	}
-	returned = true
 	return o
 }
+
+// maxError is how much is kept of what a tool's error says, in characters.
+const maxError = 8 << 10
 
 // plain returns an error without the methods of the one that was given: what it says
 // was asked here, where it may panic. Our own are kept.
@@ -312,7 +325,7 @@ func plain(err error) error {
 			return fmt.Errorf("%w%s", ours, strings.TrimPrefix(err.Error(), ours.Error()))
 		}
 	}
-	return errors.New(err.Error())
+	return errors.New(visible.Shorten(err.Error(), maxError))
 }
 
 // call calls or streams the tool.
@@ -334,9 +347,17 @@ func (r *run) call(x *toolContext) *task.Ended {
 }
 
 // stream runs a streaming tool. Chunks are published as they come; the result is
-// what is not marked as streaming, else the text of all chunks is not kept again.
+// what is not marked as streaming, else the text of all chunks is not kept again. What
+// is yielded after the end, from a goroutine that the tool has left behind, is refused.
 func (r *run) stream(x *toolContext, s tool.StreamingTool) (result any, failed error) {
-	for piece, err := range s.CallStreaming(x, r.entry.Args) {
+	var mu sync.Mutex
+	over := false
+	s.CallStreaming(x, r.entry.Args)(func(piece *tool.Result, err error) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return false
+		}
 		switch {
 		case err != nil:
 			failed = err
@@ -349,9 +370,14 @@ func (r *run) stream(x *toolContext, s tool.StreamingTool) (result any, failed e
 		default:
 			result = piece.Content
 		}
-		if failed != nil {
-			return nil, failed
-		}
+		over = failed != nil
+		return !over
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	if failed != nil {
+		return nil, failed
 	}
 	return result, nil
 }

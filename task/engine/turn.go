@@ -41,6 +41,7 @@ type turn struct {
 	ended    []outcome       // taken and not written, in the order they came
 	inflight []*store.Commit // batches of chunks
 	told     bool
+	over     bool   // its goroutine has come to its end by itself
 	failed   bool   // it could not go on; the task is live on disk
 	requeue  uint64 // not 0: the fence of who runs the task next, as soon as this one has left; guarded by Engine.mu
 
@@ -120,12 +121,13 @@ func (t *turn) runQueued() {
 	defer t.recover()
 	if err := t.reload(); err != nil {
 		t.lost(err)
+		t.over = true
 		return
 	}
-	if t.fold.Header.Phase != store.Live {
-		return // canceled while it waited
+	if t.fold.Header.Phase == store.Live { // else it was canceled while it waited
+		t.loop()
 	}
-	t.loop()
+	t.over = true
 }
 
 // runFrom runs the turn on from a draft that is durable.
@@ -135,14 +137,19 @@ func (t *turn) runFrom(launch []*task.Entry) {
 	t.fence = t.fold.Header.Fence
 	t.launch(launch)
 	t.loop()
+	t.over = true
 }
 
-// recover keeps a bug in the engine from taking the process down. The task stays
-// live on disk, and is tried again.
+// recover keeps a bug in the engine from taking the process down, and code that was
+// handed in from ending the turn's goroutine. The task stays live on disk, and is tried
+// again.
 func (t *turn) recover() {
-	if p := recover(); p != nil {
-		t.e.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("turn panicked")
+	switch p := recover(); {
+	case p != nil:
+		t.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("turn panicked")
 		t.abandon(fmt.Errorf("panic: %v", p))
+	case !t.over:
+		t.abandon(errors.New("the goroutine of the turn was ended"))
 	}
 }
 

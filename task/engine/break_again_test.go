@@ -1,0 +1,97 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// paid is a tool that takes a payload.
+type paid struct{ fake }
+
+func (p *paid) TakesPayload() bool { return true }
+
+// Who says "run it again" is asked about the run that was approved. What its approver
+// gave the tool is part of that.
+func TestBreakRunAgainKeepsThePayload(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		var got []any
+		runs := newCounted()
+		t.Cleanup(runs.open)
+		p := &paid{fake{name: "pay", gated: true}}
+		p.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			if c := tool.Confirmation(ctx); c != nil {
+				got = append(got, c.Payload)
+			} else {
+				got = append(got, nil)
+			}
+			if runs.enter(ctx) == 1 {
+				runs.hold()
+			}
+			return map[string]any{}, nil
+		}
+		w.tools.extra = []tool.Tool{p}
+		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
+		w.startAs(func(*engine.Config) {})
+		id := w.begin(w.calls("pay", args{}))
+		synctest.Wait()
+		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+		if len(got) != 2 || got[0] == nil || got[1] == nil {
+			t.Errorf("the tool was run with the payloads %v: the second run has lost what was approved", got)
+		}
+	})
+}
+
+// A call that stands in the middle goes on with the arguments that it began with: like
+// what it asks while it runs, it cannot be edited.
+func TestBreakEditOfASuspendedCall(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		var got []any
+		gated := false
+		g := &argGate{fake: fake{name: "pay"}, gate: func() bool { return gated }}
+		g.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+			got = append(got, a["amount"])
+			if _, ok := tool.Resumed(ctx); ok {
+				return map[string]any{}, nil
+			}
+			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"half of it is paid"`)}
+		}
+		w.tools.extra = []tool.Tool{g}
+		w.startAs(func(*engine.Config) {})
+		id := w.begin(w.calls("pay", args{"amount": 1}))
+		synctest.Wait()
+		gated = true
+		time.Sleep(2 * time.Hour)
+		a := w.onlyOne(id)
+		err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":1000}`)})
+		synctest.Wait()
+		if err == nil {
+			t.Errorf("a suspended call was edited: it began and went on with the amounts %v", got)
+		}
+	})
+}
+
+type argGate struct {
+	fake
+	gate func() bool
+}
+
+func (g *argGate) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
+	return g.gate(), "", nil
+}
