@@ -117,7 +117,7 @@ func limitKeys() []key[Config] {
 			"How long one run of a tool may take before it is told to end."),
 		one("limits.tool_grace", "5s", duration(ms),
 			func(c *Config) *time.Duration { return &c.Limits.Engine.ToolGrace },
-			"How long a tool may take to end when it was told to. Then it is given up, and what came of its call is unknown."),
+			"How long a tool may take to end when it was told to. Then it is given up: its call ends with an error when the tool is declared read-only or idempotent; else what came of it is unknown, and a person is asked."),
 		one("limits.plan_timeout", "2m", duration(ms),
 			func(c *Config) *time.Duration { return &c.Limits.Engine.PlanTimeout },
 			"How long a planner that has to think, such as a language model, may take for one step. Then its task fails. direct and script answer at once."),
