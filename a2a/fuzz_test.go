@@ -224,7 +224,7 @@ func FuzzLastEventID(f *testing.F) {
 			t.Fatalf("Last-Event-ID %q = %d with %q, want an end of %q", id, w.Code, ids, all)
 		}
 		if at := slices.Index(all, id); at >= 0 && len(ids) != len(all)-at-1 {
-			t.Fatalf("Last-Event-ID %q gives %q, want what is behind it in %q", id, ids, all)
+			t.Fatalf("Last-Event-ID %q gives %q, want what is after it in %q", id, ids, all)
 		}
 	})
 }

@@ -299,7 +299,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 // A client that comes back with the id of the last frame it has seen continues
-// exactly behind it, also when the task has ended meanwhile.
+// right after it, also when the task has ended meanwhile.
 // A message is held to the same rules however it came: over our bindings, and over
 // the SDK's.
 func TestMessageRules(t *testing.T) {
@@ -359,7 +359,7 @@ func TestResumeByID(t *testing.T) {
 		_, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", ids[at])
 		gotIDs, gotData := frames(t, rest)
 		if strings.Join(gotIDs, " ") != strings.Join(ids[at+1:], " ") || strings.Join(gotData, "\n") != strings.Join(data[at+1:], "\n") {
-			t.Errorf("resumed behind frame %d: %d frames, want %d", at, len(gotIDs), len(ids)-at-1)
+			t.Errorf("resumed after frame %d: %d frames, want %d", at, len(gotIDs), len(ids)-at-1)
 		}
 	}
 	for _, bad := range []string{"", "x", "5-zzzz", "999999-" + strings.Split(ids[0], "-")[1]} {

@@ -104,7 +104,7 @@ func split(raw []byte, at byte) [][]byte {
 	return all
 }
 
-// spaced returns compact JSON with a space behind each comma and colon.
+// spaced returns compact JSON with a space after each comma and colon.
 func spaced(raw []byte) []byte {
 	var out []byte
 	walk(raw, func(i, _ int, quoted bool) {

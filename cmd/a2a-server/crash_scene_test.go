@@ -141,7 +141,7 @@ func (s *scene) look(ctx context.Context, c *client, first bool) error {
 	return s.answer(ctx, c, first, &got.Status)
 }
 
-// take takes a frame: it has to come behind the last one, and a stream that goes on
+// take takes a frame: it has to come after the last one, and a stream that goes on
 // does not begin anew.
 func (s *scene) take(ctx context.Context, c *client, first bool, f frame) error {
 	if f.id == "" {
@@ -149,7 +149,7 @@ func (s *scene) take(ctx context.Context, c *client, first bool, f frame) error 
 	}
 	if n := len(s.frames); n > 0 {
 		if last := s.frames[n-1]; f.seq <= last.seq {
-			return fmt.Errorf("event %s comes behind %s", f.id, last.id)
+			return fmt.Errorf("event %s comes after %s", f.id, last.id)
 		}
 		if f.event.Task != nil {
 			return fmt.Errorf("the stream begins anew: %s", f.data)

@@ -86,7 +86,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// What a person has to do goes on behind a restart, on the same file.
+// What a person has to do goes on after a restart, on the same file.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil)
@@ -108,7 +108,7 @@ func TestRestart(t *testing.T) {
 	var again taskAnswer
 	second.rpc(t, "GetTask", map[string]any{"id": said.ID}, &again)
 	if diff := cmp.Diff(said, again); diff != "" {
-		t.Errorf("task behind a restart (-before +now):\n%s", diff)
+		t.Errorf("task after a restart (-before +now):\n%s", diff)
 	}
 	if same := second.send(t, "m1", "/echo hello"); same.ID != said.ID {
 		t.Errorf("the same message again made task %s, want %s", same.ID, said.ID)
@@ -116,7 +116,7 @@ func TestRestart(t *testing.T) {
 	var approved struct{ Task taskAnswer }
 	second.rpc(t, "SendMessage", approve("m3", asked.ID, asked.ID+".a1"), &approved)
 	if done := approved.Task; done.Status.State != "TASK_STATE_COMPLETED" {
-		t.Errorf("approved behind a restart: %s", done.Status.State)
+		t.Errorf("approved after a restart: %s", done.Status.State)
 	}
 	text, err := os.ReadFile(ledger)
 	if err != nil || strings.Count(string(text), "\n") != 1 {

@@ -241,7 +241,7 @@ func (in *instance) follow(t *testing.T, request string) *followed {
 func (f *followed) end(t *testing.T) []string {
 	t.Helper()
 	if err := <-f.ended; err != nil || len(f.lines) == 0 {
-		t.Fatalf("the stream ends with %v behind %d lines", err, len(f.lines))
+		t.Fatalf("the stream ends with %v after %d lines", err, len(f.lines))
 	}
 	return f.lines
 }

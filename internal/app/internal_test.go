@@ -20,7 +20,7 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// A step that fails or hangs does not keep those behind it from being done.
+// A step that fails or hangs does not keep those after it from being done.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

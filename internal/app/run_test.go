@@ -98,7 +98,7 @@ func TestShutdownLetsCallsFinish(t *testing.T) {
 	var list struct{ Tasks []taskAnswer }
 	again.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
 	if len(list.Tasks) != 1 || list.Tasks[0].Status.State != "TASK_STATE_COMPLETED" {
-		t.Fatalf("tasks behind the shutdown: %+v", list.Tasks)
+		t.Fatalf("tasks after the shutdown: %+v", list.Tasks)
 	}
 	var text strings.Builder
 	for _, p := range list.Tasks[0].Artifacts[0].Parts {
@@ -188,6 +188,6 @@ func TestDamagedStore(t *testing.T) {
 	var list struct{ Tasks []taskAnswer }
 	again.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
 	if diff := cmp.Diff([]taskAnswer{before}, list.Tasks); diff != "" {
-		t.Errorf("tasks behind the damage (-want +got):\n%s", diff)
+		t.Errorf("tasks after the damage (-want +got):\n%s", diff)
 	}
 }

@@ -109,7 +109,7 @@ func resumeEnded(ctx context.Context, t *testing.T, c curlClient) {
 		// Byte for byte what followed the first time.
 		got := c.subscribe(ctx, t, id, all[at].ID).rest(t)
 		if diff := cmp.Diff(slices.Clip(all[at+1:]), got); diff != "" && len(all[at+1:])+len(got) > 0 {
-			t.Errorf("behind frame %d (-first time +resumed):\n%s", at, diff)
+			t.Errorf("after frame %d (-first time +resumed):\n%s", at, diff)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func foreignID(ctx context.Context, t *testing.T, c curlClient) {
 	for _, foreign := range []string{other[1].ID, "nonsense", "99999999999999999999-0000"} {
 		first, ok := c.subscribe(ctx, t, id, foreign).next(t)
 		if !ok || taskOf(t, first).ID != id {
-			t.Errorf("behind %q the stream begins with %q, want the task", foreign, first.Data)
+			t.Errorf("after %q the stream begins with %q, want the task", foreign, first.Data)
 		}
 	}
 }

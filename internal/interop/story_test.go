@@ -38,7 +38,7 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 	case *a2a.TaskArtifactUpdateEvent:
 		s.sameTask(t, e.TaskID)
 		if s.closed || !e.Append && s.chunks > 0 {
-			t.Fatalf("behind %d chunks (the last one: %t) comes %+v", s.chunks, s.closed, e)
+			t.Fatalf("after %d chunks (the last one: %t) comes %+v", s.chunks, s.closed, e)
 		}
 		// The mark may come alone, when the tool ends long after its last chunk.
 		if said := content(t, e.Artifact.Parts); said != "" {

@@ -41,10 +41,10 @@ func gateKeys() []key[approval.Gate] {
 		allowed,
 		one("four_eyes", "false", boolean(),
 			func(g *approval.Gate) *bool { return &g.Terms.FourEyes },
-			"Whoever caused the call may not decide about it."),
+			"Whoever caused the call may not decide about it. Only false is possible so far: without authentication nobody can be told from the requester."),
 		one("elsewhere", "false", boolean(),
 			func(g *approval.Gate) *bool { return &g.Terms.Elsewhere },
-			"The A2A client may not decide; somebody else has to."),
+			"The A2A client may not decide; somebody else has to. Only false is possible so far: there is no other way to decide."),
 		one("destructive", "false", boolean(),
 			func(g *approval.Gate) *bool { return &g.Terms.Destructive },
 			"Shown as destructive, and never answered by a keyword."),
@@ -124,6 +124,7 @@ func (l *loader) gate(n *yaml.Node, path string) {
 	}
 	l.checkGateName(&gate, path, at, given)
 	l.checkGateUse(&gate, path, given)
+	l.checkGateDeciders(&gate, path)
 	l.config.Gates = append(l.config.Gates, gate)
 }
 
@@ -161,5 +162,20 @@ func (l *loader) checkGateUse(g *approval.Gate, path string, given map[string]or
 		if !slices.Contains(always, name) {
 			l.add(at, join(path, name), "has no effect where the action is %s, which asks nobody; remove it, or use action: ask", g.Action)
 		}
+	}
+}
+
+// checkGateDeciders refuses what nobody could decide: the calls would wait for ever.
+// The policy itself takes such terms, from whoever brings a way to decide.
+func (l *loader) checkGateDeciders(g *approval.Gate, path string) {
+	if g.Action != approval.ActionAsk {
+		return // said already
+	}
+	const until = "remove the line, or write false; true will be allowed when somebody else can decide, with authentication and the approvals command"
+	if g.Terms.FourEyes {
+		l.at(join(path, "four_eyes"), "nobody could decide: there is no authentication yet, so that nobody can be told from the requester; %s", until)
+	}
+	if g.Terms.Elsewhere {
+		l.at(join(path, "elsewhere"), "nobody could decide: the A2A client may not, and there is no other way to decide yet; %s", until)
 	}
 }

@@ -44,7 +44,7 @@ func defaults() *config.Config {
 		Terms:        approval.Terms{OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Engine: task.Limits{
-				Turns: 256, Queue: 10_000, Abandoned: 64, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second,
+				Turns: 256, Queue: 10_000, Abandoned: 8, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second, PlanTimeout: 2 * time.Minute,
 				Window: 256 << 10, Event: 1 << 20, Task: 64 << 20, Pending: 64, Args: 128 << 10,
 				Steps: 1000, Calls: 64, Parked: 1000,
 			},
@@ -139,8 +139,8 @@ gates:
     expires: 30m
     on_expiry: cancel
     allowed: [approve, reject]
-    four_eyes: true
-    elsewhere: true
+    four_eyes: false
+    elsewhere: false
     destructive: true
     no_text: true
     on_reject: cancel
@@ -154,7 +154,7 @@ gates:
 			Name: "deletions", Tool: "delete_*", Action: approval.ActionAsk, Hint: "Delete {path}?",
 			Terms: approval.Terms{
 				Expires: 30 * time.Minute, OnExpiry: approval.ExpiryCancels, Allowed: []approval.Verb{approval.Approve, approval.Reject},
-				FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true,
+				Destructive: true, NoText: true, CancelsTask: true,
 			},
 		},
 		{Tool: "send", Action: approval.ActionAsk, Terms: approval.Terms{Expires: -1}},

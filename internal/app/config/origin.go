@@ -9,7 +9,7 @@ type origin struct {
 	line, column int    // in the file
 }
 
-// String returns the origin as [Show] writes it behind a value.
+// String returns the origin as [Show] writes it after a value.
 func (o origin) String() string {
 	switch o.layer {
 	case File:

@@ -13,7 +13,7 @@ import (
 )
 
 // Show writes c as a file that [Load] reads as the same configuration, with a comment
-// behind each value that says where it was given. Of a gate it writes what is not as
+// after each value that says where it was given. Of a gate it writes what is not as
 // in an empty one.
 func Show(w io.Writer, c *Config) error {
 	out := &bytes.Buffer{}

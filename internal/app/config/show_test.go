@@ -33,7 +33,7 @@ gates:
   - name: all deletions
     tool: delete_*
     allowed: [approve, reject]
-    four_eyes: true
+    destructive: true
   - tool: "*"
     expires: never
     on_reject: cancel
