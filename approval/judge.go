@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -111,14 +112,25 @@ func (j *judgement) consider(g *gate) bool {
 // holds asks the predicate of g, which may panic.
 func (j *judgement) holds(g *gate) (ok bool, err error) {
 	defer caught(&err)
-	return g.when(j.ctx, j.tool, j.args)
+	return g.when(j.ctx, j.tool, j.copied())
+}
+
+// copied returns the arguments for code that is not ours: what it does to them changes
+// neither what is shown nor what runs.
+func (j *judgement) copied() map[string]any {
+	args, _ := strictjson.Clone(j.args).(map[string]any)
+	return args
 }
 
 // considerTool asks the tool's own gate, which may panic.
 func (j *judgement) considerTool() {
 	err := func() (err error) {
 		defer caught(&err)
-		j.toolAsks, j.toolHint = tool.NeedsApproval(j.ctx, j.tool, j.args)
+		args := j.args
+		if _, gated := tool.As[tool.Gater](j.tool); gated {
+			args = j.copied()
+		}
+		j.toolAsks, j.toolHint = tool.NeedsApproval(j.ctx, j.tool, args)
 		return nil
 	}()
 	if err != nil {

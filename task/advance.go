@@ -72,38 +72,44 @@ func (s *step) finished() bool {
 
 // advanceCalls moves each call of the step as far as it goes.
 func (d *Draft) advanceCalls(s *step) error {
-	// All are checked before any starts: what one of them asks may hold its siblings.
+	// All are looked at before any starts: what one of them asks may hold its siblings.
 	ready := make([]*Entry, len(s.Progress))
-	for i, c := range s.Progress {
-		if c.State != callPlanned || d.waits(c) {
-			continue
-		}
-		var err error
-		if ready[i], err = d.mayEnter(c); err != nil {
-			return err
-		}
-	}
-	held := d.rules.HoldSiblings && anyCall(s, func(c *call) bool { return c.State == callAsked && c.Attempt == 0 })
+	held := false
 	for i, c := range s.Progress {
 		var err error
 		switch {
-		case c.State == callRunning:
+		case d.waits(c):
+		case c.State == callPlanned:
+			ready[i], err = d.mayEnter(c)
+		case c.State == callDecided:
+			ready[i], err = d.decided(c)
+		}
+		if err != nil {
+			return err
+		}
+		undecided := c.State == callAsked || ready[i] == nil && c.Retry != nil && c.State != callDone
+		held = held || d.rules.HoldSiblings && c.Attempt == 0 && undecided
+	}
+	for i, c := range s.Progress {
+		var err error
+		switch c.State {
+		case callRunning:
 			if !d.running(c) {
 				err = d.died(c)
 			}
-		case d.waits(c):
-		case c.State == callPlanned:
-			if ready[i] != nil && !held {
-				err = d.start(c, ready[i], 1)
+		case callPlanned, callDecided:
+			if ready[i] != nil && (c.Attempt > 0 || !held) {
+				err = d.enterCall(c, ready[i])
 			}
-		case c.State == callDecided:
-			if !held || c.Attempt > 0 {
-				err = d.decided(c)
+		case callUncertain:
+			if !d.waits(c) {
+				err = d.uncertain(c)
 			}
-		case c.State == callUncertain:
-			err = d.uncertain(c)
-		case c.State == callWaiting:
-			err = d.goOn(c)
+		case callWaiting:
+			if !d.waits(c) {
+				err = d.goOn(c)
+			}
+		case callAsked, callDone:
 		}
 		if err != nil {
 			return err
@@ -113,6 +119,14 @@ func (d *Draft) advanceCalls(s *step) error {
 		}
 	}
 	return nil
+}
+
+// enterCall writes that a call is entered that was planned, or has been decided.
+func (d *Draft) enterCall(c *call, e *Entry) error {
+	if c.Paused {
+		return d.resume(c, e)
+	}
+	return d.start(c, e, c.Attempt+1)
 }
 
 // running reports whether a call that the log says is running does run here, or is
@@ -166,30 +180,24 @@ func (d *Draft) settle(s *step) error {
 // news reports whether the draft asks or answers something, or somebody else has.
 func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
 
-// decided starts a call that may run, or ends one that may not.
-func (d *Draft) decided(c *call) error {
+// decided returns the entry of a call that was approved and may be entered, and ends one
+// that was not approved.
+func (d *Draft) decided(c *call) (*Entry, error) {
 	a := d.f.approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the rest is one case
 	case approval.Approved, approval.Edited:
-		e, err := d.mayEnter(c)
-		switch {
-		case err != nil || e == nil:
-			return err
-		case c.Paused:
-			return d.resume(c, e)
-		}
-		return d.start(c, e, c.Attempt+1)
+		return d.mayEnter(c)
 	case approval.Responded:
-		return d.complete(c, OutcomeResponded, a.Resolution.Response)
+		return nil, d.complete(c, OutcomeResponded, a.Resolution.Response)
 	case approval.Rejected:
-		return d.finish(c, OutcomeRejected, nil, rejection(a), nil)
+		return nil, d.finish(c, OutcomeRejected, nil, rejection(a), nil)
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
-			return d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
+			return nil, d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
 		}
-		return d.finish(c, OutcomeExpired, nil, "nobody approved the call in time", nil)
+		return nil, d.finish(c, OutcomeExpired, nil, "nobody approved the call in time", nil)
 	default:
-		return fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
+		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
 	}
 }
 

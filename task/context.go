@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/internal/auth"
+	"a2a-server/internal/strictjson"
 	"a2a-server/tool/agent"
 )
 
@@ -104,7 +105,19 @@ func ContentOf(p *a2a.Part) agent.Part {
 	}
 }
 
+// stateView is the state of the tools, which others have too: what is read of it is a
+// copy.
 type stateView map[string]any
 
-func (s stateView) Get(key string) (any, bool)  { v, ok := s[key]; return v, ok }
-func (s stateView) All() iter.Seq2[string, any] { return maps.All(s) }
+func (s stateView) Get(key string) (any, bool) {
+	v, ok := s[key]
+	return strictjson.Clone(v), ok
+}
+
+func (s stateView) All() iter.Seq2[string, any] { return maps.All(cloneState(s)) }
+
+// cloneState returns a copy of the state that shares nothing with it.
+func cloneState(state map[string]any) map[string]any {
+	copied, _ := strictjson.Clone(state).(map[string]any)
+	return copied
+}

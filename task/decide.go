@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/internal/auth"
@@ -55,18 +56,9 @@ func (Freshen) put(d *Draft) error {
 	return nil
 }
 
-// stale reports whether a pending approval is overdue or about a tool that is not
-// what it was.
-func (d *Draft) stale() bool {
-	for _, a := range d.f.Pending() {
-		if approval.Overdue(a, d.at.Now) {
-			return true
-		}
-		if _, changed := d.changed(a); changed {
-			return true
-		}
-	}
-	return false
+// overdue reports whether a pending approval is.
+func (d *Draft) overdue() bool {
+	return slices.ContainsFunc(d.f.Pending(), func(a *approval.Approval) bool { return approval.Overdue(a, d.at.Now) })
 }
 
 // changed reports whether the tool of a pending call, or of one of which it is asked
@@ -117,12 +109,18 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	if d.f.Header.Phase == store.Final {
 		return d.decidedBefore(in.List)
 	}
-	if d.stale() {
+	if d.overdue() {
 		return ErrStale
 	}
 	decisions, err := approval.Match(in.List, d.f.approvals(), d.f.names(in.List))
 	if err != nil {
 		return err
+	}
+	for i := range decisions {
+		// Only what is decided has to stand still.
+		if _, changed := d.changed(decisions[i].Approval); changed && !decisions[i].Settled {
+			return ErrStale
+		}
 	}
 	edits := make([]examined, len(decisions))
 	news := false

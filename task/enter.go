@@ -3,7 +3,6 @@ package task
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
@@ -121,10 +120,12 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
 
-		Context: *d.readonly(), State: maps.Clone(d.f.State), examined: *x,
+		Context: *d.readonly(), State: cloneState(d.f.State), examined: *x,
 	}
-	if a := d.f.granted(c); a != nil && a.Resolution.Payload != nil {
-		e.Decision = confirmationOf(a) // the payload is for the tool, which takes it
+	for _, a := range d.f.Approvals {
+		if a.Call == c.ID && a.Ask == "" && a.State == approval.Approved && a.Resolution.Payload != nil {
+			e.Decision = confirmationOf(a) // the payload is for the tool, which takes it
+		}
 	}
 	digest := ""
 	if len(c.Answered)+len(c.Asks) > 0 {

@@ -15,7 +15,7 @@ type agentCtx = agent.ReadonlyContext
 type twoSteps struct{}
 
 func (*twoSteps) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (*twoSteps) Inline() bool                                                     { return true }
+func (*twoSteps) Inline() bool                                                      { return true }
 func (*twoSteps) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 	switch len(p.Steps) {
 	case 0:

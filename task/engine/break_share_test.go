@@ -24,7 +24,7 @@ import (
 type sequence []string
 
 func (sequence) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (sequence) Inline() bool                                                     { return true }
+func (sequence) Inline() bool                                                      { return true }
 func (s sequence) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 	if n := len(p.Steps); n < len(s) {
 		return &task.Step{Calls: []task.PlannedCall{{Tool: s[n]}}}, nil
@@ -125,7 +125,7 @@ func TestBreakHoldWhileASiblingCannotBeReached(t *testing.T) {
 type pair [2]string
 
 func (pair) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (pair) Inline() bool                                                     { return true }
+func (pair) Inline() bool                                                      { return true }
 func (s pair) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 	if len(p.Steps) == 0 {
 		arg := []byte(`{"amount":1,"to":"x"}`)

@@ -151,27 +151,27 @@ func (e *Engine) goOn(t *turn, d *task.Draft, advance bool) (run bool, err error
 	if d.Phase() == store.Final {
 		return false, nil
 	}
-	run, ok := e.admit(t)
+	admitted, ok := e.admit(t)
 	if !ok {
 		return false, ErrBusy
 	}
 	advanced := false
 	defer func() { // code that was handed in may have ended the goroutine
 		if !advanced {
-			e.release(t, run)
+			e.release(t, admitted)
 		}
 	}()
-	if run && advance {
+	if admitted && advance {
 		// A planner that is slow, or a draft that is large, is its turn's.
 		if _, err = d.Advance(); err != nil {
 			return false, err
 		}
 	}
-	if err := d.GoLive(!run); err != nil {
+	if err := d.GoLive(!admitted); err != nil {
 		return false, err
 	}
 	advanced = true
-	return run, nil
+	return admitted, nil
 }
 
 // release gives a turn back that never began.

@@ -134,8 +134,11 @@ func (e *Engine) askNext() (more bool) {
 // askAbout asks the provider about one approval. Its answer is a decision like any
 // other: whoever decides first, counts. Without an answer the client is asked.
 func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
-	ok, err := e.callProvider(ctx, a)
 	id, _ := store.ParseTaskID(a.Task)
+	if !e.waits(ctx, id, a.ID) {
+		return
+	}
+	ok, err := e.callProvider(ctx, a)
 	switch {
 	case errors.Is(context.Cause(ctx), errResolved) || e.ctx.Err() != nil:
 		return // the next process asks
@@ -153,6 +156,28 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	}
 	if err != nil && e.ctx.Err() == nil {
 		e.log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider did not count")
+	}
+}
+
+// waits reports whether an approval is still pending. It may have been resolved by
+// somebody who came before it was offered; who comes later ends ctx.
+func (e *Engine) waits(ctx context.Context, id store.TaskID, approvalID string) bool {
+	cursor := ""
+	for {
+		page, err := e.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: id, Cursor: cursor})
+		if err != nil {
+			return ctx.Err() == nil // its answer will be looked at all the same
+		}
+		for _, row := range page.Rows {
+			if string(row.Key) != approvalID {
+				continue
+			}
+			var a approval.Approval
+			return json.Unmarshal(row.Value, &a) != nil || a.State == approval.Pending
+		}
+		if cursor = page.Next; cursor == "" {
+			return false
+		}
 	}
 }
 

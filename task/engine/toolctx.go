@@ -65,13 +65,14 @@ func (s *toolState) Get(key string) (any, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.state[key]
-	return v, ok
+	return strictjson.Clone(v), ok // it may be in the delta, too
 }
 
 func (s *toolState) All() iter.Seq2[string, any] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.All(maps.Clone(s.state))
+	copied, _ := strictjson.Clone(s.state).(map[string]any)
+	return maps.All(copied)
 }
 
 func (s *toolState) Set(key string, value any) error {

@@ -149,7 +149,7 @@ func (t *turn) recover() {
 		t.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("turn panicked")
 		t.abandon(fmt.Errorf("panic: %v", p))
 	case !t.over:
-		t.abandon(errors.New("the goroutine of the turn was ended"))
+		t.fail(errors.New("code that was handed to the engine ended its goroutine"))
 	}
 }
 

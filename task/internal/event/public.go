@@ -205,9 +205,12 @@ func ListPunctuation(i int) byte {
 }
 
 // ResultPart returns the JSON of a result as one part: text when it is text, else
-// data.
+// data. Null is no data, which a part must have: it is the empty text.
 func ResultPart(result json.RawMessage) json.RawMessage {
 	var text string
+	if string(result) == "null" {
+		return TextPart("")
+	}
 	if len(result) > 0 && result[0] == '"' && json.Unmarshal(result, &text) == nil {
 		return TextPart(text)
 	}

@@ -1,0 +1,27 @@
+package strictjson
+
+// Clone returns a copy of a decoded JSON value that shares no object or list with it.
+// Values that no decoder gives are not looked into.
+func Clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		c := make(map[string]any, len(v))
+		for name, member := range v {
+			c[name] = Clone(member)
+		}
+		return c
+	case []any:
+		if v == nil {
+			return v
+		}
+		c := make([]any, len(v))
+		for i, element := range v {
+			c[i] = Clone(element)
+		}
+		return c
+	}
+	return v
+}
