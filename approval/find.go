@@ -72,6 +72,8 @@ func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 		case a.Call != call:
 		case a.Kind != KindCall:
 			other = a
+		case a.Supersedes != "":
+			return nil, replaced(name, predecessor(a, approvals), approvals)
 		case a.State == Superseded || successor(a, approvals) != nil:
 			return nil, replaced(name, a, approvals)
 		case a.State == Pending:
@@ -108,14 +110,24 @@ func repeated(a *Approval, ans Answer, approvals []*Approval) *Approval {
 	return a
 }
 
-// successor returns the approval of the same kind that replaced a, or nil.
+// successor returns the approval that replaced a, or nil.
 func successor(a *Approval, approvals []*Approval) *Approval {
 	for _, b := range approvals {
-		if b.Supersedes == a.ID && b.Kind == a.Kind {
+		if b.Supersedes == a.ID {
 			return b
 		}
 	}
 	return nil
+}
+
+// predecessor returns the approval that a has replaced; a itself when that is not there.
+func predecessor(a *Approval, approvals []*Approval) *Approval {
+	for _, b := range approvals {
+		if b.ID == a.Supersedes {
+			return b
+		}
+	}
+	return a
 }
 
 // replaced says that what was asked of a call under its name has been replaced since.

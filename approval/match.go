@@ -128,17 +128,18 @@ func (a *Approval) settledBy(ans Answer) bool {
 	if ans.Digest != "" && ans.Digest != a.Digest && (r == nil || ans.Digest != r.Digest) {
 		return false
 	}
+	args, response, payload := len(ans.Args) > 0, len(ans.Response) > 0, len(ans.Payload) > 0
 	switch a.State {
 	case Approved:
-		return ans.Verb == Approve && r != nil && sameJSON(ans.Payload, r.Payload)
+		return ans.Verb == Approve && r != nil && sameJSON(ans.Payload, r.Payload) && !args && !response
 	case Edited:
-		return ans.Verb == Edit && r != nil && sameJSON(ans.Args, r.Args)
+		return ans.Verb == Edit && r != nil && sameJSON(ans.Args, r.Args) && !response && !payload
 	case Rejected:
-		return ans.Verb == Reject
+		return ans.Verb == Reject && !args && !response && (!payload || r != nil && sameJSON(ans.Payload, r.Payload))
 	case Responded:
-		return ans.Verb == Respond && r != nil && sameJSON(ans.Response, r.Response)
+		return ans.Verb == Respond && r != nil && sameJSON(ans.Response, r.Response) && !args && !payload
 	case Canceled:
-		return ans.Verb == Cancel
+		return ans.Verb == Cancel && !args && !response && !payload
 	case Pending, Expired, Superseded:
 		return false
 	default:

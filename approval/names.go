@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"a2a-server/internal/visible"
 )
 
@@ -23,10 +25,10 @@ func (n Names) Add(call, alias string) {
 
 // OurID reports whether a person could take s for an id of ours: that of a call,
 // "c<digits>.<digits>", or that of an approval, which ends in ".a<digits>". The case of
-// letters does not matter, nor does what is invisible or stands around it. No caller may
+// letters does not matter, nor does what is invisible, stands around it or only looks alike. No caller may
 // call a call so: it would pass for another one.
 func OurID(s string) bool {
-	s = strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune { // of the form without look-alikes
 		switch {
 		case r == ' ' || visible.Invisible(r):
 			return -1
@@ -35,7 +37,7 @@ func OurID(s string) bool {
 		default:
 			return unicode.ToLower(r)
 		}
-	}, s)
+	}, norm.NFKC.String(s))
 	head, number, ok := cutLast(s, ".")
 	if !ok {
 		return false

@@ -281,7 +281,7 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 	if err := d.fits(a); err != nil {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
 	}
-	return d.ask(a)
+	return d.askAbout(c, a)
 }
 
 // termsOf returns the terms that a call has been approved on; of one that nobody was
@@ -292,7 +292,7 @@ func (d *Draft) termsOf(c *call) approval.Terms {
 			return a.Terms
 		}
 	}
-	if x := d.examine(c, c.Args, false /* open */); x.verdict.Terms.Rule != "" {
+	if x := d.examine(c, c.Args, false /* open */); x.verdict.Action == approval.ActionAsk {
 		return x.verdict.Terms
 	}
 	return d.rules.Policy.AskTerms()

@@ -44,8 +44,19 @@ func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 	if err := d.fits(a); err != nil {
 		return d.finish(c, OutcomeError, nil, err.Error(), nil)
 	}
+	return d.askAbout(c, a)
+}
+
+// askAbout asks whether a call may run, or what came of it: its tool can be reached, so
+// that nothing has to be tried again.
+func (d *Draft) askAbout(c *call, a *approval.Approval) error {
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+	if doubt := d.f.approval(c.Doubt); doubt != nil && doubt.State == approval.Pending {
+		if err := d.supersede(doubt, "the tool can be reached again"); err != nil {
+			return err
+		}
 	}
 	return d.ask(a)
 }
@@ -90,7 +101,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	if len(pending) >= limits.Pending {
 		return fmt.Errorf("the task already waits for %d approvals, which is the most it may: answer some first", len(pending))
 	}
-	if n := len(a.Args); n > limits.Args {
+	if n := argsSize(a.Args); n > limits.Args {
 		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
 	}
 	m, _, err := d.rules.Presenter.Question(append(pending, a), "")

@@ -10,27 +10,29 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/tool"
 )
 
 // Cancel ends a task. Canceling a canceled task again changes nothing.
-type Cancel struct{}
+type Cancel struct{ By auth.Principal }
 
-func (Cancel) put(d *Draft) error {
+func (in Cancel) put(d *Draft) error {
 	if d.f.Header.Phase == store.Final {
 		if d.f.Header.State == stateCanceled {
 			return ErrNothing
 		}
 		return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: true}
 	}
-	return d.cancelAll("")
+	return d.cancelAll("", in.By)
 }
 
-// cancelAll cancels the task with everything that is open in it.
-func (d *Draft) cancelAll(why string) error {
-	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why}); err != nil {
+// cancelAll cancels the task with everything that is open in it. by is who wanted it,
+// the zero Principal when nobody did.
+func (d *Draft) cancelAll(why string, by auth.Principal) error {
+	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why, By: by}); err != nil {
 		return err
 	}
 	says := d.f.account()
@@ -121,9 +123,6 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 		for _, c := range s.Progress {
 			if c.State == callDone {
 				continue
-			}
-			if err := d.cancelChild(c); err != nil {
-				return err
 			}
 			why := "the task has ended"
 			if c.Attempt > 0 && !c.Paused {

@@ -122,6 +122,9 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 			return ErrStale
 		}
 	}
+	if err := d.agreed(decisions); err != nil {
+		return err
+	}
 	edits := make([]examined, len(decisions))
 	news := false
 	for i := range decisions {
@@ -190,7 +193,26 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		}
 	}
 	if cancel != "" {
-		return d.cancelAll(cancel)
+		return d.cancelAll(cancel, in.By)
+	}
+	return nil
+}
+
+// agreed refuses decisions of one message that give a call up and say something else
+// about it.
+func (d *Draft) agreed(decisions []approval.Decision) error {
+	for i := range decisions {
+		x := &decisions[i]
+		c := d.f.doubted(d.f.approval(x.Approval.ID))
+		if x.Settled || c == nil || x.Answer.Verb == approval.Respond && waitsOn(x.Answer.Response) {
+			continue
+		}
+		for j := range decisions {
+			if y := &decisions[j]; i != j && y.Approval.Call == c.ID && !y.Settled {
+				return approval.Malformed(y.Approval.ID, "decide one of the two",
+					approval.Violation{Field: "decision", Description: fmt.Sprintf("is about a call that the same message gives up by %s", x.Approval.ID)})
+			}
+		}
 	}
 	return nil
 }
@@ -200,7 +222,7 @@ const minDecision = 16 << 10
 
 // checkEdit puts edited arguments through validation and policy.
 func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer) (examined, error) {
-	x := d.examine(d.f.call(a.Call), answer.Args, false /* open */)
+	x := d.examine(d.f.call(a.Call), event.Compact(answer.Args), false /* open */)
 	switch {
 	case x.trouble != nil:
 		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval still waits")

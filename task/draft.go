@@ -117,14 +117,14 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 // TakeOver makes the draft take the right to run the task from whoever has it.
 func (d *Draft) TakeOver() { d.fence = true }
 
-// GoLive makes the draft leave the task at work, unless it says where the task is.
-// queued: it waits for a turn, and says so when it had been waiting for input.
-func (d *Draft) GoLive(queued bool) error {
+// GoLive makes the draft leave the task at work, unless it says where the task is. A
+// task that had been waiting for input says so.
+func (d *Draft) GoLive() error {
 	if d.phase != 0 {
 		return nil
 	}
 	d.phase = store.Live
-	if s := d.f.Header.State; queued && s != stateSubmitted && s != stateWorking {
+	if s := d.f.Header.State; s != stateSubmitted && s != stateWorking {
 		return d.say(a2a.TaskStateWorking, nil, nil)
 	}
 	return nil

@@ -133,7 +133,7 @@ func (d *Draft) suspend(c *call, in *Ended) error {
 		}
 		e.State = s.State
 		if !s.Wake.IsZero() {
-			wake := s.Wake.UTC().Truncate(time.Millisecond)
+			wake := d.possible(s.Wake)
 			e.Wake = &wake
 		}
 		if len(asks) == 0 {
@@ -159,6 +159,19 @@ func (d *Draft) suspend(c *call, in *Ended) error {
 		d.wake(*e.Wake, []byte(c.ID), false /* remove */)
 	}
 	return d.add(event.KindSuspended, e)
+}
+
+// possible returns a time that a tool wants to be woken at as one that can be kept:
+// not in the past, and not after the year 9999.
+func (d *Draft) possible(at time.Time) time.Time {
+	at = at.UTC()
+	if at.Before(d.at.Now) {
+		at = d.at.Now
+	}
+	if last := time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC); at.After(last) {
+		at = last
+	}
+	return at.Truncate(time.Millisecond)
 }
 
 // asks makes the approvals of what a run asks, bound to what ran, without writing

@@ -248,6 +248,9 @@ func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
 	name := c.Approval
+	if err := d.cancelChild(c); err != nil {
+		return err
+	}
 	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta}); err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package task
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"a2a-server/approval"
+	"a2a-server/task/internal/event"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -57,12 +59,12 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 		return x
 	}
 	if hooked.Args != nil && open {
-		x.raw, x.hook = hooked.Args, true
+		x.raw, x.hook = event.Compact(hooked.Args), true
 	} else if hooked.Args != nil {
 		x.hook = true
 	}
-	if limit := d.rules.Limits.Args; len(x.raw) > limit {
-		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, len(x.raw), limit)
+	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
+		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return x
 	}
 	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
@@ -77,6 +79,16 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 		x.verdict = d.rules.Policy.Ask(entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	}
 	return x
+}
+
+// argsSize is how many bytes arguments have as they are kept, but for the escapes of
+// what HTML treats in a special way, which nobody has sent.
+func argsSize(raw json.RawMessage) int {
+	n := len(raw)
+	for _, escape := range []string{`\u003c`, `\u003e`, `\u0026`} {
+		n -= bytes.Count(raw, []byte(escape)) * (len(escape) - 1)
+	}
+	return n
 }
 
 // hooks runs the hooks in their order. A failure does not end it: a later hook may

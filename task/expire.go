@@ -2,6 +2,7 @@ package task
 
 import (
 	"a2a-server/approval"
+	"a2a-server/internal/auth"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 )
@@ -38,7 +39,7 @@ func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 		return false, err
 	}
 	if a.Terms.OnExpiry == approval.ExpiryCancels {
-		return true, d.cancelAll("nobody answered in time")
+		return true, d.cancelAll("nobody answered in time", auth.Principal{})
 	}
 	return false, nil
 }

@@ -300,8 +300,9 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	}
 	switch {
 	case c.Doubt == a.ID:
-		c.Doubt = ""
-		c.Since = &resolution.At // whoever waits on waits from now
+		if c.Doubt = ""; e.State == approval.Responded && c.Since != nil {
+			c.Since = &resolution.At // whoever waits on waits from now
+		}
 	case c.Approval == a.ID && e.State != approval.Superseded:
 		c.State = callDecided
 		if e.State == approval.Edited {

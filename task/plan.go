@@ -88,7 +88,8 @@ func (d *Draft) progress() (*Progress, error) {
 	var err error
 	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
 		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
-			return nil, err
+			// A toolset that fails is no reason to fail the task: its tools are missing now.
+			d.rules.report(Trouble{Task: p.Task, What: "no tools can be listed", Err: err})
 		}
 	}
 	for i := range f.Messages {
@@ -139,7 +140,6 @@ func (d *Draft) addStep(s *Step) error {
 	if s.Wait > 0 {
 		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
 		planned.Until = &until
-		d.wake(until, stepKey(planned.Step), false /* remove */)
 	}
 	if s.End == nil {
 		if err := d.add(event.KindPlanned, planned); err != nil {
@@ -164,6 +164,8 @@ func (d *Draft) addStep(s *Step) error {
 			}
 		}
 		return d.end(s.End.State, s.End.Message)
+	case planned.Until != nil:
+		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
 			if err := d.sayable(m, d.room()); err != nil {
@@ -192,7 +194,7 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	if json.Valid(args) {
-		return args
+		return event.Compact(args)
 	}
 	quoted, err := json.Marshal(string(args))
 	if err != nil {

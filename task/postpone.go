@@ -58,6 +58,9 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
+	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
+		d.wake(*c.Wake, []byte(c.ID), true /* remove */) // it has come, and the next try takes its place
+	}
 	if err := d.add(event.KindPostponed, e); err != nil {
 		return err
 	}
@@ -115,13 +118,16 @@ func (d *Draft) doubtResolved(c *call, a *pendingApproval) error {
 	case approval.Superseded, approval.Canceled:
 		return nil
 	case approval.Responded:
-		if string(a.Resolution.Response) == `"`+waitOn+`"` {
+		if waitsOn(a.Resolution.Response) {
 			return nil
 		}
 	case approval.Pending, approval.Approved, approval.Edited, approval.Rejected, approval.Expired:
 	}
 	return d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the tool could not be reached, and it was given up: "+c.Trouble), nil)
 }
+
+// waitsOn reports whether the answer to a doubt is to wait on.
+func waitsOn(response json.RawMessage) bool { return string(response) == `"`+waitOn+`"` }
 
 // troubles returns what is said of calls that are tried again and again, empty when
 // there is nothing to say.

@@ -32,8 +32,13 @@ type FollowUp struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed any more
 	JSON    []byte       // as [EncodeMessage] gives it
-	// Before, when not nil, is set to the task's last seq before the message.
-	Before *uint64
+	// Before is set to the task's last seq before the message.
+	Before uint64
+
+	// What the message says is what it said when it was read first: a text that was
+	// meant for one question does not reach another one that has taken its place since.
+	read    bool
+	answers []approval.Answer
 }
 
 // EncodeMessage returns the JSON of a message.
@@ -58,11 +63,9 @@ func inTask(m *a2a.Message, raw []byte, v *View) (*a2a.Message, json.RawMessage)
 	return &kept, event.MessageInTask(raw, m, v.ids)
 }
 
-func (in FollowUp) put(d *Draft) error {
+func (in *FollowUp) put(d *Draft) error {
 	id := d.f.Header.Task
-	if in.Before != nil {
-		*in.Before = d.f.Header.Seq
-	}
+	in.Before = d.f.Header.Seq
 	if c := in.Message.ContextID; c != "" && c != d.f.View.ContextID() {
 		return Invalid("message.contextId", "is not the context of task %s", id)
 	}
@@ -72,12 +75,15 @@ func (in FollowUp) put(d *Draft) error {
 	}
 	kept, raw := inTask(in.Message, in.JSON, d.f.View)
 	received := &event.MessageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: in.By}
-	answers, err := d.rules.Presenter.Answers(kept, d.f.approvals())
-	if err != nil {
-		return err
+	if !in.read {
+		answers, err := d.rules.Presenter.Answers(kept, d.f.approvals())
+		if err != nil {
+			return err
+		}
+		in.read, in.answers = true, answers
 	}
-	if len(answers) > 0 {
-		return d.decide(Answers{By: in.By, Via: approval.ViaA2A, List: answers}, received)
+	if len(in.answers) > 0 {
+		return d.decide(Answers{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
 	}
 	pending := d.f.Pending()
 	step := d.f.step()

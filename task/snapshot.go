@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"a2a-server/approval"
 	"a2a-server/task/internal/event"
 )
 
@@ -88,6 +89,9 @@ func (f *Fold) fromVersion1() {
 	for _, s := range f.Steps {
 		for _, c := range s.Progress {
 			c.Paused = c.State == callWaiting
+			if a := f.approval(c.Approval); c.State == callDecided && a != nil && a.State == approval.Edited {
+				c.Args = a.Resolution.Args // it was taken over when the call started
+			}
 			if c.State != callUncertain {
 				continue
 			}

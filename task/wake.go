@@ -42,6 +42,9 @@ func (in Wake) put(d *Draft) error {
 		if d.at.Now.Before(in.Row.Time.Time()) {
 			return ErrNotYet
 		}
+		if d.waits(c) {
+			return d.drop(in.Row) // the next try of a call that cannot be entered looks at it
+		}
 		if d.f.Header.Phase == store.Live {
 			return ErrNotYet // its turn goes on, and removes the row in the same batch
 		}

@@ -65,23 +65,26 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 	if d.Empty() {
 		return landed{}, task.ErrNothing
 	}
-	r, err := e.append(ctx, d.Batch(s, nil))
-	if err != nil {
-		return landed{}, err
-	}
-	e.at(PointTold)
-	d.Committed(r)
-	e.committed(f, d)
-	t := e.running(f.Header.Task)
-	if t == nil || d.Quiet() {
-		return landed{seq: r.Last}, nil
-	}
-	if d.Phase() == store.Final {
-		t.stop(errCanceled)
-	} else {
-		t.tell()
-	}
-	return landed{r.Last, t}, nil
+	var t *turn
+	r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+		if err != nil {
+			return
+		}
+		e.at(PointTold)
+		d.Committed(r)
+		e.committed(f, d)
+		if d.Quiet() {
+			return
+		}
+		switch t = e.running(f.Header.Task); {
+		case t == nil:
+		case d.Phase() == store.Final:
+			t.stop(errCanceled)
+		default:
+			t.tell()
+		}
+	})
+	return landed{r.Last, t}, err
 }
 
 // wakeUp writes an input to a task at rest and lets it run on from there.
@@ -104,7 +107,7 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (landed, error) {
 	t := e.newTurn(f.Header.Task)
 	t.take(f)
-	d, err := e.rules.On(t.at(), f, in)
+	d, err := e.rules.On(t.at(ctx), f, in)
 	if err == nil && d.Empty() {
 		err = task.ErrNothing
 	}
@@ -113,12 +116,13 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 		return landed{}, err
 	}
 	if d.Rests() {
-		defer t.cancel(nil)
-		r, err := e.append(ctx, d.Batch(s, nil))
-		if err == nil {
-			d.Committed(r)
-			e.committed(f, d)
-		}
+		r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+			if err == nil {
+				d.Committed(r)
+				e.committed(f, d)
+			}
+			t.cancel(nil)
+		})
 		return landed{seq: r.Last}, err
 	}
 	run, err := e.goOn(t, d, advance)
@@ -127,16 +131,24 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 		return landed{}, err
 	}
 	d.TakeOver()
-	r, err := e.append(ctx, d.Batch(s, nil))
+	r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+		if err == nil {
+			e.at(PointWoken)
+		}
+		e.taken(t, d, run, r, err)
+	})
+	return landed{r.Last, t}, err
+}
+
+// taken lets a task run that a draft has made or taken over, if it has.
+func (e *Engine) taken(t *turn, d *task.Draft, run bool, r store.Receipt, err error) {
 	if err != nil {
 		e.release(t, run)
-		return landed{}, err
+		return
 	}
-	e.at(PointWoken)
 	d.Committed(r)
 	t.measure()
 	e.started(t, d, run)
-	return landed{r.Last, t}, nil
 }
 
 // panicked reports whether an error says that code which was handed in has panicked.
@@ -167,7 +179,7 @@ func (e *Engine) goOn(t *turn, d *task.Draft, advance bool) (run bool, err error
 			return false, err
 		}
 	}
-	if err := d.GoLive(!admitted); err != nil {
+	if err := d.GoLive(); err != nil {
 		return false, err
 	}
 	advanced = true

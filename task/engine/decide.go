@@ -53,5 +53,5 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 
 // Cancel ends a task. Canceling a canceled task again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, by auth.Principal, id store.TaskID) error {
-	return translate(e.changed(ctx, ScopeOf(by), id, task.Cancel{}))
+	return translate(e.changed(ctx, ScopeOf(by), id, task.Cancel{By: by}))
 }

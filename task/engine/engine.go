@@ -142,20 +142,29 @@ func (e *Engine) report(t task.Trouble) {
 
 // at calls the hook of tests at a named point.
 func (e *Engine) at(point string) {
-	if e.cfg.Hook != nil {
+	if e.cfg.Hook != nil && point != "" {
 		e.cfg.Hook(point)
 	}
-}
-
-// append queues a batch and waits for it.
-func (e *Engine) append(ctx context.Context, b *store.Batch) (store.Receipt, error) {
-	return e.await(e.store.Append(ctx, b))
 }
 
 // await waits for a batch that was queued.
 func (e *Engine) await(c *store.Commit) (store.Receipt, error) {
 	e.wait(c.Done())
 	return c.Wait()
+}
+
+// append queues a batch for a caller and waits for it, and then does what follows from
+// its outcome. When the caller stops waiting, that is done all the same, later.
+func (e *Engine) append(ctx context.Context, b *store.Batch, point string, then func(store.Receipt, error)) (store.Receipt, error) {
+	c := e.store.Append(ctx, b)
+	e.at(point)
+	if e.wait(c.Done(), ctx.Done()) == 0 || c.Answered() {
+		r, err := c.Wait()
+		then(r, err)
+		return r, err
+	}
+	e.begin(func() { then(e.await(c)) })
+	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; what was sent may still take effect", context.Cause(ctx))
 }
 
 // Run recovers what an earlier process left, does due work and runs turns until

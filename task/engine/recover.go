@@ -40,7 +40,7 @@ func (e *Engine) orphan(id store.TaskID, r *run, o *task.Ended) {
 	if o == nil {
 		o = r.letGo()
 	}
-	if o == nil || o.GivenUp != nil || errors.Is(o.Err, errCut) || e.ctx.Err() != nil {
+	if o == nil || o.GivenUp != nil || errors.Is(o.Err, errCut) || errors.Is(o.Err, errShutdown) {
 		return
 	}
 	e.late(id, o)

@@ -125,13 +125,9 @@ func (r *run) returned(ctx context.Context, o *task.Ended) {
 }
 
 // emit hands a chunk over. It waits while the tool is more than a window ahead of
-// the disk. An error means that nobody takes chunks any more.
+// the disk. An error means that nobody takes chunks any more, or not this one.
 func (r *run) emit(k task.Chunk, own bool) error {
 	n := len(k.Event.Data)
-	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
-		r.turn.size.Add(-int64(n))
-		return fmt.Errorf("%w: with %d bytes it takes only results", task.ErrLogFull, limit)
-	}
 	r.mu.Lock()
 	for r.cut == nil && r.bytes > r.e.cfg.Limits.Window {
 		if r.room == nil {
@@ -145,6 +141,10 @@ func (r *run) emit(k task.Chunk, own bool) error {
 	defer r.mu.Unlock()
 	if r.cut != nil {
 		return r.cut
+	}
+	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
+		r.turn.size.Add(-int64(n))
+		return fmt.Errorf("%w: with %d bytes it takes only results", task.ErrLogFull, limit)
 	}
 	r.waiting = append(r.waiting, k)
 	r.bytes += n

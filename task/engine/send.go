@@ -94,7 +94,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 
 func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, advance bool) (*Sent, error) {
 	t := e.newTurn(n.ID)
-	d, err := e.rules.Create(t.at(), n)
+	d, err := e.rules.Create(t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return nil, err
@@ -109,18 +109,12 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 	if !e.cfg.NoIdempotency {
 		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
 	}
-	c := e.store.Append(ctx, b)
-	e.at(PointCreated)
 	sent := &Sent{Task: n.ID, scope: scope}
-	r, err := e.await(c)
+	r, err := e.append(ctx, b, PointCreated, func(r store.Receipt, err error) { e.taken(t, d, run, r, err) })
 	if err != nil {
-		e.release(t, run)
 		return e.duplicate(sent, err)
 	}
-	d.Committed(r)
-	t.measure()
 	sent.landed = landed{r.Last, t}
-	e.started(t, d, run)
 	return sent, nil
 }
 
@@ -156,14 +150,13 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 		return nil, task.ErrTaskNotFound
 	}
 	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
-	var from uint64
-	in := task.FollowUp{By: s.By, Message: s.Message, JSON: raw, Before: &from}
+	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
 	l, err := e.changeFresh(ctx, sent.scope, id, in)
 	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
 	if err != nil && !errors.Is(err, task.ErrNothing) {
 		return nil, translate(err)
 	}
-	sent.From, sent.landed = from, l
+	sent.From, sent.landed = in.Before, l
 	return sent, nil
 }
 

@@ -70,7 +70,7 @@ func (t *turn) stepOnce() stepped {
 	for i := range t.ended {
 		in = append(in, t.ended[i].ended)
 	}
-	d, err := t.e.rules.On(t.at(), t.fold, in...)
+	d, err := t.e.rules.On(t.at(t.ctx), t.fold, in...)
 	var next task.Next
 	if err == nil {
 		next, err = d.Advance()
@@ -106,12 +106,12 @@ func (t *turn) fail(cause error) stepped {
 			t.drop(errCut)
 			return steppedOver
 		}
-		d, err := t.e.rules.On(t.at(), t.fold, task.Broken{Cause: cause})
+		d, err := t.e.rules.On(t.at(t.ctx), t.fold, task.Broken{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver
 		}
-		r, err := t.e.append(t.e.ctx, d.Batch(store.System(), nil))
+		r, err := t.e.await(t.e.store.Append(t.e.ctx, d.Batch(store.System(), nil)))
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			continue
@@ -179,7 +179,7 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 		t.drop(context.Cause(t.ctx))
 		return steppedOver
 	}
-	d, err = t.e.rules.On(t.at(), t.fold, task.Planned{Step: step, Err: err})
+	d, err = t.e.rules.On(t.at(t.ctx), t.fold, task.Planned{Step: step, Err: err})
 	var next task.Next
 	if err == nil {
 		next, err = d.Advance()

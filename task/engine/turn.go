@@ -93,9 +93,9 @@ func (t *turn) end() {
 	t.cancel(errCut)
 }
 
-// at is the moment for the rules.
-func (t *turn) at() task.At {
-	return task.At{Ctx: t.ctx, Now: t.e.now(), Running: func(call string) bool { return t.running(call) != nil }}
+// at is the moment for the rules. What they call ends with ctx.
+func (t *turn) at(ctx context.Context) task.At {
+	return task.At{Ctx: ctx, Now: t.e.now(), Running: func(call string) bool { return t.running(call) != nil }}
 }
 
 // take gives a turn its fold.

@@ -164,6 +164,16 @@ func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(raw)
 }
 
+// Compact returns raw as it is kept: without spaces, and with the escapes of
+// encoding/json. What is no JSON stays as it is.
+func Compact(raw json.RawMessage) json.RawMessage {
+	compact, err := compactJSON(raw)
+	if err != nil {
+		return raw
+	}
+	return compact
+}
+
 // maxScanDepth bounds the nesting that an scanner follows.
 const maxScanDepth = 64
 

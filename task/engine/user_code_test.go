@@ -24,12 +24,12 @@ import (
 // deadly runs f in a process of its own, and fails when that dies.
 func deadly(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	if os.Getenv("BREAK_CHILD") == t.Name() {
+	if os.Getenv("ENGINE_TEST_CHILD") == t.Name() {
 		f(t)
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.timeout", "1m")
-	cmd.Env = append(os.Environ(), "BREAK_CHILD="+t.Name())
+	cmd.Env = append(os.Environ(), "ENGINE_TEST_CHILD="+t.Name())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if n := len(out); n > 1500 {
 			out = out[n-1500:]
@@ -44,7 +44,7 @@ type shy struct{ text *string }
 func (s shy) MarshalJSON() ([]byte, error) { return json.Marshal(*s.text) }
 
 // A tool that panics fails its call, whatever it panics with.
-func TestBreakPanicWithAValueThatPanics(t *testing.T) {
+func TestPanicWithAValueThatPanics(t *testing.T) {
 	deadly(t, func(t *testing.T) {
 		w := unstarted(t, &memDisk{memstore.New()})
 		w.tools.extra = []tool.Tool{&fake{name: "shy", call: func(tool.Context, map[string]any) (map[string]any, error) {
@@ -57,7 +57,7 @@ func TestBreakPanicWithAValueThatPanics(t *testing.T) {
 
 // A streaming tool that yields after it has returned, from a goroutine that it has
 // left behind, is refused; it does not end the server.
-func TestBreakYieldAfterTheEnd(t *testing.T) {
+func TestYieldAfterTheEnd(t *testing.T) {
 	deadly(t, func(t *testing.T) {
 		w := unstarted(t, &memDisk{memstore.New()})
 		yielded := make(chan bool)
@@ -82,7 +82,7 @@ func TestBreakYieldAfterTheEnd(t *testing.T) {
 
 // A tool that ends its goroutine has ended: its call need not wait for its time-out,
 // and the run does not count as one that cannot be stopped.
-func TestBreakToolEndsItsGoroutine(t *testing.T) {
+func TestToolEndsItsGoroutine(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{&fake{name: "exits", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			runtime.Goexit()
@@ -107,7 +107,7 @@ func TestBreakToolEndsItsGoroutine(t *testing.T) {
 }
 
 // A gate that ends its goroutine leaves no task at work for ever.
-func TestBreakGateEndsItsGoroutine(t *testing.T) {
+func TestGateEndsItsGoroutine(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		exits := false
 		p, err := approval.NewPolicy(approval.PolicyConfig{})
@@ -150,7 +150,7 @@ type gatedFake struct {
 func (g *gatedFake) Gate(agentCtx, map[string]any) (bool, string, error) { return g.gate(), "", nil }
 
 // A tool that does not come back from Cancel keeps nobody from stopping.
-func TestBreakStopWaitsForNoCancel(t *testing.T) {
+func TestStopWaitsForNoCancel(t *testing.T) {
 	w := unstarted(t, &memDisk{memstore.New()})
 	runs := newCounted()
 	stuck := make(chan struct{})
@@ -194,7 +194,7 @@ func (c *childStuck) CancelChild(context.Context, string, json.RawMessage) error
 }
 
 // Tools that do not come back from CancelChild stop no timer of other tasks.
-func TestBreakStuckChildrenStopNoTimers(t *testing.T) {
+func TestStuckChildrenStopNoTimers(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
 		t.Cleanup(func() { close(stuck) })

@@ -33,7 +33,7 @@ func (s sequence) Plan(_ context.Context, p *task.Progress) (*task.Step, error) 
 }
 
 // Only what a tool has set of the state, with a call that has ended, is seen by others.
-func TestBreakStateIsNotShared(t *testing.T) {
+func TestStateIsNotShared(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		got := make(chan any, 1)
 		w.tools.extra = []tool.Tool{
@@ -62,7 +62,7 @@ func TestBreakStateIsNotShared(t *testing.T) {
 }
 
 // What runs is what was shown, whatever a gate does with the arguments that it looks at.
-func TestBreakGateThatChangesArguments(t *testing.T) {
+func TestGateThatChangesArguments(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		got := make(chan map[string]any, 1)
 		p := &scribbler{fake: fake{name: "pay", call: func(_ tool.Context, a map[string]any) (map[string]any, error) {
@@ -93,7 +93,7 @@ func (s *scribbler) Gate(_ agent.ReadonlyContext, a map[string]any) (bool, strin
 
 // With HoldSiblings calls start only when all of them are decided: one that cannot be
 // looked at yet is not.
-func TestBreakHoldWhileASiblingCannotBeReached(t *testing.T) {
+func TestHoldWhileASiblingCannotBeReached(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		set := &away{err: errors.New("connection refused"), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			return map[string]any{}, nil
@@ -136,7 +136,7 @@ func (s pair) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 
 // The same when the sibling's tool changes after both were approved, while the task
 // waits for a turn.
-func TestBreakHoldWhileASiblingIsAskedAnew(t *testing.T) {
+func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		second := &fake{name: "second", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }}
 		runs := newCounted()
@@ -174,7 +174,7 @@ func TestBreakHoldWhileASiblingIsAskedAnew(t *testing.T) {
 }
 
 // A tool whose definition never stands still keeps nobody from deciding about another.
-func TestBreakRestlessToolBlocksOthers(t *testing.T) {
+func TestRestlessToolBlocksOthers(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		var n atomic.Int64
 		set := &restless{n: &n}
@@ -206,7 +206,7 @@ func (s *restless) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 }
 
 // A provider that everybody else has answered before is told so, or not asked.
-func TestBreakProviderIsAskedWhatIsDecided(t *testing.T) {
+func TestProviderIsAskedWhatIsDecided(t *testing.T) {
 	w := unstarted(t, &memDisk{memstore.New()})
 	var once atomic.Bool
 	var id atomic.Value

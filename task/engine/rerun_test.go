@@ -21,7 +21,7 @@ func (p *paid) TakesPayload() bool { return true }
 
 // Who says "run it again" is asked about the run that was approved. What its approver
 // gave the tool is part of that.
-func TestBreakRunAgainKeepsThePayload(t *testing.T) {
+func TestRunAgainKeepsThePayload(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		var got []any
 		runs := newCounted()
@@ -60,7 +60,7 @@ func TestBreakRunAgainKeepsThePayload(t *testing.T) {
 
 // A call that stands in the middle goes on with the arguments that it began with: like
 // what it asks while it runs, it cannot be edited.
-func TestBreakEditOfASuspendedCall(t *testing.T) {
+func TestEditOfASuspendedCall(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		var got []any
 		gated := false

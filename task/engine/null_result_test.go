@@ -16,7 +16,7 @@ import (
 
 // A tool that returns nothing makes no task that cannot be read, neither by clients nor
 // by the tools that come after it.
-func TestBreakToolThatReturnsNothing(t *testing.T) {
+func TestToolThatReturnsNothing(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		var listed error
 		w.tools.extra = []tool.Tool{
@@ -49,7 +49,7 @@ func (w *world) readable(id a2a.TaskID) {
 }
 
 // Nor does a person who says that the result of a call is null.
-func TestBreakRespondNull(t *testing.T) {
+func TestRespondNull(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		t.Cleanup(runs.open)

@@ -73,7 +73,7 @@ func doubtedRun(t *testing.T, w *world) (*counted, *witness, a2a.TaskID, approva
 }
 
 // When the tool has been reached and runs, the question whether to wait for it is over.
-func TestBreakDoubtIsClosedWhenTheCallStarts(t *testing.T) {
+func TestDoubtIsClosedWhenTheCallStarts(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		_, _, id, doubt := doubtedRun(t, w)
 		for _, a := range w.waiting(id) {
@@ -84,7 +84,7 @@ func TestBreakDoubtIsClosedWhenTheCallStarts(t *testing.T) {
 }
 
 // Whoever answers that question late ends no call that runs.
-func TestBreakDoubtAnsweredWhileTheCallRuns(t *testing.T) {
+func TestDoubtAnsweredWhileTheCallRuns(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		runs, seen, id, doubt := doubtedRun(t, w)
 		err := w.decide(bob, id, approval.Answer{ID: doubt.ID, Verb: approval.Respond, Response: []byte(`"give up"`)})
@@ -113,7 +113,7 @@ func TestBreakDoubtAnsweredWhileTheCallRuns(t *testing.T) {
 }
 
 // The same when nobody answers it, and its deadline comes.
-func TestBreakDoubtExpiresWhileTheCallRuns(t *testing.T) {
+func TestDoubtExpiresWhileTheCallRuns(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 3 * time.Hour}})
 		if err != nil {

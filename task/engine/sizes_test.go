@@ -47,7 +47,7 @@ func find(all []approval.Audit, what approval.AuditEvent) *approval.Audit {
 }
 
 // However long the error of a tool is, it ends that call, and the planner hears of it.
-func TestBreakLongErrorOfATool(t *testing.T) {
+func TestLongErrorOfATool(t *testing.T) {
 	for name, n := range map[string]int{"1 MiB": 1 << 20, "3 MiB": 3 << 20, "20 MiB": 20 << 20} {
 		t.Run(name, func(t *testing.T) {
 			timed(t, func(t *testing.T, w *world) {
@@ -78,7 +78,7 @@ func TestBreakLongErrorOfATool(t *testing.T) {
 }
 
 // What a call sets of the state is bounded, however the call ends.
-func TestBreakStateOfAFailedCallIsBounded(t *testing.T) {
+func TestStateOfAFailedCallIsBounded(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		got := ""
 		w.tools.extra = []tool.Tool{
@@ -97,7 +97,7 @@ func TestBreakStateOfAFailedCallIsBounded(t *testing.T) {
 }
 
 // Whatever a tool returns late, the audit says that it did.
-func TestBreakLateIsAudited(t *testing.T) {
+func TestLateIsAudited(t *testing.T) {
 	for name, c := range map[string]struct {
 		result map[string]any
 		err    error
@@ -133,7 +133,7 @@ func TestBreakLateIsAudited(t *testing.T) {
 
 // A late result belongs to the run that gave it, not to the one that somebody has
 // allowed since.
-func TestBreakLateNamesItsAttempt(t *testing.T) {
+func TestLateNamesItsAttempt(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		first, second := make(chan struct{}), make(chan struct{})
 		runs := newCounted()
@@ -165,7 +165,7 @@ func TestBreakLateNamesItsAttempt(t *testing.T) {
 }
 
 // A toolset may fail with as long an error as it likes: the call stays as it is.
-func TestBreakLongErrorOfAToolset(t *testing.T) {
+func TestLongErrorOfAToolset(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		set := &away{err: errors.New(strings.Repeat("<html>", 3<<20)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {

@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+)
+
+// answered sends a text and returns what came of it.
+func (w *world) answered(id a2a.TaskID, text string) (*a2a.Task, error) {
+	m := w.message(a2a.NewTextPart(text))
+	m.TaskID = id
+	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+	synctest.Wait()
+	return w.get(id), err
+}
+
+// Whoever says yes means what was shown. When that is asked anew because of this very
+// message, nobody has been shown the new question.
+func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		runs := newCounted()
+		call := func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			runs.enter(ctx)
+			return map[string]any{}, nil
+		}
+		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: call}}}
+		w.startAs(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
+		id := w.begin(w.calls("pay", args{}))
+		synctest.Wait()
+		shown := w.onlyOne(id)
+		set.list = []tool.Tool{&fake{name: "pay", gated: true, schema: map[string]any{"type": "object", "description": "pays everybody, twice"}, call: call}}
+		got, err := w.answered(id, "yes")
+		if n := runs.count(); n != 0 {
+			t.Errorf("yes = %v; %s was shown, %s was approved, which nobody has seen, and ran; task %s", err, shown.ID, w.asked(id)[1].ID, got.Status.State)
+		}
+	})
+}
+
+// The same when what was shown is overdue, and the planner goes on to another call.
+func TestTextReachesWhatWasShownOverdue(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.cfg.Policy = p
+		runs := newCounted()
+		w.tools.extra = []tool.Tool{
+			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
+			&fake{name: "large", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				runs.enter(ctx)
+				return map[string]any{}, nil
+			}},
+		}
+		var ahead atomic.Int64
+		w.startAs(func(c *engine.Config) {
+			c.Planner = sequence{"small", "large"}
+			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		})
+		id := w.begin(w.calls())
+		synctest.Wait()
+		if a := w.onlyOne(id); a.Tool != "small" {
+			t.Fatalf("asked about %s", a.Tool)
+		}
+		ahead.Store(int64(time.Hour)) // the deadline has come, its row is not done yet
+		got, err := w.answered(id, "yes")
+		if n := runs.count(); n != 0 {
+			t.Errorf("yes = %v: small was shown, large was approved and ran; task %s", err, got.Status.State)
+		}
+		for _, a := range w.asked(id) {
+			t.Logf("%s %s %s", a.ID, a.Tool, a.State)
+		}
+	})
+}
+
+// Two decisions of one message that contradict each other are refused in every order.
+func TestOrderOfContradictions(t *testing.T) {
+	for name, order := range map[string][]int{"approve, give up": {0, 1}, "give up, approve": {1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			timed(t, func(t *testing.T, w *world) {
+				var asks atomic.Bool
+				pay := &argGate{fake: fake{name: "pay", call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }}, gate: asks.Load}
+				set := &away{err: errors.New("connection refused"), list: []tool.Tool{pay}}
+				w.startAs(func(c *engine.Config) {
+					c.Tools = tool.NewRegistry(tool.NewToolset("x", &fake{name: "other", call: pay.call}), set)
+					c.Planner = sequence{"pay"}
+				})
+				set.is.Store(true)
+				id := w.begin(w.calls())
+				time.Sleep(25 * time.Hour)
+				asks.Store(true)
+				set.is.Store(false)
+				time.Sleep(10 * time.Minute)
+				p := w.waiting(id)
+				if len(p) != 2 {
+					t.Skipf("%d pending", len(p))
+				}
+				answers := []approval.Answer{{ID: p[1].ID, Verb: approval.Approve}, {ID: p[0].ID, Verb: approval.Respond, Response: []byte(`"give up"`)}}
+				err := w.engine.Decide(context.Background(), engine.Decision{
+					By: bob, Via: approval.ViaAPI, Scope: engine.ScopeOf(alice), Task: mustID(id), Answers: []approval.Answer{answers[order[0]], answers[order[1]]},
+				})
+				synctest.Wait()
+				if err == nil {
+					t.Errorf("a message that approves a call and gives it up was taken; task %s %q", w.get(id).Status.State, statusText(w.get(id)))
+				}
+			})
+		})
+	}
+}
+
+var _ task.Limits
