@@ -308,7 +308,11 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 		d.due = append(d.due, due)
 	}
 	d.resolved = append(d.resolved, a.ID)
-	if err := d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}); err != nil {
+	digest := a.Digest
+	if r.Digest != "" {
+		digest = r.Digest // of what was approved
+	}
+	if err := d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}); err != nil {
 		return err
 	}
 	if doubts != nil {

@@ -248,6 +248,9 @@ func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
 	name := c.Approval
+	if grant := d.f.granted(c); name == "" && grant != nil {
+		name = grant.ID // it was run again under it
+	}
 	if err := d.cancelChild(c); err != nil {
 		return err
 	}

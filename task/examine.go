@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"a2a-server/approval"
 	"a2a-server/task/internal/event"
@@ -58,10 +59,11 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
 		return x
 	}
-	if hooked.Args != nil && open {
-		x.raw, x.hook = event.Compact(hooked.Args), true
-	} else if hooked.Args != nil {
+	if hooked.Args != nil && !sameArgs(hooked.Args, raw) {
 		x.hook = true
+		if open {
+			x.raw = event.Compact(hooked.Args)
+		}
 	}
 	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
@@ -79,6 +81,13 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 		x.verdict = d.rules.Policy.Ask(entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	}
 	return x
+}
+
+// sameArgs reports whether two texts are the same arguments.
+func sameArgs(a, b json.RawMessage) bool {
+	x, errX := tool.DecodeArgs(a)
+	y, errY := tool.DecodeArgs(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
 // argsSize is how many bytes arguments have as they are kept, but for the escapes of

@@ -359,7 +359,10 @@ func (f *Fold) applyCall(v any) error {
 	case *event.CallUnknown:
 		c.State, c.Why, c.Cause, c.Approval = callUncertain, e.Why, e.Cause, ""
 	case *event.CallPostponed:
-		c.Tries, c.Trouble, c.Since, c.Retry = e.N, e.Why, &e.Since, &e.Until
+		c.Tries, c.Since, c.Retry = e.N, &e.Since, &e.Until
+		if e.Why != "" {
+			c.Trouble = e.Why
+		}
 	case *event.CallFinished:
 		c.State, c.Paused, c.Outcome, c.Result, c.Error = callDone, false, e.Outcome, e.Result, e.Error
 		c.reachable()

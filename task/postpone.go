@@ -16,7 +16,7 @@ import (
 // says so from the third try on, and after a day somebody is asked.
 const (
 	firstRetry = time.Second
-	maxRetry   = 5 * time.Minute
+	maxRetry   = 15 * time.Minute
 	sayTries   = 3
 	doubtAfter = 24 * time.Hour
 )
@@ -55,6 +55,11 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	if c.Since != nil {
 		e.Since = *c.Since
 	}
+	// Waiting goes on for days: only what is new is written, and said.
+	says := e.N == sayTries || e.N > sayTries && why != c.Trouble
+	if why == c.Trouble {
+		e.Why = ""
+	}
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
@@ -65,7 +70,7 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 		return err
 	}
 	d.wake(e.Until, retryKey(c), false /* remove */)
-	d.troubled = true
+	d.troubled = d.troubled || says
 	if now.Sub(e.Since) < doubtAfter || c.Doubt != "" {
 		return nil
 	}
@@ -139,7 +144,7 @@ func (d *Draft) troubles() string {
 	var says []string
 	for _, c := range s.Progress {
 		if c.Retry != nil && c.Tries >= sayTries && c.State != callDone {
-			says = append(says, fmt.Sprintf("%s (%s) cannot go on since %s: %s. It is tried again at %s.",
+			says = append(says, fmt.Sprintf("%s (%s) cannot go on since %s: %s. It is tried again at %s, and later and later after that.",
 				c.Tool, c.ID, c.Since.Format(time.RFC3339), c.Trouble, c.Retry.Format(time.RFC3339)))
 		}
 	}

@@ -71,6 +71,9 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 	if err := in.contradicted(all); err != nil {
 		return nil, err
 	}
+	if err := in.near(); err != nil {
+		return nil, err
+	}
 	return all, nil
 }
 

@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,13 +168,13 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 	bubbled(t, func(t *testing.T, w *world) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
-		asked, over := 0, 0
+		var asked, over atomic.Int32
 		var id a2a.TaskID
 		w.cfg.ProviderWait = time.Hour
 		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
-			asked++
+			asked.Add(1)
 			<-ctx.Done()
-			over++
+			over.Add(1)
 			return false, ctx.Err()
 		}
 		w.cfg.Hook = func(point string) {
@@ -190,8 +192,8 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 		synctest.Wait()
 		r.set(false)
 		time.Sleep(time.Hour)
-		if asked != over {
-			t.Errorf("the provider was asked %d times and told %d times that it is over; the approval was resolved an hour ago", asked, over)
+		if asked.Load() != over.Load() {
+			t.Errorf("the provider was asked %d times and told %d times that it is over; the approval was resolved an hour ago", asked.Load(), over.Load())
 		}
 	})
 }
@@ -291,5 +293,78 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 		r.set(false)
 		time.Sleep(2 * time.Second)
 		w.onlyOne(id)
+	})
+}
+
+// A tool that wants to be woken at a time that has no due row ends its own call, or is
+// woken at once; its task and its siblings go on.
+func TestWakeBeforeTheEpoch(t *testing.T) {
+	bubbled(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{&fake{name: "now", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			if _, ok := tool.Resumed(ctx); ok {
+				return args{}, nil
+			}
+			return nil, &tool.Suspension{Wake: time.Unix(0, 0)}
+		}}}
+		w.startWith(&outlet{}, callsOf("now", `{}`))
+		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
+	})
+}
+
+// The audit says who canceled a task.
+func TestAuditNamesWhoCanceled(t *testing.T) {
+	bubbled(t, func(t *testing.T, w *world) {
+		w.start()
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := w.store.Audit(context.Background(), 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			var a approval.Audit
+			if err := json.Unmarshal(e.Data, &a); err != nil {
+				t.Fatal(err)
+			}
+			if a.What == approval.AuditCanceled && a.By.Subject != alice.Subject {
+				t.Errorf("the task was canceled by %q, want %q", a.By.Subject, alice.Subject)
+			}
+		}
+	})
+}
+
+// A step that a slow planner has made is not thrown away because a late result came
+// meanwhile.
+func TestLateResultCostsNoPlan(t *testing.T) {
+	bubbled(t, func(t *testing.T, w *world) {
+		runs := newCounted()
+		t.Cleanup(runs.open)
+		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			runs.enter(ctx)
+			runs.hold()
+			return args{}, nil
+		}}}
+		plans := 0
+		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, PlanTimeout: time.Hour}
+		w.startAs(func(cfg *engine.Config) {
+			cfg.Planner = &stepper{n: 2, step: func(i int) *task.Step {
+				if i == 0 {
+					return callsOf("slow", `{}`)
+				}
+				plans++
+				time.Sleep(10 * time.Minute)
+				return &task.Step{State: []byte(`1`)}
+			}}
+		})
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		time.Sleep(5 * time.Minute)
+		runs.open()
+		time.Sleep(time.Hour)
+		w.ended(id)
+		if plans != 1 {
+			t.Errorf("the second step was planned %d times, want once", plans)
+		}
 	})
 }

@@ -63,12 +63,15 @@ func (t *turn) step() (over bool) {
 // stepOnce makes one batch.
 func (t *turn) stepOnce() stepped {
 	snapshot := t.snapshot()
-	in := make([]task.Input, 0, len(t.ended)+1)
+	in := make([]task.Input, 0, len(t.ended)+2)
 	if t.told {
 		in = append(in, task.Told{})
 	}
 	for i := range t.ended {
 		in = append(in, t.ended[i].ended)
+	}
+	if t.planned != nil {
+		in = append(in, *t.planned)
 	}
 	d, err := t.e.rules.On(t.at(t.ctx), t.fold, in...)
 	var next task.Next
@@ -153,7 +156,7 @@ func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 		t.lost(err)
 		return steppedOver
 	}
-	t.ended, t.told = nil, false
+	t.ended, t.told, t.planned = nil, false, nil
 	d.Committed(r)
 	t.measure()
 	t.e.committed(t.fold, d)
@@ -179,15 +182,8 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 		t.drop(context.Cause(t.ctx))
 		return steppedOver
 	}
-	d, err = t.e.rules.On(t.at(t.ctx), t.fold, task.Planned{Step: step, Err: err})
-	var next task.Next
-	if err == nil {
-		next, err = d.Advance()
-	}
-	if err != nil {
-		return t.fail(err)
-	}
-	return t.commitThen(d, nil, next)
+	t.planned = &task.Planned{Step: step, Err: err}
+	return steppedAgain
 }
 
 // askPlanner asks for the next step, for at most the planner's time. A planner that

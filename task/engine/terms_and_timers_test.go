@@ -52,11 +52,13 @@ func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
 func TestWaitingFillsTheLog(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		runs := newCounted()
-		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 20<<10)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 700)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
 			return map[string]any{}, nil
 		}}}}
-		w.startAs(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
+		w.cfg.Limits = task.Limits{Task: 2 << 20}
+		all := w.tools.all()
+		w.startAs(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
 		id := w.begin(w.calls("pay", args{}))
 		synctest.Wait()
 		a := w.onlyOne(id)
@@ -65,7 +67,7 @@ func TestWaitingFillsTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(36 * time.Hour)
-		t.Logf("log %d MiB", w.header(id).Bytes>>20)
+		t.Logf("log of %d KiB, of at most %d", w.header(id).Bytes>>10, 2<<10)
 		set.is.Store(false)
 		time.Sleep(time.Hour)
 		if n := runs.count(); n != 1 {

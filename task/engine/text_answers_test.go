@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -80,6 +81,57 @@ func TestTextReachesWhatWasShownOverdue(t *testing.T) {
 		}
 		for _, a := range w.asked(id) {
 			t.Logf("%s %s %s", a.ID, a.Tool, a.State)
+		}
+	})
+}
+
+// early lets somebody else write just before the first batch with a message.
+type early struct {
+	store.Handle
+	first *atomic.Pointer[func()]
+}
+
+func (e *early) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
+		if f := e.first.Swap(nil); f != nil {
+			(*f)()
+		}
+	}
+	return e.Handle.Append(ctx, b)
+}
+
+// The same when somebody else has decided what was shown, between the look at the task
+// and the batch: what the text means is not looked up again in what has come since.
+func TestTextReachesWhatWasShownConflict(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		runs := newCounted()
+		w.tools.extra = []tool.Tool{
+			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
+			&fake{name: "large", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				runs.enter(ctx)
+				return map[string]any{}, nil
+			}},
+		}
+		var first atomic.Pointer[func()]
+		w.wrap = func(h store.Handle) store.Handle { return &early{h, &first} }
+		w.startAs(func(c *engine.Config) { c.Planner = sequence{"small", "large"} })
+		id := w.begin(w.calls())
+		synctest.Wait()
+		a := w.onlyOne(id)
+		decided := func() {
+			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		first.Store(&decided)
+		got, err := w.answered(id, "yes")
+		t.Logf("%v %s %q", err, got.Status.State, statusText(got))
+		if first.Load() != nil {
+			t.Fatal("nobody has written before")
+		}
+		if n := runs.count(); n != 0 {
+			t.Errorf("yes = %v: %s was meant, which bob has rejected meanwhile; large was approved and ran", err, a.Tool)
 		}
 	})
 }

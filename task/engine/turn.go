@@ -41,9 +41,10 @@ type turn struct {
 	ended    []outcome       // taken and not written, in the order they came
 	inflight []*store.Commit // batches of chunks
 	told     bool
-	over     bool   // its goroutine has come to its end by itself
-	failed   bool   // it could not go on; the task is live on disk
-	requeue  uint64 // not 0: the fence of who runs the task next, as soon as this one has left; guarded by Engine.mu
+	planned  *task.Planned // what a slow planner has answered, not written yet; nil: none
+	over     bool          // its goroutine has come to its end by itself
+	failed   bool          // it could not go on; the task is live on disk
+	requeue  uint64        // not 0: the fence of who runs the task next, as soon as this one has left; guarded by Engine.mu
 
 	changed atomic.Bool   // somebody else has changed the log
 	wake    chan struct{} // that, or a run has chunks or an outcome

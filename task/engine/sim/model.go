@@ -353,6 +353,13 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 		}
 	case traits.Effect == Once:
 		a := t.newest(c.id, approval.KindOutcome)
+		if a != nil {
+			// When the tool has changed since, the call is asked for anew.
+			if b := t.newest(c.id, approval.KindCall); b != nil && b.Supersedes == a.ID {
+				m.useApproval(t, c, b, e, v)
+				break
+			}
+		}
 		if a == nil || a.used || a.State != approval.Approved {
 			m.fail(t, "what may not be repeated runs again only when a person says so", "call %s of %s started again", c.id, c.tool)
 			break

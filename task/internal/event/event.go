@@ -153,7 +153,7 @@ func CauseOfV1(why string) Cause {
 type CallPostponed struct {
 	Call  string    `json:"call"`
 	N     int       `json:"n"` // 1, 2, 3 … tries in a row
-	Why   string    `json:"why"`
+	Why   string    `json:"why,omitempty"` // "": as the time before
 	Since time.Time `json:"since"` // of the first of them
 	Until time.Time `json:"until"`
 }

@@ -1,0 +1,53 @@
+package dialect
+
+import (
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+)
+
+// A message that approves and, in a shape that is nearly ours, rejects is refused.
+func TestContradictionBesideADecision(t *testing.T) {
+	t.Parallel()
+	all := []*approval.Approval{{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Call: "c1.1", Tool: "pay", Args: []byte(`{}`), Digest: "d"}}
+	yes := func() *a2a.Part {
+		return a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": "t.a1", "decision": "approve"}}})
+	}
+	no := map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": "t.a1", "decision": "reject"}}}
+	fn := map[string]any{"id": "t.a1", "name": "adk_request_confirmation", "response": map[string]any{"confirmed": false}}
+	for name, m := range map[string]*a2a.Message{
+		"in an array":           a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart([]any{no})),
+		"of an unknown type":    a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"type": "approval_responses", "decisions": no["decisions"]})),
+		"without a type":        a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"decisions": no["decisions"]})),
+		"marked as a call":      marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function_call"),
+		"marked as a mistake":   marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function-response"),
+		"request with decision": meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, map[string]any{"type": "approval_request", "decisions": no["decisions"]}),
+		"kagent's request":      meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), KagentURI, map[string]any{"type": "tool_approval_request", "approvals": []any{map[string]any{"id": "t.a1", "approved": false}}}),
+		"text of JSON":          a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewTextPart(`{"type":"approval_response","decisions":[{"id":"t.a1","decision":"reject"}]}`)),
+		"metadata of a part":    partMeta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, no),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if answers, err := New(Config{Keywords: true}).Answers(m, all); err == nil {
+				t.Errorf("Answers() = %+v, want a refusal", answers)
+			}
+		})
+	}
+}
+
+func marked(m *a2a.Message, as string) *a2a.Message {
+	m.Parts[1].Metadata = map[string]any{"adk_type": as}
+	return m
+}
+
+func meta(m *a2a.Message, key string, v any) *a2a.Message {
+	m.Metadata = map[string]any{key: v}
+	return m
+}
+
+func partMeta(m *a2a.Message, key string, v any) *a2a.Message {
+	m.Parts[0].Metadata = map[string]any{key: v}
+	return m
+}

@@ -1,0 +1,125 @@
+package dialect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
+)
+
+// maxNear is how deep a value is searched for something like a decision.
+const maxNear = 6
+
+// near refuses a message that decides and, somewhere else, holds what looks like a
+// decision and is in no shape that is read: it may say something else.
+func (in *incoming) near() error {
+	var fields []string
+	for _, key := range slices.Sorted(maps.Keys(in.message.Metadata)) {
+		if in.nearMetadata(key, in.message.Metadata[key]) {
+			fields = append(fields, "message.metadata["+visible.Shorten(visible.Line(key), maxName)+"]")
+		}
+	}
+	for i, part := range in.message.Parts {
+		if part == nil {
+			continue
+		}
+		field := fmt.Sprintf("message.parts[%d]", i)
+		if in.nearPart(part) {
+			fields = append(fields, field)
+		}
+		if decides(part.Metadata, 0) {
+			fields = append(fields, field+".metadata")
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	wrong := make([]approval.Violation, len(fields))
+	for i, field := range fields {
+		wrong[i] = approval.Violation{Field: field, Description: "looks like a decision in a shape that is not read, beside one that is: decide once"}
+	}
+	return in.malformed("", wrong...)
+}
+
+func (in *incoming) nearMetadata(key string, v any) bool {
+	object, _ := v.(map[string]any)
+	switch key {
+	case URI: // a request is the question, sent back
+		return object["type"] != typeResponse && object["decisions"] != nil
+	case KagentURI:
+		return object["type"] != kagentDecide && object["type"] != kagentReply && (object["approvals"] != nil || object["answers"] != nil)
+	}
+	return decides(v, 0)
+}
+
+func (in *incoming) nearPart(part *a2a.Part) bool {
+	if text, ok := part.Content.(a2a.Text); ok {
+		trimmed := strings.TrimSpace(string(text))
+		if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
+			return false
+		}
+		v, err := strictjson.Decode([]byte(trimmed))
+		return err == nil && decides(v, 0)
+	}
+	v := part.Data()
+	object, isObject := v.(map[string]any)
+	if isObject {
+		switch {
+		case object["type"] == typeResponse, object[adkRustResponse] != nil, adkAnswers(part.Metadata, object):
+			return false // it has been read
+		case object["type"] == typeRequest && object["decisions"] == nil, markOf(part.Metadata) == adkCall && object["response"] == nil:
+			return false // the question, sent back
+		}
+	}
+	return decides(v, 0)
+}
+
+// markOf returns how ADK, or kagent in its place, marks a part; nil when it is not.
+func markOf(metadata map[string]any) any {
+	if mark, ok := metadata[adkType]; ok {
+		return mark
+	}
+	return metadata[kagentType]
+}
+
+// adkAnswers reports whether a part is a function response, as readADK sees it.
+func adkAnswers(metadata, object map[string]any) bool {
+	if mark := markOf(metadata); mark != nil {
+		return mark == adkResponse
+	}
+	return functionResponse(object)
+}
+
+// decides reports whether a value is, or holds, something like a decision.
+func decides(v any, depth int) bool {
+	if depth > maxNear {
+		return false
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			switch name {
+			case "decision", "decisions", "confirmed", "approved", "toolConfirmation":
+				if member != nil {
+					return true
+				}
+			}
+			if decides(member, depth+1) {
+				return true
+			}
+		}
+	case []any:
+		for _, element := range v {
+			if decides(element, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
