@@ -21,6 +21,7 @@ const (
 	AuditLate     AuditEvent = "finished_late" // after its turn had been cut off
 	AuditUnknown  AuditEvent = "unknown"       // started, and no result is known
 	AuditCanceled AuditEvent = "canceled"      // the whole task
+	AuditKept     AuditEvent = "kept"          // its deadline has passed, and it stays pending
 )
 
 // Audit is one entry of the audit: who did what, when, and by which rule. It is

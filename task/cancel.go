@@ -160,9 +160,9 @@ type ChildCancel struct {
 // childTries is how often what a call has running elsewhere is told to end.
 const childTries = 8
 
-// cancelChild puts due work for what a suspended call has running elsewhere.
+// cancelChild puts due work for what a call that was suspended has running elsewhere.
 func (d *Draft) cancelChild(c *call) error {
-	if !c.Paused || !d.hasChildren(c) {
+	if c.Suspended == 0 || c.State == callRunning || !d.hasChildren(c) {
 		return nil // what runs here is told by its context
 	}
 	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: c.ToolState})

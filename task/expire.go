@@ -33,7 +33,10 @@ func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
 			return false, err
 		}
-		return false, d.putApproval(a)
+		if err := d.putApproval(a); err != nil {
+			return false, err
+		}
+		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule})
 	}
 	if err := d.resolve(a, state, resolution); err != nil {
 		return false, err

@@ -344,7 +344,7 @@ func (f *Fold) applyCall(v any) error {
 		if c.Repeats++; c.State != callUncertain || e.Attempt != c.Attempt {
 			c.Repeats = 0
 		}
-		c.State, c.Attempt = callRunning, e.Attempt
+		c.State, c.Attempt, c.Cause, c.Why = callRunning, e.Attempt, "", ""
 		c.reachable()
 		if e.Args != nil {
 			c.Args = e.Args
@@ -352,7 +352,7 @@ func (f *Fold) applyCall(v any) error {
 	case *event.CallSuspended:
 		c.State, c.Paused, c.Suspended, c.ToolState, c.Asks, c.Wake = callWaiting, true, e.N, e.State, e.Asks, e.Wake
 	case *event.CallResumed:
-		c.State, c.Paused, c.Wake = callRunning, false, nil
+		c.State, c.Paused, c.Wake, c.Cause, c.Why = callRunning, false, nil, "", ""
 		c.reachable()
 		c.Answered = append(c.Answered, c.Asks...)
 		c.Fresh, c.Asks = len(c.Asks), nil

@@ -90,11 +90,11 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 // wakeUp writes an input to a task at rest and lets it run on from there.
 func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
 	l, err := e.takeOver(ctx, s, f, in, true /* advance */)
-	if !panicked(err) {
+	if !stuck(err) {
 		return l, err
 	}
-	// What panicked fails its task, not whoever wrote to it: the input is written as
-	// it is, and the turn that follows meets the same.
+	// What the task cannot go on with fails the task, not whoever wrote to it: the input
+	// is written as it is, and the turn that follows meets the same.
 	if f, err = e.loadTurn(ctx, s, f.Header.Task); err != nil {
 		return landed{}, err
 	}
@@ -151,10 +151,16 @@ func (e *Engine) taken(t *turn, d *task.Draft, run bool, r store.Receipt, err er
 	e.started(t, d, run)
 }
 
-// panicked reports whether an error says that code which was handed in has panicked.
-func panicked(err error) bool {
-	var p *task.PanicError
-	return errors.As(err, &p)
+// stuckError says that an input could be taken, and the task not go on from there.
+type stuckError struct{ cause error }
+
+func (e *stuckError) Error() string { return e.cause.Error() }
+func (e *stuckError) Unwrap() error { return e.cause }
+
+// stuck reports whether an error is a stuckError.
+func stuck(err error) bool {
+	var s *stuckError
+	return errors.As(err, &s)
 }
 
 // goOn advances a draft of a task that nobody runs, as far as there is room to run
@@ -176,7 +182,7 @@ func (e *Engine) goOn(t *turn, d *task.Draft, advance bool) (run bool, err error
 	if admitted && advance {
 		// A planner that is slow, or a draft that is large, is its turn's.
 		if _, err = d.Advance(); err != nil {
-			return false, err
+			return false, &stuckError{err}
 		}
 	}
 	if err := d.GoLive(); err != nil {

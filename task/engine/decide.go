@@ -48,7 +48,7 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 			return landed{}, err
 		}
 	}
-	return landed{}, fmt.Errorf("%w: they change faster than they can be decided", task.ErrStale)
+	return landed{}, fmt.Errorf("%w: the tools change faster than their calls can be decided", ErrBusy)
 }
 
 // Cancel ends a task. Canceling a canceled task again changes nothing.

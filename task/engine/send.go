@@ -86,7 +86,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	}
 	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed}
 	sent, err := e.createTask(ctx, scope, n, true /* advance */)
-	if panicked(err) { // see wakeUp
+	if stuck(err) { // see wakeUp
 		sent, err = e.createTask(ctx, scope, n, false /* advance */)
 	}
 	return sent, err
