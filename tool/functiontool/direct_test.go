@@ -136,6 +136,41 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// TestDirectValues does the same for every type of one field and values of each kind.
+func TestDirectValues(t *testing.T) {
+	t.Parallel()
+	values := []any{nil, true, "x", "\xff", []any{}, []any{"\xff"}, []any(nil), map[string]any{}, map[string]any{"\xff": 1.0}, map[string]any(nil), 1, int64(1), json.Number("1"), math.MaxFloat64, -129.0, 255.0}
+	for _, f := range oddNumbers {
+		values = append(values, f)
+	}
+	all := reflect.TypeFor[every]()
+	for i := range all.NumField() {
+		if !all.Field(i).IsExported() {
+			continue
+		}
+		one := reflect.StructOf([]reflect.StructField{{Name: "V", Type: all.Field(i).Type}})
+		direct := functiontool.Direct(one)
+		for _, value := range values {
+			args := map[string]any{"V": value}
+			raw, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := direct(args)
+			want := reflect.New(one)
+			err = json.Unmarshal(raw, want.Interface())
+			if ok && (err != nil || !reflect.DeepEqual(got, want.Elem().Interface())) {
+				t.Errorf("%#v is stored as %+v, want %+v (%v)", value, got, want.Elem(), err)
+			}
+		}
+		for _, never := range []float64{math.NaN(), math.Inf(1)} {
+			if got, ok := direct(map[string]any{"V": never}); ok {
+				t.Errorf("%v is stored as %+v; JSON has no such number", never, got)
+			}
+		}
+	}
+}
+
 // valueOf draws values for a type: such as fit it, or some that do not.
 func valueOf(t reflect.Type, fits bool) *rapid.Generator[any] {
 	return rapid.Custom(func(r *rapid.T) any {
