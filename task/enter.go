@@ -28,6 +28,9 @@ type Entry struct {
 	examined examined // what was checked
 }
 
+// Checked proves that Args have been checked for Tool.
+func (e *Entry) Checked() *tool.Checked { return &e.examined.proof }
+
 // ToolConfirmation is what a tool reads of a decision.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
 

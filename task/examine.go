@@ -30,6 +30,7 @@ type examined struct {
 	entry *tool.Entry     // nil when the tool cannot be had
 	raw   json.RawMessage // the arguments that would run, as they are shown
 	args  map[string]any  // likewise, when they are valid
+	proof tool.Checked    // that they are
 	hook  bool            // a hook has replaced the arguments
 
 	// The first of these that is set, in this order, says how it is.
@@ -70,7 +71,7 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 		return x
 	}
 	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
-		err = entry.Schema.Validate(x.args)
+		x.proof, err = entry.Schema.Check(x.args)
 	}
 	if err != nil {
 		x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)

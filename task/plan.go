@@ -1,21 +1,19 @@
 package task
 
 import (
+	"bytes"
 	"context"
-	"slices"
-
-	"a2a-server/task/internal/event"
-
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/store"
+	"a2a-server/task/internal/event"
 	"a2a-server/tool"
 )
 
@@ -190,7 +188,7 @@ func callID(step, n int) string {
 // wellFormed returns arguments as JSON that can be kept: what is no JSON is kept as
 // a string, which then fails to be an object.
 func wellFormed(args json.RawMessage) json.RawMessage {
-	if len(strings.TrimSpace(string(args))) == 0 {
+	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
 	}
 	if json.Valid(args) {

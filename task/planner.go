@@ -117,6 +117,10 @@ type PlannedCall struct {
 	Alias string // an id that somebody else gave it, accepted in answers
 }
 
+// EncodeArgs returns arguments as [PlannedCall] has them, just as json.Marshal does and
+// with less work.
+func EncodeArgs(args any) (json.RawMessage, error) { return event.EncodeValue(args) }
+
 // Ask is a question of the planner itself: the task waits for a message.
 type Ask struct {
 	Message *a2a.Message

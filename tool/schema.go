@@ -12,6 +12,7 @@ import (
 // for use. It is safe for concurrent use. A nil *Schema accepts any object.
 type Schema struct {
 	compiled *jsonschema.Schema // nil: any object
+	source   map[string]any     // that it was compiled from
 }
 
 // schemaURL is the address of a schema while it is compiled. It leads nowhere, and
@@ -46,7 +47,7 @@ func CompileSchema(schema map[string]any) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile a JSON schema: %w", err)
 	}
-	return &Schema{compiled: compiled}, nil
+	return &Schema{compiled: compiled, source: schema}, nil
 }
 
 // Validate checks v, a JSON value as encoding/json decodes it. The error is an

@@ -34,7 +34,7 @@ const (
 // spec is what a server process is told.
 type spec struct {
 	Kind kind
-	File string // ours and filler: the store
+	File string // ours and filler: the store; ours without one keeps tasks in memory
 	// Tasks is how many parked tasks the file is to hold in the end, and IDs the file
 	// that their ids are added to, 16 bytes each.
 	Tasks int

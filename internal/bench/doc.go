@@ -13,7 +13,8 @@
 //
 // The servers:
 //
-//   - ours: a2a on task on boltstore, in a new file, with every commit synced;
+//   - ours: a2a on task on boltstore, in a new file, with every commit synced; in one
+//     case on memstore;
 //   - peer: the SDK's handler with its in-memory store, behind an agent that
 //     publishes the same events;
 //   - echo: a handler that decodes the request and answers a made-up task of the same

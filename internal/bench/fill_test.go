@@ -36,11 +36,15 @@ func fill(s *spec) error {
 	}
 	have := info.Size() / int64(len(engine.ID{}))
 	began := time.Now()
-	engine, db, err := newEngine(s.File, newGate())
+	b, err := open(s.File)
 	if err != nil {
 		return err
 	}
-	stop := run(engine, db)
+	engine, err := newEngine(b, newGate())
+	if err != nil {
+		return err
+	}
+	stop := run(engine, b)
 	filled, err := park(engine, bufio.NewWriter(idFile), s, have, began.Add(s.Limit))
 	if err := errors.Join(err, stop()); err != nil {
 		return err

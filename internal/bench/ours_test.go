@@ -11,7 +11,9 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/store"
 	"a2a-server/store/boltstore"
+	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
@@ -28,61 +30,82 @@ type flow struct {
 	Pace int `json:"pace,omitempty"`
 }
 
-// newOurs opens the file and puts our server on it.
+// newOurs opens the file and puts our server on it; without a file, on memory.
 func newOurs(file string) (*service, error) {
-	g := newGate()
-	engine, db, err := newEngine(file, g)
+	b, err := open(file)
 	if err != nil {
 		return nil, err
 	}
-	server, err := a2a.New(a2a.Config{Engine: engine, Incarnation: db.Incarnation(), Log: logger()})
+	g := newGate()
+	engine, err := newEngine(b, g)
+	if err != nil {
+		return nil, err
+	}
+	server, err := a2a.New(a2a.Config{Engine: engine, Incarnation: b.incarnation, Log: logger()})
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return &service{handler: server, release: g.open, close: run(engine, b)}, nil
+}
+
+// backend is an open store.
+type backend struct {
+	handle      store.Handle
+	incarnation uint64
+	close       func() error
+}
+
+// open opens a file; without one, memory.
+func open(file string) (*backend, error) {
+	if file == "" {
+		db := memstore.New()
+		h, err := db.Handle()
+		return &backend{handle: h, close: db.Close}, err
+	}
+	db, err := boltstore.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	h, err := db.Handle()
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	stop := run(engine, db)
-	return &service{handler: server, release: g.open, close: stop}, nil
+	return &backend{handle: h, incarnation: db.Incarnation(), close: db.Close}, nil
 }
 
 func logger() zerolog.Logger { return zerolog.New(os.Stderr).Level(zerolog.WarnLevel) }
 
-// newEngine opens the file and makes an engine with the tools that are measured.
-func newEngine(file string, g *gate) (*engine.Engine, *boltstore.DB, error) {
+// newEngine makes an engine with the tools that are measured. When it fails it has
+// closed the backend.
+func newEngine(b *backend, g *gate) (*engine.Engine, error) {
 	tools, err := toolset(g)
 	if err != nil {
-		return nil, nil, err
-	}
-	db, err := boltstore.Open(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, b.close())
 	}
 	engine, err := engine.New(engine.Config{
-		Store: h, Tools: tool.NewRegistry(tools), Planner: direct.New(direct.Config{}),
+		Store: b.handle, Tools: tool.NewRegistry(tools), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: logger(),
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, b.close())
 	}
-	return engine, db, nil
+	return engine, nil
 }
 
-// run runs the engine until the returned function is called, which closes the file
+// run runs the engine until the returned function is called, which closes the backend
 // too.
-func run(engine *engine.Engine, db *boltstore.DB) (stop func() error) {
+func run(engine *engine.Engine, b *backend) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()
 	return func() error {
 		cancel()
-		return errors.Join(<-ended, db.Close())
+		return errors.Join(<-ended, b.close())
 	}
 }
 
-// toolset returns echo (read-only: one wait), note (with effects: two waits), stream
-// (chunks), burst (chunks once g is open) and park (asks before it runs).
+// toolset returns echo (read-only), note (with effects), stream (chunks), burst (chunks
+// once g is open) and park (asks before it runs).
 func toolset(g *gate) (tool.Toolset, error) {
 	repeat := func(_ tool.Context, s say) (string, error) { return s.Text, nil }
 	readOnly := tool.Annotations{ReadOnly: true}

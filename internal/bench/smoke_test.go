@@ -15,30 +15,39 @@ func TestServers(t *testing.T) {
 	for _, k := range []kind{ours, peer, echoed, batch} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
-			s := start(t, k)
-			c, err := dial(s.addr, time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.close()
-			for _, tool := range []string{"note", "echo"} {
-				text := tool + " is called"
-				body, err := c.post(request("SendMessage", 0, tool, fmt.Sprintf(`{"text":%q}`, text), ""))
-				if err == nil {
-					err = checkTask(body, 0, text)
-				}
-				if err != nil {
-					t.Errorf("SendMessage that calls %s: %v", tool, err)
-				}
-				t.Logf("an answer of %s has %d bytes: %s", k, len(body), body)
-			}
-			if err := stream(c, k, 0, 20); err != nil {
-				t.Errorf("SendStreamingMessage: %v", err)
-			}
-			if used := s.tell("usage").CPU; used <= 0 {
-				t.Errorf("the server used %v of the processor, want more than nothing", used)
-			}
+			asked(t, start(t, k))
 		})
+	}
+	t.Run("ours in memory", func(t *testing.T) {
+		t.Parallel()
+		asked(t, startSpec(t, spec{Kind: ours}))
+	})
+}
+
+// asked asks a server for all that the benchmarks ask it for.
+func asked(t *testing.T, s *server) {
+	t.Helper()
+	c, err := dial(s.addr, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for _, tool := range []string{"note", "echo"} {
+		text := tool + " is called"
+		body, err := c.post(request("SendMessage", 0, tool, fmt.Sprintf(`{"text":%q}`, text), ""))
+		if err == nil {
+			err = checkTask(body, 0, text)
+		}
+		if err != nil {
+			t.Errorf("SendMessage that calls %s: %v", tool, err)
+		}
+		t.Logf("an answer of %s has %d bytes: %s", s.spec.Kind, len(body), body)
+	}
+	if err := stream(c, s.spec.Kind, 0, 20); err != nil {
+		t.Errorf("SendStreamingMessage: %v", err)
+	}
+	if used := s.tell("usage").CPU; used <= 0 {
+		t.Errorf("the server used %v of the processor, want more than nothing", used)
 	}
 }
 

@@ -16,48 +16,73 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
 )
 
-// BenchmarkSend sends messages of one call to an engine on boltstore and waits for
-// the task to rest: without a wire, so that what the wire costs can be told.
+// BenchmarkSend sends messages of one call to an engine and waits for the task to
+// rest: without a wire, so that what the wire costs can be told; in memory, so that
+// what the disk costs can be told, too.
 func BenchmarkSend(b *testing.B) {
-	for _, tool := range []string{"write", "stream"} {
-		for _, clients := range []int{16, 64} {
-			b.Run(fmt.Sprintf("%s/clients=%d", tool, clients), func(b *testing.B) {
-				w := newWorld(b, newBolt(b), engine.Config{})
-				a := args{"amount": 1, "to": "bob"}
-				if tool == "stream" {
-					a = args{"n": 1}
-				}
-				var left atomic.Int64
-				left.Store(int64(b.N))
-				began := cpu()
-				b.ResetTimer()
-				var wg sync.WaitGroup
-				for c := range clients {
-					wg.Go(func() {
-						for left.Add(-1) >= 0 {
-							m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": tool, "args": map[string]any(a)}))
-							m.ID = fmt.Sprintf("b%d-%d", c, left.Load())
-							sent, err := w.engine.Send(context.Background(), engine.Send{By: alice, Message: m})
-							if err == nil {
-								_, err = w.engine.Await(context.Background(), sent)
-							}
-							if err != nil {
-								b.Error(err)
-								return
-							}
-						}
-					})
-				}
-				wg.Wait()
-				b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e3, "cpu-µs/op")
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
-			})
+	note, err := functiontool.New(functiontool.Config{Name: "note"}, func(_ tool.Context, a payment) (string, error) { return a.To, nil })
+	if err != nil {
+		b.Fatal(err)
+	}
+	disks := map[string]func() disk{
+		"memstore":  func() disk { return &memDisk{memstore.New()} },
+		"boltstore": func() disk { return newBolt(b) },
+	}
+	// write is called as it is, note is a typed function, stream streams one chunk.
+	calls := map[string]args{"write": {"amount": 1, "to": "bob"}, "note": {"amount": 1, "to": "bob"}, "stream": {"n": 1}}
+	for _, on := range []string{"memstore", "boltstore"} {
+		for _, name := range []string{"write", "note", "stream"} {
+			for _, clients := range []int{16, 64} {
+				b.Run(fmt.Sprintf("%s/%s/clients=%d", on, name, clients), func(b *testing.B) {
+					w := &world{t: b, disk: disks[on](), tools: newToolbox()}
+					w.tools.extra = []tool.Tool{note}
+					w.start()
+					b.Cleanup(func() { w.stop() })
+					w.sends(b, clients, name, calls[name])
+				})
+			}
 		}
 	}
+}
+
+type payment struct {
+	Amount int    `json:"amount"`
+	To     string `json:"to"`
+}
+
+// sends has clients each send one message after the other that calls a tool.
+func (w *world) sends(b *testing.B, clients int, tool string, a args) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	began := cpu()
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": tool, "args": map[string]any(a)}))
+				m.ID = fmt.Sprintf("b%d-%d", c, left.Load())
+				sent, err := w.engine.Send(context.Background(), engine.Send{By: alice, Message: m})
+				if err == nil {
+					_, err = w.engine.Await(context.Background(), sent)
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e3, "cpu-µs/op")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
 }
 
 // BenchmarkChunks streams into one task: the cost of a chunk must not depend on how

@@ -31,10 +31,11 @@ type toolContext struct {
 
 var _ tool.Context = (*toolContext)(nil)
 
-// newToolContext builds the context of a run: with the newest decision on the call,
-// and what a suspension left.
+// newToolContext builds the context of a run: with the proof that its arguments were
+// checked, the newest decision on the call, and what a suspension left.
 func newToolContext(ctx context.Context, r *run) *toolContext {
 	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
+	ctx = tool.ContextWithChecked(ctx, r.entry.Checked())
 	ctx = tool.ContextWithConfirmer(ctx, x)
 	if d := r.entry.Decision; d != nil {
 		ctx = tool.ContextWithConfirmation(ctx, d)

@@ -2,6 +2,7 @@ package functiontool
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 type arguments struct {
 	schema   map[string]any
 	compiled *tool.Schema
-	defaults bool // whether the schema has any
+	defaults bool   // whether the schema has any
+	direct   setter // nil: the type is for encoding/json
 }
 
 func newBase[A any](c Config, noFunction bool) (*base, error) {
@@ -40,23 +42,33 @@ func argumentsOf(t reflect.Type) (*arguments, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %v: %w", t, err)
 	}
-	a := &arguments{schema: schema, compiled: compiled, defaults: hasDefaults(schema)}
+	a := &arguments{schema: schema, compiled: compiled, defaults: hasDefaults(schema), direct: setterOf(t)}
 	if err := checkDefaults(schema); err != nil {
 		return nil, fmt.Errorf("the schema of %v: %w", t, err)
 	}
 	return a, nil
 }
 
-// decode checks args, which it does not change, and stores them in to, a pointer.
-func (a *arguments) decode(args map[string]any, to any) error {
+// decode checks args, unless ctx proves that they have been, and stores them in to, a
+// pointer to a zero value. It does not change them.
+func (a *arguments) decode(ctx context.Context, args map[string]any, to any) error {
 	if args == nil {
 		args = map[string]any{}
 	}
-	if err := a.compiled.Validate(args); err != nil {
-		return err
+	if !tool.WereChecked(ctx, a.schema, args) {
+		if err := a.compiled.Validate(args); err != nil {
+			return err
+		}
 	}
 	if a.defaults {
 		args, _ = a.filled(a.schema, args).(map[string]any)
+	}
+	if a.direct != nil {
+		dst := reflect.ValueOf(to).Elem()
+		if a.direct(dst, args) {
+			return nil
+		}
+		dst.SetZero() // of what was stored before it did not fit
 	}
 	raw, err := json.Marshal(args)
 	if err != nil {

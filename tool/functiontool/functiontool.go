@@ -91,7 +91,7 @@ type function[A, R any] struct {
 // Call implements [tool.CallableTool].
 func (t *function[A, R]) Call(ctx tool.Context, args map[string]any) (map[string]any, error) {
 	var a A
-	if err := t.arguments.decode(args, &a); err != nil {
+	if err := t.arguments.decode(ctx, args, &a); err != nil {
 		return nil, err
 	}
 	r, err := t.f(ctx, a)
@@ -109,7 +109,7 @@ type stream[A any] struct {
 // CallStreaming implements [tool.StreamingTool].
 func (t *stream[A]) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
 	var a A
-	if err := t.arguments.decode(args, &a); err != nil {
+	if err := t.arguments.decode(ctx, args, &a); err != nil {
 		return func(yield func(*tool.Result, error) bool) { yield(nil, err) }
 	}
 	return t.f(ctx, a)

@@ -1,6 +1,7 @@
 package functiontool_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -339,10 +340,30 @@ func BenchmarkCall(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := f.Call(nil, map[string]any{"path": "/x", "lines": 3.0}); err != nil {
-			b.Fatal(err)
+	given := map[string]any{"path": "/x", "lines": 3.0}
+	b.Run("by somebody", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := f.Call(nil, given); err != nil {
+				b.Fatal(err)
+			}
 		}
+	})
+	s, err := tool.CompileSchema(f.Schema())
+	if err != nil {
+		b.Fatal(err)
 	}
+	proof, err := s.Check(given)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("checked", func(b *testing.B) {
+		ctx := called{values: tool.ContextWithChecked(context.Background(), &proof)}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := f.Call(ctx, given); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

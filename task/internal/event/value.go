@@ -50,7 +50,7 @@ func MessageInTask(raw []byte, m *a2a.Message, ids *IDs) json.RawMessage {
 
 // EncodeValue returns the JSON of any value.
 func EncodeValue(v any) (json.RawMessage, error) {
-	if b, ok := appendValue(nil, v, 0 /* depth */); ok {
+	if b, ok := appendValue(make([]byte, 0, 64), v, 0 /* depth */); ok {
 		return b, nil
 	}
 	return json.Marshal(v)

@@ -185,15 +185,18 @@ func text(value any) (string, bool) {
 
 // encode returns args as JSON. Arguments that are left out, or null, are none.
 func encode(args any) (json.RawMessage, error) {
-	raw, ok := args.(json.RawMessage)
-	if !ok && args != nil {
+	raw, given := args.(json.RawMessage)
+	if !given && args != nil {
 		var err error
-		if raw, err = json.Marshal(args); err != nil {
+		if raw, err = task.EncodeArgs(args); err != nil {
 			return nil, err
 		}
 	}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}"), nil
 	}
-	return bytes.Clone(raw), nil
+	if given {
+		raw = bytes.Clone(raw)
+	}
+	return raw, nil
 }

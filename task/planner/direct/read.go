@@ -15,7 +15,7 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 	if m == nil {
 		return nil, nil
 	}
-	ids := map[string]string{} // of callers, to where they stand
+	var ids map[string]string // of callers, to where they stand
 	for i, part := range m.Parts {
 		if part == nil {
 			continue
@@ -26,13 +26,19 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 			continue
 		}
 		for j, call := range found {
+			if call.Alias == "" {
+				continue
+			}
 			place := fmt.Sprintf("part %d", i+1)
 			if len(found) > 1 {
 				place += fmt.Sprintf(": calls[%d]", j)
 			}
-			if first, ok := ids[call.Alias]; ok && call.Alias != "" {
+			if first, ok := ids[call.Alias]; ok {
 				problems = append(problems, fmt.Sprintf(`%s: "id" %q is that of the call at %s; give each call an id of its own, or none`, place, clip(call.Alias, 100), first))
 				continue
+			}
+			if ids == nil {
+				ids = map[string]string{}
 			}
 			ids[call.Alias] = place
 		}

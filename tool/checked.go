@@ -1,0 +1,46 @@
+package tool
+
+import (
+	"context"
+	"reflect"
+)
+
+// Checked is the proof that arguments have been checked against a schema. Only
+// [Schema.Check] makes one; the zero value proves nothing.
+type Checked struct {
+	schema *Schema
+	args   map[string]any
+}
+
+// Check is [Schema.Validate] for the arguments of a call, with the proof that they
+// are valid. They must not be changed from then on.
+func (s *Schema) Check(args map[string]any) (Checked, error) {
+	if err := s.Validate(args); err != nil {
+		return Checked{}, err
+	}
+	return Checked{schema: s, args: args}, nil
+}
+
+type checkedKey struct{}
+
+// ContextWithChecked returns a context that tells a tool which arguments have been
+// checked. Whoever runs the tool may hand it on, so that they are not checked twice.
+func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
+	return context.WithValue(ctx, checkedKey{}, c)
+}
+
+// WereChecked reports whether these very arguments have been checked against this very
+// schema: maps are compared by their identity. A tool that is called by somebody who
+// has not, or with other arguments by a tool around it, hears false, and checks them
+// itself.
+func WereChecked(ctx context.Context, schema, args map[string]any) bool {
+	if ctx == nil {
+		return false
+	}
+	c, _ := ctx.Value(checkedKey{}).(*Checked)
+	return c != nil && c.schema != nil && args != nil && same(c.args, args) && same(c.schema.source, schema)
+}
+
+func same(a, b map[string]any) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+}
