@@ -152,9 +152,9 @@ func CauseOfV1(why string) Cause {
 // toolset fails, or it was cut off by the end of its process again and again.
 type CallPostponed struct {
 	Call  string    `json:"call"`
-	N     int       `json:"n"` // 1, 2, 3 … tries in a row
+	N     int       `json:"n"`             // 1, 2, 3 … tries in a row
 	Why   string    `json:"why,omitempty"` // "": as the time before
-	Since time.Time `json:"since"` // of the first of them
+	Since time.Time `json:"since"`         // of the first of them
 	Until time.Time `json:"until"`
 }
 
