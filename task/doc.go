@@ -35,7 +35,7 @@
 // itself, three times at most ([Draft.uncertain]); about any other a person is asked
 // ([Draft.askOutcome]).
 //
-// # Who may do what when
+// # Phases
 //
 //   - at rest: an input takes the task over (fence+1) and it runs on;
 //   - at work: an input is written beside the turn, which is told and reads it;

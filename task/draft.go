@@ -153,7 +153,7 @@ func (d *Draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.bu
 
 func (d *Draft) now() store.Millis { return store.MillisOf(d.at.Now) }
 
-// add adds a private event, and folds the struct that it is made of.
+// add adds a private event: it encodes v, and folds v itself.
 func (d *Draft) add(kind string, v any) error {
 	start := len(d.buf)
 	var err error

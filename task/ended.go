@@ -13,7 +13,7 @@ import (
 )
 
 // Chunk is a piece of an artifact that a run has published: the event, and what it
-// was made of.
+// encodes.
 type Chunk struct {
 	Event  store.Event
 	update event.ArtifactUpdate

@@ -36,8 +36,9 @@ type ToolConfirmation = toolconfirmation.ToolConfirmation
 
 // mayEnter is the one door into a tool: it is asked before every entry, first or
 // again, from the beginning or after a suspension. It returns the entry, or nil when
-// the call may not be entered now; the draft then says why: the call is asked for, has
-// ended, or is tried again later; or nothing, when it waits for a sibling to end. The error is of writing the draft.
+// the call may not be entered now. The draft then says why: the call is asked for, has
+// ended, or is tried again later. It says nothing when the call waits for a sibling to
+// end. The error is of writing the draft.
 //
 // A call that somebody has approved is entered when the tool's definition and the
 // arguments are those that were shown: else it is asked for anew. The terms of the

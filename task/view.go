@@ -1,8 +1,6 @@
 package task
 
 import (
-	"a2a-server/task/internal/event"
-
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/store"
+	"a2a-server/task/internal/event"
 )
 
 // maxHistory is how many messages a View keeps; the message of the current status
@@ -229,7 +228,7 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 
 // addArtifact adds an artifact or a chunk of one, of which nothing is kept. Without
 // Append it replaces the artifact of that id, at its place in the order. With Append
-// its parts are put behind those that are there, and of name, description,
+// its parts follow those that are there, and of name, description,
 // extensions and metadata those that it has replace the older ones; of an unknown id
 // it is the first chunk.
 func (v *View) addArtifact(u *event.ArtifactUpdate) {

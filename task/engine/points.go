@@ -5,7 +5,7 @@ package engine
 // fails them.
 const (
 	PointCreated = "task.created" // a create was queued, it may not be durable
-	PointLaunch  = "task.launch"  // a start is durable, or harmless; the tool has not run
+	PointLaunch  = "task.launch"  // a start is durable, the tool has not run
 	PointChunks  = "task.chunks"  // chunks were queued
 	PointStep    = "task.step"    // what came of calls was queued
 	PointTold    = "task.told"    // a decision is durable, its turn was not told

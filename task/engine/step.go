@@ -187,7 +187,7 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 }
 
 // askPlanner asks for the next step, for at most the planner's time. A planner that
-// ignores the end of its context is left behind: what it returns is nobody's.
+// ignores the end of its context is not waited for: what it returns is nobody's.
 func (t *turn) askPlanner() (*task.Step, error) {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)

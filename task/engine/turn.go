@@ -14,7 +14,7 @@ import (
 // turn is the run of a task between two rests. One goroutine owns it; what others
 // may touch is said.
 //
-// Everything that a turn writes beside chunks goes through step: put what came in
+// Everything that a turn writes besides chunks goes through step: put what came in
 // into a draft, advance it, append it, and wait. When that batch conflicts, because
 // somebody decided or canceled meanwhile, the log is read again and the same is put
 // on top of it.
@@ -311,7 +311,7 @@ func (t *turn) drop(why error) {
 }
 
 // running returns the run of a call, nil if there is none. A run whose outcome has
-// not been written yet is one.
+// not been taken yet is one.
 func (t *turn) running(call string) *run {
 	for _, r := range t.runs {
 		if r.entry.Call == call {

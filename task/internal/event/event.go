@@ -45,8 +45,10 @@ type MessageReceived struct {
 	For Reader `json:"for"`
 }
 
+// Reader says who reads a message. Its values are on disk.
 type Reader string
 
+// The readers.
 const (
 	ForPlanner  Reader = "planner"
 	ForDecision Reader = "decision"
@@ -62,6 +64,7 @@ type StepPlanned struct {
 	State json.RawMessage `json:"state,omitempty"` // the planner's own
 }
 
+// PlannedCall is a call of a step, as the planner wants it.
 type PlannedCall struct {
 	ID    string          `json:"id"`
 	Tool  string          `json:"tool"`
@@ -74,10 +77,12 @@ type PlannedAsk struct {
 	Auth bool `json:"auth,omitempty"`
 }
 
+// WaitElapsed says that the wait of a step is over.
 type WaitElapsed struct {
 	Step int `json:"step"`
 }
 
+// ApprovalResolved says how an approval ended.
 type ApprovalResolved struct {
 	ID         string              `json:"id"`
 	State      approval.State      `json:"state"`
@@ -90,13 +95,15 @@ type ApprovalKept struct {
 	At time.Time `json:"at"`
 }
 
+// CallStarted says that a call starts; its tool is entered when this is durable.
 type CallStarted struct {
 	Call    string          `json:"call"`
 	Attempt int             `json:"attempt"`
 	Digest  string          `json:"digest,omitempty"` // of an approved call
-	Args    json.RawMessage `json:"args,omitempty"`   // when edited
+	Args    json.RawMessage `json:"args,omitempty"`   // when they are not those that were planned
 }
 
+// CallSuspended says that the tool of a call waits for answers, a time, or both.
 type CallSuspended struct {
 	Call  string          `json:"call"`
 	N     int             `json:"n"`               // 1, 2, 3 … within the call
@@ -105,16 +112,19 @@ type CallSuspended struct {
 	Wake  *time.Time      `json:"wake,omitempty"`
 }
 
+// SuspendedAsk is a question of a suspended call.
 type SuspendedAsk struct {
 	Ask      string `json:"ask"`      // identity of the question within the call
 	Approval string `json:"approval"` // id
 }
 
+// CallResumed says that a suspended call is entered again.
 type CallResumed struct {
 	Call string `json:"call"`
 	N    int    `json:"n"`
 }
 
+// CallFinished says how a call ended.
 type CallFinished struct {
 	Call    string          `json:"call"`
 	Outcome Outcome         `json:"outcome"`
@@ -165,12 +175,14 @@ type ApprovalOpened struct {
 	Why string `json:"why"`
 }
 
+// CallLate is a result that came after its call had been let go of. It changes nothing.
 type CallLate struct {
 	Call   string          `json:"call"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
 
+// TurnFailed says why a task cannot go on.
 type TurnFailed struct {
 	Error string `json:"error"`
 }

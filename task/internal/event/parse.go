@@ -88,7 +88,7 @@ func parseStatus(data []byte) (StatusUpdate, bool) {
 }
 
 // ParseMessage returns the message in a message.received event, as parseArtifact
-// does. What stands behind it is not looked at.
+// does. What follows it is not looked at.
 func ParseMessage(data []byte) (json.RawMessage, bool) {
 	s := scanner{data: data}
 	s.expect(`{"message":`)
