@@ -167,20 +167,17 @@ func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	return state
 }
 
-// provided reports whether an approval is one that a confirmation provider may
+// Provided reports whether an approval is one that a confirmation provider may
 // answer.
-func provided(a *approval.Approval) bool { return a.Kind == approval.KindCall && !a.Elsewhere() }
+func Provided(a *approval.Approval) bool { return a.Kind == approval.KindCall && !a.Elsewhere() }
 
 // offers reports whether an approval is left to the confirmation provider first.
-func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && provided(a) }
+func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && Provided(a) }
 
 // silence is the due row for the end of the provider's time.
 func (r *Rules) silence(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: DueSilence, Key: []byte(a.ID)}
 }
-
-// Provided reports whether an approval is the confirmation provider's to answer.
-func Provided(a *approval.Approval) bool { return provided(a) }
 
 // takesPayload reports whether a tool declares that it reads what comes with a
 // decision. What panics declares nothing.

@@ -302,7 +302,7 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 		due.Delete = true
 		d.due = append(d.due, due)
 	}
-	if d.rules.ProviderWait > 0 && !a.Opened && provided(&a.Approval) {
+	if d.rules.ProviderWait > 0 && !a.Opened && Provided(&a.Approval) {
 		due := d.rules.silence(&a.Approval)
 		due.Delete = true
 		d.due = append(d.due, due)
