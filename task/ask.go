@@ -112,7 +112,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	if err != nil {
 		return fmt.Errorf("the question cannot be shown: %w", err)
 	}
-	if limit := limits.Event - eventOverhead; len(raw) > limit {
+	if limit := limits.Content(); len(raw) > limit {
 		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
 	}
 	// The question is public once, and the approval stands in the log, too.

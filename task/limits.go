@@ -49,9 +49,12 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// eventOverhead is what of an event's limit is left for what stands around its
+// eventOverhead is how much of an event's limit is left for what stands around its
 // content.
 const eventOverhead = 64 << 10
+
+// Content returns how many bytes of content fit into one public event.
+func (l *Limits) Content() int { return l.Event - eventOverhead }
 
 // decisionRoom is what of a task's log is kept for decisions, and for what follows
 // from them, whatever else.
@@ -63,7 +66,7 @@ func (l *Limits) outcomeRoom() int { return min(2*l.Event, l.Task/2) }
 
 // result is how large a call's result may be: it has to fit into an event, and twice
 // into the room that is kept for it.
-func (l *Limits) result() int { return min(l.Event-eventOverhead, l.outcomeRoom()/2) }
+func (l *Limits) result() int { return min(l.Content(), l.outcomeRoom()/2) }
 
 // OpenRoom returns how many bytes a task's log may have, while calls are running,
 // before only decisions and what comes of calls are still taken. Room for one call is

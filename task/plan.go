@@ -230,7 +230,7 @@ func (d *Draft) output(o *Output) error {
 			return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
 		}
 	}
-	if n := len(u.Parts); n > d.rules.Limits.Event-eventOverhead {
+	if n := len(u.Parts); n > d.rules.Limits.Content() {
 		return fmt.Errorf("a piece of artifact %s has %d bytes, which do not fit into one event: publish it in pieces", a.ID, n)
 	}
 	if n, room := len(u.Parts)+len(u.Metadata), d.openRoom(); n > room {
@@ -247,7 +247,7 @@ func (d *Draft) sayable(m *a2a.Message, room int) error {
 	if err != nil {
 		return fmt.Errorf("encode status message: %w", err)
 	}
-	if limit := d.rules.Limits.Event - eventOverhead; len(raw) > limit {
+	if limit := d.rules.Limits.Content(); len(raw) > limit {
 		return fmt.Errorf("a status message has %d bytes; at most %d are allowed", len(raw), limit)
 	}
 	if len(raw) > room {

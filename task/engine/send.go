@@ -62,7 +62,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	if err != nil {
 		return nil, task.Invalid("message", "cannot be encoded: %v", err)
 	}
-	if limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit {
+	if limit := e.cfg.Limits.Content(); len(raw) > limit {
 		return nil, task.Invalid("message", "has %d bytes; at most %d are allowed", len(raw), limit)
 	}
 	if m.TaskID != "" {
