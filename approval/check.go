@@ -147,11 +147,13 @@ func (a *Approval) checkContent(ans Answer) *Error {
 			wrong = append(wrong, violations(f.name, a.checkResponse(f.raw))...)
 		}
 	}
-	if len(ans.Payload) > 0 && !a.AcceptsPayload() {
+	switch {
+	case len(ans.Payload) == 0:
+	case !a.AcceptsPayload():
 		add("payload", a.noPayload())
-	} else if len(ans.Payload) > MaxJSON {
+	case len(ans.Payload) > MaxJSON:
 		add("payload", fmt.Sprintf("is %d bytes long, and %d are allowed", len(ans.Payload), MaxJSON))
-	} else if len(ans.Payload) > 0 {
+	default:
 		_, err := strictjson.Decode(ans.Payload)
 		wrong = append(wrong, violations("payload", err)...)
 	}

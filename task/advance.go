@@ -171,10 +171,10 @@ func (d *Draft) settle(s *step) error {
 	if len(pending) > 0 {
 		state = d.waitingState(pending)
 	}
-	if stateName(d.f.Header.State) == state && says == "" && !(d.news() && len(pending) > 0) {
-		return nil // nothing is new
+	if stateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
+		return d.tell(state, pending, says)
 	}
-	return d.tell(state, pending, says)
+	return nil // nothing is new
 }
 
 // news reports whether the draft asks or answers something, or somebody else has.

@@ -176,7 +176,8 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 		return d, err
 	}
 	f.Messages[0].decoded = kept
-	return d, d.task(a2a.TaskStateSubmitted)
+	err = d.task(a2a.TaskStateSubmitted)
+	return d, err
 }
 
 // listTools returns the tools that a caller may use. A toolset that fails takes its

@@ -32,7 +32,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0, nil
 	} else if err != nil {
-		return exitBroken, nil // the flag set has said it
+		return exitBroken, nil //nolint:nilerr // the flag set has said it
 	}
 	if flags.NArg() > 0 || *workers < 1 {
 		return exitBroken, fmt.Errorf("unexpected argument %q, or fewer than one worker", flags.Args())

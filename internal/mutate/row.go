@@ -62,7 +62,7 @@ func (r *Row) mutant(root string) (text []byte, line int, err error) {
 		}
 	}
 	if r.What == r.Into {
-		return nil, 0, errors.New("What and Into are the same")
+		return nil, 0, errors.New("the fields What and Into are the same")
 	}
 	raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(r.File)))
 	if err != nil {

@@ -6,7 +6,7 @@ func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if v == nil {
-			return v
+			return map[string]any(nil)
 		}
 		c := make(map[string]any, len(v))
 		for name, member := range v {
@@ -15,7 +15,7 @@ func Clone(v any) any {
 		return c
 	case []any:
 		if v == nil {
-			return v
+			return []any(nil)
 		}
 		c := make([]any, len(v))
 		for i, element := range v {

@@ -99,7 +99,7 @@ func testForeignFollowed(t *testing.T, f *fixture) {
 	b := create(alice())
 	for _, h := range f.h {
 		_, stop := h.Watch(alice(), b.Task)
-		defer stop()
+		t.Cleanup(stop)
 	}
 	f.append(t, b)
 	last := f.append(t, chunks(b.Task, 1, public("one"), public("two"))).Last

@@ -175,16 +175,16 @@ func (p *brittlePlanner) Plan(ctx context.Context, at *task.Progress) (*task.Ste
 func attempt(call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &leftPanic{p}
+			err = &panicError{p}
 		}
 	}()
 	return call()
 }
 
-// leftPanic is a panic that has left the engine.
-type leftPanic struct{ value any }
+// panicError is a panic that has left the engine.
+type panicError struct{ value any }
 
-func (p *leftPanic) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // A part that panics harms at most the task that it panics for: it comes to rest, its
 // turn is free for the next, and the engine stops when it is told to.
@@ -252,7 +252,7 @@ func (b *brittle) play(t *testing.T, when moment, p part, calls int) {
 // refused checks that an error, if there is one, is not a panic.
 func (b *brittle) refused(t *testing.T, what string, err error) {
 	t.Helper()
-	var left *leftPanic
+	var left *panicError
 	if errors.As(err, &left) {
 		t.Errorf("%s lets a panic through: %v", what, left.value)
 	}

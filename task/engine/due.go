@@ -127,7 +127,7 @@ func (e *Engine) schedule(ctx context.Context) error {
 			var err error
 			if whole, err = e.doDue(ctx, w); err != nil {
 				if ctx.Err() != nil || e.ctx.Err() != nil {
-					return nil //nolint:nilerr // we are stopping
+					return nil // we are stopping
 				}
 				return fmt.Errorf("read due work: %w", err)
 			}

@@ -207,11 +207,18 @@ func version1(t *testing.T, data []byte) []byte {
 	if _, err := fmt.Sscanf(string(data[1:11]), "%d", &n); err != nil {
 		t.Fatal(err)
 	}
-	var private map[string]any
+	var private struct {
+		Owner     json.RawMessage  `json:"owner"`
+		Messages  json.RawMessage  `json:"messages,omitempty"`
+		Steps     []map[string]any `json:"steps"`
+		Approvals json.RawMessage  `json:"approvals,omitempty"`
+		State     json.RawMessage  `json:"state,omitempty"`
+	}
 	if err := json.Unmarshal(data[11:11+n], &private); err != nil {
 		t.Fatal(err)
 	}
-	call := private["steps"].([]any)[0].(map[string]any)["progress"].([]any)[0].(map[string]any)
+	progress, _ := private.Steps[0]["progress"].([]any)
+	call, _ := progress[0].(map[string]any)
 	if call["state"] != "decided" {
 		t.Fatalf("call = %v, want it decided and held", call)
 	}

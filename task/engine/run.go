@@ -24,7 +24,6 @@ type run struct {
 	entry   *task.Entry
 	publish task.Publisher
 	turn    *turn
-	ctx     context.Context //nolint:containedctx // the tool's
 	cancel  context.CancelCauseFunc
 
 	mu        sync.Mutex

@@ -42,12 +42,15 @@ func TestStateIsNotShared(t *testing.T) {
 			}},
 			&fake{name: "scribbles", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 				v, _ := ctx.State().Get("m")
-				v.(map[string]any)["limit"] = 1000
+				if m, ok := v.(map[string]any); ok {
+					m["limit"] = 1000
+				}
 				return nil, errors.New("it failed")
 			}},
 			&fake{name: "reads", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 				v, _ := ctx.State().Get("m")
-				got <- v.(map[string]any)["limit"]
+				m, _ := v.(map[string]any)
+				got <- m["limit"]
 				return map[string]any{}, nil
 			}},
 		}

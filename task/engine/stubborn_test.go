@@ -97,7 +97,7 @@ func TestAbandonedRunsAreCountedByTool(t *testing.T) {
 						t.Fatalf("after task %d the tool was entered %d times, and the task is %s", n+1, runs.count(), w.get(id).Status.State)
 					}
 				}
-				id := a2a.TaskID(w.send(w.calls("deaf", args{})).ID)
+				id := w.send(w.calls("deaf", args{})).ID
 				w.wantState(w.get(id), a2a.TaskStateFailed)
 				if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "deaf") {
 					t.Errorf("the planner was told %s, %q; want an error that names the tool", r.Outcome, r.Error)

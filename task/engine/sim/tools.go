@@ -37,8 +37,6 @@ const (
 	ConfirmsTwo             // twice
 	AsksAndGoes             // asks for confirmation and returns a result nevertheless
 	SuspendsEver            // suspends itself with neither a question nor a timer
-
-	ways
 )
 
 var wayNames = [...]string{
