@@ -42,7 +42,7 @@ type every struct {
 	Lists  map[string][]bool `json:"lists"`
 	Plain  string
 	Not    string `json:"-"`
-	hidden int //nolint:unused // encoding/json does not see it
+	hidden int    //nolint:unused // encoding/json does not see it
 }
 
 func TestDirectTypes(t *testing.T) {
