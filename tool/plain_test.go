@@ -135,7 +135,7 @@ func values(schema any) *rapid.Generator[any] {
 		case "string":
 			return rapid.SampledFrom([]string{"x", "y", "", "other"}).Draw(r, "string")
 		case "number", "integer":
-			return rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -7, 0.5, 1 << 53, 1<<53 - 1, 1e20, 1e300, 5e-324, -1.5}).Draw(r, "number")
+			return rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -7, 0.5, 1 << 53, 1<<53 - 1, 1e20, 1e300, 5e-324, -1.5, math.Inf(1)}).Draw(r, "number")
 		case "array":
 			return rapid.SliceOfN(values(s["items"]), 0, 3).Draw(r, "array")
 		case "object":
