@@ -122,8 +122,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-
-		Context: *d.readonly(), State: maps.Clone(d.f.State), examined: *x,
+		Context: *x.ctx, State: maps.Clone(d.f.State), examined: *x,
 	}
 	if a := d.f.granted(c); a != nil && a.Resolution.Payload != nil {
 		e.Decision = confirmationOf(a) // the payload is for the tool, which takes it

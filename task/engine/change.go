@@ -141,8 +141,8 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 
 // panicked reports whether an error says that code which was handed in has panicked.
 func panicked(err error) bool {
-	var p *task.PanicError
-	return errors.As(err, &p)
+	_, is := errors.AsType[*task.PanicError](err)
+	return is
 }
 
 // goOn advances a draft of a task that nobody runs, as far as there is room to run
