@@ -23,15 +23,16 @@ type Draft struct {
 	rev   uint64 // of the task before it
 	begun uint64 // bytes of the log before it
 
-	buf    []byte // events and audit entries are parts of it, until it has to grow
-	events []store.Event
-	rows   []store.RowChange
-	due    []store.DueChange
-	audit  [][]byte
-	status *store.Status // nil, or newest
-	newest store.Status
-	phase  store.Phase // zero: stays
-	fence  bool        // take it
+	buf     []byte // events and audit entries are parts of it, until it has to grow
+	events  []store.Event
+	rows    []store.RowChange
+	due     []store.DueChange
+	audit   [][]byte
+	status  *store.Status // nil, or newest
+	newest  store.Status
+	pending uint32      // approvals, when the batch was made
+	phase   store.Phase // zero: stays
+	fence   bool        // take it
 
 	launch   []*Entry             // to be entered when the draft has been committed
 	entering int                  // entries that were given and not started yet
@@ -42,22 +43,25 @@ type Draft struct {
 	force    bool                 // go on though there is nothing to write
 	quiet    bool                 // do not go on
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
+
+	// Where events and audit begin, so that a draft of usual size is made at once.
+	firstEvents [draftEvents]store.Event
+	firstAudit  [draftAudit][]byte
 }
 
 // What a draft has room for before it grows: what a call needs from its message to
 // its start, or from there to its end.
 const (
 	draftBytes  = 1024
-	draftEvents = 8
-	draftAudit  = 4
+	draftEvents = 5
+	draftAudit  = 1
 )
 
 func (r *Rules) draft(at At, f *Fold) *Draft {
 	at.Now = at.Now.UTC()
-	return &Draft{
-		rules: r, at: at, f: f, rev: f.Header.Rev, begun: f.Header.Bytes,
-		buf: make([]byte, 0, draftBytes), events: make([]store.Event, 0, draftEvents), audit: make([][]byte, 0, draftAudit),
-	}
+	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, begun: f.Header.Bytes, buf: make([]byte, 0, draftBytes)}
+	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
+	return d
 }
 
 // Fold returns the fold with the draft on top of it.
@@ -101,14 +105,13 @@ func (d *Draft) onlyDue() bool {
 // Batch returns the draft as a batch on top of the task's rev. fence is that of the
 // turn it comes from, nil when it comes from none.
 func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
-	pending := uint32(len(d.f.Pending()))
-	rev := d.rev
+	d.pending = uint32(len(d.f.Pending()))
 	b := &store.Batch{
-		Scope: scope, Task: d.f.Header.Task, Rev: &rev, Fence: fence,
-		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &pending},
+		Scope: scope, Task: d.f.Header.Task, Rev: &d.rev, Fence: fence,
+		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &d.pending},
 		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit,
 	}
-	if rev == 0 {
+	if d.rev == 0 {
 		b.Change.Context = d.f.View.ContextID()
 	}
 	return b

@@ -123,8 +123,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-
-		Context: *d.readonly(), State: cloneState(d.f.State), examined: *x,
+		Context: *x.ctx, State: cloneState(d.f.State), examined: *x,
 	}
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID && a.Ask == "" && a.State == approval.Approved && a.Resolution.Payload != nil {

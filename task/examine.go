@@ -27,6 +27,7 @@ type HookResult struct {
 
 // examined is what the pipeline found about a call, now.
 type examined struct {
+	ctx   *ReadonlyContext
 	entry *tool.Entry     // nil when the tool cannot be had
 	raw   json.RawMessage // the arguments that would run, as they are shown
 	args  map[string]any  // likewise, when they are valid
@@ -44,7 +45,7 @@ type examined struct {
 // call itself means ask. Hooks may replace raw only when open is true.
 func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 	ctx := d.readonly()
-	x.raw = raw
+	x.ctx, x.raw = ctx, raw
 	entry, err := d.rules.Tools.Lookup(ctx, c.Tool)
 	switch {
 	case errors.Is(err, tool.ErrUnknownTool):

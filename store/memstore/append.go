@@ -77,7 +77,11 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		header.Snapshot = b.Snapshot.After
 		t.snapshot = b.Snapshot.Bytes
 	}
-	t.events = append(t.events, b.Number(receipt)...)
+	if numbered := b.Number(receipt); t.events == nil {
+		t.events = numbered
+	} else {
+		t.events = append(t.events, numbered...)
+	}
 	db.putRows(in, b.Rows)
 	header.Due = uint32(int(header.Due) + db.putDue(in, b.Due))
 	db.putAudit(b)

@@ -159,8 +159,8 @@ func (e *stuckError) Unwrap() error { return e.cause }
 
 // stuck reports whether an error is a stuckError.
 func stuck(err error) bool {
-	var s *stuckError
-	return errors.As(err, &s)
+	_, is := errors.AsType[*stuckError](err)
+	return is
 }
 
 // goOn advances a draft of a task that nobody runs, as far as there is room to run

@@ -128,7 +128,7 @@ func onlyKeys(fields map[string]any, known ...string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown key %q; known are %q", slices.Min(unknown), known)
+	return fmt.Errorf("unknown key %q; known are %q", slices.Min(unknown), slices.Clone(known)) // of a clone, so that known itself need not be allocated
 }
 
 // object returns the members of value. Those of a [json.RawMessage] stay raw, so
