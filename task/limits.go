@@ -1,6 +1,9 @@
 package task
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Limits bound what one engine takes. Zero fields mean the defaults.
 type Limits struct {
@@ -95,12 +98,24 @@ func (d *Draft) roomToRun(running int) bool {
 // them.
 func (f *Fold) Busy() int {
 	n := 0
-	if s := f.step(); s != nil {
+	for range f.Running() {
+		n++
+	}
+	return n
+}
+
+// Running returns the ids of the calls that have been started and have to say yet what
+// came of them.
+func (f *Fold) Running() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		s := f.step()
+		if s == nil {
+			return
+		}
 		for _, c := range s.Progress {
-			if c.State == callRunning {
-				n++
+			if c.State == callRunning && !yield(c.ID) {
+				return
 			}
 		}
 	}
-	return n
 }

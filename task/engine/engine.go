@@ -65,6 +65,8 @@ type Engine struct {
 	busy   group         // turns, runs of tools and what else Stop waits for
 	whole  chan struct{} // holds a token unless a turn has read back a large task
 
+	asserts func(*turn) // of tests: looks at each turn that is about to wait; nil: nobody looks
+
 	mu        sync.Mutex
 	turns     map[store.TaskID]*turn // running here
 	queue     []queued               // live, waiting for a turn

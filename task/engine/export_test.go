@@ -1,6 +1,10 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+)
 
 // Ended reports whether the context of the turn that a message began ends once the
 // turn has left, before ctx does.
@@ -12,4 +16,38 @@ func (s *Sent) Ended(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// AssertTurns has fail called when a turn that is about to wait breaks one of its
+// invariants. It is to be called before Run.
+func (e *Engine) AssertTurns(fail func(problem string)) {
+	e.asserts = func(t *turn) {
+		for _, problem := range t.problems() {
+			fail(fmt.Sprintf("turn of task %s: %s", t.id, problem))
+		}
+	}
+}
+
+func (t *turn) problems() (problems []string) {
+	h := &t.fold.Header
+	if t.fence == 0 || !t.told && h.Fence != t.fence {
+		problems = append(problems, fmt.Sprintf("its fence is %d, its fold's %d", t.fence, h.Fence))
+	}
+	if len(t.inflight) > maxInflight {
+		problems = append(problems, fmt.Sprintf("%d batches are on their way", len(t.inflight)))
+	}
+	said := slices.Collect(t.fold.Running())
+	var runs []string
+	for _, r := range t.runs {
+		runs = append(runs, r.entry.Call)
+	}
+	for i := range t.ended {
+		runs = append(runs, t.ended[i].run.entry.Call)
+	}
+	slices.Sort(said)
+	slices.Sort(runs)
+	if !slices.Equal(said, runs) {
+		problems = append(problems, fmt.Sprintf("the fold says that %v run, and %v do", said, runs))
+	}
+	return problems
 }

@@ -123,6 +123,7 @@ func (w *world) startAs(change func(*engine.Config)) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	e.AssertTurns(func(problem string) { w.t.Error(problem) })
 	w.engine = e
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

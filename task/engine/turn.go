@@ -19,7 +19,7 @@ import (
 // somebody decided or canceled meanwhile, the log is read again and the same is put
 // on top of it.
 //
-// Its invariants, which hold whenever the loop waits:
+// Its invariants, which hold whenever the loop waits, and which tests look at then:
 //
 //   - fold is the log up to the newest batch that the turn has appended. All of it is
 //     durable but the batches of inflight, which are chunks and the newest.
@@ -191,6 +191,9 @@ func (t *turn) loop() {
 		}
 	}
 	for {
+		if t.e.asserts != nil {
+			t.e.asserts(t)
+		}
 		var durable <-chan struct{}
 		if len(t.inflight) > 0 {
 			durable = t.inflight[0].Done()

@@ -137,6 +137,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	w.engine = e
+	e.AssertTurns(func(problem string) { w.t.Error(problem) })
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
