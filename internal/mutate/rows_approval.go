@@ -144,8 +144,8 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/keywords.go",
-			What:    "strings.TrimSpace(text)",
-			Into:    `strings.Trim(text, " \t\n.!")`,
+			What:    `" \t\n\v\f\r"`,
+			Into:    `" \t\n\v\f\r.!"`,
 			Promise: "a text decides only when the whole of it is a keyword",
 			Test:    "TestKeyword",
 		},

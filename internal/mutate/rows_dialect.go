@@ -4,10 +4,10 @@ func dialectRows() []Row {
 	return []Row{
 		{
 			File:    "a2a/dialect/answers.go",
-			What:    "a.Verb == b.Verb &&",
-			Into:    "",
-			Promise: "dialects that disagree in one message decide nothing",
-			Test:    "TestAnswersRefused/dialects disagree",
+			What:    "in.contradicted(all); err != nil",
+			Into:    "in.contradicted(all); err != nil && false",
+			Promise: "a text that says the other thing than the decision beside it refuses the message",
+			Test:    "TestAnswersRefused/no beside an approval",
 		},
 		{
 			File:    "a2a/dialect/answers.go",
@@ -18,7 +18,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/toolapproval.go",
-			What:    `s.only("id", "decision", "arguments", "response", "reason", "digest")`,
+			What:    `c.only(unknownMember, "id", "decision", "arguments", "response", "reason", "digest")`,
 			Into:    "",
 			Promise: "nothing in a decision claims who decides",
 			Test:    "TestAnswersRefused/ours, claimed identity",
@@ -53,7 +53,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/kagent.go",
-			What:    "confirmable(a) && !seen[a.ID] &&",
+			What:    "confirmable(a) && !seen[a] &&",
 			Into:    "false &&",
 			Promise: "in kagent's shape each approval has to be decided",
 			Test:    "TestAnswersRefused/kagent, one missing",
@@ -74,7 +74,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/text.go",
-			What:    "v.label, oneLine(string(raw))",
+			What:    "v.label, visible.Line(string(raw))",
 			Into:    "v.label, string(raw)",
 			Promise: "nothing in the arguments is hidden from who decides",
 			Test:    "TestQuestionHidesNothing",
