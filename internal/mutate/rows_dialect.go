@@ -86,5 +86,40 @@ func dialectRows() []Row {
 			Promise: "what others have to decide is not put to the client",
 			Test:    "TestAnswers/kagent, what others decide need not be there",
 		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    `c.only("is not known in a confirmation", "confirmed", "payload", "hint", rejectionReason)`,
+			Into:    "",
+			Promise: "a confirmation says nothing that this server does not know",
+			Test:    "TestAnswersRefused/adk, an error beside a confirmation",
+		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    `", which holds the whole decision", wrapping)`,
+			Into:    `", which holds the whole decision", wrapping, "confirmed", "response", "result", "toolConfirmation")`,
+			Promise: "nothing stands beside the wrapping of a confirmation",
+			Test:    "TestAnswersRefused/adk, both ways",
+		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    "ok && verb != approval.Reject {",
+			Into:    "ok && false {",
+			Promise: "an approval has no reason to reject",
+			Test:    "TestAnswersRefused/adk, reason of an approval",
+		},
+		{
+			File:    "a2a/dialect/toolapproval.go",
+			What:    `c.text("digest", true /* required */)`,
+			Into:    `c.text("digest", false /* required */)`,
+			Promise: "a decision that has lost the digest of what it saw is refused",
+			Test:    "TestAnswersRefused/ours, an empty digest",
+		},
+		{
+			File:    "a2a/dialect/shown.go",
+			What:    `s.Alias != "" && !approval.OurID(s.Alias)`,
+			Into:    `s.Alias != ""`,
+			Promise: "a caller's id that looks like one of ours is not shown",
+			Test:    "TestForgedAliasIsNotShown",
+		},
 	}
 }

@@ -333,5 +333,13 @@ func storeRows() []Row {
 			Promise: "nobody is woken for a stranger's task",
 			Test:    "TestSuite/watch/foreign and other tasks",
 		},
+		{
+			File:    "store/next.go",
+			What:    "s.Rev == rev",
+			Into:    "true",
+			Promise: "a snapshot that holds what was refused is not kept",
+			Package: "store/memstore",
+			Test:    "TestStore/snapshot/of another rev",
+		},
 	}
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // inMemory runs a test in a bubble, on a world in memory that was not started.
@@ -107,6 +109,7 @@ func TestResultAfterACancelIsLate(t *testing.T) {
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // its turn has left
 		w.tools.release()
 		synctest.Wait()
 		if n := w.audit("finished_late"); n != 1 {
@@ -253,6 +256,27 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 	})
 }
 
+// However many steps a planner takes, and whether it is asked within batches or not, they
+// are one turn: what is counted against it are conflicts.
+func TestManyStepsAreOneTurn(t *testing.T) {
+	t.Parallel()
+	for _, inline := range []bool{true, false} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
+				return &task.Step{State: fmt.Append(nil, i)}
+			}}
+			w.start()
+			start := time.Now()
+			id := w.begin(w.message(a2a.NewTextPart("go")))
+			synctest.Wait()
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+			if took := time.Since(start); took > 0 {
+				t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
+			}
+		})
+	}
+}
+
 // A list shows tasks as they are, also one that was canceled while it was at work: what
 // is kept of it from its last rest is out of date.
 func TestListShowsWhatIs(t *testing.T) {
@@ -285,6 +309,87 @@ func TestListShowsWhatIs(t *testing.T) {
 		}
 		if got := state(); got != a2a.TaskStateCanceled {
 			t.Errorf("the list says %s, want %s", got, a2a.TaskStateCanceled)
+		}
+	})
+}
+
+// A tool that publishes until the log is full has room for its result all the same.
+func TestFullLogKeepsRoomForTheResult(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			var err error
+			for i := 0; err == nil; i++ {
+				_, err = ctx.Artifacts().Save(ctx, "log", agent.Part{Text: strings.Repeat("x", 30_000)})
+			}
+			return map[string]any{"receipt": strings.Repeat("r", 180_000)}, nil
+		}}}
+		w.cfg.Limits = fullLimits()
+		w.start()
+		id := w.begin(w.calls("save", args{}))
+		synctest.Wait()
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateCompleted)
+		if artifact(got, "c1.1") == nil {
+			t.Error("the result is lost")
+		}
+		if n := w.header(id).Bytes; n > fullTask {
+			t.Errorf("the log has %d bytes, want at most %d", n, fullTask)
+		}
+	})
+}
+
+// A task that rests keeps nothing of its turn, whatever it waits for: an approval, a
+// time, or its planner's.
+func TestRestingTaskKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]*task.Step{
+		"an approval":    {Calls: []task.PlannedCall{{Tool: "transfer", Args: []byte(`{"amount":1,"to":"x"}`)}}},
+		"a time":         {Calls: []task.PlannedCall{{Tool: "doze"}}},
+		"the planner's":  {Wait: time.Hour},
+		"an answer":      {Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
+		"nothing at all": {Calls: []task.PlannedCall{{Tool: "echo"}}},
+	} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
+			}}}
+			w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
+			w.start()
+			sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
+			defer cancel()
+			if !sent.Ended(ctx) {
+				t.Errorf("%s: the turn's context has not ended", name)
+			}
+		})
+	}
+}
+
+// An approval whose row is lost is decided by what the log says of it.
+func TestLostRowOfAnApproval(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		asked, rev := w.onlyOne(id), w.header(id).Rev
+		b := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev}
+		b.Rows = []store.RowChange{{Kind: task.RowApproval, Key: []byte(asked.ID), IfRev: store.Any, Delete: true}}
+		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		if a := w.asked(id)[0]; a.State != approval.Approved {
+			t.Errorf("the row says %s", a.State)
 		}
 	})
 }
