@@ -5,10 +5,14 @@ import "slices"
 // rows is the table: a group for each package whose code is changed.
 func rows() []Row {
 	return slices.Concat(
+		a2aRows(),
 		approvalRows(),
 		dialectRows(),
+		engineRows(),
 		storeRows(),
+		taskRows(),
 		toolRows(),
 		strictjsonRows(),
+		visibleRows(),
 	)
 }

@@ -4,10 +4,10 @@ func dialectRows() []Row {
 	return []Row{
 		{
 			File:    "a2a/dialect/answers.go",
-			What:    "a.Verb == b.Verb &&",
-			Into:    "",
-			Promise: "dialects that disagree in one message decide nothing",
-			Test:    "TestAnswersRefused/dialects disagree",
+			What:    "in.contradicted(all); err != nil",
+			Into:    "in.contradicted(all); err != nil && false",
+			Promise: "a text that says the other thing than the decision beside it refuses the message",
+			Test:    "TestAnswersRefused/no beside an approval",
 		},
 		{
 			File:    "a2a/dialect/answers.go",
@@ -18,7 +18,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/toolapproval.go",
-			What:    `s.only("id", "decision", "arguments", "response", "reason", "digest")`,
+			What:    `c.only(unknownMember, "id", "decision", "arguments", "response", "reason", "digest")`,
 			Into:    "",
 			Promise: "nothing in a decision claims who decides",
 			Test:    "TestAnswersRefused/ours, claimed identity",
@@ -53,7 +53,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/kagent.go",
-			What:    "confirmable(a) && !seen[a.ID] &&",
+			What:    "confirmable(a) && !seen[a] &&",
 			Into:    "false &&",
 			Promise: "in kagent's shape each approval has to be decided",
 			Test:    "TestAnswersRefused/kagent, one missing",
@@ -74,7 +74,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/text.go",
-			What:    "v.label, oneLine(string(raw))",
+			What:    "v.label, visible.Line(string(raw))",
 			Into:    "v.label, string(raw)",
 			Promise: "nothing in the arguments is hidden from who decides",
 			Test:    "TestQuestionHidesNothing",
@@ -85,6 +85,41 @@ func dialectRows() []Row {
 			Into:    "return a.Kind != approval.KindQuestion",
 			Promise: "what others have to decide is not put to the client",
 			Test:    "TestAnswers/kagent, what others decide need not be there",
+		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    `c.only("is not known in a confirmation", "confirmed", "payload", "hint", rejectionReason)`,
+			Into:    "",
+			Promise: "a confirmation says nothing that this server does not know",
+			Test:    "TestAnswersRefused/adk, an error beside a confirmation",
+		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    `", which holds the whole decision", wrapping)`,
+			Into:    `", which holds the whole decision", wrapping, "confirmed", "response", "result", "toolConfirmation")`,
+			Promise: "nothing stands beside the wrapping of a confirmation",
+			Test:    "TestAnswersRefused/adk, both ways",
+		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    "ok && verb != approval.Reject {",
+			Into:    "ok && false {",
+			Promise: "an approval has no reason to reject",
+			Test:    "TestAnswersRefused/adk, reason of an approval",
+		},
+		{
+			File:    "a2a/dialect/toolapproval.go",
+			What:    `c.text("digest", true /* required */)`,
+			Into:    `c.text("digest", false /* required */)`,
+			Promise: "a decision that has lost the digest of what it saw is refused",
+			Test:    "TestAnswersRefused/ours, an empty digest",
+		},
+		{
+			File:    "a2a/dialect/shown.go",
+			What:    `s.Alias != "" && !approval.OurID(s.Alias)`,
+			Into:    `s.Alias != ""`,
+			Promise: "a caller's id that looks like one of ours is not shown",
+			Test:    "TestForgedAliasIsNotShown",
 		},
 	}
 }

@@ -52,7 +52,7 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/next.go",
-			What:    "b.Snapshot.After == seq",
+			What:    "s.After == seq",
 			Into:    "true",
 			Promise: "a snapshot that lacks committed events is not kept",
 			Package: "store/memstore",
@@ -181,14 +181,14 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/memstore/due.go",
-			What:    "id.time > now ||",
-			Into:    "id.time >= now ||",
+			What:    "d.Time > now ||",
+			Into:    "d.Time >= now ||",
 			Promise: "work is due at its time",
 			Test:    "TestStore/due/order, limit and next time",
 		},
 		{
 			File:    "store/boltstore/rows.go",
-			What:    "have.rev != c.IfRev",
+			What:    "c.IfRev != rev",
 			Into:    "false",
 			Promise: "a row that has changed meanwhile is not written",
 			Test:    "TestSuite/decision/one of fifty puts a row of a scope",
@@ -332,6 +332,14 @@ func storeRows() []Row {
 			Into:    "if false {",
 			Promise: "nobody is woken for a stranger's task",
 			Test:    "TestSuite/watch/foreign and other tasks",
+		},
+		{
+			File:    "store/next.go",
+			What:    "s.Rev == rev",
+			Into:    "true",
+			Promise: "a snapshot that holds what was refused is not kept",
+			Package: "store/memstore",
+			Test:    "TestStore/snapshot/of another rev",
 		},
 	}
 }

@@ -1,0 +1,298 @@
+package main
+
+func engineRows() []Row {
+	return []Row{
+		// What is durable comes first.
+		{
+			File:    "task/engine/send.go",
+			What:    "\tc := e.store.Append(ctx, b)\n",
+			Into:    "\tt.launch(d.Launch())\n\tc := e.store.Append(ctx, b)\n",
+			Promise: "a call of a new task is entered when its start is durable",
+			Test:    "TestToolIsEnteredAfterItsStartIsDurable/a new task",
+		},
+		{
+			File:    "task/engine/change.go",
+			What:    "\td.TakeOver()\n",
+			Into:    "\td.TakeOver()\n\tt.launch(d.Launch())\n",
+			Promise: "an approved call is entered when its start is durable",
+			Test:    "TestToolIsEnteredAfterItsStartIsDurable/an approved call",
+		},
+		{
+			File:    "task/engine/step.go",
+			What:    "\tc := t.e.store.Append(t.e.ctx, b)\n",
+			Into:    "\tt.launch(d.Launch())\n\tc := t.e.store.Append(t.e.ctx, b)\n",
+			Promise: "a call of a task at work is entered when its start is durable",
+			Test:    "TestToolIsEnteredAfterItsStartIsDurable/beside a sibling",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "for r.cut == nil && r.bytes > r.e.cfg.Limits.Window {",
+			Into:    "for false {",
+			Promise: "a tool is ahead of the disk by a window",
+			Test:    "TestToolIsAheadOfTheDiskByAWindow",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "r.turn.size.Add(int64(n)) > limit {",
+			Into:    "r.turn.size.Add(int64(n)) > limit && false {",
+			Promise: "a tool fills no log beyond its limit",
+			Test:    "TestFullLogRefusesArtifacts/minds true same true/memstore",
+		},
+		{
+			File:    "task/engine/snapshot.go",
+			What:    "&store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: data}",
+			Into:    "&store.Snapshot{After: h.Seq, Bytes: data}",
+			Promise: "a snapshot names the rev that it was made at",
+			Test:    "TestSnapshots/memstore",
+		},
+		{
+			File:    "task/engine/load.go",
+			What:    "if err == nil {\n\t\t\tf = folded\n\t\t} else {",
+			Into:    "if err != nil {\n\t\t\treturn nil, err\n\t\t} else if f = folded; false {",
+			Promise: "a snapshot that cannot be read is as none",
+			Test:    "TestUnreadableSnapshot/memstore",
+		},
+
+		// Decisions.
+		{
+			File:    "task/engine/change.go",
+			What:    "if !errors.Is(err, store.ErrConflict) {",
+			Into:    "if true {",
+			Promise: "a decision that was overtaken is looked at again",
+			Test:    "TestDecisionThatIsOvertakenIsMadeAgain/at work false",
+		},
+		{
+			File:    "task/engine/decide.go",
+			What:    "if !errors.Is(err, task.ErrStale) {",
+			Into:    "if true {",
+			Promise: "approvals are brought up to date before a decision is looked at",
+			Test:    "TestToolChangedWhileParked/memstore",
+		},
+		{
+			File:    "task/engine/change.go",
+			What:    "\t\tt.tell()\n",
+			Into:    "",
+			Promise: "a turn is told of what is decided beside it",
+			Test:    "TestTurnHearsOfDecisions",
+		},
+		{
+			File:    "task/engine/step.go",
+			What:    "\t\tif t.told {\n\t\t\tif err := t.reload()",
+			Into:    "\t\tif false {\n\t\t\tif err := t.reload()",
+			Promise: "a turn that is told reads the log again",
+			Test:    "TestTurnHearsOfDecisions",
+		},
+		{
+			File:    "task/engine/change.go",
+			What:    "if !panicked(err) {",
+			Into:    "if true {",
+			Promise: "what panics fails its task, not whoever writes to it",
+			Test:    "TestPanicFailsTheTaskNotTheDecider",
+		},
+		{
+			File:    "task/engine/send.go",
+			What:    "b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)",
+			Into:    "_ = b",
+			Promise: "a message that is sent twice makes one task",
+			Test:    "TestIdempotentSend/memstore",
+		},
+		{
+			File:    "task/engine/toolctx.go",
+			What:    "case approved:",
+			Into:    "case known || approved:",
+			Promise: "a tool hears a no as one",
+			Test:    "TestSuspensions/memstore",
+		},
+		{
+			File:    "task/engine/send.go",
+			What:    "limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit {",
+			Into:    "limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit && false {",
+			Promise: "a message that could not be kept is refused before anything is",
+			Test:    "TestLargeMessage/memstore",
+		},
+		{
+			File:    "task/engine/send.go",
+			What:    "parked >= int64(limit) {",
+			Into:    "parked >= int64(limit) && false {",
+			Promise: "the tasks of a context that wait are bounded",
+			Test:    "TestCaps",
+		},
+
+		// The provider.
+		{
+			File:    "task/engine/provide.go",
+			What:    "\t\t\tcancel(errResolved)\n",
+			Into:    "",
+			Promise: "the provider's question ends when somebody else decides",
+			Test:    "TestProviderHasItsTime/decided",
+		},
+		{
+			File:    "task/engine/provide.go",
+			What:    "err = e.changed(e.ctx, store.System(), id, task.NoAnswer{Approval: a.ID, Why: \"the confirmation provider failed\"})",
+			Into:    "err = nil",
+			Promise: "the client is asked when the provider fails",
+			Test:    "TestProviderHasItsTime/fails",
+		},
+		{
+			File:    "task/engine/due.go",
+			What:    "err = e.changed(e.ctx, store.System(), row.Task, task.Silence{Row: row})",
+			Into:    "err = task.ErrNotYet",
+			Promise: "the client is asked when the provider is silent",
+			Test:    "TestProviderHasItsTime/silent",
+		},
+
+		// Turns.
+		{
+			File:    "task/engine/turn.go",
+			What:    "if f.Header.Fence != t.fence {",
+			Into:    "if false {",
+			Promise: "a turn that has lost its task ends nothing",
+			Test:    "TestTurnThatLostItsTaskEndsNothing",
+		},
+		{
+			File:    "task/engine/recover.go",
+			What:    "\t\t\te.enqueue(queued{claimed[i].Task, claimed[i].Fence})\n",
+			Into:    "\t\t\t_ = i\n",
+			Promise: "what a dead process was running goes on",
+			Test:    "TestSameDecisionAfterDeathIsNoOther/ours/memstore",
+		},
+		{
+			File:    "task/engine/engine.go",
+			What:    "case t.failed && !e.draining:",
+			Into:    "case false:",
+			Promise: "a turn that cannot go on is followed by another",
+			Test:    "TestTurnThatCannotGoOnIsTriedAgain",
+		},
+		{
+			File:    "task/engine/step.go",
+			What:    "\t\t\tconflicts = 0\n",
+			Into:    "\t\t\tif conflicts++; conflicts == maxConflicts {\n\t\t\t\tt.abandon(errors.New(\"the task changes faster than its turn\"))\n\t\t\t\treturn true\n\t\t\t}\n",
+			Promise: "a turn may take as many steps as its task has",
+			Test:    "TestManyStepsAreOneTurn",
+		},
+		{
+			File:    "task/engine/step.go",
+			What:    "func() { cancel(late) })",
+			Into:    "func() { _ = late })",
+			Promise: "a planner has a time to make up its mind",
+			Test:    "TestPlanTimeout/goes on thinking/memstore",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "\tr.orphan = true\n",
+			Into:    "",
+			Promise: "a result that comes after the end of its task is recorded",
+			Test:    "TestResultAfterACancelIsLate",
+		},
+		{
+			File:    "task/engine/recover.go",
+			What:    "\te.late(id, o)\n",
+			Into:    "\t_ = id\n",
+			Promise: "a result that was overtaken by the end of its task is recorded",
+			Test:    "TestResultThatIsOvertakenIsLate",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "n >= t.e.cfg.Limits.Abandoned {",
+			Into:    "n >= t.e.cfg.Limits.Abandoned && false {",
+			Promise: "a tool whose runs do not end is not entered without end",
+			Test:    "TestAbandonedRunsAreCountedByTool/{ReadOnly:false Idempotent:false Destructive:false}/memstore",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "return e.abandoned[tool]",
+			Into:    "n := 0\n\tfor _, m := range e.abandoned {\n\t\tn += m\n\t}\n\treturn n",
+			Promise: "a tool whose runs do not end keeps no other from running",
+			Test:    "TestAbandonedRunsAreCountedByTool/{ReadOnly:false Idempotent:false Destructive:false}/memstore",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "\t\t\tr.e.abandon(r.entry.Name, -1)\n",
+			Into:    "",
+			Promise: "a tool whose runs have ended at last is entered again",
+			Test:    "TestAbandonedRunsAreCountedByTool/{ReadOnly:false Idempotent:false Destructive:false}/memstore",
+		},
+		{
+			File:    "task/engine/run.go",
+			What:    "if p := recover(); p != nil || !returned {",
+			Into:    "if p := any(nil); p != nil || !returned && false {",
+			Promise: "a tool that panics harms its own call",
+			Test:    "TestBadCalls/memstore",
+		},
+		{
+			File:    "task/engine/engine.go",
+			What:    "\te.busy.await(e)\n",
+			Into:    "",
+			Promise: "Stop waits until nothing runs",
+			Test:    "TestStopWaits",
+		},
+		{
+			File:    "task/engine/engine.go",
+			What:    "if !closed(e.idle) && grace > 0 {",
+			Into:    "if false {",
+			Promise: "Stop gives what runs its grace",
+			Test:    "TestStopWaits",
+		},
+		{
+			File:    "task/engine/engine.go",
+			What:    "len(e.turns) < e.cfg.Limits.Turns &&",
+			Into:    "",
+			Promise: "tasks that run at once are bounded",
+			Test:    "TestQueue",
+		},
+
+		{
+			File:    "task/engine/turn.go",
+			What:    "\tt.cancel(errCut)\n",
+			Into:    "",
+			Promise: "a task that rests keeps nothing of its turn",
+			Test:    "TestRestingTaskKeepsNothing",
+		},
+
+		// What falls due.
+		{
+			File:    "task/engine/due.go",
+			What:    "if next != 0 && next <= store.MillisOf(now) {",
+			Into:    "if false {",
+			Promise: "work that fails hides nothing that is due after it",
+			Test:    "TestFailingRowsArePassed",
+		},
+		{
+			File:    "task/engine/due.go",
+			What:    "f.times++",
+			Into:    "f.times = 0",
+			Promise: "work that fails is tried again later and later",
+			Test:    "TestFailingRowIsTriedLaterAndLater",
+		},
+
+		// Who waits for a task.
+		{
+			File:    "task/engine/follow.go",
+			What:    "h.Phase == store.Parked && (h.State == task.StateInputRequired || h.State == task.StateAuthRequired)",
+			Into:    "h.Phase == store.Parked",
+			Promise: "who waits for a task is answered at its end, or when somebody is asked",
+			Test:    "TestSuspensions/memstore",
+		},
+		{
+			File:    "task/engine/follow.go",
+			What:    "n = v.Events[len(v.Events)-1].Seq",
+			Into:    "n = v.Header.Seq",
+			Promise: "a stream has no gap",
+			Test:    "TestStream/memstore",
+		},
+		{
+			File:    "task/engine/follow.go",
+			What:    "if private == 0 {",
+			Into:    "if true {",
+			Promise: "a stream shows nothing private",
+			Test:    "TestStream/memstore",
+		},
+		{
+			File:    "task/engine/views.go",
+			What:    "ok && v.seq == seq",
+			Into:    "ok",
+			Promise: "a list shows tasks as they are",
+			Test:    "TestListShowsWhatIs",
+		},
+	}
+}

@@ -1,0 +1,270 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// slowDisk is a store that, while it is held, commits a batch only when it is told to.
+type slowDisk struct {
+	store.Handle
+	mu    sync.Mutex
+	held  bool
+	queue []*heldBatch // oldest first
+}
+
+type heldBatch struct {
+	ctx    context.Context
+	batch  *store.Batch
+	commit *store.Commit
+}
+
+func (d *slowDisk) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.held {
+		return d.Handle.Append(ctx, b)
+	}
+	q := &heldBatch{ctx: ctx, batch: b, commit: store.NewCommit()}
+	d.queue = append(d.queue, q)
+	return q.commit
+}
+
+func (d *slowDisk) hold() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held = true
+}
+
+// waiting returns how many batches wait.
+func (d *slowDisk) waiting() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.queue)
+}
+
+// let commits the batch at a place of the queue.
+func (d *slowDisk) let(i int) {
+	d.mu.Lock()
+	q := d.queue[i]
+	d.queue = append(d.queue[:i:i], d.queue[i+1:]...)
+	d.mu.Unlock()
+	r, err := d.Handle.Append(q.ctx, q.batch).Wait()
+	q.commit.Answer(r, err)
+}
+
+// release commits all that waits, and holds nothing any more.
+func (d *slowDisk) release() {
+	for d.waiting() > 0 {
+		d.let(0)
+	}
+	d.mu.Lock()
+	d.held = false
+	d.mu.Unlock()
+}
+
+// onSlowDisk runs a test in a bubble, on a slow disk that is not held yet.
+func onSlowDisk(t *testing.T, test func(t *testing.T, w *world, d *slowDisk)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := unstarted(t, &memDisk{memstore.New()})
+		d := &slowDisk{}
+		w.wrap = func(h store.Handle) store.Handle {
+			d.Handle = h
+			return d
+		}
+		t.Cleanup(d.release)
+		test(t, w, d)
+	})
+}
+
+// A tool is entered when its start is in the log of the disk, and not before: for a new
+// task, after an approval, beside a sibling that runs, and in a later step.
+func TestToolIsEnteredAfterItsStartIsDurable(t *testing.T) {
+	t.Parallel()
+	approve := func(w *world, id a2a.TaskID) {
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			w.t.Error(err)
+		}
+	}
+	for name, play := range map[string]struct {
+		begin []any // calls of a task that is there before
+		goOn  func(w *world, id a2a.TaskID)
+	}{
+		"a new task":       {nil, func(w *world, _ a2a.TaskID) { w.begin(w.calls("pay", args{"n": 1})) }},
+		"an approved call": {[]any{"gated", args{"n": 1}}, approve},
+		"beside a sibling": {[]any{"block", args{}, "gated", args{"n": 1}}, approve},
+		"a later step":     {[]any{"block", args{}}, func(w *world, _ a2a.TaskID) { w.tools.release() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+				entered, early := 0, 0
+				call := func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					entered++
+					if !d.started(ctx.TaskID(), ctx.FunctionCallID()) {
+						early++
+					}
+					return map[string]any{"ok": true}, nil
+				}
+				w.tools.extra = []tool.Tool{&fake{name: "pay", call: call}, &fake{name: "gated", gated: true, call: call}}
+				if name == "a later step" {
+					w.cfg.Planner = &stepper{n: 2, inline: true, step: func(i int) *task.Step {
+						return &task.Step{Calls: []task.PlannedCall{{Tool: []string{"block", "pay"}[i]}}}
+					}}
+				}
+				w.start()
+				id := a2a.TaskID("")
+				if play.begin != nil {
+					id = w.begin(w.calls(play.begin...))
+				}
+				synctest.Wait()
+				d.hold()
+				go play.goOn(w, id)
+				for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+					d.let(0)
+				}
+				if entered != 1 || early > 0 {
+					t.Errorf("the tool was entered %d times, %d times before its start was durable", entered, early)
+				}
+			})
+		})
+	}
+}
+
+// started reports whether the disk has the start of a call.
+func (d *slowDisk) started(id, call string) bool {
+	v, err := d.Read(context.Background(), store.System(), mustID(a2a.TaskID(id)), store.After(0), store.Limit{})
+	if err != nil {
+		return false
+	}
+	for _, e := range v.Events {
+		var s struct{ Call string }
+		if e.Kind == "call.started.v1" && json.Unmarshal(e.Data, &s) == nil && s.Call == call {
+			return true
+		}
+	}
+	return false
+}
+
+// A tool that streams runs ahead of the disk by a window, and waits for it then. What it
+// has handed over is shown when the disk has it.
+func TestToolIsAheadOfTheDiskByAWindow(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		const chunk, window, all = 1000, 20_000, 500
+		handed := 0
+		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				d.hold()
+				for range all {
+					if !yield(&tool.Result{Content: strings.Repeat("x", chunk), Streaming: true}, nil) {
+						return
+					}
+					handed++
+				}
+			}
+		}}}
+		w.cfg.Limits = task.Limits{Window: window}
+		w.start()
+		id := w.begin(w.calls("pour", args{}))
+		synctest.Wait()
+		if most := (window/chunk + 1) * 4; handed == 0 || handed > most {
+			t.Errorf("the tool has handed over %d chunks to a disk that takes none, want at most %d", handed, most)
+		}
+		if got := w.get(id); len(got.Artifacts) > 0 {
+			t.Errorf("%d chunks are shown that the disk does not have", len(got.Artifacts[0].Parts))
+		}
+		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		got := w.ended(id)
+		if w.wantState(got, a2a.TaskStateCompleted); len(got.Artifacts[0].Parts) != all {
+			t.Errorf("the artifact has %d parts, want %d", len(got.Artifacts[0].Parts), all)
+		}
+	})
+}
+
+// A result whose batch comes after the end of its task is not lost: it is recorded as
+// late.
+func TestResultThatIsOvertakenIsLate(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		w.start()
+		id := w.begin(w.calls("block", args{}))
+		synctest.Wait()
+		d.hold()
+		w.tools.release()
+		synctest.Wait()
+		if n := d.waiting(); n != 1 {
+			t.Fatalf("%d batches wait, want that of the result", n)
+		}
+		go func() {
+			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		d.let(1)
+		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		w.wantState(w.get(id), a2a.TaskStateCanceled)
+		if n := w.audit("finished_late"); n != 1 {
+			t.Errorf("%d late results are audited, want 1", n)
+		}
+	})
+}
+
+// Of two decisions that were computed from the same log one counts; the other is looked
+// at again, on top of the first.
+func TestDecisionThatIsOvertakenIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for _, atWork := range []bool{false, true} {
+		t.Run(fmt.Sprintf("at work %t", atWork), func(t *testing.T) {
+			t.Parallel()
+			onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+				w.start()
+				pairs := []any{"transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}}
+				if atWork {
+					pairs = append(pairs, "block", args{})
+				}
+				id := w.begin(w.calls(pairs...))
+				synctest.Wait()
+				asked := w.waiting(id)
+				d.hold()
+				for _, a := range asked {
+					go func() {
+						if err := w.decide(alice, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+							t.Errorf("to approve %s = %v", a.ID, err)
+						}
+					}()
+				}
+				for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+					d.let(0)
+				}
+				w.tools.release()
+				for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+					d.let(0)
+				}
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+				if n := w.tools.count("transfer"); n != 2 {
+					t.Errorf("transfer ran %d times, want 2", n)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,395 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// inMemory runs a test in a bubble, on a world in memory that was not started.
+func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) { test(t, unstarted(t, &memDisk{memstore.New()})) })
+}
+
+// What is decided while a task is at work is heard by its turn, which goes on from it
+// with all that runs.
+func TestTurnHearsOfDecisions(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		seen := newWitness()
+		w.cfg.Planner = seen
+		w.start()
+		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Fatalf("transfer ran %d times beside its sibling, want 1", n)
+		}
+		w.tools.release()
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		for _, call := range []string{"c1.1", "c1.2"} {
+			if r := w.mustResult(seen, id, call); r.Outcome != task.OutcomeOK {
+				t.Errorf("%s ended %s, %q", call, r.Outcome, r.Error)
+			}
+		}
+		if n := w.audit("unknown") + w.audit("finished_late"); n > 0 {
+			t.Errorf("%d runs were lost on the way", n)
+		}
+	})
+}
+
+// bomb panics when it is written as JSON.
+type bomb struct{}
+
+func (bomb) MarshalJSON() ([]byte, error) { panic("boom") }
+
+// A turn whose task another process has taken over says nothing any more about the task:
+// neither that its call has failed, nor that it cannot go on itself.
+func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		first, second := make(chan struct{}), make(chan struct{})
+		var runs atomic.Int32
+		w.tools.extra = []tool.Tool{&fake{name: "look", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
+			if runs.Add(1) == 1 {
+				<-first
+				return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?", Payload: bomb{}}}}
+			}
+			<-second
+			return map[string]any{"ok": true}, nil
+		}}}
+		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
+		quiet := func(cfg *engine.Config) { cfg.Log = zerolog.Nop() }
+		w.startAs(quiet)
+		id := w.begin(w.calls("look", args{}))
+		synctest.Wait()
+		stop := w.stop
+		w.startAs(quiet) // another process on the same disk
+		synctest.Wait()
+		if n := runs.Load(); n != 2 {
+			t.Fatalf("the tool was entered %d times, want 2: the second process repeats it", n)
+		}
+		close(first)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateWorking)
+		close(second)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		stop()
+	})
+}
+
+// A result that comes after its task was canceled is recorded, once.
+func TestResultAfterACancelIsLate(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		id := w.begin(w.calls("stubborn", args{}))
+		synctest.Wait()
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // its turn has left
+		w.tools.release()
+		synctest.Wait()
+		if n := w.audit("finished_late"); n != 1 {
+			t.Errorf("%d late results are audited, want 1", n)
+		}
+		w.wantState(w.get(id), a2a.TaskStateCanceled)
+	})
+}
+
+// A late result leaves a task that waits where it is: nobody takes it over.
+func TestLateResultWakesNobody(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
+		w.start()
+		id := w.begin(w.calls("stubborn", args{}))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateInputRequired)
+		before := w.header(id)
+		w.tools.release()
+		synctest.Wait()
+		if n := w.audit("finished_late"); n != 1 {
+			t.Fatalf("%d late results are audited, want 1", n)
+		}
+		if after := w.header(id); after.Fence != before.Fence || after.Pub != before.Pub || after.Phase != store.Parked {
+			t.Errorf("the task was %+v, and is %+v", before, after)
+		}
+	})
+}
+
+// Stop waits for what runs: for its grace, so that a call may end well, and then for the
+// tools that were told to end.
+func TestStopWaits(t *testing.T) {
+	t.Parallel()
+	for _, grace := range []time.Duration{0, time.Second, time.Minute} {
+		inMemory(t, func(t *testing.T, w *world) {
+			var told, ended atomic.Bool
+			w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				select {
+				case <-time.After(10 * time.Second):
+				case <-ctx.Done():
+					told.Store(true)
+					time.Sleep(2 * time.Second)
+				}
+				ended.Store(true)
+				return map[string]any{"ok": true}, context.Cause(ctx)
+			}}}
+			w.start()
+			id := w.begin(w.calls("work", args{}))
+			synctest.Wait()
+			start := time.Now()
+			w.engine.Stop(grace)
+			took := time.Since(start)
+			if !ended.Load() {
+				t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
+			}
+			enough := grace > 10*time.Second
+			if told.Load() == enough {
+				t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
+			}
+			if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + 2*time.Second}[enough]; took != want {
+				t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
+			}
+			v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
+			if done := v.Header.Phase == store.Final; err != nil || done != enough {
+				t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
+			}
+			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
+				t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
+			}
+		})
+	}
+}
+
+// What panics while a decision is put fails its task, not whoever has decided: the
+// decision counts.
+func TestPanicFailsTheTaskNotTheDecider(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		b := &brittle{world: w, runs: newCounted(), gated: true}
+		b.runs.open()
+		b.broken.Store(part(""))
+		w.startAs(func(cfg *engine.Config) {
+			b.config(cfg)
+			cfg.Log = zerolog.Nop()
+		})
+		id := w.begin(w.calls("brittle", args{}))
+		synctest.Wait()
+		b.broken.Store(inline) // it is asked when the call has ended
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
+			t.Fatalf("the decision = %v, want it to count", err)
+		}
+		synctest.Wait()
+		b.broken.Store(part(""))
+		got := w.get(id)
+		if w.wantState(got, a2a.TaskStateFailed); !strings.Contains(statusText(got), "panicked") {
+			t.Errorf("the status says %q", statusText(got))
+		}
+		if a := w.asked(id)[0]; a.State != approval.Rejected {
+			t.Errorf("the approval is %s, want what was decided", a.State)
+		}
+	})
+}
+
+// hiccup is a store that refuses one batch of a turn for a reason of its own.
+type hiccup struct {
+	store.Handle
+	armed atomic.Bool
+}
+
+var errHiccup = errors.New("the disk has hiccups")
+
+func (h *hiccup) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	if b.Fence != nil && b.Rev != nil && h.armed.CompareAndSwap(true, false) {
+		return store.Failed(errHiccup)
+	}
+	return h.Handle.Append(ctx, b)
+}
+
+// A turn that cannot go on leaves its task to another one, a little later.
+func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		var h *hiccup
+		w.wrap = func(s store.Handle) store.Handle {
+			h = &hiccup{Handle: s}
+			return h
+		}
+		w.startAs(func(cfg *engine.Config) { cfg.Log = zerolog.Nop() })
+		id := w.begin(w.calls("block", args{}, "again", args{}))
+		synctest.Wait()
+		h.armed.Store(true)
+		w.tools.release()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if h.armed.Load() {
+			t.Fatal("nothing was refused")
+		}
+		w.wantState(w.get(id), a2a.TaskStateInputRequired) // nobody knows what came of block
+		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
+			t.Errorf("the %s is asked, want the outcome", a.Kind)
+		}
+	})
+}
+
+// However many steps a planner takes, and whether it is asked within batches or not, they
+// are one turn: what is counted against it are conflicts.
+func TestManyStepsAreOneTurn(t *testing.T) {
+	t.Parallel()
+	for _, inline := range []bool{true, false} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
+				return &task.Step{State: fmt.Append(nil, i)}
+			}}
+			w.start()
+			start := time.Now()
+			id := w.begin(w.message(a2a.NewTextPart("go")))
+			synctest.Wait()
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+			if took := time.Since(start); took > 0 {
+				t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
+			}
+		})
+	}
+}
+
+// A list shows tasks as they are, also one that was canceled while it was at work: what
+// is kept of it from its last rest is out of date.
+func TestListShowsWhatIs(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		runs := newCounted()
+		t.Cleanup(runs.open)
+		w.tools.extra = []tool.Tool{&fake{name: "hold", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			return nil, runs.holdOr(ctx)
+		}}}
+		w.start()
+		id := w.begin(w.calls("hold", args{}))
+		synctest.Wait()
+		state := func() a2a.TaskState {
+			l, err := w.engine.List(w.ctx(), alice, engine.Query{})
+			if err != nil || len(l.Tasks) != 1 {
+				t.Fatalf("List() = %v, %v, want the task", l, err)
+			}
+			return l.Tasks[0].State()
+		}
+		if got := state(); got != a2a.TaskStateInputRequired {
+			t.Fatalf("the list says %s", got)
+		}
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		if got := state(); got != a2a.TaskStateCanceled {
+			t.Errorf("the list says %s, want %s", got, a2a.TaskStateCanceled)
+		}
+	})
+}
+
+// A tool that publishes until the log is full has room for its result all the same.
+func TestFullLogKeepsRoomForTheResult(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			var err error
+			for i := 0; err == nil; i++ {
+				_, err = ctx.Artifacts().Save(ctx, "log", agent.Part{Text: strings.Repeat("x", 30_000)})
+			}
+			return map[string]any{"receipt": strings.Repeat("r", 180_000)}, nil
+		}}}
+		w.cfg.Limits = fullLimits()
+		w.start()
+		id := w.begin(w.calls("save", args{}))
+		synctest.Wait()
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateCompleted)
+		if artifact(got, "c1.1") == nil {
+			t.Error("the result is lost")
+		}
+		if n := w.header(id).Bytes; n > fullTask {
+			t.Errorf("the log has %d bytes, want at most %d", n, fullTask)
+		}
+	})
+}
+
+// A task that rests keeps nothing of its turn, whatever it waits for: an approval, a
+// time, or its planner's.
+func TestRestingTaskKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]*task.Step{
+		"an approval":    {Calls: []task.PlannedCall{{Tool: "transfer", Args: []byte(`{"amount":1,"to":"x"}`)}}},
+		"a time":         {Calls: []task.PlannedCall{{Tool: "doze"}}},
+		"the planner's":  {Wait: time.Hour},
+		"an answer":      {Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
+		"nothing at all": {Calls: []task.PlannedCall{{Tool: "echo"}}},
+	} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
+			}}}
+			w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
+			w.start()
+			sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
+			defer cancel()
+			if !sent.Ended(ctx) {
+				t.Errorf("%s: the turn's context has not ended", name)
+			}
+		})
+	}
+}
+
+// An approval whose row is lost is decided by what the log says of it.
+func TestLostRowOfAnApproval(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		asked, rev := w.onlyOne(id), w.header(id).Rev
+		b := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev}
+		b.Rows = []store.RowChange{{Kind: task.RowApproval, Key: []byte(asked.ID), IfRev: store.Any, Delete: true}}
+		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		if a := w.asked(id)[0]; a.State != approval.Approved {
+			t.Errorf("the row says %s", a.State)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package task_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+)
+
+// An approval that is left to the confirmation provider is asked of the client only when
+// the provider has failed, or has been silent for its time; all the while it can be
+// decided.
+func TestClientIsAskedAfterTheProvider(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(k *desk){
+		"silence": func(k *desk) {
+			k.now = k.now.Add(time.Minute)
+			k.mustPut(task.Silence{Row: k.dueRow(task.DueSilence, id(1))})
+		},
+		"a failure": func(k *desk) { k.mustPut(task.NoAnswer{Approval: id(1), Why: "it failed"}) },
+		"nothing":   nil,
+	} {
+		k := newDesk(t, func(r *task.Rules) { r.ProviderWait = time.Minute }, &fake{name: "pay", gated: true})
+		k.begin(task.PlannedCall{Tool: "pay"})
+		k.wantState(a2a.TaskStateWorking)
+		if after != nil {
+			after(k)
+			k.wantState(a2a.TaskStateInputRequired)
+			if len(k.pending()) != 1 {
+				t.Errorf("%s: %v are pending", name, k.pending())
+			}
+		}
+		k.decide(id(1), approval.Approve)
+		k.wantEntries(1)
+		k.wantNoDue()
+		if ids := k.draft.Resolved(); !slices.Contains(ids, id(1)) {
+			t.Errorf("%s: the draft says that it resolves %v", name, ids)
+		}
+	}
+}
+
+// What others than the client decide, and what is no call, is not the provider's.
+func TestWhatIsNotTheProviders(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, func(r *task.Rules) {
+		r.ProviderWait = time.Minute
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{FourEyes: true}})
+	}, &fake{name: "pay"})
+	k.begin(task.PlannedCall{Tool: "pay"})
+	k.wantState(a2a.TaskStateAuthRequired)
+	k.decide(id(1), approval.Approve)
+	k.dies()
+	k.wantState(a2a.TaskStateAuthRequired)
+	if task.Provided(k.one()) {
+		t.Error("the question what came of a call is the provider's")
+	}
+}

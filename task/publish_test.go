@@ -1,0 +1,96 @@
+package task_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool/agent"
+)
+
+// What a run publishes is folded from what it is made of, without reading it again; that
+// gives what reading the log gives. The last piece of a call's artifact is marked as
+// such, also when it is already on its way.
+func TestChunksAreFoldedAsTheyAreRead(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{false, true} { // the last chunk was out before the run ended
+		k := newDesk(t, nil, &fake{name: "run"})
+		k.begin(task.PlannedCall{Tool: "run"})
+		f := k.fold()
+		p := f.Publisher(1 << 20)
+		var chunks []task.Chunk
+		for i, content := range []any{"one", map[string]any{"two": 2}, "three"} {
+			c, err := p.Chunk(k.now, "c1.1", "run", content, map[string]any{"n": i}, i == 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chunks = append(chunks, c)
+		}
+		saved, err := p.Artifact(k.now, "c1.1", "notes", []agent.Part{{Text: "kept"}, {Data: map[string]any{"a": 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, saved)
+		n := 1
+		if early {
+			n = len(chunks)
+		}
+		b := &store.Batch{Scope: store.System(), Task: deskTask, Fence: &k.header.Fence}
+		for _, c := range chunks[:n] {
+			b.Events = append(b.Events, c.Event)
+		}
+		h, r, err := store.Next(&k.header, b, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Publish(chunks[:n])
+		k.header, k.log = h, append(k.log, b.Number(r)...)
+		if diff := cmp.Diff(k.whole(k.fold()), k.whole(f)); diff != "" {
+			t.Errorf("early %t: what was published is not what is read (-log +published):\n%s", early, diff)
+		}
+		k.ends("c1.1", task.Ended{Chunks: 3, Last: chunks[n:], Result: []byte(`"done"`)})
+		last := 0
+		for _, e := range k.log {
+			if e.Kind == "artifact" && bytes.Contains(e.Data, []byte(`"artifactId":"c1.1"`)) && bytes.Contains(e.Data, []byte(`"lastChunk":true`)) {
+				last++
+			}
+		}
+		if last != 1 {
+			t.Errorf("early %t: %d chunks are the last one", early, last)
+		}
+		shown := string(k.fold().View.AppendTask(nil, task.ViewOptions{}))
+		for _, want := range []string{`"parts":[{"text":"one"},{"data":{"two":2}},{"text":"three"}]`, `"parts":[{"text":"kept"},{"data":{"a":1}}]`} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("early %t: the task is %s, want %s in it", early, shown, want)
+			}
+		}
+	}
+}
+
+// A piece that does not fit into an event is refused, and an artifact needs a name.
+func TestPublishingIsBounded(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "run"})
+	k.begin(task.PlannedCall{Tool: "run"})
+	p := k.fold().Publisher(1000)
+	for size, fits := range map[int]bool{500: true, 1000: false} {
+		text := fmt.Sprintf("%0*d", size, 0)
+		if _, err := p.Chunk(k.now, "c1.1", "run", text, nil, true); (err == nil) != fits {
+			t.Errorf("a chunk of %d bytes = %v", size, err)
+		}
+		if _, err := p.Artifact(k.now, "c1.1", "a", []agent.Part{{Text: text}}); (err == nil) != fits {
+			t.Errorf("an artifact of %d bytes = %v", size, err)
+		}
+	}
+	if _, err := p.Artifact(k.now, "c1.1", "", []agent.Part{{Text: "x"}}); err == nil {
+		t.Error("an artifact without a name is taken")
+	}
+	if _, err := p.Artifact(k.now, "c1.1", "a", nil); err == nil {
+		t.Error("an artifact without parts is taken")
+	}
+}
