@@ -245,7 +245,7 @@ func (k *desk) goOn(d *task.Draft) {
 		if next, err = d.Advance(); err != nil {
 			k.t.Fatalf("Advance() = %v", err)
 		}
-		if err := d.GoLive(false); err != nil {
+		if err := d.GoLive(); err != nil {
 			k.t.Fatalf("GoLive() = %v", err)
 		}
 	}
@@ -385,14 +385,14 @@ func (k *desk) decide(id string, verb approval.Verb) {
 }
 
 // says is a follow-up message of a text.
-func (k *desk) says(id, text string, by auth.Principal) task.FollowUp {
+func (k *desk) says(id, text string, by auth.Principal) *task.FollowUp {
 	k.t.Helper()
 	m := &a2a.Message{ID: id, TaskID: a2a.TaskID(deskTask.String()), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 	raw, err := task.EncodeMessage(m)
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	return task.FollowUp{By: by, Message: m, JSON: raw}
+	return &task.FollowUp{By: by, Message: m, JSON: raw}
 }
 
 // pending returns the ids of the approvals that wait, oldest first.

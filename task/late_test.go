@@ -28,7 +28,7 @@ func TestLateResultChangesNothing(t *testing.T) {
 		k.begin(task.PlannedCall{Tool: "run"})
 		given(k)
 		before, pending, entered := k.header, k.pending(), len(k.entered)
-		k.mustPut(task.Late{Call: "c1.1", Result: json.RawMessage(`{"late":true}`)})
+		k.mustPut(task.Late{Entry: &task.Entry{Call: "c1.1"}, Result: json.RawMessage(`{"late":true}`)})
 		after := k.header
 		if after.Fence != before.Fence || after.Phase != before.Phase || after.State != before.State || after.Pub != before.Pub {
 			t.Errorf("%s: the task was %+v, and is %+v", name, before, after)
@@ -42,7 +42,7 @@ func TestLateResultChangesNothing(t *testing.T) {
 	}
 	k := newDesk(t, nil, &fake{name: "run"})
 	k.begin(task.PlannedCall{Tool: "run"})
-	if err := k.put(task.Late{Call: "c9.9"}); !errors.Is(err, task.ErrNothing) {
+	if err := k.put(task.Late{Entry: &task.Entry{Call: "c9.9"}}); !errors.Is(err, task.ErrNothing) {
 		t.Errorf("a result of a call that never was = %v, want ErrNothing", err)
 	}
 }

@@ -125,7 +125,7 @@ func TestLargeDraftIsCommittedFirst(t *testing.T) {
 		if next, err = d.Advance(); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.GoLive(false); err != nil {
+		if err := d.GoLive(); err != nil {
 			t.Fatal(err)
 		}
 		k.commit(d)

@@ -284,8 +284,8 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/check.go",
-			What:    "if len(ans.Payload) > 0 && !a.AcceptsPayload() {",
-			Into:    "if false {",
+			What:    "case !a.AcceptsPayload():",
+			Into:    "case false:",
 			Promise: "a payload that nobody would read is refused",
 			Test:    "TestCheck/payload that nobody reads",
 		},

@@ -5,8 +5,8 @@ func engineRows() []Row {
 		// What is durable comes first.
 		{
 			File:    "task/engine/send.go",
-			What:    "\tc := e.store.Append(ctx, b)\n",
-			Into:    "\tt.launch(d.Launch())\n\tc := e.store.Append(ctx, b)\n",
+			What:    "\tsent := &Sent{Task: n.ID, scope: scope}\n\tr, err",
+			Into:    "\tt.launch(d.Launch())\n\tsent := &Sent{Task: n.ID, scope: scope}\n\tr, err",
 			Promise: "a call of a new task is entered when its start is durable",
 			Test:    "TestToolIsEnteredAfterItsStartIsDurable/a new task",
 		},
@@ -84,7 +84,7 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/change.go",
-			What:    "if !panicked(err) {",
+			What:    "if !stuck(err) {",
 			Into:    "if true {",
 			Promise: "what panics fails its task, not whoever writes to it",
 			Test:    "TestPanicFailsTheTaskNotTheDecider",
@@ -105,8 +105,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/send.go",
-			What:    "limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit {",
-			Into:    "limit := e.cfg.Limits.Event - 64<<10; len(raw) > limit && false {",
+			What:    "limit := e.cfg.Limits.Content(); len(raw) > limit {",
+			Into:    "limit := e.cfg.Limits.Content(); len(raw) > limit && false {",
 			Promise: "a message that could not be kept is refused before anything is",
 			Test:    "TestLargeMessage/memstore",
 		},
@@ -207,15 +207,15 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/run.go",
-			What:    "\t\t\tr.e.abandon(r.entry.Name, -1)\n",
+			What:    "\t\tr.e.abandon(r.entry.Name, -1)\n",
 			Into:    "",
 			Promise: "a tool whose runs have ended at last is entered again",
 			Test:    "TestAbandonedRunsAreCountedByTool/{ReadOnly:false Idempotent:false Destructive:false}/memstore",
 		},
 		{
 			File:    "task/engine/run.go",
-			What:    "if p := recover(); p != nil || !returned {",
-			Into:    "if p := any(nil); p != nil || !returned && false {",
+			What:    "if p := recover(); p != nil {\n\t\t\to = &task.Ended{Err: errPanicked}",
+			Into:    "if p := any(nil); p != nil {\n\t\t\to = &task.Ended{Err: errPanicked}",
 			Promise: "a tool that panics harms its own call",
 			Test:    "TestBadCalls/memstore",
 		},

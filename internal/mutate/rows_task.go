@@ -81,8 +81,8 @@ func taskRows() []Row {
 		},
 		{
 			File:    "task/enter.go",
-			What:    "a != nil && a.Resolution.Payload != nil {",
-			Into:    "a != nil {",
+			What:    "a.State == approval.Approved && a.Resolution.Payload != nil {",
+			Into:    "a.State == approval.Approved {",
 			Promise: "a gate's approval is no decision that the tool reads",
 			Test:    "TestGateApprovalIsNotTheTools",
 		},
@@ -259,8 +259,8 @@ func taskRows() []Row {
 		},
 		{
 			File:    "task/advance.go",
-			What:    "held := d.rules.HoldSiblings &&",
-			Into:    "held := false &&",
+			What:    "held = held || d.rules.HoldSiblings &&",
+			Into:    "held = held || false &&",
 			Promise: "calls that are held start when all of the step are decided",
 			Package: engine,
 			Test:    "TestHoldSiblings",
@@ -317,7 +317,7 @@ func taskRows() []Row {
 		},
 		{
 			File:    "task/ended.go",
-			What:    "if len(e.Result) > d.room() {",
+			What:    "if len(e.Result) > min(d.room(), d.rules.Limits.result()) {",
 			Into:    "if false {",
 			Promise: "a late result does not overfill a log",
 			Test:    "TestLateResultThatDoesNotFit",
@@ -331,8 +331,8 @@ func taskRows() []Row {
 		},
 		{
 			File:    "task/examine.go",
-			What:    "if hooked.Args != nil && open {",
-			Into:    "if hooked.Args != nil {",
+			What:    "\t\tif open {",
+			Into:    "\t\tif open || true {",
 			Promise: "a hook does not change arguments that somebody has seen",
 			Package: engine,
 			Test:    "TestToolChangedBehindHook",
@@ -347,8 +347,8 @@ func taskRows() []Row {
 		},
 		{
 			File:    "task/examine.go",
-			What:    "if x.args, err = tool.DecodeArgs(x.raw); err == nil {\n\t\terr = entry.Schema.Validate(x.args)\n\t}",
-			Into:    "x.args, err = tool.DecodeArgs(x.raw)",
+			What:    "\t\tx.proof, err = entry.Schema.Check(x.args)\n",
+			Into:    "",
 			Promise: "arguments that do not fit the schema reach no tool",
 			Package: engine,
 			Test:    "TestBadCalls/memstore",
@@ -378,8 +378,8 @@ func taskRows() []Row {
 		// Decisions.
 		{
 			File:    "task/decide.go",
-			What:    "if d.stale() {",
-			Into:    "if d.stale() && false {",
+			What:    "if d.overdue() {",
+			Into:    "if d.overdue() && false {",
 			Promise: "nobody decides about what is out of date",
 			Test:    "TestStaleApprovalsAreNotDecided",
 		},
@@ -620,7 +620,7 @@ func taskRows() []Row {
 			Test:    "TestAuditOfACancel",
 		},
 		{
-			File:    "task/cancel.go",
+			File:    "task/enter.go",
 			What:    "if err := d.cancelChild(c); err != nil {",
 			Into:    "if err := error(nil); err != nil {",
 			Promise: "what a canceled call has running elsewhere is told",
