@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,16 +25,19 @@ func (p *paid) TakesPayload() bool { return true }
 // gave the tool is part of that.
 func TestRunAgainKeepsThePayload(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
 		var got []any
 		runs := newCounted()
 		t.Cleanup(runs.open)
 		p := &paid{fake{name: "pay", gated: true}}
 		p.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			mu.Lock()
 			if c := tool.Confirmation(ctx); c != nil {
 				got = append(got, c.Payload)
 			} else {
 				got = append(got, nil)
 			}
+			mu.Unlock()
 			if runs.enter(ctx) == 1 {
 				runs.hold()
 			}
@@ -52,6 +57,8 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 		}
 		synctest.Wait()
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(got) != 2 || got[0] == nil || got[1] == nil {
 			t.Errorf("the tool was run with the payloads %v: the second run has lost what was approved", got)
 		}
@@ -63,8 +70,8 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 func TestEditOfASuspendedCall(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		var got []any
-		gated := false
-		g := &argGate{fake: fake{name: "pay"}, gate: func() bool { return gated }}
+		var gated atomic.Bool
+		g := &argGate{fake: fake{name: "pay"}, gate: gated.Load}
 		g.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			got = append(got, a["amount"])
 			if _, ok := tool.Resumed(ctx); ok {
@@ -76,7 +83,7 @@ func TestEditOfASuspendedCall(t *testing.T) {
 		w.startAs(func(*engine.Config) {})
 		id := w.begin(w.calls("pay", args{"amount": 1}))
 		synctest.Wait()
-		gated = true
+		gated.Store(true)
 		time.Sleep(2 * time.Hour)
 		a := w.onlyOne(id)
 		err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":1000}`)})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,8 +126,8 @@ func TestChunkOfNothing(t *testing.T) {
 // A rejection of a call that has something running elsewhere leaves that to nobody.
 func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
-		gated, told := false, 0
-		g := &childGate{argGate: argGate{fake: fake{name: "remote"}, gate: func() bool { return gated }}, told: &told}
+		var gated atomic.Bool
+		g := &childGate{argGate: argGate{fake: fake{name: "remote"}, gate: gated.Load}}
 		g.call = func(tool.Context, map[string]any) (map[string]any, error) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"remote task 7"`)}
 		}
@@ -134,13 +135,13 @@ func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 		w.startAs(func(*engine.Config) {})
 		id := w.begin(w.calls("remote", args{}))
 		synctest.Wait()
-		gated = true
+		gated.Store(true)
 		time.Sleep(2 * time.Hour)
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if told == 0 {
+		if g.told.Load() == 0 {
 			t.Errorf("the call has ended (%s), and nobody has told what it runs elsewhere", w.get(id).Status.State)
 		}
 	})
@@ -148,11 +149,11 @@ func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 
 type childGate struct {
 	argGate
-	told *int
+	told atomic.Int32
 }
 
 func (c *childGate) CancelChild(context.Context, string, json.RawMessage) error {
-	*c.told++
+	c.told.Add(1)
 	return nil
 }
 

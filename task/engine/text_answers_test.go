@@ -136,35 +136,37 @@ func TestTextReachesWhatWasShownConflict(t *testing.T) {
 	})
 }
 
-// Two decisions of one message that contradict each other are refused in every order.
+// A message that gives a call up and answers what it asks is refused, in either order.
 func TestOrderOfContradictions(t *testing.T) {
-	for name, order := range map[string][]int{"approve, give up": {0, 1}, "give up, approve": {1, 0}} {
+	for name, order := range map[string][]int{"answer, give up": {0, 1}, "give up, answer": {1, 0}} {
 		t.Run(name, func(t *testing.T) {
 			timed(t, func(t *testing.T, w *world) {
-				var asks atomic.Bool
-				pay := &argGate{fake: fake{name: "pay", call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }}, gate: asks.Load}
-				set := &away{err: errors.New("connection refused"), list: []tool.Tool{pay}}
+				set := &away{err: errors.New("connection refused"), list: []tool.Tool{&fake{name: "pay", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					if _, again := tool.Resumed(ctx); again {
+						return map[string]any{}, nil
+					}
+					return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}, Wake: time.Now().Add(time.Minute)}
+				}}}}
 				w.startAs(func(c *engine.Config) {
-					c.Tools = tool.NewRegistry(tool.NewToolset("x", &fake{name: "other", call: pay.call}), set)
+					c.Tools = tool.NewRegistry(set)
 					c.Planner = sequence{"pay"}
 				})
-				set.is.Store(true)
 				id := w.begin(w.calls())
+				synctest.Wait()
+				set.is.Store(true)
 				time.Sleep(25 * time.Hour)
-				asks.Store(true)
-				set.is.Store(false)
-				time.Sleep(10 * time.Minute)
 				p := w.waiting(id)
 				if len(p) != 2 {
-					t.Skipf("%d pending", len(p))
+					t.Fatalf("%d pending, want what the tool asks, and whether to wait on", len(p))
 				}
-				answers := []approval.Answer{{ID: p[1].ID, Verb: approval.Approve}, {ID: p[0].ID, Verb: approval.Respond, Response: []byte(`"give up"`)}}
+				answers := []approval.Answer{{ID: p[0].ID, Verb: approval.Respond, Response: []byte(`"the left one"`)}, {ID: p[1].ID, Verb: approval.Respond, Response: []byte(`"give up"`)}}
 				err := w.engine.Decide(context.Background(), engine.Decision{
 					By: bob, Via: approval.ViaAPI, Scope: engine.ScopeOf(alice), Task: mustID(id), Answers: []approval.Answer{answers[order[0]], answers[order[1]]},
 				})
 				synctest.Wait()
-				if err == nil {
-					t.Errorf("a message that approves a call and gives it up was taken; task %s %q", w.get(id).Status.State, statusText(w.get(id)))
+				var refused *approval.Error
+				if !errors.As(err, &refused) || len(w.waiting(id)) != 2 {
+					t.Errorf("a message that answers a call and gives it up = %v; task %s %q", err, w.get(id).Status.State, statusText(w.get(id)))
 				}
 			})
 		})
