@@ -36,15 +36,15 @@ func TestPlanTimeout(t *testing.T) {
 			eachDiskTimed(t, func(t *testing.T, w *world) {
 				over := make(chan struct{})
 				t.Cleanup(func() { close(over) })
-				var cause error
+				causes := make(chan error, 1)
 				w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
 					if !obeys {
 						<-over
 						return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
 					}
 					<-ctx.Done()
-					cause = context.Cause(ctx)
-					return nil, cause
+					causes <- context.Cause(ctx)
+					return nil, context.Cause(ctx)
 				})
 				w.cfg.Limits = task.Limits{PlanTimeout: 50 * time.Millisecond}
 				w.start()
@@ -57,7 +57,10 @@ func TestPlanTimeout(t *testing.T) {
 				if took := time.Since(start); took > 10*time.Second {
 					t.Errorf("the task failed after %v, want after 50ms", took)
 				}
-				if obeys && errors.Is(cause, context.Canceled) {
+				if !obeys {
+					return
+				}
+				if cause := <-causes; errors.Is(cause, context.Canceled) {
 					t.Errorf("the planner was told %v, want that its time is over", cause)
 				}
 			})
