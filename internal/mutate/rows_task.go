@@ -484,6 +484,63 @@ func taskRows() []Row {
 			Promise: "a name that looks like an id of ours is not kept",
 			Test:    "TestAliasThatCouldBeAnotherIsDropped",
 		},
+		{
+			File:    "task/advance.go",
+			What:    "return d.start(c, e, c.Attempt+1)",
+			Into:    "return d.start(c, e, max(c.Attempt, 1))",
+			Promise: "what is run again is a new attempt",
+			Test:    "TestWhatADecisionDoes",
+		},
+		{
+			File:    "task/advance.go",
+			What:    "return d.complete(c, OutcomeResponded, a.Resolution.Response)",
+			Into:    "return d.complete(c, OutcomeResponded, nil)",
+			Promise: "what a person says came of a call is its result",
+			Test:    "TestWhatADecisionDoes",
+		},
+		{
+			File:    "task/advance.go",
+			What:    "return text + \": \" + a.Resolution.Reason",
+			Into:    "return text",
+			Promise: "why a call was rejected is its result",
+			Test:    "TestWhatADecisionDoes",
+		},
+		{
+			File:    "task/advance.go",
+			What:    "says == \"\" && !(d.news() && len(pending) > 0)",
+			Into:    "says == \"\"",
+			Promise: "what is still to be decided is asked again when a part of it is",
+			Test:    "TestQuestionIsPutAgain",
+		},
+		{
+			File:    "task/ask.go",
+			What:    "if !a.Elsewhere() {",
+			Into:    "if true {",
+			Promise: "a task that others decide about waits for authorisation",
+			Package: engine,
+			Test:    "TestFourEyes",
+		},
+		{
+			File:    "task/decide.go",
+			What:    "cancel = \"a decision canceled the task\"",
+			Into:    "cancel = \"\"",
+			Promise: "a decision to cancel ends the whole task",
+			Test:    "TestWhatADecisionDoes",
+		},
+		{
+			File:    "task/decide.go",
+			What:    "if !news {",
+			Into:    "if !news && false {",
+			Promise: "the same decision again changes nothing",
+			Test:    "TestDecisionThatIsRepeated",
+		},
+		{
+			File:    "task/receive.go",
+			What:    "return d.askMore(pending, \"This message was not understood as a decision.\")",
+			Into:    "return nil",
+			Promise: "a message that decides nothing is answered with the question",
+			Test:    "TestFollowUpThatDecidesNothing",
+		},
 
 		// Deadlines, timers, cancels.
 		{
