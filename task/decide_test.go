@@ -297,3 +297,100 @@ func TestFollowUpThatDecidesNothing(t *testing.T) {
 		t.Errorf("the status says %q, and %v are pending", k.text(), k.pending())
 	}
 }
+
+// result returns the event with which a call has ended.
+func (k *desk) result(call string) string {
+	k.t.Helper()
+	for _, e := range k.log {
+		if e.Kind == "call.finished.v1" && strings.Contains(string(e.Data), `"call":"`+call+`"`) {
+			return string(e.Data)
+		}
+	}
+	return ""
+}
+
+// What each decision does about a call that waits to run, and about one of which nobody
+// knows what came.
+func TestWhatADecisionDoes(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []bool{false, true} {
+		for verb, want := range map[approval.Verb]string{
+			approval.Approve: "", approval.Reject: `"outcome":"rejected"`, approval.Respond: `"result":"it is paid"`, approval.Cancel: `"outcome":"canceled"`,
+		} {
+			if !outcome && verb == approval.Respond {
+				continue
+			}
+			k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
+			k.begin(call("pay", 1))
+			entered := 0
+			if outcome {
+				k.decide(id(1), approval.Approve)
+				k.dies()
+				entered = 1
+			}
+			a := approval.Answer{ID: k.one().ID, Verb: verb}
+			switch verb { //nolint:exhaustive // the others have nothing to say
+			case approval.Reject:
+				a.Reason = "too much"
+			case approval.Respond:
+				a.Response = json.RawMessage(`"it is paid"`)
+			}
+			if err := k.answer(a); err != nil {
+				t.Fatal(err)
+			}
+			if verb == approval.Approve {
+				k.wantEntries(entered + 1)
+				if n := k.entered[entered].Attempt; n != entered+1 {
+					t.Errorf("outcome %t: attempt %d runs, want %d", outcome, n, entered+1)
+				}
+				continue
+			}
+			k.wantEntries(entered)
+			got := k.result("c1.1")
+			if !strings.Contains(got, want) || verb == approval.Reject && !strings.Contains(got, "too much") {
+				t.Errorf("outcome %t, %s: the call ended with %s", outcome, verb, got)
+			}
+			shown := string(k.fold().View.AppendTask(nil, task.ViewOptions{}))
+			if verb == approval.Respond && !strings.Contains(shown, `{"text":"it is paid"}`) {
+				t.Errorf("the task is %s, want the result in it", shown)
+			}
+			if ended := k.state() == a2a.TaskStateCanceled; ended != (verb == approval.Cancel) {
+				t.Errorf("outcome %t, %s: the task is %s", outcome, verb, k.state())
+			}
+		}
+	}
+}
+
+// The same decision once more changes nothing, in whatever message; another one is in
+// conflict with it.
+func TestDecisionThatIsRepeated(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
+	k.begin(call("pay", 1), call("pay", 2))
+	k.decide(id(1), approval.Approve)
+	seq := k.header.Seq
+	again := k.says("m1", "", alice)
+	again.Message.Parts = a2a.ContentParts{a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": id(1), "decision": "approve"}}})}
+	for _, in := range []task.Input{again, task.Answers{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Approve}}}} {
+		if err := k.put(in); !errors.Is(err, task.ErrNothing) || k.header.Seq != seq {
+			t.Errorf("the same decision by %T = %v, and %d events were written", in, err, k.header.Seq-seq)
+		}
+	}
+	wantError(t, k.answer(approval.Answer{ID: id(1), Verb: approval.Reject}), approval.ReasonConflict)
+	k.wantEntries(1)
+}
+
+// When a part of what is asked has been decided, the rest is put again, alone.
+func TestQuestionIsPutAgain(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
+	k.begin(call("pay", 1), call("pay", 2))
+	if text := k.text(); !strings.Contains(text, id(1)) || !strings.Contains(text, id(2)) {
+		t.Errorf("the status asks %q, want both", text)
+	}
+	k.decide(id(1), approval.Reject)
+	k.wantState(a2a.TaskStateInputRequired)
+	if text := k.text(); strings.Contains(text, id(1)) || !strings.Contains(text, id(2)) {
+		t.Errorf("the status asks %q, want the second alone", text)
+	}
+}

@@ -9,6 +9,8 @@ func rows() []Row {
 		approvalRows(),
 		dialectRows(),
 		engineRows(),
+		eventRows(),
+		plannerRows(),
 		storeRows(),
 		taskRows(),
 		toolRows(),

@@ -4,8 +4,8 @@ func a2aRows() []Row {
 	return []Row{
 		{
 			File:    "a2a/operations.go",
-			What:    "resumes = resumes && n <= first.Header.Seq; !resumes {",
-			Into:    "resumes = resumes && n < first.Header.Seq && first.View.State() == \"\"; !resumes {",
+			What:    "resumes && n <= first.Header.Seq;",
+			Into:    "resumes && n == 0;",
 			Promise: "a reader that says where it was goes on from there",
 			Test:    "TestWire/resume",
 		},

@@ -1,0 +1,171 @@
+package main
+
+// endRows are about what falls due, what ends, and what is kept of it.
+func endRows() []Row {
+	return []Row{
+		// Deadlines, timers, cancels.
+		{
+			File:    "task/expire.go",
+			What:    "return ErrNotYet",
+			Into:    "_ = ErrNotYet",
+			Promise: "a deadline does nothing before its time",
+			Test:    "TestExpiryDoesWhatItsTermsSay",
+		},
+		{
+			File:    "task/expire.go",
+			What:    "if a.Terms.OnExpiry == approval.ExpiryCancels {",
+			Into:    "if false {",
+			Promise: "a deadline that cancels does",
+			Test:    "TestExpiryDoesWhatItsTermsSay",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "if deadline != nil {",
+			Into:    "if deadline != nil && false {",
+			Promise: "a deadline goes with its approval",
+			Test:    "TestDeadlineGoesWithItsApproval",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "if a.State == approval.Pending {",
+			Into:    "if true {",
+			Promise: "only what waits is among the approvals that wait",
+			Test:    "TestDeadlineGoesWithItsApproval",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "d.audit = append(d.audit, d.since(start))",
+			Into:    "d.audit = append([][]byte{d.since(start)}, d.audit...)",
+			Promise: "a decision is audited before the start that follows from it",
+			Test:    "TestAuditSaysWhatTheLogSays",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "return d.record(approval.Audit{What: approval.AuditAsked,",
+			Into:    "return nil\n\treturn d.record(approval.Audit{What: approval.AuditAsked,",
+			Promise: "what is asked is audited in the batch that asks it",
+			Test:    "TestAuditSaysWhatTheLogSays",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "if !state.Terminal() {",
+			Into:    "if false {",
+			Promise: "a task ends in an end, whoever says so",
+			Test:    "TestOnlyAnEndEndsATask",
+		},
+		{
+			File:    "task/plan.go",
+			What:    "case s.End != nil && !s.End.State.Terminal():",
+			Into:    "case false:",
+			Promise: "a planner that ends its task in no end has failed",
+			Test:    "TestOnlyAnEndEndsATask",
+		},
+		{
+			File:    "task/plan.go",
+			What:    "room := len(u.Parts)+len(u.Metadata), d.openRoom(); n > room {",
+			Into:    "room := len(u.Parts)+len(u.Metadata), d.openRoom(); n > room && false {",
+			Promise: "a planner fills no log beyond its limit",
+			Test:    "TestOutputIsBounded",
+		},
+		{
+			File:    "task/plan.go",
+			What:    "\tdefer r.guard(p.Task, \"the planner\", &err)\n",
+			Into:    "",
+			Promise: "a planner that panics ends its task, not the process",
+			Test:    "TestPlannerThatPanics",
+		},
+		{
+			File:    "task/rules.go",
+			What:    "\tdefer r.guard(c.task, \"the planner\", &err)\n",
+			Into:    "",
+			Promise: "a planner that panics while it looks at a message refuses it",
+			Test:    "TestPanicsAreErrors",
+		},
+		{
+			File:    "task/rules.go",
+			What:    "\tdefer r.guard(f.View.TaskID(), \"code that was handed to the engine\", &err)\n",
+			Into:    "",
+			Promise: "what panics while an input is put leaves the engine as an error",
+			Test:    "TestPanicsAreErrors",
+		},
+		{
+			File:    "task/wake.go",
+			What:    "c.State == callWaiting && at(c.Wake, in.Row.Time)",
+			Into:    "c.State == callWaiting",
+			Promise: "the row of a timer that was replaced wakes nobody",
+			Test:    "TestRowOfAReplacedTimer",
+		},
+		{
+			File:    "task/wake.go",
+			What:    "c.State != callDone && at(c.Retry, in.Row.Time)",
+			Into:    "c.State != callDone",
+			Promise: "nor does that of a pause that is over",
+			Test:    "TestRowOfAReplacedTimer",
+		},
+		{
+			File:    "task/wake.go",
+			What:    "if d.at.Now.Before(in.Row.Time.Time()) {",
+			Into:    "if false {",
+			Promise: "a timer wakes nobody before its time",
+			Test:    "TestRowOfAReplacedTimer",
+		},
+		{
+			File:    "task/cancel.go",
+			What:    "says := d.f.account()",
+			Into:    "says := d.f.account()[:0]",
+			Promise: "a canceled task says what has run",
+			Test:    "TestEndedTaskAccountsForItsCalls",
+		},
+		{
+			File:    "task/cancel.go",
+			What:    "if c.Attempt == 0 {",
+			Into:    "if false {",
+			Promise: "and not of a call that never ran that it has",
+			Test:    "TestEndedTaskAccountsForItsCalls",
+		},
+		{
+			File:    "task/cancel.go",
+			What:    "if a.State != approval.Pending {",
+			Into:    "if true {",
+			Promise: "what is asked is canceled with its task",
+			Test:    "TestAuditOfACancel",
+		},
+		{
+			File:    "task/enter.go",
+			What:    "if err := d.cancelChild(c); err != nil {",
+			Into:    "if err := error(nil); err != nil {",
+			Promise: "what a canceled call has running elsewhere is told",
+			Test:    "TestChildIsToldOfACancel",
+		},
+		{
+			File:    "task/cancel.go",
+			What:    "p.Try+1 < childTries",
+			Into:    "false",
+			Promise: "and told again when that fails",
+			Test:    "TestChildIsToldOfACancel",
+		},
+
+		// The log and its cache.
+		{
+			File:    "task/snapshot.go",
+			What:    "\tf.tail = 0\n",
+			Into:    "\tf.tail = n\n",
+			Promise: "only the bytes of events count towards the next snapshot",
+			Test:    "TestSnapshotsAreAsRareAsTheyAreLarge",
+		},
+		{
+			File:    "task/snapshot.go",
+			What:    "max(minSnapshot, f.snapshotSize)",
+			Into:    "minSnapshot",
+			Promise: "snapshots never outweigh events",
+			Test:    "TestSnapshotsAreAsRareAsTheyAreLarge",
+		},
+		{
+			File:    "task/snapshot.go",
+			What:    "if c.Approval != \"\" { // what came of it has been asked",
+			Into:    "if false {",
+			Promise: "snapshots of earlier servers are read as they were meant",
+			Test:    "TestOutcomeInASnapshotOfVersion1",
+		},
+	}
+}

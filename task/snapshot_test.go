@@ -1,0 +1,65 @@
+package task_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task"
+)
+
+// A snapshot is due when more has come than the last one has: only events count, so
+// that all snapshots of a log together are never much more than the log.
+func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "run"})
+	k.begin(task.PlannedCall{Tool: "run"})
+	f := k.fold()
+	p := f.Publisher(1 << 20)
+	text := strings.Repeat("x", 4<<10)
+	events, snapshots, n := 0, 0, 0
+	for i := range 500 {
+		c, err := p.Chunk(k.now, "c1.1", "run", text, nil, i == 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Publish([]task.Chunk{c})
+		if events += len(c.Event.Data); !f.WantsSnapshot() {
+			continue
+		}
+		b, err := f.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Snapshotted(len(b))
+		snapshots += len(b)
+		n++
+	}
+	if n < 5 || n > 12 || snapshots > 2*events {
+		t.Errorf("%d snapshots of %d KiB for %d KiB of events, want one each time that the log has doubled", n, snapshots>>10, events>>10)
+	}
+	if f.Snapshotted(0); f.WantsSnapshot() {
+		t.Error("a snapshot that could not be made is tried again at once")
+	}
+}
+
+// A planner's output ends its task when the log has no room for it, and the log stays
+// within its limit.
+func TestOutputIsBounded(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 40_000)
+	for name, output := range map[string]task.Output{
+		"status":   {Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))},
+		"artifact": {Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(text)}}},
+	} {
+		k := newDesk(t, smallLog)
+		for range 60 {
+			k.planner.list = append(k.planner.list, &task.Step{Output: []task.Output{output}})
+		}
+		k.beginAs()
+		if k.wantState(a2a.TaskStateFailed); k.header.Bytes > 1<<20 {
+			t.Errorf("%s: the log has %d KiB", name, k.header.Bytes>>10)
+		}
+	}
+}
