@@ -28,7 +28,7 @@ type slowDisk struct {
 }
 
 type heldBatch struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // of a queued call
 	batch  *store.Batch
 	commit *store.Commit
 }
