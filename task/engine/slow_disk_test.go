@@ -28,7 +28,7 @@ type slowDisk struct {
 }
 
 type heldBatch struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // of whoever waits for the batch
 	batch  *store.Batch
 	commit *store.Commit
 }
