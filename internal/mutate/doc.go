@@ -31,4 +31,7 @@
 // stands where the code it changes is. Run it with -row and -v, and read why it was
 // killed: a test that fails for another reason proves nothing. A row that survives is a
 // hole in the tests, which gets a test, or a line that nothing needs, which goes.
+//
+// docs/design/promises.md says which rows show that a promise of the README is kept, by
+// what they promise: who changes that here changes it there, and TestPromises says so.
 package main
