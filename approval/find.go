@@ -74,7 +74,7 @@ func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 			other = a
 		case a.Supersedes != "":
 			return nil, replaced(name, predecessor(a, approvals), approvals)
-		case a.State == Superseded || successor(a, approvals) != nil:
+		case a.State == Superseded:
 			return nil, replaced(name, a, approvals)
 		case a.State == Pending:
 			pending = append(pending, a)
