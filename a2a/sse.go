@@ -21,6 +21,9 @@ const (
 	largeAnswer = 64 << 10
 	// frames are written together up to this size.
 	frameBatch = 256 << 10
+	// frameOverhead is what stands around the bytes of a frame, at most: names, its id
+	// and the ends of lines.
+	frameOverhead = 48
 	// keepBuffer is how large a stream's buffer may stay between writes.
 	keepBuffer = 64 << 10
 )
@@ -162,6 +165,13 @@ func (st *stream) frame(seq uint64, data []byte) {
 func (st *stream) events(page []engine.Event) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	size := len(st.buf)
+	for i := range page {
+		size += len(page[i].Data) + len(st.prefix) + len(st.suffix) + frameOverhead
+	}
+	if st.buf == nil {
+		st.buf = make([]byte, 0, min(size, frameBatch))
+	}
 	for i := range page {
 		st.frame(page[i].Seq, page[i].Data)
 		if len(st.buf) > frameBatch {

@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"a2a-server/approval"
@@ -110,6 +111,7 @@ func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 			k.Event.Data = event.EncodeArtifact(d.f.View.ids, &k.update)
 		}
 	}
+	d.events = slices.Grow(d.events, len(chunks))
 	for i := range chunks {
 		d.events = append(d.events, chunks[i].Event)
 	}

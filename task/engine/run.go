@@ -29,6 +29,7 @@ type run struct {
 	mu        sync.Mutex
 	room      chan struct{} // closed when there is room again, or none will be; nil: nobody waits
 	waiting   []task.Chunk  // that the turn has not taken
+	last      int           // how many it has taken last
 	bytes     int
 	published int   // chunks of the call's own artifact
 	cut       error // chunks are refused: why
@@ -145,6 +146,9 @@ func (r *run) emit(k task.Chunk, own bool) error {
 		r.turn.size.Add(-int64(n))
 		return fmt.Errorf("%w: with %d bytes it takes only results", task.ErrLogFull, limit)
 	}
+	if r.waiting == nil {
+		r.waiting = make([]task.Chunk, 0, max(4, r.last))
+	}
 	r.waiting = append(r.waiting, k)
 	r.bytes += n
 	if own {
@@ -170,7 +174,7 @@ func (r *run) take() ([]task.Chunk, *task.Ended) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	chunks := r.waiting
-	r.waiting, r.bytes = nil, 0
+	r.waiting, r.bytes, r.last = nil, 0, len(chunks)
 	r.makeRoom()
 	if r.outcome != nil {
 		r.outcome.Chunks = r.published
