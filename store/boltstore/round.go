@@ -17,6 +17,7 @@ const fill = 0.95
 type round struct {
 	w     *writer
 	tx    *bolt.Tx
+	txid  uint64 // tx says -1 when it has been committed
 	tasks map[store.TaskID]*work
 	order []*work                     // as tasks were first touched
 	dedup map[store.Hash]store.TaskID // new in this round
@@ -51,7 +52,7 @@ func (w *writer) begin() (*round, error) {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
 	r := &round{
-		w: w, tx: tx,
+		w: w, tx: tx, txid: uint64(tx.ID()),
 		tasks: w.tasks, dedup: w.dedup,
 		arena: w.arena[:0],
 		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
@@ -298,13 +299,13 @@ func (r *round) putDerived(t *work) {
 
 // publish makes a committed round visible: it never fails and never blocks.
 func (r *round) publish() {
-	db, txid := r.w.db, r.tx.ID()
+	db := r.w.db
 	for hash, task := range r.dedup {
 		r.w.window.add(hash, task)
 	}
+	db.counts.publish(r.txid, r.order)
 	for _, t := range r.order {
 		if t.changed {
-			db.counts.move(uint64(txid), &t.before, &t.now)
 			db.tails.publish(t)
 		}
 	}
