@@ -41,6 +41,14 @@ type Batch struct {
 	Due      []DueChange
 	Audit    [][]byte // one entry each
 
+	// Parked, on a create with a context, bounds how many tasks of that owner may be
+	// Parked in that context at once: the create is a *ParkedError when as many of
+	// them have not ended, and so is none of those that are created at the same time
+	// beyond it. Those that are Live count, too, because a task that comes to rest can
+	// be refused it no more: so no more than Parked of them ever rest. 0: no bound.
+	// A create whose Dedup is known is a duplicate, whatever else it would exceed.
+	Parked uint32
+
 	// Dedup, on a create, makes the task the one answer to a message: a second
 	// create with the same Dedup, whoever sends it, is a *DuplicateError that names
 	// the first, for as long as the store's window remembers (an hour or 200,000

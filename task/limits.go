@@ -20,7 +20,7 @@ type Limits struct {
 	Args        int           // bytes of the arguments of a call. Defaults to 128 KiB.
 	Steps       int           // steps of one task. Defaults to 1,000.
 	Calls       int           // calls of one step. Defaults to 64.
-	Parked      int           // tasks of one context that wait for input or authorisation. Defaults to 1,000.
+	Parked      int           // tasks of one context that have not ended: each may wait for somebody. Defaults to 1,000.
 }
 
 // WithDefaults returns l with its zero fields set.

@@ -32,6 +32,7 @@ type countKey struct {
 // count is one counter. While it is being counted from a view, tally is what has
 // changed since that view.
 type count struct {
+	in    *counts
 	key   countKey
 	at    uint64 // the transaction of the view that it is counted from
 	tally tally
@@ -96,10 +97,13 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 	}
 }
 
-// release gives back what use has returned.
-func (c *counts) release(n *count) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// release gives back what use has returned, or nil.
+func (n *count) release() {
+	if n == nil {
+		return
+	}
+	n.in.mu.Lock()
+	defer n.in.mu.Unlock()
 	n.users--
 }
 
@@ -123,7 +127,7 @@ func (c *counts) begin(key countKey, tx uint64) *count {
 	if c.published > tx {
 		return nil
 	}
-	n := &count{key: key, at: tx}
+	n := &count{in: c, key: key, at: tx}
 	c.counting[key] = append(c.counting[key], n)
 	return n
 }
@@ -174,9 +178,9 @@ func (c *counts) makeRoom() {
 }
 
 // open returns how many tasks of n's context have not ended.
-func (c *counts) open(n *count) int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (n *count) open() int64 {
+	n.in.mu.Lock()
+	defer n.in.mu.Unlock()
 	return n.tally.open
 }
 

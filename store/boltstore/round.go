@@ -15,16 +15,17 @@ const fill = 0.95
 // round is one transaction of the writer. The fate of a batch is decided before
 // its first write, so that one that fails leaves nothing behind for the others.
 type round struct {
-	w     *writer
-	tx    *bolt.Tx
-	txid  uint64 // tx says -1 when it has been committed
-	tasks map[store.TaskID]*work
-	order []*work                     // as tasks were first touched
-	dedup map[store.Hash]store.TaskID // new in this round
-	arena []byte
-	dirty bool
-	puts  int   // writes so far
-	err   error // the transaction is of no use any more
+	w      *writer
+	tx     *bolt.Tx
+	txid   uint64 // tx says -1 when it has been committed
+	tasks  map[store.TaskID]*work
+	order  []*work                     // as tasks were first touched
+	dedup  map[store.Hash]store.TaskID // new in this round
+	opened map[countKey]int64          // what the round does to how many are open; nil: not asked yet
+	arena  []byte
+	dirty  bool
+	puts   int   // writes so far
+	err    error // the transaction is of no use any more
 
 	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
 	nextAudit                                               uint64
@@ -168,11 +169,18 @@ func (r *round) apply(o *op) error {
 		if known {
 			return &store.DuplicateError{Task: first}
 		}
-		r.dedup[b.Dedup] = b.Task
+	}
+	if err := r.checkParked(o); err != nil {
+		return err
 	}
 
+	if !b.Dedup.IsZero() {
+		r.dedup[b.Dedup] = b.Task
+	}
 	if t != nil {
+		before := t.now
 		t.add(o, next)
+		r.countOpen(&before, &t.now)
 		r.dirty = true
 	}
 	r.putRows(b)
@@ -181,6 +189,32 @@ func (r *round) apply(o *op) error {
 		r.putAudit(b.Task, entry)
 	}
 	return r.err
+}
+
+// checkParked refuses a create in a context in which too many tasks are open already,
+// with what this round has done to them.
+func (r *round) checkParked(o *op) error {
+	if o.open == nil {
+		return nil
+	}
+	if r.opened == nil {
+		r.opened = map[countKey]int64{}
+		for _, t := range r.order {
+			r.countOpen(&t.before, &t.now)
+		}
+	}
+	b := o.batch
+	if open := o.open.open() + r.opened[o.open.key]; open >= int64(b.Parked) {
+		return &store.ParkedError{Open: open, Limit: b.Parked}
+	}
+	return nil
+}
+
+// countOpen notes what a step of the round does to how many tasks are open.
+func (r *round) countOpen(before, now *record) {
+	if n := openTasks(now) - openTasks(before); n != 0 && r.opened != nil {
+		r.opened[countKey{now.Owner, now.Context}] += n
+	}
 }
 
 // add takes a batch that has passed into the task's part of the round.

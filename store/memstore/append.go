@@ -65,6 +65,9 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		if err := db.dedup.check(b.Dedup, db.Now()); err != nil {
 			return store.Receipt{}, err
 		}
+		if err := db.checkParked(b); err != nil {
+			return store.Receipt{}, err
+		}
 	}
 
 	// Nothing fails from here on.
@@ -88,4 +91,21 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	t.header = header
 	db.wake(header.Task, header.Owner)
 	return receipt, nil
+}
+
+// checkParked refuses a create in a context in which too many tasks are open already.
+func (db *DB) checkParked(b *store.Batch) error {
+	if b.Parked == 0 {
+		return nil
+	}
+	var open int64
+	for _, t := range db.tasks {
+		if h := &t.header; h.Owner == b.Scope && h.Context == b.Change.Context && h.Phase != store.Final {
+			open++
+		}
+	}
+	if open >= int64(b.Parked) {
+		return &store.ParkedError{Open: open, Limit: b.Parked}
+	}
+	return nil
 }

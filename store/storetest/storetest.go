@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"concurrency", concurrencyCases()},
 		{"decision", decisionCases()},
 		{"dedup", dedupCases()},
+		{"parked", parkedCases()},
 		{"scope", scopeCases()},
 		{"rows", rowCases()},
 		{"rowquery", rowQueryCases()},

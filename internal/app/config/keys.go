@@ -144,7 +144,7 @@ func limitKeys() []key[Config] {
 			"Calls in one step. How many of them run at once follows from limits.task."),
 		one("limits.parked", "1000", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Engine.Parked },
-			"Tasks of one context that may wait for somebody at once."),
+			"Tasks of one context that have not ended, as each of them may come to wait for somebody. Beyond, messages that would make another one are refused. It holds for contexts that a message names."),
 		one("limits.body", "4MiB", size[int64](1*kib, 64*mib, false),
 			func(c *Config) *int64 { return &c.Limits.Body },
 			"The body of a request."),
