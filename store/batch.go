@@ -51,8 +51,10 @@ type Batch struct {
 
 	// Dedup, on a create, makes the task the one answer to a message: a second
 	// create with the same Dedup, whoever sends it, is a *DuplicateError that names
-	// the first, for as long as the store's window remembers (an hour or 200,000
-	// creations, whichever is less), also after a reopen. Put the owner into the
+	// the first, for as long as the store's [Window] remembers, whatever is done to the
+	// system's clock. A store that is opened again remembers at least those of the
+	// newest [WindowSize] creations that were made within the hour before, if their
+	// tasks have not been deleted, and their hour begins anew. Put the owner into the
 	// hash. Zero: none.
 	Dedup Hash
 }

@@ -334,12 +334,12 @@ func (r *round) putDerived(t *work) {
 // publish makes a committed round visible: it never fails and never blocks.
 func (r *round) publish() {
 	db := r.w.db
-	for hash, task := range r.dedup {
-		r.w.window.add(hash, task)
-	}
 	db.counts.publish(r.txid, r.order)
 	for _, t := range r.order {
 		if t.changed {
+			if t.before.Rev == 0 && !t.now.Message.IsZero() {
+				r.w.window.add(&t.now.Header)
+			}
 			db.tails.publish(t)
 		}
 	}

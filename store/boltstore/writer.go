@@ -33,9 +33,9 @@ type writer struct {
 	dedup map[store.Hash]store.TaskID
 }
 
-func newWriter(db *DB) *writer {
+func newWriter(db *DB, window window) *writer {
 	return &writer{
-		db: db, window: newWindow(),
+		db: db, window: window,
 		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
 }
