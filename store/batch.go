@@ -49,6 +49,13 @@ type Batch struct {
 	// A create whose Dedup is known is a duplicate, whatever else it would exceed.
 	Parked uint32
 
+	// Disk, on a create, bounds what its owner and the store as a whole use of the disk
+	// once it has been added: beyond, it is a *DiskError, and so is each of those that
+	// are created at the same time. Nothing but a create is ever refused for the disk:
+	// what a task needs that has begun may exceed the bounds. 0: no bound. The first
+	// create with a bound of an owner's waits until all tasks have been counted.
+	Disk Disk
+
 	// Dedup, on a create, makes the task the one answer to a message: a second
 	// create with the same Dedup, whoever sends it, is a *DuplicateError that names
 	// the first, for as long as the store's [Window] remembers, whatever is done to the

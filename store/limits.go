@@ -51,6 +51,9 @@ func (b *Batch) validateShape() error {
 			return fmt.Errorf("%w: context and dedup belong to a create", ErrInvalid)
 		}
 	}
+	if b.Disk != (Disk{}) && !b.Creates() {
+		return fmt.Errorf("%w: a bound of the disk belongs to a create", ErrInvalid)
+	}
 	if b.Parked > 0 && (!b.Creates() || b.Change.Context == "") {
 		return fmt.Errorf("%w: a bound of parked tasks belongs to a create with a context", ErrInvalid)
 	}

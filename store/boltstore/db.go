@@ -125,7 +125,6 @@ func (o Options) Open(path string) (*DB, error) {
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: true,
 		InitialMmapSize: o.InitialMmapSize,
-		NoStatistics:    true,
 	})
 	if err != nil {
 		return nil, err

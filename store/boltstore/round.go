@@ -22,6 +22,9 @@ type round struct {
 	order  []*work                     // as tasks were first touched
 	dedup  map[store.Hash]store.TaskID // new in this round
 	opened map[countKey]int64          // what the round does to how many are open; nil: not asked yet
+	grown  map[store.Scope]int64       // … and to what owners use of the disk
+	inFile int64                       // bytes that the file occupied before the round; 0: not asked yet
+	size   uint64                      // of the batches that have passed, as they will be in the file
 	arena  []byte
 	dirty  bool
 	puts   int   // writes so far
@@ -41,6 +44,7 @@ type work struct {
 	first    uint64 // seq of the first event, or the one it would have
 	pub      uint64
 	snapshot []byte
+	gone     bool  // its last step of deletion was taken
 	batches  []*op // those that passed, with the events
 }
 
@@ -174,13 +178,22 @@ func (r *round) apply(o *op) error {
 		return err
 	}
 
+	if b.Disk != (store.Disk{}) {
+		var err error
+		if o.receipt.Disk, err = b.Fits(r.used(b.Scope)); err != nil {
+			return err
+		}
+	}
+
 	if !b.Dedup.IsZero() {
 		r.dedup[b.Dedup] = b.Task
 	}
+	r.size += uint64(o.size) + batchBytes //nolint:gosec // sizes are not negative
 	if t != nil {
 		before := t.now
 		t.add(o, next)
 		r.countOpen(&before, &t.now)
+		r.countDisk(&before, &t.now)
 		r.dirty = true
 	}
 	r.putRows(b)
@@ -336,6 +349,7 @@ func (r *round) publish() {
 	db := r.w.db
 	db.counts.publish(r.txid, r.order)
 	for _, t := range r.order {
+		r.w.usage.move(t)
 		if t.changed {
 			if t.before.Rev == 0 && !t.now.Message.IsZero() {
 				r.w.window.add(&t.now.Header)

@@ -68,6 +68,9 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		if err := db.checkParked(b); err != nil {
 			return store.Receipt{}, err
 		}
+		if receipt.Disk, err = db.checkDisk(b); err != nil {
+			return store.Receipt{}, err
+		}
 	}
 
 	// Nothing fails from here on.
@@ -110,4 +113,19 @@ func (db *DB) checkParked(b *store.Batch) error {
 		return &store.ParkedError{Open: open, Limit: b.Parked}
 	}
 	return nil
+}
+
+// checkDisk returns what is used with a create, or refuses it.
+func (db *DB) checkDisk(b *store.Batch) (store.Disk, error) {
+	if b.Disk == (store.Disk{}) {
+		return store.Disk{}, nil
+	}
+	var used store.Disk
+	for _, t := range db.tasks {
+		n := t.header.DiskBytes()
+		if used.All += n; t.header.Owner == b.Scope {
+			used.Owner += n
+		}
+	}
+	return b.Fits(used)
 }

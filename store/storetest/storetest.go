@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"decision", decisionCases()},
 		{"dedup", dedupCases()},
 		{"parked", parkedCases()},
+		{"disk", diskCases()},
 		{"scope", scopeCases()},
 		{"rows", rowCases()},
 		{"rowquery", rowQueryCases()},
