@@ -48,7 +48,7 @@ const maxID = 256
 // the rest.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError],
-// *approval.Error, [ErrBusy], and those of the store.
+// *approval.Error, *[DiskError], [ErrBusy], and those of the store.
 func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	m := s.Message
 	switch {
@@ -105,6 +105,7 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 	if !e.cfg.NoIdempotency {
 		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
 	}
+	b.Disk = e.cfg.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // one of ours is new, and so empty
 		b.Parked = uint32(min(e.cfg.Limits.Parked, math.MaxUint32))
 	}
@@ -113,6 +114,7 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 	if err != nil {
 		return e.refused(sent, err)
 	}
+	e.disk.look(e, scope, r.Disk)
 	sent.landed = landed{r.Last, t}
 	return sent, nil
 }
@@ -125,6 +127,9 @@ func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
 	}
 	if full, ok := errors.AsType[*store.ParkedError](err); ok {
 		return nil, task.Invalid("message.contextId", "names a context with %d tasks that have not ended, and it may have %d: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
+	}
+	if full, ok := errors.AsType[*store.DiskError](err); ok {
+		return nil, &DiskError{Used: full.Used, Limit: full.Limit, Caller: !full.All}
 	}
 	return nil, err
 }
