@@ -61,7 +61,7 @@ func configKeys() []key[Config] {
 			"The file of scenarios, needed by script. A relative path counts from the folder of the configuration file, or, in a variable or a flag, from the folder that the server was started in."),
 		one("idempotency", "true", boolean(),
 			func(c *Config) *bool { return &c.Idempotency },
-			"The same message sent again, with the same id and content, is the same task. Conformance kits that use an id twice need false."),
+			"The same message sent again, with the same id and content, is the same task, for at least an hour in which the server runs. 200,000 messages are remembered; with more, the caller with the most of them gives up its oldest. Conformance kits that use an id twice need false."),
 		one("keywords", "true", boolean(),
 			func(c *Config) *bool { return &c.Keywords },
 			"A message that is one word, such as yes or reject, may answer the only question that is pending."),
