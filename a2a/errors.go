@@ -39,6 +39,7 @@ var (
 	errInvalidParams   = wireError{code: -32602, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "INVALID_PARAMS"}
 	errInternal        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INTERNAL_ERROR", message: "internal error"}
 	errBusy            = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE"}
+	errDiskFull        = wireError{code: -32603, status: http.StatusInsufficientStorage, grpc: "RESOURCE_EXHAUSTED", reason: "RESOURCE_EXHAUSTED"}
 	errTaskNotFound    = wireError{code: -32001, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "TASK_NOT_FOUND", message: "task not found"}
 	errNotCancelable   = wireError{code: -32002, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "TASK_NOT_CANCELABLE"}
 	errPushUnsupported = wireError{code: -32003, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "PUSH_NOTIFICATION_NOT_SUPPORTED", message: "this agent does not send push notifications"}
@@ -87,6 +88,7 @@ func toWire(err error) (w *wireError, known bool) {
 	var invalid *task.InvalidError
 	var state *task.StateError
 	var wrong *approval.Error
+	var full *engine.DiskError
 	switch {
 	case errors.As(err, &wire):
 		return wire, true
@@ -94,6 +96,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return errTaskNotFound.saying(errTaskNotFound.message), true
 	case errors.Is(err, engine.ErrBusy), errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot take this now: try again later"), true
+	case errors.As(err, &full):
+		return errDiskFull.saying(full.Error()), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())
 		w.violations = []violation{{invalid.Field, invalid.Reason}}

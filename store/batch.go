@@ -41,10 +41,27 @@ type Batch struct {
 	Due      []DueChange
 	Audit    [][]byte // one entry each
 
+	// Parked, on a create with a context, bounds how many tasks of that owner may be
+	// Parked in that context at once: the create is a *ParkedError when as many of
+	// them have not ended, and so is none of those that are created at the same time
+	// beyond it. Those that are Live count, too, because a task that comes to rest can
+	// be refused it no more: so no more than Parked of them ever rest. 0: no bound.
+	// A create whose Dedup is known is a duplicate, whatever else it would exceed.
+	Parked uint32
+
+	// Disk, on a create, bounds what its owner and the store as a whole use of the disk
+	// once it has been added: beyond, it is a *DiskError, and so is each of those that
+	// are created at the same time. Nothing but a create is ever refused for the disk:
+	// what a task needs that has begun may exceed the bounds. 0: no bound. The first
+	// create with a bound of an owner's waits until all tasks have been counted.
+	Disk Disk
+
 	// Dedup, on a create, makes the task the one answer to a message: a second
 	// create with the same Dedup, whoever sends it, is a *DuplicateError that names
-	// the first, for as long as the store's window remembers (an hour or 200,000
-	// creations, whichever is less), also after a reopen. Put the owner into the
+	// the first, for as long as the store's [Window] remembers, whatever is done to the
+	// system's clock. A store that is opened again remembers at least those of the
+	// newest [WindowSize] creations that were made within the hour before, if their
+	// tasks have not been deleted, and their hour begins anew. Put the owner into the
 	// hash. Zero: none.
 	Dedup Hash
 }

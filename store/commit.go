@@ -9,6 +9,7 @@ type Receipt struct {
 	Pub   uint64 // the task's last pub after the batch
 	Rev   uint64 // the rev that the batch gave; 0 for chunks, which give none
 	Fence uint64
+	Disk  Disk // what is used then, as far as the batch had a bound
 }
 
 // Commit is a batch on its way to the disk. It is safe for concurrent use.

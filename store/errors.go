@@ -40,3 +40,14 @@ type DuplicateError struct{ Task TaskID }
 func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("message has already made task %s", e.Task)
 }
+
+// ParkedError says that a create would exceed the Batch.Parked of its context.
+type ParkedError struct {
+	Open  int64 // tasks of the context that have not ended
+	Limit uint32
+}
+
+// Error says how many tasks there are, and how many there may be.
+func (e *ParkedError) Error() string {
+	return fmt.Sprintf("context has %d tasks that have not ended, and may have %d", e.Open, e.Limit)
+}

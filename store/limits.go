@@ -51,6 +51,12 @@ func (b *Batch) validateShape() error {
 			return fmt.Errorf("%w: context and dedup belong to a create", ErrInvalid)
 		}
 	}
+	if b.Disk != (Disk{}) && !b.Creates() {
+		return fmt.Errorf("%w: a bound of the disk belongs to a create", ErrInvalid)
+	}
+	if b.Parked > 0 && (!b.Creates() || b.Change.Context == "") {
+		return fmt.Errorf("%w: a bound of parked tasks belongs to a create with a context", ErrInvalid)
+	}
 	if s := b.Change.Status; s != nil && (s.State == 0 || s.State > MaxState) {
 		return fmt.Errorf("%w: state %d", ErrInvalid, s.State)
 	}

@@ -12,10 +12,11 @@ type Store interface {
 	// Append queues b and returns at once. Batches of one task commit in the order
 	// in which they were queued: once one is durable, all before it have been
 	// answered. Only a create may be overtaken, because it may have to wait for
-	// what Batch.Dedup needs: wait for it before queuing anything else for its task.
+	// what Batch.Dedup and Batch.Disk need, and one with Batch.Parked may first count
+	// what is in its context: wait for it before queuing anything else for its task.
 	//
 	// Commit.Wait returns when b is durable, and not before, or with ErrNotFound,
-	// ErrConflict, ErrFenced, *DuplicateError, ErrTooLarge, ErrInvalid, ErrClosed or
+	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError, ErrTooLarge, ErrInvalid, ErrClosed or
 	// ErrDamaged, or with the cause of ctx's end. One bad batch fails alone. ctx
 	// counts until the writer has taken b: then its end changes nothing.
 	Append(ctx context.Context, b *Batch) *Commit

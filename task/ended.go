@@ -39,6 +39,7 @@ type Ended struct {
 	Entry  *Entry
 	Chunks int     // of the call's artifact, published in all
 	Last   []Chunk // what it has published and is not in the log yet
+	Output int64   // bytes that the call has published, in all of its runs
 
 	Result     json.RawMessage
 	Delta      map[string]any   // of the tools' state
@@ -122,7 +123,7 @@ func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 // suspend parks a call on what its tool asks, on its timer, or both. All that it asks
 // is made before any of it is written.
 func (d *Draft) suspend(c *call, in *Ended) error {
-	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1}
+	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
 	fail := func(format string, args ...any) error {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf(format, args...), nil)
 	}

@@ -24,6 +24,7 @@ type Entry struct {
 	Resumed  *tool.Resumption  // nil on a first entry
 	Decided  map[string]bool   // confirmations that the call has asked for: by id, whether approved
 	Decision *ToolConfirmation // the newest that the tool may read, nil when there is none
+	Output   int64             // bytes that the call had published by its newest suspension
 
 	examined examined // what was checked
 }
@@ -123,7 +124,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: *x.ctx, State: cloneState(d.f.State), examined: *x,
+		Context: *x.ctx, State: cloneState(d.f.State), Output: c.Output, examined: *x,
 	}
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID && a.Ask == "" && a.State == approval.Approved && a.Resolution.Payload != nil {

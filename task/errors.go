@@ -53,5 +53,8 @@ func (e *StateError) Error() string {
 	return msg
 }
 
+// ErrOutput says that a call has published as much as it may.
+var ErrOutput = errors.New("the call has too much output")
+
 // ErrLogFull says that a task's log has no room for more.
 var ErrLogFull = errors.New("the task's log is full")

@@ -96,6 +96,7 @@ type call struct {
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
 	Repeats   int                  `json:"repeats,omitempty"` // of this attempt, after its process died
+	Output    int64                `json:"output,omitempty"`  // bytes that it had published by its newest suspension
 	Outcome   Outcome              `json:"outcome,omitempty"`
 	Result    json.RawMessage      `json:"result,omitempty"`
 	Error     string               `json:"error,omitempty"`
@@ -351,6 +352,7 @@ func (f *Fold) applyCall(v any) error {
 		}
 	case *event.CallSuspended:
 		c.State, c.Paused, c.Suspended, c.ToolState, c.Asks, c.Wake = callWaiting, true, e.N, e.State, e.Asks, e.Wake
+		c.Output = e.Output
 	case *event.CallResumed:
 		c.State, c.Paused, c.Wake, c.Cause, c.Why = callRunning, false, nil, "", ""
 		c.reachable()

@@ -3,6 +3,8 @@ package task
 import (
 	"iter"
 	"time"
+
+	"a2a-server/store"
 )
 
 // Limits bound what one engine takes. Zero fields mean the defaults.
@@ -16,11 +18,17 @@ type Limits struct {
 	Window      int           // bytes that a tool may be ahead of the disk. Defaults to 256 KiB.
 	Event       int           // bytes of a public event. Defaults to 1 MiB.
 	Task        int           // bytes of a task's log. Defaults to 64 MiB.
+	Output      int           // bytes of what one call publishes, in chunks and artifacts. Defaults to 16 MiB.
 	Pending     int           // approvals that a task may wait for. Defaults to 64.
 	Args        int           // bytes of the arguments of a call. Defaults to 128 KiB.
 	Steps       int           // steps of one task. Defaults to 1,000.
 	Calls       int           // calls of one step. Defaults to 64.
-	Parked      int           // tasks of one context that wait for input or authorisation. Defaults to 1,000.
+	Parked      int           // tasks of one context that have not ended: each may wait for somebody. Defaults to 1,000.
+
+	// Bytes of the disk beyond which no task is made: what the tasks of one caller use,
+	// by their events and 2 KiB for each, and what the store occupies as a whole. 0: none.
+	DiskPerCaller int64
+	Disk          int64
 }
 
 // WithDefaults returns l with its zero fields set.
@@ -44,12 +52,18 @@ func (l Limits) WithDefaults() Limits {
 	count(&l.Window, 256<<10)
 	count(&l.Event, 1<<20)
 	count(&l.Task, 64<<20)
+	count(&l.Output, 16<<20)
 	count(&l.Pending, 64)
 	count(&l.Args, 128<<10)
 	count(&l.Steps, 1000)
 	count(&l.Calls, 64)
 	count(&l.Parked, 1000)
 	return l
+}
+
+// DiskBounds returns the limits of the disk as a store takes them.
+func (l *Limits) DiskBounds() store.Disk {
+	return store.Disk{Owner: uint64(max(0, l.DiskPerCaller)), All: uint64(max(0, l.Disk))}
 }
 
 // eventOverhead is how much of an event's limit is left for what stands around its

@@ -70,6 +70,3 @@ var moves = map[store.State][]store.State{
 func allowed(from, to store.State) bool {
 	return slices.Contains(moves[from], to)
 }
-
-// WaitingStates returns the states in which a task waits for somebody outside.
-func WaitingStates() []store.State { return []store.State{StateInputRequired, StateAuthRequired} }

@@ -110,13 +110,6 @@ func engineRows() []Row {
 			Promise: "a message that could not be kept is refused before anything is",
 			Test:    "TestLargeMessage/memstore",
 		},
-		{
-			File:    "task/engine/send.go",
-			What:    "parked >= int64(limit) {",
-			Into:    "parked >= int64(limit) && false {",
-			Promise: "the tasks of a context that wait are bounded",
-			Test:    "TestCaps",
-		},
 
 		// The provider.
 		{

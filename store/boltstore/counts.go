@@ -2,129 +2,267 @@ package boltstore
 
 import (
 	"bytes"
+	"context"
 	"sync"
+
+	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
 )
 
-// maxCounts bounds the counters; when there are more they begin anew.
+// maxCounts bounds the counters; when there are more, those that nobody uses go.
 const maxCounts = 10_000
 
-// counts keeps, for owners and contexts that were listed, how many tasks are in
-// each state. A counter is counted from the index on its first use and kept right
-// by the writer from then on, so that a list costs what its page costs.
+// counts keeps, for owners and contexts that were asked for, how many tasks are in
+// each state. A counter is counted from the index on its first use and kept right by
+// the writer from then on, so that a list costs what its page costs, and a create
+// with Batch.Parked no more than another.
 type counts struct {
-	mu sync.Mutex
-	m  map[countKey]*count
+	mu        sync.Mutex
+	published uint64 // the newest transaction that the counters were told of
+	kept      map[countKey]*count
+	counting  map[countKey][]*count // on their way into kept
 }
 
 type countKey struct {
-	owner   [16]byte
-	context [16]byte // zero: all contexts
+	owner   store.Scope
+	context string // "": all contexts
 }
 
-type tally [store.MaxState + 1]int64
-
-// count is one counter. Until it has been counted it collects what the writer
-// does, because it may be counted from an older view.
+// count is one counter. While it is being counted from a view, tally is what has
+// changed since that view.
 type count struct {
-	counted bool
-	tally   tally
-	at      uint64 // transaction up to which tally holds
-	moves   []move // since the counter was opened, until it is counted
+	in    *counts
+	key   countKey
+	at    uint64 // the transaction of the view that it is counted from
+	tally tally
+	users int // batches on their way that are decided by it
 }
 
+// tally is how many tasks are in each state.
+type tally struct {
+	states [store.MaxState + 1]int64
+	open   int64 // have not ended; of one context only
+}
+
+// move is what a commit did to one task.
 type move struct {
-	tx       uint64
 	was, now store.State // 0: not there
+	open     int64       // 1: it is open now and was not; -1: the other way round
 }
 
-func (t *tally) move(m move) {
-	t[m.was]--
-	t[m.now]++
+func (c *counts) init() {
+	c.kept, c.counting = map[countKey]*count{}, map[countKey][]*count{}
 }
 
-func (c *counts) init() { c.m = map[countKey]*count{} }
-
-// total is the total of one query.
-type total struct {
-	counts *counts
-	query  store.Query
-	count  *count
+// total returns how many tasks match l's query, as of its view or later.
+func (c *counts) total(l *lister) (int64, error) {
+	if l.query.Since > 0 {
+		sum, err := l.tally(l.query.Since)
+		return sum.of(l.query.State), err
+	}
+	key := countKey{l.scope, l.query.Context}
+	c.mu.Lock()
+	if n := c.kept[key]; n != nil {
+		defer c.mu.Unlock()
+		return n.tally.of(l.query.State), nil
+	}
+	c.mu.Unlock()
+	sum, _, err := c.count(l, key, false /* use */)
+	return sum.of(l.query.State), err
 }
 
-// open returns the total of q, with its counter collecting. It must be called
-// before the view in which it may be counted.
-func (c *counts) open(s store.Scope, q store.Query) total {
-	key := countKey{owner: s.Key()}
-	if q.Context != "" {
-		key.context = store.ContextKey(q.Context)
+// use returns the counter of one context, which stays until release: what it says is
+// right for the writer in every round that follows.
+func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID string) (*count, error) {
+	key := countKey{owner, contextID}
+	for {
+		c.mu.Lock()
+		n := c.kept[key]
+		if n != nil {
+			n.users++
+		}
+		c.mu.Unlock()
+		if n != nil {
+			return n, nil
+		}
+		err := db.view(ctx, func(tx *bolt.Tx) (err error) {
+			l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: owner, query: store.Query{Context: contextID}}
+			_, n, err = c.count(&l, key, true /* use */)
+			return err
+		})
+		if n != nil || err != nil {
+			return n, err
+		}
+	}
+}
+
+// release gives back what use has returned, or nil.
+func (n *count) release() {
+	if n == nil {
+		return
+	}
+	n.in.mu.Lock()
+	defer n.in.mu.Unlock()
+	n.users--
+}
+
+// count counts all states of what key names in l's view, and keeps the counter: kept
+// is nil when a commit came between the view and now, so that it cannot be kept.
+func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count, err error) {
+	n := c.begin(key, uint64(l.tx.ID()))
+	defer func() { kept = c.end(n, sum, use, err) }()
+	all := lister{tx: l.tx, tasks: l.tasks, scope: l.scope, query: store.Query{Context: l.query.Context}}
+	if err = all.live(); err == nil {
+		sum, err = all.tally(0)
+	}
+	return sum, nil, err
+}
+
+// begin begins a counter that collects from the view of transaction tx on. nil: the
+// counters have been told of a later one.
+func (c *counts) begin(key countKey, tx uint64) *count {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.published > tx {
+		return nil
+	}
+	n := &count{in: c, key: key, at: tx}
+	c.counting[key] = append(c.counting[key], n)
+	return n
+}
+
+// end keeps a counter that has been counted, unless another has been meanwhile, and
+// returns the one that is kept.
+func (c *counts) end(n *count, sum tally, use bool, err error) *count {
+	if n == nil {
+		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.m[key]
-	if n == nil {
-		if len(c.m) >= maxCounts {
-			c.m = map[countKey]*count{}
+	others := c.counting[n.key][:0]
+	for _, other := range c.counting[n.key] {
+		if other != n {
+			others = append(others, other)
 		}
-		n = &count{}
-		c.m[key] = n
 	}
-	return total{counts: c, query: q, count: n}
+	if c.counting[n.key] = others; len(others) == 0 {
+		delete(c.counting, n.key)
+	}
+	if err != nil {
+		return nil
+	}
+	if first := c.kept[n.key]; first != nil {
+		n = first
+	} else {
+		n.tally.add(&sum)
+		c.makeRoom()
+		c.kept[n.key] = n
+	}
+	if use {
+		n.users++
+	}
+	return n
 }
 
-// get returns the total as of l's view or later.
-func (t total) get(l *lister) (int64, error) {
-	if t.query.Since > 0 {
-		tally, err := l.tally(t.query.Since)
-		return tally.of(t.query.State), err
+// makeRoom lets go of the counters that nobody uses, when there are many.
+func (c *counts) makeRoom() {
+	if len(c.kept) < maxCounts {
+		return
 	}
-	t.counts.mu.Lock()
-	counted, sum := t.count.counted, t.count.tally
-	t.counts.mu.Unlock()
-	if counted {
-		return sum.of(t.query.State), nil
-	}
-	// The counter is of all states, whatever the query asks.
-	all := lister{tx: l.tx, tasks: l.tasks, scope: l.scope, query: store.Query{Context: l.query.Context}}
-	if err := all.live(); err != nil {
-		return 0, err
-	}
-	sum, err := all.tally(0)
-	if err != nil {
-		return 0, err
-	}
-	tx := uint64(l.tx.ID())
-	t.counts.mu.Lock()
-	defer t.counts.mu.Unlock()
-	if n := t.count; !n.counted {
-		n.tally, n.at, n.counted = sum, tx, true
-		for _, m := range n.moves {
-			if m.tx > tx {
-				n.tally.move(m)
-			}
+	for key, n := range c.kept {
+		if n.users == 0 {
+			delete(c.kept, key)
 		}
-		n.moves = nil
 	}
-	return sum.of(t.query.State), nil
+}
+
+// open returns how many tasks of n's context have not ended.
+func (n *count) open() int64 {
+	n.in.mu.Lock()
+	defer n.in.mu.Unlock()
+	return n.tally.open
+}
+
+// publish tells the counters what transaction tx has done to tasks.
+func (c *counts) publish(tx uint64, tasks []*work) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.published = tx
+	if len(c.kept) == 0 && len(c.counting) == 0 {
+		return
+	}
+	for _, t := range tasks {
+		if !t.changed {
+			continue
+		}
+		m := move{open: openTasks(&t.now) - openTasks(&t.before)}
+		if t.before.there() {
+			m.was = t.before.State
+		}
+		if t.now.there() {
+			m.now = t.now.State
+		}
+		if m.was == m.now && m.open == 0 {
+			continue
+		}
+		c.move(countKey{owner: t.now.Owner}, tx, m)
+		if t.now.Context != "" {
+			c.move(countKey{t.now.Owner, t.now.Context}, tx, m)
+		}
+	}
+}
+
+func (c *counts) move(key countKey, tx uint64, m move) {
+	if n := c.kept[key]; n != nil && tx > n.at {
+		n.tally.move(m)
+	}
+	for _, n := range c.counting[key] {
+		if tx > n.at {
+			n.tally.move(m)
+		}
+	}
+}
+
+// openTasks returns 1 for a task that has not ended, else 0.
+func openTasks(t *record) int64 {
+	if t.there() && t.Phase != store.Final {
+		return 1
+	}
+	return 0
+}
+
+func (t *tally) move(m move) {
+	t.states[m.was]--
+	t.states[m.now]++
+	t.open += m.open
+}
+
+func (t *tally) add(sum *tally) {
+	for state, n := range sum.states {
+		t.states[state] += n
+	}
+	t.open += sum.open
 }
 
 func (t *tally) of(state store.State) int64 {
 	if state != 0 {
-		return t[state]
+		return t.states[state]
 	}
 	var n int64
-	for _, k := range t[1:] {
+	for _, k := range t.states[1:] {
 		n += k
 	}
 	return n
 }
 
-// tally counts the tasks of l whose status is not older than since.
+// tally counts the tasks of l whose status is not older than since. How many are open
+// it knows of one context only: the others are counted by their keys.
 func (l *lister) tally(since store.Millis) (tally, error) {
 	var sum tally
 	for i := range l.atWork {
-		sum[l.atWork[i].State]++
+		sum.states[l.atWork[i].State]++
+		sum.open++
 	}
 	bucket, prefixes := l.ranges()
 	for _, prefix := range prefixes {
@@ -132,7 +270,7 @@ func (l *lister) tally(since store.Millis) (tally, error) {
 		first := append(bytes.Clone(prefix), u64(uint64(since))...)
 		for k, _ := c.Seek(first); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 			if l.query.Context == "" {
-				sum[prefix[len(prefix)-1]]++
+				sum.states[prefix[len(prefix)-1]]++
 				continue
 			}
 			id := store.TaskID(k[len(k)-16:])
@@ -141,43 +279,10 @@ func (l *lister) tally(since store.Millis) (tally, error) {
 				return sum, err
 			}
 			if t.Context == l.query.Context {
-				sum[t.State]++
+				sum.states[t.State]++
+				sum.open += openTasks(&t)
 			}
 		}
 	}
 	return sum, nil
-}
-
-// move tells the counters what transaction tx did to a task.
-func (c *counts) move(tx uint64, before, now *record) {
-	m := move{tx: tx}
-	if before.there() {
-		m.was = before.State
-	}
-	if now.there() {
-		m.now = now.State
-	}
-	if m.was == m.now {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.m) == 0 {
-		return
-	}
-	key := countKey{owner: now.Owner.Key()}
-	c.apply(key, m)
-	key.context = store.ContextKey(now.Context)
-	c.apply(key, m)
-}
-
-func (c *counts) apply(key countKey, m move) {
-	n := c.m[key]
-	switch {
-	case n == nil:
-	case !n.counted:
-		n.moves = append(n.moves, m)
-	case m.tx > n.at:
-		n.tally.move(m)
-	}
 }

@@ -59,6 +59,14 @@ type Options struct {
 	// over all tasks. Defaults to 64 MiB.
 	TailBytes int
 
+	// Window is how many messages the window of Batch.Dedup remembers. Defaults to
+	// [store.WindowSize].
+	Window int
+
+	// Running says for how long the process has run: what the window's hour is counted
+	// by. It must not go back. Defaults to the clock that nobody can set.
+	Running func() time.Duration
+
 	// Hook, when set, is called by the writer at named points, for tests that kill
 	// the process there. The names are the constants Point….
 	Hook func(point string)
@@ -105,12 +113,18 @@ func (o Options) Open(path string) (*DB, error) {
 	if o.TailBytes == 0 {
 		o.TailBytes = 64 << 20
 	}
+	if o.Window <= 0 {
+		o.Window = store.WindowSize
+	}
+	if o.Running == nil {
+		began := time.Now()
+		o.Running = func() time.Duration { return time.Since(began) }
+	}
 	file, err := openFile(path, bolt.Options{
 		Timeout:         o.LockTimeout,
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: true,
 		InitialMmapSize: o.InitialMmapSize,
-		NoStatistics:    true,
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +139,7 @@ func (o Options) Open(path string) (*DB, error) {
 	}
 	var ctx context.Context
 	ctx, db.stop = context.WithCancel(context.Background())
-	w := newWriter(db)
+	w := newWriter(db, newWindow(o.Window, o.Running))
 	db.closed.Go(func() { w.run() })
 	db.closed.Go(func() { w.window.load(ctx, db) })
 	return db, nil

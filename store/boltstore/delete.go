@@ -92,6 +92,6 @@ func (r *round) deleteSome(id store.TaskID) (done bool, err error) {
 	r.delete(r.due, dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil))
 	r.delete(r.task, id[:])
 	delete(r.tasks, id) // gone: nothing of it is to be written at the end
-	t.changed = false
+	t.changed, t.gone = false, true
 	return true, r.err
 }

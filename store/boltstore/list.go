@@ -28,8 +28,6 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		err := h.db.view(ctx, func(tx *bolt.Tx) error { return walkTasks(tx, s, q, at, &page) })
 		return page, err
 	}
-	// The counter must be open before the view it may be counted from begins.
-	total := h.db.counts.open(s, q)
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: s, query: q}
 		if err := l.live(); err != nil {
@@ -38,7 +36,7 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		if err := l.page(at, &page); err != nil {
 			return err
 		}
-		page.Total, err = total.get(&l)
+		page.Total, err = h.db.counts.total(&l)
 		return err
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ type op struct {
 	batch  *store.Batch    // nil when fn is set
 	epoch  uint64          // of the appending handle
 	size   int             // of the batch, in bytes
+	open   *count          // of the batch's context, when it has Parked
 	fn     func(*round) error
 	commit *store.Commit
 
@@ -21,6 +22,7 @@ type op struct {
 }
 
 func (o *op) answer(err error) {
+	o.open.release()
 	if o.err != nil {
 		err = o.err
 	}
@@ -100,7 +102,13 @@ func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 		return store.Failed(err)
 	}
 	o := &op{ctx: ctx, batch: b, epoch: h.epoch, size: b.Size(), commit: store.NewCommit()}
+	if b.Parked > 0 && !b.Scope.IsZero() {
+		if o.open, err = h.db.counts.use(ctx, h.db, b.Scope, b.Change.Context); err != nil {
+			return store.Failed(err)
+		}
+	}
 	if !h.db.queue.put(o) {
+		o.open.release()
 		return store.Failed(store.ErrClosed)
 	}
 	return o.commit

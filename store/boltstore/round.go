@@ -15,15 +15,20 @@ const fill = 0.95
 // round is one transaction of the writer. The fate of a batch is decided before
 // its first write, so that one that fails leaves nothing behind for the others.
 type round struct {
-	w     *writer
-	tx    *bolt.Tx
-	tasks map[store.TaskID]*work
-	order []*work                     // as tasks were first touched
-	dedup map[store.Hash]store.TaskID // new in this round
-	arena []byte
-	dirty bool
-	puts  int   // writes so far
-	err   error // the transaction is of no use any more
+	w      *writer
+	tx     *bolt.Tx
+	txid   uint64 // tx says -1 when it has been committed
+	tasks  map[store.TaskID]*work
+	order  []*work                     // as tasks were first touched
+	dedup  map[store.Hash]store.TaskID // new in this round
+	opened map[countKey]int64          // what the round does to how many are open; nil: not asked yet
+	grown  map[store.Scope]int64       // … and to what owners use of the disk
+	inFile int64                       // bytes that the file occupied before the round; 0: not asked yet
+	size   uint64                      // of the batches that have passed, as they will be in the file
+	arena  []byte
+	dirty  bool
+	puts   int   // writes so far
+	err    error // the transaction is of no use any more
 
 	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
 	nextAudit                                               uint64
@@ -39,6 +44,7 @@ type work struct {
 	first    uint64 // seq of the first event, or the one it would have
 	pub      uint64
 	snapshot []byte
+	gone     bool  // its last step of deletion was taken
 	batches  []*op // those that passed, with the events
 }
 
@@ -51,7 +57,7 @@ func (w *writer) begin() (*round, error) {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
 	r := &round{
-		w: w, tx: tx,
+		w: w, tx: tx, txid: uint64(tx.ID()),
 		tasks: w.tasks, dedup: w.dedup,
 		arena: w.arena[:0],
 		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
@@ -167,11 +173,27 @@ func (r *round) apply(o *op) error {
 		if known {
 			return &store.DuplicateError{Task: first}
 		}
-		r.dedup[b.Dedup] = b.Task
+	}
+	if err := r.checkParked(o); err != nil {
+		return err
 	}
 
+	if b.Disk != (store.Disk{}) {
+		var err error
+		if o.receipt.Disk, err = b.Fits(r.used(b.Scope)); err != nil {
+			return err
+		}
+	}
+
+	if !b.Dedup.IsZero() {
+		r.dedup[b.Dedup] = b.Task
+	}
+	r.size += uint64(o.size) + batchBytes //nolint:gosec // sizes are not negative
 	if t != nil {
+		before := t.now
 		t.add(o, next)
+		r.countOpen(&before, &t.now)
+		r.countDisk(&before, &t.now)
 		r.dirty = true
 	}
 	r.putRows(b)
@@ -180,6 +202,32 @@ func (r *round) apply(o *op) error {
 		r.putAudit(b.Task, entry)
 	}
 	return r.err
+}
+
+// checkParked refuses a create in a context in which too many tasks are open already,
+// with what this round has done to them.
+func (r *round) checkParked(o *op) error {
+	if o.open == nil {
+		return nil
+	}
+	if r.opened == nil {
+		r.opened = map[countKey]int64{}
+		for _, t := range r.order {
+			r.countOpen(&t.before, &t.now)
+		}
+	}
+	b := o.batch
+	if open := o.open.open() + r.opened[o.open.key]; open >= int64(b.Parked) {
+		return &store.ParkedError{Open: open, Limit: b.Parked}
+	}
+	return nil
+}
+
+// countOpen notes what a step of the round does to how many tasks are open.
+func (r *round) countOpen(before, now *record) {
+	if n := openTasks(now) - openTasks(before); n != 0 && r.opened != nil {
+		r.opened[countKey{now.Owner, now.Context}] += n
+	}
 }
 
 // add takes a batch that has passed into the task's part of the round.
@@ -298,13 +346,14 @@ func (r *round) putDerived(t *work) {
 
 // publish makes a committed round visible: it never fails and never blocks.
 func (r *round) publish() {
-	db, txid := r.w.db, r.tx.ID()
-	for hash, task := range r.dedup {
-		r.w.window.add(hash, task)
-	}
+	db := r.w.db
+	db.counts.publish(r.txid, r.order)
 	for _, t := range r.order {
+		r.w.usage.move(t)
 		if t.changed {
-			db.counts.move(uint64(txid), &t.before, &t.now)
+			if t.before.Rev == 0 && !t.now.Message.IsZero() {
+				r.w.window.add(&t.now.Header)
+			}
 			db.tails.publish(t)
 		}
 	}

@@ -3,7 +3,9 @@ package boltstore_test
 import (
 	"context"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -15,7 +17,11 @@ type backend struct {
 	path string
 	opts boltstore.Options
 	db   *boltstore.DB
+
+	elapsed atomic.Int64 // ns
 }
+
+func (b *backend) Elapse(d time.Duration) { b.elapsed.Add(int64(d)) }
 
 func (b *backend) open() (err error) {
 	b.db, err = b.opts.Open(b.path)
@@ -36,6 +42,8 @@ func (b *backend) Reopen() error {
 func suite(t *testing.T, opts boltstore.Options) {
 	storetest.Run(t, func(t *testing.T) storetest.Backend {
 		b := &backend{path: filepath.Join(t.TempDir(), "store.db"), opts: opts}
+		b.opts.Window = storetest.Window
+		b.opts.Running = func() time.Duration { return time.Duration(b.elapsed.Load()) }
 		if err := b.open(); err != nil {
 			t.Fatal(err)
 		}

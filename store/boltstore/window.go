@@ -9,35 +9,41 @@ import (
 	"a2a-server/store"
 )
 
-// The idempotency window: whichever is less.
 const (
-	windowAge  = time.Hour
-	windowSize = 200_000
 	// Reads come first: the walk takes a core, and the disk, for most of a second. It
 	// begins this long after the file was opened, or when somebody waits for it.
 	windowDelay = 100 * time.Millisecond
+
+	// The walk ends after this many times the creations that the window remembers: as
+	// many of one owner do not hide those of others.
+	windowWalk = 2
+
+	// The walk ends at creations that are this much older than the newest one. Ids say
+	// when their tasks were made, by a clock that may have been set meanwhile; so only
+	// the differences between neighbours count, and each for no more than windowGap. The
+	// window's hour with room for a clock that was set back by two.
+	windowReach = 3 * store.WindowAge
+	windowGap   = time.Minute
 )
 
-// window remembers which task each message of the newest creations made. It is
-// filled from the headers when the file is opened, newest first, so that it costs
-// no rows of its own; after that it belongs to the writer alone.
+// window is the idempotency window. It is filled from the headers when the file is
+// opened, newest first, so that it costs no rows of its own; after that it belongs to
+// the writer alone.
 type window struct {
+	*store.Window
+	size   int
+	ran    func() time.Duration
 	wanted chan struct{} // gets a value when somebody waits for load
 	loaded chan struct{} // closed when load has ended
 	whole  bool          // it has found everything; to be read when loaded is closed
 	ready  bool          // the writer has seen both
-
-	tasks map[store.Hash]store.TaskID
-	order []creation // oldest first
 }
 
-type creation struct {
-	message store.Hash
-	task    store.TaskID
-}
-
-func newWindow() window {
-	return window{wanted: make(chan struct{}, 1), loaded: make(chan struct{}), tasks: map[store.Hash]store.TaskID{}}
+func newWindow(size int, ran func() time.Duration) window {
+	return window{
+		Window: store.NewWindow(size), size: size, ran: ran,
+		wanted: make(chan struct{}, 1), loaded: make(chan struct{}),
+	}
 }
 
 // want says that somebody waits for load.
@@ -49,7 +55,8 @@ func (w *window) want() {
 }
 
 // load walks the tasks backwards in small transactions. It runs once, before the
-// writer looks at the window.
+// writer looks at the window. What it finds counts as made now: nobody knows for how
+// long the processes before have run.
 func (w *window) load(ctx context.Context, db *DB) {
 	defer close(w.loaded)
 	delay := time.NewTimer(windowDelay)
@@ -60,29 +67,31 @@ func (w *window) load(ctx context.Context, db *DB) {
 	case <-ctx.Done():
 		return
 	}
-	oldest := store.MillisOf(time.Now().Add(-windowAge))
-	var newest []creation
+	now := w.ran()
 	var at []byte
-	for done := false; !done; {
+	var younger store.Millis // when the task before was made; 0: it is the newest
+	var age time.Duration
+	for done, found := false, 0; !done; {
 		err := db.view(ctx, func(tx *bolt.Tx) error {
 			c := tx.Bucket(bucketTask).Cursor()
 			k, v := seekBefore(c, at)
 			for range 2048 {
-				if k == nil || len(newest) == windowSize {
-					done = true
+				if done = k == nil || found == windowWalk*w.size || age >= windowReach; done {
 					return nil
 				}
 				id := store.TaskID(k)
-				if id.Created() < oldest {
-					done = true
-					return nil
-				}
 				t, err := decodeRecord(id, v)
 				if err != nil {
 					return err
 				}
+				made := id.Created()
+				if younger != 0 {
+					age += min(time.Duration(younger-made)*time.Millisecond, windowGap)
+				}
+				younger = made
 				if !t.Message.IsZero() && !t.deleting {
-					newest = append(newest, creation{t.Message, id})
+					w.AddOlder(t.Owner, t.Message, id, now)
+					found++
 				}
 				at = append(at[:0], k...)
 				k, v = c.Prev()
@@ -96,31 +105,15 @@ func (w *window) load(ctx context.Context, db *DB) {
 			return
 		}
 	}
-	w.order = make([]creation, 0, len(newest))
-	w.tasks = make(map[store.Hash]store.TaskID, len(newest))
-	for i := len(newest) - 1; i >= 0; i-- {
-		w.add(newest[i].message, newest[i].task)
-	}
 	w.whole = true
 }
 
 // find returns the task that a message has made.
 func (w *window) find(message store.Hash) (store.TaskID, bool) {
-	task, ok := w.tasks[message]
-	return task, ok
+	return w.Find(message, w.ran())
 }
 
-// add remembers a creation and forgets the oldest.
-func (w *window) add(message store.Hash, task store.TaskID) {
-	w.tasks[message] = task
-	w.order = append(w.order, creation{message, task})
-	oldest := store.MillisOf(time.Now().Add(-windowAge))
-	drop := 0
-	for drop < len(w.order) && (len(w.order)-drop > windowSize || w.order[drop].task.Created() < oldest) {
-		if c := w.order[drop]; w.tasks[c.message] == c.task {
-			delete(w.tasks, c.message)
-		}
-		drop++
-	}
-	w.order = w.order[drop:]
+// add remembers a creation that is durable.
+func (w *window) add(h *store.Header) {
+	w.Add(h.Owner, h.Message, h.Task, w.ran())
 }

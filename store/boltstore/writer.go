@@ -27,24 +27,34 @@ type writer struct {
 	held []*op
 	cut  bool // loading has ended before it had found everything
 
+	usage   usage
+	waiting []*op // creates that wait until usage is whole
+
 	// Of the current round; kept for the next one, which is about as large.
 	arena []byte // values
 	tasks map[store.TaskID]*work
 	dedup map[store.Hash]store.TaskID
 }
 
-func newWriter(db *DB) *writer {
+func newWriter(db *DB, window window) *writer {
 	return &writer{
-		db: db, window: newWindow(),
+		db: db, window: window,
 		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
 }
 
 func (w *writer) run() {
 	loaded := w.window.loaded
+	walking := make(chan struct{})
+	close(walking)
 	for {
+		var walk chan struct{} // nil: there is nothing to walk for
+		if len(w.waiting) > 0 {
+			walk = walking
+		}
 		select {
 		case <-w.db.queue.wake:
+		case <-walk:
 		case <-loaded:
 			loaded = nil
 			w.window.ready, w.cut = w.window.whole, !w.window.whole
@@ -52,10 +62,12 @@ func (w *writer) run() {
 			w.held = nil
 			w.commitAll(held)
 		}
+		w.count()
 		w.gather()
 		ops, closed := w.db.queue.take()
 		w.commitAll(ops)
 		if closed && len(ops) == 0 {
+			w.release(w.db.Err())
 			if loaded != nil && len(w.held) > 0 {
 				w.db.queue.signal()
 				<-loaded
@@ -67,6 +79,30 @@ func (w *writer) run() {
 			w.db.queue.signal()
 		}
 	}
+}
+
+// count takes a step towards knowing what owners use, if somebody waits for that, and
+// goes on with those when it is known.
+func (w *writer) count() {
+	if len(w.waiting) == 0 {
+		return
+	}
+	if err := w.usage.walk(w.db); err != nil {
+		w.release(err)
+	}
+	if w.usage.whole {
+		waiting := w.waiting
+		w.waiting = nil
+		w.commitAll(waiting)
+	}
+}
+
+// release refuses those that wait until it is known what owners use.
+func (w *writer) release(err error) {
+	for _, o := range w.waiting {
+		o.answer(err)
+	}
+	w.waiting = nil
 }
 
 // gather lets who is about to append do so: a commit costs the same for one batch
@@ -115,6 +151,10 @@ func (w *writer) admit(ops []*op) []*op {
 			}
 			w.held = append(w.held, o)
 			w.window.want()
+			continue
+		}
+		if !w.usage.whole && o.batch != nil && o.batch.Disk.Owner > 0 {
+			w.waiting = append(w.waiting, o)
 			continue
 		}
 		admitted = append(admitted, o)

@@ -62,7 +62,13 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		return store.Receipt{}, err
 	}
 	if b.Creates() {
-		if err := db.dedup.check(b.Dedup, db.Now()); err != nil {
+		if first, known := db.window.Find(b.Dedup, db.ran()); known {
+			return store.Receipt{}, &store.DuplicateError{Task: first}
+		}
+		if err := db.checkParked(b); err != nil {
+			return store.Receipt{}, err
+		}
+		if receipt.Disk, err = db.checkDisk(b); err != nil {
 			return store.Receipt{}, err
 		}
 	}
@@ -71,7 +77,9 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	if t == nil {
 		t = &task{}
 		db.tasks[b.Task] = t
-		db.dedup.add(b.Dedup, b.Task, db.Now())
+		if !b.Dedup.IsZero() {
+			db.window.Add(b.Scope, b.Dedup, b.Task, db.ran())
+		}
 	}
 	if b.KeepsSnapshot(t.header.Seq, t.header.Rev, t.header.Snapshot) {
 		header.Snapshot = b.Snapshot.After
@@ -88,4 +96,36 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	t.header = header
 	db.wake(header.Task, header.Owner)
 	return receipt, nil
+}
+
+// checkParked refuses a create in a context in which too many tasks are open already.
+func (db *DB) checkParked(b *store.Batch) error {
+	if b.Parked == 0 {
+		return nil
+	}
+	var open int64
+	for _, t := range db.tasks {
+		if h := &t.header; h.Owner == b.Scope && h.Context == b.Change.Context && h.Phase != store.Final {
+			open++
+		}
+	}
+	if open >= int64(b.Parked) {
+		return &store.ParkedError{Open: open, Limit: b.Parked}
+	}
+	return nil
+}
+
+// checkDisk returns what is used with a create, or refuses it.
+func (db *DB) checkDisk(b *store.Batch) (store.Disk, error) {
+	if b.Disk == (store.Disk{}) {
+		return store.Disk{}, nil
+	}
+	var used store.Disk
+	for _, t := range db.tasks {
+		n := t.header.DiskBytes()
+		if used.All += n; t.header.Owner == b.Scope {
+			used.Owner += n
+		}
+	}
+	return b.Fits(used)
 }

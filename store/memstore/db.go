@@ -17,11 +17,14 @@ import (
 
 // DB is a backend in memory. It is safe for concurrent use. Make one with [New].
 type DB struct {
-	// Now is the clock that ends the window of Batch.Dedup. It is called with a
-	// lock held and must not call the DB. Set it before the first use of the DB.
-	// Defaults to time.Now.
+	// Now is the clock of the window of Batch.Dedup, which goes by the differences
+	// between what it says. It must not go back, as the readings of time.Now do not
+	// among themselves, whatever is done to the system's clock. It is called with a lock
+	// held and must not call the DB. Set it before the first use of the DB. Defaults to
+	// time.Now.
 	Now func() time.Time
 
+	began    time.Time // what Now said first
 	mu       sync.Mutex
 	closed   bool
 	life     uint64 // raised by Close: a handle of an earlier life stays dead
@@ -30,7 +33,7 @@ type DB struct {
 	rows     map[rowID]row
 	due      map[dueID][]byte // to payload
 	audit    []store.AuditEntry
-	dedup    dedup
+	window   *store.Window
 	watchers map[store.TaskID]map[*watcher]struct{}
 }
 
@@ -49,13 +52,17 @@ type place struct {
 }
 
 // New returns an empty, open DB.
-func New() *DB {
+func New() *DB { return NewWithWindow(0) }
+
+// NewWithWindow is New for tests that fill the window of Batch.Dedup: it remembers
+// size messages. 0 means [store.WindowSize].
+func NewWithWindow(size int) *DB {
 	return &DB{
 		Now:      time.Now,
 		tasks:    make(map[store.TaskID]*task),
 		rows:     make(map[rowID]row),
 		due:      make(map[dueID][]byte),
-		dedup:    dedup{tasks: make(map[store.Hash]store.TaskID)},
+		window:   store.NewWindow(size),
 		watchers: make(map[store.TaskID]map[*watcher]struct{}),
 	}
 }
@@ -133,6 +140,15 @@ func (db *DB) find(s store.Scope, id store.TaskID) (*task, error) {
 		return t, nil
 	}
 	return nil, store.ErrNotFound
+}
+
+// ran returns for how long the DB has been in use.
+func (db *DB) ran() time.Duration {
+	now := db.Now()
+	if db.began.IsZero() {
+		db.began = now
+	}
+	return now.Sub(db.began)
 }
 
 // owner returns whose p is.

@@ -3,6 +3,7 @@ package memstore
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,10 +15,19 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) storetest.Backend { return backend{New()} })
+	storetest.Run(t, func(*testing.T) storetest.Backend {
+		b := backend{NewWithWindow(storetest.Window), new(atomic.Int64)}
+		b.Now = func() time.Time { return time.Unix(0, b.elapsed.Load()) }
+		return b
+	})
 }
 
-type backend struct{ *DB }
+type backend struct {
+	*DB
+	elapsed *atomic.Int64 // ns
+}
+
+func (b backend) Elapse(d time.Duration) { b.elapsed.Add(int64(d)) }
 
 func (b backend) Reopen() error {
 	if err := b.Close(); err != nil {
@@ -163,7 +173,7 @@ func TestDedupWindow(t *testing.T) {
 	}
 	first := send(alice)
 	must(t, h.Append(t.Context(), first))
-	now = now.Add(dedupTime - time.Second)
+	now = now.Add(store.WindowAge - time.Second)
 	wantDuplicate(t, h.Append(t.Context(), send(eve)), first.Task) // whoever sends it
 	_ = db.Close()
 	db.Reopen()
@@ -180,32 +190,9 @@ func TestDedupWindow(t *testing.T) {
 		t.Fatalf("Delete() = %v", err)
 	}
 	wantDuplicate(t, h.Append(t.Context(), send(alice)), second.Task) // deleting does not make it run again
-	now = now.Add(dedupTime)
-	_ = db.dedup.check(store.Hash{1}, now)
-	if len(db.dedup.order) != 0 || len(db.dedup.tasks) != 0 {
-		t.Errorf("%d creations and %d messages are remembered for ever", len(db.dedup.order), len(db.dedup.tasks))
-	}
-}
-
-func TestDedupCount(t *testing.T) {
-	t.Parallel()
-	d := dedup{tasks: make(map[store.Hash]store.TaskID)}
-	first, now := store.NewTaskID(), time.Unix(0, 0)
-	hash := func(i int) store.Hash { return store.Hash{1, byte(i), byte(i >> 8), byte(i >> 16)} }
-	d.add(hash(0), first, now)
-	for i := 1; i < dedupCount; i++ {
-		d.add(hash(i), store.TaskID{1}, now)
-	}
-	var dup *store.DuplicateError
-	if err := d.check(hash(0), now); !errors.As(err, &dup) || dup.Task != first {
-		t.Errorf("check() = %v, want a duplicate of %s", err, first)
-	}
-	d.add(hash(dedupCount), store.TaskID{1}, now)
-	if err := d.check(hash(0), now); err != nil {
-		t.Errorf("check() = %v, want nil", err)
-	}
-	if len(d.tasks) != dedupCount {
-		t.Errorf("%d messages are remembered, want %d", len(d.tasks), dedupCount)
+	now = now.Add(store.WindowAge)
+	if db.window.Find(store.Hash{}, db.ran()); db.window.Len() != 0 {
+		t.Errorf("%d messages are remembered for ever", db.window.Len())
 	}
 }
 

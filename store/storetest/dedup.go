@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"a2a-server/store"
 )
@@ -18,6 +19,9 @@ func dedupCases() []testCase {
 		{"no key never duplicates", testZeroDedup},
 		{"a failed create leaves no key", testFailedDedup},
 		{"a retried create", testRetriedCreate},
+		{"an hour", testDedupHour},
+		{"whatever the clock says", testDedupClock},
+		{"one owner flushes nobody else", testDedupFlood},
 	}
 }
 
@@ -232,4 +236,74 @@ func testRetriedCreate(t *testing.T, f *fixture) {
 		}
 	}
 	f.checkLog(t, b.Task, numbered(b.Events...))
+}
+
+// The window's hour is that of the store's running time.
+func testDedupHour(t *testing.T, f *fixture) {
+	b := createWith(newHash())
+	f.append(t, b)
+	f.backend.Elapse(store.WindowAge - 1)
+	f.checkDuplicates(t, b)
+	f.backend.Elapse(1)
+	again := createWith(b.Dedup)
+	f.append(t, again)
+	f.checkDuplicates(t, again)
+	// What is found by a reopen has at least its hour.
+	f.reopen(t)
+	f.checkDuplicates(t, again)
+	f.backend.Elapse(store.WindowAge - 1)
+	f.checkDuplicates(t, again)
+}
+
+// A clock that is set forth and back moves nothing into the window or out of it: what
+// ids say about time is not how long ago their tasks were made.
+func testDedupClock(t *testing.T, f *fixture) {
+	now := store.NewTaskID().Created()
+	var all []*store.Batch
+	for _, hours := range []int{0, -2, 0, 2, -2, 24 * 365, 0, -24 * 365, 48, 0} {
+		b := createWith(newHash())
+		ms := int64(now) + int64(hours)*time.Hour.Milliseconds()
+		for i := range 6 {
+			b.Task[i] = byte(ms >> (40 - 8*i))
+		}
+		f.append(t, b)
+		all = append(all, b)
+	}
+	for range 2 {
+		for _, b := range all {
+			f.checkDuplicates(t, b)
+		}
+		f.reopen(t)
+	}
+	for _, b := range all {
+		f.checkDuplicates(t, b)
+	}
+}
+
+// An owner who sends more than the window remembers gives up his own oldest messages.
+func testDedupFlood(t *testing.T, f *fixture) {
+	first := createWith(newHash())
+	f.append(t, first)
+	flood := make([]*store.Batch, Window+100)
+	commits := make([]*store.Commit, len(flood))
+	for i := range flood {
+		flood[i] = createWith(newHash())
+		flood[i].Scope = bob()
+		commits[i] = f.next().Append(t.Context(), flood[i])
+	}
+	for _, c := range commits {
+		if _, err := await(c); err != nil {
+			t.Fatalf("Append() = %v, want nil", err)
+		}
+	}
+	for range 2 {
+		f.checkDuplicates(t, first)
+		f.checkDuplicates(t, flood[len(flood)-1])
+		f.checkDuplicates(t, flood[len(flood)-Window+1])
+		f.reopen(t)
+	}
+	forgotten := createWith(flood[len(flood)-Window].Dedup)
+	f.append(t, forgotten)
+	f.checkDuplicates(t, forgotten)
+	f.checkDuplicates(t, first)
 }

@@ -34,6 +34,8 @@ func invalid(base store.TaskID) []invalidBatch {
 	addRows("with events", func(b *store.Batch) { b.Events = mixed(1, "never") })
 	addRows("with a snapshot", func(b *store.Batch) { b.Snapshot = &store.Snapshot{} })
 	addRows("with a key", func(b *store.Batch) { b.Dedup = newHash() })
+	addRows("with a bound", func(b *store.Batch) { b.Parked = 1 })
+	addRows("with a bound of the disk", func(b *store.Batch) { b.Disk.All = 1 })
 	addRows("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(0, "never", "")} })
 	addRows("of a tenant", func(b *store.Batch) { b.Scope = store.Tenant("acme") })
 	addRows("of the system", func(b *store.Batch) { b.Scope = store.System() })
@@ -44,6 +46,8 @@ func invalid(base store.TaskID) []invalidBatch {
 	addChunks("with due rows", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(1, "never", "")} })
 	addChunks("with audit", func(b *store.Batch) { b.Audit = [][]byte{[]byte("never")} })
 	addChunks("with a key", func(b *store.Batch) { b.Dedup = newHash() })
+	addChunks("with a bound", func(b *store.Batch) { b.Parked = 1 })
+	addChunks("with a bound of the disk", func(b *store.Batch) { b.Disk.Owner = 1 })
 
 	for name, c := range map[string]store.Change{
 		"with context":    {Context: "context"},
@@ -62,6 +66,7 @@ func invalid(base store.TaskID) []invalidBatch {
 	addCreate("without both", func(b *store.Batch) { b.Change = store.Change{Context: "context"} })
 	addCreate("that takes the fence", func(b *store.Batch) { b.Change.TakeFence = true })
 	addCreate("with fence", func(b *store.Batch) { b.Fence = new(uint64(1)) })
+	addCreate("with a bound and no context", func(b *store.Batch) { b.Parked, b.Change.Context = 1, "" })
 	addCreate("with a snapshot", func(b *store.Batch) { b.Snapshot = &store.Snapshot{} })
 	addCreate("of a tenant", func(b *store.Batch) { b.Scope = store.Tenant("acme") })
 	addCreate("of the system", func(b *store.Batch) { b.Scope = store.System() })
@@ -78,6 +83,8 @@ func invalid(base store.TaskID) []invalidBatch {
 	addChange("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(1, "never", ""), dueAt(0, "never", "")} })
 	addChange("with a due row before all time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(-1, "never", "")} })
 	addChange("with a key", func(b *store.Batch) { b.Dedup = newHash() })
+	addChange("with a bound", func(b *store.Batch) { b.Parked = 1 })
+	addChange("with a bound of the disk", func(b *store.Batch) { b.Disk.Owner = 1 })
 	addChange("with state 0", func(b *store.Batch) { b.Change.Status = status(0, 1) })
 	addChange("with a state behind the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
 	addChange("with a phase behind the last", func(b *store.Batch) { b.Change.Phase = store.Final + 1 })

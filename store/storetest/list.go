@@ -17,6 +17,7 @@ func listCases() []testCase {
 		{"every filter", testFilters},
 		{"page size", testListPageSize},
 		{"totals follow", testTotals},
+		{"totals after a time filter", testTotalsAfterTimeFilter},
 		{"during changes", testListDuringChanges},
 	}
 }
@@ -174,6 +175,32 @@ func testTotals(t *testing.T, f *fixture) {
 			all = slices.Delete(all, i, i+1)
 		}
 		check()
+	}
+}
+
+// A list with a time filter, which counts by itself, changes nothing about the totals
+// of the lists without one.
+func testTotalsAfterTimeFilter(t *testing.T, f *fixture) {
+	list := func(q store.Query, want int64) {
+		t.Helper()
+		for _, h := range f.h {
+			page, err := h.Tasks(t.Context(), alice(), q)
+			if err != nil || page.Total != want {
+				t.Errorf("Tasks(%+v) = total %d, %v, want %d", q, page.Total, err, want)
+			}
+		}
+	}
+	for _, context := range []string{"", "context"} {
+		list(store.Query{Context: context, Since: 1}, 0)
+	}
+	const n = 5
+	for range n {
+		f.append(t, createIn(store.Parked, alice()))
+	}
+	for range 2 {
+		for _, q := range []store.Query{{}, {Context: "context"}, {Since: 1}, {Context: "context", Since: 1}, {State: 2}} {
+			list(q, n)
+		}
 	}
 }
 

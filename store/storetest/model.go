@@ -44,7 +44,8 @@ type dueKey struct {
 	kind, key string
 }
 
-// outcome is what Wait must return; err is a sentinel or a *DuplicateError.
+// outcome is what Wait must return; err is a sentinel, a
+// *DuplicateError or a *ParkedError.
 type outcome struct {
 	receipt store.Receipt
 	err     error
@@ -96,6 +97,9 @@ func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 		case !m.rowsFit(b.Scope, b):
 			return outcome{err: store.ErrConflict}
 		}
+		if open := m.open(b.Scope, b.Change.Context); b.Parked > 0 && open >= int64(b.Parked) {
+			return outcome{err: &store.ParkedError{Open: open, Limit: b.Parked}}
+		}
 		task = &modelTask{header: store.Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Message: b.Dedup, Fence: 1}}
 		m.tasks[b.Task] = task
 		m.ids = append(m.ids, b.Task)
@@ -111,6 +115,16 @@ func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 		}
 	}
 	return outcome{receipt: m.commit(task, b, epoch)}
+}
+
+// open counts the tasks of a context that have not ended.
+func (m *model) open(owner store.Scope, contextID string) (n int64) {
+	for _, task := range m.tasks {
+		if h := &task.header; !task.deleted && h.Owner == owner && h.Context == contextID && h.Phase != store.Final {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *model) refuses(task *modelTask, b *store.Batch) error {
@@ -260,6 +274,9 @@ func (m *model) delete(s store.Scope, id store.TaskID) error {
 func (want outcome) differs(r store.Receipt, err error) error {
 	if dup, ok := errors.AsType[*store.DuplicateError](want.err); ok {
 		return checkDuplicate(err, dup.Task)
+	}
+	if full, ok := errors.AsType[*store.ParkedError](want.err); ok {
+		return checkParked(err, full.Open, full.Limit)
 	}
 	// Validate wraps its sentinels.
 	for _, sentinel := range []error{store.ErrInvalid, store.ErrTooLarge} {

@@ -234,6 +234,9 @@ func (m *modelRun) createBatch() *store.Batch {
 	if m.chance(3) {
 		b.Change.Pending = new(uint32(m.step))
 	}
+	if m.chance(2) {
+		b.Parked = uint32(1 + m.random.IntN(4))
+	}
 	m.side(b, b.Scope)
 	switch m.random.IntN(16) {
 	case 0:

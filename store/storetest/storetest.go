@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"a2a-server/store"
 )
@@ -16,9 +17,15 @@ type Backend interface {
 	// Rebuild makes all derived rows (indexes) again from headers and rows. Handles
 	// stay usable, and nothing observable changes.
 	Rebuild() error
+	// Elapse lets time pass, as the window of Batch.Dedup counts it. No other clock
+	// moves.
+	Elapse(d time.Duration)
 	// Close closes the backend with its handles.
 	Close() error
 }
+
+// Window is how many messages the window of Batch.Dedup of a [Backend] remembers.
+const Window = 2000
 
 // Run runs the whole suite, each case on a backend of its own that open returns
 // empty. The suite closes it.
@@ -36,6 +43,8 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"concurrency", concurrencyCases()},
 		{"decision", decisionCases()},
 		{"dedup", dedupCases()},
+		{"parked", parkedCases()},
+		{"disk", diskCases()},
 		{"scope", scopeCases()},
 		{"rows", rowCases()},
 		{"rowquery", rowQueryCases()},

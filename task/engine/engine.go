@@ -58,6 +58,7 @@ type Engine struct {
 	log       zerolog.Logger
 	views     viewCache
 	providing providing
+	disk      diskWatch
 
 	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc

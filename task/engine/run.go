@@ -32,6 +32,8 @@ type run struct {
 	last      int           // how many it has taken last
 	bytes     int
 	published int   // chunks of the call's own artifact
+	output    int64 // bytes that the call has published, in all of its runs
+	tooMuch   error // it has tried to publish more than it may
 	cut       error // chunks are refused: why
 	outcome   *task.Ended
 	asks      []task.Asked         // that the tool has put and nobody has decided
@@ -52,7 +54,7 @@ var (
 // launch starts the runs of a draft that is durable.
 func (t *turn) launch(entries []*task.Entry) {
 	for _, entry := range entries {
-		r := &run{e: t.e, task: t.id, entry: entry, turn: t, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
+		r := &run{e: t.e, task: t.id, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
 		t.runs = append(t.runs, r)
 		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
 			r.cancel = func(error) {}
@@ -125,7 +127,9 @@ func (r *run) returned(ctx context.Context, o *task.Ended) {
 }
 
 // emit hands a chunk over. It waits while the tool is more than a window ahead of
-// the disk. An error means that nobody takes chunks any more, or not this one.
+// the disk. An error means that nobody takes chunks any more, or not this one. A call
+// that tries to publish more than it may ends with that error, whatever the tool makes
+// of it.
 func (r *run) emit(k task.Chunk, own bool) error {
 	n := len(k.Event.Data)
 	r.mu.Lock()
@@ -142,6 +146,12 @@ func (r *run) emit(k task.Chunk, own bool) error {
 	if r.cut != nil {
 		return r.cut
 	}
+	if limit := int64(r.e.cfg.Limits.Output); r.tooMuch == nil && r.output+int64(n) > limit {
+		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published stands", task.ErrOutput, r.output, limit)
+	}
+	if r.tooMuch != nil {
+		return r.tooMuch
+	}
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
 		return fmt.Errorf("%w: with %d bytes it takes only results", task.ErrLogFull, limit)
@@ -151,6 +161,7 @@ func (r *run) emit(k task.Chunk, own bool) error {
 	}
 	r.waiting = append(r.waiting, k)
 	r.bytes += n
+	r.output += int64(n)
 	if own {
 		r.published++
 	}
@@ -305,10 +316,16 @@ func (r *run) execute(x *toolContext) (o *task.Ended) {
 		}
 		o.Entry, o.Delta = r.entry, x.changes()
 		r.mu.Lock()
-		o.Asks = r.asks
+		if o.Output = r.output; r.tooMuch == nil {
+			o.Asks = r.asks
+		}
 		r.mu.Unlock()
 	}()
 	o = r.call(x)
+	if err := r.exceeded(); err != nil {
+		o = &task.Ended{Err: err}
+		return o
+	}
 	if o.Err != nil { // it is the tool's, and so is all of its methods
 		errors.As(o.Err, &o.Suspension)
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
@@ -317,13 +334,20 @@ func (r *run) execute(x *toolContext) (o *task.Ended) {
 	return o
 }
 
+// exceeded returns why the call ends, when it has tried to publish more than it may.
+func (r *run) exceeded() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tooMuch
+}
+
 // maxError is how much is kept of what a tool's error says, in characters.
 const maxError = 8 << 10
 
 // plain returns an error without the methods of the one that was given: what it says
 // was asked here, where it may panic. Our own are kept.
 func plain(err error) error {
-	for _, ours := range []error{errCut, errToolTimeout, task.ErrLogFull, errShutdown} {
+	for _, ours := range []error{errCut, errToolTimeout, task.ErrLogFull, task.ErrOutput, errShutdown} {
 		if errors.Is(err, ours) {
 			return fmt.Errorf("%w%s", ours, strings.TrimPrefix(err.Error(), ours.Error()))
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -47,7 +48,7 @@ const maxID = 256
 // the rest.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError],
-// *approval.Error, [ErrBusy], and those of the store.
+// *approval.Error, *[DiskError], [ErrBusy], and those of the store.
 func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	m := s.Message
 	switch {
@@ -79,11 +80,6 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	if err != nil || direct != nil {
 		return &Sent{Direct: direct}, err
 	}
-	if s.Message.ContextID != "" {
-		if err := e.roomIn(ctx, scope, s.Message.ContextID); err != nil {
-			return nil, err
-		}
-	}
 	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed}
 	sent, err := e.createTask(ctx, scope, n, true /* advance */)
 	if stuck(err) { // see wakeUp
@@ -109,38 +105,33 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 	if !e.cfg.NoIdempotency {
 		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
 	}
+	b.Disk = e.cfg.Limits.DiskBounds()
+	if n.Message.ContextID != "" { // one of ours is new, and so empty
+		b.Parked = uint32(min(e.cfg.Limits.Parked, math.MaxUint32))
+	}
 	sent := &Sent{Task: n.ID, scope: scope}
 	r, err := e.append(ctx, b, PointCreated, func(r store.Receipt, err error) { e.taken(t, d, run, r, err) })
 	if err != nil {
-		return e.duplicate(sent, err)
+		return e.refused(sent, err)
 	}
+	e.disk.look(e, scope, r.Disk)
 	sent.landed = landed{r.Last, t}
 	return sent, nil
 }
 
-// roomIn refuses a new task in a context in which too many wait already.
-func (e *Engine) roomIn(ctx context.Context, s store.Scope, contextID string) error {
-	var parked int64
-	for _, state := range task.WaitingStates() {
-		page, err := e.store.Tasks(ctx, s, store.Query{Context: contextID, State: state, Limit: 1})
-		if err != nil {
-			return err
-		}
-		parked += page.Total
+// refused turns the refusal of a create into what it means: the task that the message
+// made before, or what the caller has too much of.
+func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
+	if d, ok := errors.AsType[*store.DuplicateError](err); ok {
+		return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
 	}
-	if limit := e.cfg.Limits.Parked; parked >= int64(limit) {
-		return task.Invalid("message.contextId", "has %d tasks that wait for input, which is the most it may have: answer or cancel some first", parked)
+	if full, ok := errors.AsType[*store.ParkedError](err); ok {
+		return nil, task.Invalid("message.contextId", "names a context with %d tasks that have not ended, and it may have %d: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
 	}
-	return nil
-}
-
-// duplicate turns the refusal of a second create into the first one's task.
-func (e *Engine) duplicate(sent *Sent, err error) (*Sent, error) {
-	var d *store.DuplicateError
-	if !errors.As(err, &d) {
-		return nil, err
+	if full, ok := errors.AsType[*store.DiskError](err); ok {
+		return nil, &DiskError{Used: full.Used, Limit: full.Limit, Caller: !full.All}
 	}
-	return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
+	return nil, err
 }
 
 // followUp gives a message to the task that it names.

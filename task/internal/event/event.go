@@ -110,6 +110,8 @@ type CallSuspended struct {
 	State json.RawMessage `json:"state,omitempty"` // the tool's own
 	Asks  []SuspendedAsk  `json:"asks,omitempty"`
 	Wake  *time.Time      `json:"wake,omitempty"`
+
+	Output int64 `json:"output,omitempty"` // bytes that the call has published so far, in all of its runs
 }
 
 // SuspendedAsk is a question of a suspended call.

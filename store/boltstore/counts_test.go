@@ -1,0 +1,43 @@
+package boltstore_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// Lists leave nothing behind that grows: those with a time filter count by themselves,
+// and one that fails leaves no counter that nobody would ever finish.
+func TestListsLeaveNoCounter(t *testing.T) {
+	t.Parallel()
+	db, err := boltstore.Open(filepath.Join(t.TempDir(), "tasks.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := store.Owner("", "alice")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 100 {
+		if page, err := h.Tasks(t.Context(), owner, store.Query{Since: 1}); err != nil || page.Total < 0 {
+			t.Fatalf("Tasks() = total %d, %v, want a total", page.Total, err)
+		}
+		if _, err := h.Tasks(ended, owner, store.Query{}); err == nil {
+			t.Fatal("Tasks() of a caller that has gone = nil, want an error")
+		}
+		b, _ := turn(owner)
+		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, counting := db.Counters(); kept != 0 || counting != 0 {
+		t.Errorf("%d counters are kept and %d are being counted, want none", kept, counting)
+	}
+}

@@ -1,0 +1,118 @@
+package boltstore
+
+import (
+	"context"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// usageStep is how many headers the writer reads between two rounds, about a
+// millisecond's worth, while it finds out what owners use.
+const usageStep = 1024
+
+// batchBytes is about what a batch takes in the file beside its contents: its share of
+// pages, which are not filled to the end, and its places in lists.
+const batchBytes = 6 << 10
+
+// usage is what the tasks of each owner use of the disk: what Batch.Disk bounds. The
+// headers say it, so nothing of it is written; the first batch that asks has the writer
+// walk them, a step between any two rounds, and keep it right from then on. It belongs
+// to the writer alone, so that what it has walked and what is committed meanwhile never
+// overlap.
+type usage struct {
+	owners map[[16]byte]uint64
+	walked store.TaskID // tasks up to here are in
+	whole  bool         // all are
+}
+
+// charge returns what a task uses.
+func charge(t *record) uint64 {
+	if t.Rev == 0 {
+		return 0
+	}
+	return t.DiskBytes()
+}
+
+// move takes in what a round has made of a task.
+func (u *usage) move(t *work) {
+	if u.owners == nil || !t.changed && !t.gone {
+		return
+	}
+	if !u.whole && string(t.now.Task[:]) > string(u.walked[:]) {
+		return // the walk will come by
+	}
+	was, is := charge(&t.before), charge(&t.now)
+	if t.gone {
+		is = 0
+	}
+	u.add(t.now.Owner, is-was)
+}
+
+// add adds n, which may be the complement of what is less.
+func (u *usage) add(owner store.Scope, n uint64) {
+	key := owner.Key()
+	if u.owners[key] += n; u.owners[key] == 0 {
+		delete(u.owners, key)
+	}
+}
+
+// walk takes the next step. When it returns an error it begins anew.
+func (u *usage) walk(db *DB) error {
+	if u.owners == nil {
+		u.owners = map[[16]byte]uint64{}
+	}
+	err := db.view(context.Background(), func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketTask).Cursor()
+		k, v := c.Seek(u.walked[:])
+		if k != nil && string(k) == string(u.walked[:]) {
+			k, v = c.Next()
+		}
+		for range usageStep {
+			if k == nil {
+				u.whole = true
+				return nil
+			}
+			id := store.TaskID(k)
+			t, err := decodeRecord(id, v)
+			if err != nil {
+				return err
+			}
+			u.add(t.Owner, charge(&t))
+			u.walked = id
+			k, v = c.Next()
+		}
+		return nil
+	})
+	if err != nil {
+		*u = usage{}
+	}
+	return err
+}
+
+// used returns what is used as the round stands: by an owner, and in the file.
+func (r *round) used(owner store.Scope) store.Disk {
+	if r.grown == nil {
+		r.grown = map[store.Scope]int64{}
+		for _, t := range r.order {
+			r.countDisk(&t.before, &t.now)
+		}
+	}
+	if r.inFile == 0 {
+		stats := r.w.db.bolt.Stats()
+		free := int64(stats.FreePageN+stats.PendingPageN) * int64(r.w.db.bolt.Info().PageSize)
+		r.inFile = max(1, r.tx.Size()-free)
+	}
+	return store.Disk{
+		Owner: r.w.usage.owners[owner.Key()] + uint64(r.grown[owner]), //nolint:gosec // what is less is added as its complement
+		All:   uint64(r.inFile) + r.size,                              //nolint:gosec // it is above 0
+	}
+}
+
+// countDisk notes what a step of the round does to what an owner uses.
+func (r *round) countDisk(before, now *record) {
+	if r.grown != nil {
+		r.grown[now.Owner] += int64(charge(now)) - int64(charge(before)) //nolint:gosec // a task is far smaller
+	}
+}

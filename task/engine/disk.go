@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"a2a-server/store"
+)
+
+// DiskError says that no task is made, because of limits.disk or
+// limits.disk_per_caller. Decisions, other messages to a task, and what a task needs
+// that has begun are never refused for that.
+type DiskError struct {
+	Used, Limit uint64 // in bytes
+	Caller      bool   // it is what one caller's tasks use; else the store as a whole
+}
+
+// Error says what is full, and what can be done.
+func (e *DiskError) Error() string {
+	if e.Caller {
+		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use before new ones are refused: have limits.disk_per_caller raised in the server's configuration; tasks that have begun go on, and can be decided", e.Used, e.Limit)
+	}
+	return "the server's store has reached the size beyond which new tasks are refused: have limits.disk raised in its configuration; tasks that have begun go on, and can be decided"
+}
+
+// diskPause is how long nothing more is logged about a limit of the disk.
+const diskPause = time.Minute
+
+// diskWatch says in the log, not too often, when a limit of the disk comes near. Its
+// zero value is ready.
+type diskWatch struct {
+	mu            sync.Mutex
+	caller, store time.Time // when it was said last
+}
+
+// look looks at what is used with a new task of a caller.
+func (w *diskWatch) look(e *Engine, by store.Scope, used store.Disk) {
+	limit := e.cfg.Limits.DiskBounds()
+	if near(used.Owner, limit.Owner) && w.may(e, &w.caller) {
+		e.log.Warn().Str("tenant", by.TenantName()).Str("subject", by.Subject()).Uint64("used_bytes", used.Owner).Uint64("limit_bytes", limit.Owner).
+			Msg("the tasks of a caller use most of limits.disk_per_caller: beyond it no new ones are made")
+	}
+	if near(used.All, limit.All) && w.may(e, &w.store) {
+		e.log.Warn().Uint64("used_bytes", used.All).Uint64("limit_bytes", limit.All).
+			Msg("the store uses most of limits.disk: beyond it no new tasks are made")
+	}
+}
+
+// near reports whether at least 80 % of a limit are used.
+func near(used, limit uint64) bool { return limit > 0 && used >= limit/5*4 }
+
+// may reports whether something may be said again, and notes that it is.
+func (w *diskWatch) may(e *Engine, last *time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := e.now()
+	if !last.IsZero() && now.Sub(*last) < diskPause {
+		return false
+	}
+	*last = now
+	return true
+}
