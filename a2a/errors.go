@@ -87,6 +87,7 @@ func toWire(err error) (w *wireError, known bool) {
 	var invalid *task.InvalidError
 	var state *task.StateError
 	var wrong *approval.Error
+	var full *engine.AnswersError
 	switch {
 	case errors.As(err, &wire):
 		return wire, true
@@ -94,6 +95,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return errTaskNotFound.saying(errTaskNotFound.message), true
 	case errors.Is(err, engine.ErrBusy), errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot take this now: try again later"), true
+	case errors.As(err, &full):
+		return errBusy.saying(full.Error()), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())
 		w.violations = []violation{{invalid.Field, invalid.Reason}}

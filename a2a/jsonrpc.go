@@ -49,8 +49,10 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return s.rpcStreamError(c, rpc.ID, err)
 	}
 	var answer []byte
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
 	if err == nil {
-		answer, err = s.rpcCall(c, by, &rpc)
+		answer, err = s.rpcCall(c, by, a, &rpc)
 	}
 	if err != nil {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
@@ -64,7 +66,7 @@ func streams(method string) bool {
 }
 
 // rpcCall runs a method that has one answer, and returns it without its end.
-func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]byte, error) {
+func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rpc *rpcRequest) ([]byte, error) {
 	ctx := c.Request().Context()
 	head := append(rpcHead(rpc.ID), `"result":`...)
 	switch rpc.Method {
@@ -73,7 +75,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.ops.send(ctx, by, req)
+		out, err := s.ops.send(ctx, by, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +89,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		view, options, err := s.ops.get(ctx, by, req)
+		view, options, err := s.ops.get(ctx, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +99,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		list, options, err := s.ops.list(ctx, by, req)
+		list, options, err := s.ops.list(ctx, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +113,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		view, err := s.ops.cancel(ctx, by, req)
+		view, err := s.ops.cancel(ctx, a, req)
 		if err != nil {
 			return nil, err
 		}
