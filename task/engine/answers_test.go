@@ -22,9 +22,9 @@ import (
 
 var carol = auth.Principal{Tenant: "acme", Subject: "carol", Method: "test"}
 
-// pours is a tool that streams n chunks of size bytes.
-func pours() tool.Tool {
-	return &streamer{fake: fake{name: "pour"}, stream: func(_ tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
+// pours is a tool that streams n chunks of size bytes, and then ends or holds on.
+func pours(holds bool) tool.Tool {
+	return &streamer{fake: fake{name: "pour"}, stream: func(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
 		return func(yield func(*tool.Result, error) bool) {
 			n, _ := a["n"].(float64)
 			size, _ := a["size"].(float64)
@@ -33,6 +33,9 @@ func pours() tool.Tool {
 				if !yield(&tool.Result{Content: text, Streaming: true}, nil) {
 					return
 				}
+			}
+			if holds {
+				<-ctx.Done()
 			}
 		}
 	}}
@@ -92,7 +95,7 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		const limit = 16 << 20
 		w.cfg.Answers = limit
-		w.tools.extra = []tool.Tool{pours()}
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.start()
 		ids := map[string]a2a.TaskID{}
 		for _, by := range []auth.Principal{alice, bob, carol} {
@@ -149,7 +152,7 @@ func TestAnswerLargerThanAllGoesAlone(t *testing.T) {
 	t.Parallel()
 	w := unstarted(t, newBolt(t))
 	w.cfg.Answers = 1 << 20
-	w.tools.extra = []tool.Tool{pours()}
+	w.tools.extra = []tool.Tool{pours(false /* holds */)}
 	w.start()
 	large, other := w.pour(alice, 10, 60<<10), w.pour(bob, 2, 40<<10)
 	alone, err := w.unread(alice, large)
@@ -197,7 +200,7 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 				return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
 			}
 		}}
-		w.tools.extra = []tool.Tool{pours()}
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.start()
 		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
 		if err != nil {
@@ -269,7 +272,7 @@ func TestListReadsNoArtifacts(t *testing.T) {
 			disk = &counting{Handle: h}
 			return disk
 		}
-		w.tools.extra = []tool.Tool{pours()}
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.start()
 		var ids []string
 		for i := range 6 {
@@ -311,7 +314,7 @@ func TestPageOfBytes(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Page = 100 << 10
-		w.tools.extra = []tool.Tool{pours()}
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.start()
 		want := map[string]bool{} // id → has its artifacts on a page that asks for them
 		for i := range 3 {
