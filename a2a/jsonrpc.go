@@ -3,7 +3,6 @@ package a2a
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -263,16 +262,4 @@ func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
 func (s *Server) rpcStreamError(c echo.Context, id []byte, err error) error {
 	st := s.newStream(c, nil, nil)
 	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
-}
-
-// answer writes a whole answer. One that a socket does not take at once must be
-// read in time.
-func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
-	if len(body) > largeAnswer {
-		control := http.NewResponseController(c.Response().Unwrap())
-		if err := control.SetWriteDeadline(s.deadline()); err == nil {
-			defer func() { _ = control.SetWriteDeadline(noDeadline) }() // a connection that is gone is noticed by its next use
-		}
-	}
-	return c.Blob(http.StatusOK, contentType, body)
 }
