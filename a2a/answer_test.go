@@ -276,3 +276,31 @@ func TestUnreadAnswers(t *testing.T) {
 		}
 	})
 }
+
+// What an answer has taken is given back when it has been sent, in every binding.
+func TestSentAnswersGiveBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startRoomy(t, nil)
+		id := r.pour(10, 60<<10)
+		send := `{"message":{"messageId":"m%d","role":"ROLE_USER","parts":[{"text":"/pour n=10 size=61440"}]}}`
+		for i, c := range []struct{ method, path, body string }{
+			{http.MethodGet, "/tasks/" + id, ""},
+			{http.MethodGet, "/tasks?includeArtifacts=true", ""},
+			{http.MethodPost, "/message:send", fmt.Sprintf(send, 1)},
+			{http.MethodPost, "/message:stream", fmt.Sprintf(send, 2)},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + id + `"}}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"includeArtifacts":true}}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + fmt.Sprintf(send, 3) + `}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":` + fmt.Sprintf(send, 4) + `}`},
+		} {
+			if resp, body := r.response(r.request(c.method, c.path, c.body)); resp.StatusCode != http.StatusOK || len(body) < 600<<10 {
+				t.Errorf("%d: %s %s = %d, %d bytes; want all of it", i, c.method, c.path, resp.StatusCode, len(body))
+			}
+			synctest.Wait()
+			if n := r.engine.Taken(); n != 0 {
+				t.Fatalf("%d: %s %s has not given %d bytes back", i, c.method, c.path, n)
+			}
+		}
+	})
+}
