@@ -47,6 +47,7 @@ func (l *pipes) Close() error {
 	close(l.ended)
 	return nil
 }
+
 func (l *pipes) Addr() net.Addr { return &net.IPAddr{} }
 
 // roomy is a server in a bubble with tasks of any size.
@@ -120,13 +121,13 @@ func startRoomy(t *testing.T, configure func(*engine.Config, *a2a.Config)) *room
 func (r *roomy) pour(n, size int) string {
 	r.t.Helper()
 	m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(fmt.Sprintf("/pour n=%d size=%d", n, size)))
-	sent, err := r.engine.Send(context.Background(), engine.Send{By: auth.Anonymous(), Message: m})
+	sent, err := r.engine.Send(r.t.Context(), engine.Send{By: auth.Anonymous(), Message: m})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	a := r.engine.Answer(auth.Anonymous())
 	defer a.Release()
-	if v, err := a.Await(context.Background(), sent); err != nil || v.State() != sdk.TaskStateCompleted {
+	if v, err := a.Await(r.t.Context(), sent); err != nil || v.State() != sdk.TaskStateCompleted {
 		r.t.Fatalf("Await() = %v, %v", v, err)
 	}
 	return sent.Task.String()
@@ -155,6 +156,7 @@ func (r *roomy) response(c net.Conn) (*http.Response, string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	_ = resp.Body.Close()
 	_ = c.Close()
 	return resp, string(body)
 }
@@ -250,7 +252,7 @@ func TestUnreadAnswers(t *testing.T) {
 		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "TASK_STATE_COMPLETED") || !strings.Contains(body, `"`+task.Omitted+`":["artifacts"]`) || len(body) > 4<<10 {
 			t.Errorf("a send = %d %.600s, want the task without its artifacts", resp.StatusCode, body)
 		}
-		ctx, over := context.WithCancel(context.Background())
+		ctx, over := context.WithCancel(t.Context())
 		h := r.server.RequestHandler(func(context.Context) (auth.Principal, error) { return auth.Anonymous(), nil })
 		if _, err := h.GetTask(ctx, &sdk.GetTaskRequest{ID: sdk.TaskID(id)}); err == nil {
 			t.Error("GetTask of the SDK's handler gave no error")

@@ -2,7 +2,6 @@ package boltstore_test
 
 import (
 	"compress/gzip"
-	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,7 +18,7 @@ func unpack(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer packed.Close()
+	t.Cleanup(func() { _ = packed.Close() })
 	z, err := gzip.NewReader(packed)
 	if err != nil {
 		t.Fatal(err)
@@ -50,14 +49,14 @@ func TestFormat1(t *testing.T) {
 		t.Fatal(err)
 	}
 	alice := store.Owner("t", "alice")
-	page, err := h.Tasks(context.Background(), alice, store.Query{})
+	page, err := h.Tasks(t.Context(), alice, store.Query{})
 	if err != nil || len(page.Tasks) != 1 {
 		t.Fatalf("Tasks() = %d tasks, %v; want 1", len(page.Tasks), err)
 	}
 	id := page.Tasks[0].Task
 	check := func(limit store.Limit, snapshot, bulk string, events ...uint64) {
 		t.Helper()
-		v, err := h.Read(context.Background(), alice, id, store.AtSnapshot(), limit)
+		v, err := h.Read(t.Context(), alice, id, store.AtSnapshot(), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,13 +75,13 @@ func TestFormat1(t *testing.T) {
 	}
 	check(store.Limit{}, "all up to 4", "", 5, 6, 7)
 	check(store.Limit{NoBulk: true}, "all up to 4", "", 5, 6, 7)
-	if v, err := h.Read(context.Background(), alice, id, store.After(0), store.Limit{}); err != nil || len(v.Events) != 7 || string(v.Events[5].Data) != "event 6" {
+	if v, err := h.Read(t.Context(), alice, id, store.After(0), store.Limit{}); err != nil || len(v.Events) != 7 || string(v.Events[5].Data) != "event 6" {
 		t.Fatalf("Read(After(0)) = %d events, %v; want 7, nil", len(v.Events), err)
 	}
 	do := func(b *store.Batch) {
 		t.Helper()
 		b.Scope, b.Task = store.System(), id
-		if _, err := h.Append(context.Background(), b).Wait(); err != nil {
+		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
 			t.Fatal(err)
 		}
 	}
