@@ -89,6 +89,7 @@ func toWire(err error) (w *wireError, known bool) {
 	var state *task.StateError
 	var wrong *approval.Error
 	var full *engine.DiskError
+	var answers *engine.AnswersError
 	switch {
 	case errors.As(err, &wire):
 		return wire, true
@@ -98,6 +99,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return errBusy.saying("the server cannot take this now: try again later"), true
 	case errors.As(err, &full):
 		return errDiskFull.saying(full.Error()), true
+	case errors.As(err, &answers):
+		return errBusy.saying(answers.Error()), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())
 		w.violations = []violation{{invalid.Field, invalid.Reason}}

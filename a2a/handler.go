@@ -21,6 +21,10 @@ import (
 // context; an error refuses the call. Our own bindings do not go this way: they send
 // the bytes of the log, which have to be decoded here.
 //
+// What an answer takes of the memory for answers is given back when the context of its
+// call ends, which transports end when they have sent it; without such an end, when the
+// call returns.
+//
 // Errors wrap those of the SDK and carry the same details as everywhere. The handler
 // is safe for concurrent use.
 func (s *Server) RequestHandler(principal func(context.Context) (auth.Principal, error)) a2asrv.RequestHandler {
@@ -79,6 +83,18 @@ func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
 	return by, nil
 }
 
+// answer returns an answer that is released when ctx ends, and what to call when the
+// call returns.
+func (h *handler) answer(ctx context.Context, by auth.Principal) (a *engine.Answer, returned func()) {
+	a = h.s.ops.engine.Answer(by)
+	if ctx.Done() == nil {
+		return a, a.Release
+	}
+	return a, func() {
+		context.AfterFunc(ctx, a.Release) // from here on nobody else touches it
+	}
+}
+
 // checkSent checks a message as the SDK has decoded it.
 func checkSent(m *sdk.Message) error {
 	if m == nil {
@@ -104,7 +120,9 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	if err := checkSent(req.Message); err != nil {
 		return nil, h.fail(ctx, err, "SendMessage")
 	}
-	out, err := h.s.ops.send(ctx, by, req)
+	a, returned := h.answer(ctx, by)
+	defer returned()
+	out, err := h.s.ops.send(ctx, by, a, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "SendMessage")
 	}
@@ -129,7 +147,9 @@ func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Ta
 	if err != nil {
 		return nil, err
 	}
-	view, options, err := h.s.ops.get(ctx, by, req)
+	a, returned := h.answer(ctx, by)
+	defer returned()
+	view, options, err := h.s.ops.get(ctx, a, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "GetTask")
 	}
@@ -142,7 +162,9 @@ func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sd
 	if err != nil {
 		return nil, err
 	}
-	list, options, err := h.s.ops.list(ctx, by, req)
+	a, returned := h.answer(ctx, by)
+	defer returned()
+	list, options, err := h.s.ops.list(ctx, a, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "ListTasks")
 	}
@@ -163,7 +185,9 @@ func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	view, err := h.s.ops.cancel(ctx, by, req)
+	a, returned := h.answer(ctx, by)
+	defer returned()
+	view, err := h.s.ops.cancel(ctx, a, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "CancelTask")
 	}

@@ -3,7 +3,6 @@ package a2a
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -49,8 +48,10 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return s.rpcStreamError(c, rpc.ID, err)
 	}
 	var answer []byte
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
 	if err == nil {
-		answer, err = s.rpcCall(c, by, &rpc)
+		answer, err = s.rpcCall(c, by, a, &rpc)
 	}
 	if err != nil {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
@@ -64,7 +65,7 @@ func streams(method string) bool {
 }
 
 // rpcCall runs a method that has one answer, and returns it without its end.
-func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]byte, error) {
+func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rpc *rpcRequest) ([]byte, error) {
 	ctx := c.Request().Context()
 	head := append(rpcHead(rpc.ID), `"result":`...)
 	switch rpc.Method {
@@ -73,7 +74,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.ops.send(ctx, by, req)
+		out, err := s.ops.send(ctx, by, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		view, options, err := s.ops.get(ctx, by, req)
+		view, options, err := s.ops.get(ctx, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +98,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		list, options, err := s.ops.list(ctx, by, req)
+		list, options, err := s.ops.list(ctx, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +112,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, rpc *rpcRequest) ([]
 		if err != nil {
 			return nil, err
 		}
-		view, err := s.ops.cancel(ctx, by, req)
+		view, err := s.ops.cancel(ctx, a, req)
 		if err != nil {
 			return nil, err
 		}
@@ -261,16 +262,4 @@ func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
 func (s *Server) rpcStreamError(c echo.Context, id []byte, err error) error {
 	st := s.newStream(c, nil, nil)
 	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
-}
-
-// answer writes a whole answer. One that a socket does not take at once must be
-// read in time.
-func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
-	if len(body) > largeAnswer {
-		control := http.NewResponseController(c.Response().Unwrap())
-		if err := control.SetWriteDeadline(s.deadline()); err == nil {
-			defer func() { _ = control.SetWriteDeadline(noDeadline) }() // a connection that is gone is noticed by its next use
-		}
-	}
-	return c.Blob(http.StatusOK, contentType, body)
 }

@@ -15,6 +15,9 @@ import (
 // operations are those of A2A 1.0 §3.1, the same for every binding: a binding
 // decodes what they take, and encodes what they return. Their errors are those of
 // [toWire].
+//
+// Those that return tasks read them for an [engine.Answer], which the binding releases
+// when it has sent them.
 type operations struct {
 	engine *engine.Engine
 }
@@ -55,7 +58,7 @@ func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
 
 // send gives a message to the engine, and waits until its task rests, unless the
 // request says otherwise (§3.2.2).
-func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest) (*sent, error) {
+func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest) (*sent, error) {
 	config, err := checkConfig(req.Config)
 	if err != nil {
 		return nil, err
@@ -67,9 +70,9 @@ func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMe
 	if out.Direct != nil {
 		return &sent{message: out.Direct}, nil
 	}
-	wait := o.engine.Await
+	wait := a.Await
 	if config.ReturnImmediately {
-		wait = o.engine.Accepted
+		wait = a.Accepted
 	}
 	view, err := wait(ctx, out)
 	if err != nil {
@@ -123,26 +126,40 @@ func (o operations) subscribe(ctx context.Context, by auth.Principal, req *sdk.S
 	if err != nil {
 		return err
 	}
-	first, err := o.engine.Snapshot(ctx, by, id)
+	n, resumes := from(id)
+	if resumes {
+		h, err := o.engine.Header(ctx, by, id)
+		if err != nil {
+			return err
+		}
+		resumes = n <= h.Seq
+	}
+	var yield sink
+	if resumes {
+		yield = open(id)
+		err = yield(nil) // the reader learns at once that the stream stands
+	} else {
+		yield, n, err = o.begin(ctx, by, id, open)
+	}
 	if err != nil {
 		return err
 	}
-	n, resumes := from(id)
-	if resumes = resumes && n <= first.Header.Seq; !resumes {
-		if first.View.State().Terminal() {
-			return errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
-		}
-		n = first.Header.Seq
+	return o.engine.Follow(ctx, by, id, n, engine.UntilEnd, yield)
+}
+
+// begin begins a stream with the task as it stands, and returns where it goes on.
+func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (sink, uint64, error) {
+	a := o.engine.Answer(by)
+	defer a.Release()
+	first, err := a.Snapshot(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if first.View.State().Terminal() {
+		return nil, 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 	}
 	yield := open(id)
-	var begin []engine.Event // nothing: the reader learns at once that the stream stands
-	if !resumes {
-		begin = []engine.Event{snapshotEvent(first)}
-	}
-	if err := yield(begin); err != nil {
-		return err
-	}
-	return o.engine.Follow(ctx, by, id, n, engine.UntilEnd, yield)
+	return yield, first.Header.Seq, yield([]engine.Event{snapshotEvent(first)})
 }
 
 // snapshotEvent is a task as the first event of a stream. Its id is that of the
@@ -164,7 +181,7 @@ func taskID(id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (o operations) get(ctx context.Context, by auth.Principal, req *sdk.GetTaskRequest) (*task.View, task.ViewOptions, error) {
+func (o operations) get(ctx context.Context, a *engine.Answer, req *sdk.GetTaskRequest) (*task.View, task.ViewOptions, error) {
 	options := viewOptions(req.HistoryLength)
 	if _, err := taskID(string(req.ID)); err != nil {
 		return nil, options, err
@@ -172,34 +189,31 @@ func (o operations) get(ctx context.Context, by auth.Principal, req *sdk.GetTask
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
 		return nil, options, err
 	}
-	view, err := o.engine.Get(ctx, by, string(req.ID))
+	view, err := a.Get(ctx, string(req.ID))
 	return view, options, err
 }
 
-func (o operations) list(ctx context.Context, by auth.Principal, req *sdk.ListTasksRequest) (*engine.List, task.ViewOptions, error) {
+func (o operations) list(ctx context.Context, a *engine.Answer, req *sdk.ListTasksRequest) (*engine.List, task.ViewOptions, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.IncludeArtifacts
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
 		return nil, options, err
 	}
-	q := engine.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken}
+	q := engine.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken, Artifacts: req.IncludeArtifacts}
 	if req.StatusTimestampAfter != nil {
 		q.Since = *req.StatusTimestampAfter
 	}
-	list, err := o.engine.List(ctx, by, q)
+	list, err := a.List(ctx, q)
 	return list, options, err
 }
 
 // cancel ends a task, and returns it. It may be asked again (D5).
-func (o operations) cancel(ctx context.Context, by auth.Principal, req *sdk.CancelTaskRequest) (*task.View, error) {
+func (o operations) cancel(ctx context.Context, a *engine.Answer, req *sdk.CancelTaskRequest) (*task.View, error) {
 	id, err := taskID(string(req.ID))
 	if err != nil {
 		return nil, err
 	}
-	if err := o.engine.Cancel(ctx, by, id); err != nil {
-		return nil, err
-	}
-	return o.engine.Get(ctx, by, string(req.ID))
+	return a.Cancel(ctx, id)
 }
 
 // noPush answers every operation on push notifications, as the card says.

@@ -82,7 +82,9 @@ func (s *Server) restSend(c echo.Context, by auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.ops.send(c.Request().Context(), by, req)
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
+	out, err := s.ops.send(c.Request().Context(), by, a, req)
 	if err != nil {
 		return err
 	}
@@ -140,7 +142,9 @@ func (s *Server) restGet(c echo.Context, by auth.Principal, id string) error {
 	if err != nil {
 		return err
 	}
-	view, options, err := s.ops.get(c.Request().Context(), by, req)
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
+	view, options, err := s.ops.get(c.Request().Context(), a, req)
 	if err != nil {
 		return err
 	}
@@ -161,7 +165,9 @@ func (s *Server) restList(c echo.Context, by auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	list, options, err := s.ops.list(c.Request().Context(), by, req)
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
+	list, options, err := s.ops.list(c.Request().Context(), a, req)
 	if err != nil {
 		return err
 	}
@@ -186,7 +192,9 @@ func (s *Server) restCancel(c echo.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	view, err := s.ops.cancel(c.Request().Context(), by, req)
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
+	view, err := s.ops.cancel(c.Request().Context(), a, req)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type Config struct {
 	Streams      int           // open at once. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
+	ReadRate     int           // bytes a second that the reader of an answer must take, over 10 s. Defaults to 64 KiB.
 
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.
@@ -84,6 +85,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.WriteTimeout <= 0 {
 		cfg.WriteTimeout = 30 * time.Second
+	}
+	if cfg.ReadRate <= 0 {
+		cfg.ReadRate = 64 << 10
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

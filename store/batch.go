@@ -87,6 +87,7 @@ type Event struct {
 	Seq    uint64
 	Pub    uint64 // 0 when the event is private
 	Public bool
+	Bulk   bool   // readers may leave it out; see [Limit]
 	Kind   string // at most MaxKind bytes; the engine's name for what Data is
 	Time   Millis
 	Data   []byte
@@ -98,10 +99,15 @@ type Event struct {
 // have as many events as what was committed in its place. It is a cache: when it
 // is out of date, or nothing came since the last one, the store leaves it out and
 // commits the rest.
+//
+// It has two parts, so that a reader without bulk reads none: Bytes is the fold of
+// all events that are not bulk, Bulk that of those that are. Bulk may be left out:
+// then the newest one stays, with the bulk events behind it.
 type Snapshot struct {
 	After uint64 // the last seq that was folded, chunks on their way included
 	Rev   uint64 // the task's rev then, which chunks do not change
 	Bytes []byte
+	Bulk  []byte // nil: none
 }
 
 // Any, as RowChange.IfRev, changes a row whatever its rev: it puts one that is not
@@ -144,7 +150,7 @@ func (b *Batch) Size() int {
 		n += len(b.Events[i].Data)
 	}
 	if b.Snapshot != nil {
-		n += len(b.Snapshot.Bytes)
+		n += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
 	}
 	for i := range b.Rows {
 		n += len(b.Rows[i].Value)

@@ -17,6 +17,12 @@
 //   - fence starts at 1 and grows by exactly 1 when the right to run changes
 //     hands ([Change.TakeFence], [Store.Claim]). A batch of an older turn fails.
 //
+// # Bulk
+//
+// An event may be bulk ([Event.Bulk]): readers that can do without it leave it out
+// ([Limit.NoBulk]), and a snapshot holds it apart ([Snapshot.Bulk]), so that it is not
+// even read. The header counts its bytes.
+//
 // # Phases of a task
 //
 //	          TakeFence                      TakeFence

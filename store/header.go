@@ -35,5 +35,19 @@ type Header struct {
 	Pending    uint32 // as the engine set it; the number of pending approvals
 	Due        uint32 // due rows of the task that are on disk
 	Bytes      uint64 // of event data in the log
+	Bulk       uint64 // of Bytes, those of bulk events
 	Snapshot   uint64 // last seq that the newest snapshot holds, 0: no snapshot
+
+	// BulkSnapshot is the last seq whose bulk events a snapshot holds, 0: none. It is
+	// at most Snapshot, and less when newer snapshots came without their bulk.
+	BulkSnapshot uint64
+}
+
+// Size returns the bytes of events in the log, without those of bulk events if they
+// are left out.
+func (h *Header) Size(noBulk bool) uint64 {
+	if noBulk {
+		return h.Bytes - h.Bulk
+	}
+	return h.Bytes
 }

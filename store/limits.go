@@ -10,7 +10,7 @@ const (
 	MaxOwner    = 1024     // tenant and subject together
 	MaxEvent    = 16 << 20 // bytes of one event's data
 	MaxRow      = 2 << 20  // bytes of one row, due payload or audit entry
-	MaxSnapshot = 96 << 20
+	MaxSnapshot = 96 << 20 // of each part
 	MaxBatch    = 128 << 20
 )
 
@@ -106,7 +106,10 @@ func (b *Batch) validateSizes() error {
 		}
 	}
 	if b.Snapshot != nil {
-		if err := check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot); err != nil {
+		if err := first(
+			check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot),
+			check("bulk of a snapshot", len(b.Snapshot.Bulk), MaxSnapshot),
+		); err != nil {
 			return err
 		}
 	}

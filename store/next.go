@@ -5,7 +5,7 @@ import "fmt"
 // Next is the arithmetic of the contract: it checks b against its task as it
 // stands (nil: there is none) and returns the header and the receipt after b. It
 // writes nothing. epoch is the appending handle's. Rows, due rows and Dedup are
-// the implementation's to check; Header.Due and Header.Snapshot its to keep.
+// the implementation's to check; Header.Due and the snapshots in it its to keep.
 //
 // b must have passed [Batch.Validate] and must have a task.
 func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
@@ -56,7 +56,11 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 		if b.Events[i].Public {
 			n.Pub++
 		}
-		n.Bytes += uint64(len(b.Events[i].Data))
+		size := uint64(len(b.Events[i].Data))
+		n.Bytes += size
+		if b.Events[i].Bulk {
+			n.Bulk += size
+		}
 	}
 	r.Last, r.Pub, r.Fence = n.Seq, n.Pub, n.Fence
 	if b.Rev != nil {

@@ -3,11 +3,13 @@ package store
 // From says where Read begins. The zero From is the newest snapshot.
 type From struct {
 	after uint64
+	plain uint64 // events up to here that are not bulk are passed over: a snapshot had them
 	set   bool
 }
 
-// AtSnapshot begins with the newest snapshot and the events behind it, or with
-// the first event when there is no snapshot.
+// AtSnapshot begins with the newest snapshot and the events that it does not hold:
+// bulk ones behind Header.BulkSnapshot and others behind Header.Snapshot. Without a
+// snapshot that is the whole log.
 func AtSnapshot() From { return From{} }
 
 // After begins with the event behind seq n; After(0) is the whole log.
@@ -16,12 +18,51 @@ func After(n uint64) From { return From{after: n, set: true} }
 // Seq returns the n of After, and whether it was one.
 func (f From) Seq() (n uint64, ok bool) { return f.after, f.set }
 
+// Start returns the seq behind which f begins in a task with header h, when bulk
+// events are left out or not. It is for implementations.
+func (f From) Start(h *Header, noBulk bool) From {
+	if f.set {
+		return f
+	}
+	start := From{after: h.Snapshot, plain: h.Snapshot, set: true}
+	if !noBulk && h.Bulk > 0 {
+		start.after = min(h.BulkSnapshot, h.Snapshot)
+	}
+	return start
+}
+
+// Behind returns f, of which everything up to seq n has been read.
+func (f From) Behind(n uint64) From {
+	f.after, f.set = n, true
+	return f
+}
+
+// Holds reports whether a reader from f, without bulk events or with them, gets e.
+func (f From) Holds(e *Event, noBulk bool) bool {
+	if e.Bulk {
+		return e.Seq > f.after && !noBulk
+	}
+	return e.Seq > f.after && e.Seq > f.plain
+}
+
 // Limit bounds a page of events. Zero fields mean the defaults, larger values
 // than the maxima the maxima.
 type Limit struct {
 	Events int // Defaults to 512, which is also the maximum.
 	Bytes  int // of event data. Defaults to 256 KiB; at most 4 MiB.
+
+	// NoBulk leaves out bulk events and the snapshot's bulk: neither is read. A page
+	// may then be empty though there are more.
+	NoBulk bool
+
+	// Most is how large a log may be that is read at all: of one that has more bytes
+	// of events, without bulk when that is left out, the header alone is returned.
+	// 0: however large.
+	Most uint64
 }
+
+// Refuses reports whether the log of a task with header h is larger than l.Most.
+func (l Limit) Refuses(h *Header) bool { return l.Most > 0 && h.Size(l.NoBulk) > l.Most }
 
 // WithDefaults returns l with its defaults and maxima applied.
 func (l Limit) WithDefaults() Limit {
@@ -40,6 +81,8 @@ func (l Limit) WithDefaults() Limit {
 type View struct {
 	Header   Header
 	Snapshot []byte // nil: none was asked for, or there is none
+	Bulk     []byte // the newest bulk of a snapshot; nil: as with Snapshot, or it was left out
 	Events   []Event
 	More     bool // events behind the page existed at that moment
+	Next     From // where the next page begins, when there are more
 }

@@ -22,8 +22,9 @@ type Store interface {
 	Append(ctx context.Context, b *Batch) *Commit
 
 	// Read returns the header and one bounded page of events from one view. At
-	// least one event is returned when there is one after from, however large.
-	// Pages read one after the other are consistent: events never change.
+	// least one event is returned when there is one after from, however large, unless
+	// limit leaves events out. Pages read one after the other, each from where the one
+	// before says, are consistent: events never change.
 	Read(ctx context.Context, s Scope, id TaskID, from From, limit Limit) (View, error)
 
 	// Tasks lists headers; see [Query].

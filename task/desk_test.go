@@ -232,7 +232,7 @@ func (k *desk) commit(d *task.Draft) {
 // whole returns all that a fold knows: what a client sees, and what the rules do.
 func (k *desk) whole(f *task.Fold) [2]string {
 	k.t.Helper()
-	b, err := f.Encode()
+	b, _, err := f.Encode(task.Snapshots{Fold: true})
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (d *Draft) receive(m *event.MessageReceived) error { return d.add(event.Kin
 
 // public adds the public event that was appended to buf from start on.
 func (d *Draft) public(kind string, start int) {
-	d.events = append(d.events, store.Event{Kind: kind, Public: true, Time: d.now(), Data: d.since(start)})
+	d.events = append(d.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: d.now(), Data: d.since(start)})
 	d.f.count(len(d.buf) - start)
 }
 

@@ -18,7 +18,7 @@ func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 	k.begin(call("pay", 1))
 	k.decide(id(1), approval.Approve)
 	k.dies()
-	b, err := k.fold().Encode()
+	b, _, err := k.fold().Encode(task.Snapshots{Fold: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 		private = strings.Replace(private, was, is, 1)
 	}
 	old := append([]byte{1}, fmt.Appendf(nil, "%010d%s", len(private), private)...)
-	f, err := task.DecodeFold(append(old, b[11+n:]...), false /* viewOnly */)
+	f, err := task.DecodeFold(append(old, b[11+n:]...), nil, false /* viewOnly */)
 	if err != nil {
 		t.Fatal(err)
 	}

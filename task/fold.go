@@ -27,10 +27,13 @@ type Fold struct {
 	// Header is the task's header as the store has it. Seq and Bytes run ahead of
 	// the store's with events that have been folded and are not durable yet.
 	Header store.Header
-	// View is what a client sees. Of a large task it may be light: see [Fold.Lighten].
+	// View is what a client sees. Of a large task it may lack much: see [Fold.Lighten].
 	View *View
 
 	tail, snapshotSize int // bytes of events since the last snapshot, and of that
+	// unmarked: an earlier program wrote artifacts of the task, which the store does not
+	// know for bulk. A snapshot of the fold without them would lose them.
+	unmarked bool
 
 	saved
 }
@@ -42,6 +45,9 @@ type saved struct {
 	Steps     []*step            `json:"steps,omitempty"`
 	Approvals []*pendingApproval `json:"approvals,omitempty"`
 	State     map[string]any     `json:"state,omitempty"` // of the tools
+	// ArtifactsAt is how many bytes the log had when a snapshot of its artifacts was
+	// made last.
+	ArtifactsAt uint64 `json:"artifactsAt,omitempty"`
 }
 
 // received is a message that a planner may still want to read.
@@ -189,6 +195,7 @@ func (f *Fold) Apply(e *store.Event) error {
 		if err := f.View.apply(e.Kind, e.Data); err != nil {
 			return err
 		}
+		f.unmarked = f.unmarked || e.Kind == event.KindArtifact && !e.Bulk
 		f.count(len(e.Data))
 		return nil
 	}

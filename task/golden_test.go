@@ -68,11 +68,29 @@ func TestGoldenSnapshot(t *testing.T) {
 		}},
 		Approvals: []*pendingApproval{{Approval: approval.Approval{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Asked: at}, Opened: true}},
 	}}
-	got, err := f.Encode()
+	f.Header.Bytes = 1234
+	both := Snapshots{Fold: true, Artifacts: true}
+	got, artifacts, err := f.Encode(both)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", fmt.Sprintf("snapshot.v%d", snapshotVersion))
+	golden := goldenFile(t, fmt.Sprintf("snapshot.v%d", snapshotVersion), got)
+	goldenArtifacts := goldenFile(t, fmt.Sprintf("artifacts.v%d", artifactsVersion), artifacts)
+	back, err := DecodeFold(golden, goldenArtifacts, false /* viewOnly */)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back.Header.Bytes = 1234
+	again, againArtifacts, err := back.Encode(both)
+	if err != nil || string(again) != string(golden) || string(againArtifacts) != string(goldenArtifacts) {
+		t.Errorf("read and written again: %v\n%s%s", err, cmp.Diff(string(golden), string(again)), cmp.Diff(string(goldenArtifacts), string(againArtifacts)))
+	}
+}
+
+// goldenFile returns what a golden file has, which must be got.
+func goldenFile(t *testing.T, name string, got []byte) []byte {
+	t.Helper()
+	path := filepath.Join("testdata", name)
 	golden, err := os.ReadFile(path)
 	if os.IsNotExist(err) && *update {
 		golden, err = got, os.WriteFile(path, got, 0o600)
@@ -83,24 +101,39 @@ func TestGoldenSnapshot(t *testing.T) {
 	if diff := cmp.Diff(string(golden), string(got)); diff != "" {
 		t.Errorf("a snapshot is written in another form (-%s +now):\n%s", path, diff)
 	}
-	back, err := DecodeFold(golden, false /* viewOnly */)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := back.Encode()
-	if err != nil || string(again) != string(golden) {
-		t.Errorf("%s, read and written again: %v\n%s", path, err, cmp.Diff(string(golden), string(again)))
-	}
+	return golden
 }
 
-// A snapshot of an older version, of which a task may have one, still reads.
-func TestGoldenSnapshotV1(t *testing.T) {
+// A snapshot of an older version, of which a task may have one, still reads. It has the
+// artifacts in it, and the next one of its task has to have them, too.
+func TestGoldenSnapshotsOfBefore(t *testing.T) {
 	t.Parallel()
+	for _, version := range []string{"snapshot.v1", "snapshot.v2"} {
+		golden, err := os.ReadFile(filepath.Join("testdata", version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := DecodeFold(golden, nil /* artifacts */, false /* viewOnly */)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.View.artifacts); n != 1 {
+			t.Errorf("%s: %d artifacts, want 1", version, n)
+		}
+		f.Header.Bytes, f.tail = 1<<20, 1<<20
+		if due := f.WantsSnapshot(false /* chunks */); due != (Snapshots{Fold: true, Artifacts: true}) {
+			t.Errorf("%s: due is %+v, want both parts", version, due)
+		}
+		f.ArtifactsAt = 1 << 20
+		if due := f.WantsSnapshot(false /* chunks */); due != (Snapshots{}) {
+			t.Errorf("%s: due is %+v, want none: it would be without the artifacts", version, due)
+		}
+	}
 	golden, err := os.ReadFile(filepath.Join("testdata", "snapshot.v1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := DecodeFold(golden, false /* viewOnly */)
+	f, err := DecodeFold(golden, nil /* artifacts */, false /* viewOnly */)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (p Publisher) chunk(now time.Time, u event.ArtifactUpdate, what string) (Ch
 	if len(data) > p.limit {
 		return Chunk{}, fmt.Errorf("%s makes an event of %d bytes; at most %d are allowed: send smaller ones", what, len(data), p.limit)
 	}
-	return Chunk{Event: store.Event{Kind: event.KindArtifact, Public: true, Time: store.MillisOf(now), Data: data}, update: u}, nil
+	return Chunk{Event: store.Event{Kind: event.KindArtifact, Public: true, Bulk: true, Time: store.MillisOf(now), Data: data}, update: u}, nil
 }
 
 // EncodeResult returns a tool's result as JSON.

@@ -25,21 +25,23 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Publish([]task.Chunk{c})
-		if events += len(c.Event.Data); !f.WantsSnapshot() {
+		events += len(c.Event.Data)
+		due := f.WantsSnapshot(true /* chunks */)
+		if !due.Fold {
 			continue
 		}
-		b, err := f.Encode()
+		b, artifacts, err := f.Encode(due)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Snapshotted(len(b))
-		snapshots += len(b)
+		f.Snapshotted(due, len(b))
+		snapshots += len(b) + len(artifacts)
 		n++
 	}
 	if n < 5 || n > 12 || snapshots > 2*events {
 		t.Errorf("%d snapshots of %d KiB for %d KiB of events, want one each time that the log has doubled", n, snapshots>>10, events>>10)
 	}
-	if f.Snapshotted(0); f.WantsSnapshot() {
+	if f.Snapshotted(task.Snapshots{Fold: true, Artifacts: true}, 0); f.WantsSnapshot(false /* chunks */) != (task.Snapshots{}) {
 		t.Error("a snapshot that could not be made is tried again at once")
 	}
 }

@@ -46,8 +46,12 @@ type View struct {
 	artifacts      []viewArtifact
 	artifactIndex  map[string]int // artifact id → place in artifacts; nil while they are few
 	size           int
-	light          bool // only ids and the newest state and time are kept
+	detail         detail
 }
+
+// growAtOnce is from which size on the JSON of a View gets its room in one piece: a
+// buffer that grows step by step needs twice as much.
+const growAtOnce = 64 << 10
 
 // viewArtifact is an artifact of a View. parts grows at its end: a chunk costs what
 // it brings.
@@ -64,8 +68,9 @@ const (
 	artifactOverhead = 160
 )
 
-// ViewOptions says how much of a View is wanted. The zero value is a task without
-// history.
+// ViewOptions says how much of a View is wanted. The zero value is a task with its
+// artifacts and without history. What is wanted and not kept is named in the metadata,
+// under [Omitted].
 type ViewOptions struct {
 	HistoryLength int  // -1: all, 0: none, n: the newest n
 	NoArtifacts   bool // leave the artifacts out
@@ -91,16 +96,6 @@ func (v *View) StatusTime() store.Millis { return v.at }
 // Size returns roughly how many bytes of memory the View holds. It costs nothing.
 func (v *View) Size() int { return v.size }
 
-// lighten lets go of everything but the ids and the newest state and time, for good,
-// when the View holds more than limit bytes. What is added to a light View is not
-// kept either, and it must not be shown or encoded.
-func (v *View) lighten(limit int) {
-	if v.light || v.size <= limit {
-		return
-	}
-	*v = View{ids: v.ids, begun: v.begun, state: v.state, at: v.at, light: true, size: viewOverhead + len(v.ids.Task) + len(v.ids.Context)}
-}
-
 // apply adds a public event: kind is "task", "status" or "artifact", data its stored
 // bytes, of which nothing is kept. After an error the View is as it was before.
 func (v *View) apply(kind string, data []byte) error {
@@ -119,7 +114,7 @@ func (v *View) apply(kind string, data []byte) error {
 			v.setStatus(u.State, u.At, u.Message, u.Metadata)
 		}
 	case "artifact":
-		if v.light {
+		if v.detail >= noArtifacts {
 			return nil
 		}
 		var u event.ArtifactUpdate
@@ -137,7 +132,7 @@ func (v *View) apply(kind string, data []byte) error {
 
 // begin adds a Task event. Only the first one's metadata counts.
 func (v *View) begin(u *event.StatusUpdate) {
-	if !v.begun && !v.light {
+	if !v.begun && v.detail < outline {
 		v.begun = true
 		v.baseMetadata = u.Metadata
 		v.size += len(v.baseMetadata)
@@ -148,7 +143,7 @@ func (v *View) begin(u *event.StatusUpdate) {
 // addMessage adds the user's message to the history, as json.Marshal writes an
 // *a2a.Message. raw is kept and must not be changed; an empty one is no message.
 func (v *View) addMessage(raw json.RawMessage) {
-	if v.light || event.EmptyJSON(raw) {
+	if event.EmptyJSON(raw) {
 		return
 	}
 	v.insertMessage(len(v.history), raw)
@@ -157,7 +152,7 @@ func (v *View) addMessage(raw json.RawMessage) {
 // insertMessage puts raw at place i of the history, and drops the oldest message if
 // that makes too many.
 func (v *View) insertMessage(i int, raw json.RawMessage) {
-	if i < 0 {
+	if i < 0 || v.detail >= noHistory {
 		return
 	}
 	v.history = slices.Insert(v.history, i, raw)
@@ -174,7 +169,7 @@ func (v *View) insertMessage(i int, raw json.RawMessage) {
 // into the history. message is a message as json.Marshal writes it, metadata an
 // object; either may be empty. Both are kept and must not be changed.
 func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) {
-	if v.light {
+	if v.detail == outline {
 		v.state, v.at = state, at
 		return
 	}
@@ -232,7 +227,7 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 // extensions and metadata those that it has replace the older ones; of an unknown id
 // it is the first chunk.
 func (v *View) addArtifact(u *event.ArtifactUpdate) {
-	if v.light {
+	if v.detail >= noArtifacts {
 		return
 	}
 	i, known := v.artifact(u.ID)
@@ -307,6 +302,9 @@ func (a *viewArtifact) size() int {
 // AppendTask appends the JSON of the task: the bytes that json.Marshal gives for the
 // equal *a2a.Task.
 func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
+	if v.size > growAtOnce && !o.NoArtifacts && o.HistoryLength < 0 {
+		dst = slices.Grow(dst, v.size)
+	}
 	dst = append(dst, `{"id":`...)
 	dst = append(dst, v.ids.TaskJSON...)
 	if len(v.artifacts) > 0 && !o.NoArtifacts {
@@ -332,7 +330,7 @@ func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 		}
 		dst = append(dst, ']')
 	}
-	dst = event.AppendRawField(dst, `,"metadata":`, v.metadata)
+	dst = event.AppendRawField(dst, `,"metadata":`, v.metadataWith(o))
 	dst = append(dst, `,"status":`...)
 	dst = event.AppendStatus(dst, v.state, v.at, v.message)
 	return append(dst, '}')

@@ -14,7 +14,11 @@ import (
 // gets the next number.
 const viewVersion = 1
 
-// appendBinary appends the View's binary form, which decodeView reads.
+// artifactsVersion is the first byte of the binary form of artifacts.
+const artifactsVersion = 1
+
+// appendBinary appends the View's binary form without its artifacts, which decodeView
+// reads.
 func (v *View) appendBinary(dst []byte) []byte {
 	begun := byte(0)
 	if v.begun {
@@ -33,6 +37,13 @@ func (v *View) appendBinary(dst []byte) []byte {
 	for _, message := range v.history {
 		dst = appendBlock(dst, message)
 	}
+	return binary.AppendUvarint(dst, 0) // artifacts stood here
+}
+
+// appendArtifacts appends the binary form of the View's artifacts, which
+// decodeArtifacts reads.
+func (v *View) appendArtifacts(dst []byte) []byte {
+	dst = append(dst, artifactsVersion)
 	dst = binary.AppendUvarint(dst, uint64(len(v.artifacts)))
 	for i := range v.artifacts {
 		a := &v.artifacts[i]
@@ -52,9 +63,9 @@ func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(dst, b...)
 }
 
-// decodeView reads what appendBinary wrote, and returns what follows it. The View
-// keeps parts of b, which must not be changed any more; it never writes to it.
-// The JSON in it is not looked at.
+// decodeView reads what appendBinary wrote, and returns what follows it. Earlier
+// programs wrote the artifacts there, too. The View keeps parts of b, which must not be
+// changed any more; it never writes to it. The JSON in it is not looked at.
 func decodeView(b []byte) (*View, []byte, error) {
 	if len(b) == 0 {
 		return nil, nil, errors.New("read a task's snapshot: it is empty")
@@ -81,6 +92,32 @@ func decodeView(b []byte) (*View, []byte, error) {
 		r.bad = r.bad || len(message) == 0
 		v.insertMessage(len(v.history), message)
 	}
+	r.artifacts(v)
+	if r.bad || begun > 1 || messageAt > int64(len(v.history)) || messageAt < -1 {
+		return nil, nil, errDamagedSnapshot
+	}
+	v.messageAt = int(messageAt)
+	return v, r.rest, nil
+}
+
+var errDamagedSnapshot = errors.New("read a task's snapshot: it is damaged: check the store's file, and restore it from a backup")
+
+// decodeArtifacts reads what appendArtifacts wrote, all of b, into v, which has none. v
+// keeps parts of b, as with decodeView.
+func (v *View) decodeArtifacts(b []byte) error {
+	if len(b) == 0 || b[0] != artifactsVersion {
+		return fmt.Errorf("read the artifacts of a task's snapshot: they are not of version %d, which this program knows: run the program that wrote them, or a newer one", artifactsVersion)
+	}
+	r := viewReader{rest: b[1:]}
+	r.artifacts(v)
+	if r.bad || len(r.rest) > 0 {
+		return errDamagedSnapshot
+	}
+	return nil
+}
+
+// artifacts reads artifacts into v.
+func (r *viewReader) artifacts(v *View) {
 	for n := r.count(len(r.rest)); n > 0 && !r.bad; n-- {
 		id := string(r.block())
 		if _, known := v.artifact(id); known {
@@ -95,11 +132,6 @@ func decodeView(b []byte) (*View, []byte, error) {
 		a.parts = r.block()
 		v.size += a.size()
 	}
-	if r.bad || begun > 1 || messageAt > int64(len(v.history)) || messageAt < -1 {
-		return nil, nil, errors.New("read a task's snapshot: it is damaged: check the store's file, and restore it from a backup")
-	}
-	v.messageAt = int(messageAt)
-	return v, r.rest, nil
 }
 
 // viewReader reads the binary form. What it cannot read makes it bad, and all that

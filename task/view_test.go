@@ -167,7 +167,7 @@ func (p *viewPair) check(t testing.TB, o ViewOptions) {
 	if at := eventtest.TimePointer(p.view.StatusTime()); !cmp.Equal(at, p.model.status.Timestamp) {
 		t.Errorf("StatusTime() = %v, want %v", at, p.model.status.Timestamp)
 	}
-	stored := p.view.appendBinary([]byte("x"))[1:]
+	stored := p.view.inOnePiece([]byte("x"))[1:]
 	again, rest, err := decodeView(append(slices.Clone(stored), "rest"...))
 	if err != nil {
 		t.Fatalf("decodeView(): %v", err)
@@ -178,18 +178,37 @@ func (p *viewPair) check(t testing.TB, o ViewOptions) {
 	if diff := eventtest.Diff(want[1:], string(again.AppendTask(nil, o))); diff != "" {
 		t.Fatalf("AppendTask() after decodeView() (-want +got):\n%s", diff)
 	}
-	if diff := eventtest.Diff(string(stored), string(again.appendBinary(nil))); diff != "" {
-		t.Fatalf("appendBinary() after decodeView() (-want +got):\n%s", diff)
+	if diff := eventtest.Diff(string(stored), string(again.inOnePiece(nil))); diff != "" {
+		t.Fatalf("inOnePiece() after decodeView() (-want +got):\n%s", diff)
 	}
 	if got := again.Size(); got != p.view.Size() {
 		t.Errorf("Size() after decodeView() = %d, want %d", got, p.view.Size())
 	}
+	apart, _, err := decodeView(p.view.appendBinary(nil))
+	if err == nil {
+		err = apart.decodeArtifacts(p.view.appendArtifacts(nil))
+	}
+	if err != nil {
+		t.Fatalf("decodeArtifacts(): %v", err)
+	}
+	if diff := eventtest.Diff(string(stored), string(apart.inOnePiece(nil))); diff != "" {
+		t.Fatalf("inOnePiece() after decodeArtifacts() (-want +got):\n%s", diff)
+	}
+	if got := apart.Size(); got != p.view.Size() {
+		t.Errorf("Size() after decodeArtifacts() = %d, want %d", got, p.view.Size())
+	}
+}
+
+// inOnePiece is the binary form that earlier programs wrote, with the artifacts in it.
+func (v *View) inOnePiece(dst []byte) []byte {
+	dst = v.appendBinary(dst)
+	return append(dst[:len(dst)-1], v.appendArtifacts(nil)[1:]...)
 }
 
 // swap goes on with the View that the binary form gives.
 func (p *viewPair) swap(t testing.TB) {
 	t.Helper()
-	view, _, err := decodeView(p.view.appendBinary(nil))
+	view, _, err := decodeView(p.view.inOnePiece(nil))
 	if err != nil {
 		t.Fatalf("decodeView(): %v", err)
 	}
@@ -342,7 +361,7 @@ func TestViewDecodedDoesNotWrite(t *testing.T) {
 	for _, id := range []a2a.ArtifactID{"a", "b"} {
 		p.artifact(t, &a2a.TaskArtifactUpdateEvent{Artifact: &a2a.Artifact{ID: id, Parts: a2a.ContentParts{a2a.NewTextPart("1")}}})
 	}
-	stored := p.view.appendBinary(nil)
+	stored := p.view.inOnePiece(nil)
 	before := slices.Clone(stored)
 	var err error
 	if p.view, _, err = decodeView(stored); err != nil {
@@ -393,7 +412,7 @@ func sampleView(t testing.TB) *View {
 
 func TestDecodeViewCut(t *testing.T) {
 	t.Parallel()
-	stored := sampleView(t).appendBinary(nil)
+	stored := sampleView(t).inOnePiece(nil)
 	for n := range stored {
 		if v, _, err := decodeView(stored[:n]); err == nil {
 			t.Fatalf("decodeView() of %d of %d bytes = %v, want an error", n, len(stored), v)
@@ -405,9 +424,26 @@ func TestDecodeViewCut(t *testing.T) {
 	}
 }
 
+func TestDecodeArtifactsCut(t *testing.T) {
+	t.Parallel()
+	stored := sampleView(t).appendArtifacts(nil)
+	for n := range stored {
+		if err := newView("t", "c").decodeArtifacts(stored[:n]); err == nil {
+			t.Fatalf("decodeArtifacts() of %d of %d bytes gave no error", n, len(stored))
+		}
+	}
+	if err := newView("t", "c").decodeArtifacts(append(stored, 0)); err == nil {
+		t.Error("decodeArtifacts() of more than artifacts gave no error")
+	}
+	stored[0]++
+	if err := newView("t", "c").decodeArtifacts(stored); err == nil {
+		t.Error("decodeArtifacts() of another version gave no error")
+	}
+}
+
 func FuzzDecodeView(f *testing.F) {
-	f.Add(newView("t", "c").appendBinary(nil))
-	f.Add(sampleView(f).appendBinary(nil))
+	f.Add(newView("t", "c").inOnePiece(nil))
+	f.Add(sampleView(f).inOnePiece(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, rest, err := decodeView(b)
 		if err != nil {
@@ -420,13 +456,13 @@ func FuzzDecodeView(f *testing.F) {
 		v.setStatus(a2a.TaskStateWorking, 1, nil /* message */, nil /* metadata */)
 		v.addMessage(json.RawMessage(`{"messageId":"m"}`))
 		v.addArtifact(&event.ArtifactUpdate{ID: "a", Append: true, Parts: event.TextPart("x")})
-		stored := v.appendBinary(nil)
+		stored := v.inOnePiece(nil)
 		again, _, err := decodeView(stored)
 		if err != nil {
-			t.Fatalf("decodeView() of what appendBinary wrote: %v", err)
+			t.Fatalf("decodeView() of what inOnePiece wrote: %v", err)
 		}
-		if diff := eventtest.Diff(string(stored), string(again.appendBinary(nil))); diff != "" {
-			t.Errorf("appendBinary() after decodeView() (-want +got):\n%s", diff)
+		if diff := eventtest.Diff(string(stored), string(again.inOnePiece(nil))); diff != "" {
+			t.Errorf("inOnePiece() after decodeView() (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func New(o Options) (_ *App, err error) {
 		Store: a.store.handle, Tools: a.registry, Planner: parts.planner, Policy: parts.policy,
 		Presenter: dialect.New(dialect.Config{Keywords: o.Config.Keywords}),
 		Agent:     o.Config.Agent.Name, HoldSiblings: o.Config.HoldSiblings, NoIdempotency: !o.Config.Idempotency,
-		Limits: o.Config.Limits.Engine, Log: o.Log, Hook: o.Hook,
+		Limits: o.Config.Limits.Engine, Answers: o.Config.Limits.Answers, Page: o.Config.Limits.Page, Log: o.Log, Hook: o.Hook,
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (a *App) serveProtocol() error {
 			Name: a.config.Agent.Name, Description: a.config.Agent.Description,
 			Version: Version(), URL: a.url, Skills: skills,
 		},
-		Guard: guard, MaxBody: limits.Body, Streams: limits.Streams, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, Log: a.log,
+		Guard: guard, MaxBody: limits.Body, Streams: limits.Streams, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: a.log,
 	})
 	if err != nil {
 		return err

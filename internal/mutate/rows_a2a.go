@@ -4,8 +4,8 @@ func a2aRows() []Row {
 	return []Row{
 		{
 			File:    "a2a/operations.go",
-			What:    "resumes && n <= first.Header.Seq;",
-			Into:    "resumes && n == 0;",
+			What:    "resumes = n <= h.Seq",
+			Into:    "resumes = n == 0",
 			Promise: "a reader that says where it was goes on from there",
 			Test:    "TestWire/resume",
 		},
@@ -22,6 +22,36 @@ func a2aRows() []Row {
 			Into:    "st.frame(page[len(page)-1].Seq, page[i].Data)",
 			Promise: "each event of a stream has an id of its own",
 			Test:    "TestWire/resume",
+		},
+
+		// Answers.
+		{
+			File:    "a2a/answer.go",
+			What:    "n := min(piece, len(body))",
+			Into:    "n := len(body) + 0*piece",
+			Promise: "who reads fast enough gets all of an answer, however long that takes",
+			Test:    "TestSlowReaderIsCutOff/fast enough",
+		},
+		{
+			File:    "a2a/answer.go",
+			What:    "piece := s.cfg.ReadRate * int(answerTime/time.Second)",
+			Into:    "piece := s.cfg.ReadRate",
+			Promise: "who reads an answer too slowly is cut off",
+			Test:    "TestSlowReaderIsCutOff/slow",
+		},
+		{
+			File:    "a2a/jsonrpc.go",
+			What:    "defer a.Release()",
+			Into:    "defer func() { _ = a.Release }()",
+			Promise: "what an answer has taken is given back when it has been sent",
+			Test:    "TestSentAnswersGiveBack",
+		},
+		{
+			File:    "a2a/errors.go",
+			What:    "return errBusy.saying(full.Error()), true",
+			Into:    "return errInternal.saying(full.Error()), true",
+			Promise: "beyond the memory for answers clients are told to try again",
+			Test:    "TestUnreadAnswers",
 		},
 	}
 }

@@ -40,8 +40,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/snapshot.go",
-			What:    "&store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: data}",
-			Into:    "&store.Snapshot{After: h.Seq, Bytes: data}",
+			What:    "&store.Snapshot{After: f.Header.Seq, Rev: f.Header.Rev}",
+			Into:    "&store.Snapshot{After: f.Header.Seq}",
 			Promise: "a snapshot names the rev that it was made at",
 			Test:    "TestSnapshots/memstore",
 		},
@@ -51,6 +51,50 @@ func engineRows() []Row {
 			Into:    "if err != nil {\n\t\t\treturn nil, err\n\t\t} else if f = folded; false {",
 			Promise: "a snapshot that cannot be read is as none",
 			Test:    "TestUnreadableSnapshot/memstore",
+		},
+
+		// Answers.
+		{
+			File:    "task/engine/answers.go",
+			What:    "others > a.taken && others+more > all.limit",
+			Into:    "false",
+			Promise: "answers take no more memory than there is for them",
+			Test:    "TestUnreadAnswersAreBounded/memstore",
+		},
+		{
+			File:    "task/engine/answers.go",
+			What:    "own+more > all.limit/2",
+			Into:    "own+more > all.limit",
+			Promise: "one caller gets half of the memory for answers",
+			Test:    "TestUnreadAnswersAreBounded/memstore",
+		},
+		{
+			File:    "task/engine/answers.go",
+			What:    "case others > a.taken &&",
+			Into:    "case",
+			Promise: "an answer that is larger than all goes alone",
+			Test:    "TestAnswerLargerThanAllGoesAlone",
+		},
+		{
+			File:    "task/engine/answers.go",
+			What:    "err != nil && done {",
+			Into:    "err != nil && false && done {",
+			Promise: "what is done is answered without room, too",
+			Test:    "TestWhatIsDoneIsAnsweredWithoutRoom/memstore",
+		},
+		{
+			File:    "task/engine/list.go",
+			What:    "noArtifacts: t.noArtifacts}",
+			Into:    "noArtifacts: false}",
+			Promise: "a list without artifacts reads none",
+			Test:    "TestListReadsNoArtifacts/memstore",
+		},
+		{
+			File:    "task/engine/list.go",
+			What:    "if bytes+size > limit && i > 0 {",
+			Into:    "if false {",
+			Promise: "a page of a list has no more than its bytes",
+			Test:    "TestPageOfBytes/memstore",
 		},
 
 		// Decisions.

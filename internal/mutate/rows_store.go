@@ -335,6 +335,27 @@ func storeRows() []Row {
 			Test:    "TestSuite/watch/foreign and other tasks",
 		},
 		{
+			File:    "store/boltstore/log.go",
+			What:    "h.onlyBulk && p.limit.NoBulk {",
+			Into:    "h.onlyBulk {",
+			Promise: "bulk is left out only where nobody wants it",
+			Test:    "TestSuite/bulk/left out",
+		},
+		{
+			File:    "store/boltstore/round.go",
+			What:    "t.plain = t.plain || slices",
+			Into:    "t.plain = slices",
+			Promise: "a value with anything else than bulk is read",
+			Test:    "TestSuite/bulk/in one commit",
+		},
+		{
+			File:    "store/boltstore/codec.go",
+			What:    "if t.BulkSnapshot = t.Header.Snapshot; version > 1 {",
+			Into:    "if version > 1 {",
+			Promise: "the snapshots of format 1 hold all events",
+			Test:    "TestFormat1",
+		},
+		{
 			File:    "store/next.go",
 			What:    "s.Rev == rev",
 			Into:    "true",

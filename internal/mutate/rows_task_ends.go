@@ -148,8 +148,8 @@ func endRows() []Row {
 		// The log and its cache.
 		{
 			File:    "task/snapshot.go",
-			What:    "\tf.tail = 0\n",
-			Into:    "\tf.tail = n\n",
+			What:    "if f.tail = 0; n > 0 {",
+			Into:    "if f.tail = n; n > 0 {",
 			Promise: "only the bytes of events count towards the next snapshot",
 			Test:    "TestSnapshotsAreAsRareAsTheyAreLarge",
 		},
@@ -166,6 +166,21 @@ func endRows() []Row {
 			Into:    "if false {",
 			Promise: "snapshots of earlier servers are read as they were meant",
 			Test:    "TestOutcomeInASnapshotOfVersion1",
+		},
+		{
+			File:    "task/snapshot.go",
+			What:    "Fold: !f.unmarked &&",
+			Into:    "Fold:",
+			Promise: "what an earlier server knew of artifacts is in the next snapshot, too",
+			Test:    "TestGoldenSnapshotsOfBefore",
+		},
+		{
+			File:    "task/view_detail.go",
+			What:    "artifacts, history := v.detail >= noArtifacts",
+			Into:    "artifacts, history := false && v.detail >= noArtifacts",
+			Promise: "a task that lacks its artifacts says so",
+			Package: "task/engine",
+			Test:    "TestPageOfBytes/memstore",
 		},
 	}
 }

@@ -59,11 +59,14 @@ func (r *reader) id() (id [16]byte) {
 	return id
 }
 
-func (r *reader) version(want byte, what string) {
-	if v := r.byte(); r.err == nil && v != want {
-		r.err = fmt.Errorf("%w: %s has version %d, want %d", store.ErrDamaged, what, v, want)
+// version reads a version from 1 to newest.
+func (r *reader) version(newest byte, what string) byte {
+	v := r.byte()
+	if r.err == nil && (v < 1 || v > newest) {
+		r.err = fmt.Errorf("%w: %s has version %d, want 1 to %d", store.ErrDamaged, what, v, newest)
 		r.b = nil
 	}
+	return v
 }
 
 func appendBytes[T ~string | ~[]byte](b []byte, p T) []byte {
@@ -76,10 +79,13 @@ type record struct {
 	last     uint64 // position of its newest log value, 0: none
 	values   uint64 // number of its log values
 	snapshot uint64 // position of the value with the newest snapshot, 0: none
+	bulk     uint64 // position of the value with the newest bulk of one, 0: none
 	deleting bool
 }
 
-const recordVersion = 1
+// recordVersion is the one that is written. Version 1 knew no bulk: its snapshots
+// hold all events.
+const recordVersion = 2
 
 func (t *record) append(b []byte) []byte {
 	h := &t.Header
@@ -89,7 +95,7 @@ func (t *record) append(b []byte) []byte {
 	}
 	b = append(b, recordVersion, deleting, byte(h.Phase), byte(h.State))
 	b = append(b, h.Message[:]...)
-	for _, n := range [...]uint64{uint64(h.StatusTime), h.Seq, h.Pub, h.Rev, h.Fence, h.Epoch, uint64(h.Pending), uint64(h.Due), h.Bytes, h.Snapshot, t.last, t.values, t.snapshot} {
+	for _, n := range [...]uint64{uint64(h.StatusTime), h.Seq, h.Pub, h.Rev, h.Fence, h.Epoch, uint64(h.Pending), uint64(h.Due), h.Bytes, h.Snapshot, t.last, t.values, t.snapshot, h.Bulk, h.BulkSnapshot, t.bulk} {
 		b = binary.AppendUvarint(b, n)
 	}
 	b = appendBytes(b, h.Owner.TenantName())
@@ -100,13 +106,16 @@ func (t *record) append(b []byte) []byte {
 func decodeRecord(id store.TaskID, value []byte) (record, error) {
 	r := reader{b: value}
 	var t record
-	r.version(recordVersion, "header")
+	version := r.version(recordVersion, "header")
 	t.deleting = r.byte() == 1
 	t.Task, t.Phase, t.State, t.Message = id, store.Phase(r.byte()), store.State(r.byte()), r.id()
 	t.StatusTime = store.Millis(r.uint())
 	t.Seq, t.Pub, t.Rev, t.Fence, t.Epoch = r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
 	t.Pending, t.Due, t.Bytes, t.Header.Snapshot = uint32(r.uint()), uint32(r.uint()), r.uint(), r.uint()
 	t.last, t.values, t.snapshot = r.uint(), r.uint(), r.uint()
+	if t.BulkSnapshot = t.Header.Snapshot; version > 1 {
+		t.Bulk, t.BulkSnapshot, t.bulk = r.uint(), r.uint(), r.uint()
+	}
 	tenant := r.string()
 	t.Owner = store.Owner(tenant, r.string())
 	t.Context = r.string()
@@ -123,15 +132,32 @@ type head struct {
 	pub      uint64 // last pub before the value
 	events   uint64
 	snapshot bool // a snapshot stands behind the events
+	bulk     bool // the bulk of a snapshot stands behind that
+	onlyBulk bool // all events are bulk: a reader without it passes the value over
 }
 
-const valueVersion = 1
+// valueVersion is the one that is written. Version 1 knew no bulk.
+const valueVersion = 2
+
+// The flags of a value, and those of an event.
+const (
+	flagSnapshot = 1 << iota
+	flagBulkSnapshot
+	flagOnlyBulk
+
+	flagPublic = 1
+	flagBulk   = 2
+)
+
+func flag(on bool, bit byte) byte {
+	if on {
+		return bit
+	}
+	return 0
+}
 
 func (h *head) append(b []byte) []byte {
-	flags := byte(0)
-	if h.snapshot {
-		flags = 1
-	}
+	flags := flag(h.snapshot, flagSnapshot) | flag(h.bulk, flagBulkSnapshot) | flag(h.onlyBulk, flagOnlyBulk)
 	b = append(b, valueVersion, flags)
 	b = append(b, h.task[:]...)
 	for _, n := range [...]uint64{h.k, h.prev, h.jump, h.first, h.pub, h.events} {
@@ -142,18 +168,15 @@ func (h *head) append(b []byte) []byte {
 
 func (r *reader) head() (h head) {
 	r.version(valueVersion, "log value")
-	h.snapshot = r.byte() == 1
+	flags := r.byte()
+	h.snapshot, h.bulk, h.onlyBulk = flags&flagSnapshot != 0, flags&flagBulkSnapshot != 0, flags&flagOnlyBulk != 0
 	h.task = r.id()
 	h.k, h.prev, h.jump, h.first, h.pub, h.events = r.uint(), r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
 	return h
 }
 
 func appendEvent(b []byte, e *store.Event) []byte {
-	public := byte(0)
-	if e.Public {
-		public = 1
-	}
-	b = append(b, public)
+	b = append(b, flag(e.Public, flagPublic)|flag(e.Bulk, flagBulk))
 	b = appendBytes(b, e.Kind)
 	b = binary.AppendUvarint(b, uint64(e.Time))
 	return appendBytes(b, e.Data)
@@ -161,7 +184,8 @@ func appendEvent(b []byte, e *store.Event) []byte {
 
 // event reads the next event; Data is not copied, Seq and Pub are not set.
 func (r *reader) event() (e store.Event) {
-	e.Public = r.byte() == 1
+	flags := r.byte()
+	e.Public, e.Bulk = flags&flagPublic != 0, flags&flagBulk != 0
 	e.Kind = r.string()
 	e.Time = store.Millis(r.uint())
 	e.Data = r.bytes()

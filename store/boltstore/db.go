@@ -20,7 +20,7 @@ import (
 
 // format is the version of the layout. A file of an older one is brought forward
 // by migrations when it is opened; a newer one is refused.
-const format = 1
+const format = 2
 
 // migrations[n] turns format n into n+1, in the transaction that opens the file.
 var migrations = [format]func(*bolt.Tx) error{
@@ -35,6 +35,9 @@ var migrations = [format]func(*bolt.Tx) error{
 			meta.Put(keyEpoch, u64(0)),
 		)
 	},
+	// Values and headers of version 1 stay as they are. The number keeps programs out
+	// that do not know version 2.
+	func(*bolt.Tx) error { return nil },
 }
 
 var (

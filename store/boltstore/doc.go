@@ -27,6 +27,15 @@
 // write of the log goes to the right edge of one tree, whatever the number of
 // tasks.
 //
+// A value whose events are all bulk says so in its head, and is passed over by whoever
+// reads without bulk. A snapshot stands behind the events of a value, and its bulk, if it
+// has any, behind that; the header has the position of either.
+//
+// # Formats
+//
+// Format 2 added bulk: values and headers of version 2. Those of version 1 stay as they
+// are. In them no event is bulk, and a snapshot holds all events.
+//
 // # Writing
 //
 // One goroutine takes everything that is queued, checks each batch alone against

@@ -10,8 +10,12 @@ import (
 	"a2a-server/store"
 )
 
-// window of values that one page looks at, at most.
-const maxPageValues = 64
+const (
+	// maxPageValues is how many values one page looks at, at most, unless it is without
+	// bulk: then as many times that as maxWindows, until it has an event.
+	maxPageValues = 64
+	maxWindows    = 64
+)
 
 func appendSnapshot(b []byte, after uint64, snapshot []byte) []byte {
 	return appendBytes(binary.AppendUvarint(b, after), snapshot)
@@ -82,79 +86,165 @@ func (f *finder) value(k uint64) error {
 	return nil
 }
 
-// readPage copies up to limit events behind seq n of a task into v. from, when it
-// is not 0, is the position of a value known to begin not behind n+1.
-func readPage(log *bolt.Bucket, t *record, n uint64, from uint64, limit store.Limit, v *store.View) error {
-	if n >= t.Seq {
+// pager reads one page of a task into a view, whose Next says where it begins.
+type pager struct {
+	log   *bolt.Bucket
+	task  *record
+	near  uint64 // position of a value known to begin not behind the page, 0: none
+	limit store.Limit
+	view  *store.View
+	size  int // of the events so far
+}
+
+// snapshot copies the newest snapshot of the task, and its bulk unless that is left
+// out.
+func (p *pager) snapshot() (err error) {
+	t := p.task
+	if t.snapshot == 0 {
 		return nil
 	}
-	start := finder{log: log}
-	if err := start.seek(t.last); err != nil {
+	if p.view.Snapshot, err = p.part(t.snapshot, t.Header.Snapshot, false /* bulk */); err != nil || p.limit.NoBulk {
 		return err
 	}
-	if from != 0 {
-		if err := start.seek(from); err != nil {
+	if t.bulk != 0 {
+		if p.view.Bulk, err = p.part(t.bulk, t.BulkSnapshot, true /* bulk */); err != nil {
 			return err
 		}
-	} else if start.h.first > n+1 {
+	}
+	return nil
+}
+
+// part copies the snapshot, or the bulk of one, that the value at position has.
+func (p *pager) part(position, after uint64, bulk bool) ([]byte, error) {
+	h, r, err := readHead(p.log, position)
+	if err != nil {
+		return nil, err
+	}
+	for range h.events {
+		r.event()
+	}
+	has, data := r.uint(), r.bytes()
+	if bulk && h.snapshot {
+		has, data = r.uint(), r.bytes()
+	}
+	if r.err != nil || has != after {
+		return nil, fmt.Errorf("%w: snapshot of task %s at %d", store.ErrDamaged, p.task.Task, position)
+	}
+	if n, _ := p.view.Next.Seq(); n == after {
+		p.near = position
+	}
+	return append([]byte{}, data...), nil
+}
+
+// read copies as many events as the limit allows.
+func (p *pager) read() error {
+	v, t := p.view, p.task
+	for windows := 0; len(v.Events) == 0 && windows < maxWindows; windows++ {
+		n, _ := v.Next.Seq()
+		if n >= t.Seq {
+			break
+		}
+		positions, err := p.window(n)
+		if err != nil {
+			return err
+		}
+		for i := len(positions) - 1; i >= 0; i-- {
+			full, err := p.value(positions[i])
+			if err != nil {
+				return err
+			}
+			if full {
+				copyData(v.Events, p.size)
+				v.More = true
+				return nil
+			}
+		}
+		p.near = positions[0]
+	}
+	copyData(v.Events, p.size)
+	n, _ := v.Next.Seq()
+	v.More = n < t.Seq
+	return nil
+}
+
+// window returns the positions of the value that holds the event behind n and of the
+// next ones, the last one first.
+func (p *pager) window(n uint64) ([]uint64, error) {
+	start := finder{log: p.log}
+	at := p.task.last
+	if p.near != 0 {
+		at = p.near
+	}
+	if err := start.seek(at); err != nil {
+		return nil, err
+	}
+	if start.h.first > n+1 {
 		// The wanted value is the one before the smallest that begins behind n+1.
 		if err := start.back(func(h *head) bool { return h.first > n+1 }); err != nil {
-			return err
+			return nil, err
 		}
 		if err := start.seek(start.h.prev); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	// Links lead backwards only: find the page's last value, walk back, read forth.
-	end := finder{log: log}
-	if err := end.seek(t.last); err != nil {
-		return err
+	// Links lead backwards only: find the window's last value, walk back.
+	end := finder{log: p.log}
+	if err := end.seek(p.task.last); err != nil {
+		return nil, err
 	}
-	if err := end.value(min(start.h.k+maxPageValues-1, t.values)); err != nil {
-		return err
+	if err := end.value(min(start.h.k+maxPageValues-1, p.task.values)); err != nil {
+		return nil, err
 	}
 	positions := make([]uint64, 0, maxPageValues)
 	for {
 		positions = append(positions, end.at)
 		if end.h.k == start.h.k {
-			break
+			return positions, nil
 		}
 		if err := end.seek(end.h.prev); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	var size int
-	for i := len(positions) - 1; i >= 0; i-- {
-		h, r, err := readHead(log, positions[i])
-		if err != nil {
-			return err
+}
+
+// value adds the events of one value, and moves the view's Next behind what it has
+// added or passed over. full: there was no room for all.
+func (p *pager) value(position uint64) (full bool, err error) {
+	h, r, err := readHead(p.log, position)
+	if err != nil {
+		return false, err
+	}
+	v := p.view
+	if last := h.first + h.events - 1; h.onlyBulk && p.limit.NoBulk {
+		if n, _ := v.Next.Seq(); last > n {
+			v.Next = v.Next.Behind(last)
 		}
-		pub := h.pub
-		for seq := h.first; seq < h.first+h.events; seq++ {
-			e := r.event()
-			if r.err != nil {
-				return fmt.Errorf("log value at %d: %w", positions[i], r.err)
+		return false, nil
+	}
+	pub := h.pub
+	for seq := h.first; seq < h.first+h.events; seq++ {
+		e := r.event()
+		if r.err != nil {
+			return false, fmt.Errorf("log value at %d: %w", position, r.err)
+		}
+		if e.Public {
+			pub++
+			e.Pub = pub
+		}
+		if n, _ := v.Next.Seq(); seq <= n {
+			continue
+		}
+		e.Seq = seq
+		if v.Next.Holds(&e, p.limit.NoBulk) {
+			if len(v.Events) > 0 && (len(v.Events) == p.limit.Events || p.size+len(e.Data) > p.limit.Bytes) {
+				return true, nil
 			}
-			if e.Public {
-				pub++
-				e.Pub = pub
-			}
-			if seq <= n {
-				continue
-			}
-			if len(v.Events) > 0 && (len(v.Events) == limit.Events || size+len(e.Data) > limit.Bytes) {
-				v.More = true
-				copyData(v.Events, size)
-				return nil
-			}
-			e.Seq = seq
-			size += len(e.Data)
+			p.size += len(e.Data)
 			v.Events = append(v.Events, e)
 		}
+		v.Next = v.Next.Behind(seq)
 	}
-	copyData(v.Events, size)
-	v.More = len(v.Events) > 0 && v.Events[len(v.Events)-1].Seq < t.Seq
-	return nil
+	return false, nil
 }
 
 // copyData moves the data of all events out of the file into one allocation.
@@ -165,22 +255,4 @@ func copyData(events []store.Event, size int) {
 		buf = append(buf, events[i].Data...)
 		events[i].Data = buf[start:len(buf):len(buf)]
 	}
-}
-
-// readSnapshot copies the newest snapshot of a task into v.
-func readSnapshot(log *bolt.Bucket, t *record, v *store.View) error {
-	h, r, err := readHead(log, t.snapshot)
-	if err != nil {
-		return err
-	}
-	for range h.events {
-		r.event()
-	}
-	after := r.uint()
-	snapshot := r.bytes()
-	if r.err != nil || after != t.Header.Snapshot {
-		return fmt.Errorf("%w: snapshot of task %s at %d", store.ErrDamaged, t.Task, t.snapshot)
-	}
-	v.Snapshot = append([]byte{}, snapshot...)
-	return nil
 }

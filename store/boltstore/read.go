@@ -14,9 +14,9 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 		return store.View{}, err
 	}
 	limit = limit.WithDefaults()
-	n, exact := from.Seq()
+	_, exact := from.Seq()
 	if exact {
-		if v, ok := h.db.tails.read(s, id, n, limit); ok {
+		if v, ok := h.db.tails.read(s, id, from, limit); ok {
 			return v, nil
 		}
 	}
@@ -27,14 +27,19 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 			return err
 		}
 		v.Header = t.Header
-		log := tx.Bucket(bucketLog)
-		if exact || t.snapshot == 0 {
-			return readPage(log, &t, n, 0, limit, &v)
+		v.Next = from.Start(&t.Header, limit.NoBulk)
+		if limit.Refuses(&t.Header) {
+			n, _ := v.Next.Seq()
+			v.More = n < t.Seq
+			return nil
 		}
-		if err := readSnapshot(log, &t, &v); err != nil {
-			return err
+		p := pager{log: tx.Bucket(bucketLog), task: &t, limit: limit, view: &v}
+		if !exact {
+			if err := p.snapshot(); err != nil {
+				return err
+			}
 		}
-		return readPage(log, &t, t.Header.Snapshot, t.snapshot, limit, &v)
+		return p.read()
 	})
 	if err != nil {
 		return store.View{}, err

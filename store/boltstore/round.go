@@ -3,6 +3,7 @@ package boltstore
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -41,11 +42,13 @@ type work struct {
 	changed bool
 
 	count    uint64 // of events
+	plain    bool   // one of them is not bulk
 	first    uint64 // seq of the first event, or the one it would have
 	pub      uint64
-	snapshot []byte
-	gone     bool  // its last step of deletion was taken
-	batches  []*op // those that passed, with the events
+	gone     bool   // its last step of deletion was taken
+	snapshot []byte // nil: none
+	bulk     []byte // of a snapshot; nil: none
+	batches  []*op  // those that passed, with the events
 }
 
 // there reports whether the task can be seen.
@@ -235,8 +238,12 @@ func (t *work) add(o *op, next store.Header) {
 	b := o.batch
 	if b.KeepsSnapshot(t.now.Seq, t.now.Rev, t.now.Header.Snapshot) {
 		t.snapshot, next.Snapshot = b.Snapshot.Bytes, b.Snapshot.After
+		if b.Snapshot.Bulk != nil {
+			t.bulk, next.BulkSnapshot = b.Snapshot.Bulk, b.Snapshot.After
+		}
 	}
 	t.count += uint64(len(b.Events))
+	t.plain = t.plain || slices.ContainsFunc(b.Events, func(e store.Event) bool { return !e.Bulk })
 	t.now.Header = next
 	t.changed = true
 	t.batches = append(t.batches, o)
@@ -267,7 +274,8 @@ func (r *round) flush() {
 func (r *round) putValue(t *work, position uint64) {
 	h := head{
 		task: t.now.Task, k: t.before.values + 1, prev: t.before.last,
-		first: t.first, pub: t.pub, events: t.count, snapshot: t.snapshot != nil,
+		first: t.first, pub: t.pub, events: t.count,
+		snapshot: t.snapshot != nil, bulk: t.bulk != nil, onlyBulk: t.count > 0 && !t.plain,
 	}
 	jump, err := r.jumpFrom(t.before.last, h.k)
 	if err != nil {
@@ -285,12 +293,18 @@ func (r *round) putValue(t *work, position uint64) {
 		if h.snapshot {
 			b = appendSnapshot(b, t.now.Header.Snapshot, t.snapshot)
 		}
+		if h.bulk {
+			b = appendSnapshot(b, t.now.BulkSnapshot, t.bulk)
+		}
 		return b
 	})
 	_ = r.put(r.log, u64(position), value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {
 		t.now.snapshot = position
+	}
+	if h.bulk {
+		t.now.bulk = position
 	}
 }
 

@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -127,8 +128,9 @@ func (h *hub) publish(w *work) {
 	}
 }
 
-// read serves the events behind seq n when the tail holds all of them.
-func (h *hub) read(s store.Scope, id store.TaskID, n uint64, limit store.Limit) (v store.View, ok bool) {
+// read serves the events from from when the tail holds all of them.
+func (h *hub) read(s store.Scope, id store.TaskID, from store.From, limit store.Limit) (v store.View, ok bool) {
+	n, _ := from.Seq()
 	t := h.topic(id)
 	if t == nil {
 		return v, false
@@ -142,12 +144,21 @@ func (h *hub) read(s store.Scope, id store.TaskID, n uint64, limit store.Limit) 
 	if n < start {
 		return v, false
 	}
-	v.Header = t.header
+	v.Header, v.Next = t.header, from
 	rest := t.events[n-start:]
+	if limit.Refuses(&t.header) {
+		v.More = len(rest) > 0
+		return v, true
+	}
+	if left := func(e store.Event) bool { return !from.Holds(&e, limit.NoBulk) }; slices.ContainsFunc(rest, left) {
+		rest = slices.DeleteFunc(slices.Clone(rest), left)
+	}
+	v.Next = from.Behind(t.header.Seq)
 	size := 0
 	for i := range rest {
 		if i > 0 && (i == limit.Events || size+len(rest[i].Data) > limit.Bytes) {
 			v.Events, v.More = rest[:i:i], true
+			v.Next = from.Behind(rest[i-1].Seq)
 			return v, true
 		}
 		size += len(rest[i].Data)

@@ -84,6 +84,10 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	if b.KeepsSnapshot(t.header.Seq, t.header.Rev, t.header.Snapshot) {
 		header.Snapshot = b.Snapshot.After
 		t.snapshot = b.Snapshot.Bytes
+		if b.Snapshot.Bulk != nil {
+			header.BulkSnapshot = b.Snapshot.After
+			t.bulk = b.Snapshot.Bulk
+		}
 	}
 	if numbered := b.Number(receipt); t.events == nil {
 		t.events = numbered

@@ -41,7 +41,8 @@ type DB struct {
 type task struct {
 	header   store.Header
 	events   []store.Event // seq n is at n-1
-	snapshot []byte        // holds the events up to header.Snapshot
+	snapshot []byte        // holds the events up to header.Snapshot that are not bulk
+	bulk     []byte        // holds the bulk events up to header.BulkSnapshot
 }
 
 // place is what a row or due row belongs to: a task, or else an owner. Places of

@@ -147,7 +147,7 @@ func TestFailedBatchLeavesNoTrace(t *testing.T) {
 	dup.Audit = [][]byte{[]byte("a")}
 	wantDuplicate(t, h.Append(ctx, dup), c.Task)
 
-	if diff := cmp.Diff(before, read(t, h, c.Task, store.AtSnapshot(), store.Limit{}), cmp.AllowUnexported(store.Scope{})); diff != "" {
+	if diff := cmp.Diff(before, read(t, h, c.Task, store.AtSnapshot(), store.Limit{}), cmp.AllowUnexported(store.Scope{}, store.From{})); diff != "" {
 		t.Errorf("task after failed batches (-want +got):\n%s", diff)
 	}
 	if len(db.tasks) != 1 || len(db.rows) != 1 || len(db.due) != 0 || len(db.audit) != 0 {

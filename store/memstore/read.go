@@ -18,16 +18,36 @@ func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 		return store.View{}, err
 	}
 	v := store.View{Header: t.header}
-	after, ok := from.Seq()
-	if !ok {
-		after, v.Snapshot = t.header.Snapshot, t.snapshot
+	_, exact := from.Seq()
+	from = from.Start(&t.header, limit.NoBulk)
+	after, _ := from.Seq()
+	v.Next = from.Behind(after)
+	if limit.Refuses(&t.header) {
+		v.More = after < t.header.Seq
+		return v, nil
 	}
-	behind := t.events[min(after, t.header.Seq):]
-	n := pageLen(behind, limit.WithDefaults())
-	// Cloned, because the log grows in place behind what it shares.
-	v.Events = slices.Clone(behind[:n])
-	v.More = n < len(behind)
+	if !exact {
+		v.Snapshot = t.snapshot
+		if !limit.NoBulk {
+			v.Bulk = t.bulk
+		}
+	}
+	wanted := t.events[min(after, t.header.Seq):]
+	v.Next = from.Behind(max(after, t.header.Seq))
+	if v.Events = selected(wanted, from, limit.NoBulk); len(v.Events) == 0 {
+		return v, nil
+	}
+	if n := pageLen(v.Events, limit.WithDefaults()); n < len(v.Events) {
+		v.Events, v.More = v.Events[:n], true
+		v.Next = from.Behind(v.Events[n-1].Seq)
+	}
 	return v, nil
+}
+
+// selected returns a copy of those events that a reader from from gets: the log
+// grows in place behind what it shares.
+func selected(events []store.Event, from store.From, noBulk bool) []store.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool { return !from.Holds(&e, noBulk) })
 }
 
 // pageLen returns how many of events make a page: as many as limit allows, but

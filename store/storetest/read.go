@@ -31,7 +31,7 @@ func diff(want, got any) string {
 }
 
 func sameEvent(a, b store.Event) bool {
-	return a.Seq == b.Seq && a.Pub == b.Pub && a.Public == b.Public && a.Kind == b.Kind && a.Time == b.Time && bytes.Equal(a.Data, b.Data)
+	return a.Seq == b.Seq && a.Pub == b.Pub && a.Public == b.Public && a.Bulk == b.Bulk && a.Kind == b.Kind && a.Time == b.Time && bytes.Equal(a.Data, b.Data)
 }
 
 // checkEvents compares first and explains afterwards: go-cmp is too slow for
@@ -63,8 +63,7 @@ func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID
 	}
 	all := page
 	for page.More {
-		last := page.Events[len(page.Events)-1].Seq
-		if page, err = readPage(ctx, r, s, id, store.After(last), limit); err != nil {
+		if page, err = readPage(ctx, r, s, id, page.Next, limit); err != nil {
 			return store.View{}, err
 		}
 		// Concat, because the page may share its array with the store.

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"fence", fenceCases()},
 		{"pipeline", pipelineCases()},
 		{"snapshot", snapshotCases()},
+		{"bulk", bulkCases()},
 		{"concurrency", concurrencyCases()},
 		{"decision", decisionCases()},
 		{"dedup", dedupCases()},

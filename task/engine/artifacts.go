@@ -63,11 +63,11 @@ func (a *toolArtifacts) List(ctx context.Context) ([]string, error) {
 }
 
 func (a *toolArtifacts) read(ctx context.Context) ([]*a2a.Artifact, error) {
-	view, _, err := a.run.e.loadView(ctx, store.System(), a.run.task)
+	f, _, err := a.run.e.load(ctx, store.System(), a.run.task, reading{view: true})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}
-	t, err := view.Task(task.ViewOptions{HistoryLength: 0})
+	t, err := f.View.Task(task.ViewOptions{HistoryLength: 0})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}

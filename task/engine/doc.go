@@ -21,6 +21,11 @@
 // was computed from, and made again when that has changed. A task at rest is taken over
 // and runs on; one at work is told.
 //
+// # Answers
+//
+// Whoever reads a task for a client does it through an [Answer], which takes the memory
+// that this needs before it reads, and gives it back when the client has it.
+//
 // # Waiting
 //
 // The engine starts goroutines, waits and sets timers through its [Host] only, and holds

@@ -41,6 +41,8 @@ type Config struct {
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
 	NoIdempotency bool   // the same message sent twice makes two tasks
 	Limits        task.Limits
+	Answers       int64 // bytes of memory that answers to clients may take; see [Answer]. Defaults to 256 MiB.
+	Page          int64 // bytes of logs that a page of a list is made from; see [List]. Defaults to 16 MiB.
 
 	Log   zerolog.Logger
 	Now   func() time.Time    // Defaults to time.Now.
@@ -57,6 +59,7 @@ type Engine struct {
 	store     store.Handle
 	log       zerolog.Logger
 	views     viewCache
+	answers   answers
 	providing providing
 	disk      diskWatch
 
@@ -112,6 +115,12 @@ func New(cfg Config) (*Engine, error) {
 		cfg.ProviderWait = 30 * time.Second
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
+	if cfg.Answers <= 0 {
+		cfg.Answers = 256 << 20
+	}
+	if cfg.Page <= 0 {
+		cfg.Page = 16 << 20
+	}
 	e := &Engine{
 		cfg: cfg, store: cfg.Store, log: cfg.Log,
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
@@ -124,6 +133,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.whole <- struct{}{}
 	e.views.init()
+	e.answers.limit, e.answers.callers = uint64(cfg.Answers), map[store.Scope]uint64{}
 	e.providing.init()
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e, nil

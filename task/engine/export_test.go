@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task"
 )
 
 // Ended reports whether the context of the turn that a message began ends once the
@@ -50,4 +54,39 @@ func (t *turn) problems() (problems []string) {
 		problems = append(problems, fmt.Sprintf("the fold says that %v run, and %v do", said, runs))
 	}
 	return problems
+}
+
+// Get is [Answer.Get] of an answer that is released at once, as are the others here.
+func (e *Engine) Get(ctx context.Context, by auth.Principal, id string) (*task.View, error) {
+	a := e.Answer(by)
+	defer a.Release()
+	return a.Get(ctx, id)
+}
+
+// List is [Answer.List].
+func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*List, error) {
+	a := e.Answer(by)
+	defer a.Release()
+	return a.List(ctx, q)
+}
+
+// Snapshot is [Answer.Snapshot].
+func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*Snapshot, error) {
+	a := e.Answer(by)
+	defer a.Release()
+	return a.Snapshot(ctx, id)
+}
+
+// Await is [Answer.Await].
+func (e *Engine) Await(ctx context.Context, sent *Sent) (*task.View, error) {
+	a := e.Answer(auth.Anonymous())
+	defer a.Release()
+	return a.Await(ctx, sent)
+}
+
+// Accepted is [Answer.Accepted].
+func (e *Engine) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
+	a := e.Answer(auth.Anonymous())
+	defer a.Release()
+	return a.Accepted(ctx, sent)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"a2a-server/internal/auth"
 	"a2a-server/store"
@@ -16,11 +17,15 @@ type Event = store.Event
 // Header is what is known of a task without its log.
 type Header = store.Header
 
-// Await returns the task as it stands at its next rest: at its end, or when it
-// waits for input or authorisation.
-func (e *Engine) Await(ctx context.Context, sent *Sent) (*task.View, error) {
-	if v, err := e.awaitTurn(ctx, sent.landed); v != nil || err != nil {
-		return v, err
+// Await returns the task of a message as it stands at its next rest: at its end, or
+// when it waits for input or authorisation. When there is no room for that, it returns
+// the task with less in it.
+func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
+	e := a.e
+	if v, size, err := e.awaitTurn(ctx, sent.landed); err != nil {
+		return nil, err
+	} else if v != nil {
+		return a.show(v, size), nil
 	}
 	wakes, stop := e.store.Watch(sent.scope, sent.Task)
 	defer stop()
@@ -31,10 +36,14 @@ func (e *Engine) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 			return nil, translate(err)
 		}
 		if rests(&v.Header) {
-			view, h, err := e.viewAt(ctx, sent.scope, &v.Header)
-			if err != nil || rests(&h) {
-				return view, translate(err)
+			if view := e.views.get(sent.Task, v.Header.Seq); view != nil {
+				return view, nil
 			}
+			view, h, err := a.read(ctx, sent.scope, sent.Task, true /* done */)
+			if err != nil || rests(&h) {
+				return view, err
+			}
+			a.Release()
 			v.Header = h // it has gone on meanwhile
 		}
 		n = v.Header.Seq
@@ -47,26 +56,6 @@ func (e *Engine) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 	}
 }
 
-// Accepted returns the task as it stands, without waiting for it to rest.
-func (e *Engine) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
-	return e.read(ctx, sent.scope, sent.Task)
-}
-
-// viewAt returns a task that a header has just been read of, with the header that the
-// view belongs to.
-func (e *Engine) viewAt(ctx context.Context, s store.Scope, h *store.Header) (*task.View, store.Header, error) {
-	if v := e.views.get(h.Task, h.Seq); v != nil {
-		return v, *h, nil
-	}
-	return e.loadView(ctx, s, h.Task)
-}
-
-// view is viewAt without the header.
-func (e *Engine) view(ctx context.Context, s store.Scope, h *store.Header) (*task.View, error) {
-	v, _, err := e.viewAt(ctx, s, h)
-	return v, translate(err)
-}
-
 // rests reports whether a client that waits for the task has its answer.
 func rests(h *store.Header) bool {
 	return h.Phase == store.Final ||
@@ -74,60 +63,33 @@ func rests(h *store.Header) bool {
 }
 
 // awaitTurn waits for the turn that goes on from an input, and returns the task as
-// the turn left it: durable, and what reading the log would give, without reading
-// it. It returns neither a view nor an error when the log has to be read: there is
-// no such turn here, it was cut off, or it did not come to a rest that answers a
-// client, or did so before the input.
-func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, error) {
+// the turn left it, with the bytes of its log: durable, and what reading the log would
+// give, without reading it. It returns neither a view nor an error when the log has to
+// be read: there is no such turn here, it was cut off, or it did not come to a rest that
+// answers a client, or did so before the input.
+func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, error) {
 	t := l.turn
 	if t == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	switch e.wait(t.done, t.ctx.Done(), ctx.Done()) {
 	case 1:
 		if !closed(t.done) { // a turn that has left is canceled too, right after
-			return nil, nil
+			return nil, 0, nil
 		}
 	case 2:
-		return nil, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
+		return nil, 0, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
 	}
 	if t.restAt < l.seq {
-		return nil, nil
+		return nil, 0, nil
 	}
-	return t.rest, nil
+	return t.rest, t.restSize, nil
 }
 
-func (e *Engine) read(ctx context.Context, s store.Scope, id store.TaskID) (*task.View, error) {
-	v, _, err := e.loadView(ctx, s, id)
-	if err != nil {
-		return nil, translate(err)
-	}
-	return v, nil
-}
-
-// Get returns a task as it stands.
-func (e *Engine) Get(ctx context.Context, by auth.Principal, id string) (*task.View, error) {
-	parsed, ok := store.ParseTaskID(id)
-	if !ok {
-		return nil, task.ErrTaskNotFound
-	}
-	return e.read(ctx, ScopeOf(by), parsed)
-}
-
-// Snapshot is a task and the seq up to which it is folded: a stream continues
-// after it.
-type Snapshot struct {
-	View   *task.View
-	Header Header
-}
-
-// Snapshot returns a task to begin a stream with.
-func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*Snapshot, error) {
-	v, h, err := e.loadView(ctx, ScopeOf(by), id)
-	if err != nil {
-		return nil, translate(err)
-	}
-	return &Snapshot{View: v, Header: h}, nil
+// Header returns what is known of a task without reading its log.
+func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
+	v, err := e.store.Read(ctx, ScopeOf(by), id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	return v.Header, translate(err)
 }
 
 // Until says where a stream ends.
@@ -201,18 +163,24 @@ func publicOf(events []Event) []Event {
 
 // Stream follows what a message has become, from its beginning: begin is called
 // once, with the task as it was before a follow-up, or nil for a new task, whose
-// first event is the task.
+// first event is the task. When there is no room for the task, begin gets it with less
+// in it.
 func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error, yield func([]Event) error) error {
 	n := sent.From
-	var first *Snapshot
 	if n > 0 || sent.Duplicate {
-		var err error
-		if first, err = e.Snapshot(ctx, by, sent.Task); err != nil {
+		a := e.Answer(by)
+		defer a.Release()
+		first, err := a.snapshot(ctx, sent.Task, true /* done */)
+		if err != nil {
 			return err
 		}
 		n = first.Header.Seq
-	}
-	if err := begin(first); err != nil {
+		err = begin(first)
+		a.Release()
+		if err != nil {
+			return err
+		}
+	} else if err := begin(nil); err != nil {
 		return err
 	}
 	return e.Follow(ctx, by, sent.Task, n, UntilInput, yield)

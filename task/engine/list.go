@@ -7,7 +7,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/internal/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 )
@@ -19,9 +18,15 @@ type Query struct {
 	Since    time.Time     // status not older than it; zero: any
 	PageSize int           // 1 to 100; 0: 50
 	Cursor   string        // NextCursor of the page before
+
+	// Artifacts asks for the tasks with their artifacts. Without, none are read.
+	Artifacts bool
 }
 
-// List is one page of tasks.
+// List is one page of tasks. It is made from at most Config.Page bytes of logs: a task
+// whose artifacts do not fit into that comes without them (see [task.Omitted]), and one
+// that does not fit even so begins the next page, unless it is the first of this one. So
+// a page may have fewer tasks than were asked for, and others after it.
 type List struct {
 	Tasks      []*task.View
 	NextCursor string // "": last page
@@ -30,7 +35,7 @@ type List struct {
 }
 
 // List returns a page of the caller's tasks.
-func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*List, error) {
+func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 	if q.PageSize == 0 {
 		q.PageSize = 50
 	}
@@ -50,8 +55,7 @@ func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*List, e
 			sq.Since++ // a part of a millisecond: the next whole one
 		}
 	}
-	scope := ScopeOf(by)
-	page, err := e.store.Tasks(ctx, scope, sq)
+	page, err := a.e.store.Tasks(ctx, a.scope, sq)
 	if errors.Is(err, store.ErrCursor) {
 		return nil, task.Invalid("pageToken", "is not a token of this query: begin again without one")
 	}
@@ -59,15 +63,51 @@ func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*List, e
 		return nil, err
 	}
 	list := &List{NextCursor: page.Next, Total: page.Total, PageSize: q.PageSize}
-	for i := range page.Tasks {
-		v, err := e.view(ctx, scope, &page.Tasks[i])
-		if errors.Is(err, task.ErrTaskNotFound) {
-			continue // deleted meanwhile
-		}
-		if err != nil {
-			return nil, err
+	fitting, bytes := a.e.fit(page.Tasks, q.Artifacts)
+	if n := len(fitting); n < len(page.Tasks) {
+		last := &page.Tasks[n-1]
+		list.NextCursor = sq.EncodeCursor(a.scope, store.TaskPosition(last.StatusTime, last.Task))
+	}
+	if err := a.take(bytes); err != nil {
+		return nil, err
+	}
+	for _, t := range fitting {
+		v := a.e.views.get(t.header.Task, t.header.Seq)
+		if v == nil {
+			f, _, err := a.e.load(ctx, a.scope, t.header.Task, reading{view: true, noArtifacts: t.noArtifacts})
+			if errors.Is(err, store.ErrNotFound) {
+				continue // deleted meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			v = f.View
 		}
 		list.Tasks = append(list.Tasks, v)
 	}
 	return list, nil
+}
+
+// listed is a task of a page.
+type listed struct {
+	header      *store.Header
+	noArtifacts bool
+}
+
+// fit returns those of the tasks that begin a page, one at least, and how many bytes of
+// logs they are made from.
+func (e *Engine) fit(tasks []store.Header, artifacts bool) (fitting []listed, bytes uint64) {
+	limit := uint64(e.cfg.Page)
+	for i := range tasks {
+		t := listed{&tasks[i], !artifacts}
+		if bytes+t.header.Size(t.noArtifacts) > limit {
+			t.noArtifacts = true
+		}
+		size := t.header.Size(t.noArtifacts)
+		if bytes+size > limit && i > 0 {
+			break
+		}
+		fitting, bytes = append(fitting, t), bytes+size
+	}
+	return fitting, bytes
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -12,65 +11,82 @@ import (
 // loadPage is how many bytes of events one read of a task asks for.
 const loadPage = 4 << 20
 
-// load reads a task and folds it whole.
-func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
-	return e.loadKeeping(ctx, s, id, math.MaxInt, false /* viewOnly */)
+// reading says how much of a task is read and folded. Its zero value is all.
+type reading struct {
+	view        bool   // only what a client sees, which is half of the work
+	noArtifacts bool   // they are not even read
+	noHistory   bool   // nor is the history kept; with noArtifacts
+	most        uint64 // of a log with more bytes only the header is read; 0: however large
+	keep        int    // the view is lightened beyond so many bytes; 0: never
 }
 
-// loadView reads a task and folds what a client sees of it: what only the engine
-// has to know is passed over, which is half of the work.
-func (e *Engine) loadView(ctx context.Context, s store.Scope, id store.TaskID) (*task.View, store.Header, error) {
-	f, err := e.loadKeeping(ctx, s, id, math.MaxInt, true /* viewOnly */)
-	if err != nil {
-		return nil, store.Header{}, err
+// load reads a task and folds it. The fold is nil when there is more than r.most. A
+// header that changes between two pages is taken as the newest page has it; a view is of
+// the moment of the first one, so that it is not larger than what was reckoned with.
+func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r reading) (*task.Fold, store.Header, error) {
+	limit := store.Limit{Bytes: loadPage, NoBulk: r.noArtifacts, Most: r.most}
+	p, err := e.store.Read(ctx, s, id, store.AtSnapshot(), limit)
+	if err != nil || limit.Refuses(&p.Header) {
+		return nil, p.Header, err
 	}
-	return f.View, f.Header, nil
-}
-
-// loadTurn reads a task and folds it, to go on with it: of a large one the view is
-// light.
-func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
-	return e.loadKeeping(ctx, s, id, maxTurnView, false /* viewOnly */)
-}
-
-// loadKeeping reads a task and folds it; a view of more than limit bytes is let go
-// on the way. A header that changes between two pages is taken as the newest page
-// has it.
-func (e *Engine) loadKeeping(ctx context.Context, s store.Scope, id store.TaskID, limit int, viewOnly bool) (*task.Fold, error) {
-	p, err := e.store.Read(ctx, s, id, store.AtSnapshot(), store.Limit{Bytes: loadPage})
-	if err != nil {
-		return nil, err
-	}
+	limit.Most = 0
 	f := task.NewFold(id, p.Header.Context)
 	if p.Snapshot != nil {
-		folded, err := task.DecodeFold(p.Snapshot, viewOnly)
+		folded, err := task.DecodeFold(p.Snapshot, p.Bulk, r.view)
 		if err == nil {
 			f = folded
 		} else { // it is a cache: the log has it all
 			e.log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
-			if p, err = e.store.Read(ctx, s, id, store.After(0), store.Limit{Bytes: loadPage}); err != nil {
-				return nil, err
+			if p, err = e.store.Read(ctx, s, id, store.After(0), limit); err != nil {
+				return nil, store.Header{}, err
 			}
 		}
 	}
-	apply := f.Apply
-	if viewOnly {
-		apply = f.ApplyView
-	}
+	f.Omit(r.noArtifacts, r.noHistory)
+	first := p.Header
 	for {
-		for i := range p.Events {
-			if err := apply(&p.Events[i]); err != nil {
-				return nil, fmt.Errorf("task %s, event %d: %w", id, p.Events[i].Seq, err)
-			}
+		if err := apply(f, p.Events, r.view, first.Seq); err != nil {
+			return nil, store.Header{}, fmt.Errorf("task %s, %w", id, err)
 		}
 		f.Header = p.Header
-		f.Lighten(limit)
-		if !p.More {
-			return f, nil
+		if r.view {
+			f.Header = first
 		}
-		n := p.Events[len(p.Events)-1].Seq
-		if p, err = e.store.Read(ctx, s, id, store.After(n), store.Limit{Bytes: loadPage}); err != nil {
-			return nil, err
+		if r.keep > 0 {
+			f.Lighten(r.keep)
+		}
+		if next, _ := p.Next.Seq(); !p.More || r.view && next >= first.Seq {
+			return f, f.Header, nil
+		}
+		if p, err = e.store.Read(ctx, s, id, p.Next, limit); err != nil {
+			return nil, store.Header{}, err
 		}
 	}
+}
+
+// apply folds events, of a view those up to seq last.
+func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
+	for i := range events {
+		ev, one := &events[i], f.Apply
+		if view {
+			if ev.Seq > last {
+				return nil
+			}
+			one = f.ApplyView
+		}
+		if err := one(ev); err != nil {
+			return fmt.Errorf("event %d: %w", ev.Seq, err)
+		}
+	}
+	return nil
+}
+
+// loadTurn reads a task and folds it, to go on with it: of a large one without its
+// artifacts, which a turn does not need, and with no more of the view than it may keep.
+func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
+	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})
+	if err == nil && f == nil {
+		f, _, err = e.load(ctx, s, id, reading{noArtifacts: true, keep: maxTurnView})
+	}
+	return f, err
 }

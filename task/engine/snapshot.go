@@ -5,40 +5,40 @@ import (
 	"fmt"
 
 	"a2a-server/store"
+	"a2a-server/task"
 )
 
 // maxTurnView is how much of what clients see a turn keeps in memory. A turn needs
 // none of it to go on: it is kept so that a snapshot, and the answer to a client
-// that waits, cost nothing. Beyond this it is let go, and the log is read when a
-// snapshot is due. Else 256 turns could hold 64 MiB each.
+// that waits, cost nothing. Beyond this it is let go, artifacts first, and the log is
+// read when a snapshot of it is due. Else 256 turns could hold 64 MiB each.
 const maxTurnView = 256 << 10
 
 // snapshot returns the fold as it stands, before anything of the next batch is
-// folded, when it is time to store it, else nil.
-func (t *turn) snapshot() *store.Snapshot {
-	if !t.fold.WantsSnapshot() {
+// folded, when it is time to store it, else nil. chunks: that batch has nothing else.
+func (t *turn) snapshot(chunks bool) *store.Snapshot {
+	due := t.fold.WantsSnapshot(chunks)
+	if !due.Fold {
 		return nil
 	}
-	s, err := t.newSnapshot()
+	s, err := t.newSnapshot(due)
 	if err != nil {
-		t.fold.Snapshotted(0) // it is not tried again with every chunk
+		t.fold.Snapshotted(due, 0) // it is not tried again with every chunk
 		if t.e.ctx.Err() == nil {
 			t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("snapshot failed")
 		}
 		return nil
 	}
-	t.fold.Snapshotted(len(s.Bytes))
-	if len(s.Bytes) > store.MaxSnapshot {
+	t.fold.Snapshotted(due, len(s.Bytes))
+	if max(len(s.Bytes), len(s.Bulk)) > store.MaxSnapshot {
 		return nil // it is a cache: the log has it all
 	}
 	return s
 }
 
-func (t *turn) newSnapshot() (*store.Snapshot, error) {
-	h := &t.fold.Header
-	if !t.fold.Light() {
-		data, err := t.fold.Encode()
-		return &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: data}, err
+func (t *turn) newSnapshot(due task.Snapshots) (*store.Snapshot, error) {
+	if t.fold.Has(due) {
+		return encode(t.fold, due)
 	}
 	// One turn at a time reads a large task back; its tool waits meanwhile.
 	if t.e.wait(t.e.whole, t.ctx.Done()) == 1 {
@@ -50,10 +50,16 @@ func (t *turn) newSnapshot() (*store.Snapshot, error) {
 	for _, c := range t.inflight {
 		_, _ = t.e.await(c)
 	}
-	f, err := t.e.load(t.e.ctx, store.System(), t.id)
+	f, _, err := t.e.load(t.e.ctx, store.System(), t.id, reading{noArtifacts: !due.Artifacts})
 	if err != nil {
 		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)
 	}
-	data, err := f.Encode()
-	return &store.Snapshot{After: f.Header.Seq, Rev: f.Header.Rev, Bytes: data}, err
+	return encode(f, due)
+}
+
+func encode(f *task.Fold, due task.Snapshots) (*store.Snapshot, error) {
+	s := &store.Snapshot{After: f.Header.Seq, Rev: f.Header.Rev}
+	var err error
+	s.Bytes, s.Bulk, err = f.Encode(due)
+	return s, err
 }

@@ -29,7 +29,7 @@ func (s *weighed) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	}
 	if b.Snapshot != nil {
 		s.snapshots++
-		s.snapshotBytes += len(b.Snapshot.Bytes)
+		s.snapshotBytes += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
 	}
 	s.mu.Unlock()
 	return s.Handle.Append(ctx, b)

@@ -62,7 +62,7 @@ func (t *turn) step() (over bool) {
 
 // stepOnce makes one batch.
 func (t *turn) stepOnce() stepped {
-	snapshot := t.snapshot()
+	snapshot := t.snapshot(false /* chunks */)
 	in := make([]task.Input, 0, len(t.ended)+2)
 	if t.told {
 		in = append(in, task.Told{})

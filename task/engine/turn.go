@@ -54,8 +54,9 @@ type turn struct {
 
 	// The task at rest, when a client that waits has its answer, and its last seq. To
 	// be read when done is closed.
-	rest   *task.View
-	restAt uint64
+	rest     *task.View
+	restAt   uint64
+	restSize uint64 // bytes of its log
 
 	ctx    context.Context         //nolint:containedctx // of planners and tools; ends when the turn is cut off
 	cancel context.CancelCauseFunc // with why; anybody may call it
@@ -156,13 +157,13 @@ func (t *turn) recover() {
 
 // rested notes that the task has come to rest.
 func (t *turn) rested() {
-	if t.fold.Light() {
+	if !t.fold.Has(task.Snapshots{Fold: true, Artifacts: true}) {
 		return
 	}
 	h := &t.fold.Header
 	t.e.views.put(t.id, h.Seq, t.fold.View)
 	if rests(h) {
-		t.rest, t.restAt = t.fold.View, h.Seq
+		t.rest, t.restAt, t.restSize = t.fold.View, h.Seq, h.Bytes
 	}
 }
 
@@ -252,7 +253,7 @@ func (t *turn) collect() bool {
 // follows. It returns false when the turn is over.
 func (t *turn) publish(chunks []task.Chunk) bool {
 	fence := t.fence
-	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &fence, Snapshot: t.snapshot(), Events: make([]store.Event, len(chunks))}
+	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &fence, Snapshot: t.snapshot(true /* chunks */), Events: make([]store.Event, len(chunks))}
 	for i := range chunks {
 		b.Events[i] = chunks[i].Event
 	}

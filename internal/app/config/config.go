@@ -81,6 +81,9 @@ type Limits struct {
 	Streams      int           // open at once. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
+	Answers      int64         // bytes of memory for answers. Defaults to 256 MiB.
+	Page         int64         // bytes of logs that a page of a list is made from. Defaults to 16 MiB.
+	ReadRate     int           // bytes a second that an answer must be read with. Defaults to 64 KiB.
 	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 10 s.
 	Memory       int64         // soft limit of all of Go's memory, in bytes. Defaults to 1 GiB. 0: none.
 	GC           int           // GC percentage. Defaults to 400.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"a2a-server/internal/auth"
-	"a2a-server/task"
 	"a2a-server/task/engine"
 )
 
@@ -14,10 +13,9 @@ type Engine interface {
 	Run(ctx context.Context) error
 	Stop(grace time.Duration)
 	Send(ctx context.Context, s engine.Send) (*engine.Sent, error)
-	Await(ctx context.Context, sent *engine.Sent) (*task.View, error)
+	Answer(by auth.Principal) *engine.Answer
 	Decide(ctx context.Context, d engine.Decision) error
 	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error
-	Get(ctx context.Context, by auth.Principal, id string) (*task.View, error)
 	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error
 	Stream(ctx context.Context, by auth.Principal, sent *engine.Sent, begin func(*engine.Snapshot) error, yield func([]engine.Event) error) error
 }

@@ -164,7 +164,9 @@ func (w *world) checkViews(v *server, t *modelTask) {
 	v.p.Go(func() {
 		defer close(over)
 		for i, e := range []Engine{v.engine, whole} {
-			view, err := e.Get(context.Background(), alice, t.id.String())
+			a := e.Answer(alice)
+			defer a.Release()
+			view, err := a.Get(context.Background(), t.id.String())
 			if err != nil {
 				w.s.Fail("a task can be read", "%s: %v", t.id, err)
 				return

@@ -90,7 +90,9 @@ const (
 func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode int) {
 	switch mode {
 	case modeAwait:
-		view, err := v.engine.Await(ctx, sent)
+		a := v.engine.Answer(alice)
+		defer a.Release()
+		view, err := a.Await(ctx, sent)
 		if err != nil {
 			w.refused(ctx, "await", err)
 			return

@@ -1,0 +1,308 @@
+package a2a_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/internal/auth"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/task/planner/direct"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+// pipes is a listener whose connections hold nothing: what is written has been read.
+type pipes struct {
+	conns chan net.Conn
+	ended chan struct{}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	close(l.ended)
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.IPAddr{} }
+
+// roomy is a server in a bubble with tasks of any size.
+type roomy struct {
+	t      *testing.T
+	engine *engine.Engine
+	server *a2a.Server
+	pipes  *pipes
+}
+
+type poured struct {
+	N    int `json:"n"`
+	Size int `json:"size"`
+}
+
+func startRoomy(t *testing.T, configure func(*engine.Config, *a2a.Config)) *roomy {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pour, err := functiontool.NewStreaming(functiontool.Config{Name: "pour", Annotations: tool.Annotations{ReadOnly: true}},
+		func(_ tool.Context, p poured) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				text := strings.Repeat("x", p.Size)
+				for range p.N {
+					if !yield(&tool.Result{Content: text, Streaming: true}, nil) {
+						return
+					}
+				}
+			}
+		})
+	must(err)
+	db := memstore.New()
+	h, err := db.Handle()
+	must(err)
+	ec := engine.Config{
+		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", pour)), Planner: direct.New(direct.Config{}),
+		Presenter: dialect.New(dialect.Config{}), Log: zerolog.Nop(),
+	}
+	var sc a2a.Config
+	if configure != nil {
+		configure(&ec, &sc)
+	}
+	r := &roomy{t: t, pipes: &pipes{make(chan net.Conn), make(chan struct{})}}
+	r.engine, err = engine.New(ec)
+	must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- r.engine.Run(ctx) }()
+	sc.Engine, sc.Log, sc.Card = r.engine, zerolog.Nop(), a2a.Card{URL: "http://test"}
+	r.server, err = a2a.New(sc)
+	must(err)
+	srv := &http.Server{Handler: r.server}
+	go func() { ended <- srv.Serve(r.pipes) }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
+		}
+	})
+	return r
+}
+
+// pour makes a task with n chunks of size bytes.
+func (r *roomy) pour(n, size int) string {
+	r.t.Helper()
+	m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(fmt.Sprintf("/pour n=%d size=%d", n, size)))
+	sent, err := r.engine.Send(r.t.Context(), engine.Send{By: auth.Anonymous(), Message: m})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a := r.engine.Answer(auth.Anonymous())
+	defer a.Release()
+	if v, err := a.Await(r.t.Context(), sent); err != nil || v.State() != sdk.TaskStateCompleted {
+		r.t.Fatalf("Await() = %v, %v", v, err)
+	}
+	return sent.Task.String()
+}
+
+// request sends a request on a connection of its own and returns that.
+func (r *roomy) request(method, path, body string) net.Conn {
+	r.t.Helper()
+	near, far := net.Pipe()
+	r.pipes.conns <- far
+	r.t.Cleanup(func() { _ = near.Close() })
+	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body); err != nil {
+		r.t.Fatal(err)
+	}
+	return near
+}
+
+// response reads an answer whole.
+func (r *roomy) response(c net.Conn) (*http.Response, string) {
+	r.t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	_ = c.Close()
+	return resp, string(body)
+}
+
+// Who reads an answer slower than 64 KiB a second is cut off, and what the answer had
+// taken is given back; who reads faster gets all of it, however long that takes.
+func TestSlowReaderIsCutOff(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		rate  int // bytes a second
+		whole bool
+	}{{"slow", 48 << 10, false}, {"fast enough", 80 << 10, true}, {"not at all", 0, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := startRoomy(t, nil)
+				id := r.pour(80, 60<<10) // 4.7 MiB
+				began := time.Now()
+				c := r.request(http.MethodGet, "/tasks/"+id, "")
+				got := 0
+				var err error
+				for buf := make([]byte, max(tc.rate, 1)); err == nil && tc.rate > 0; {
+					var n int
+					n, err = io.ReadFull(c, buf)
+					if got += n; tc.whole && got > 80*60<<10 {
+						break
+					}
+					time.Sleep(time.Second)
+				}
+				if tc.rate == 0 {
+					time.Sleep(answerTime + time.Second)
+				}
+				synctest.Wait()
+				took := time.Since(began)
+				if tc.whole && (got < 80*60<<10 || took < 50*time.Second) {
+					t.Errorf("%d bytes came in %v (%v), want all of it", got, took, err)
+				}
+				if !tc.whole && (got > 2<<20 || took > time.Minute) {
+					t.Errorf("%d bytes came in %v, want that it is cut off before", got, took)
+				}
+				if n := r.engine.Taken(); n != 0 {
+					t.Errorf("the answer still takes %d bytes", n)
+				}
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+const answerTime = 10 * time.Second
+
+// An answer takes its memory until it has been written to the socket. Beyond the limit
+// there is 503 with Retry-After for whatever only reads, in every binding.
+func TestUnreadAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 8 << 20
+		r := startRoomy(t, func(c *engine.Config, _ *a2a.Config) { c.Answers, c.Page = limit, 1<<20 })
+		id := r.pour(10, 60<<10) // 600 KiB, of which each answer takes 2.4 MiB
+		var unread []net.Conn
+		for range 40 {
+			unread = append(unread, r.request(http.MethodGet, "/tasks/"+id, ""))
+			synctest.Wait()
+			if n := r.engine.Taken(); n == 0 || n > limit/2 {
+				t.Fatalf("%d bytes are taken, want some, and at most half of %d for one caller", n, limit)
+			}
+		}
+		taken := r.engine.Taken()
+		get := func(method, path, body string) (*http.Response, string) {
+			t.Helper()
+			resp, text := r.response(r.request(method, path, body))
+			if r.engine.Taken() != taken {
+				t.Errorf("%s %s: %d bytes are taken afterwards, %d before", method, path, r.engine.Taken(), taken)
+			}
+			return resp, text
+		}
+		for _, path := range []string{"/tasks/" + id, "/tasks?includeArtifacts=true"} {
+			if resp, body := get(http.MethodGet, path, ""); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "UNAVAILABLE") || !strings.Contains(body, "try again") {
+				t.Errorf("GET %s = %d %.300s, want 503 UNAVAILABLE with Retry-After", path, resp.StatusCode, body)
+			}
+		}
+		for _, call := range []string{`"GetTask","params":{"id":"` + id + `"}`, `"ListTasks","params":{"includeArtifacts":true}`} {
+			if _, body := get(http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":`+call+`}`); !strings.Contains(body, `"code":-32603`) || !strings.Contains(body, "UNAVAILABLE") {
+				t.Errorf("%s = %.300s, want UNAVAILABLE", call, body)
+			}
+		}
+		// What costs nothing goes on, and what is done is answered.
+		if resp, body := get(http.MethodGet, "/tasks", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, id) || strings.Contains(body, task.Omitted) {
+			t.Errorf("a list = %d %.300s, want it", resp.StatusCode, body)
+		}
+		resp, body := get(http.MethodPost, "/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/pour n=10 size=61440"}]}}`)
+		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "TASK_STATE_COMPLETED") || !strings.Contains(body, `"`+task.Omitted+`":["artifacts"]`) || len(body) > 4<<10 {
+			t.Errorf("a send = %d %.600s, want the task without its artifacts", resp.StatusCode, body)
+		}
+		ctx, over := context.WithCancel(t.Context())
+		h := r.server.RequestHandler(func(context.Context) (auth.Principal, error) { return auth.Anonymous(), nil })
+		if _, err := h.GetTask(ctx, &sdk.GetTaskRequest{ID: sdk.TaskID(id)}); err == nil {
+			t.Error("GetTask of the SDK's handler gave no error")
+		}
+		for _, c := range unread {
+			_ = c.Close()
+		}
+		synctest.Wait()
+		if n := r.engine.Taken(); n != 0 {
+			t.Fatalf("%d bytes are taken when nobody reads", n)
+		}
+		// The SDK's transports end the context when they have sent the answer.
+		if _, err := h.GetTask(ctx, &sdk.GetTaskRequest{ID: sdk.TaskID(id)}); err != nil || r.engine.Taken() == 0 {
+			t.Errorf("GetTask of the SDK's handler = %v, %d bytes taken; want some", err, r.engine.Taken())
+		}
+		over()
+		synctest.Wait()
+		if n := r.engine.Taken(); n != 0 {
+			t.Errorf("%d bytes are taken when the call is over", n)
+		}
+		if resp, body := r.response(r.request(http.MethodGet, "/tasks/"+id, "")); resp.StatusCode != http.StatusOK || len(body) < 600<<10 {
+			t.Errorf("GET = %d, %d bytes; want the whole task", resp.StatusCode, len(body))
+		}
+	})
+}
+
+// What an answer has taken is given back when it has been sent, in every binding.
+func TestSentAnswersGiveBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startRoomy(t, nil)
+		id := r.pour(10, 60<<10)
+		send := `{"message":{"messageId":"m%d","role":"ROLE_USER","parts":[{"text":"/pour n=10 size=61440"}]}}`
+		for i, c := range []struct{ method, path, body string }{
+			{http.MethodGet, "/tasks/" + id, ""},
+			{http.MethodGet, "/tasks?includeArtifacts=true", ""},
+			{http.MethodPost, "/message:send", fmt.Sprintf(send, 1)},
+			{http.MethodPost, "/message:stream", fmt.Sprintf(send, 2)},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + id + `"}}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"includeArtifacts":true}}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + fmt.Sprintf(send, 3) + `}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":` + fmt.Sprintf(send, 4) + `}`},
+		} {
+			if resp, body := r.response(r.request(c.method, c.path, c.body)); resp.StatusCode != http.StatusOK || len(body) < 600<<10 {
+				t.Errorf("%d: %s %s = %d, %d bytes; want all of it", i, c.method, c.path, resp.StatusCode, len(body))
+			}
+			synctest.Wait()
+			if n := r.engine.Taken(); n != 0 {
+				t.Fatalf("%d: %s %s has not given %d bytes back", i, c.method, c.path, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"a2a-server/internal/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+const (
+	// freeAnswer is how many bytes of logs an answer is made from without taking
+	// anything: nearly every answer.
+	freeAnswer = 64 << 10
+	// answerCost is how much memory an answer needs at most while it is made and sent,
+	// for each byte of the logs that it is made from.
+	answerCost = 4
+)
+
+// AnswersError says that there is no memory left for an answer. Nothing is wrong with
+// the request: the same one succeeds when other answers have been sent.
+type AnswersError struct {
+	Own bool // the caller's other answers have it, else everybody's
+}
+
+// Error returns what happened and what to do.
+func (e *AnswersError) Error() string {
+	if e.Own {
+		return "the answers that this caller has asked for and not read yet need as much memory as one caller may have for answers: read them, then try again"
+	}
+	return "the answers that are being sent need all the memory that there is for answers: try again later"
+}
+
+// answers is the memory that answers take before they read what they are made of, until
+// they have been sent. It is safe for concurrent use.
+type answers struct {
+	limit uint64
+
+	mu      sync.Mutex
+	taken   uint64
+	callers map[store.Scope]uint64 // above 0
+}
+
+// Answer is one answer to a client: it reads tasks, and holds what that takes of the
+// memory for answers (Config.Answers): four times the bytes of their logs, nothing up
+// to 64 KiB of them. One caller gets at most half of it, or one answer; one that is
+// larger than all of it goes when no other takes anything. Beyond that the methods
+// return an [*AnswersError]; none of them waits for room.
+//
+// What a caller has changed already must not look as if it had failed: where methods say
+// so, they then return the task without its artifacts, or without artifacts and history,
+// and its metadata say so under [task.Omitted].
+//
+// An Answer is for one goroutine, and must be released when it has been sent, or is not
+// going to be.
+type Answer struct {
+	e     *Engine
+	by    auth.Principal
+	scope store.Scope
+	bytes uint64 // of logs
+	taken uint64
+}
+
+// Answer returns an answer to by that has taken nothing.
+func (e *Engine) Answer(by auth.Principal) *Answer {
+	return &Answer{e: e, by: by, scope: ScopeOf(by)}
+}
+
+// Release gives back what the answer has taken. It may be called more than once.
+func (a *Answer) Release() {
+	all := &a.e.answers
+	if a.taken == 0 {
+		return
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.taken -= a.taken
+	if all.callers[a.scope] -= a.taken; all.callers[a.scope] == 0 {
+		delete(all.callers, a.scope)
+	}
+	a.bytes, a.taken = 0, 0
+}
+
+// take takes what the answer needs for so many more bytes of logs.
+func (a *Answer) take(bytes uint64) error {
+	bytes += a.bytes
+	if bytes <= freeAnswer {
+		a.bytes = bytes
+		return nil
+	}
+	all := &a.e.answers
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	more := answerCost*bytes - a.taken
+	// What of it is this answer's own is no obstacle to it.
+	own, others := all.callers[a.scope], all.taken
+	switch {
+	case own > a.taken && own+more > all.limit/2:
+		return &AnswersError{Own: true}
+	case others > a.taken && others+more > all.limit:
+		return &AnswersError{Own: others == own}
+	}
+	a.bytes, a.taken = bytes, a.taken+more
+	all.taken += more
+	all.callers[a.scope] += more
+	return nil
+}
+
+// Taken returns how many bytes of memory answers have taken.
+func (e *Engine) Taken() uint64 {
+	e.answers.mu.Lock()
+	defer e.answers.mu.Unlock()
+	return e.answers.taken
+}
+
+// read reads a task for the answer. done: it shows what the caller has changed already.
+func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, done bool) (*task.View, store.Header, error) {
+	how := reading{view: true, most: freeAnswer}
+	f, h, err := a.e.load(ctx, s, id, how)
+	if err == nil && f == nil {
+		how.most = 0
+		if err = a.take(h.Bytes); err != nil && done {
+			how.noArtifacts = true
+			how.noHistory = h.Bulk == 0 || a.take(h.Size(true)) != nil
+			err = nil
+		}
+		if err == nil {
+			f, h, err = a.e.load(ctx, s, id, how)
+		}
+	}
+	if err != nil {
+		return nil, store.Header{}, translate(err)
+	}
+	return f.View, h, nil
+}
+
+// show takes what the answer needs for a view that is at hand, made from so many bytes
+// of a log; without room for it the answer gets what there is always room for.
+func (a *Answer) show(v *task.View, bytes uint64) *task.View {
+	if a.take(bytes) != nil {
+		return v.Brief()
+	}
+	return v
+}
+
+// Get returns a task as it stands.
+func (a *Answer) Get(ctx context.Context, id string) (*task.View, error) {
+	parsed, ok := store.ParseTaskID(id)
+	if !ok {
+		return nil, task.ErrTaskNotFound
+	}
+	v, _, err := a.read(ctx, a.scope, parsed, false /* done */)
+	return v, err
+}
+
+// Cancel ends a task, as [Engine.Cancel] does, and returns it as it then stands; when
+// there is no room for that, with less in it.
+func (a *Answer) Cancel(ctx context.Context, id ID) (*task.View, error) {
+	if err := a.e.Cancel(ctx, a.by, id); err != nil {
+		return nil, err
+	}
+	v, _, err := a.read(ctx, a.scope, id, true /* done */)
+	return v, err
+}
+
+// Accepted returns the task of a message as it stands, without waiting for it to rest;
+// when there is no room for that, with less in it.
+func (a *Answer) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
+	v, _, err := a.read(ctx, sent.scope, sent.Task, true /* done */)
+	return v, err
+}
+
+// Snapshot is a task and the seq up to which it is folded: a stream continues
+// after it.
+type Snapshot struct {
+	View   *task.View
+	Header Header
+}
+
+// Snapshot returns a task to begin a stream with.
+func (a *Answer) Snapshot(ctx context.Context, id store.TaskID) (*Snapshot, error) {
+	return a.snapshot(ctx, id, false /* done */)
+}
+
+func (a *Answer) snapshot(ctx context.Context, id store.TaskID, done bool) (*Snapshot, error) {
+	v, h, err := a.read(ctx, a.scope, id, done)
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{View: v, Header: h}, nil
+}

@@ -1,0 +1,92 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// detail is how much of a task a View keeps. What it does not keep is gone for good, and
+// not added either.
+type detail int
+
+const (
+	whole       detail = iota
+	noArtifacts        // all but the artifacts
+	noHistory          // nor the history
+	outline            // the ids, and the newest state and time; it must not be shown
+)
+
+// Omitted is the member of a task's metadata that lists what an answer should have had
+// and has not, because it was too large: "artifacts", "history" or both. GetTask gives
+// the whole task.
+const Omitted = "urn:a2a-server:omitted"
+
+// lighten lets go of as much as it takes for the View to hold at most limit bytes:
+// first the artifacts, then the history, then all but an [outline]. What is left keeps
+// nothing else in memory.
+func (v *View) lighten(limit int) {
+	if v.size <= limit || v.detail == outline {
+		return
+	}
+	for v.size > limit && v.detail < outline {
+		v.keep(v.detail + 1)
+	}
+	v.own()
+}
+
+// own makes copies of what the View keeps, so that it keeps nothing else in memory.
+func (v *View) own() {
+	v.message, v.baseMetadata = bytes.Clone(v.message), bytes.Clone(v.baseMetadata)
+	v.statusMetadata, v.metadata = bytes.Clone(v.statusMetadata), bytes.Clone(v.metadata)
+	history := make([]json.RawMessage, len(v.history))
+	for i := range history {
+		history[i] = bytes.Clone(v.history[i])
+	}
+	v.history = history
+}
+
+// keep lets go of what a View of detail d does not keep.
+func (v *View) keep(d detail) {
+	if d <= v.detail {
+		return
+	}
+	v.detail = d
+	if d >= noArtifacts {
+		for i := range v.artifacts {
+			v.size -= v.artifacts[i].size()
+		}
+		v.artifacts, v.artifactIndex = nil, nil
+	}
+	if d >= noHistory {
+		for _, m := range v.history {
+			v.size -= messageOverhead + len(m)
+		}
+		v.history, v.messageAt = nil, 0
+	}
+	if d == outline {
+		*v = View{ids: v.ids, begun: v.begun, state: v.state, at: v.at, detail: outline, size: viewOverhead + len(v.ids.Task) + len(v.ids.Context)}
+	}
+}
+
+// Brief returns the View without artifacts and history, in memory of its own. It is for
+// answers for which there is no room: what is missing is named in their metadata.
+func (v *View) Brief() *View {
+	b := *v
+	b.keep(noHistory)
+	b.own()
+	return &b
+}
+
+// metadataWith returns the metadata, with what o wants of the View and it does not keep.
+func (v *View) metadataWith(o ViewOptions) json.RawMessage {
+	artifacts, history := v.detail >= noArtifacts && !o.NoArtifacts, v.detail >= noHistory && o.HistoryLength != 0
+	switch {
+	case artifacts && history:
+		return mergeMetadata(v.metadata, json.RawMessage(`{"`+Omitted+`":["artifacts","history"]}`))
+	case artifacts:
+		return mergeMetadata(v.metadata, json.RawMessage(`{"`+Omitted+`":["artifacts"]}`))
+	case history:
+		return mergeMetadata(v.metadata, json.RawMessage(`{"`+Omitted+`":["history"]}`))
+	}
+	return v.metadata
+}
