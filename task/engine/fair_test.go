@@ -1,0 +1,455 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/auth"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+)
+
+var carol = auth.Principal{Tenant: "acme", Subject: "carol", Method: "test"}
+
+// sendAs sends a message for somebody, and waits for nothing but its being durable.
+func (w *world) sendAs(by auth.Principal, m *a2a.Message) (*engine.Sent, error) {
+	return w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
+}
+
+// begun begins a task for somebody, and returns it when nothing goes on any more.
+func (w *world) begun(by auth.Principal, m *a2a.Message) a2a.TaskID {
+	w.t.Helper()
+	sent, err := w.sendAs(by, m)
+	if err != nil {
+		w.t.Fatalf("Send() = %v", err)
+	}
+	synctest.Wait()
+	return a2a.TaskID(sent.Task.String())
+}
+
+// stateOf returns the state of somebody's task.
+func (w *world) stateOf(by auth.Principal, id a2a.TaskID) a2a.TaskState {
+	w.t.Helper()
+	v, err := w.engine.Get(w.ctx(), by, string(id))
+	if err != nil {
+		w.t.Fatalf("Get(%s) = %v", id, err)
+	}
+	return v.State()
+}
+
+// patient are limits under which time passes, and no call takes too long.
+func patient(turns, each int) task.Limits {
+	return task.Limits{Turns: turns, TurnsPerCaller: each, ToolTimeout: 1000 * time.Hour}
+}
+
+// However many slow calls one caller has, another's task is at work at once.
+func TestSlowCallsOfOneStopNoOther(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(8, 0)
+		w.start()
+		for range 100 {
+			w.begun(alice, w.calls("block", args{}))
+		}
+		if got := w.stateOf(carol, w.begun(carol, w.calls("echo", args{}))); got != a2a.TaskStateCompleted {
+			t.Errorf("beside the slow calls of another, a task is %s, want %s", got, a2a.TaskStateCompleted)
+		}
+		if n := w.tools.count("block"); n != 2 {
+			t.Errorf("of one caller %d tasks are at work, want a quarter of 8", n)
+		}
+	})
+}
+
+// Turns that become free go round: each caller that waits has one before any has two.
+func TestTurnsGoRound(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		var order []string
+		open := make(chan struct{})
+		w.tools.extra = []tool.Tool{
+			&fake{name: "hold", call: func(_ tool.Context, _ map[string]any) (map[string]any, error) {
+				<-open
+				return map[string]any{"ok": true}, nil
+			}},
+			&fake{name: "note", call: func(_ tool.Context, a map[string]any) (map[string]any, error) {
+				order = append(order, fmt.Sprint(a["of"]))
+				return map[string]any{"ok": true}, nil
+			}},
+		}
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		w.begun(alice, w.calls("hold", args{}))
+		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Method: "test"}, {Tenant: "other", Subject: "alice", Method: "test"}}
+		for _, by := range callers {
+			for range 3 {
+				w.begun(by, w.calls("note", args{"of": by.Tenant + "/" + by.Subject}))
+			}
+		}
+		close(open)
+		synctest.Wait()
+		want := strings.Repeat("acme/carol acme/dave other/alice acme/alice ", 3)
+		if got := strings.Join(order, " ") + " "; got != want {
+			t.Errorf("tasks had their turns in the order\n%s, want\n%s", got, want)
+		}
+	})
+}
+
+// Within a caller, who came first is first.
+func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		var order []any
+		open := make(chan struct{})
+		w.tools.extra = []tool.Tool{&fake{name: "note", call: func(_ tool.Context, a map[string]any) (map[string]any, error) {
+			<-open
+			order = append(order, a["n"])
+			return map[string]any{"ok": true}, nil
+		}}}
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		for n := range 5 {
+			w.begun(alice, w.calls("note", args{"n": n}))
+		}
+		close(open)
+		synctest.Wait()
+		if got := fmt.Sprint(order); got != "[0 1 2 3 4]" {
+			t.Errorf("tasks had their turns in the order %s", got)
+		}
+	})
+}
+
+// A new task is at work at once beside any number of slow calls of the same caller that
+// there may be: what is at work for a second makes room.
+func TestSlowCallsMakeRoom(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(8, 8)
+		w.start()
+		for range 8 + 1 { // an eighth more is kept for new tasks
+			w.begun(alice, w.calls("block", args{}))
+		}
+		id := w.begun(alice, w.calls("echo", args{}))
+		if got := w.stateOf(alice, id); got != a2a.TaskStateSubmitted {
+			t.Fatalf("with every turn taken a task is %s, want %s", got, a2a.TaskStateSubmitted)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := w.stateOf(alice, id); got != a2a.TaskStateCompleted {
+			t.Errorf("beside calls that have been running for a second a task is %s, want %s", got, a2a.TaskStateCompleted)
+		}
+		// So it goes on, until four times as many calls are slow.
+		for range 100 {
+			w.begun(alice, w.calls("block", args{}))
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if n := w.tools.count("block"); n != 5*8+1 {
+			t.Errorf("%d calls run at once, want %d", n, 5*8+1)
+		}
+		w.tools.release()
+		synctest.Wait()
+		if n := w.tools.count("block"); n != 109 {
+			t.Errorf("%d calls have run, want all", n)
+		}
+		if l := w.engine.Load(); l.Turns != 0 || l.Waiting != 0 {
+			t.Errorf("Load() = %+v when nothing goes on", l)
+		}
+	})
+}
+
+// Who decides is never refused for want of room: with every turn taken and the queue
+// full, the decision is durable at once, and its task waits for none but others of which
+// somebody has decided.
+func TestDecisionNeedsNoRoom(t *testing.T) {
+	t.Parallel()
+	for name, say := range map[string]func(w *world, id a2a.TaskID) error{
+		"by a message": func(w *world, id a2a.TaskID) error {
+			_, err := w.sendAs(alice, w.decision(id, approve(w.onlyOne(id).ID)))
+			return err
+		},
+		"otherwise": func(w *world, id a2a.TaskID) error {
+			return w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
+		},
+	} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.tools.extra = []tool.Tool{&fake{name: "hold", gated: true, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				w.tools.ran(ctx, "hold", a)
+				<-w.tools.blocked()
+				return map[string]any{"ok": true}, nil
+			}}}
+			w.cfg.Limits = patient(1, 1)
+			w.cfg.Limits.Queue = 1
+			w.start()
+			var ids []a2a.TaskID
+			for range 5 {
+				ids = append(ids, w.begun(alice, w.calls("hold", args{})))
+			}
+			first, second := w.begun(alice, w.calls("block", args{})), w.begun(alice, w.calls("block", args{}))
+			if _, err := w.sendAs(alice, w.calls("block", args{})); !errors.Is(err, engine.ErrBusy) {
+				t.Fatalf("%s: a new task beyond the queue = %v, want ErrBusy", name, err)
+			}
+			for _, id := range ids {
+				if err := say(w, id); err != nil {
+					t.Errorf("%s: the decision = %v, want it to count", name, err)
+				}
+				if a := w.asked(id)[0]; a.State != approval.Approved {
+					t.Errorf("%s: the approval is %s", name, a.State)
+				}
+			}
+			synctest.Wait()
+			if n := w.tools.count("hold"); n != 1 {
+				t.Errorf("%s: %d approved calls run, want the one that there is a place for", name, n)
+			}
+			w.wantState(w.get(ids[4]), a2a.TaskStateWorking)
+			w.tools.release()
+			synctest.Wait()
+			for _, id := range append(ids, first, second) {
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+			}
+		})
+	}
+}
+
+// A deadline that passes is no task that can be refused, either.
+func TestDeadlineNeedsNoRoom(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []approval.OnExpiry{approval.ExpiryRejects, approval.ExpiryCancels, approval.ExpiryKeeps} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 500 * time.Millisecond, OnExpiry: outcome}})
+			w.cfg.Limits = patient(1, 1)
+			w.cfg.Limits.Queue = 1
+			w.start()
+			id := w.begun(alice, w.calls("deadline", args{}))
+			for range 2 {
+				w.begun(alice, w.calls("block", args{}))
+			}
+			time.Sleep(600 * time.Millisecond)
+			synctest.Wait()
+			want := map[approval.OnExpiry]approval.State{approval.ExpiryRejects: approval.Expired, approval.ExpiryCancels: approval.Expired, approval.ExpiryKeeps: approval.Pending}[outcome]
+			if a := w.asked(id)[0]; a.State != want || a.Deadline != nil && outcome == approval.ExpiryKeeps {
+				t.Errorf("%s: the approval is %s with deadline %v", outcome, a.State, a.Deadline)
+			}
+		})
+	}
+}
+
+// What somebody decides about a task that waits for its turn lets it wait no longer.
+func TestDecisionHastensATaskThatWaits(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		w.begun(alice, w.calls("block", args{}))
+		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+		synctest.Wait()
+		if n := w.tools.count("sleep"); n != 0 {
+			t.Fatal("the task has its turn, want that it waits")
+		}
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// A task that is canceled while it waits leaves its place in the queue to another.
+func TestCanceledTaskLeavesTheQueue(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue = 1
+		w.start()
+		w.begun(alice, w.calls("block", args{}))
+		id := w.begun(alice, w.calls("echo", args{}))
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
+			t.Errorf("a new task after one that waited was canceled = %v", err)
+		}
+		if l := w.engine.Load(); l.Waiting != 1 {
+			t.Errorf("Load() = %+v, want one that waits", l)
+		}
+	})
+}
+
+// The queue of a caller is full without that of another being so, and what is refused
+// gives its place back.
+func TestQueueOfACaller(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue, w.cfg.Limits.QueuePerCaller = 3, 2
+		w.start()
+		w.begun(alice, w.calls("block", args{}))
+		for range 2 {
+			w.begun(alice, w.calls("echo", args{}))
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "2 tasks of this caller") {
+			t.Errorf("beyond a caller's queue Send() = %v", err)
+		}
+		w.begun(carol, w.calls("echo", args{}))
+		if _, err := w.sendAs(carol, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "3 tasks wait") {
+			t.Errorf("beyond the queue Send() = %v", err)
+		}
+		w.tools.release()
+		synctest.Wait()
+		if l := w.engine.Load(); l.Waiting != 0 || l.Turns != 0 {
+			t.Errorf("Load() = %+v when nothing goes on", l)
+		}
+		w.begun(alice, w.calls("echo", args{}))
+	})
+}
+
+// What cannot be written takes no place in the queue.
+func TestRefusedTaskTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue, w.cfg.Limits.QueuePerCaller = 2, 2
+		w.start()
+		w.begun(alice, w.calls("block", args{}))
+		m := w.calls("echo", args{})
+		for range 5 { // the same message: one task
+			w.begun(alice, m)
+		}
+		w.begun(alice, w.calls("echo", args{}))
+	})
+}
+
+// A task that waits for its turn says so after a second, once, in the state that it has.
+func TestTaskSaysThatItWaits(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		for range 5 {
+			w.begun(alice, w.calls("block", args{}))
+			time.Sleep(time.Second)
+		}
+		id := w.begun(alice, w.calls("echo", args{}))
+		time.Sleep(999 * time.Millisecond)
+		synctest.Wait()
+		before := w.get(id)
+		w.wantState(before, a2a.TaskStateSubmitted)
+		if s := statusText(before); s != "" {
+			t.Errorf("too early the status says %q", s)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateSubmitted)
+		if s := statusText(got); !strings.Contains(s, "waits for its turn") {
+			t.Errorf("the status says %q", s)
+		}
+		if h := w.header(id); h.Pub != 2 {
+			t.Errorf("the task has %d public events, want that it has said it once", h.Pub)
+		}
+		if l := w.engine.Load(); l.Said != 1 || l.Waiting != 1 || l.Turns != 5 || l.Long < 4 {
+			t.Errorf("Load() = %+v", l)
+		}
+		w.tools.release()
+		synctest.Wait()
+		got = w.get(id)
+		w.wantState(got, a2a.TaskStateCompleted)
+	})
+}
+
+// One that was at work before says that it waits, and is working.
+func TestResumedTaskSaysThatItWaits(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			if _, again := tool.Resumed(ctx); again {
+				return map[string]any{"ok": true}, nil
+			}
+			return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute)}
+		}}}
+		w.start()
+		id := w.begun(alice, w.calls("doze", args{}))
+		for range 6 {
+			w.begun(alice, w.calls("block", args{}))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateWorking)
+		if s := statusText(got); !strings.Contains(s, "waits for its turn") {
+			t.Errorf("the status says %q", s)
+		}
+		w.tools.release()
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// After a restart the tasks of all callers go round as before.
+func TestRecoveryGoesRound(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		var order []string
+		open := make(chan struct{})
+		w.tools.extra = []tool.Tool{&fake{name: "note", is: tool.Annotations{ReadOnly: true}, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+			select {
+			case <-open:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+			order = append(order, fmt.Sprint(a["of"]))
+			return map[string]any{"ok": true}, nil
+		}}}
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		for range 4 {
+			w.begun(alice, w.calls("note", args{"of": "alice"}))
+		}
+		for range 2 {
+			w.begun(carol, w.calls("note", args{"of": "carol"}))
+		}
+		w.restart()
+		synctest.Wait()
+		close(open)
+		synctest.Wait()
+		if got := strings.Join(order, " "); got != "alice carol alice carol alice alice" {
+			t.Errorf("after a restart tasks had their turns in the order %s", got)
+		}
+	})
+}
+
+// A call that is given up gives the turn of its task back, whoever the caller is.
+func TestAbandonedRunHoldsNoTurn(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = task.Limits{Turns: 1, TurnsPerCaller: 1, Abandoned: 2, ToolTimeout: 100 * time.Millisecond, ToolGrace: 100 * time.Millisecond}
+		w.start()
+		for _, by := range []auth.Principal{alice, carol} {
+			w.begun(by, w.calls("stubborn", args{}))
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if l := w.engine.Load(); l.Turns != 0 {
+			t.Errorf("Load() = %+v, want that runs which were given up hold no turn", l)
+		}
+		id := w.begun(carol, w.calls("stubborn", args{}))
+		if v, err := w.engine.Get(w.ctx(), carol, string(id)); err != nil || v.State() != a2a.TaskStateFailed {
+			t.Errorf("a third run of the tool = %v, %v, want it refused", v, err)
+		}
+		if got := w.stateOf(carol, w.begun(carol, w.calls("echo", args{}))); got != a2a.TaskStateCompleted {
+			t.Errorf("another tool's task is %s", got)
+		}
+		w.tools.release()
+	})
+}
