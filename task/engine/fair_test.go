@@ -51,6 +51,26 @@ func patient(turns, each int) task.Limits {
 	return task.Limits{Turns: turns, TurnsPerCaller: each, ToolTimeout: 1000 * time.Hour}
 }
 
+// takeTheTurn takes the one turn there is, and what there is beside it for those that
+// are older than a second, until the tools are released. It returns one of the tasks.
+func (w *world) takeTheTurn() (id a2a.TaskID) {
+	for range 5 {
+		id = w.begun(alice, w.calls("block", args{}))
+		time.Sleep(time.Second)
+	}
+	return id
+}
+
+// dozer is a tool that sleeps until a time.
+func dozer(wake time.Time) *fake {
+	return &fake{name: "doze", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		if _, again := tool.Resumed(ctx); again {
+			return map[string]any{"ok": true}, nil
+		}
+		return nil, &tool.Suspension{Wake: wake}
+	}}
+}
+
 // However many slow calls one caller has, another's task is at work at once.
 func TestSlowCallsOfOneStopNoOther(t *testing.T) {
 	t.Parallel()
@@ -334,10 +354,7 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
 		w.start()
-		for range 5 {
-			w.begun(alice, w.calls("block", args{}))
-			time.Sleep(time.Second)
-		}
+		w.takeTheTurn()
 		id := w.begun(alice, w.calls("echo", args{}))
 		time.Sleep(999 * time.Millisecond)
 		synctest.Wait()
@@ -371,18 +388,10 @@ func TestResumedTaskSaysThatItWaits(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
-		w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, again := tool.Resumed(ctx); again {
-				return map[string]any{"ok": true}, nil
-			}
-			return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute)}
-		}}}
+		w.tools.extra = []tool.Tool{dozer(time.Now().Add(time.Minute))}
 		w.start()
 		id := w.begun(alice, w.calls("doze", args{}))
-		for range 6 {
-			w.begun(alice, w.calls("block", args{}))
-			time.Sleep(time.Second)
-		}
+		w.takeTheTurn()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		got := w.get(id)
