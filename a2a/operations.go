@@ -16,7 +16,8 @@ import (
 // decodes what they take, and encodes what they return. Their errors are those of
 // [toWire].
 type operations struct {
-	engine *engine.Engine
+	engine  *engine.Engine
+	waiting *shares // sends that wait for their task to rest
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -54,11 +55,23 @@ func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
 }
 
 // send gives a message to the engine, and waits until its task rests, unless the
-// request says otherwise (§3.2.2).
+// request says otherwise (§3.2.2). When as many wait as may, a message that would make a
+// task is refused. One to a task that exists may be a decision, and is taken; its answer
+// is the task as it stands then.
 func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest) (*sent, error) {
 	config, err := checkConfig(req.Config)
 	if err != nil {
 		return nil, err
+	}
+	wait := o.engine.Accepted
+	if !config.ReturnImmediately {
+		switch give, err := o.waiting.take(by); {
+		case err == nil:
+			defer give()
+			wait = o.engine.Await
+		case req.Message.TaskID == "":
+			return nil, err
+		}
 	}
 	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
 	if err != nil {
@@ -66,10 +79,6 @@ func (o operations) send(ctx context.Context, by auth.Principal, req *sdk.SendMe
 	}
 	if out.Direct != nil {
 		return &sent{message: out.Direct}, nil
-	}
-	wait := o.engine.Await
-	if config.ReturnImmediately {
-		wait = o.engine.Accepted
 	}
 	view, err := wait(ctx, out)
 	if err != nil {

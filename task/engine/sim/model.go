@@ -209,7 +209,7 @@ func (m *model) numbers(t *modelTask, b *store.Batch, r store.Receipt) {
 
 var moves = map[a2a.TaskState][]a2a.TaskState{
 	"":                         {a2a.TaskStateSubmitted},
-	a2a.TaskStateSubmitted:     {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
+	a2a.TaskStateSubmitted:     {a2a.TaskStateSubmitted, a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateWorking:       {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateInputRequired: {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateAuthRequired:  {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
