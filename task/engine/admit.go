@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"a2a-server/internal/auth"
 	"a2a-server/store"
 )
 
@@ -21,7 +22,7 @@ func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 // ErrBusy is returned when no more tasks can be taken right now: as many wait for a turn
 // as may, or the server is shutting down. Nothing has been written then. It is never the
 // answer to a decision for want of room.
-var ErrBusy error = &BusyError{Why: "the server cannot take more work right now"}
+var ErrBusy error = &BusyError{Why: "the server cannot take this now"}
 
 // Load says how much an engine has to do.
 type Load struct {
@@ -36,6 +37,17 @@ func (e *Engine) Load() Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return Load{Turns: e.lanes.used.held, Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Said: e.said}
+}
+
+// LoadOf returns how much of it is there for a caller; Said counts those of all.
+func (e *Engine) LoadOf(by auth.Principal) Load {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := Load{Said: e.said}
+	if n := e.lanes.lanes[ScopeOf(by)]; n != nil {
+		l.Turns, l.Long, l.Waiting = n.used.held, n.used.long, n.waiting
+	}
+	return l
 }
 
 // admit gives a task the right to run here: a turn when there is room, else a place in

@@ -83,10 +83,11 @@ func newLanes(l *task.Limits) lanes {
 
 // lane is what one caller has.
 type lane struct {
-	owner store.Scope
-	used  usage
-	queue [classes]chain[*waiter]
-	rings [classes]link[*lane]
+	owner   store.Scope
+	used    usage
+	waiting int // tasks in the queues
+	queue   [classes]chain[*waiter]
+	rings   [classes]link[*lane]
 }
 
 // place is what a turn holds. Its zero value is none.
@@ -123,18 +124,9 @@ func (l *lanes) of(owner store.Scope) *lane {
 
 // tidy lets go of a lane that has nothing in it.
 func (l *lanes) tidy(n *lane) {
-	if n.used.held > 0 || n.used.queued > 0 {
-		return
+	if n.used.held == 0 && n.used.queued == 0 && n.waiting == 0 {
+		delete(l.lanes, n.owner)
 	}
-	for c := range n.queue {
-		if n.queue[c].first != nil {
-			return
-		}
-	}
-	for c := range n.rings {
-		n.rings[c].leave()
-	}
-	delete(l.lanes, n.owner)
 }
 
 // take gives a place to a task at once, when there is room and nobody waits for it.
@@ -258,6 +250,7 @@ func (l *lanes) wait(w *waiter, now time.Time) {
 	}
 	w.queue.of, w.silent.of = w, w
 	n.queue[w.class].push(&w.queue)
+	n.waiting++
 	l.silent.push(&w.silent)
 	l.list(n)
 }
@@ -285,6 +278,7 @@ func (l *lanes) drop(w *waiter) {
 		n.rings[w.class].leave()
 	}
 	w.silent.leave()
+	n.waiting--
 	delete(l.waiters, w.task)
 	l.release(w)
 	l.tidy(n)

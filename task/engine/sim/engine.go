@@ -16,6 +16,8 @@ type Engine interface {
 	Send(ctx context.Context, s engine.Send) (*engine.Sent, error)
 	Await(ctx context.Context, sent *engine.Sent) (*task.View, error)
 	Decide(ctx context.Context, d engine.Decision) error
+	Load() engine.Load
+	LoadOf(by auth.Principal) engine.Load
 	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error
 	Get(ctx context.Context, by auth.Principal, id string) (*task.View, error)
 	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error
