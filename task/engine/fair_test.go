@@ -123,6 +123,37 @@ func TestTurnsGoRound(t *testing.T) {
 	})
 }
 
+// What a caller has at work for longer than a second counts against its own share, so
+// that others have room for theirs; and nothing is kept of who has nothing.
+func TestLongTurnsOfOneStopNoOther(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(4, 1)
+		w.start()
+		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Method: "test"}}
+		for i, by := range callers {
+			for range 20 {
+				w.begun(by, w.calls("block", args{}))
+				time.Sleep(time.Second)
+			}
+			if l := w.engine.LoadOf(by); l.Turns != 5 || l.Waiting != 15 {
+				t.Errorf("of caller %d there is %+v, want 5 tasks at work", i, l)
+			}
+		}
+		if n := w.engine.Lanes(); n != len(callers) {
+			t.Errorf("%d callers have lanes, want %d", n, len(callers))
+		}
+		w.tools.release()
+		synctest.Wait()
+		if n := w.engine.Lanes(); n != 0 {
+			t.Errorf("%d callers have lanes when nothing goes on", n)
+		}
+		if n := w.tools.count("block"); n != 60 {
+			t.Errorf("%d calls have run, want all", n)
+		}
+	})
+}
+
 // Within a caller, who came first is first.
 func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
 	t.Parallel()
