@@ -14,6 +14,7 @@ func rows() []Row {
 		storeRows(),
 		taskRows(),
 		toolRows(),
+		turnsRows(),
 		strictjsonRows(),
 		visibleRows(),
 	)
