@@ -36,7 +36,7 @@ type Load struct {
 func (e *Engine) Load() Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Load{Turns: e.lanes.used.held, Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Said: e.said}
+	return Load{Turns: e.lanes.used.held(), Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Said: e.said}
 }
 
 // LoadOf returns how much of it is there for a caller; Said counts those of all.
@@ -45,7 +45,7 @@ func (e *Engine) LoadOf(by auth.Principal) Load {
 	defer e.mu.Unlock()
 	l := Load{Said: e.said}
 	if n := e.lanes.lanes[ScopeOf(by)]; n != nil {
-		l.Turns, l.Long, l.Waiting = n.used.held, n.used.long, n.waiting
+		l.Turns, l.Long, l.Waiting = n.used.held(), n.used.long, n.waiting
 	}
 	return l
 }
@@ -145,7 +145,7 @@ func (e *Engine) next() {
 		}
 		t := e.newTurn(w.task, w.owner)
 		t.fence = w.fence
-		e.lanes.hold(&t.place, w.owner, now)
+		e.lanes.hold(&t.place, w.owner, w.class, now)
 		e.turns[w.task] = t
 		e.busy.add()
 		e.mu.Unlock()

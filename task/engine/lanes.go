@@ -7,8 +7,8 @@ import (
 	"a2a-server/task"
 )
 
-// class says why a task wants a turn. What is kept free for one is free for those before
-// it, too.
+// class says why a task wants a turn. What is kept for one is kept for those before it,
+// too.
 type class int
 
 const (
@@ -32,8 +32,8 @@ const kept = 8
 
 // quota is how many turns there may be, of all callers or of one.
 type quota struct {
-	turns [classes]int // in their youth, before a task of a class has to wait
-	long  int          // that are older
+	turns [classes]int // in their youth, of a class and of those after it
+	long  int          // that are older, of any class
 	queue int          // tasks that wait, of those that may be refused
 }
 
@@ -48,14 +48,32 @@ func newQuota(turns, queue int) quota {
 
 // usage is how much of a quota is used.
 type usage struct {
-	held   int // turns
-	long   int // of them, those that are older than their youth
-	queued int // tasks that wait, or are going to, of those that may be refused
+	young  [classes]int // turns in their youth
+	long   int          // older ones
+	over   int          // of those, what single callers have beyond their own quota
+	queued int          // tasks that wait, or are going to, of those that may be refused
 }
 
-// room reports whether there may be one more turn of a class. What there is of old turns
-// beyond their own quota counts as young.
-func (u *usage) room(q *quota, c class) bool { return u.held-min(u.long, q.long) < q.turns[c] }
+// held returns how many turns there are.
+func (u *usage) held() int {
+	n := u.long
+	for _, young := range u.young {
+		n += young
+	}
+	return n
+}
+
+// room reports whether there may be one more turn of a class. Old turns beyond their own
+// quota count as young ones of every class.
+func (u *usage) room(q *quota, c class) bool {
+	n := u.over + max(u.long-u.over-q.long, 0)
+	for k := resumed; k >= settled; k-- {
+		if n += u.young[k]; k <= c && n >= q.turns[k] {
+			return false
+		}
+	}
+	return true
+}
 
 // lanes says which tasks may have a turn, and which one is next. Each caller has a lane,
 // in which its tasks wait in the order in which they came; turns go round the lanes. What
@@ -65,11 +83,12 @@ func (u *usage) room(q *quota, c class) bool { return u.held-min(u.long, q.long)
 // more there is in the lanes, over many calls. All of them want [Engine.mu].
 type lanes struct {
 	all, each quota
-	used      usage // of long, each caller counts up to its own quota
+	used      usage
 	lanes     map[store.Scope]*lane
 	waiters   map[store.TaskID]*waiter
 	rings     [classes]chain[*lane] // in which tasks of a class wait; that their caller has no room may be found out late
 	young     chain[*place]         // the oldest first
+	last      class                 // fresh or resumed: which of them was the last to have a turn that it had waited for
 	silent    chain[*waiter]        // who has not said that it waits, the longest first
 }
 
@@ -93,6 +112,7 @@ type lane struct {
 // place is what a turn holds. Its zero value is none.
 type place struct {
 	lane  *lane
+	class class
 	since time.Time
 	young link[*place]
 }
@@ -124,7 +144,7 @@ func (l *lanes) of(owner store.Scope) *lane {
 
 // tidy lets go of a lane that has nothing in it.
 func (l *lanes) tidy(n *lane) {
-	if n.used.held == 0 && n.used.queued == 0 && n.waiting == 0 {
+	if n.used.held() == 0 && n.used.queued == 0 && n.waiting == 0 {
 		delete(l.lanes, n.owner)
 	}
 }
@@ -139,7 +159,7 @@ func (l *lanes) take(p *place, owner store.Scope, c class, now time.Time) bool {
 		l.tidy(n)
 		return false
 	}
-	l.hold(p, owner, now)
+	l.hold(p, owner, c, now)
 	return true
 }
 
@@ -148,11 +168,11 @@ func (l *lanes) room(n *lane, c class) bool {
 }
 
 // hold gives a place to a task for which there is room.
-func (l *lanes) hold(p *place, owner store.Scope, now time.Time) {
+func (l *lanes) hold(p *place, owner store.Scope, c class, now time.Time) {
 	n := l.of(owner)
-	n.used.held++
-	l.used.held++
-	p.lane, p.since, p.young.of = n, now, p
+	n.used.young[c]++
+	l.used.young[c]++
+	p.lane, p.class, p.since, p.young.of = n, c, now, p
 	l.young.push(&p.young)
 }
 
@@ -163,15 +183,17 @@ func (l *lanes) free(p *place) {
 		return
 	}
 	if p.young.in == nil {
-		if n.used.long <= l.each.long {
-			l.used.long--
+		if n.used.long > l.each.long {
+			l.used.over--
 		}
 		n.used.long--
+		l.used.long--
+	} else {
+		p.young.leave()
+		n.used.young[p.class]--
+		l.used.young[p.class]--
 	}
-	p.young.leave()
 	p.lane = nil
-	n.used.held--
-	l.used.held--
 	l.list(n)
 	l.tidy(n)
 }
@@ -180,9 +202,12 @@ func (l *lanes) free(p *place) {
 func (l *lanes) age(now time.Time) {
 	for f := l.young.first; f != nil && now.Sub(f.of.since) >= youth; f = l.young.first {
 		f.leave()
-		n := f.of.lane
-		if n.used.long++; n.used.long <= l.each.long {
-			l.used.long++
+		n, c := f.of.lane, f.of.class
+		n.used.young[c]--
+		l.used.young[c]--
+		l.used.long++
+		if n.used.long++; n.used.long > l.each.long {
+			l.used.over++
 		}
 		l.list(n)
 	}
@@ -285,10 +310,15 @@ func (l *lanes) drop(w *waiter) {
 }
 
 // next takes the task out of those that wait whose turn it is: what has been settled
-// first, each class in turn to each caller. Nil: there is no room for any.
+// first, then the other classes by turns, and in each class the callers. Nil: there is no
+// room for any.
 func (l *lanes) next(now time.Time) *waiter {
 	l.age(now)
-	for c := range classes {
+	order := [classes]class{settled, fresh, resumed}
+	if l.last == fresh {
+		order = [classes]class{settled, resumed, fresh}
+	}
+	for _, c := range order {
 		for r := &l.rings[c]; r.first != nil && l.used.room(&l.all, c); {
 			n := r.first.of
 			n.rings[c].leave()
@@ -299,6 +329,9 @@ func (l *lanes) next(now time.Time) *waiter {
 			w.queue.leave()
 			l.list(n) // at the end
 			l.drop(w)
+			if c != settled {
+				l.last = c
+			}
 			return w
 		}
 	}
