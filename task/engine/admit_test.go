@@ -175,4 +175,3 @@ func TestRefusedTaskTakesNoPlace(t *testing.T) {
 		w.begun(alice, w.calls("echo", args{}))
 	})
 }
-

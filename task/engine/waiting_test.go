@@ -67,4 +67,3 @@ func TestResumedTaskSaysThatItWaits(t *testing.T) {
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 	})
 }
-
