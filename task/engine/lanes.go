@@ -50,7 +50,6 @@ func newQuota(turns, queue int) quota {
 type usage struct {
 	young  [classes]int // turns in their youth
 	long   int          // older ones
-	over   int          // of those, what single callers have beyond their own quota
 	queued int          // tasks that wait, or are going to, of those that may be refused
 }
 
@@ -66,7 +65,7 @@ func (u *usage) held() int {
 // room reports whether there may be one more turn of a class. Old turns beyond their own
 // quota count as young ones of every class.
 func (u *usage) room(q *quota, c class) bool {
-	n := u.over + max(u.long-u.over-q.long, 0)
+	n := max(u.long-q.long, 0)
 	for k := resumed; k >= settled; k-- {
 		if n += u.young[k]; k <= c && n >= q.turns[k] {
 			return false
@@ -183,9 +182,6 @@ func (l *lanes) free(p *place) {
 		return
 	}
 	if p.young.in == nil {
-		if n.used.long > l.each.long {
-			l.used.over--
-		}
 		n.used.long--
 		l.used.long--
 	} else {
@@ -205,10 +201,8 @@ func (l *lanes) age(now time.Time) {
 		n, c := f.of.lane, f.of.class
 		n.used.young[c]--
 		l.used.young[c]--
+		n.used.long++
 		l.used.long++
-		if n.used.long++; n.used.long > l.each.long {
-			l.used.over++
-		}
 		l.list(n)
 	}
 }
