@@ -90,12 +90,15 @@ func toWire(err error) (w *wireError, known bool) {
 	var wrong *approval.Error
 	var full *engine.DiskError
 	var answers *engine.AnswersError
+	var busy *engine.BusyError
 	switch {
 	case errors.As(err, &wire):
 		return wire, true
+	case errors.As(err, &busy):
+		return errBusy.saying(busy.Error()), true
 	case errors.Is(err, task.ErrTaskNotFound):
 		return errTaskNotFound.saying(errTaskNotFound.message), true
-	case errors.Is(err, engine.ErrBusy), errors.Is(err, ErrShutdown):
+	case errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot take this now: try again later"), true
 	case errors.As(err, &full):
 		return errDiskFull.saying(full.Error()), true
@@ -144,6 +147,14 @@ type badRequest struct {
 	FieldViolations []violation `json:"fieldViolations"`
 }
 
+// retry says in the header of an answer when a client may try again, if the error is one
+// that passes.
+func (e *wireError) retry(h http.Header) {
+	if e.status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
+	}
+}
+
 // details returns the typed details that every binding sends (§9.5, §11.6). Clients
 // take the kind of an error from the reason of A2A's domain and do not know ours, so
 // that ours stands in an ErrorInfo of its own, and in the metadata, which they keep.
@@ -180,9 +191,7 @@ func writeError(w http.ResponseWriter, e *wireError) {
 		body = []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if e.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
-	}
+	e.retry(w.Header())
 	w.WriteHeader(e.status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }

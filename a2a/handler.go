@@ -223,6 +223,12 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 			yield(nil, err)
 			return
 		}
+		give, err := h.s.streams.take(by)
+		if err != nil {
+			yield(nil, h.fail(ctx, err, method))
+			return
+		}
+		defer give()
 		page := func(events []engine.Event) error {
 			for i := range events {
 				var e sdk.StreamResponse

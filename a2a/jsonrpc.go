@@ -128,7 +128,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rp
 
 // rpcStream runs a method that streams.
 func (s *Server) rpcStream(c echo.Context, by auth.Principal, rpc *rpcRequest) error {
-	err := s.stream(c, append(rpcHead(rpc.ID), `"result":`...), []byte("}"), func(st *stream) error {
+	err := s.stream(c, by, append(rpcHead(rpc.ID), `"result":`...), []byte("}"), func(st *stream) error {
 		return s.rpcEvents(c, by, rpc, st)
 	})
 	if err != nil {
@@ -254,7 +254,9 @@ func rpcFault(id []byte, e *wireError) []byte {
 
 // rpcError answers with an error. JSON-RPC has its own: HTTP's status is 200.
 func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
-	return s.answer(c, "application/json", rpcFault(id, s.wire(c.Request().Context(), err, "")))
+	w := s.wire(c.Request().Context(), err, "")
+	w.retry(c.Response().Header())
+	return s.answer(c, "application/json", rpcFault(id, w))
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,

@@ -19,7 +19,8 @@ import (
 // Those that return tasks read them for an [engine.Answer], which the binding releases
 // when it has sent them.
 type operations struct {
-	engine *engine.Engine
+	engine  *engine.Engine
+	waiting *shares // sends that wait for their task to rest
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -57,11 +58,23 @@ func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
 }
 
 // send gives a message to the engine, and waits until its task rests, unless the
-// request says otherwise (§3.2.2).
+// request says otherwise (§3.2.2). When as many wait as may, a message that would make a
+// task is refused. One to a task that exists may be a decision, and is taken; its answer
+// is the task as it stands then.
 func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest) (*sent, error) {
 	config, err := checkConfig(req.Config)
 	if err != nil {
 		return nil, err
+	}
+	wait := a.Accepted
+	if !config.ReturnImmediately {
+		switch give, err := o.waiting.take(by); {
+		case err == nil:
+			defer give()
+			wait = a.Await
+		case req.Message.TaskID == "":
+			return nil, err
+		}
 	}
 	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
 	if err != nil {
@@ -69,10 +82,6 @@ func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answe
 	}
 	if out.Direct != nil {
 		return &sent{message: out.Direct}, nil
-	}
-	wait := a.Await
-	if config.ReturnImmediately {
-		wait = a.Accepted
 	}
 	view, err := wait(ctx, out)
 	if err != nil {

@@ -104,7 +104,7 @@ func (s *Server) restStream(c echo.Context, by auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return s.stream(c, nil, nil, func(st *stream) error { return s.ops.stream(st.ctx, by, req, st.open) })
+	return s.stream(c, by, nil, nil, func(st *stream) error { return s.ops.stream(st.ctx, by, req, st.open) })
 }
 
 // restTask serves what is below /tasks/{id}: the task itself, or a verb on it.
@@ -215,7 +215,7 @@ func (s *Server) restSubscribe(c echo.Context, by auth.Principal, id string) err
 	if err != nil {
 		return err
 	}
-	return s.stream(c, nil, nil, func(st *stream) error {
+	return s.stream(c, by, nil, nil, func(st *stream) error {
 		return s.ops.subscribe(st.ctx, by, req, s.lastEventID(c.Request()), st.open)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -41,9 +40,14 @@ type Config struct {
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
 	BodyTimeout  time.Duration // to read one. Defaults to 30 s.
 	Streams      int           // open at once. Defaults to 10,000.
+	Waiting      int           // sends at once that wait for their task to rest. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 	ReadRate     int           // bytes a second that the reader of an answer must take, over 10 s. Defaults to 64 KiB.
+
+	// StreamsPerCaller and WaitingPerCaller are what one caller may have of them. They
+	// default to a quarter.
+	StreamsPerCaller, WaitingPerCaller int
 
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.
@@ -54,8 +58,8 @@ type Config struct {
 type Server struct {
 	cfg        Config
 	ops        operations
-	extensions []string     // URIs that we speak
-	streams    atomic.Int64 // open now
+	extensions []string // URIs that we speak
+	streams    *shares  // that are open
 	echo       *echo.Echo
 }
 
@@ -80,6 +84,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Streams <= 0 {
 		cfg.Streams = 10_000
 	}
+	if cfg.Waiting <= 0 {
+		cfg.Waiting = 10_000
+	}
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = 15 * time.Second
 	}
@@ -92,7 +99,11 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, ops: operations{cfg.Engine}, extensions: known(), echo: echo.New()}
+	s := &Server{
+		cfg: cfg, extensions: known(), echo: echo.New(),
+		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller)},
+		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
+	}
 	s.echo.HTTPErrorHandler = s.httpError
 	if cfg.Log.GetLevel() <= zerolog.DebugLevel {
 		s.echo.Use(s.logged)

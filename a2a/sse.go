@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/internal/auth"
 	"a2a-server/task/engine"
 )
 
@@ -63,11 +64,12 @@ func (s *Server) newStream(c echo.Context, prefix, suffix []byte) *stream {
 
 // stream answers with what run sends, unless too many streams are open. What it
 // returns is still to be answered.
-func (s *Server) stream(c echo.Context, prefix, suffix []byte, run func(*stream) error) error {
-	defer s.streams.Add(-1)
-	if s.streams.Add(1) > int64(s.cfg.Streams) {
-		return errBusy.saying("as many streams are open as this server serves: try again later")
+func (s *Server) stream(c echo.Context, by auth.Principal, prefix, suffix []byte, run func(*stream) error) error {
+	give, err := s.streams.take(by)
+	if err != nil {
+		return err
 	}
+	defer give()
 	st := s.newStream(c, prefix, suffix)
 	return st.end(run(st))
 }

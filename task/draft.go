@@ -38,6 +38,7 @@ type Draft struct {
 	entering int                  // entries that were given and not started yet
 	asked    []*approval.Approval // in it
 	resolved []string             // ids of approvals, in it
+	settles  bool                 // see Settles
 	troubled bool                 // a call has been postponed in it
 	told     bool                 // somebody else has changed the log since the last draft
 	force    bool                 // go on though there is nothing to write
@@ -75,6 +76,10 @@ func (d *Draft) Asked() []*approval.Approval { return d.asked }
 
 // Resolved returns the ids of the approvals that the draft resolves.
 func (d *Draft) Resolved() []string { return d.resolved }
+
+// Settles reports whether the draft says what came of an approval: what somebody has
+// decided, or that its deadline has passed. It is never refused for want of room.
+func (d *Draft) Settles() bool { return d.settles }
 
 // Phase returns the phase that the draft puts the task into; zero: the one it has.
 func (d *Draft) Phase() store.Phase { return d.phase }
@@ -310,7 +315,7 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 		due.Delete = true
 		d.due = append(d.due, due)
 	}
-	d.resolved = append(d.resolved, a.ID)
+	d.resolved, d.settles = append(d.resolved, a.ID), true
 	digest := a.Digest
 	if r.Digest != "" {
 		digest = r.Digest // of what was approved

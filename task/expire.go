@@ -29,6 +29,7 @@ func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 	due.Delete = true
 	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
 	if kept {
+		d.settles = true
 		d.due = append(d.due, due)
 		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
 			return false, err

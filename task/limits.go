@@ -9,8 +9,20 @@ import (
 
 // Limits bound what one engine takes. Zero fields mean the defaults.
 type Limits struct {
-	Turns       int           // running at once. Defaults to 256.
-	Queue       int           // tasks that wait for a turn. Defaults to 10,000.
+	// Turns is how many tasks may be at work at once, in the first second of their
+	// turns: one that has been at work for longer makes room for another, until four
+	// times as many have. An eighth more is for new tasks, and once more an eighth, at
+	// least one, for what somebody has decided. Defaults to 2,048.
+	Turns int
+	// TurnsPerCaller is what one caller may have of Turns, and so of what follows from
+	// it. Defaults to a quarter of Turns; see [Limits.Unshared].
+	TurnsPerCaller int
+	// Queue is how many tasks may wait for a turn, besides those of which somebody has
+	// decided something. Defaults to 10,000.
+	Queue int
+	// QueuePerCaller is what one caller may have of Queue. Defaults to a quarter of it.
+	QueuePerCaller int
+
 	Abandoned   int           // runs of one tool that do not end though they were told to. Defaults to 8.
 	ToolTimeout time.Duration // of one run of a tool. Defaults to 5 min.
 	ToolGrace   time.Duration // to end after being told to. Defaults to 5 s.
@@ -43,8 +55,10 @@ func (l Limits) WithDefaults() Limits {
 			*t = to
 		}
 	}
-	count(&l.Turns, 256)
+	count(&l.Turns, 2048)
+	count(&l.TurnsPerCaller, Share(l.Turns))
 	count(&l.Queue, 10_000)
+	count(&l.QueuePerCaller, Share(l.Queue))
 	count(&l.Abandoned, 8)
 	span(&l.ToolTimeout, 5*time.Minute)
 	span(&l.ToolGrace, 5*time.Second)
@@ -64,6 +78,23 @@ func (l Limits) WithDefaults() Limits {
 // DiskBounds returns the limits of the disk as a store takes them.
 func (l *Limits) DiskBounds() store.Disk {
 	return store.Disk{Owner: uint64(max(0, l.DiskPerCaller)), All: uint64(max(0, l.Disk))}
+}
+
+// Share returns how much of n one caller may have unless something else is said: a
+// quarter, and at least 1.
+func Share(n int) int { return max(n/4, 1) }
+
+// Unshared returns l for a server that cannot tell its callers apart: what is not set
+// for one caller is what there is for all.
+func (l Limits) Unshared() Limits {
+	all := l.WithDefaults()
+	if l.TurnsPerCaller <= 0 {
+		l.TurnsPerCaller = all.Turns
+	}
+	if l.QueuePerCaller <= 0 {
+		l.QueuePerCaller = all.Queue
+	}
+	return l
 }
 
 // eventOverhead is how much of an event's limit is left for what stands around its

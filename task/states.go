@@ -55,12 +55,12 @@ func StateOf(name a2a.TaskState) (store.State, error) {
 // it cannot be written. 0 is a task that does not exist yet.
 //
 //	(new) → submitted
-//	submitted → working, and any end
+//	submitted → submitted again, working, what it waits for, and any end
 //	working ⇄ input-required, auth-required; each → any end; each may be said again
 //	completed, failed, canceled, rejected: the end
 var moves = map[store.State][]store.State{
 	0:                  {stateSubmitted},
-	stateSubmitted:     {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
+	stateSubmitted:     {stateSubmitted, stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
 	stateWorking:       {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
 	StateInputRequired: {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},
 	StateAuthRequired:  {stateWorking, StateInputRequired, StateAuthRequired, stateCompleted, stateFailed, stateCanceled, stateRejected},

@@ -66,11 +66,12 @@ func New(o Options) (_ *App, err error) {
 	if a.store, err = openStore(o.Config, o.Hook); err != nil {
 		return nil, err
 	}
+	limits := o.Config.Limits.Unshared() // nobody is authenticated yet
 	a.engine, err = engine.New(engine.Config{
 		Store: a.store.handle, Tools: a.registry, Planner: parts.planner, Policy: parts.policy,
 		Presenter: dialect.New(dialect.Config{Keywords: o.Config.Keywords}),
 		Agent:     o.Config.Agent.Name, HoldSiblings: o.Config.HoldSiblings, NoIdempotency: !o.Config.Idempotency,
-		Limits: o.Config.Limits.Engine, Answers: o.Config.Limits.Answers, Page: o.Config.Limits.Page, Log: o.Log, Hook: o.Hook,
+		Limits: limits.Engine, Answers: o.Config.Limits.Answers, Page: o.Config.Limits.Page, Log: o.Log, Hook: o.Hook,
 	})
 	if err != nil {
 		return nil, err
@@ -92,14 +93,15 @@ func (a *App) serveProtocol() error {
 		return err
 	}
 	guard := guardOf(a.config, a.listener.Addr())
-	limits := &a.config.Limits
+	limits := a.config.Limits.Unshared()
 	protocol, err := a2a.New(a2a.Config{
 		Engine: a.engine, Incarnation: a.store.incarnation,
 		Card: a2a.Card{
 			Name: a.config.Agent.Name, Description: a.config.Agent.Description,
 			Version: Version(), URL: a.url, Skills: skills,
 		},
-		Guard: guard, MaxBody: limits.Body, Streams: limits.Streams, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: a.log,
+		Guard: guard, MaxBody: limits.Body, Streams: limits.Streams, StreamsPerCaller: limits.StreamsPerCaller,
+		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: a.log,
 	})
 	if err != nil {
 		return err

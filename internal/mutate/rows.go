@@ -15,6 +15,7 @@ func rows() []Row {
 		storeRows(),
 		taskRows(),
 		toolRows(),
+		turnsRows(),
 		strictjsonRows(),
 		visibleRows(),
 	)

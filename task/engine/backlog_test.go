@@ -46,12 +46,7 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 	eachDiskTimed(t, func(t *testing.T, w *world) {
 		const many = 1100 // a store gives at most 1,000 rows at once
 		wake := time.Now().Add(time.Hour)
-		w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, again := tool.Resumed(ctx); again {
-				return map[string]any{"ok": true}, nil
-			}
-			return nil, &tool.Suspension{Wake: wake}
-		}}}
+		w.tools.extra = []tool.Tool{dozer(wake)}
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Hour + time.Second, OnExpiry: approval.ExpiryCancels}})
 		w.startAs(func(cfg *engine.Config) {
 			cfg.Policy, cfg.Log = p, zerolog.Nop()
@@ -63,8 +58,7 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 		}
 		id := w.begin(w.calls("deadline", args{}))
 		synctest.Wait()
-		block := w.begin(w.calls("block", args{}))
-		synctest.Wait()
+		block := w.takeTheTurn()
 		time.Sleep(time.Hour + 2*time.Second)
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCanceled)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/auth"
 	"a2a-server/store/memstore"
+	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -107,6 +110,47 @@ func BenchmarkChunks(b *testing.B) {
 			b.ReportMetric(float64(cpu()-began)/float64(b.N)/float64(n)/1e3, "cpu-µs/chunk")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n)/1e3, "µs/chunk")
 		})
+	}
+}
+
+// BenchmarkBesideSlowCalls measures how long a task of one quick call takes beside calls
+// that do not end: of the same caller, when it may have every turn, and of another.
+func BenchmarkBesideSlowCalls(b *testing.B) {
+	for _, slow := range []int{0, 2048, 8192} {
+		for _, by := range []auth.Principal{alice, carol} {
+			b.Run(fmt.Sprintf("slow=%d/by=%s", slow, by.Subject), func(b *testing.B) {
+				w := &world{t: b, disk: &memDisk{memstore.New()}, tools: newToolbox()}
+				if by.Subject == alice.Subject {
+					w.cfg.Limits = task.Limits{}.Unshared()
+				}
+				w.start()
+				b.Cleanup(func() { w.stop() })
+				before := held()
+				for range slow {
+					if _, err := w.sendAs(alice, w.calls("block", args{})); err != nil && !errors.Is(err, engine.ErrBusy) {
+						b.Fatal(err)
+					}
+				}
+				holds := held() - before
+				var took []time.Duration
+				for b.Loop() {
+					start := time.Now()
+					sent, err := w.sendAs(by, w.calls("echo", args{}))
+					if err == nil {
+						_, err = w.engine.Await(context.Background(), sent)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					took = append(took, time.Since(start))
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "p50-ms")
+				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, "p99-ms")
+				b.ReportMetric(float64(took[len(took)-1].Microseconds())/1e3, "max-ms")
+				b.ReportMetric(float64(holds)/float64(max(slow, 1))/(1<<10), "held-KiB/task")
+			})
+		}
 	}
 }
 

@@ -12,10 +12,6 @@ import (
 // errCanceled is why a turn is cut off whose task has ended.
 var errCanceled = errors.New("the task was canceled")
 
-// ErrBusy is returned when no more tasks can be taken right now: the queue is
-// full, or the server is shutting down.
-var ErrBusy = errors.New("the server cannot take more work right now: try again later")
-
 // landed says where an input is. It is zero for one that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch
@@ -76,9 +72,14 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		if d.Quiet() {
 			return
 		}
+		final := d.Phase() == store.Final
 		switch t = e.running(f.Header.Task); {
+		case t == nil && final:
+			e.forget(f.Header.Task)
+		case t == nil && d.Settles():
+			e.settle(f.Header.Task)
 		case t == nil:
-		case d.Phase() == store.Final:
+		case final:
 			t.stop(errCanceled)
 		default:
 			t.tell()
@@ -105,7 +106,7 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 }
 
 func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (landed, error) {
-	t := e.newTurn(f.Header.Task)
+	t := e.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
 	d, err := e.rules.On(t.at(ctx), f, in)
 	if err == nil && d.Empty() {
@@ -125,7 +126,11 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 		})
 		return landed{seq: r.Last}, err
 	}
-	run, err := e.goOn(t, d, advance)
+	why := resumed
+	if d.Settles() {
+		why = settled
+	}
+	run, err := e.goOn(t, d, why, advance)
 	if err != nil {
 		t.cancel(nil)
 		return landed{}, err
@@ -164,14 +169,14 @@ func stuck(err error) bool {
 }
 
 // goOn advances a draft of a task that nobody runs, as far as there is room to run
-// it. run says that t holds a turn.
-func (e *Engine) goOn(t *turn, d *task.Draft, advance bool) (run bool, err error) {
+// it. run says that t holds a turn. A task that comes to its end needs none.
+func (e *Engine) goOn(t *turn, d *task.Draft, why class, advance bool) (run bool, err error) {
 	if d.Phase() == store.Final {
 		return false, nil
 	}
-	admitted, ok := e.admit(t)
-	if !ok {
-		return false, ErrBusy
+	admitted, err := e.admit(t, why)
+	if err != nil {
+		return false, err
 	}
 	advanced := false
 	defer func() { // code that was handed in may have ended the goroutine
@@ -198,6 +203,9 @@ func (e *Engine) release(t *turn, run bool) {
 		e.leave(t)
 		return
 	}
+	e.mu.Lock()
+	e.lanes.release(t.waits)
+	e.mu.Unlock()
 	t.end()
 }
 
@@ -213,7 +221,8 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 		e.spawn(func() { t.runFrom(launch) })
 	default:
 		t.cancel(nil)
-		e.enqueue(queued{t.id, t.fold.Header.Fence})
+		t.waits.fence = t.fold.Header.Fence
+		e.enqueue(t.waits)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task/engine"
+	"a2a-server/tool"
 )
 
 // badRows puts due rows that fail, which are due at once, into a task at rest.
@@ -72,14 +73,14 @@ func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
 func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{dozer(time.Now().Add(time.Minute))}
 		w.startAs(func(cfg *engine.Config) {
 			cfg.Log = zerolog.Nop()
 			cfg.Limits.Turns, cfg.Limits.Queue, cfg.Limits.ToolTimeout = 1, 1, 1000*time.Hour
 		})
-		sleeps := w.begin(w.calls("sleep", args{}))
+		sleeps := w.begin(w.calls("doze", args{}))
 		synctest.Wait()
-		w.begin(w.calls("block", args{}))
-		synctest.Wait()
+		w.takeTheTurn()
 		w.begin(w.calls("write", args{"amount": 1, "to": "x"})) // the queue is full
 		time.Sleep(time.Hour)
 		synctest.Wait()

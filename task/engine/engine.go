@@ -73,17 +73,15 @@ type Engine struct {
 
 	mu        sync.Mutex
 	turns     map[store.TaskID]*turn // running here
-	queue     []queued               // live, waiting for a turn
+	lanes     lanes                  // who has a turn, and who is live and waits for one
+	alarm     time.Time              // when the alarm rings; zero: it is not set
+	unset     func() bool            // keeps it from ringing
+	saying    bool                   // sayWhoWaits runs
+	said      uint64                 // tasks that have said that they wait
 	failures  map[store.TaskID]int   // turns in a row that could not go on
 	abandoned map[string]int         // runs that do not end though they were told to, by tool
 	draining  bool
 	idle      chan struct{} // closed when draining and no turn runs
-}
-
-// queued is a task that waits for a turn, and the fence by which it may have one.
-type queued struct {
-	task  store.TaskID
-	fence uint64
 }
 
 var errShutdown = errors.New("the server is shutting down")
@@ -124,7 +122,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, store: cfg.Store, log: cfg.Log,
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
-		turns: map[store.TaskID]*turn{}, failures: map[store.TaskID]int{}, abandoned: map[string]int{},
+		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{}, abandoned: map[string]int{},
 	}
 	e.rules = &task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, Limits: cfg.Limits,
@@ -224,7 +222,8 @@ func (e *Engine) Stop(grace time.Duration) {
 	e.mu.Lock()
 	if !e.draining {
 		e.draining = true
-		e.queue = nil
+		e.lanes.clear()
+		e.alarmOff()
 		if len(e.turns) == 0 {
 			close(e.idle)
 		}
@@ -238,92 +237,6 @@ func (e *Engine) Stop(grace time.Duration) {
 	}
 	e.cancel(errShutdown)
 	e.busy.await(e)
-}
-
-// admit gives a task the right to run here: a turn when there is room, else a
-// place in the queue. ok is false when neither can be had.
-func (e *Engine) admit(t *turn) (run, ok bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.draining:
-		return false, false
-	case e.turns[t.id] != nil:
-		return false, true // the last one is about to leave
-	case len(e.turns) < e.cfg.Limits.Turns && len(e.queue) == 0:
-		e.turns[t.id] = t
-		e.busy.add()
-		return true, true
-	case len(e.queue) < e.cfg.Limits.Queue:
-		return false, true
-	}
-	return false, false
-}
-
-// enqueue lets a task that is live wait for a turn.
-func (e *Engine) enqueue(q queued) {
-	e.mu.Lock()
-	if e.draining {
-		e.mu.Unlock()
-		return // live on disk: the next process recovers it
-	}
-	e.queue = append(e.queue, q)
-	e.mu.Unlock()
-	e.next()
-}
-
-// leave gives the turn of t back and starts the next task that waits. A task that
-// its turn could not go on with is tried again, later and later.
-func (e *Engine) leave(t *turn) {
-	e.mu.Lock()
-	if e.turns[t.id] == t {
-		delete(e.turns, t.id)
-	}
-	switch {
-	case t.requeue != 0 && !e.draining:
-		e.queue = append(e.queue, queued{t.id, t.requeue})
-	case t.failed && !e.draining:
-		e.failures[t.id]++
-		e.after(retryPause(e.failures[t.id]), func() { e.enqueue(queued{t.id, t.fence}) })
-	case !t.failed:
-		delete(e.failures, t.id)
-	}
-	if e.draining && len(e.turns) == 0 && !closed(e.idle) {
-		close(e.idle)
-	}
-	e.mu.Unlock()
-	t.end()
-	e.busy.done()
-	e.next()
-}
-
-// retryPause is how long a task waits that its turn could not go on with n times.
-func retryPause(n int) time.Duration {
-	return min(100*time.Millisecond<<min(n, 10), time.Minute)
-}
-
-// next starts turns for tasks that wait, as far as there is room.
-func (e *Engine) next() {
-	for {
-		e.mu.Lock()
-		if e.draining || len(e.queue) == 0 || len(e.turns) >= e.cfg.Limits.Turns {
-			e.mu.Unlock()
-			return
-		}
-		q := e.queue[0]
-		e.queue = e.queue[1:]
-		if last := e.turns[q.task]; last != nil {
-			last.requeue = max(last.requeue, q.fence) // it is about to leave, and will be followed
-			e.mu.Unlock()
-			continue
-		}
-		t := e.newTurn(q.task)
-		t.fence = q.fence
-		e.turns[q.task] = t
-		e.busy.add()
-		e.mu.Unlock()
-		e.spawn(t.runQueued)
-	}
 }
 
 // running returns the turn of a task, if it runs here.

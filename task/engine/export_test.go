@@ -22,6 +22,13 @@ func (s *Sent) Ended(ctx context.Context) bool {
 	}
 }
 
+// Lanes returns how many callers have a lane.
+func (e *Engine) Lanes() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.lanes.lanes)
+}
+
 // AssertTurns has fail called when a turn that is about to wait breaks one of its
 // invariants. It is to be called before Run.
 func (e *Engine) AssertTurns(fail func(problem string)) {

@@ -29,7 +29,8 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 		}
 		e.at(PointClaimed)
 		for i := range claimed {
-			e.enqueue(queued{claimed[i].Task, claimed[i].Fence})
+			h := &claimed[i]
+			e.enqueue(&waiter{task: h.Task, owner: h.Owner, fence: h.Fence, class: resumed})
 		}
 	}
 }

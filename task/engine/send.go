@@ -89,14 +89,14 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 }
 
 func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, advance bool) (*Sent, error) {
-	t := e.newTurn(n.ID)
+	t := e.newTurn(n.ID, scope)
 	d, err := e.rules.Create(t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return nil, err
 	}
 	t.take(d.Fold())
-	run, err := e.goOn(t, d, advance)
+	run, err := e.goOn(t, d, fresh, advance)
 	if err != nil {
 		t.cancel(nil)
 		return nil, err

@@ -148,6 +148,10 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 			return map[string]any{}, nil
 		}}
 		set := &away{list: []tool.Tool{first, second}}
+		w.tools.extra = []tool.Tool{&fake{name: "held", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) {
+			<-w.tools.blocked()
+			return map[string]any{}, nil
+		}}}
 		w.cfg.HoldSiblings = true
 		w.cfg.Limits.Turns = 1
 		all := w.tools.all()
@@ -157,8 +161,14 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 		id := w.begin(w.calls("first", args{}, "second", args{}))
 		synctest.Wait()
 		pending := w.waiting(id)
+		held := w.begin(w.calls("held", args{}))
+		synctest.Wait()
 		w.begin(w.calls("block", args{})) // has the one turn
 		synctest.Wait()
+		// This one has the place of those of which something is decided.
+		if err := w.decide(bob, held, approval.Answer{ID: w.onlyOne(held).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
 		for _, a := range pending {
 			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
 				t.Fatal(err)

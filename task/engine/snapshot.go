@@ -11,7 +11,8 @@ import (
 // maxTurnView is how much of what clients see a turn keeps in memory. A turn needs
 // none of it to go on: it is kept so that a snapshot, and the answer to a client
 // that waits, cost nothing. Beyond this it is let go, artifacts first, and the log is
-// read when a snapshot of it is due. Else 256 turns could hold 64 MiB each.
+// read when a snapshot of it is due. Else each of thousands of turns could hold
+// 64 MiB.
 const maxTurnView = 256 << 10
 
 // snapshot returns the fold as it stands, before anything of the next batch is

@@ -34,6 +34,7 @@ import (
 type turn struct {
 	e     *Engine
 	id    store.TaskID
+	owner store.Scope
 	fence uint64 // by which it has the right to run the task
 	fold  *task.Fold
 
@@ -44,7 +45,10 @@ type turn struct {
 	planned  *task.Planned // what a slow planner has answered, not written yet; nil: none
 	over     bool          // its goroutine has come to its end by itself
 	failed   bool          // it could not go on; the task is live on disk
-	requeue  uint64        // not 0: the fence of who runs the task next, as soon as this one has left; guarded by Engine.mu
+
+	place   place   // in the lanes; guarded by Engine.mu
+	waits   *waiter // of a turn that was not admitted: what is to be queued instead, when it is durable
+	follows *waiter // not nil: runs the task next, as soon as this one has left; guarded by Engine.mu
 
 	changed atomic.Bool   // somebody else has changed the log
 	wake    chan struct{} // that, or a run has chunks or an outcome
@@ -72,8 +76,8 @@ type outcome struct {
 // that the disk is writing, and one that gathers after it.
 const maxInflight = 2
 
-func (e *Engine) newTurn(id store.TaskID) *turn {
-	t := &turn{e: e, id: id, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
+	t := &turn{e: e, id: id, owner: owner, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
 	return t
 }

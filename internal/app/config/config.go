@@ -73,12 +73,26 @@ const (
 	OptIn    Confirmation = "opt-in"   // only gates of the configuration ask
 )
 
+// Unshared returns l for a server that cannot tell its callers apart: what is not set
+// for one caller is what there is for all.
+func (l Limits) Unshared() Limits {
+	l.Engine = l.Engine.Unshared()
+	if l.StreamsPerCaller == 0 {
+		l.StreamsPerCaller = l.Streams
+	}
+	if l.WaitingPerCaller == 0 {
+		l.WaitingPerCaller = l.Waiting
+	}
+	return l
+}
+
 // Limits bound what the server takes.
 type Limits struct {
 	Engine       task.Limits
 	Body         int64         // bytes of a request. Defaults to 4 MiB.
 	Header       int           // bytes of a request's header. Defaults to 64 KiB.
 	Streams      int           // open at once. Defaults to 10,000.
+	Waiting      int           // sends that wait for their task at once. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 	Answers      int64         // bytes of memory for answers. Defaults to 256 MiB.
@@ -87,4 +101,7 @@ type Limits struct {
 	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 10 s.
 	Memory       int64         // soft limit of all of Go's memory, in bytes. Defaults to 1 GiB. 0: none.
 	GC           int           // GC percentage. Defaults to 400.
+
+	// What one caller may have of Streams and of Waiting. 0: a quarter.
+	StreamsPerCaller, WaitingPerCaller int
 }

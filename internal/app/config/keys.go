@@ -98,17 +98,26 @@ func checkStore(text string) error {
 	return wrong("%s is not a store; use bolt, bolt:PATH or memory", quote(text))
 }
 
+// shared says what 0 means for what one caller may have.
+const shared = " 0: a quarter; all of it while nobody is authenticated, because all callers are one then."
+
 // limitKeys are the keys below limits. Their defaults are those of the packages that
 // keep the limits.
 func limitKeys() []key[Config] {
 	const ms = time.Millisecond
 	return []key[Config]{
-		one("limits.turns", "256", count(1, unlimited),
+		one("limits.turns", "2048", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Engine.Turns },
-			"Tasks that are at work at once. More of them wait."),
+			"Tasks that are at work at once, in their first second. More of them wait. One that has been at work for longer makes room for another, until four times as many have; each takes about 8 KiB. An eighth more is for new tasks, and once more an eighth for what somebody has decided."),
+		one("limits.turns_per_caller", "0", count(0, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.TurnsPerCaller },
+			"What one caller may have of limits.turns, and of what follows from it."+shared),
 		one("limits.queue", "10000", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Engine.Queue },
-			"Tasks that may wait to get to work. Beyond, new ones are refused."),
+			"Tasks that may wait to get to work. Beyond, new ones are refused. Decisions never are."),
+		one("limits.queue_per_caller", "0", count(0, unlimited),
+			func(c *Config) *int { return &c.Limits.Engine.QueuePerCaller },
+			"What one caller may have of limits.queue."+shared),
 		one("limits.abandoned", "8", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Engine.Abandoned },
 			"Runs of one tool that do not end though they were told to. With so many, further calls of this tool fail until one of the runs ends or the server is restarted; other tools go on."),
@@ -163,6 +172,15 @@ func limitKeys() []key[Config] {
 		one("limits.streams", "10000", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Streams },
 			"Streams that may be open at once. Beyond, clients are told to try again later."),
+		one("limits.streams_per_caller", "0", count(0, unlimited),
+			func(c *Config) *int { return &c.Limits.StreamsPerCaller },
+			"What one caller may have of limits.streams."+shared),
+		one("limits.waiting", "10000", count(1, unlimited),
+			func(c *Config) *int { return &c.Limits.Waiting },
+			"Messages that may wait at once for their tasks to rest, which is what SendMessage does unless it is told to return at once. Beyond, a message that would make a task is refused; one to a task that exists is taken, and answered with the task as it stands."),
+		one("limits.waiting_per_caller", "0", count(0, unlimited),
+			func(c *Config) *int { return &c.Limits.WaitingPerCaller },
+			"What one caller may have of limits.waiting."+shared),
 		one("limits.heartbeat", "15s", duration(ms),
 			func(c *Config) *time.Duration { return &c.Limits.Heartbeat },
 			"How long a stream may be silent before a comment is sent, which keeps proxies from closing it."),

@@ -13,7 +13,7 @@ import (
 // what the engine takes for it.
 func TestLimitsOfTheEngine(t *testing.T) {
 	t.Parallel()
-	got := load(t, config.Source{}).Limits.Engine
+	got := load(t, config.Source{}).Limits.Engine.WithDefaults()
 	if diff := cmp.Diff(task.Limits{}.WithDefaults(), got); diff != "" {
 		t.Errorf("limits without a configuration (-engine's +configuration's):\n%s", diff)
 	}

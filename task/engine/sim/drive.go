@@ -22,7 +22,7 @@ type action struct {
 // actions are what may happen, the tamest first.
 var actions = []action{
 	{"nothing", 1, func(*world) {}},
-	{"wait until nothing goes on", 4, func(w *world) { w.outside.Idle() }},
+	{"wait until nothing goes on", 4, (*world).idle},
 	{"send", 10, (*world).sendNew},
 	{"decide", 14, (*world).decideSomething},
 	{"let time pass", 4, func(w *world) {
@@ -122,7 +122,7 @@ func (w *world) sendNew() {
 		plan.Steps = append(plan.Steps, step)
 	}
 	plan.End = Pick(w.choices, Script, a2a.TaskStateCompleted, a2a.TaskStateCompleted, a2a.TaskStateFailed, a2a.TaskStateRejected)
-	sent := &sentMessage{m: w.message(plan.part())}
+	sent := &sentMessage{m: w.message(plan.part()), by: Pick(w.choices, Script, alice, carol)}
 	w.created = append(w.created, sent)
 	w.send(w.server(), sent, w.choices.Choose(Script, modes))
 }
@@ -291,7 +291,8 @@ func (w *world) cancelSomething() {
 	}
 	v := w.server()
 	w.request(v, func(ctx context.Context) {
-		if err := v.engine.Cancel(ctx, alice, t.id); err != nil {
+		if err := v.engine.Cancel(ctx, t.owner, t.id); err != nil {
+			w.needsNoRoom("a cancel", err)
 			w.refused(ctx, "cancel", err)
 			return
 		}

@@ -15,6 +15,8 @@ type Engine interface {
 	Send(ctx context.Context, s engine.Send) (*engine.Sent, error)
 	Answer(by auth.Principal) *engine.Answer
 	Decide(ctx context.Context, d engine.Decision) error
+	Load() engine.Load
+	LoadOf(by auth.Principal) engine.Load
 	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error
 	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error
 	Stream(ctx context.Context, by auth.Principal, sent *engine.Sent, begin func(*engine.Snapshot) error, yield func([]engine.Event) error) error

@@ -66,7 +66,7 @@ func (w *world) finish() {
 func (w *world) bringToEnd(v *server) {
 	for round := range 60 {
 		w.tools.ReleaseAll()
-		w.outside.Idle()
+		w.idle()
 		open := 0
 		for _, t := range w.model.order {
 			if t.phase == store.Final {
@@ -164,7 +164,7 @@ func (w *world) checkViews(v *server, t *modelTask) {
 	v.p.Go(func() {
 		defer close(over)
 		for i, e := range []Engine{v.engine, whole} {
-			a := e.Answer(alice)
+			a := e.Answer(t.owner)
 			defer a.Release()
 			view, err := a.Get(context.Background(), t.id.String())
 			if err != nil {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,8 +9,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // model is what the log says, read independently of the engine: commit by commit, and
@@ -35,6 +38,7 @@ func newModel(s *Scheduler, b *Toolbox) *model {
 // modelTask is a task.
 type modelTask struct {
 	id        store.TaskID
+	owner     auth.Principal
 	seq, pub  uint64
 	rev       uint64
 	fence     uint64
@@ -154,7 +158,10 @@ func (m *model) committed(c Committed) {
 	}
 	t := m.tasks[b.Task]
 	if t == nil {
-		t = &modelTask{id: b.Task, calls: map[string]*modelCall{}}
+		t = &modelTask{id: b.Task, owner: alice, calls: map[string]*modelCall{}}
+		if b.Scope == engine.ScopeOf(carol) {
+			t.owner = carol
+		}
 		m.tasks[b.Task] = t
 		m.order = append(m.order, t)
 	}
@@ -209,7 +216,7 @@ func (m *model) numbers(t *modelTask, b *store.Batch, r store.Receipt) {
 
 var moves = map[a2a.TaskState][]a2a.TaskState{
 	"":                         {a2a.TaskStateSubmitted},
-	a2a.TaskStateSubmitted:     {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
+	a2a.TaskStateSubmitted:     {a2a.TaskStateSubmitted, a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateWorking:       {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateInputRequired: {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
 	a2a.TaskStateAuthRequired:  {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
@@ -223,6 +230,9 @@ func (m *model) public(t *modelTask, e *store.Event) {
 	t.public = append(t.public, *e)
 	if e.Kind == "artifact" {
 		return
+	}
+	if bytes.Contains(e.Data, []byte("waits for its turn")) {
+		m.tools.coverage.Count("a task says that it waits for its turn")
 	}
 	var u struct {
 		Task, StatusUpdate struct {

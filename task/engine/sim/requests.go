@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -17,6 +19,7 @@ import (
 // sentMessage is a message that makes a task, with what it was answered.
 type sentMessage struct {
 	m    *a2a.Message
+	by   auth.Principal
 	task store.TaskID // zero: nobody knows
 }
 
@@ -52,7 +55,7 @@ func (w *world) request(v *server, f func(ctx context.Context)) {
 func (w *world) send(v *server, sent *sentMessage, mode int) {
 	m := *sent.m
 	w.request(v, func(ctx context.Context) {
-		got, err := v.engine.Send(ctx, engine.Send{By: alice, Message: &m})
+		got, err := v.engine.Send(ctx, engine.Send{By: sent.by, Message: &m})
 		if err != nil {
 			w.refused(ctx, "send", err)
 			return
@@ -111,7 +114,7 @@ func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode in
 			}
 			return nil
 		}
-		if err := v.engine.Stream(ctx, alice, sent, begin, c.yield(v)); err != nil {
+		if err := v.engine.Stream(ctx, w.model.tasks[sent.Task].owner, sent, begin, c.yield(v)); err != nil {
 			w.refused(ctx, "stream", err)
 			return
 		}
@@ -121,9 +124,18 @@ func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode in
 
 // followUp sends a message to a task. acked is called when it was accepted.
 func (w *world) followUp(v *server, m *a2a.Message, mode int, acked func()) {
+	w.say(v, m, mode, false /* decides */, acked)
+}
+
+// say is followUp; decides: the message is a decision, whatever the task waits for.
+func (w *world) say(v *server, m *a2a.Message, mode int, decides bool, acked func()) {
+	id, _ := store.ParseTaskID(string(m.TaskID))
 	w.request(v, func(ctx context.Context) {
-		sent, err := v.engine.Send(ctx, engine.Send{By: alice, Message: m})
+		sent, err := v.engine.Send(ctx, engine.Send{By: w.model.tasks[id].owner, Message: m})
 		if err != nil {
+			if decides {
+				w.needsNoRoom("a decision", err)
+			}
 			w.refused(ctx, "follow-up", err)
 			return
 		}
@@ -141,7 +153,9 @@ func (w *world) refused(ctx context.Context, what string, err error) {
 	var invalid *task.InvalidError
 	var decision *approval.Error
 	switch {
-	case ctx.Err() != nil, errors.Is(err, engine.ErrBusy), errors.Is(err, task.ErrTaskNotFound), errors.Is(err, errToolsetDown):
+	case ctx.Err() != nil, errors.Is(err, engine.ErrBusy) && !noRoom(err), errors.Is(err, task.ErrTaskNotFound), errors.Is(err, errToolsetDown):
+	case noRoom(err):
+		w.coverage.Count("refused: no room")
 	case errors.As(err, &decision):
 		w.coverage.Count("refused: " + string(decision.Reason))
 	case errors.As(err, &state):
@@ -152,6 +166,38 @@ func (w *world) refused(ctx context.Context, what string, err error) {
 		w.s.Fail("a request is refused for a reason that is told", "%s: %v", what, err)
 	}
 	w.s.Note("%s is refused: %v", what, err)
+}
+
+// noRoom reports whether a request was refused because too many tasks wait for a turn.
+func noRoom(err error) bool {
+	var busy *engine.BusyError
+	return errors.As(err, &busy) && strings.Contains(busy.Why, "wait for a turn")
+}
+
+// needsNoRoom fails the run when something was refused for want of room that never is.
+func (w *world) needsNoRoom(what string, err error) {
+	if noRoom(err) {
+		w.s.Fail("what needs no turn is not refused for want of one", "%s: %v", what, err)
+	}
+}
+
+// idle waits until nothing goes on. Then nobody waits for a turn while there is room.
+func (w *world) idle() {
+	w.outside.Idle()
+	for _, v := range w.servers {
+		all := v.engine.Load()
+		for _, by := range []auth.Principal{alice, carol} {
+			its := v.engine.LoadOf(by)
+			if its.Waiting == 0 {
+				continue
+			}
+			w.coverage.Count("a task waits for its turn")
+			counts := func(l engine.Load, most int) bool { return l.Turns-min(l.Long, 4*most) >= most }
+			if !counts(all, w.limits.Turns) && !counts(its, min(w.limits.TurnsPerCaller, w.limits.Turns)) {
+				w.s.Fail("nobody waits for a turn while there is room", "%s: of all %+v, of %s %+v", v.p.name, all, by.Subject, its)
+			}
+		}
+	}
 }
 
 // decide has somebody decide. It is acknowledged only when it is durable, and stays.
@@ -170,6 +216,7 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 		w.request(v, func(ctx context.Context) {
 			err := v.engine.Decide(ctx, engine.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
 			if err != nil {
+				w.needsNoRoom("a decision", err)
 				w.refused(ctx, "decide", err)
 				return
 			}
@@ -184,7 +231,7 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 			return
 		}
 	}
-	w.followUp(v, m, w.choices.Choose(Script, modes), acked)
+	w.say(v, m, w.choices.Choose(Script, modes), d != Keyword, acked)
 }
 
 // acknowledged checks that a decision which is acknowledged is what the log says.
@@ -268,7 +315,7 @@ func (w *world) follow(c *client, v *server, until engine.Until) {
 	c.leave = leave
 	v.p.Go(func() {
 		defer leave()
-		err := v.engine.Follow(ctx, alice, c.id, c.seq, until, c.yield(v))
+		err := v.engine.Follow(ctx, w.model.tasks[c.id].owner, c.id, c.seq, until, c.yield(v))
 		c.reading = false
 		if err != nil {
 			w.refused(ctx, "follow", err)

@@ -18,8 +18,9 @@ import (
 	"a2a-server/task/engine"
 )
 
-// alice owns the tasks; bob may decide, but not by a message.
+// alice and carol own the tasks; bob may decide, but not by a message.
 var (
+	carol = auth.Principal{Tenant: "acme", Subject: "carol", Method: "sim"}
 	alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "sim"}
 	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Method: "sim"}
 )
@@ -44,7 +45,7 @@ type world struct {
 	inline    bool
 	hold      bool
 	policy    *approval.Policy
-	turns     int
+	limits    task.Limits
 	created   []*sentMessage
 	known     []*modelTask // whose ids clients know
 	clients   []*client
@@ -107,7 +108,15 @@ func (w *world) setUp() {
 	w.disk.Pauses = w.choices.Choose(Script, 2) == 1
 	w.inline = w.choices.Choose(Script, 3) != 2
 	w.hold = w.choices.Rarely(Script, 4)
-	w.turns = Pick(w.choices, Script, 8, 2, 1)
+	w.limits = task.Limits{Turns: Pick(w.choices, Script, 8, 2, 1), ToolTimeout: 200 * time.Millisecond, ToolGrace: 20 * time.Millisecond}
+	if w.choices.Choose(Script, 2) == 0 {
+		w.limits.TurnsPerCaller = w.limits.Turns
+	}
+	if w.choices.Rarely(Script, 4) {
+		w.limits.Queue = 1 + w.choices.Choose(Script, 3)
+		w.limits.QueuePerCaller = 1 + w.choices.Choose(Script, 2)
+	}
+	w.limits = w.limits.WithDefaults()
 	terms := approval.Terms{}
 	if w.choices.Rarely(Script, 3) {
 		terms.Expires = time.Duration(10+w.choices.Choose(Script, 300)) * time.Millisecond
@@ -118,7 +127,8 @@ func (w *world) setUp() {
 	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: terms}); err != nil {
 		panic(err)
 	}
-	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, turns %d, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold, w.turns, terms)
+	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, turns %d, %d of a caller, queue %d, %d of a caller, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold,
+		w.limits.Turns, w.limits.TurnsPerCaller, w.limits.Queue, w.limits.QueuePerCaller, terms)
 }
 
 // newID counts, so that a run is the same again. The first bits are a time, as in all
@@ -145,7 +155,7 @@ func (w *world) start() *server {
 		Planner:   &planner{p: p, inline: w.inline},
 		Presenter: dialect.New(dialect.Config{Keywords: true, NewID: func() string { return w.newID().String() }}),
 		Policy:    w.policy, HoldSiblings: w.hold,
-		Limits: task.Limits{Turns: w.turns, ToolTimeout: 200 * time.Millisecond, ToolGrace: 20 * time.Millisecond},
+		Limits: w.limits,
 		Log:    zerolog.New(&logWatch{w: w, p: p}).Level(zerolog.WarnLevel),
 		Now:    p.Now,
 		NewID:  w.newID,

@@ -1,0 +1,57 @@
+package a2a
+
+import (
+	"fmt"
+	"sync"
+
+	"a2a-server/internal/auth"
+	"a2a-server/task"
+)
+
+// shares counts who holds how much of something of which there is only so much. It is
+// safe for concurrent use.
+type shares struct {
+	what string // in the plural, with what they do: "streams are open"
+	all  int
+	each int // of one caller
+
+	mu   sync.Mutex
+	held int
+	by   map[caller]int // what is held; a caller with nothing is not in it
+}
+
+// caller is who requests are counted for: the owner of what they make.
+type caller struct{ tenant, subject string }
+
+// newShares returns the shares of all, of which one caller may have each, or a quarter
+// when that is 0.
+func newShares(what string, all, each int) *shares {
+	if each <= 0 {
+		each = task.Share(all)
+	}
+	return &shares{what: what, all: all, each: min(all, each), by: map[caller]int{}}
+}
+
+// take takes one for a caller, who gives it back, once. An error says that there is none
+// now.
+func (s *shares) take(by auth.Principal) (give func(), err error) {
+	who := caller{by.Tenant, by.Subject}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.by[who] >= s.each:
+		return nil, errBusy.saying(fmt.Sprintf("%d %s for this caller, which is the most that may: try again when one has ended", s.by[who], s.what))
+	case s.held >= s.all:
+		return nil, errBusy.saying(fmt.Sprintf("%d %s, which is the most that this server serves: try again later", s.held, s.what))
+	}
+	s.by[who]++
+	s.held++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held--
+		if s.by[who]--; s.by[who] == 0 {
+			delete(s.by, who)
+		}
+	}, nil
+}

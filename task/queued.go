@@ -1,0 +1,37 @@
+package task
+
+import (
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+// Queued says that a live task has been waiting for its turn, so that whoever follows it
+// knows why nothing happens. The state stays what it is, and what is pending stays asked.
+type Queued struct{}
+
+// queuedText is what the status says then.
+const queuedText = "The task waits for its turn: the server is at work on as many tasks as it may be. It goes on by itself."
+
+// queuedRoom is how many bytes that takes of the log, at most.
+const queuedRoom = 2 << 10
+
+func (Queued) put(d *Draft) error {
+	if d.f.Header.Phase != store.Live {
+		return ErrNothing
+	}
+	pending, room := d.f.Pending(), queuedRoom
+	if len(pending) > 0 {
+		room += d.rules.Limits.Event
+	}
+	if d.openRoom() < room {
+		return ErrNothing
+	}
+	switch d.f.Header.State {
+	case stateSubmitted:
+		return d.tell(a2a.TaskStateSubmitted, pending, queuedText)
+	case stateWorking:
+		return d.tell(a2a.TaskStateWorking, pending, queuedText)
+	}
+	return ErrNothing
+}
