@@ -239,14 +239,14 @@ func decodeQuery(query url.Values, into proto.Message) error {
 func setField(into proto.Message, field protoreflect.FieldDescriptor, text string) error {
 	quoted := field.Kind() != protoreflect.BoolKind
 	if !quoted && text != "true" && text != "false" {
-		return fmt.Errorf("is %q; it must be true or false", text)
+		return fmt.Errorf("is %q; it must be true or false", clip(text))
 	}
 	raw := text
 	if quoted {
 		raw = quote(text)
 	}
 	if field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
-		return fmt.Errorf("cannot be %q", text) // protojson takes it for a value of the future, and drops it
+		return fmt.Errorf("cannot be %q", clip(text)) // protojson takes it for a value of the future, and drops it
 	}
 	one := into.ProtoReflect().New().Interface()
 	object, err := check([]byte(`{"` + field.JSONName() + `":` + raw + `}`))
@@ -254,7 +254,7 @@ func setField(into proto.Message, field protoreflect.FieldDescriptor, text strin
 		err = unmarshal(object, one)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot be %q", text)
+		return fmt.Errorf("cannot be %q", clip(text))
 	}
 	proto.Merge(into, one)
 	return nil
