@@ -70,7 +70,7 @@ func TestAnswersToHostileMessagesAreSmall(t *testing.T) {
 				return post(t, url+"/message:stream", "application/json", `{"message":`+m+`}`)
 			},
 			"to a task that waits": func(m string) (int, string) {
-				return post(t, url+"/message:send", "application/json", `{"message":`+strings.Replace(m, `"messageId":"m"`, `"messageId":"m","taskId":"`+task+`"`, 1)+`}`)
+				return post(t, url+"/message:send", "application/json", `{"message":`+strings.Replace(m, `"messageId":"m"`, `"messageId":"m","taskId":"`+task+`"`, 1)+`,"configuration":{"historyLength":0}}`)
 			},
 		} {
 			t.Run(name+"/"+way, func(t *testing.T) {
@@ -92,6 +92,7 @@ func TestAnswersToHostileMessagesAreSmall(t *testing.T) {
 func TestPartsAreCountedFirst(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
+	messages := hostileMessages()
 	for name, want := range map[string]string{
 		"parts":              "more than 65536 values",
 		"parts, as many":     "has 60000 parts; at most 1024 are allowed",
@@ -101,7 +102,7 @@ func TestPartsAreCountedFirst(t *testing.T) {
 		"members of data":    "more than 65536 values",
 		"metadata":           "more than 65536 values",
 	} {
-		status, body := post(t, url+"/message:send", "application/json", `{"message":`+hostileMessages()[name]+`}`)
+		status, body := post(t, url+"/message:send", "application/json", `{"message":`+messages[name]+`}`)
 		if n := strings.Count(body, `"field":`); status != http.StatusBadRequest || !strings.Contains(body, want) || n > 17 {
 			t.Errorf("%s: %d with %d violations, want one that says %q: %.500s", name, status, n, want, body)
 		}

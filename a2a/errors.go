@@ -63,11 +63,13 @@ func transportError(status int) *wireError {
 	case http.StatusMethodNotAllowed:
 		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
 	case http.StatusUnsupportedMediaType:
-		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json"
+		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json, in UTF-8"
 	case http.StatusRequestEntityTooLarge:
 		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
 	case http.StatusRequestTimeout:
 		e.grpc, e.message = "DEADLINE_EXCEEDED", "the request did not arrive in time"
+	case http.StatusServiceUnavailable:
+		e = errBusy
 	default:
 		e.message = "the request cannot be read"
 		if status >= http.StatusInternalServerError {

@@ -18,7 +18,8 @@ import (
 // restRoutes adds the paths of HTTP+JSON (§11.3). echo takes a colon for the
 // beginning of a parameter, so those of /message are escaped, and the verb behind a
 // task's id is split off by hand.
-func (s *Server) restRoutes(g *echo.Group) {
+func (s *Server) restRoutes() {
+	g := s.echo
 	g.POST(`/message\:send`, s.rest(s.restSend))
 	g.POST(`/message\:stream`, s.rest(s.restStream))
 	g.GET("/tasks", s.rest(s.restList))
@@ -107,11 +108,7 @@ func (s *Server) restStream(c echo.Context, by auth.Principal) error {
 
 // restTask serves what is below /tasks/{id}: the task itself, or a verb on it.
 func (s *Server) restTask(c echo.Context, by auth.Principal) error {
-	name, err := url.PathUnescape(c.Param("id"))
-	if err != nil {
-		return transportError(http.StatusNotFound)
-	}
-	id, verb, _ := strings.Cut(name, ":")
+	id, verb, _ := strings.Cut(c.Param("id"), ":")
 	switch method := c.Request().Method; {
 	case verb == "" && method == http.MethodGet:
 		return s.restGet(c, by, id)

@@ -97,7 +97,6 @@ func (st *stream) open(id engine.ID) sink {
 	st.started = true
 	h := st.response.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	st.response.WriteHeader(http.StatusOK)
 	// The timer's function is waited for by the lock that end takes: behind that it

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -12,8 +13,9 @@ import (
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
-// know beforehand that it is there. It has no write time-out, because streams last;
-// each write to one has its own.
+// know beforehand that it is there. Every request has to come in time, also one that is
+// answered before its end: its body ends the time-out, so that it does not hold for a
+// stream. It has no write time-out, because streams last; each write to one has its own.
 func (a *App) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -21,7 +23,8 @@ func (a *App) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		Protocols:         &protocols,
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: min(10*time.Second, a.config.Limits.ReadTimeout),
+		ReadTimeout:       a.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    a.config.Limits.Header,
 		ErrorLog:          slog.NewLogLogger(zerolog.NewSlogHandler(a.log), slog.LevelDebug), // mostly clients that go away
@@ -44,12 +47,14 @@ func (a *App) routes(protocol http.Handler, guard a2a.Guard) http.Handler {
 	})
 }
 
-// shutServer waits until the last request is answered. What is left when ctx ends is
-// cut off.
+// shutServer waits until the last request is answered. Connections that are left when
+// ctx ends are cut off: all requests have been told to end by then, so that they wait
+// for a client that does not send or does not read. That is no failure of ours.
 func (a *App) shutServer(ctx context.Context) error {
 	err := a.server.Shutdown(ctx)
-	if err != nil {
-		_ = a.server.Close() // the error that counts is that it was necessary
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.log.Warn().Msg("connections are cut off, because their clients do not send or do not read")
+		err = a.server.Close()
 	}
 	return err
 }

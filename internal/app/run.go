@@ -16,6 +16,10 @@ import (
 // by itself when nobody writes.
 const storeWatch = 250 * time.Millisecond
 
+// cutOff is how long a shutdown waits for clients that do not send the rest of their
+// request, or do not read their answer.
+const cutOff = 4 * time.Second
+
 // running is an App that serves.
 type running struct {
 	*App
@@ -112,7 +116,7 @@ func (r *running) shutdown(ctx context.Context) error {
 		{"stop accepting", 5 * time.Second, func(ctx context.Context) error {
 			// Shutdown closes the port before it waits for requests, and those are
 			// ended only by the next step.
-			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutOff)
 			go func() {
 				defer cancel()
 				drained <- r.shutServer(wait)
