@@ -22,6 +22,7 @@ func (a *App) newServer(h http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           h,
+		ConnContext:       withConnection,
 		Protocols:         &protocols,
 		ReadHeaderTimeout: min(10*time.Second, a.config.Limits.ReadTimeout),
 		ReadTimeout:       a.config.Limits.ReadTimeout,
@@ -31,20 +32,45 @@ func (a *App) newServer(h http.Handler) *http.Server {
 	}
 }
 
-// routes are the protocol's at the root, and ours beside them.
-func (a *App) routes(protocol http.Handler, guard a2a.Guard) http.Handler {
-	live := guard.Wrap(http.HandlerFunc(a.health.serveLive))
-	ready := guard.Wrap(http.HandlerFunc(a.health.serveReady))
+// routes are the protocol's at the root, and ours beside them. What comes to them has
+// been admitted.
+func (a *App) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
+	live := probes.Wrap(http.HandlerFunc(a.health.serveLive))
+	ready := probes.Wrap(http.HandlerFunc(a.health.serveReady))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/livez":
+		c := connectionOf(r)
+		if r.ProtoMajor == 1 && c != nil {
+			defer c.framing.next(r)
+			if c.framing.ambiguous(r) {
+				w.Header().Set("Connection", "close")
+				a2a.Refuse(w, r, http.StatusBadRequest, "the request says twice how long it is, or may: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
+				return
+			}
+		}
+		if c != nil && c.beyond {
+			w.Header().Set("Connection", "close")
+		}
+		switch {
+		case r.URL.Path == "/livez":
 			live.ServeHTTP(w, r)
-		case "/readyz":
+		case r.URL.Path == "/readyz":
 			ready.ServeHTTP(w, r)
+		case c != nil && c.beyond:
+			a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
 		default:
-			protocol.ServeHTTP(w, r)
+			a.admit(protocol, w, r)
 		}
 	})
+}
+
+// admit serves one request, unless too many are being served.
+func (a *App) admit(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	defer a.requests.Add(-1)
+	if a.requests.Add(1) > int64(a.config.Limits.Requests) {
+		a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many requests are being answered: try again later")
+		return
+	}
+	h.ServeHTTP(w, r)
 }
 
 // shutServer waits until the last request is answered. Connections that are left when

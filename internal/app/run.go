@@ -88,6 +88,10 @@ func (r *running) wait(ctx context.Context) error {
 func (a *App) announce() {
 	a.log.Info().Str("address", a.listener.Addr().String()).Str("url", a.url).Str("data", a.config.Data).Str("store", a.config.Store).
 		Str("planner", a.config.Planner.Kind).Str("tools", a.toolNames()).Str("version", Version()).Msg("listening")
+	if l := a.config.Limits; a.room.connections < l.Connections || a.room.streams < l.Streams {
+		a.log.Warn().Int("connections", a.room.connections).Int("streams", a.room.streams).Int("open_files", a.room.files).
+			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
+	}
 	if loopback(a.listener.Addr()) {
 		a.log.Warn().Msg("no authentication: whoever reaches this address from this machine may call tools and approve their calls")
 	} else {
