@@ -1,6 +1,7 @@
 package a2a_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -155,5 +156,20 @@ func TestRESTErrorsAreSmall(t *testing.T) {
 	r.Header.Set("A2A-Version", strings.Repeat("9", 50_000))
 	if got := do(t, r); len(got.body) > 2<<10 || !strings.Contains(got.body, "VERSION_NOT_SUPPORTED") {
 		t.Errorf("a version of 50 kB = %d with %d bytes", got.status, len(got.body))
+	}
+}
+
+// The log repeats a path and a method in part, and escaped.
+func TestLogIsShort(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	srv := start(t, func(c *a2a.Config) { c.Log = zerolog.New(&log) })
+	r := mustGet(t, srv.URL+"/tasks/"+strings.Repeat("%C2%9B%E2%80%AE", 2000))
+	do(t, r)
+	r.Method = strings.Repeat("M", 30_000)
+	do(t, r)
+	srv.Close() // waits for the handler, which logs last
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || log.Len() > 1<<10 || strings.ContainsAny(log.String(), "\u009b\u202e") {
+		t.Errorf("%d lines of %d bytes: %.500q", lines, log.Len(), log.String())
 	}
 }

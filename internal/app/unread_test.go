@@ -37,6 +37,24 @@ func TestShutdownWithUnreadBodies(t *testing.T) {
 	in.checkSteps(t)
 }
 
+// A request that stops coming is given up, whatever it is for.
+func TestRequestsComeInTime(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "50ms"}))
+	for _, head := range []string{
+		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"POST /message:send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+		"POST /tasks/x:cancel HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n",
+	} {
+		if status, body, closed := in.dial(t).ask(head); status != http.StatusRequestTimeout || !closed {
+			t.Errorf("%q = %d %s, closed %t, want 408 and closed", head, status, body, closed)
+		}
+	}
+	if _, err := io.ReadAll(in.dial(t)); err != nil { // a header that never comes
+		t.Errorf("a connection that says nothing: %v", err)
+	}
+}
+
 // Probes are answers like others.
 func TestProbesHaveTheHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()

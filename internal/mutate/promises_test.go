@@ -83,6 +83,7 @@ func TestPromises(t *testing.T) {
 		want = append(want, fmt.Sprint("E", i+1))
 	}
 	want = append(want, "D1", "D2", "D3", "D4", "D5", "D6", "H1", "H2")
+	want = append(want, "W1", "W2", "W5", "W6", "W8")
 	if !slices.Equal(findings, want) {
 		t.Errorf("the findings are %v, want %v", findings, want)
 	}

@@ -11,6 +11,7 @@ func rows() []Row {
 		engineRows(),
 		eventRows(),
 		plannerRows(),
+		requestRows(),
 		storeRows(),
 		taskRows(),
 		toolRows(),
