@@ -24,7 +24,7 @@ func hostileMessages() map[string]string {
 	}
 	return map[string]string{
 		"parts":               message(`"parts":` + list("{}", 100_000)),
-		"parts, as many":      message(`"parts":` + list("{}", 60_000)),
+		"parts, as many":      message(`"parts":[{"text":5},` + list("{}", 59_999)[1:]),
 		"parts without room":  message(`"parts":` + list(`{"text":""}`, 1025)),
 		"parts, none with":    message(`"parts":` + list("{}", 1024)),
 		"data":                message(`"parts":[{"data":` + list("{}", 100_000) + `}]`),

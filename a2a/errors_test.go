@@ -16,7 +16,7 @@ func worst(text string) *wireError {
 	e := errInvalidParams.saying(text)
 	e.own = "APPROVAL_MALFORMED"
 	e.metadata = map[string]string{"approval": text, "pending": text, "state": text, "digest": text, "by": text, "at": text, "verb": text, "allowed": text}
-	for range 1000 {
+	for range min(1000, 1+1<<20/len(text)) {
 		e.violations = append(e.violations, violation{text, text})
 	}
 	return e
@@ -27,12 +27,12 @@ func TestErrorsAreBounded(t *testing.T) {
 	t.Parallel()
 	id := []byte(`"` + strings.Repeat("x", maxID-2) + `"`)
 	for name, text := range map[string]string{
-		"markup":      strings.Repeat("<", 100_000),
-		"invisible":   strings.Repeat("\u202e", 100_000),
-		"separators":  strings.Repeat("\u2028", 100_000),
-		"not UTF-8":   strings.Repeat("\xff", 100_000),
-		"four bytes":  strings.Repeat("👍", 100_000),
-		"line breaks": strings.Repeat("\n", 100_000),
+		"markup":      strings.Repeat("<", 20_000),
+		"invisible":   strings.Repeat("\u202e", 20_000),
+		"separators":  strings.Repeat("\u2028", 20_000),
+		"not UTF-8":   strings.Repeat("\xff", 20_000),
+		"four bytes":  strings.Repeat("👍", 20_000),
+		"line breaks": strings.Repeat("\n", 20_000),
 		"short":       strings.Repeat("<", 150),
 	} {
 		e := worst(text)

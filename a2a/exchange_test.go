@@ -139,8 +139,8 @@ func TestBodyInAnotherCoding(t *testing.T) {
 	}
 }
 
-// raw sends a request and returns a reader of what comes back, until the server closes
-// the connection or half a minute has gone.
+// raw sends a request and returns its connection, which can be read until the server
+// closes it or ten seconds have gone.
 func raw(t *testing.T, url, request string) net.Conn {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
@@ -148,7 +148,7 @@ func raw(t *testing.T, url, request string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -207,6 +207,21 @@ func TestBodyThatNeverComes(t *testing.T) {
 		if _, err := r.ReadByte(); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: the connection stays", s.name)
 		}
+	}
+}
+
+// A stream begins although the body of its request never comes.
+func TestStreamDoesNotWaitForABody(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	conn := raw(t, url, "GET /tasks/"+parked(t, url)+":subscribe HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if first, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || !strings.HasPrefix(first, "id: ") {
+		t.Errorf("the stream begins with %q, %v", first, err)
 	}
 }
 

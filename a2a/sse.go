@@ -115,7 +115,8 @@ func (st *stream) end(err error) error {
 		return err
 	}
 	st.beat.Stop()
-	if !st.ended && (errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
+	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // whatever whoever noticed it made of it
+	if !st.ended && (shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
 		st.comment("the server is shutting down; go on with Last-Event-ID")
 		_ = st.flush() // said as well as it can be
 	}

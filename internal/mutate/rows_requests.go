@@ -59,7 +59,7 @@ func requestRows() []Row {
 			What:    `h["Connection"] = []string{"close"}`,
 			Into:    `h["Connection"] = []string{"keep-alive"}`,
 			Promise: "an answer does not wait for a body that nobody reads",
-			Test:    "TestBodyThatNeverComes",
+			Test:    "TestStreamDoesNotWaitForABody",
 		},
 		{
 			File:    "a2a/exchange.go",

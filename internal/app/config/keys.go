@@ -153,7 +153,7 @@ func limitKeys() []key[Config] {
 			"The header of a request."),
 		one("limits.connections", "16384", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Connections },
-			"Connections that may be open at once; lowered at the start to what the limit of open files leaves. One address that is not this machine's gets at most a quarter (one network of /64, for IPv6). Beyond, a connection is answered once, with 503, or as it should when it asks for /livez or /readyz."),
+			"Connections that may be open at once; lowered at the start to what the limit of open files leaves. One address that is not this machine's gets at most a quarter (one network of /64, for IPv6); so does a proxy on another machine. Beyond, a connection is answered once, with 503, or as it should when it asks for /livez or /readyz."),
 		one("limits.requests", "16384", count(1, unlimited),
 			func(c *Config) *int { return &c.Limits.Requests },
 			"Requests that may be answered at once, streams among them, over all connections: one of HTTP/2 has many. Beyond, clients are told to try again later. /livez and /readyz do not count."),
