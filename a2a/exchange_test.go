@@ -219,7 +219,10 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() {
+		_ = conn.Close() // before the body, which would be read to its end
+		_ = resp.Body.Close()
+	}()
 	if first, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || !strings.HasPrefix(first, "id: ") {
 		t.Errorf("the stream begins with %q, %v", first, err)
 	}
