@@ -17,11 +17,12 @@ const linger = time.Second
 // it answers. In HTTP/2 a stream ends by itself, and the connection goes on.
 func begin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h["X-Content-Type-Options"] = []string{"nosniff"}
-	h["Cross-Origin-Resource-Policy"] = []string{"same-origin"}
-	h["Cache-Control"] = []string{"no-store"}
+	values := []string{"nosniff", "same-origin", "no-store", "close"} // one allocation for all
+	h["X-Content-Type-Options"] = values[0:1:1]
+	h["Cross-Origin-Resource-Policy"] = values[1:2:2]
+	h["Cache-Control"] = values[2:3:3]
 	if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		h["Connection"] = []string{"close"}
+		h["Connection"] = values[3:4:4]
 	}
 }
 

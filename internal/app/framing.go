@@ -72,7 +72,7 @@ func (f *framing) endLine() bool {
 
 // names reports whether a line of a header begins with name, in lower case.
 func names(line []byte, name string) bool {
-	return len(line) >= len(name) && bytes.EqualFold(line[:len(name)], []byte(name))
+	return len(line) >= len(name) && line[0]|0x20 == name[0] && bytes.EqualFold(line[:len(name)], []byte(name))
 }
 
 // ambiguous reports whether the length of the body of r, whose header has just been

@@ -56,7 +56,7 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/exchange.go",
-			What:    `h["Connection"] = []string{"close"}`,
+			What:    `h["Connection"] = values[3:4:4]`,
 			Into:    `h["Connection"] = []string{"keep-alive"}`,
 			Promise: "an answer does not wait for a body that nobody reads",
 			Test:    "TestStreamDoesNotWaitForABody",
