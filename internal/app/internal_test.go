@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
 )
@@ -80,6 +81,18 @@ func TestGuard(t *testing.T) {
 		if diff := cmp.Diff(c.want, got.Hosts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// Probes come to whatever address the process has just then, but not from pages.
+func TestProbeGuard(t *testing.T) {
+	t.Parallel()
+	g := a2a.Guard{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}}
+	if got := probeGuard(g, &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}); len(got.Hosts) > 0 || len(got.Origins) != 1 {
+		t.Errorf("on a public address probes are guarded by %+v", got)
+	}
+	if diff := cmp.Diff(g, probeGuard(g, &net.TCPAddr{IP: net.ParseIP("127.0.0.1")})); diff != "" {
+		t.Errorf("on a loopback address (-want +got):\n%s", diff)
 	}
 }
 
