@@ -17,25 +17,25 @@ const maxErrorAnswer = 64 << 10
 
 // hostileMessages are the messages of requests that are large where nobody expects it.
 func hostileMessages() map[string]string {
-	huge := strings.Repeat("x", 300<<10)
+	huge := strings.Repeat("x", 100<<10)
 	list := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 	message := func(rest string) string {
 		return `{"messageId":"m","role":"ROLE_USER",` + rest + `}`
 	}
 	return map[string]string{
-		"parts":               message(`"parts":` + list("{}", 100_000)),
-		"parts, as many":      message(`"parts":[{"text":5},` + list("{}", 59_999)[1:]),
+		"parts":               message(`"parts":` + list("{}", 70_000)),
+		"parts, as many":      message(`"parts":[{"text":5},` + list("{}", 19_999)[1:]),
 		"parts without room":  message(`"parts":` + list(`{"text":""}`, 1025)),
 		"parts, none with":    message(`"parts":` + list("{}", 1024)),
-		"data":                message(`"parts":[{"data":` + list("{}", 100_000) + `}]`),
+		"data":                message(`"parts":[{"data":` + list("{}", 70_000) + `}]`),
 		"members of data":     message(`"parts":[{"data":{"tool":"x","args":{` + members(70_000) + `}}}]`),
-		"metadata":            message(`"parts":[{"text":"x"}],"metadata":{"a":` + list("0", 100_000) + `}`),
-		"decisions":           message(`"parts":[{"data":{"type":"approval_response","decisions":` + list("{}", 60_000) + `}}]`),
+		"metadata":            message(`"parts":[{"text":"x"}],"metadata":{"a":` + list("0", 70_000) + `}`),
+		"decisions":           message(`"parts":[{"data":{"type":"approval_response","decisions":` + list("{}", 20_000) + `}}]`),
 		"name of a tool":      message(`"parts":[{"data":{"tool":"` + huge + `"}}]`),
 		"name of a command":   message(`"parts":[{"text":"/` + huge + `"}]`),
 		"name of a member":    message(`"parts":[{"data":{"tool":"x","` + huge + `":1}}]`),
 		"name that is twice":  message(`"parts":[{"data":{"` + huge + `":1,"` + huge + `":1}}]`),
-		"hidden name, twice":  message(`"parts":[{"data":{"` + strings.Repeat("\u202e", 100_000) + `":1,"` + strings.Repeat("\u202e", 100_000) + `":1}}]`),
+		"hidden name, twice":  message(`"parts":[{"data":{"` + strings.Repeat("\u202e", 30_000) + `":1,"` + strings.Repeat("\u202e", 30_000) + `":1}}]`),
 		"role":                `{"messageId":"m","parts":[{"text":"x"}],"role":"` + huge + `"}`,
 		"raw":                 message(`"parts":[{"raw":"` + huge + `!"}]`),
 		"media type":          message(`"parts":[{"text":"x","mediaType":"` + huge + `"}]`),
@@ -96,7 +96,7 @@ func TestPartsAreCountedFirst(t *testing.T) {
 	messages := hostileMessages()
 	for name, want := range map[string]string{
 		"parts":              "more than 65536 values",
-		"parts, as many":     "has 60000 parts; at most 1024 are allowed",
+		"parts, as many":     "has 20000 parts; at most 1024 are allowed",
 		"parts without room": "has 1025 parts; at most 1024 are allowed",
 		"parts, none with":   "1008 more mistakes",
 		"data":               "more than 65536 values",
