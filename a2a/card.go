@@ -15,6 +15,9 @@ import (
 	"a2a-server/a2a/dialect"
 )
 
+// cardPath is where clients look for the card (§8.2).
+const cardPath = "/.well-known/agent-card.json"
+
 // Card is what an operator says about the agent. What it can do is not said but
 // derived: the card never promises what the server refuses.
 type Card struct {

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
 )
 
 // maxParts bounds the parts of a message.
@@ -42,13 +44,14 @@ func notJSON(at *strictjson.Error) error {
 	}
 	where := ""
 	if at.Pointer != "" {
-		where = " at " + at.Pointer
+		where = " at " + visible.Clip(at.Pointer, 2*maxEcho)
 	}
 	return errParse.saying("the body is not JSON" + where + ": " + at.Reason)
 }
 
 // refusedJSON refuses the value at pointer, a JSON Pointer from the request's object.
 func refusedJSON(pointer, reason string) error {
+	pointer = visible.Clip(pointer, 2*maxEcho)
 	w := errInvalidParams.saying(strings.TrimPrefix(pointer+": "+reason, ": "))
 	w.violations = []violation{{pointer, reason}}
 	return w
@@ -63,7 +66,7 @@ func unmarshal(raw checked, into proto.Message) error {
 	}
 	options := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: 256}
 	if err := options.Unmarshal(raw, into); err != nil {
-		return errInvalidParams.saying(fmt.Sprintf("this is no %s: %s", into.ProtoReflect().Descriptor().Name(), protoReason(err)))
+		return errInvalidParams.saying(fmt.Sprintf("this is no %s: %s", into.ProtoReflect().Descriptor().Name(), visible.Clip(protoReason(err), 2*maxEcho)))
 	}
 	return nil
 }
@@ -78,7 +81,7 @@ func protoReason(err error) string {
 func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 	req, err := from(pb)
 	if err != nil {
-		return req, errInvalidParams.saying(err.Error())
+		return req, errInvalidParams.saying(visible.Clip(err.Error(), 2*maxEcho))
 	}
 	return req, nil
 }
@@ -86,6 +89,12 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
 func decodeSend(raw checked) (*sdk.SendMessageRequest, error) {
+	// Parts are counted before anything is made of them. One has braces.
+	if bytes.Count(raw, []byte{'{'}) > maxParts {
+		if n := strictjson.Elements(raw, "message", "parts"); n > maxParts {
+			return nil, tooManyParts(n)
+		}
+	}
 	if req, ok := decodePlain(raw); ok {
 		return req, nil
 	}
@@ -146,7 +155,7 @@ func decodeListTasks(raw checked) (*sdk.ListTasksRequest, error) {
 	}
 	if name, ok := given.Status.(string); ok {
 		if _, known := a2apb.TaskState_value[name]; !known {
-			return nil, invalidField("status", fmt.Sprintf("cannot be %q", name))
+			return nil, invalidField("status", fmt.Sprintf("cannot be %q", clip(name)))
 		}
 	}
 	return toListTasks(&pb)
@@ -175,12 +184,17 @@ func invalidField(field, description string) *wireError {
 type messageFacts struct {
 	id       string
 	fromUser bool
-	parts    []partFacts
+	count    int // of parts
+	part     func(i int) partFacts
 }
 
 type partFacts struct {
 	content   bool
 	mediaType string
+}
+
+func tooManyParts(n int) error {
+	return invalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, maxParts))
 }
 
 // check checks what A2A requires of a user's message; all problems at once. A nil
@@ -197,14 +211,14 @@ func (m *messageFacts) check() error {
 		if !m.fromUser {
 			add("message.role", "must be ROLE_USER")
 		}
-		switch n := len(m.parts); {
-		case n == 0:
+		switch {
+		case m.count == 0:
 			add("message.parts", "must have at least one part")
-		case n > maxParts:
-			add("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, maxParts))
+		case m.count > maxParts:
+			return tooManyParts(m.count)
 		}
-		for i, p := range m.parts {
-			if !p.content {
+		for i := range m.count {
+			if !m.part(i).content {
 				add(fmt.Sprintf("message.parts[%d]", i), "has no content: give it text, raw, url or data")
 			}
 		}
@@ -214,9 +228,9 @@ func (m *messageFacts) check() error {
 		w.violations = all
 		return w
 	}
-	for i, p := range m.parts {
-		if p.mediaType != "" {
-			if _, _, err := mime.ParseMediaType(p.mediaType); err != nil {
+	for i := range m.count {
+		if media := m.part(i).mediaType; media != "" {
+			if _, _, err := mime.ParseMediaType(media); err != nil {
 				return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is not a media type: write it as text/plain", i))
 			}
 		}
@@ -229,9 +243,8 @@ func checkMessage(m *a2apb.Message) error {
 	if m == nil {
 		return (*messageFacts)(nil).check()
 	}
-	facts := messageFacts{id: m.GetMessageId(), fromUser: m.GetRole() == a2apb.Role_ROLE_USER}
-	for _, p := range m.GetParts() {
-		facts.parts = append(facts.parts, partFacts{p.GetContent() != nil, p.GetMediaType()})
-	}
-	return facts.check()
+	parts := m.GetParts()
+	return (&messageFacts{id: m.GetMessageId(), fromUser: m.GetRole() == a2apb.Role_ROLE_USER, count: len(parts), part: func(i int) partFacts {
+		return partFacts{parts[i].GetContent() != nil, parts[i].GetMediaType()}
+	}}).check()
 }

@@ -3,10 +3,14 @@ package a2a
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"slices"
+	"unicode/utf8"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -60,11 +64,13 @@ func transportError(status int) *wireError {
 	case http.StatusMethodNotAllowed:
 		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
 	case http.StatusUnsupportedMediaType:
-		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json"
+		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json, in UTF-8"
 	case http.StatusRequestEntityTooLarge:
 		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
 	case http.StatusRequestTimeout:
 		e.grpc, e.message = "DEADLINE_EXCEEDED", "the request did not arrive in time"
+	case http.StatusServiceUnavailable:
+		e = errBusy
 	default:
 		e.message = "the request cannot be read"
 		if status >= http.StatusInternalServerError {
@@ -155,6 +161,51 @@ func (e *wireError) retry(h http.Header) {
 	}
 }
 
+// The bounds of an error on the wire, in characters. JSON takes at most six bytes for
+// one, so that with them no error has 64 KiB, whatever it is about.
+const (
+	maxErrorText  = 10_000 // all texts of an error together
+	maxMessage    = 3_000
+	maxMetadata   = 3_000 // one value
+	maxField      = 200
+	maxDescribed  = 500
+	maxViolations = 16  // the rest is counted
+	maxEcho       = 100 // of one value from a request, within a message
+)
+
+// clip returns a text from a request as an error or the log may repeat it.
+func clip(text string) string { return visible.Clip(text, maxEcho) }
+
+// limited returns e as every binding writes it: nothing in it is hidden, and its size
+// is bounded. It is the one way of an error to the wire.
+func (e *wireError) limited() *wireError {
+	left := maxErrorText
+	take := func(text string, most int) string {
+		text = visible.ClipText(text, max(0, min(most, left)))
+		left -= utf8.RuneCountInString(text)
+		return text
+	}
+	out := *e
+	out.message = take(e.message, maxMessage)
+	out.metadata = nil
+	for _, name := range slices.Sorted(maps.Keys(e.metadata)) { // the names are ours
+		if out.metadata == nil {
+			out.metadata = make(map[string]string, len(e.metadata))
+		}
+		out.metadata[name] = take(e.metadata[name], min(maxMetadata, left/2))
+		left -= utf8.RuneCountInString(out.metadata[name]) // it is written twice
+	}
+	out.violations = nil
+	for i, v := range e.violations {
+		if i == maxViolations || left < maxField+maxDescribed {
+			out.violations = append(out.violations, violation{"", fmt.Sprintf("%d more mistakes", len(e.violations)-i)})
+			break
+		}
+		out.violations = append(out.violations, violation{take(v.Field, maxField), take(v.Description, maxDescribed)})
+	}
+	return &out
+}
+
 // details returns the typed details that every binding sends (§9.5, §11.6). Clients
 // take the kind of an error from the reason of A2A's domain and do not know ours, so
 // that ours stands in an ErrorInfo of its own, and in the metadata, which they keep.
@@ -186,6 +237,7 @@ func writeError(w http.ResponseWriter, e *wireError) {
 		Message string `json:"message"`
 		Details []any  `json:"details"`
 	}
+	e = e.limited()
 	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
 	if err != nil { // it is made of texts only
 		body = []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)

@@ -19,9 +19,11 @@ type Guard struct {
 	Origins []string
 }
 
-// Wrap returns h behind the guard.
+// Wrap returns h behind the guard. Its answers have the headers of every answer.
 func (g Guard) Wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin(w, r)
+		defer finish(w, r)
 		if wrong := g.check(r); wrong != nil {
 			writeError(w, wrong)
 			return
@@ -34,10 +36,20 @@ func (g Guard) check(r *http.Request) *wireError {
 	if len(g.Hosts) > 0 && !slices.Contains(g.Hosts, hostname(r.Host)) {
 		return errForbidden.saying("this server does not answer to that Host: call it by a name of its own, or add the name to allowed_hosts")
 	}
-	if origin := r.Header.Values("Origin"); len(origin) > 0 && (len(origin) > 1 || !slices.Contains(g.Origins, origin[0])) {
+	origin := r.Header["Origin"]
+	if len(origin) > 0 && (len(origin) > 1 || !slices.Contains(g.Origins, origin[0])) {
 		return errForbidden.saying("pages of this Origin may not call this server: add it to allowed_origins")
 	}
+	// What a page has its browser fetch without asking, as with <img>, has no Origin.
+	if site := r.Header["Sec-Fetch-Site"]; len(site) > 0 && len(origin) == 0 && slices.Contains(site, "cross-site") && !public(r) {
+		return errForbidden.saying("pages of other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
+	}
 	return nil
+}
+
+// public reports whether a request asks for what anybody may link to.
+func public(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || r.URL.Path == cardPath)
 }
 
 // hostname returns the name in a Host header, in lower case: an IPv6 address in its

@@ -55,7 +55,7 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 	if err == nil {
 		return nil
 	}
-	w := h.s.wire(ctx, err, method)
+	w := h.s.wire(ctx, err, method).limited()
 	base, ok := sdkErrors[w.code]
 	if !ok {
 		base = sdk.ErrInternalError
@@ -100,15 +100,12 @@ func checkSent(m *sdk.Message) error {
 	if m == nil {
 		return (*messageFacts)(nil).check()
 	}
-	facts := messageFacts{id: m.ID, fromUser: m.Role == sdk.MessageRoleUser}
-	for _, p := range m.Parts {
-		var part partFacts
-		if p != nil {
-			part = partFacts{p.Content != nil, p.MediaType}
+	return (&messageFacts{id: m.ID, fromUser: m.Role == sdk.MessageRoleUser, count: len(m.Parts), part: func(i int) partFacts {
+		if p := m.Parts[i]; p != nil {
+			return partFacts{p.Content != nil, p.MediaType}
 		}
-		facts.parts = append(facts.parts, part)
-	}
-	return facts.check()
+		return partFacts{}
+	}}).check()
 }
 
 // SendMessage implements [a2asrv.RequestHandler].

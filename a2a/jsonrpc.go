@@ -3,6 +3,7 @@ package a2a
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -13,6 +14,10 @@ import (
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
+
+// maxID is how long the id of a request may be, in bytes as it came. It is in each
+// answer, and in each frame of a stream.
+const maxID = 1024
 
 // rpcRequest is a JSON-RPC 2.0 request. The id stays as it came: clients compare it
 // to the letter.
@@ -122,7 +127,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rp
 	case "GetExtendedAgentCard":
 		return nil, noExtendedCard()
 	default:
-		return nil, errMethodNotFound.saying("there is no method " + rpc.Method)
+		return nil, errMethodNotFound.saying("there is no method " + clip(rpc.Method))
 	}
 }
 
@@ -162,7 +167,7 @@ func (s *Server) rpcEvents(c echo.Context, by auth.Principal, rpc *rpcRequest, s
 func parseRPC(raw []byte, r *rpcRequest) error {
 	members, err := strictjson.Members(raw, "id")
 	for _, m := range members {
-		if m.Name == "id" && m.Value[0] != '{' && m.Value[0] != '[' && m.Value[0] != 't' && m.Value[0] != 'f' {
+		if m.Name == "id" && isID(m.Value) {
 			r.ID = m.Value
 		}
 		if m.Name == "method" {
@@ -183,7 +188,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		switch m.Name {
 		case "id":
 			if named = true; r.ID == nil {
-				return errInvalidRequest.saying("id must be a string, a number or null")
+				return errInvalidRequest.saying(fmt.Sprintf("id must be a string, a number or null, of at most %d bytes", maxID))
 			}
 			continue
 		case "params":
@@ -214,6 +219,11 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 	return nil
 }
 
+// isID reports whether a value of JSON may be the id of a request.
+func isID(value []byte) bool {
+	return len(value) <= maxID && value[0] != '{' && value[0] != '[' && value[0] != 't' && value[0] != 'f'
+}
+
 // envelopeError tells what is no JSON from what is no request, and from parameters
 // that are refused.
 func envelopeError(err error) error {
@@ -227,7 +237,7 @@ func envelopeError(err error) error {
 	if at.Pointer == "" {
 		return errInvalidRequest.saying("the body " + at.Reason + " with jsonrpc, id, method and params")
 	}
-	return errInvalidRequest.saying(at.Pointer + ": " + at.Reason)
+	return errInvalidRequest.saying(clip(at.Pointer) + ": " + at.Reason)
 }
 
 // rpcHead is the beginning of every answer, up to its result or error.
@@ -241,6 +251,7 @@ func rpcHead(id []byte) []byte {
 
 // rpcFault returns the answer that carries an error, whole.
 func rpcFault(id []byte, e *wireError) []byte {
+	e = e.limited()
 	fault, err := json.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`

@@ -18,7 +18,8 @@ import (
 // restRoutes adds the paths of HTTP+JSON (§11.3). echo takes a colon for the
 // beginning of a parameter, so those of /message are escaped, and the verb behind a
 // task's id is split off by hand.
-func (s *Server) restRoutes(g *echo.Group) {
+func (s *Server) restRoutes() {
+	g := s.echo
 	g.POST(`/message\:send`, s.rest(s.restSend))
 	g.POST(`/message\:stream`, s.rest(s.restStream))
 	g.GET("/tasks", s.rest(s.restList))
@@ -109,11 +110,7 @@ func (s *Server) restStream(c echo.Context, by auth.Principal) error {
 
 // restTask serves what is below /tasks/{id}: the task itself, or a verb on it.
 func (s *Server) restTask(c echo.Context, by auth.Principal) error {
-	name, err := url.PathUnescape(c.Param("id"))
-	if err != nil {
-		return transportError(http.StatusNotFound)
-	}
-	id, verb, _ := strings.Cut(name, ":")
+	id, verb, _ := strings.Cut(c.Param("id"), ":")
 	switch method := c.Request().Method; {
 	case verb == "" && method == http.MethodGet:
 		return s.restGet(c, by, id)
@@ -247,14 +244,14 @@ func decodeQuery(query url.Values, into proto.Message) error {
 func setField(into proto.Message, field protoreflect.FieldDescriptor, text string) error {
 	quoted := field.Kind() != protoreflect.BoolKind
 	if !quoted && text != "true" && text != "false" {
-		return fmt.Errorf("is %q; it must be true or false", text)
+		return fmt.Errorf("is %q; it must be true or false", clip(text))
 	}
 	raw := text
 	if quoted {
 		raw = quote(text)
 	}
 	if field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
-		return fmt.Errorf("cannot be %q", text) // protojson takes it for a value of the future, and drops it
+		return fmt.Errorf("cannot be %q", clip(text)) // protojson takes it for a value of the future, and drops it
 	}
 	one := into.ProtoReflect().New().Interface()
 	object, err := check([]byte(`{"` + field.JSONName() + `":` + raw + `}`))
@@ -262,7 +259,7 @@ func setField(into proto.Message, field protoreflect.FieldDescriptor, text strin
 		err = unmarshal(object, one)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot be %q", text)
+		return fmt.Errorf("cannot be %q", clip(text))
 	}
 	proto.Merge(into, one)
 	return nil

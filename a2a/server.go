@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -38,7 +39,6 @@ type Config struct {
 	Guard Guard // who may call from where
 
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
-	BodyTimeout  time.Duration // to read one. Defaults to 30 s.
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends at once that wait for their task to rest. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
@@ -54,9 +54,11 @@ type Config struct {
 }
 
 // Server serves A2A: JSON-RPC by POST at the base URL, HTTP+JSON beside it, and the
-// agent card. It is an http.Handler and safe for concurrent use.
+// agent card. It is an http.Handler and safe for concurrent use. How long a request
+// may take to come is up to the http.Server that it is in: its ReadTimeout.
 type Server struct {
 	cfg        Config
+	prefix     string // path of the base URL, without a trailing slash
 	ops        operations
 	extensions []string // URIs that we speak
 	streams    *shares  // that are open
@@ -78,9 +80,6 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 4 << 20
 	}
-	if cfg.BodyTimeout <= 0 {
-		cfg.BodyTimeout = 30 * time.Second
-	}
 	if cfg.Streams <= 0 {
 		cfg.Streams = 10_000
 	}
@@ -100,7 +99,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		cfg: cfg, extensions: known(), echo: echo.New(),
+		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(),
 		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller)},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 	}
@@ -121,39 +120,52 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.routes(strings.TrimSuffix(base.Path, "/"), card)
+	s.echo.POST("/", s.jsonRPC)
+	s.echo.GET(cardPath, card)
+	s.echo.HEAD(cardPath, card)
+	s.restRoutes()
 	return s, nil
 }
 
-// routes adds all paths: at the root, which is what a proxy that strips the path of
-// the base URL asks for, and below that path, for one that does not.
-func (s *Server) routes(prefix string, card echo.HandlerFunc) {
-	prefixes := []string{""}
-	if prefix != "" {
-		prefixes = append(prefixes, prefix)
-		s.echo.POST(prefix, s.jsonRPC)
+// local returns r with its path as the routes have it: decoded, once, and from the base
+// URL on. The path of the base URL is one of a proxy: whether it strips it or not, all
+// is found.
+func (s *Server) local(r *http.Request) *http.Request {
+	path := r.URL.Path
+	if rest, ok := strings.CutPrefix(path, s.prefix); ok && (rest == "" || rest[0] == '/') {
+		path = "/" + strings.TrimPrefix(rest, "/")
 	}
-	for _, p := range prefixes {
-		s.echo.POST(p+"/", s.jsonRPC)
-		s.echo.GET(p+"/.well-known/agent-card.json", card)
-		s.echo.HEAD(p+"/.well-known/agent-card.json", card)
-		s.restRoutes(s.echo.Group(p))
+	if path == r.URL.Path && r.URL.RawPath == "" {
+		return r
 	}
+	local, at := *r, *r.URL
+	at.Path, at.RawPath = path, "" // which is why no route decodes it again
+	local.URL = &at
+	return &local
 }
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begin(w, r)
 	defer func() {
+		finish(w, r)
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-				s.cfg.Log.Error().Interface("panic", p).Str("path", r.URL.Path).Msg("request panicked")
+				s.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Str("path", clip(r.URL.Path)).Msg("request panicked")
 			}
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
 	}()
+	r = s.local(r)
 	if wrong := s.cfg.Guard.check(r); wrong != nil {
 		writeError(w, wrong)
 		return
+	}
+	if r.URL.RawQuery != "" {
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			writeError(w, errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign"))
+			return
+		}
 	}
 	s.echo.ServeHTTP(w, r)
 }
@@ -165,7 +177,7 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err) // answers, so that the status is known
 		}
-		s.cfg.Log.Debug().Str("method", c.Request().Method).Str("path", c.Request().URL.Path).Int("status", c.Response().Status).
+		s.cfg.Log.Debug().Str("method", clip(c.Request().Method)).Str("path", clip(c.Request().URL.Path)).Int("status", c.Response().Status).
 			Dur("took_ms", time.Since(began)).Msg("request")
 		return nil
 	}
@@ -193,19 +205,18 @@ func (s *Server) principal(r *http.Request) (auth.Principal, error) {
 	return by, nil
 }
 
-// body reads a request of JSON whole, or says why not: 415 for another content
-// type, 413 beyond the limit, 408 when it takes too long.
+// body reads a request of JSON whole, or says why not: 415 for another content type,
+// coding or charset, 413 beyond the limit, 408 when it takes too long.
 func (s *Server) body(c echo.Context) ([]byte, error) {
 	r := c.Request()
 	if !jsonContent(r.Header.Get("Content-Type")) {
 		return nil, transportError(http.StatusUnsupportedMediaType)
 	}
+	if coding := r.Header["Content-Encoding"]; len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
+		return nil, transportError(http.StatusUnsupportedMediaType).saying("the body must be sent as it is, without a Content-Encoding")
+	}
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, transportError(http.StatusRequestEntityTooLarge)
-	}
-	control := http.NewResponseController(c.Response().Unwrap())
-	if err := control.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)); err == nil {
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }() // a connection that is gone is noticed by its next use
 	}
 	raw, err := readBody(http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody), r.ContentLength)
 	var tooLarge *http.MaxBytesError
@@ -218,6 +229,7 @@ func (s *Server) body(c echo.Context) ([]byte, error) {
 	case err != nil:
 		return nil, transportError(http.StatusBadRequest)
 	}
+	read(c.Response(), r)
 	return raw, nil
 }
 
@@ -237,15 +249,16 @@ func jsonContent(header string) bool {
 	case "application/json", "application/a2a+json":
 		return true
 	}
-	media, _, err := mime.ParseMediaType(header)
-	return err == nil && (media == "application/json" || media == "application/a2a+json")
+	media, params, err := mime.ParseMediaType(header)
+	charset, given := params["charset"]
+	return err == nil && (media == "application/json" || media == "application/a2a+json") && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // wire returns err as it goes out, and logs it when it is ours.
 func (s *Server) wire(ctx context.Context, err error, method string) *wireError {
 	w, known := toWire(err)
 	if !known && ctx.Err() == nil {
-		s.cfg.Log.Error().Err(err).Str("method", method).Msg("internal error")
+		s.cfg.Log.Error().Err(err).Str("method", clip(method)).Msg("internal error")
 	}
 	return w
 }

@@ -102,7 +102,6 @@ func (st *stream) open(id engine.ID) sink {
 	st.started = true
 	h := st.response.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	st.response.WriteHeader(http.StatusOK)
 	// The timer's function is waited for by the lock that end takes: behind that it
@@ -121,7 +120,8 @@ func (st *stream) end(err error) error {
 		return err
 	}
 	st.beat.Stop()
-	if !st.ended && (errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
+	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // whatever whoever noticed it made of it
+	if !st.ended && (shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
 		st.comment("the server is shutting down; go on with Last-Event-ID")
 		_ = st.flush() // said as well as it can be
 	}

@@ -21,7 +21,7 @@ func checkVersion(r *http.Request) error {
 	if asked = strings.TrimSpace(asked); asked == "" || asked == version || strings.HasPrefix(asked, version+".") {
 		return nil
 	}
-	w := errVersion.saying("version " + asked + " of A2A is not supported: use " + version)
+	w := errVersion.saying("version " + clip(asked) + " of A2A is not supported: use " + version)
 	w.metadata = map[string]string{"supportedVersions": version}
 	return w
 }

@@ -13,9 +13,13 @@ type wireAnswer struct{ *http.Response }
 
 // wireHeaders are the headers that are compared.
 var wireHeaders = []string{
-	"Content-Type", "Cache-Control", "ETag", "Allow", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Accel-Buffering", "Vary",
+	"Content-Type", "Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "ETag", "Allow", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Accel-Buffering", "Vary",
 	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Expose-Headers", "Access-Control-Max-Age",
 }
+
+// wireAlways are the headers that every answer has, and that are written down only when
+// one has another value.
+var wireAlways = map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
 
 // read reads an answer to its end and writes it down: the status, the headers that
 // matter, an empty line, and the body. JSON is laid out, and of a stream each frame.
@@ -28,8 +32,16 @@ func (run *wireRun) read(a *wireAnswer) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s\n", a.StatusCode, http.StatusText(a.StatusCode))
+	for name := range wireAlways {
+		if got := a.Header.Values(name); len(got) != 1 {
+			run.t.Errorf("the answer %d has the header %s %d times, want once", a.StatusCode, name, len(got))
+		}
+	}
 	for _, name := range wireHeaders {
 		for _, value := range a.Header.Values(name) {
+			if value == wireAlways[name] {
+				continue
+			}
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -39,6 +41,8 @@ type App struct {
 	url      string // base URL, as the card has it
 	server   *http.Server
 	health   health
+	room     room
+	requests atomic.Int64 // being answered
 }
 
 // New opens the store and takes the port. An error that wraps [ErrConfig] says that
@@ -79,6 +83,8 @@ func New(o Options) (_ *App, err error) {
 	if a.listener, err = listen(o.Config); err != nil {
 		return nil, err
 	}
+	a.room = fit(o.Config.Limits, openFiles())
+	a.listener = newConnections(a.listener, a.room.connections, o.Log, time.Now)
 	a.url = baseURL(o.Config, a.listener.Addr())
 	if err := a.serveProtocol(); err != nil {
 		return nil, err
@@ -100,14 +106,14 @@ func (a *App) serveProtocol() error {
 			Name: a.config.Agent.Name, Description: a.config.Agent.Description,
 			Version: Version(), URL: a.url, Skills: skills,
 		},
-		Guard: guard, MaxBody: limits.Body, Streams: limits.Streams, StreamsPerCaller: limits.StreamsPerCaller,
+		Guard: guard, MaxBody: limits.Body, Streams: a.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: a.log,
 	})
 	if err != nil {
 		return err
 	}
 	a.health.store = a.store.err
-	a.server = a.newServer(a.routes(protocol, guard))
+	a.server = a.newServer(a.routes(protocol, probeGuard(guard, a.listener.Addr())))
 	return nil
 }
 

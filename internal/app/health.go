@@ -40,7 +40,6 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 func probe(w http.ResponseWriter, r *http.Request, not string) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
 	status, text := http.StatusOK, "ok\n"
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -12,44 +13,74 @@ import (
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
-// know beforehand that it is there. It has no write time-out, because streams last;
-// each write to one has its own.
+// know beforehand that it is there. Every request has to come in time, also one that is
+// answered before its end: its body ends the time-out, so that it does not hold for a
+// stream. It has no write time-out, because streams last; each write to one has its own.
 func (a *App) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           h,
+		ConnContext:       withConnection,
 		Protocols:         &protocols,
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: min(10*time.Second, a.config.Limits.ReadTimeout),
+		ReadTimeout:       a.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    a.config.Limits.Header,
 		ErrorLog:          slog.NewLogLogger(zerolog.NewSlogHandler(a.log), slog.LevelDebug), // mostly clients that go away
 	}
 }
 
-// routes are the protocol's at the root, and ours beside them.
-func (a *App) routes(protocol http.Handler, guard a2a.Guard) http.Handler {
-	live := guard.Wrap(http.HandlerFunc(a.health.serveLive))
-	ready := guard.Wrap(http.HandlerFunc(a.health.serveReady))
+// routes are the protocol's at the root, and ours beside them. What comes to them has
+// been admitted.
+func (a *App) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
+	live := probes.Wrap(http.HandlerFunc(a.health.serveLive))
+	ready := probes.Wrap(http.HandlerFunc(a.health.serveReady))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/livez":
+		c := connectionOf(r)
+		if r.ProtoMajor == 1 && c != nil {
+			defer c.framing.next(r)
+			if c.framing.ambiguous(r) {
+				w.Header().Set("Connection", "close")
+				a2a.Refuse(w, r, http.StatusBadRequest, "the request says twice how long it is, or may: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
+				return
+			}
+		}
+		if c != nil && c.beyond {
+			w.Header().Set("Connection", "close")
+		}
+		switch {
+		case r.URL.Path == "/livez":
 			live.ServeHTTP(w, r)
-		case "/readyz":
+		case r.URL.Path == "/readyz":
 			ready.ServeHTTP(w, r)
+		case c != nil && c.beyond:
+			a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
 		default:
-			protocol.ServeHTTP(w, r)
+			a.admit(protocol, w, r)
 		}
 	})
 }
 
-// shutServer waits until the last request is answered. What is left when ctx ends is
-// cut off.
+// admit serves one request, unless too many are being served.
+func (a *App) admit(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	defer a.requests.Add(-1)
+	if a.requests.Add(1) > int64(a.config.Limits.Requests) {
+		a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many requests are being answered: try again later")
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// shutServer waits until the last request is answered. Connections that are left when
+// ctx ends are cut off: all requests have been told to end by then, so that they wait
+// for a client that does not send or does not read. That is no failure of ours.
 func (a *App) shutServer(ctx context.Context) error {
 	err := a.server.Shutdown(ctx)
-	if err != nil {
-		_ = a.server.Close() // the error that counts is that it was necessary
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.log.Warn().Msg("connections are cut off, because their clients do not send or do not read")
+		err = a.server.Close()
 	}
 	return err
 }

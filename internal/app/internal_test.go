@@ -17,7 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
 )
 
 // A step that fails or hangs does not keep those after it from being done.
@@ -70,13 +72,27 @@ func TestGuard(t *testing.T) {
 		"more names":     {ip: "127.0.0.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
 		"behind a proxy": {ip: "127.0.0.1", config: config.Config{PublicURL: "https://A.example:8443/x"}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
 		"its version 6":  {ip: "127.0.0.1", config: config.Config{PublicURL: "https://[2001:db8::1]:8443"}, want: []string{"127.0.0.1", "[2001:db8::1]", "[::1]", "localhost"}},
-		"public":         {ip: "192.0.2.1", config: config.Config{AllowedHosts: []string{"a.example"}}},
+		"public":         {ip: "192.0.2.1"},
+		"public, named":  {ip: "192.0.2.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "192.0.2.1", "[::1]", "a.example", "localhost"}},
+		"all, named":     {ip: "::", config: config.Config{AllowedHosts: []string{"a.example"}, PublicURL: "https://b.example"}, want: []string{"127.0.0.1", "[::1]", "a.example", "b.example", "localhost"}},
 		"everywhere":     {ip: "::"},
 	} {
 		got := guardOf(&c.config, &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80})
 		if diff := cmp.Diff(c.want, got.Hosts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// Probes come to whatever address the process has just then, but not from pages.
+func TestProbeGuard(t *testing.T) {
+	t.Parallel()
+	g := a2a.Guard{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}}
+	if got := probeGuard(g, &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}); len(got.Hosts) > 0 || len(got.Origins) != 1 {
+		t.Errorf("on a public address probes are guarded by %+v", got)
+	}
+	if diff := cmp.Diff(g, probeGuard(g, &net.TCPAddr{IP: net.ParseIP("127.0.0.1")})); diff != "" {
+		t.Errorf("on a loopback address (-want +got):\n%s", diff)
 	}
 }
 
@@ -136,6 +152,24 @@ func asked(serve http.HandlerFunc) string {
 	w := httptest.NewRecorder()
 	serve(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	return w.Body.String()
+}
+
+// A line of the log hides nothing, whoever wrote it, and means what was meant.
+func TestLogHidesNothing(t *testing.T) {
+	t.Parallel()
+	hidden := "a\u009b\u202e\u00a0\u2028\ufe0f\U000e0100\x00b"
+	for _, format := range []string{"json", "console"} {
+		var out bytes.Buffer
+		log := NewLogger(config.Log{Level: "info", Format: format}, &out)
+		log.Info().Str("path", hidden).Err(errors.New(hidden)).Msg("hello " + hidden)
+		if i := strings.IndexFunc(strings.TrimSuffix(out.String(), "\n"), visible.Invisible); i >= 0 {
+			t.Errorf("%s: the log is %q, with something hidden at %d", format, out.String(), i)
+		}
+		var line struct{ Path, Message string }
+		if err := json.Unmarshal(out.Bytes(), &line); format == "json" && (err != nil || line.Path != hidden || line.Message != "hello "+hidden) {
+			t.Errorf("the line says %+v, %v", line, err)
+		}
+	}
 }
 
 func TestNewLogger(t *testing.T) {

@@ -48,18 +48,22 @@ func baseURL(c *config.Config, a net.Addr) string {
 }
 
 // guardOf returns who may call from where. A loopback address is guarded against
-// pages that have a browser of this machine call it by a name of their own.
+// pages that have a browser of this machine call it by a name of their own; any other
+// is as soon as the configuration names a host, because not each of its callers can be
+// known to name it rightly.
 func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	g := a2a.Guard{Origins: c.AllowedOrigins}
-	if !loopback(a) {
+	if !loopback(a) && len(c.AllowedHosts) == 0 {
 		return g
 	}
 	g.Hosts = append([]string{"localhost", "127.0.0.1", "[::1]"}, c.AllowedHosts...)
-	own := tcpAddr(a).IP.String()
-	if strings.Contains(own, ":") {
-		own = "[" + own + "]"
+	if ip := tcpAddr(a).IP; !ip.IsUnspecified() {
+		own := ip.String()
+		if strings.Contains(own, ":") {
+			own = "[" + own + "]"
+		}
+		g.Hosts = append(g.Hosts, own)
 	}
-	g.Hosts = append(g.Hosts, own)
 	// A proxy before us passes the name on that clients were told.
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
 		host := strings.TrimSuffix(u.Host, ":"+u.Port())
@@ -67,5 +71,14 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	}
 	slices.Sort(g.Hosts)
 	g.Hosts = slices.Compact(g.Hosts)
+	return g
+}
+
+// probeGuard is the guard of probes. Whoever runs the server probes it by the address
+// that it has just then; where others reach it they learn nothing from that.
+func probeGuard(g a2a.Guard, a net.Addr) a2a.Guard {
+	if !loopback(a) {
+		g.Hosts = nil
+	}
 	return g
 }

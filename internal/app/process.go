@@ -9,11 +9,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
 )
 
 // NewLogger returns the logger of c, which writes to w. Lines are written as they
-// come, also from many goroutines; w need not be safe for that.
+// come, also from many goroutines; w need not be safe for that. Nothing that is hidden
+// gets into them: it is escaped as in JSON, so that a line of JSON means the same.
 func NewLogger(c config.Log, w io.Writer) zerolog.Logger {
+	w = escaping{w}
 	if c.Format == "console" {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: true}
 	}
@@ -22,6 +25,21 @@ func NewLogger(c config.Log, w io.Writer) zerolog.Logger {
 		level = zerolog.InfoLevel // config.Load lets no other through
 	}
 	return zerolog.New(zerolog.SyncWriter(w)).Level(level).With().Timestamp().Logger()
+}
+
+// escaping writes lines without what a person would not see.
+type escaping struct{ to io.Writer }
+
+// Write writes p, which is one or more whole lines.
+func (e escaping) Write(p []byte) (int, error) {
+	line := string(p)
+	if shown := visible.Text(line); shown != line {
+		if _, err := io.WriteString(e.to, shown); err != nil {
+			return 0, err
+		}
+		return len(p), nil
+	}
+	return e.to.Write(p)
 }
 
 // Process sets what belongs to the whole process and not to an [App]: the collector

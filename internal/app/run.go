@@ -16,6 +16,10 @@ import (
 // by itself when nobody writes.
 const storeWatch = 250 * time.Millisecond
 
+// cutOff is how long a shutdown waits for clients that do not send the rest of their
+// request, or do not read their answer.
+const cutOff = 4 * time.Second
+
 // running is an App that serves.
 type running struct {
 	*App
@@ -84,6 +88,10 @@ func (r *running) wait(ctx context.Context) error {
 func (a *App) announce() {
 	a.log.Info().Str("address", a.listener.Addr().String()).Str("url", a.url).Str("data", a.config.Data).Str("store", a.config.Store).
 		Str("planner", a.config.Planner.Kind).Str("tools", a.toolNames()).Str("version", Version()).Msg("listening")
+	if l := a.config.Limits; a.room.connections < l.Connections || a.room.streams < l.Streams {
+		a.log.Warn().Int("connections", a.room.connections).Int("streams", a.room.streams).Int("open_files", a.room.files).
+			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
+	}
 	if loopback(a.listener.Addr()) {
 		a.log.Warn().Msg("no authentication: whoever reaches this address from this machine may call tools and approve their calls")
 	} else {
@@ -112,7 +120,7 @@ func (r *running) shutdown(ctx context.Context) error {
 		{"stop accepting", 5 * time.Second, func(ctx context.Context) error {
 			// Shutdown closes the port before it waits for requests, and those are
 			// ended only by the next step.
-			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutOff)
 			go func() {
 				defer cancel()
 				drained <- r.shutServer(wait)

@@ -12,6 +12,7 @@ func rows() []Row {
 		engineRows(),
 		eventRows(),
 		plannerRows(),
+		requestRows(),
 		storeRows(),
 		taskRows(),
 		toolRows(),

@@ -8,6 +8,11 @@ import (
 // MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
 const MaxDepth = 64
 
+// MaxValues is how many values [CheckNumbers] and [Members] take, counting every object,
+// array, string, number and word, but not the names of members. What they pass can be
+// decoded within a few tens of megabytes, however long it is.
+const MaxValues = 1 << 16
+
 // Decode returns the one value that raw holds. The error is an *[Error].
 func Decode(raw []byte) (any, error) {
 	d := decoder{raw: raw}
@@ -31,7 +36,8 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// CheckNumbers refuses what [Decode] refuses, but builds no values.
+// CheckNumbers refuses what [Decode] refuses, and more than [MaxValues] values, but
+// builds none. It stops at the first value too many.
 func CheckNumbers(raw []byte) error {
 	d := decoder{raw: raw, check: true}
 	if _, err := d.whole(); err != nil {
@@ -59,6 +65,7 @@ type decoder struct {
 	raw   []byte
 	pos   int // of the next byte
 	depth int
+	seen  int  // values, when check is set
 	check bool // only check: values are nil
 	any   bool // integers of any size are taken
 }
@@ -109,6 +116,11 @@ func (d *decoder) peek() byte {
 }
 
 func (d *decoder) value() (any, *Error) {
+	if d.check {
+		if d.seen++; d.seen > MaxValues {
+			return nil, &Error{Reason: "there are more than " + strconv.Itoa(MaxValues) + " values up to here; send less at once"}
+		}
+	}
 	switch c := d.peek(); c {
 	case '{':
 		if d.check {

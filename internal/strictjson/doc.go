@@ -7,5 +7,6 @@
 // may not survive. What is accepted decodes as encoding/json decodes it into an
 // any: objects to map[string]any, arrays to []any, numbers to float64.
 //
-// It knows nothing of what the JSON means, and does not limit its length.
+// It knows nothing of what the JSON means, and does not limit its length, but how many
+// values a request may hold: [MaxValues].
 package strictjson

@@ -14,8 +14,11 @@ type Member struct {
 // hold numbers of any size: nobody is going to calculate with them. With an error come
 // the members that were read before it.
 func Members(raw []byte, verbatim ...string) ([]Member, error) {
-	d := decoder{raw: raw, check: true}
+	d := decoder{raw: raw, check: true, seen: 1}
 	if c := d.peek(); c != '{' {
+		if err := CheckNumbers(raw); err != nil {
+			return nil, err
+		}
 		v, err := Decode(raw)
 		if err != nil {
 			return nil, err
@@ -45,6 +48,39 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 		return members, err
 	}
 	return members, nil
+}
+
+// Elements returns how many elements the array has that raw, an object, holds at path,
+// member by member. It returns 0 when no array is there. raw has passed [CheckNumbers] or [Members].
+func Elements(raw []byte, path ...string) int {
+	for _, name := range path {
+		members, err := Members(raw)
+		if err != nil {
+			return 0
+		}
+		i := slices.IndexFunc(members, func(m Member) bool { return m.Name == name })
+		if i < 0 {
+			return 0
+		}
+		raw = members[i].Value
+	}
+	d := decoder{raw: raw, check: true}
+	if d.peek() != '[' {
+		return 0
+	}
+	d.pos++
+	if d.peek() == ']' {
+		return 0
+	}
+	for n := 1; ; n++ {
+		if _, err := d.value(); err != nil {
+			return 0
+		}
+		if d.peek() != ',' {
+			return n
+		}
+		d.pos++
+	}
 }
 
 // checkObject is object without building anything.

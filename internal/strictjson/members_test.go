@@ -76,3 +76,53 @@ func FuzzMembers(f *testing.F) {
 		}
 	})
 }
+
+// A value too many is refused where it stands, and what comes after it is not looked at.
+func TestMaxValues(t *testing.T) {
+	t.Parallel()
+	list := func(n int) string { return "[" + strings.Repeat("{},", n-1) + "{}]" }
+	for _, tc := range []struct {
+		name string
+		raw  string
+		at   string // "": taken
+	}{
+		{"as many as are taken", `{"a":` + list(strictjson.MaxValues-2) + `}`, ""},
+		{"one more", `{"a":` + list(strictjson.MaxValues-1) + `}`, "/a/65534"},
+		{"members", `{"a":{"b":1},"c":` + list(strictjson.MaxValues-2) + `}`, "/c/65532"},
+		{"nothing is read after it", `{"a":` + list(strictjson.MaxValues - 1)[:3*strictjson.MaxValues-6] + `,{},no JSON`, "/a/65534"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := strictjson.Members([]byte(tc.raw))
+			for name, err := range map[string]error{"Members": err, "CheckNumbers": strictjson.CheckNumbers([]byte(tc.raw))} {
+				var at *strictjson.Error
+				if errors.As(err, &at); (err == nil) != (tc.at == "") || err != nil && (at.Pointer != tc.at || at.Syntax) {
+					t.Errorf("%s() = %v, want it refused at %q", name, err, tc.at)
+				}
+			}
+		})
+	}
+	if _, err := strictjson.Members([]byte(list(2 * strictjson.MaxValues))); err == nil || !strings.Contains(err.Error(), "more than 65536") {
+		t.Errorf("Members(a list) = %v", err)
+	}
+}
+
+func TestElements(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]int{
+		`{"message":{"parts":[{},[1,2],"]"]}}`:                       3,
+		`{"message" : { "role":"[,]", "parts" : [ {"a":[1,2]} ] } }`: 1,
+		`{"mess\u0061ge":{"p\u0061rts":[1,2]}}`:                      2,
+		`{"message":{"parts":[]}}`:                                   0,
+		`{"message":{"parts":{}}}`:                                   0,
+		`{"message":{}}`:                                             0,
+		`{"message":[]}`:                                             0,
+		`{}`:                                                         0,
+		`[1]`:                                                        0,
+		``:                                                           0,
+	} {
+		if got := strictjson.Elements([]byte(raw), "message", "parts"); got != want {
+			t.Errorf("Elements(%s) = %d, want %d", raw, got, want)
+		}
+	}
+}

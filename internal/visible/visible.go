@@ -60,6 +60,36 @@ func Line(s string) string { return escape(s, "") }
 // Text is [Line] for a text of several lines: line feeds and tabs stay.
 func Text(s string) string { return escape(s, "\n\t") }
 
+// Clip is [Line], and [Shorten] to limit characters, for a text of any length from
+// outside: it looks at no more of s than it returns. What it says of a text that it has
+// cut is how many bytes that had.
+func Clip(s string, limit int) string { return clip(s, limit, "") }
+
+// ClipText is [Clip] for a text of several lines: line feeds and tabs stay.
+func ClipText(s string, limit int) string { return clip(s, limit, "\n\t") }
+
+func clip(s string, limit int, keep string) string {
+	if len(s) <= limit {
+		if line := escape(s, keep); len(line) <= limit {
+			return line
+		}
+	}
+	var b strings.Builder
+	left := limit
+	for _, r := range s { // what is no UTF-8 comes as U+FFFD
+		shown, size := string(r), 1
+		if Invisible(r) && !strings.ContainsRune(keep, r) {
+			shown = escaped(r)
+			size = len(shown)
+		}
+		if left -= size; left < 0 {
+			return fmt.Sprintf("%s… (%d bytes)", b.String(), len(s))
+		}
+		b.WriteString(shown)
+	}
+	return b.String()
+}
+
 func escape(s, keep string) string {
 	hidden := func(r rune) bool { return Invisible(r) && !strings.ContainsRune(keep, r) }
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, hidden) {
@@ -67,17 +97,22 @@ func escape(s, keep string) string {
 	}
 	var b strings.Builder
 	for _, r := range s { // what is no UTF-8 comes as U+FFFD
-		switch {
-		case !hidden(r):
+		if hidden(r) {
+			b.WriteString(escaped(r))
+		} else {
 			b.WriteRune(r)
-		case r > 0xFFFF:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	return b.String()
+}
+
+// escaped returns r as JSON writes it in a string.
+func escaped(r rune) string {
+	if r > 0xFFFF {
+		high, low := utf16.EncodeRune(r)
+		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
 }
 
 // Shorten cuts s to limit characters and says how many it had. It is for texts that

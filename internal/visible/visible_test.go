@@ -130,3 +130,37 @@ func BenchmarkLine(b *testing.B) {
 		visible.Line(text)
 	}
 }
+
+func TestClip(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 4<<20)
+	tests := []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"", 0, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc… (4 bytes)"},
+		{"ééé", 3, "ééé"},
+		{"éééé", 3, "ééé… (8 bytes)"},
+		{"\u202e", 6, `\u202e`},
+		{"a\u202e", 6, `a… (4 bytes)`},
+		{"a\nb", 100, `a\u000ab`},
+		{"\xff\xfe", 1, "\ufffd… (2 bytes)"},
+		{long, 4, "xxxx… (4194304 bytes)"},
+	}
+	for _, tt := range tests {
+		if got := visible.Clip(tt.in, tt.limit); got != tt.want {
+			t.Errorf("Clip(%.20q, %d) = %q, want %q", tt.in, tt.limit, got, tt.want)
+		}
+	}
+}
+
+// The cost of a text from outside is that of what is shown of it.
+func TestClipLooksAtTheBeginning(t *testing.T) {
+	hostile := strings.Repeat("\u202e", 1<<20)
+	if allocs := testing.AllocsPerRun(10, func() { visible.Clip(hostile, 60) }); allocs > 50 {
+		t.Errorf("Clip of %d bytes to 60 characters allocates %v times", len(hostile), allocs)
+	}
+}

@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Listen         string   // host:port. Defaults to 127.0.0.1:8080.
 	PublicURL      string   // base URL in the card, without a trailing slash. Empty: http:// and the address.
-	AllowedHosts   []string // more names, in lower case, that a request on a loopback address may be made to
+	AllowedHosts   []string // names, in lower case, that a request may be made to; on a public address, none allows any
 	AllowedOrigins []string // origins, exact, whose pages may call
 	InsecureNoAuth bool     // a public address without authentication
 	Data           string   // folder of all files. Defaults to ./data.
@@ -93,6 +93,9 @@ type Limits struct {
 	Header       int           // bytes of a request's header. Defaults to 64 KiB.
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends that wait for their task at once. Defaults to 10,000.
+	Connections  int           // open at once. Defaults to 16,384.
+	Requests     int           // being answered at once, over all connections. Defaults to 16,384.
+	ReadTimeout  time.Duration // of one request, from its first byte to its last. Defaults to 30 s.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 	Answers      int64         // bytes of memory for answers. Defaults to 256 MiB.

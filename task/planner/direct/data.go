@@ -11,6 +11,10 @@ import (
 	"a2a-server/task"
 )
 
+// maxName is how long the name of a tool may be in a message, in bytes. It is repeated
+// wherever somebody reads of the call.
+const maxName = 256
+
 // How ADK marks a data part that is a call.
 const (
 	adkType         = "adk_type"
@@ -103,6 +107,9 @@ func planned(key string, name, args, id any) (task.PlannedCall, error) {
 	if call.Tool, ok = text(name); !ok || call.Tool == "" {
 		return call, fmt.Errorf("%q must be a string, the name of a tool", key)
 	}
+	if len(call.Tool) > maxName {
+		return call, fmt.Errorf("there is no tool named %q: a name has at most %d bytes", clip(call.Tool, 100), maxName)
+	}
 	if id != nil {
 		if call.Alias, ok = text(id); !ok {
 			return call, fmt.Errorf(`"id" of the call of %q must be a string`, call.Tool)
@@ -128,7 +135,7 @@ func onlyKeys(fields map[string]any, known ...string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown key %q; known are %q", slices.Min(unknown), slices.Clone(known)) // of a clone, so that known itself need not be allocated
+	return fmt.Errorf("unknown key %q; known are %q", clip(slices.Min(unknown), 100), slices.Clone(known)) // of a clone, so that known itself need not be allocated
 }
 
 // object returns the members of value. Those of a [json.RawMessage] stay raw, so

@@ -74,23 +74,29 @@ type pair struct {
 
 type pairs []pair
 
+// maxPairs is how many pairs a text may have.
+const maxPairs = 1024
+
 // readPairs reads key=value, separated by blanks. Keys are unique.
 func readPairs(s string) (pairs, error) {
 	var all pairs
 	seen := map[string]bool{}
 	for s != "" {
+		if len(all) == maxPairs {
+			return nil, fmt.Errorf("there are more than %d arguments", maxPairs)
+		}
 		i := strings.IndexFunc(s, func(r rune) bool { return r == '=' || r == '"' || unicode.IsSpace(r) })
 		if i <= 0 || s[i] != '=' {
 			return nil, fmt.Errorf("expected key=value at %q; a value with blanks needs quotes", clip(s, 40))
 		}
 		p := pair{key: s[:i]}
 		if seen[p.key] {
-			return nil, fmt.Errorf("%q is given twice", p.key)
+			return nil, fmt.Errorf("%q is given twice", clip(p.key, 100))
 		}
 		seen[p.key] = true
 		var err error
 		if p.value, s, err = cutValue(s[i+1:]); err != nil {
-			return nil, fmt.Errorf("the value of %q %w", p.key, err)
+			return nil, fmt.Errorf("the value of %q %w", clip(p.key, 100), err)
 		}
 		all = append(all, p)
 		s = strings.TrimLeftFunc(s, unicode.IsSpace)

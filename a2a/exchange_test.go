@@ -1,0 +1,337 @@
+package a2a_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"a2a-server/a2a"
+)
+
+// A path is decoded once: what still looks escaped afterwards is part of a name.
+func TestPathIsDecodedOnce(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	id := parked(t, url)
+	for _, twice := range []string{"%253Acancel", "%25%33%41cancel"} {
+		if status, body := post(t, url+"/tasks/"+id+twice, "application/json", ""); status != http.StatusMethodNotAllowed {
+			t.Errorf("POST /tasks/ID%s = %d %s, want 405, as for any name", twice, status, body)
+		}
+	}
+	if got := do(t, mustGet(t, url+"/tasks/"+id)); !strings.Contains(got.body, "TASK_STATE_INPUT_REQUIRED") {
+		t.Fatalf("the task is not as it was: %s", got.body)
+	}
+	if status, body := post(t, url+"/tasks/"+id+"%3Acancel", "application/json", ""); status != http.StatusOK || !strings.Contains(body, "TASK_STATE_CANCELED") {
+		t.Errorf("POST /tasks/ID%%3Acancel = %d %s, want it canceled", status, body)
+	}
+	if status, body := post(t, url+"/message%3Asend", "application/json", "{}"); status != http.StatusBadRequest || !strings.Contains(body, "message is required") {
+		t.Errorf("POST /message%%3Asend = %d %s, want it to be served", status, body)
+	}
+}
+
+// The path of the base URL is a path, whatever it has in it.
+func TestBasePathIsNoPattern(t *testing.T) {
+	t.Parallel()
+	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a:b*c/d%20e" }).URL
+	list := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
+	for path, want := range map[string]int{
+		"/": 200, "/a:b*c/d%20e": 200, "/a:b*c/d%20e/": 200, "/a%3Ab%2Ac/d%20e": 200,
+		"/aXb*c/d%20e": 404, "/a:bXXc/d%20e": 404, "/a:b*c/dXe": 404, "/a:b*c/d%20eX": 404, "/anything": 404,
+	} {
+		if status, body := post(t, url+path, "application/json", list); status != want {
+			t.Errorf("POST %s = %d %s, want %d", path, status, body, want)
+		}
+	}
+	for path, want := range map[string]int{"/a:b*c/d%20e/tasks": 200, "/tasks": 200, "/a:b*c/d%20e/.well-known/agent-card.json": 200, "/axb/c/d%20e/tasks": 404} {
+		if got := do(t, mustGet(t, url+path)); got.status != want {
+			t.Errorf("GET %s = %d, want %d", path, got.status, want)
+		}
+	}
+}
+
+// A filter that cannot be read is not dropped.
+func TestQueryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	for _, query := range []string{"status=TASK_STATE_WORKING;a=b", "a;b", "%zz", "status=%", "a=b&c=%f"} {
+		if got := do(t, mustGet(t, url+"/tasks?"+query)); got.status != http.StatusBadRequest || !strings.Contains(got.body, "the query cannot be read") {
+			t.Errorf("GET /tasks?%s = %d %s, want 400", query, got.status, got.body)
+		}
+		if status, _ := post(t, url+"/?"+query, "application/json", "{}"); status != http.StatusBadRequest {
+			t.Errorf("POST /?%s = %d, want 400", query, status)
+		}
+	}
+	if got := do(t, mustGet(t, url+"/tasks?a=b%3Bc&&d")); got.status != http.StatusOK {
+		t.Errorf("a query that can be read = %d %s", got.status, got.body)
+	}
+}
+
+// What pages of other sites have a browser fetch is refused also when it has no Origin,
+// but for what anybody may link to.
+func TestCrossSite(t *testing.T) {
+	t.Parallel()
+	url := start(t, func(c *a2a.Config) {
+		c.Card.URL, c.Guard = "https://agent.example/a2a", a2a.Guard{Origins: []string{"https://inbox.example"}}
+	}).URL
+	for _, tc := range []struct {
+		method, path, site, origin string
+		status                     int
+	}{
+		{"GET", "/tasks", "cross-site", "", 403},
+		{"GET", "/tasks?includeArtifacts=true", "cross-site", "", 403},
+		{"GET", "/a2a/tasks", "cross-site", "", 403},
+		{"POST", "/", "cross-site", "", 403},
+		{"GET", "/nothing", "cross-site", "", 403},
+		{"GET", "/tasks", "cross-site", "https://inbox.example", 200},
+		{"GET", "/tasks", "cross-site", "https://attacker.example", 403},
+		{"GET", "/tasks", "same-origin", "", 200},
+		{"GET", "/tasks", "same-site", "", 200},
+		{"GET", "/tasks", "none", "", 200},
+		{"GET", "/.well-known/agent-card.json", "cross-site", "", 200},
+		{"HEAD", "/.well-known/agent-card.json", "cross-site", "", 200},
+		{"GET", "/a2a/.well-known/agent-card.json", "cross-site", "", 200},
+		{"GET", "/", "cross-site", "", 405},
+		{"GET", "/a2a", "cross-site", "", 405},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), tc.method, url+tc.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Sec-Fetch-Site", tc.site)
+		if tc.origin != "" {
+			r.Header.Set("Origin", tc.origin)
+		}
+		if got := do(t, r); got.status != tc.status {
+			t.Errorf("%s %s from %s %s = %d, want %d", tc.method, tc.path, tc.site, tc.origin, got.status, tc.status)
+		}
+	}
+}
+
+// A body is read as it is, as UTF-8.
+func TestBodyInAnotherCoding(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	list := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
+	for _, tc := range []struct {
+		contentType, coding string
+		status              int
+	}{
+		{"application/json", "gzip", 415},
+		{"application/json", "identity, br", 415},
+		{"application/json", "Identity", 200},
+		{"application/json; charset=UTF-8", "", 200},
+		{`application/a2a+json; charset="utf-8"`, "", 200},
+		{"application/json; charset=iso-8859-1", "", 415},
+		{"application/json; charset=utf-16", "", 415},
+		{"application/json; charset=", "", 415},
+	} {
+		status, body := post(t, url, tc.contentType, list, "Content-Encoding", tc.coding)
+		if status != tc.status {
+			t.Errorf("Content-Type %q, Content-Encoding %q = %d %s, want %d", tc.contentType, tc.coding, status, body, tc.status)
+		}
+	}
+}
+
+// raw sends a request and returns its connection, which can be read until the server
+// closes it or ten seconds have gone.
+func raw(t *testing.T, url, request string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// A request whose body never comes is answered when nobody reads that body, and then
+// its connection ends.
+func TestBodyThatNeverComes(t *testing.T) {
+	t.Parallel()
+	url := start(t, func(c *a2a.Config) {
+		c.Guard = a2a.Guard{Hosts: []string{"x"}, Origins: []string{"https://inbox.example"}}
+	}).URL
+	type sent struct {
+		name   string
+		status int
+		conn   net.Conn
+	}
+	var all []sent
+	for name, tc := range map[string]struct {
+		head   string
+		status int
+	}{
+		"no path":         {"POST /nothing HTTP/1.1\r\nHost: x", 404},
+		"no JSON":         {"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain", 415},
+		"foreign name":    {"POST / HTTP/1.1\r\nHost: attacker", 403},
+		"foreign origin":  {"POST / HTTP/1.1\r\nHost: x\r\nOrigin: https://attacker.example", 403},
+		"other method":    {"POST /tasks HTTP/1.1\r\nHost: x", 405},
+		"no query":        {"POST /?a;b HTTP/1.1\r\nHost: x", 400},
+		"read":            {"GET /tasks HTTP/1.1\r\nHost: x", 200},
+		"no task":         {"GET /tasks/x:subscribe HTTP/1.1\r\nHost: x", 404},
+		"card":            {"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: x", 200},
+		"before":          {"OPTIONS /tasks HTTP/1.1\r\nHost: x\r\nOrigin: https://inbox.example\r\nAccess-Control-Request-Method: GET", 204},
+		"push":            {"POST /tasks/x/pushNotificationConfigs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json", 400},
+		"another version": {"POST /message:send HTTP/1.1\r\nHost: x\r\nA2A-Version: 9.9\r\nContent-Type: application/json", 400},
+	} {
+		for _, body := range []string{"Content-Length: 100", "Content-Length: 10000000", "Transfer-Encoding: chunked"} {
+			all = append(all, sent{name + ", " + body, tc.status, raw(t, url, tc.head+"\r\n"+body+"\r\n\r\n")})
+		}
+	}
+	for _, s := range all {
+		r := bufio.NewReader(s.conn)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%s: no answer: %v", s.name, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != s.status || !resp.Close {
+			t.Errorf("%s: status %d, closed %t, want %d, and the connection closed", s.name, resp.StatusCode, resp.Close, s.status)
+		}
+		if _, err := r.ReadByte(); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection stays", s.name)
+		}
+	}
+}
+
+// A stream begins although the body of its request never comes.
+func TestStreamDoesNotWaitForABody(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	conn := raw(t, url, "GET /tasks/"+parked(t, url)+":subscribe HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = conn.Close() // before the body, which would be read to its end
+		_ = resp.Body.Close()
+	}()
+	if first, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || !strings.HasPrefix(first, "id: ") {
+		t.Errorf("the stream begins with %q, %v", first, err)
+	}
+}
+
+// A connection whose requests are read goes on, also after an error.
+func TestConnectionIsKept(t *testing.T) {
+	t.Parallel()
+	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a2a" }).URL
+	conn := raw(t, url, "")
+	r := bufio.NewReader(conn)
+	for _, request := range []string{
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"POST /a2a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"POST /message:send HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+		"GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", request, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Error(err)
+		}
+		_ = resp.Body.Close()
+		if resp.Close {
+			t.Errorf("%q: the connection is closed", request)
+		}
+	}
+}
+
+// protocols runs a test over HTTP/1 and HTTP/2, with a server that gives a request a
+// moment to come.
+func protocols(t *testing.T, test func(t *testing.T, url string, client *http.Client)) {
+	t.Helper()
+	for _, name := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := start(t, func(c *a2a.Config) { c.Heartbeat = 10 * time.Millisecond }, func(s *http.Server) {
+				s.ReadTimeout = 50 * time.Millisecond
+				s.Protocols = &http.Protocols{}
+				s.Protocols.SetHTTP1(true)
+				s.Protocols.SetUnencryptedHTTP2(true)
+			})
+			transport := &http.Transport{Protocols: &http.Protocols{}}
+			transport.Protocols.SetHTTP1(name == "HTTP/1.1")
+			transport.Protocols.SetUnencryptedHTTP2(name == "HTTP/2.0")
+			t.Cleanup(transport.CloseIdleConnections)
+			test(t, srv.URL, &http.Client{Transport: transport, Timeout: 30 * time.Second})
+		})
+	}
+}
+
+// A body that stops coming ends its request.
+func TestBodyTimeout(t *testing.T) {
+	t.Parallel()
+	protocols(t, func(t *testing.T, url string, client *http.Client) {
+		body, more := io.Pipe()
+		defer more.Close()
+		go func() { _, _ = more.Write([]byte("{")) }()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusRequestTimeout {
+			t.Errorf("status %d, want 408", resp.StatusCode)
+		}
+	})
+}
+
+// The time-out of a request is over with its body: a stream lasts.
+func TestStreamOutlivesTheTimeoutOfItsRequest(t *testing.T) {
+	t.Parallel()
+	protocols(t, func(t *testing.T, url string, client *http.Client) {
+		id := parked(t, url)
+		for _, r := range []struct{ method, path, body string }{
+			{http.MethodGet, "/tasks/" + id + ":subscribe", ""},
+			{http.MethodPost, "/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, id)},
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), r.method, url+r.path, strings.NewReader(r.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			resp, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			beats := 0
+			for lines := bufio.NewScanner(resp.Body); beats < 15 && lines.Scan(); {
+				if lines.Text() == ": still here" {
+					beats++
+				}
+			}
+			_ = resp.Body.Close()
+			if beats < 15 {
+				t.Errorf("%s %s: the stream ended after %d heartbeats", r.method, r.path, beats)
+			}
+		}
+	})
+}
