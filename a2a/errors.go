@@ -94,6 +94,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return errTaskNotFound.saying(errTaskNotFound.message), true
 	case errors.Is(err, engine.ErrBusy), errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot take this now: try again later"), true
+	case errors.Is(err, engine.ErrUnavailable):
+		return errBusy.saying(err.Error()), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())
 		w.violations = []violation{{invalid.Field, invalid.Reason}}

@@ -58,6 +58,7 @@ func (a *App) Run(ctx context.Context) error {
 func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()
+	troubled := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -75,6 +76,14 @@ func (r *running) wait(ctx context.Context) error {
 			if err := r.store.err(); err != nil {
 				return err
 			}
+			err := r.store.trouble()
+			switch {
+			case err != nil && !troubled:
+				r.log.Error().Err(err).Msg("the store cannot write")
+			case err == nil && troubled:
+				r.log.Info().Msg("the store can write again")
+			}
+			troubled = err != nil
 		}
 	}
 }
@@ -84,6 +93,9 @@ func (r *running) wait(ctx context.Context) error {
 func (a *App) announce() {
 	a.log.Info().Str("address", a.listener.Addr().String()).Str("url", a.url).Str("data", a.config.Data).Str("store", a.config.Store).
 		Str("planner", a.config.Planner.Kind).Str("tools", a.toolNames()).Str("version", Version()).Msg("listening")
+	if a.store.note != "" {
+		a.log.Warn().Msg(a.store.note)
+	}
 	if loopback(a.listener.Addr()) {
 		a.log.Warn().Msg("no authentication: whoever reaches this address from this machine may call tools and approve their calls")
 	} else {

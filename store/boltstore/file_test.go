@@ -20,9 +20,11 @@ import (
 func TestFileIsNotThereAnyMore(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(path string) error{
-		"removed":  os.Remove,
-		"renamed":  func(path string) error { return os.Rename(path, path+".old") },
-		"replaced": func(path string) error { return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600)) },
+		"removed": os.Remove,
+		"renamed": func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

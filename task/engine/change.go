@@ -16,6 +16,10 @@ var errCanceled = errors.New("the task was canceled")
 // full, or the server is shutting down.
 var ErrBusy = errors.New("the server cannot take more work right now: try again later")
 
+// ErrUnavailable is wrapped by what says that the store cannot write now, or not in
+// time, and why. Nothing has been written; it goes on by itself.
+var ErrUnavailable = store.ErrUnavailable
+
 // landed says where an input is. It is zero for one that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch
