@@ -32,21 +32,27 @@ var fullCases = map[string]int64{"growing": -1, "writing": 0, "ahead": 1 << 20}
 // there is room again, in its order; reads go on; and nobody has to do anything.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	for name := range fullCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inChild(t, name)
+		})
+	}
+}
+
+// inChild runs a case in a process of its own, because its limits are the process's.
+func inChild(t *testing.T, name string) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range fullCases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, self, filepath.Join(t.TempDir(), "store.db"))
-			cmd.Env = append(os.Environ(), fullEnv+"="+name, "GORACE=atexit_sleep_ms=0")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, bytes.TrimSpace(out))
-			}
-		})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, filepath.Join(t.TempDir(), "store.db"))
+	cmd.Env = append(os.Environ(), fullEnv+"="+name, "GORACE=atexit_sleep_ms=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, bytes.TrimSpace(out))
 	}
 }
 
@@ -83,6 +89,12 @@ func (c *fullClient) chunk(size int) *store.Commit {
 }
 
 func fullChild(name, path string) error {
+	switch name {
+	case "trouble":
+		return troubleEnd(path)
+	case "reserve":
+		return reserveLeft(path)
+	}
 	signal.Ignore(syscall.SIGXFSZ)
 	db, err := boltstore.Options{Ahead: fullCases[name]}.Open(path)
 	if err != nil {
@@ -172,4 +184,111 @@ func holdsChunks(path string, c *fullClient) error {
 		}
 	}
 	return nil
+}
+
+// troubleEnd is a process whose disk is full for a while, and in which nobody writes
+// afterwards: it says by itself that all is well again.
+func troubleEnd(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(1 << 20); err != nil {
+		return err
+	}
+	create, _ := turn(store.Owner("t", "filler"))
+	create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 8<<20)})
+	if _, err := h.Append(context.Background(), create).Wait(); !errors.Is(err, store.ErrUnavailable) || db.Trouble() == nil {
+		return fmt.Errorf("Append() = %w, Trouble() = %w, want ErrUnavailable from both", err, db.Trouble())
+	}
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	for began := time.Now(); db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			return fmt.Errorf("Trouble() = %w though the disk has room again", db.Trouble())
+		}
+	}
+	return db.Close()
+}
+
+// A load balancer sends nothing to a server that is not ready, so that nothing but the
+// store itself would ever notice that the disk can be written again.
+func TestTroubleEndsByItself(t *testing.T) {
+	t.Parallel()
+	inChild(t, "trouble")
+}
+
+// reserveLeft is a process on a disk of which only the reserve is left.
+func reserveLeft(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: 8 << 20}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	c, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	other, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(uint64(info.Size())); err != nil { // what was taken ahead is all there is
+		return err
+	}
+	refused := false
+	for range 1000 {
+		create, _ := turn(store.Owner("t", "filler"))
+		create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
+		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+			if refused = errors.Is(err, store.ErrUnavailable); !refused {
+				return err
+			}
+			break
+		}
+	}
+	if !refused {
+		return errors.New("no create was refused")
+	}
+	first := c.chunk(100)
+	// What somebody decides, and the end of what has begun, is still taken.
+	r, err := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: other.id, Rev: ptr(uint64(1)), Change: store.Change{TakeFence: true},
+		Events: []store.Event{{Kind: "k", Data: []byte("decided")}},
+	}).Wait()
+	if err != nil || r.Fence != 2 {
+		return fmt.Errorf("a decision within the reserve: fence %d, %w", r.Fence, err)
+	}
+	second := c.chunk(100)
+	if first.Answered() || second.Answered() {
+		return errors.New("a chunk was answered within the reserve")
+	}
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	for n, commit := range []*store.Commit{first, second} {
+		if r, err := commit.Wait(); err != nil || r.Last != c.last-1+uint64(n) {
+			return fmt.Errorf("chunk %d when there is room again: seq %d, %w", n, r.Last, err)
+		}
+	}
+	return db.Close()
+}
+
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	inChild(t, "reserve")
 }

@@ -30,17 +30,20 @@ type space struct {
 
 // take sees to it that there is room for need bytes beside what is to be ahead. It does
 // not fail: whoever writes looks at low, and meets the disk itself.
-func (s *space) take(used, need int64, now time.Time) {
-	s.used = used
-	want := used + s.ahead + need
-	if s.ahead == 0 || want <= s.end || s.full != nil && now.Sub(s.asked) < againAfter {
+func (s *space) take(need int64, now time.Time) {
+	want := s.used + s.ahead + need
+	switch {
+	case s.ahead == 0:
 		return
+	case s.full == nil && want <= s.end, s.full != nil && now.Sub(s.asked) < againAfter:
+		return // there is enough, or it was refused a moment ago
 	}
+	want = max(want, s.end)
 	s.asked = now
-	from := max(s.end, used)
+	from := max(s.end, s.used)
 	end := want + s.ahead // more than is wanted, so that it is asked for rarely
 	err := allocate(s.file, from, end-from)
-	if err != nil && full(err) {
+	if err != nil && full(err) && want > from {
 		end = want
 		err = allocate(s.file, from, end-from)
 	}

@@ -156,6 +156,11 @@ func (w *writer) commit(ops []*op) {
 		}
 		return
 	}
+	need := int64(0)
+	for _, o := range ops {
+		need += int64(o.size)
+	}
+	w.db.space.take(2*need, time.Now())
 	if ops = w.withinReserve(ops); len(ops) == 0 {
 		return
 	}
@@ -200,11 +205,6 @@ func (w *writer) try(ops []*op) (err error) {
 		}
 		err = nil
 	}()
-	need := int64(0)
-	for _, o := range ops {
-		need += int64(o.size)
-	}
-	db.space.take(db.space.used, 2*need, time.Now())
 	if r, err = w.begin(); err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (w *writer) undone(txid uint64) bool {
 	}
 	seen := uint64(tx.ID())
 	_ = tx.Rollback()
-	return seen < txid
+	return seen < txid // else it may be there
 }
 
 func (w *writer) at(point string) {
