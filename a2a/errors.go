@@ -110,6 +110,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return errDiskFull.saying(full.Error()), true
 	case errors.As(err, &answers):
 		return errBusy.saying(answers.Error()), true
+	case errors.Is(err, engine.ErrUnavailable):
+		return errBusy.saying(err.Error()), true
 	case errors.As(err, &invalid):
 		w := errInvalidParams.saying(invalid.Error())
 		w.violations = []violation{{invalid.Field, invalid.Reason}}

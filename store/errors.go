@@ -27,6 +27,9 @@ var (
 	ErrBusy = errors.New("task is not at its end")
 	// ErrClosed: the handle or its backend has been closed.
 	ErrClosed = errors.New("store is closed")
+	// ErrUnavailable: the backend cannot write now, or not in time, and says why: the
+	// disk is full, say. Nothing of the batch was written; the same may be tried again.
+	ErrUnavailable = errors.New("store is not available")
 	// ErrDamaged: the backend failed in a way that leaves the outcome of a commit
 	// unknown, or is not readable. It takes no more batches; opening it again
 	// decides.

@@ -112,7 +112,7 @@ func (a *App) serveProtocol() error {
 	if err != nil {
 		return err
 	}
-	a.health.store = a.store.err
+	a.health.store, a.health.trouble = a.store.err, a.store.trouble
 	a.server = a.newServer(a.routes(protocol, probeGuard(guard, a.listener.Addr())))
 	return nil
 }

@@ -15,8 +15,9 @@ const (
 
 // health answers probes. It is safe for concurrent use.
 type health struct {
-	phase atomic.Int32
-	store func() error
+	phase   atomic.Int32
+	store   func() error // why it has ended for good
+	trouble func() error // why it cannot write now
 }
 
 // serveLive says that the process answers.
@@ -32,7 +33,11 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	case h.store() != nil:
 		probe(w, r, "the store takes no more writes")
 	default:
-		probe(w, r, "")
+		why := ""
+		if err := h.trouble(); err != nil {
+			why = err.Error()
+		}
+		probe(w, r, why)
 	}
 }
 

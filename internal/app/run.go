@@ -62,6 +62,7 @@ func (a *App) Run(ctx context.Context) error {
 func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()
+	troubled := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,6 +80,14 @@ func (r *running) wait(ctx context.Context) error {
 			if err := r.store.err(); err != nil {
 				return err
 			}
+			err := r.store.trouble()
+			switch {
+			case err != nil && !troubled:
+				r.log.Error().Err(err).Msg("the store cannot write")
+			case err == nil && troubled:
+				r.log.Info().Msg("the store can write again")
+			}
+			troubled = err != nil
 		}
 	}
 }
@@ -91,6 +100,9 @@ func (a *App) announce() {
 	if l := a.config.Limits; a.room.connections < l.Connections || a.room.streams < l.Streams {
 		a.log.Warn().Int("connections", a.room.connections).Int("streams", a.room.streams).Int("open_files", a.room.files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
+	}
+	if a.store.note != "" {
+		a.log.Warn().Msg(a.store.note)
 	}
 	if loopback(a.listener.Addr()) {
 		a.log.Warn().Msg("no authentication: whoever reaches this address from this machine may call tools and approve their calls")

@@ -17,7 +17,9 @@ import (
 type backend struct {
 	handle      store.Handle
 	incarnation uint64
-	err         func() error // nil while it takes writes
+	err         func() error // nil while it has not ended for good
+	trouble     func() error // why it cannot write now; nil: it can
+	note        string       // what is to be known about what was found; may be ""
 	close       func() error // commits what is queued; called once
 }
 
@@ -30,7 +32,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 		h, err := db.Handle()
 		return &backend{
 			handle: h, incarnation: rand.Uint64(), close: db.Close,
-			err: func() error { return nil },
+			err: func() error { return nil }, trouble: func() error { return nil },
 		}, err
 	case "bolt":
 		if path == "" {
@@ -44,7 +46,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 		if err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
-		return &backend{handle: h, incarnation: db.Incarnation(), err: db.Err, close: db.Close}, nil
+		return &backend{handle: h, incarnation: db.Incarnation(), err: db.Err, trouble: db.Trouble, note: db.Note(), close: db.Close}, nil
 	default:
 		return nil, fmt.Errorf("%w: there is no store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)
 	}

@@ -1,13 +1,13 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -22,19 +22,10 @@ import (
 // by migrations when it is opened; a newer one is refused.
 const format = 2
 
-// migrations[n] turns format n into n+1, in the transaction that opens the file.
+// migrations[n] turns format n into n+1, in the transaction that opens the file. There
+// is no format 0.
 var migrations = [format]func(*bolt.Tx) error{
-	// A file without a format is new.
-	func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		var incarnation [8]byte
-		_, _ = rand.Read(incarnation[:]) // never fails, says crypto/rand
-		return errors.Join(
-			meta.Put(keyCreated, u64(uint64(time.Now().UnixMilli()))),
-			meta.Put(keyIncarnation, incarnation[:]),
-			meta.Put(keyEpoch, u64(0)),
-		)
-	},
+	func(*bolt.Tx) error { return errors.New("it has no format") },
 	// Values and headers of version 1 stay as they are. The number keeps programs out
 	// that do not know version 2.
 	func(*bolt.Tx) error { return nil },
@@ -45,6 +36,7 @@ var (
 	keyEpoch       = []byte("epoch")
 	keyCreated     = []byte("created")
 	keyIncarnation = []byte("incarnation")
+	keyFile        = []byte("file") // device and inode that the file had
 )
 
 // Options tune a DB. The zero value is right for a server.
@@ -70,6 +62,10 @@ type Options struct {
 	// by. It must not go back. Defaults to the clock that nobody can set.
 	Running func() time.Duration
 
+	// Ahead is the room on the disk that is taken before it is needed, in bytes, so that
+	// a full disk is met before anything is written. Defaults to 64 MiB; negative: none.
+	Ahead int64
+
 	// Hook, when set, is called by the writer at named points, for tests that kill
 	// the process there. The names are the constants Point….
 	Hook func(point string)
@@ -86,17 +82,24 @@ const (
 type DB struct {
 	path        string
 	bolt        *bolt.DB
+	opened      os.FileInfo // of the file when it was opened
+	itself      []byte      // which file it is; nil where that cannot be told
+	note        string
 	incarnation uint64
 	hook        func(point string)
 
-	queue  queue
-	tails  hub
-	counts counts
-	closed sync.WaitGroup // writer and window loader
-	stop   context.CancelFunc
+	queue   queue
+	durable durable
+	trouble trouble
+	space   space
+	tails   hub
+	counts  counts
+	closed  sync.WaitGroup // writer and window loader
+	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	damaged error
+	locked  bool // bbolt's lock is lost
 	shut    bool
 }
 
@@ -123,20 +126,52 @@ func (o Options) Open(path string) (*DB, error) {
 		began := time.Now()
 		o.Running = func() time.Duration { return time.Since(began) }
 	}
-	file, err := openFile(path, bolt.Options{
+	if o.Ahead == 0 {
+		o.Ahead = aheadBytes
+	}
+	var opened *os.File
+	options := bolt.Options{
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			f, err := os.OpenFile(name, flag, mode)
+			opened = f
+			return f, err
+		},
 		Timeout:         o.LockTimeout,
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: true,
 		InitialMmapSize: o.InitialMmapSize,
-	})
+	}
+	if err := create(path, options); err != nil {
+		return nil, err
+	}
+	note, err := settle(path, o.LockTimeout)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, bolt: file, hook: o.Hook}
+	file, err := openFile(path, options)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{path: path, bolt: file, hook: o.Hook, note: note}
+	if db.opened, err = opened.Stat(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), file.Close())
+	}
+	if id, ok := identityOf(db.opened); ok {
+		db.itself = id.bytes()
+	}
+	db.space.file, db.space.ahead = opened, max(o.Ahead, 0)
 	db.queue.init()
 	db.tails.init(o.TailBytes)
 	db.counts.init()
-	if err := errors.Join(db.prepare(), syncFolder(path)); err != nil {
+	if err := errors.Join(db.prepare(), syncFolders(path)); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	if err := file.View(func(tx *bolt.Tx) error {
+		db.durable.reach(uint64(tx.ID())) // it was synced before the file was opened
+		db.space.used = tx.Size()
+		return nil
+	}); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
@@ -167,9 +202,6 @@ func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 // read behind its end. A read-only open touches no more than the meta pages.
 func checkLength(path string, o bolt.Options) error {
 	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil // Open makes it
-	}
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
@@ -192,7 +224,7 @@ func openError(path string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, berrors.ErrTimeout):
-		return fmt.Errorf("store %s is in use by another process: stop that one, or choose another data folder", path)
+		return inUse(path)
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
 		return damagedFile(path, err)
 	default:
@@ -204,20 +236,8 @@ func damagedFile(path string, why any) error {
 	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away to start with an empty store", store.ErrDamaged, path, why)
 }
 
-// syncFolder makes the file's name durable: a new file whose folder was not synced
-// may be gone after a loss of power, with all that it holds.
-func syncFolder(path string) error {
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-		return fmt.Errorf("sync the folder of %s: %w", path, err)
-	}
-	return nil
-}
-
-// prepare makes the buckets and brings the format forward.
+// prepare refuses what is no store of ours or of a newer program, and brings the format
+// forward.
 func (db *DB) prepare() (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -227,35 +247,71 @@ func (db *DB) prepare() (err error) {
 	}()
 	ready := false
 	if err := db.bolt.View(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if meta == nil {
-			return nil
+		if err := db.checkBuckets(tx); err != nil {
+			return err
 		}
+		meta := tx.Bucket(bucketMeta)
 		have := readU64(meta.Get(keyFormat))
 		if have > format {
 			return fmt.Errorf("%w: %s has format %d and this program knows formats up to %d: use the newer program that wrote it", store.ErrDamaged, db.path, have, format)
 		}
 		db.incarnation = readU64(meta.Get(keyIncarnation))
-		ready = have == format
+		ready = have == format && (db.itself == nil || bytes.Equal(meta.Get(keyFile), db.itself))
 		return nil
 	}); err != nil || ready {
 		return err
 	}
 	return db.bolt.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketMeta, bucketLog, bucketTask, bucketLive, bucketList, bucketListCtx, bucketRow, bucketRowIdx, bucketDue, bucketAudit} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return fmt.Errorf("make bucket %s: %w", name, err)
-			}
-		}
 		meta := tx.Bucket(bucketMeta)
 		for have := readU64(meta.Get(keyFormat)); have < format; have++ {
 			if err := migrations[have](tx); err != nil {
 				return fmt.Errorf("bring %s from format %d to %d: %w", db.path, have, have+1, err)
 			}
 		}
+		if known := meta.Get(keyFile); known != nil && !bytes.Equal(known, db.itself) {
+			// It is a copy of the file that it was: what readers of that one remember is
+			// not of this one.
+			if err := meta.Put(keyIncarnation, newIncarnation()); err != nil {
+				return fmt.Errorf("give %s a new incarnation: %w", db.path, err)
+			}
+		}
 		db.incarnation = readU64(meta.Get(keyIncarnation))
-		return meta.Put(keyFormat, u64(format))
+		return errors.Join(meta.Put(keyFormat, u64(format)), meta.Put(keyFile, db.itself))
 	})
+}
+
+// checkBuckets refuses a file that lacks a bucket of ours.
+func (db *DB) checkBuckets(tx *bolt.Tx) error {
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return damagedFile(db.path, fmt.Sprintf("it has no bucket %s, so that it is no store of this program, or parts of it are lost", name))
+		}
+	}
+	return nil
+}
+
+var buckets = [][]byte{bucketMeta, bucketLog, bucketTask, bucketLive, bucketList, bucketListCtx, bucketRow, bucketRowIdx, bucketDue, bucketAudit}
+
+// makeBuckets makes a new file what this program reads.
+func makeBuckets(tx *bolt.Tx) error {
+	for _, name := range buckets {
+		if _, err := tx.CreateBucket(name); err != nil {
+			return fmt.Errorf("make bucket %s: %w", name, err)
+		}
+	}
+	meta := tx.Bucket(bucketMeta)
+	return errors.Join(
+		meta.Put(keyCreated, u64(uint64(time.Now().UnixMilli()))),
+		meta.Put(keyIncarnation, newIncarnation()),
+		meta.Put(keyEpoch, u64(0)),
+		meta.Put(keyFormat, u64(format)),
+	)
+}
+
+func newIncarnation() []byte {
+	var n [8]byte
+	_, _ = rand.Read(n[:]) // never fails, says crypto/rand
+	return n[:]
 }
 
 func readU64(b []byte) uint64 {
@@ -265,7 +321,11 @@ func readU64(b []byte) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// Incarnation is a random number given to the file when it was made.
+// Note is what a person should know about the file as it was found, "" when nothing is.
+func (db *DB) Note() string { return db.note }
+
+// Incarnation is a random number given to the file when it was made, and anew when it is
+// found to be a copy.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
 // Err returns nil while the store takes batches, and why it does not any more:
@@ -284,9 +344,13 @@ func (db *DB) Err() error {
 }
 
 // fail closes the store for writing: the outcome of a commit is unknown.
-func (db *DB) fail(why any) error {
+// locked says that bbolt did not get to give its lock back, so that the file cannot be
+// closed.
+func (db *DB) fail(why any, locked bool) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	db.locked = db.locked || locked
+	defer db.durable.end()
 	if db.damaged == nil {
 		db.damaged = fmt.Errorf("%w: %s: a commit failed and its outcome is unknown: %v: restart the server, which reads the file again", store.ErrDamaged, db.path, why)
 	}
@@ -306,6 +370,12 @@ func (db *DB) Close() error {
 	db.stop()
 	db.queue.close()
 	db.closed.Wait()
+	db.mu.Lock()
+	locked := db.locked
+	db.mu.Unlock()
+	if locked {
+		return fmt.Errorf("close store: %w", db.damaged)
+	}
 	if err := db.bolt.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
@@ -320,11 +390,9 @@ func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) 
 		return fmt.Errorf("read store: %w", context.Cause(ctx))
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	tx, err := db.bolt.Begin(false)
-	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-		return store.ErrClosed
-	} else if err != nil {
-		return fmt.Errorf("read store: %w", err)
+	tx, err := db.begin(ctx)
+	if err != nil {
+		return err
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -333,6 +401,32 @@ func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) 
 		_ = tx.Rollback() // a read transaction has nothing to lose
 	}()
 	return fn(tx)
+}
+
+// begin begins a read transaction of what the disk has.
+func (db *DB) begin(ctx context.Context) (tx *bolt.Tx, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			tx, err = nil, fmt.Errorf("%w: %s: %v", store.ErrDamaged, db.path, p)
+		}
+	}()
+	for {
+		tx, err = db.bolt.Begin(false)
+		if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+			return nil, store.ErrClosed
+		} else if err != nil {
+			return nil, fmt.Errorf("read store: %w", err)
+		}
+		id := uint64(tx.ID())
+		if id <= db.durable.id.Load() {
+			return tx, nil
+		}
+		// Not held while waiting: it would keep pages from being used again.
+		_ = tx.Rollback()
+		if err := db.durable.wait(ctx, id, db.Err); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Handle is one instance's access to a DB. It implements [store.Handle].

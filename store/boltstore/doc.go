@@ -7,7 +7,7 @@
 // Flat buckets; numbers in keys are big-endian. sc is the 16-byte key of an owner,
 // cx the 16-byte key of a context, t milliseconds.
 //
-//	meta      format, epoch, created, incarnation
+//	meta      format, epoch, created, incarnation, file (device and inode)
 //	log       position → the events that one commit added to one task
 //	task      id → header
 //	live      id → epoch                        tasks that are Live
@@ -40,8 +40,24 @@
 //
 // One goroutine takes everything that is queued, checks each batch alone against
 // the transaction as it stands, applies what passed, commits once, makes it
-// visible to readers and answers every batch. A commit is two fdatasyncs.
+// visible to readers and answers every batch. A commit is two fdatasyncs. Before it is
+// answered the file must still be the one at its path.
 //
-// An error of a commit leaves its outcome unknown: the store then takes nothing
-// more ([DB.Err]); opening the file again decides.
+// # Reading
+//
+// bbolt shows a commit to readers when its meta page is written, and that is before it
+// is synced. A read goes on only in a transaction that the disk has ([durable]); else it
+// waits.
+//
+// # A disk that fails
+//
+// Room is taken ahead of need ([space]), so that a full disk is met before anything is
+// written; the last 16 MiB of it are left to tasks that have begun. A commit that fails
+// is definite when a reader that begins afterwards does not see it: nothing of it is
+// there, batches of turns wait and go first when the disk takes writes again, everybody
+// else is told store.ErrUnavailable ([putOff], [DB.Trouble]).
+//
+// When the sync of the meta page fails the outcome is unknown: the store takes nothing
+// more ([DB.Err]), and the process has to end. Opening the file again decides; before
+// bbolt does, the newest meta page is written once more and synced ([settle]).
 package boltstore

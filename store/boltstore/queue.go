@@ -2,7 +2,9 @@ package boltstore
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"a2a-server/store"
 )
@@ -17,11 +19,15 @@ type op struct {
 	fn     func(*round) error
 	commit *store.Commit
 
+	queued  *atomic.Int64 // nil: it is not counted
 	receipt store.Receipt // tentative until the round has committed
 	err     error
 }
 
 func (o *op) answer(err error) {
+	if o.queued != nil {
+		o.queued.Add(-int64(o.size))
+	}
 	o.open.release()
 	if o.err != nil {
 		err = o.err
@@ -33,8 +39,14 @@ func (o *op) answer(err error) {
 	o.commit.Answer(o.receipt, nil)
 }
 
+// maxQueued is how many bytes may wait for the disk before only turns, which hand over
+// little each, are let in.
+const maxQueued = 256 << 20
+
 // queue is what waits for the writer.
 type queue struct {
+	bytes atomic.Int64 // of the batches that were not answered yet
+
 	wake chan struct{} // holds a token when there may be something to take
 
 	mu     sync.Mutex
@@ -82,6 +94,12 @@ func (q *queue) take() (ops []*op, closed bool) {
 	return ops, q.closed
 }
 
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -107,9 +125,13 @@ func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 			return store.Failed(err)
 		}
 	}
+	o.queued = &h.db.queue.bytes
+	if o.queued.Add(int64(o.size)) > maxQueued && !o.keeps() {
+		o.answer(fmt.Errorf("%w: the disk is behind: %d MiB wait for it; try again later", store.ErrUnavailable, maxQueued>>20))
+		return o.commit
+	}
 	if !h.db.queue.put(o) {
-		o.open.release()
-		return store.Failed(store.ErrClosed)
+		o.answer(store.ErrClosed)
 	}
 	return o.commit
 }

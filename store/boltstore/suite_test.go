@@ -60,5 +60,5 @@ func TestSuite(t *testing.T) {
 // nothing, must make no difference.
 func TestSuiteSmall(t *testing.T) {
 	t.Parallel()
-	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10})
+	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10, Ahead: -1})
 }

@@ -100,7 +100,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 		})
 		if err != nil {
 			if ctx.Err() == nil {
-				_ = db.fail(err) // whoever is held back is told by the writer
+				_ = db.fail(err, false) // whoever is held back is told by the writer
 			}
 			return
 		}

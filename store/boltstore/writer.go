@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"a2a-server/store"
 )
@@ -28,7 +29,8 @@ type writer struct {
 	cut  bool // loading has ended before it had found everything
 
 	usage   usage
-	waiting []*op // creates that wait until usage is whole
+	waiting []*op  // creates that wait until usage is whole
+	putOff  putOff // by the disk
 
 	// Of the current round; kept for the next one, which is about as large.
 	arena []byte // values
@@ -55,6 +57,9 @@ func (w *writer) run() {
 		select {
 		case <-w.db.queue.wake:
 		case <-walk:
+		case <-w.putOff.retry:
+			w.putOff.retry = nil
+			w.look()
 		case <-loaded:
 			loaded = nil
 			w.window.ready, w.cut = w.window.whole, !w.window.whole
@@ -66,7 +71,7 @@ func (w *writer) run() {
 		w.gather()
 		ops, closed := w.db.queue.take()
 		w.commitAll(ops)
-		if closed && len(ops) == 0 {
+		if closed && len(ops) == 0 && len(w.putOff.ops) == 0 {
 			w.release(w.db.Err())
 			if loaded != nil && len(w.held) > 0 {
 				w.db.queue.signal()
@@ -123,7 +128,19 @@ func (w *writer) gather() {
 // commitAll commits ops in their order, in rounds of bounded size.
 func (w *writer) commitAll(ops []*op) {
 	ops = w.admit(ops)
+	if w.resting() {
+		w.queueUp(ops)
+		return
+	}
+	if kept := w.putOff.ops; len(kept) > 0 {
+		w.putOff.ops = nil
+		ops = append(w.admit(kept), ops...)
+	}
 	for len(ops) > 0 {
+		if w.resting() {
+			w.queueUp(ops)
+			return
+		}
 		n, bytes := 0, 0
 		for n < len(ops) && n < maxRoundOps && (n == 0 || bytes+ops[n].size <= maxRoundBytes) {
 			bytes += ops[n].size
@@ -132,6 +149,12 @@ func (w *writer) commitAll(ops []*op) {
 		w.commit(ops[:n])
 		ops = ops[n:]
 	}
+}
+
+// resting reports whether the disk has refused the last commit, and the next one is to
+// wait. Who closes the store does not wait.
+func (w *writer) resting() bool {
+	return w.putOff.why != nil && w.putOff.retry != nil && !w.db.queue.isClosed()
 }
 
 // admit holds back what needs the window before it is loaded, and answers what
@@ -172,12 +195,27 @@ func (w *writer) commit(ops []*op) {
 		}
 		return
 	}
-	switch err := w.try(ops); {
+	need := int64(0)
+	for _, o := range ops {
+		need += int64(o.size)
+	}
+	w.db.space.take(2*need, time.Now())
+	if ops = w.withinReserve(ops); len(ops) == 0 {
+		return
+	}
+	err := w.try(ops)
+	switch unavailable := (*unavailableError)(nil); {
 	case err == nil:
+	case errors.As(err, &unavailable):
+		w.refused(ops, unavailable)
 	case len(ops) == 1:
 		ops[0].answer(err)
 	default:
-		for _, o := range ops {
+		for i, o := range ops {
+			if w.resting() {
+				w.queueUp(ops[i:])
+				return
+			}
 			o.err, o.receipt = nil, store.Receipt{}
 			w.commit([]*op{o})
 		}
@@ -185,27 +223,32 @@ func (w *writer) commit(ops []*op) {
 }
 
 // try applies ops and commits. It returns an error when nothing was written and
-// nobody was answered; a failed commit is answered to everybody.
+// nobody was answered; when the outcome of a commit is unknown, everybody is told.
 func (w *writer) try(ops []*op) (err error) {
 	db := w.db
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	r, err := w.begin()
-	if err != nil {
+	var r *round
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if r != nil {
+			_ = r.tx.Rollback()
+		}
+		failed := db.fail(p, r == nil)
+		for _, o := range ops {
+			if !o.commit.Answered() {
+				o.answer(failed)
+			}
+		}
+		err = nil
+	}()
+	if r, err = w.begin(); err != nil {
 		return err
 	}
+	db.space.used = r.tx.Size()
 	defer r.end()
-	defer func() {
-		if p := recover(); p != nil {
-			_ = r.tx.Rollback()
-			failed := db.fail(p)
-			for _, o := range ops {
-				if !o.commit.Answered() {
-					o.answer(failed)
-				}
-			}
-			err = nil
-		}
-	}()
 	passed := 0
 	for _, o := range ops {
 		if r.run(o) {
@@ -227,13 +270,17 @@ func (w *writer) try(ops []*op) (err error) {
 			return r.err
 		}
 		w.at(PointApplied)
-		if err := r.tx.Commit(); err != nil {
-			failed := db.fail(err)
-			for _, o := range ops {
-				o.answer(failed)
-			}
-			return nil
+		db.trouble.commit(time.Now())
+		err := r.tx.Commit()
+		db.trouble.commit(time.Time{})
+		if err != nil {
+			return w.failed(r.txid, err, ops)
 		}
+		if err := db.stillThere(); err != nil {
+			return w.lost(err, ops)
+		}
+		db.durable.reach(r.txid)
+		w.taken()
 		w.at(PointCommitted)
 		r.publish()
 	}
@@ -241,6 +288,39 @@ func (w *writer) try(ops []*op) (err error) {
 		o.answer(nil)
 	}
 	return nil
+}
+
+// failed finds out what became of a commit that has failed. bbolt does not say at
+// which of its steps: the pages, their sync, the meta page, or the sync of that. Before
+// the last one nothing of the commit is there, which readers tell: the round can be
+// tried again. After it everything may be there, or be gone with the power, and only
+// opening the file again decides.
+func (w *writer) failed(txid uint64, cause error, ops []*op) error {
+	if w.undone(txid) {
+		return &unavailableError{cause}
+	}
+	return w.lost(cause, ops)
+}
+
+// lost ends the store: nobody knows whether a commit will be there when the file is
+// opened again.
+func (w *writer) lost(cause error, ops []*op) error {
+	failed := w.db.fail(cause, false)
+	for _, o := range ops {
+		o.answer(failed)
+	}
+	return nil
+}
+
+// undone reports whether readers see nothing of a transaction whose commit has failed.
+func (w *writer) undone(txid uint64) bool {
+	tx, err := w.db.bolt.Begin(false)
+	if err != nil {
+		return false
+	}
+	seen := uint64(tx.ID())
+	_ = tx.Rollback()
+	return seen < txid // else it may be there
 }
 
 func (w *writer) at(point string) {

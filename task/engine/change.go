@@ -12,6 +12,10 @@ import (
 // errCanceled is why a turn is cut off whose task has ended.
 var errCanceled = errors.New("the task was canceled")
 
+// ErrUnavailable is wrapped by what says that the store cannot write now, or not in
+// time, and why. Nothing has been written; it goes on by itself.
+var ErrUnavailable = store.ErrUnavailable
+
 // landed says where an input is. It is zero for one that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch

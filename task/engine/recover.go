@@ -51,12 +51,31 @@ func (e *Engine) orphan(id store.TaskID, r *run, o *task.Ended) {
 const lateTimeout = 30 * time.Second
 
 // late records the result of a call whose turn is over, privately and in the
-// audit. The task, which may have ended, does not change.
+// audit. The task, which may have ended, does not change. While the store cannot write
+// it is tried again: nobody else has the result.
 func (e *Engine) late(id store.TaskID, o *task.Ended) {
-	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
-	defer cancel()
-	err := e.changed(ctx, store.System(), id, task.Late{Entry: o.Entry, Result: o.Result, Err: o.Err})
+	var err error
+	for n := 1; ; n++ {
+		err = e.lateOnce(id, o)
+		if !errors.Is(err, store.ErrUnavailable) || !e.pause(retryPause(n)) {
+			break
+		}
+	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		e.log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
 	}
+}
+
+func (e *Engine) lateOnce(id store.TaskID, o *task.Ended) error {
+	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
+	defer cancel()
+	return e.changed(ctx, store.System(), id, task.Late{Entry: o.Entry, Result: o.Result, Err: o.Err})
+}
+
+// pause waits. It returns false when the engine ends first.
+func (e *Engine) pause(d time.Duration) bool {
+	over := make(chan struct{})
+	stop := e.after(d, func() { close(over) })
+	defer stop()
+	return e.wait(over, e.ctx.Done()) == 0
 }

@@ -178,6 +178,9 @@ func (t *turn) reload() error {
 	}
 	t.inflight = nil
 	f, err := t.e.loadTurn(t.e.ctx, store.System(), t.id)
+	for n := 1; errors.Is(err, store.ErrUnavailable) && t.e.pause(retryPause(n)); n++ {
+		f, err = t.e.loadTurn(t.e.ctx, store.System(), t.id)
+	}
 	if err != nil {
 		return err
 	}

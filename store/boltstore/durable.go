@@ -1,0 +1,86 @@
+package boltstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"a2a-server/store"
+)
+
+// readPatience is how long a read waits for a commit that it would show and that the
+// disk does not have yet.
+const readPatience = 10 * time.Second
+
+// durable is the newest transaction that the disk has. bbolt shows a commit to readers
+// as soon as its meta page is written, before that page is synced; a loss of power
+// then takes back what somebody has been shown. So no read goes on in a transaction
+// above this one.
+type durable struct {
+	id atomic.Uint64
+
+	mu    sync.Mutex
+	grown chan struct{} // closed when id grows, or never will; nil: nobody waits
+	over  bool          // it will never grow again
+}
+
+// reach notes that the disk has a transaction, and wakes who waits for it.
+func (d *durable) reach(id uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.id.Store(id)
+	d.wake()
+}
+
+// end lets nobody wait any more: the outcome of a commit is unknown.
+func (d *durable) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over = true
+	d.wake()
+}
+
+// wake must be called with the lock held.
+func (d *durable) wake() {
+	if d.grown != nil {
+		close(d.grown)
+		d.grown = nil
+	}
+}
+
+// wait waits until the disk has transaction id. It returns store.ErrUnavailable when
+// that takes too long, and the cause of ctx when that ends first; why says what has
+// ended the store.
+func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
+	var timeout <-chan time.Time
+	for {
+		d.mu.Lock()
+		if d.id.Load() >= id {
+			d.mu.Unlock()
+			return nil
+		}
+		if d.over {
+			d.mu.Unlock()
+			return why()
+		}
+		if d.grown == nil {
+			d.grown = make(chan struct{})
+		}
+		grown := d.grown
+		d.mu.Unlock()
+		if timeout == nil {
+			t := time.NewTimer(readPatience)
+			defer t.Stop()
+			timeout = t.C
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return fmt.Errorf("read store: %w", context.Cause(ctx))
+		case <-timeout:
+			return fmt.Errorf("%w: the disk has not taken what is newest for %v: look at the disk, and try again", store.ErrUnavailable, readPatience)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package boltstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// create makes the file at path with everything in it, when there is none. It is made
+// under another name and gets its own when it is whole and on the disk: what stands at
+// path is a store, at every moment.
+func create(path string, o bolt.Options) (err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return nil // what is wrong with it, opening it says
+	}
+	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
+	if err != nil {
+		return fmt.Errorf("make store: %w", err)
+	}
+	defer func() { _ = os.Remove(draft.Name()) }() // or it has been renamed
+	if err := draft.Close(); err != nil {
+		return fmt.Errorf("make store: %w", err)
+	}
+	file, err := bolt.Open(draft.Name(), 0o600, &o)
+	if err != nil {
+		return fmt.Errorf("make store: %w", err)
+	}
+	if err := errors.Join(file.Update(makeBuckets), file.Close()); err != nil {
+		return fmt.Errorf("make store: %w", err)
+	}
+	// Linked, not renamed: a file that another process has made meanwhile stays.
+	err = os.Link(draft.Name(), path)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		err = os.Rename(draft.Name(), path) // this file system has no links
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make store: %w", err)
+	}
+	return syncFolders(path)
+}
+
+// syncFolders makes the names of a file and of its folder durable: a file whose folder
+// was not synced may be gone after a loss of power, with all that it holds.
+func syncFolders(path string) error {
+	folder, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	for _, name := range []string{folder, filepath.Dir(folder)} {
+		f, err := os.Open(name)
+		if errors.Is(err, os.ErrPermission) && name != folder {
+			return nil // the parent is not ours to look into, and is older than we
+		}
+		if err != nil {
+			return fmt.Errorf("open store: %w", err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return fmt.Errorf("sync the folder of %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// identity is which file of its disk a file is.
+type identity struct{ device, inode uint64 }
+
+func identityOf(info os.FileInfo) (id identity, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return identity{}, false
+	}
+	return identity{uint64(stat.Dev), stat.Ino}, true //nolint:unconvert // its type differs between systems
+}
+
+func (id identity) bytes() []byte { return append(u64(id.device), u64(id.inode)...) }
+
+// stillThere reports what has become of the file since it was opened: nil when it is
+// the one at its path.
+func (db *DB) stillThere() error {
+	at, err := os.Stat(db.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the file %s has been removed or renamed while it was open: what is written now is lost; put it back, or restore a copy", db.path)
+	case err != nil:
+		return fmt.Errorf("the file %s cannot be found any more: %w", db.path, err)
+	case !os.SameFile(at, db.opened):
+		return fmt.Errorf("the file %s has been replaced by another one while it was open: what is written now is lost", db.path)
+	}
+	return nil
+}
+
+// checkEmpty refuses a file that is none of ours because nothing is in it.
+func checkEmpty(path string, info os.FileInfo) error {
+	if info.Size() > 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is empty, which no store is: restore a copy, or remove the file to begin with an empty store", store.ErrDamaged, path)
+}

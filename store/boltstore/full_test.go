@@ -1,0 +1,294 @@
+//go:build linux
+
+package boltstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// fullEnv, when set, makes this test binary a process whose files may not grow beyond a
+// limit, which to the store is a disk that is full. Its value is a case of fullCases.
+const fullEnv = "BOLTSTORE_FULL_CHILD"
+
+// fullCases are where the disk may turn out to be full: when bbolt makes the file longer,
+// when it writes a page into room that was promised, and when room is taken ahead.
+var fullCases = map[string]int64{"growing": -1, "writing": 0, "ahead": 1 << 20}
+
+// A full disk refuses new tasks and says why. What turns write waits, and is there when
+// there is room again, in its order; reads go on; and nobody has to do anything.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	for name := range fullCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inChild(t, name)
+		})
+	}
+}
+
+// inChild runs a case in a process of its own, because its limits are the process's.
+func inChild(t *testing.T, name string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, filepath.Join(t.TempDir(), "store.db"))
+	cmd.Env = append(os.Environ(), fullEnv+"="+name, "GORACE=atexit_sleep_ms=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, bytes.TrimSpace(out))
+	}
+}
+
+// limitFiles sets how long a file of this process may become.
+func limitFiles(size uint64) error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		return err
+	}
+	l.Cur = min(size, l.Max)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
+}
+
+// fullClient is a task that is at work while the disk fills.
+type fullClient struct {
+	h    store.Handle
+	id   store.TaskID
+	last uint64
+}
+
+func newFullClient(h store.Handle) (*fullClient, error) {
+	create, _ := turn(store.Owner("t", "full"))
+	r, err := h.Append(context.Background(), create).Wait()
+	return &fullClient{h, create.Task, r.Last}, err
+}
+
+// chunk queues one event of a turn.
+func (c *fullClient) chunk(size int) *store.Commit {
+	c.last++
+	return c.h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Fence: ptr(uint64(1)),
+		Events: []store.Event{{Public: true, Kind: "k", Data: pattern(c.id, c.last, size)}},
+	})
+}
+
+func fullChild(name, path string) error {
+	switch name {
+	case "trouble":
+		return troubleEnd(path)
+	case "reserve":
+		return reserveLeft(path)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: fullCases[name]}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	c, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(4 << 20); err != nil {
+		return err
+	}
+	fill := func() error { // until a create is refused
+		for range 100_000 {
+			create, _ := turn(store.Owner("t", "filler"))
+			create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
+			if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = fill()
+	if !errors.Is(err, store.ErrUnavailable) || !strings.HasPrefix(err.Error(), "the file may not grow any more") {
+		return fmt.Errorf("a create on the full disk: %w, want ErrUnavailable that says so first", err)
+	}
+	if err := db.Trouble(); !errors.Is(err, store.ErrUnavailable) {
+		return fmt.Errorf("Trouble() = %w on the full disk", err)
+	}
+	if err := db.Err(); err != nil {
+		return fmt.Errorf("Err() = %w, which is for good", err)
+	}
+	first, second := c.chunk(2<<20), c.chunk(100)
+	if _, err := h.Read(context.Background(), store.System(), c.id, store.After(0), store.Limit{}); err != nil {
+		return fmt.Errorf("a read on the full disk: %w", err)
+	}
+	// The disk looks again by itself; nothing of the turn is given up meanwhile.
+	select {
+	case <-second.Done():
+		_, err := second.Wait()
+		return fmt.Errorf("a chunk was answered on the full disk: %w", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	for n, commit := range []*store.Commit{first, second} {
+		if r, err := commit.Wait(); err != nil || r.Last != c.last-1+uint64(n) {
+			return fmt.Errorf("chunk %d when there is room again: seq %d, %w", n, r.Last, err)
+		}
+	}
+	create, _ := turn(store.Owner("t", "later"))
+	if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+		return fmt.Errorf("a create when there is room again: %w", err)
+	}
+	if err := db.Trouble(); err != nil {
+		return fmt.Errorf("Trouble() = %w when there is room again", err)
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	return holdsChunks(path, c)
+}
+
+// holdsChunks opens the file again and looks for what the turn has written.
+func holdsChunks(path string, c *fullClient) error {
+	db, err := boltstore.Open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	v, err := h.Read(context.Background(), store.System(), c.id, store.After(c.last-2), store.Limit{Bytes: 8 << 20})
+	if err != nil || len(v.Events) != 2 {
+		return fmt.Errorf("%d chunks are there when the file is opened again, want 2: %w", len(v.Events), err)
+	}
+	for i, size := range []int{2 << 20, 100} {
+		if want := pattern(c.id, v.Events[i].Seq, size); !bytes.Equal(v.Events[i].Data, want) {
+			return fmt.Errorf("chunk %d is not what was written", i)
+		}
+	}
+	return nil
+}
+
+// troubleEnd is a process whose disk is full for a while, and in which nobody writes
+// afterwards: it says by itself that all is well again.
+func troubleEnd(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(1 << 20); err != nil {
+		return err
+	}
+	create, _ := turn(store.Owner("t", "filler"))
+	create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 8<<20)})
+	if _, err := h.Append(context.Background(), create).Wait(); !errors.Is(err, store.ErrUnavailable) || db.Trouble() == nil {
+		return fmt.Errorf("Append() = %w, Trouble() = %w, want ErrUnavailable from both", err, db.Trouble())
+	}
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	for began := time.Now(); db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			return fmt.Errorf("Trouble() = %w though the disk has room again", db.Trouble())
+		}
+	}
+	return db.Close()
+}
+
+// A load balancer sends nothing to a server that is not ready, so that nothing but the
+// store itself would ever notice that the disk can be written again.
+func TestTroubleEndsByItself(t *testing.T) {
+	t.Parallel()
+	inChild(t, "trouble")
+}
+
+// reserveLeft is a process on a disk of which only the reserve is left.
+func reserveLeft(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: 8 << 20}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	c, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	other, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(uint64(info.Size())); err != nil { // what was taken ahead is all there is
+		return err
+	}
+	refused := false
+	for range 1000 {
+		create, _ := turn(store.Owner("t", "filler"))
+		create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
+		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+			if refused = errors.Is(err, store.ErrUnavailable); !refused {
+				return err
+			}
+			break
+		}
+	}
+	if !refused {
+		return errors.New("no create was refused")
+	}
+	first := c.chunk(100)
+	// What somebody decides, and the end of what has begun, is still taken.
+	r, err := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: other.id, Rev: ptr(uint64(1)), Change: store.Change{TakeFence: true},
+		Events: []store.Event{{Kind: "k", Data: []byte("decided")}},
+	}).Wait()
+	if err != nil || r.Fence != 2 {
+		return fmt.Errorf("a decision within the reserve: fence %d, %w", r.Fence, err)
+	}
+	second := c.chunk(100)
+	if first.Answered() || second.Answered() {
+		return errors.New("a chunk was answered within the reserve")
+	}
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	for n, commit := range []*store.Commit{first, second} {
+		if r, err := commit.Wait(); err != nil || r.Last != c.last-1+uint64(n) {
+			return fmt.Errorf("chunk %d when there is room again: seq %d, %w", n, r.Last, err)
+		}
+	}
+	return db.Close()
+}
+
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	inChild(t, "reserve")
+}

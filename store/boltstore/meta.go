@@ -1,0 +1,110 @@
+package boltstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"syscall"
+	"time"
+
+	"a2a-server/store"
+)
+
+// The meta pages of bbolt, as far as they are looked at here: at the beginning of the
+// first two pages, behind a header of 16 bytes.
+const (
+	metaAt       = 16
+	metaSize     = 64
+	metaMagic    = 0xED0CDAED
+	metaVersion  = 2
+	metaTx       = 48 // offsets within the meta data
+	metaChecksum = 56
+)
+
+// meta is one of the two meta pages of a file.
+type meta struct {
+	page  []byte // whole
+	valid bool
+	tx    uint64
+}
+
+func readMeta(page []byte) meta {
+	m := page[metaAt : metaAt+metaSize]
+	sum := fnv.New64a()
+	_, _ = sum.Write(m[:metaChecksum])
+	order := binary.NativeEndian
+	return meta{
+		page: page, tx: order.Uint64(m[metaTx:]),
+		valid: order.Uint32(m) == metaMagic && order.Uint32(m[4:]) == metaVersion && order.Uint64(m[metaChecksum:]) == sum.Sum64(),
+	}
+}
+
+// settle writes the newest valid meta page of a file again and syncs it, before bbolt
+// opens the file. The page may have been written by a commit whose sync failed: it is in
+// the cache then and not on the disk, bbolt would build on it, and a loss of power would
+// bring the older page back, which by then points at pages that were written over.
+//
+// note is what a person should know: that the other meta page is not valid, so that
+// something newer may have been lost. It takes the file's lock for that time, and waits
+// for it at most timeout.
+func settle(path string, timeout time.Duration) (note string, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return "", fmt.Errorf("open store: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := lock(f, path, timeout); err != nil {
+		return "", err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("open store: %w", err)
+	}
+	if err := checkEmpty(path, info); err != nil {
+		return "", err
+	}
+	size := int64(os.Getpagesize())
+	pages := make([]byte, 2*size)
+	if _, err := f.ReadAt(pages, 0); err != nil {
+		return "", nil //nolint:nilerr // it is too short for bbolt, which says so
+	}
+	newest, other := readMeta(pages[:size]), readMeta(pages[size:])
+	at := int64(0)
+	if !newest.valid || other.valid && other.tx > newest.tx {
+		newest, other, at = other, newest, size
+	}
+	if !newest.valid {
+		return "", nil // bbolt refuses it, or finds pages of another size
+	}
+	if _, err := f.WriteAt(newest.page, at); err != nil {
+		return "", fmt.Errorf("write the newest meta page of %s again: %w: %w", path, store.ErrUnavailable, err)
+	}
+	if err := f.Sync(); err != nil {
+		return "", fmt.Errorf("sync the newest meta page of %s: %w: %w", path, store.ErrUnavailable, err)
+	}
+	if !other.valid {
+		note = fmt.Sprintf("one of the two meta pages of %s is not valid: the file is used as transaction %d has left it; what was newer, if there was anything, is lost", path, newest.tx)
+	}
+	return note, nil
+}
+
+// lock takes the lock that bbolt takes. It is given back when f is closed.
+func lock(f *os.File, path string, timeout time.Duration) error {
+	for until := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("lock %s: %w", path, err)
+		case time.Now().After(until):
+			return inUse(path)
+		}
+	}
+}
+
+func inUse(path string) error {
+	return fmt.Errorf("store %s is in use by another process: stop that one, or choose another data folder", path)
+}

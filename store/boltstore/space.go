@@ -1,0 +1,71 @@
+package boltstore
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// The room on the disk that is taken before it is needed, and how much of it is left to
+// tasks that have begun when there is no more.
+const (
+	aheadBytes   = 64 << 20
+	reserveBytes = 16 << 20
+	againAfter   = time.Second // before more is asked for that was refused
+)
+
+// space takes room on the disk ahead of need, so that a full disk is met here, where
+// nothing has been written yet, and not in the middle of a commit. It belongs to the
+// writer.
+type space struct {
+	file  *os.File // bbolt's
+	ahead int64    // bytes to have ahead; 0: none
+
+	end   int64 // of what is taken
+	used  int64 // bytes of the file that pages fill
+	full  error // why no more could be taken; nil: it could
+	asked time.Time
+}
+
+// take sees to it that there is room for need bytes beside what is to be ahead. It does
+// not fail: whoever writes looks at low, and meets the disk itself.
+func (s *space) take(need int64, now time.Time) {
+	want := s.used + s.ahead + need
+	switch {
+	case s.ahead == 0:
+		return
+	case s.full == nil && want <= s.end, s.full != nil && now.Sub(s.asked) < againAfter:
+		return // there is enough, or it was refused a moment ago
+	}
+	want = max(want, s.end)
+	s.asked = now
+	from := max(s.end, s.used)
+	end := want + s.ahead // more than is wanted, so that it is asked for rarely
+	err := allocate(s.file, from, end-from)
+	if err != nil && full(err) && want > from {
+		end = want
+		err = allocate(s.file, from, end-from)
+	}
+	switch {
+	case err == nil:
+		s.end, s.full = end, nil
+	case full(err):
+		s.full = err
+	default: // this file system does not know how
+		s.ahead = 0
+	}
+}
+
+// low returns why only the reserve is left, nil when there is more.
+func (s *space) low() error {
+	if s.full == nil || s.end-s.used > reserveBytes {
+		return nil
+	}
+	return s.full
+}
+
+// full reports whether an error says that there is no room.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package boltstore
+
+import (
+	"errors"
+	"os"
+)
+
+// allocate is not known here.
+func allocate(*os.File, int64, int64) error { return errors.ErrUnsupported }

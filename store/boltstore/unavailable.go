@@ -1,0 +1,186 @@
+package boltstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"a2a-server/store"
+)
+
+// The pauses before the writer tries again what the disk has refused.
+const (
+	firstRetry = 100 * time.Millisecond
+	maxRetry   = 5 * time.Second
+)
+
+// slowCommit is how long a commit may take before the store is said to be in trouble.
+const slowCommit = 5 * time.Second
+
+// unavailableError says that nothing of a round was written, and why. It is a
+// store.ErrUnavailable.
+type unavailableError struct{ cause error }
+
+func (e *unavailableError) Error() string {
+	why := "the disk refuses to be written"
+	switch {
+	case errors.Is(e.cause, syscall.ENOSPC):
+		why = "the disk is full"
+	case errors.Is(e.cause, syscall.EDQUOT):
+		why = "the quota of the disk is used up"
+	case errors.Is(e.cause, syscall.EFBIG):
+		why = "the file may not grow any more"
+	case errors.Is(e.cause, syscall.EROFS):
+		why = "the disk is mounted read-only"
+	}
+	return fmt.Sprintf("%s: nothing was written; it goes on by itself when that is mended (%v)", why, e.cause)
+}
+
+func (e *unavailableError) Unwrap() error { return e.cause }
+
+func (e *unavailableError) Is(target error) bool { return target == store.ErrUnavailable }
+
+// trouble is what keeps the store from writing for now. It is safe for concurrent use.
+type trouble struct {
+	mu    sync.Mutex
+	why   error     // nil: nothing does
+	began time.Time // of the commit that is under way; zero: none is
+}
+
+func (t *trouble) set(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.why = why
+}
+
+// commit notes when a commit began; zero: it has ended.
+func (t *trouble) commit(began time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.began = began
+}
+
+func (t *trouble) now(now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.why != nil {
+		return t.why
+	}
+	if took := now.Sub(t.began); !t.began.IsZero() && took > slowCommit {
+		return fmt.Errorf("%w: the disk has been taking %v for one commit", store.ErrUnavailable, took.Truncate(time.Second))
+	}
+	return nil
+}
+
+// Trouble returns what keeps the store from writing for now, nil when nothing does. It
+// wraps store.ErrUnavailable; the store goes on by itself when the cause is gone. What
+// ends the store for good is [DB.Err]'s.
+func (db *DB) Trouble() error { return db.trouble.now(time.Now()) }
+
+// keeps reports whether an op is kept until the disk takes it: what a turn writes
+// cannot be given back to anybody who could ask for it again, and its batches are few.
+func (o *op) keeps() bool { return o.batch != nil && o.batch.Fence != nil }
+
+// putOff is what the writer puts off while the disk refuses to be written, or only its
+// reserve is left.
+type putOff struct {
+	ops   []*op            // that go first, in their order
+	why   error            // the disk refused the last commit; nil: it did not
+	pause time.Duration    // before the next try
+	retry <-chan time.Time // its end; nil: nothing waits
+}
+
+// later lets a try follow after a pause, longer each time.
+func (a *putOff) later() {
+	a.pause = min(max(2*a.pause, firstRetry), maxRetry)
+	a.retry = time.After(a.pause)
+}
+
+// refused deals with a round that the disk did not take: batches of turns are kept, all
+// other ops are told.
+func (w *writer) refused(ops []*op, why error) {
+	w.putOff.why = why
+	w.db.trouble.set(why)
+	for _, o := range ops {
+		o.err, o.receipt = nil, store.Receipt{}
+		if o.keeps() && !w.db.queue.isClosed() {
+			w.putOff.ops = append(w.putOff.ops, o)
+			continue
+		}
+		o.answer(why)
+	}
+	w.putOff.later()
+}
+
+// taken notes that the disk has taken a commit.
+func (w *writer) taken() {
+	w.putOff.why = nil
+	if low := w.db.space.low(); low != nil {
+		w.db.trouble.set(&unavailableError{low})
+		return
+	}
+	w.db.trouble.set(nil)
+	w.putOff.pause = 0
+}
+
+// queueUp puts ops behind those that wait for the next try, after the disk has refused
+// the last one. Who wants a new task is told at once.
+func (w *writer) queueUp(ops []*op) {
+	for _, o := range ops {
+		if o.batch != nil && o.batch.Creates() {
+			o.answer(w.putOff.why)
+			continue
+		}
+		w.putOff.ops = append(w.putOff.ops, o)
+	}
+}
+
+// withinReserve returns the ops that may be written when only the reserve of the disk
+// is left: not new tasks, which are refused, and not chunks, which wait with all that
+// follows them in their turns.
+func (w *writer) withinReserve(ops []*op) []*op {
+	low := w.db.space.low()
+	if low == nil {
+		return ops
+	}
+	why := &unavailableError{low}
+	w.db.trouble.set(why)
+	pass := make([]*op, 0, len(ops))
+	behind := map[store.TaskID]bool{}
+	for _, o := range w.putOff.ops {
+		if o.keeps() {
+			behind[o.batch.Task] = true
+		}
+	}
+	for _, o := range ops {
+		switch {
+		case o.batch != nil && o.batch.Creates():
+			o.answer(why)
+		case o.keeps() && (o.batch.Rev == nil || behind[o.batch.Task]) && !w.db.queue.isClosed():
+			behind[o.batch.Task] = true
+			w.putOff.ops = append(w.putOff.ops, o)
+		default:
+			pass = append(pass, o)
+		}
+	}
+	if w.putOff.retry == nil {
+		w.putOff.later()
+	}
+	return pass
+}
+
+// look finds out whether the disk can be written again, when nothing waits that would
+// show it.
+func (w *writer) look() {
+	if len(w.putOff.ops) > 0 || w.db.Trouble() == nil {
+		return
+	}
+	w.putOff.ops = []*op{{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error {
+		meta := r.tx.Bucket(bucketMeta)
+		return r.put(meta, keyEpoch, bytes.Clone(meta.Get(keyEpoch)))
+	}}}
+}
