@@ -133,7 +133,7 @@ func (w *Window) take(owner Scope, m Hash, id TaskID, now time.Duration) (*calle
 	if i != none {
 		w.free = w.slots[i].after
 	} else {
-		i = int32(len(w.slots)) //nolint:gosec // at most size+1
+		i = int32(len(w.slots)) // at most size+1
 		w.slots = append(w.slots, creation{})
 	}
 	w.slots[i] = creation{message: m, task: id, at: now, owner: key, before: none, after: none, next: none}
@@ -188,7 +188,7 @@ func (h callerHeap) Swap(i, j int) {
 }
 
 func (h *callerHeap) Push(x any) {
-	c := x.(*caller) //nolint:forcetypeassert // only take pushes
+	c, _ := x.(*caller)
 	c.place = len(*h)
 	*h = append(*h, c)
 }

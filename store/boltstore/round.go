@@ -191,7 +191,7 @@ func (r *round) apply(o *op) error {
 	if !b.Dedup.IsZero() {
 		r.dedup[b.Dedup] = b.Task
 	}
-	r.size += uint64(o.size) + batchBytes //nolint:gosec // sizes are not negative
+	r.size += uint64(o.size) + batchBytes
 	if t != nil {
 		before := t.now
 		t.add(o, next)

@@ -105,14 +105,14 @@ func (r *round) used(owner store.Scope) store.Disk {
 		r.inFile = max(1, r.tx.Size()-free)
 	}
 	return store.Disk{
-		Owner: r.w.usage.owners[owner.Key()] + uint64(r.grown[owner]), //nolint:gosec // what is less is added as its complement
-		All:   uint64(r.inFile) + r.size,                              //nolint:gosec // it is above 0
+		Owner: r.w.usage.owners[owner.Key()] + uint64(r.grown[owner]),
+		All:   uint64(r.inFile) + r.size,
 	}
 }
 
 // countDisk notes what a step of the round does to what an owner uses.
 func (r *round) countDisk(before, now *record) {
 	if r.grown != nil {
-		r.grown[now.Owner] += int64(charge(now)) - int64(charge(before)) //nolint:gosec // a task is far smaller
+		r.grown[now.Owner] += int64(charge(now)) - int64(charge(before))
 	}
 }

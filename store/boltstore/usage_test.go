@@ -28,7 +28,7 @@ func TestCloseWhileCounting(t *testing.T) {
 		return db, h
 	}
 	db, h := open()
-	commits := make([]*store.Commit, 20_000)
+	commits := make([]*store.Commit, 10_000)
 	for i := range commits {
 		b, _ := turn(owner)
 		commits[i] = h.Append(t.Context(), b)
