@@ -15,6 +15,12 @@
 // goroutine of its own ([run]). One that ignores the end of its time is given up
 // ([run.giveUp]); what it still returns is recorded late ([Engine.late]).
 //
+// # Room
+//
+// Turns are bounded, and go round the owners of tasks: [lanes] says who may have one, and
+// who is next ([Engine.next]). A task that finds no room is live and waits; what somebody
+// has decided is never refused for want of any.
+//
 // # Inputs
 //
 // Everything from outside goes one way ([Engine.change]): it is put on top of the fold it
