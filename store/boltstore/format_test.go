@@ -54,6 +54,9 @@ func TestFormat1(t *testing.T) {
 		t.Fatalf("Tasks() = %d tasks, %v; want 1", len(page.Tasks), err)
 	}
 	id := page.Tasks[0].Task
+	if h := page.Tasks[0]; h.Snapshot != 4 || h.BulkSnapshot != 4 || h.Bulk != 0 {
+		t.Errorf("snapshots are up to %d and %d, with %d bytes of bulk; want 4, 4 and 0", h.Snapshot, h.BulkSnapshot, h.Bulk)
+	}
 	check := func(limit store.Limit, snapshot, bulk string, events ...uint64) {
 		t.Helper()
 		v, err := h.Read(t.Context(), alice, id, store.AtSnapshot(), limit)
