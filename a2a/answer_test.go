@@ -235,20 +235,20 @@ func TestUnreadAnswers(t *testing.T) {
 			return resp, text
 		}
 		for _, path := range []string{"/tasks/" + id, "/tasks?includeArtifacts=true"} {
-			if resp, body := get(http.MethodGet, path, ""); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "UNAVAILABLE") || !strings.Contains(body, "try again") {
+			if resp, body := get(http.MethodGet, path, ""); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "UNAVAILABLE") || !strings.Contains(body, "try again") { //nolint:bodyclose // it has been read, or is closed with the test
 				t.Errorf("GET %s = %d %.300s, want 503 UNAVAILABLE with Retry-After", path, resp.StatusCode, body)
 			}
 		}
 		for _, call := range []string{`"GetTask","params":{"id":"` + id + `"}`, `"ListTasks","params":{"includeArtifacts":true}`} {
-			if _, body := get(http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":`+call+`}`); !strings.Contains(body, `"code":-32603`) || !strings.Contains(body, "UNAVAILABLE") {
+			if _, body := get(http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":`+call+`}`); !strings.Contains(body, `"code":-32603`) || !strings.Contains(body, "UNAVAILABLE") { //nolint:bodyclose // it has been read, or is closed with the test
 				t.Errorf("%s = %.300s, want UNAVAILABLE", call, body)
 			}
 		}
 		// What costs nothing goes on, and what is done is answered.
-		if resp, body := get(http.MethodGet, "/tasks", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, id) || strings.Contains(body, task.Omitted) {
+		if resp, body := get(http.MethodGet, "/tasks", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, id) || strings.Contains(body, task.Omitted) { //nolint:bodyclose // it has been read, or is closed with the test
 			t.Errorf("a list = %d %.300s, want it", resp.StatusCode, body)
 		}
-		resp, body := get(http.MethodPost, "/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/pour n=10 size=61440"}]}}`)
+		resp, body := get(http.MethodPost, "/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/pour n=10 size=61440"}]}}`) //nolint:bodyclose // it has been read, or is closed with the test
 		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "TASK_STATE_COMPLETED") || !strings.Contains(body, `"`+task.Omitted+`":["artifacts"]`) || len(body) > 4<<10 {
 			t.Errorf("a send = %d %.600s, want the task without its artifacts", resp.StatusCode, body)
 		}
@@ -273,7 +273,7 @@ func TestUnreadAnswers(t *testing.T) {
 		if n := r.engine.Taken(); n != 0 {
 			t.Errorf("%d bytes are taken when the call is over", n)
 		}
-		if resp, body := r.response(r.request(http.MethodGet, "/tasks/"+id, "")); resp.StatusCode != http.StatusOK || len(body) < 600<<10 {
+		if resp, body := r.response(r.request(http.MethodGet, "/tasks/"+id, "")); resp.StatusCode != http.StatusOK || len(body) < 600<<10 { //nolint:bodyclose // it has been read, or is closed with the test
 			t.Errorf("GET = %d, %d bytes; want the whole task", resp.StatusCode, len(body))
 		}
 	})
@@ -296,7 +296,7 @@ func TestSentAnswersGiveBack(t *testing.T) {
 			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + fmt.Sprintf(send, 3) + `}`},
 			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":` + fmt.Sprintf(send, 4) + `}`},
 		} {
-			if resp, body := r.response(r.request(c.method, c.path, c.body)); resp.StatusCode != http.StatusOK || len(body) < 600<<10 {
+			if resp, body := r.response(r.request(c.method, c.path, c.body)); resp.StatusCode != http.StatusOK || len(body) < 600<<10 { //nolint:bodyclose // it has been read, or is closed with the test
 				t.Errorf("%d: %s %s = %d, %d bytes; want all of it", i, c.method, c.path, resp.StatusCode, len(body))
 			}
 			synctest.Wait()

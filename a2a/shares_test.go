@@ -144,11 +144,11 @@ func TestStreamsAreShared(t *testing.T) {
 		if i == 2 {
 			want = http.StatusServiceUnavailable
 		}
-		if resp := follow("alice"); resp.StatusCode != want {
+		if resp := follow("alice"); resp.StatusCode != want { //nolint:bodyclose // it has been read, or is closed with the test
 			t.Errorf("stream %d of alice: %d, want %d", i+1, resp.StatusCode, want)
 		}
 	}
-	if resp := follow("bob"); resp.StatusCode != http.StatusOK {
+	if resp := follow("bob"); resp.StatusCode != http.StatusOK { //nolint:bodyclose // it has been read, or is closed with the test
 		t.Errorf("a stream of bob: %d", resp.StatusCode)
 	}
 }

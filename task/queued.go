@@ -27,7 +27,7 @@ func (Queued) put(d *Draft) error {
 	if d.openRoom() < room {
 		return ErrNothing
 	}
-	switch d.f.Header.State {
+	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
 	case stateSubmitted:
 		return d.tell(a2a.TaskStateSubmitted, pending, queuedText)
 	case stateWorking:

@@ -13,7 +13,7 @@ func TestDiskLimit(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"limits.disk_per_caller": "1MiB"}))
 	message := func(n int) string {
-		return fmt.Sprintf(`{"message": {"messageId": "m%d", "role": "ROLE_USER", "parts": [{"data": {"tool": "echo", "args": {"text": "%s"}}}]}}`, n, strings.Repeat("x", 100_000))
+		return fmt.Sprintf(`{"message": {"messageId": "m%d", "role": "ROLE_USER", "parts": [{"data": {"tool": "echo", "args": {"text": %q}}}]}}`, n, strings.Repeat("x", 100_000))
 	}
 	taken := 0
 	var status int

@@ -54,7 +54,8 @@ func (d *durable) wake() {
 // that takes too long, and the cause of ctx when that ends first; why says what has
 // ended the store.
 func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
-	var timeout <-chan time.Time
+	timeout := time.NewTimer(readPatience)
+	defer timeout.Stop()
 	for {
 		d.mu.Lock()
 		if d.id.Load() >= id {
@@ -70,16 +71,11 @@ func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
 		}
 		grown := d.grown
 		d.mu.Unlock()
-		if timeout == nil {
-			t := time.NewTimer(readPatience)
-			defer t.Stop()
-			timeout = t.C
-		}
 		select {
 		case <-grown:
 		case <-ctx.Done():
 			return fmt.Errorf("read store: %w", context.Cause(ctx))
-		case <-timeout:
+		case <-timeout.C:
 			return fmt.Errorf("%w: the disk has not taken what is newest for %v: look at the disk, and try again", store.ErrUnavailable, readPatience)
 		}
 	}

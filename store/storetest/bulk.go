@@ -68,7 +68,7 @@ func (f *fixture) checkBulk(t *testing.T, id store.TaskID, log *history, want fo
 				case e.Bulk:
 					behind = want.bulk
 				}
-				if e.Seq > behind && !(e.Bulk && noBulk) {
+				if e.Seq > behind && (!e.Bulk || !noBulk) {
 					events = append(events, e)
 				}
 			}
@@ -218,7 +218,7 @@ func testBulkTail(t *testing.T, f *fixture) {
 	log.add(b.Events...)
 	for _, h := range f.h {
 		_, stop := h.Watch(alice(), b.Task)
-		defer stop()
+		t.Cleanup(stop)
 	}
 	random := rand.New(rand.NewPCG(5, 5))
 	for i := range 10 {

@@ -165,8 +165,8 @@ func (w *world) checkViews(v *server, t *modelTask) {
 		defer close(over)
 		for i, e := range []Engine{v.engine, whole} {
 			a := e.Answer(t.owner)
-			defer a.Release()
 			view, err := a.Get(context.Background(), t.id.String())
+			a.Release()
 			if err != nil {
 				w.s.Fail("a task can be read", "%s: %v", t.id, err)
 				return
