@@ -16,6 +16,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/auth"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
@@ -26,6 +27,9 @@ type Options struct {
 	Config *config.Config // required, from config.Load
 	Log    zerolog.Logger
 	Hook   func(point string) // called at the points of task and boltstore, for tests that kill the process
+
+	// Authenticate says who a request is made for; nil: everybody is anonymous.
+	Authenticate func(*http.Request) (auth.Principal, error)
 }
 
 // App is a server that is put together and has its port, but serves nobody yet. Run
@@ -34,6 +38,7 @@ type Options struct {
 type App struct {
 	config   *config.Config
 	log      zerolog.Logger
+	callers  func(*http.Request) (auth.Principal, error) // nil: everybody is anonymous
 	store    *backend
 	engine   *engine.Engine
 	registry *tool.Registry
@@ -49,7 +54,7 @@ type App struct {
 // the configuration does not fit its surroundings; all others are of the machine.
 // Nothing stays open after an error.
 func New(o Options) (_ *App, err error) {
-	a := &App{config: o.Config, log: o.Log}
+	a := &App{config: o.Config, log: o.Log, callers: o.Authenticate}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.release())
@@ -101,7 +106,7 @@ func (a *App) serveProtocol() error {
 	guard := guardOf(a.config, a.listener.Addr())
 	limits := a.config.Limits.Unshared()
 	protocol, err := a2a.New(a2a.Config{
-		Engine: a.engine, Incarnation: a.store.incarnation,
+		Engine: a.engine, Incarnation: a.store.incarnation, Authenticate: a.callers,
 		Card: a2a.Card{
 			Name: a.config.Agent.Name, Description: a.config.Agent.Description,
 			Version: Version(), URL: a.url, Skills: skills,

@@ -29,12 +29,13 @@ const (
 	echoed kind = "echo"
 	batch  kind = "echo-batched" // echo that writes the frames of a stream together
 	filler kind = "filler"       // no server: it fills a file with parked tasks
+	whole  kind = "program"      // ours as the program puts it together, with callers that say who they are
 )
 
 // spec is what a server process is told.
 type spec struct {
 	Kind kind
-	File string // ours and filler: the store; ours without one keeps tasks in memory
+	File string // ours and filler: the store; ours without one keeps tasks in memory. program: its data folder
 	// Tasks is how many parked tasks the file is to hold in the end, and IDs the file
 	// that their ids are added to, 16 bytes each.
 	Tasks int
@@ -68,8 +69,11 @@ func child(text string) (err error) {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return fmt.Errorf("read %s: %w", specVariable, err)
 	}
-	if s.Kind == filler {
+	switch s.Kind {
+	case filler:
 		return fill(&s)
+	case whole:
+		return program(&s, began)
 	}
 	var sv *service
 	switch s.Kind {
@@ -79,7 +83,7 @@ func child(text string) (err error) {
 		sv = newPeer()
 	case echoed, batch:
 		sv = newEcho(s.Kind == batch, s.Body)
-	case filler:
+	case filler, whole: // begun above
 	}
 	if err != nil {
 		return err

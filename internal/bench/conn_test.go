@@ -40,6 +40,12 @@ func dial(addr string, limit time.Duration) (*conn, error) {
 
 func (c *conn) close() { _ = c.net.Close() }
 
+// by makes the connection's requests those of a caller.
+func (c *conn) by(caller string) *conn {
+	c.head = strings.Replace(c.head, "\r\n", "\r\n"+callerHeader+": "+caller+"\r\n", 1)
+	return c
+}
+
 // send writes a request.
 func (c *conn) send(body []byte) error {
 	c.out = append(c.out[:0], c.head...)
