@@ -75,7 +75,7 @@ func New(o Options) (_ *App, err error) {
 	if a.store, err = openStore(o.Config, o.Hook); err != nil {
 		return nil, err
 	}
-	limits := o.Config.Limits.Unshared() // nobody is authenticated yet
+	limits := a.limits()
 	a.engine, err = engine.New(engine.Config{
 		Store: a.store.handle, Tools: a.registry, Planner: parts.planner, Policy: parts.policy,
 		Presenter: dialect.New(dialect.Config{Keywords: o.Config.Keywords}),
@@ -97,6 +97,15 @@ func New(o Options) (_ *App, err error) {
 	return a, nil
 }
 
+// limits are those of the configuration: shared among the callers, if they can be told
+// apart.
+func (a *App) limits() config.Limits {
+	if a.callers == nil {
+		return a.config.Limits.Unshared()
+	}
+	return a.config.Limits
+}
+
 // serveProtocol makes the HTTP server with all its routes.
 func (a *App) serveProtocol() error {
 	skills, err := skills(a.registry, a.config)
@@ -104,7 +113,7 @@ func (a *App) serveProtocol() error {
 		return err
 	}
 	guard := guardOf(a.config, a.listener.Addr())
-	limits := a.config.Limits.Unshared()
+	limits := a.limits()
 	protocol, err := a2a.New(a2a.Config{
 		Engine: a.engine, Incarnation: a.store.incarnation, Authenticate: a.callers,
 		Card: a2a.Card{
