@@ -126,17 +126,19 @@ func TestVersionOf(t *testing.T) {
 func TestHealthPhases(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
+	full := errors.New("the disk is full: it goes on by itself")
 	for name, c := range map[string]struct {
-		phase int32
-		store error
-		want  string
+		phase          int32
+		store, trouble error
+		want           string
 	}{
-		"starting": {starting, nil, "starting\n"},
-		"serving":  {serving, nil, "ok\n"},
-		"draining": {draining, nil, "shutting down\n"},
-		"damaged":  {serving, broken, "the store takes no more writes\n"},
+		"starting": {starting, nil, nil, "starting\n"},
+		"serving":  {serving, nil, nil, "ok\n"},
+		"draining": {draining, nil, full, "shutting down\n"},
+		"damaged":  {serving, broken, full, "the store takes no more writes\n"},
+		"full":     {serving, nil, full, "the disk is full: it goes on by itself\n"},
 	} {
-		h := health{store: func() error { return c.store }}
+		h := health{store: func() error { return c.store }, trouble: func() error { return c.trouble }}
 		h.phase.Store(c.phase)
 		if got := asked(h.serveReady); got != c.want {
 			t.Errorf("%s: ready says %q, want %q", name, got, c.want)
