@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,7 @@ func New(o Options) (_ *App, err error) {
 		Store: a.store.handle, Tools: a.registry, Planner: parts.planner, Policy: parts.policy,
 		Presenter: dialect.New(dialect.Config{Keywords: o.Config.Keywords}),
 		Agent:     o.Config.Agent.Name, HoldSiblings: o.Config.HoldSiblings, NoIdempotency: !o.Config.Idempotency,
-		Limits: limits.Engine, Answers: o.Config.Limits.Answers, Page: o.Config.Limits.Page, Log: o.Log, Hook: o.Hook,
+		Limits: limits.Engine, Answers: answersWithin(o.Config.Limits.Answers, debug.SetMemoryLimit(-1)), Page: o.Config.Limits.Page, Log: o.Log, Hook: o.Hook,
 	})
 	if err != nil {
 		return nil, err

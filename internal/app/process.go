@@ -49,7 +49,7 @@ func Process(l config.Limits, log zerolog.Logger) {
 	if l.GC > 0 {
 		debug.SetGCPercent(l.GC)
 	}
-	if l.Memory > 0 {
-		debug.SetMemoryLimit(l.Memory)
+	if b := boundMemory(l); b.bytes < l.Memory {
+		log.Warn().Int64("bytes", b.bytes).Str("by", b.by).Msg("the process has less memory than limits.memory: the collector stays below that, and answers get at most a quarter of it")
 	}
 }

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"math"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"a2a-server/internal/app/config"
+)
+
+// bound is how much memory the process has, and who says so.
+type bound struct {
+	bytes int64 // math.MaxInt64: nobody says
+	by    string
+}
+
+// memoryBound returns the least of what the configuration, GOMEMLIMIT and the control
+// group of the process allow. Of what the group allows a tenth is left to what is not
+// Go's, because the kernel ends a process that takes more. variable is GOMEMLIMIT,
+// math.MaxInt64 when it is not set; group is the control group's limit, 0 when there is
+// none.
+func memoryBound(configured, variable int64, group uint64) bound {
+	b := bound{variable, "GOMEMLIMIT"}
+	if configured > 0 && configured <= b.bytes {
+		b = bound{configured, "limits.memory"}
+	}
+	if group := int64(min(group, math.MaxInt64)); group > 0 && group-group/10 < b.bytes {
+		b = bound{group - group/10, "the control group"}
+	}
+	return b
+}
+
+// boundMemory has Go's collector stay within what the process has.
+func boundMemory(l config.Limits) bound {
+	group, err := memlimit.FromCgroup()
+	if err != nil {
+		group = 0 // there is none, or it has no limit
+	}
+	b := memoryBound(l.Memory, debug.SetMemoryLimit(-1), group)
+	debug.SetMemoryLimit(b.bytes)
+	return b
+}
+
+// answersWithin returns how much of the memory that the process has answers may take: what
+// is configured, and at most a quarter.
+func answersWithin(configured, memory int64) int64 { return min(configured, max(memory/4, 1<<20)) }
