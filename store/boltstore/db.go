@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -147,6 +148,9 @@ func (o Options) Open(path string) (*DB, error) {
 	note, err := settle(path, o.LockTimeout)
 	if err != nil {
 		return nil, err
+	}
+	if network := networkOf(path); network != "" {
+		note = strings.TrimPrefix(fmt.Sprintf("%s\n%s is on a network file system (%s): a lock may not keep another server out, and what was synced may be gone when the other end loses power; use a local disk", note, path, network), "\n")
 	}
 	file, err := openFile(path, options)
 	if err != nil {
@@ -321,7 +325,8 @@ func readU64(b []byte) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// Note is what a person should know about the file as it was found, "" when nothing is.
+// Note is what a person should know about the file as it was found, a line each, "" when
+// nothing is.
 func (db *DB) Note() string { return db.note }
 
 // Incarnation is a random number given to the file when it was made, and anew when it is
