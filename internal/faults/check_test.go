@@ -69,10 +69,13 @@ func (w *world) verify() {
 	for _, e := range w.all() {
 		if err := w.compare(ctx, e); err != nil {
 			w.Error(err)
-			continue
+		} else {
+			w.checkEnd(e)
+			w.checkFrames(ctx, e)
 		}
-		w.checkEnd(e)
-		w.checkFrames(ctx, e)
+		if w.Failed() {
+			return // one says enough
+		}
 	}
 	w.checkLedger()
 	var list struct {

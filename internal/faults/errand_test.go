@@ -32,7 +32,7 @@ const streamed = "every event is on the disk before anybody sees it; "
 type errand struct {
 	kind string
 	name string // also the message's id, and who gets the money
-	size int    // of the text that comes of an echo or a stream, in bytes
+	size int    // of the text of an echo, and of two chunks of a stream, in bytes
 
 	frames  []frame
 	decided map[string]string // decisions that were sent, by question
@@ -61,10 +61,14 @@ func (e *errand) want() string {
 	if e.kind == echo {
 		return strings.Repeat(e.name+" ", e.size/(len(e.name)+1)+1)[:e.size]
 	}
-	return strings.Repeat(streamed, e.size/len(streamed)+1)[:e.size]
+	size := streamChunks * e.chunk()
+	return strings.Repeat(streamed, size/len(streamed)+1)[:size]
 }
 
 const streamChunks = 10
+
+// chunk is the size of one chunk of a stream, in bytes.
+func (e *errand) chunk() int { return e.size / 2 }
 
 // message is the same each time that it is sent.
 func (e *errand) message() object {
@@ -73,7 +77,7 @@ func (e *errand) message() object {
 	case echo:
 		call = object{"tool": echo, "args": object{"text": e.want()}}
 	case stream:
-		call = object{"tool": stream, "args": object{"chunks": streamChunks, "size": e.size / streamChunks, "interval": "3ms"}}
+		call = object{"tool": stream, "args": object{"chunks": streamChunks, "size": e.chunk(), "interval": "3ms"}}
 	}
 	return object{"message": object{
 		"messageId": e.name, "role": "ROLE_USER", "parts": []any{object{"data": object{"calls": []any{call}}}},

@@ -139,7 +139,7 @@ func TestLittleMemory(t *testing.T) {
 	const limit = 256 << 20
 	group, high := memoryGroup(t, limit)
 	w := newWorld(t)
-	w.size = 256 << 10
+	w.size = bigText
 	s := w.start("sh", "-c", `echo $$ >`+filepath.Join(group, "cgroup.procs")+`; exec "$@"`, "sh")
 	l := w.load()
 	more := make([]*load, 4)

@@ -12,8 +12,9 @@ import (
 	"unsafe"
 )
 
-// The disk is taken 64 MiB ahead; with texts of this size it is soon used up.
-const bigText = 512 << 10
+// The disk is taken 64 MiB ahead; with texts of this size, which is nearly as much as one
+// call may say, that is soon used up.
+const bigText = 120_000
 
 // A file that may not grow any more, as `ulimit -f` has it, is a full disk that every
 // machine has.
