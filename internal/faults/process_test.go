@@ -101,6 +101,7 @@ func TestStopped(t *testing.T) {
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.toolsFail = true
 	s := w.start("sh", "-c", `ulimit -n 64; exec "$@"`, "sh")
 	l := w.load()
 	w.reached(10)

@@ -27,6 +27,8 @@ type world struct {
 	// is about to end, because it does not know what the disk has.
 	ending atomic.Bool
 
+	toolsFail bool // a tool may find that it cannot open its own file
+
 	control string // folder of the fault
 
 	mu      sync.Mutex
