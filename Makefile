@@ -17,19 +17,20 @@ packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./
 packages.gate2 := $(packages.race2) $(packages.sim)
 packages.gate3 := ./a2a ./internal/app/... ./cmd/...
 packages.gate4 := ./internal/bench
+packages.gate5 := ./internal/faults
 
 # A module of its own, so that the clients of others are not every user's
 # dependencies: it builds the program and drives it with them.
 INTEROP := internal/interop
 
 # What `make test` and `make check` run. A package that is in no gate fails `gates`.
-GATES := gate1 gate2 gate3 gate4
+GATES := gate1 gate2 gate3 gate4 gate5
 
 # What `make check` does, in this order; each part is a target of its own.
 CHECKS := format vet lint modules generated gates $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 bench mutate sim vuln tools
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 gate5 bench faults mutate sim vuln tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -53,6 +54,10 @@ gate3: ## the wire, the configuration and the program
 gate4: ## end to end, with clients that were not written here
 	go test $(TESTFLAGS) $(packages.gate4)
 	cd $(INTEROP) && go test -count=1 -timeout 10m ./...
+
+# The tests mostly wait, for a disk that is slow and for a server that notices.
+gate5: ## the faults of disk and process, in their short form
+	go test -count=1 -parallel 6 $(packages.gate5)
 
 gates: ## every package is in a gate that runs
 	@all=$$(go list ./...) && in=$$(go list $(foreach gate,$(GATES),$(packages.$(gate)))) || exit 1; \
@@ -102,6 +107,9 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 # goroutine at a time.
 sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
 	go test -count=1 -timeout 60m $(packages.sim) -run '^TestSeeds$$' -v $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
+
+faults: ## every fault of disk and process, in its long form: minutes; RUN='regexp' for some
+	go test -count=1 -parallel 6 -timeout 30m -v $(packages.gate5) -run '$(or $(RUN),.)' -faults.long
 
 # Not part of check, for its time. The table is in internal/mutate/rows.go.
 mutate: ## break each promise of a table and see its test fail, in minutes; ROW='regexp' for some, MUTATEFLAGS for more

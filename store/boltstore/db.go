@@ -260,7 +260,13 @@ func (db *DB) prepare() (err error) {
 			return fmt.Errorf("%w: %s has format %d and this program knows formats up to %d: use the newer program that wrote it", store.ErrDamaged, db.path, have, format)
 		}
 		db.incarnation = readU64(meta.Get(keyIncarnation))
-		ready = have == format && (db.itself == nil || bytes.Equal(meta.Get(keyFile), db.itself))
+		known := meta.Get(keyFile)
+		ready = have == format && (db.itself == nil || bytes.Equal(known, db.itself))
+		if known != nil && !bytes.Equal(known, db.itself) {
+			if err := checkWhole(db.space.file); err != nil {
+				return damagedFile(db.path, fmt.Sprintf("it is a copy of a store, and not a whole one, as one that was made while a server wrote to it: %v", err))
+			}
+		}
 		return nil
 	}); err != nil || ready {
 		return err

@@ -1,0 +1,226 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// sample is a file with something in each bucket, and what is in it.
+type sample struct {
+	w     *world
+	pages *pageMap
+	used  []byte // the file up to its last page
+}
+
+// newSample makes it: tasks that have ended, and some that wait for somebody.
+func newSample(t *testing.T) *sample {
+	t.Helper()
+	w := newWorld(t)
+	w.size = 2000
+	w.start()
+	l := w.load()
+	w.reached(120)
+	l.stop()
+	w.finish()
+	w.verify()
+	w.live.stop()
+	pages, err := mapPages(w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sample{w: w, pages: pages, used: file[:pages.used*pages.size]}
+}
+
+// write makes a file of what damage leaves of the sample.
+func (s *sample) write(t *testing.T, damage func(file []byte) []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "damaged.db")
+	if err := os.WriteFile(path, damage(append([]byte{}, s.used...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A page of each kind is damaged, in different ways, while the process is down: the start
+// is refused and says what to do, or what is served is right.
+func TestDamagedPages(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	ways := []struct {
+		name   string
+		damage func(page []byte)
+	}{
+		{"zeros", func(p []byte) { clear(p) }},
+		{"noise", func(p []byte) { copy(p, noise(1, len(p))) }},
+		{"noise behind the header", func(p []byte) { copy(p[pageHeader:], noise(2, len(p)-pageHeader)) }},
+		{"another page", func(p []byte) { copy(p, s.used[s.pages.at["log leaf"]*s.pages.size:][:len(p)]) }},
+		{"a count too high", func(p []byte) { p[10], p[11] = 0xff, 0x0f }},
+	}
+	for n, name := range s.pages.names {
+		for k, way := range ways {
+			if !*long && k != n%len(ways) {
+				continue
+			}
+			t.Run(name+"/"+way.name, func(t *testing.T) {
+				t.Parallel()
+				path := s.write(t, func(file []byte) []byte {
+					way.damage(file[s.pages.at[name]*s.pages.size:][:s.pages.size])
+					return file
+				})
+				examine(t, s.w, path, s.w.all())
+				struck(t, 1)
+			})
+		}
+	}
+}
+
+// The file is cut at many places while the process is down.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	cuts := 12
+	if *long {
+		cuts = 40
+	}
+	for n := range cuts {
+		at := len(s.used) * n / cuts
+		if n%2 == 1 {
+			at += 1234 // not where a page begins
+		}
+		t.Run(fmt.Sprintf("%d of %d", n, cuts), func(t *testing.T) {
+			t.Parallel()
+			path := s.write(t, func(file []byte) []byte { return file[:at] })
+			if examine(t, s.w, path, s.w.all()).served {
+				t.Errorf("a file that was cut at %d of its %d bytes is served", at, len(s.used))
+			}
+			struck(t, 1)
+		})
+	}
+}
+
+// found is what became of a file that may be damaged.
+type found struct {
+	served bool
+	right  int // errands that are there as they were shown
+	said   int // of which the server says that it cannot read them
+}
+
+// examine starts the program on a file and asks for errands that were shown when it was
+// whole. It fails the test when the program neither serves nor says what to do, and when
+// something that it serves is wrong.
+func examine(t *testing.T, w *world, path string, shown []*errand) (f found) {
+	t.Helper()
+	s := startServer(t, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
+	defer s.kill()
+	if s.url == "" {
+		if said := s.said(); !strings.Contains(said, path) || !strings.Contains(said, "restore") {
+			t.Errorf("the refusal does not name the file and what to do:\n%s", said)
+		}
+		s.sound()
+		return f
+	}
+	f.served = true
+	c := newClient(s.url)
+	defer c.close()
+	ctx, cancel := context.WithTimeout(context.Background(), soonBound)
+	defer cancel()
+	var mu sync.Mutex
+	var wrong []error
+	var workers sync.WaitGroup
+	next := make(chan *errand)
+	for range 4 {
+		workers.Go(func() {
+			for e := range next {
+				err := readAgain(ctx, c, e)
+				mu.Lock()
+				switch {
+				case err == nil:
+					f.right++
+				case errors.Is(err, errSaid):
+					f.said++
+				default:
+					wrong = append(wrong, err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, e := range shown {
+		next <- e
+	}
+	close(next)
+	workers.Wait()
+	// When the newest meta page is gone, so is the last commit, which may have been of
+	// several tasks: that cannot be mended, and it is said.
+	older := 0
+	if strings.Contains(s.said(), "what was newer") && len(wrong) <= callers {
+		older, wrong = len(wrong), nil
+	}
+	if err := listAgain(ctx, c, len(w.all()), len(shown)-older); err != nil {
+		wrong = append(wrong, err)
+	}
+	if len(wrong) > 0 {
+		t.Errorf("%d of %d that were shown are wrong now, and of %d the server says that it cannot read them; the first: %v", len(wrong), len(shown), f.said, wrong[0])
+	}
+	s.sound()
+	return f
+}
+
+// errSaid says that the server says that it cannot read a task.
+var errSaid = errors.New("the server cannot read it")
+
+func readAgain(ctx context.Context, c *client, e *errand) error {
+	id, state, text := e.shown()
+	t, err := c.get(ctx, id)
+	switch {
+	case unsaid(err), reasonOf(err) == "INTERNAL_ERROR":
+		return errSaid
+	case err != nil:
+		return fmt.Errorf("%s, task %s: %w", e.name, id, err)
+	case t.Status.State != state || t.text() != text:
+		return fmt.Errorf("%s, task %s, was shown as %s %.60q and is %s %.60q", e.name, id, state, text, t.Status.State, t.text())
+	}
+	return nil
+}
+
+// listAgain lists all tasks: there are as many as there were, or the server says that it
+// cannot read them. All that were shown are among them, and no more than there ever were.
+func listAgain(ctx context.Context, c *client, all, shown int) error {
+	seen := map[string]bool{}
+	token := ""
+	for {
+		var list struct {
+			NextPageToken string
+			Tasks         []task
+		}
+		err := c.call(ctx, "ListTasks", object{"pageSize": 100, "pageToken": token}, &list)
+		if unsaid(err) || reasonOf(err) == "INTERNAL_ERROR" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range list.Tasks {
+			seen[list.Tasks[i].ID] = true
+		}
+		if token = list.NextPageToken; token == "" {
+			break
+		}
+	}
+	if len(seen) < shown || len(seen) > all {
+		return fmt.Errorf("%d tasks are listed, of %d that were shown and %d that there are", len(seen), shown, all)
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+//go:build linux
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The process is killed at any moment while its file grows, and the next one sometimes
+// while it starts.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	kills := 8
+	if *long {
+		kills = 60
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	w := newWorld(t)
+	w.size = 64 << 10
+	struckTwice := 0
+	for n := range kills {
+		s := w.start()
+		l := w.load()
+		w.elapses(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+		s.kill()
+		l.stop()
+		s.sound()
+		if n%2 == 0 {
+			continue
+		}
+		// The next process dies, too, before or just after it listens.
+		killSoon(w, time.Duration(random.Int64N(int64(60*time.Millisecond))))
+		struckTwice++
+	}
+	struck(t, kills+struckTwice)
+	w.start()
+	w.finish()
+	w.verify()
+	w.live.stop()
+	w.live.sound()
+	w.again()
+}
+
+// killSoon starts a process and kills it after d, wherever it is then.
+func killSoon(w *world, d time.Duration) {
+	w.Helper()
+	s := spawn(w.T, w.control, nil, w.args()...)
+	s.ends(d)
+	s.kill()
+	s.sound()
+}
+
+// The process is stopped for a while, as by a debugger or a machine that is moved.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.start()
+	l := w.load()
+	w.reached(20)
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stopped := 0
+	eventually(t, "the process is stopped", func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := bytes.Cut(text, []byte(") "))
+		if bytes.HasPrefix(rest, []byte("T")) {
+			stopped = 1
+		}
+		return stopped == 1
+	})
+	w.elapses(3 * time.Second)
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	w.recovers()
+	w.reached(20)
+	struck(t, stopped)
+	w.settle(l)
+}
+
+// Few descriptors: connections wait or are refused, and what was acknowledged stays.
+func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.toolsFail = true
+	s := w.start("sh", "-c", `ulimit -n 64; exec "$@"`, "sh")
+	l := w.load()
+	w.reached(10)
+	address := strings.TrimPrefix(s.url, "http://")
+	address, _, _ = strings.Cut(address, "/")
+	var idle []net.Conn
+	for range 100 {
+		c, err := net.DialTimeout("tcp", address, 5*time.Second)
+		if err != nil {
+			break
+		}
+		idle = append(idle, c)
+	}
+	most := 0
+	eventually(t, "the descriptors are used up", func() bool {
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, len(open))
+		return most >= 60
+	})
+	w.elapses(2 * time.Second)
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	w.recovers()
+	w.reached(10)
+	struck(t, most)
+	w.settle(l)
+}
+
+// Little memory, by a group that the kernel holds to it.
+func TestLittleMemory(t *testing.T) {
+	t.Parallel()
+	const limit = 256 << 20
+	group, high := memoryGroup(t, limit)
+	w := newWorld(t)
+	w.size = bigText
+	s := w.start("sh", "-c", `echo $$ >`+filepath.Join(group, "cgroup.procs")+`; exec "$@"`, "sh")
+	l := w.load()
+	more := make([]*load, 4)
+	for i := range more {
+		more[i] = w.load()
+	}
+	w.reached(100)
+	eventually(t, "the memory is used up", func() bool { return s.dead() || high() >= limit*9/10 })
+	if s.dead() {
+		t.Fatalf("the server has ended: %v\n%s", s.err, s.said())
+	}
+	struck(t, high()>>20)
+	for _, m := range more {
+		m.stop()
+	}
+	w.recovers()
+	w.settle(l)
+}
+
+// memoryGroup makes a group of processes that gets at most limit bytes; high tells the
+// most that it has had.
+func memoryGroup(t *testing.T, limit int) (folder string, high func() int) {
+	t.Helper()
+	name := fmt.Sprintf("a2a-server-faults-%d", os.Getpid())
+	for _, kind := range []struct{ root, limit, most string }{
+		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"},
+		{"/sys/fs/cgroup", "memory.max", "memory.peak"},
+	} {
+		folder = filepath.Join(kind.root, name)
+		if os.Mkdir(folder, 0o700) != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = os.Remove(folder) })
+		if os.WriteFile(filepath.Join(folder, kind.limit), []byte(strconv.Itoa(limit)), 0o600) != nil {
+			_ = os.Remove(folder)
+			continue
+		}
+		return folder, func() int {
+			text, _ := os.ReadFile(filepath.Join(folder, kind.most))
+			n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+			return n
+		}
+	}
+	skip(t, "no group with a limit of memory can be made")
+	return "", nil
+}
+
+// Two hundred decide about one call, half of them against it, while the disk refuses to
+// be written: one side has it, and nobody of the other was told that it had.
+func TestRacingDecisions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start()
+	e := w.errand() // an echo, so that the file has something to show
+	w.finish()
+	e = w.errand() // a transfer
+	ctx, cancel := context.WithTimeout(context.Background(), endBound)
+	defer cancel()
+	if err := e.send(ctx, w.to()); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := w.to().get(ctx, e.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions, err := asked.Status.questions()
+	if err != nil || len(questions) != 1 {
+		t.Fatalf("the call is asked about by %v, %v; want one question", questions, err)
+	}
+	w.fault(atWrite, syscall.ENOSPC, 0, false)
+	verbs := []string{approve, reject}
+	var told [2]atomic.Int64
+	var deciders sync.WaitGroup
+	for n := range 200 {
+		deciders.Go(func() {
+			side := n % 2
+			again := time.NewTicker(100 * time.Millisecond)
+			defer again.Stop()
+			for {
+				err := decide(ctx, w.to(), e.id, questions[0].ID, verbs[side], fmt.Sprintf("%s %d", verbs[side], n))
+				switch {
+				case err == nil:
+					told[side].Add(1)
+					return
+				case !unsaid(err):
+					return // somebody else has decided
+				case ctx.Err() != nil:
+					t.Errorf("a decision was never answered: %v", err)
+					return
+				}
+				select {
+				case <-again.C:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	eventually(t, "the fault strikes", func() bool { return w.strikes() > 0 })
+	if told[0].Load()+told[1].Load() > 0 {
+		t.Error("a decision was acknowledged that the disk does not have")
+	}
+	w.elapses(time.Second)
+	w.mend()
+	deciders.Wait()
+	struck(t, w.strikes())
+	if (told[0].Load() > 0) == (told[1].Load() > 0) {
+		t.Errorf("%d were told that they approved it, %d that they rejected it; want one side", told[0].Load(), told[1].Load())
+	}
+	if told[1].Load() > 0 {
+		e.kind = reject
+	}
+	w.finish()
+	w.verify()
+	w.live.stop()
+	w.live.sound()
+	w.again()
+}

@@ -1,0 +1,120 @@
+//go:build linux
+
+package faults
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// The disk is taken 64 MiB ahead; with texts of this size, which is nearly as much as one
+// call may say, that is soon used up.
+const bigText = 120_000
+
+// A file that may not grow any more, as `ulimit -f` has it, is a full disk that every
+// machine has.
+func TestFileMayNotGrow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.size = bigText
+	s := w.start()
+	l := w.load()
+	w.reached(5)
+	info, err := os.Stat(w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.limitFiles(s, uint64(info.Size()))
+	w.refuses("the file may not grow any more")
+	blind := l.blind.Load()
+	w.reads(l, 20)
+	if n := l.blind.Load() - blind; n > 0 {
+		t.Errorf("%d reads were not answered while the file could not grow", n)
+	}
+	struck(t, int(l.unsaid.Load()))
+	w.limitFiles(s, 1<<50)
+	w.recovers()
+	w.reached(5)
+	w.settle(l)
+}
+
+// limitFiles sets how long the files of a process may become.
+func (w *world) limitFiles(s *server, bytes uint64) {
+	w.Helper()
+	var l syscall.Rlimit
+	pid := uintptr(s.cmd.Process.Pid)
+	if _, _, errno := syscall.Syscall6(syscall.SYS_PRLIMIT64, pid, syscall.RLIMIT_FSIZE, 0, uintptr(unsafe.Pointer(&l)), 0, 0); errno != 0 {
+		w.Fatal(errno)
+	}
+	l.Cur = min(bytes, l.Max)
+	if _, _, errno := syscall.Syscall6(syscall.SYS_PRLIMIT64, pid, syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&l)), 0, 0, 0); errno != 0 {
+		w.Fatal(errno)
+	}
+}
+
+// reads waits until so many more reads were answered.
+func (w *world) reads(l *load, more int64) {
+	w.Helper()
+	want := l.reads.Load() + more
+	eventually(w.T, fmt.Sprintf("%d more reads are answered", more), func() bool { return l.reads.Load() >= want })
+}
+
+// A file system that is really full, and has room again when somebody has removed
+// something else from it.
+func TestDiskIsFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=288m,mode=700"); err != nil {
+		skip(t, "a tmpfs cannot be mounted: "+err.Error())
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount %s: %v", disk, err)
+		}
+	})
+	w.size, w.store = bigText, filepath.Join(disk, "tasks.db")
+	w.start()
+	l := w.load()
+	w.reached(5)
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	w.refuses("the disk is full")
+	blind := l.blind.Load()
+	w.reads(l, 20)
+	if n := l.blind.Load() - blind; n > 0 {
+		t.Errorf("%d reads were not answered while the disk was full", n)
+	}
+	struck(t, int(l.unsaid.Load()))
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	w.recovers()
+	w.reached(5)
+	l.stop()
+	w.finish()
+	w.verify()
+	// No further process: the file is gone when the test ends, and what follows is
+	// shown by the other tests.
+	w.live.stop()
+	w.live.sound()
+}
+
+// fill writes a file until its disk is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	block := []byte(strings.Repeat("full", 64<<10))
+	for err == nil {
+		_, err = f.Write(block)
+	}
+}

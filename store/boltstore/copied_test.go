@@ -1,0 +1,132 @@
+package boltstore_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// A copy that was made page by page while the file was written to holds pages of
+// different commits. It is refused, or it has all that was there when it was begun: no
+// task is taken for one that never was.
+func TestTornCopy(t *testing.T) {
+	t.Parallel()
+	owner := store.Owner("", "anonymous")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "store.db")
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	var tasks []store.TaskID
+	commit := func() {
+		create, end := turn(owner)
+		end.Events[0].Data = make([]byte, random.IntN(20_000)) // so that pages of all kinds are taken and given back
+		for _, b := range []*store.Batch{create, end} {
+			if _, err := h.Append(context.Background(), b).Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tasks = append(tasks, create.Task)
+	}
+	for range 100 {
+		commit()
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	page := make([]byte, os.Getpagesize())
+	served, refused := 0, 0
+	for n := range 40 {
+		copied := filepath.Join(dir, fmt.Sprintf("copy-%d.db", n))
+		out, err := os.Create(copied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := len(tasks)
+		between := []int{80, 160, 320, 1 << 20}[n%4] // pages that are copied between two commits
+		info, err := file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := usedPages(t, file)
+		for at := range used {
+			if at%between == between-1 {
+				commit()
+			}
+			if _, err := file.ReadAt(page, int64(at*len(page))); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := out.WriteAt(page, int64(at*len(page))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(out.Truncate(info.Size()), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		err = holdsTasks(copied, tasks[:held])
+		switch {
+		case err == nil:
+			served++
+		case errors.Is(err, store.ErrDamaged) && strings.Contains(err.Error(), copied) && strings.Contains(err.Error(), "restore a backup"):
+			refused++
+		default:
+			t.Errorf("copy %d, %d pages between commits: %v", n, between, err)
+		}
+	}
+	t.Logf("%d copies were served, %d refused", served, refused)
+	if served == 0 || refused == 0 {
+		t.Errorf("%d copies were served and %d refused, want some of each", served, refused)
+	}
+}
+
+// usedPages returns how many pages the newest transaction of a file knows of.
+func usedPages(t *testing.T, file *os.File) int {
+	t.Helper()
+	pages := make([]byte, 2*os.Getpagesize())
+	if _, err := file.ReadAt(pages, 0); err != nil {
+		t.Fatal(err)
+	}
+	const at = 16 + 40 // of a meta page
+	return int(max(binary.NativeEndian.Uint64(pages[at:]), binary.NativeEndian.Uint64(pages[os.Getpagesize()+at:])))
+}
+
+// holdsTasks opens a file and looks for tasks.
+func holdsTasks(path string, tasks []store.TaskID) error {
+	db, err := boltstore.Open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	for _, id := range tasks {
+		v, err := h.Read(context.Background(), store.System(), id, store.After(0), store.Limit{Bytes: 1 << 20})
+		if err != nil {
+			return fmt.Errorf("the copy was opened; task %s: %w", id, err)
+		}
+		if len(v.Events) == 0 {
+			return fmt.Errorf("the copy was opened; task %s has no events", id)
+		}
+	}
+	return nil
+}

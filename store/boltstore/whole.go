@@ -1,0 +1,187 @@
+package boltstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The pages of bbolt, as far as they are looked at here: a header with the page's
+// number, its kind, how many elements it has and how many pages follow that belong to it;
+// then the elements.
+const (
+	pageHeader   = 16
+	pageElement  = 16
+	pageBranch   = 0x01
+	pageLeaf     = 0x02
+	pageFreelist = 0x10
+	leafBucket   = 0x01 // of an element of a leaf: its value is a bucket
+
+	metaRoot = 16 // offsets within the meta data
+	metaFree = 32
+	metaHigh = 40
+
+	manyFree = 0xFFFF // of a freelist: its first element says how many there are
+	maxDepth = 64     // of a tree
+)
+
+// checkWhole reads all pages of a file and returns an error when they do not belong
+// together: a page is used twice, or for nothing, or is not what points at it says, or
+// its keys are out of order. Such is a copy that was made while the file was written to:
+// it holds pages of different commits, and tasks may be missing from it without a sign.
+// It takes as long as reading the file does.
+func checkWhole(file io.ReaderAt) error {
+	size := os.Getpagesize()
+	both := make([]byte, 2*size)
+	if _, err := file.ReadAt(both, 0); err != nil {
+		return fmt.Errorf("its meta pages cannot be read: %w", err)
+	}
+	newest, other := readMeta(both[:size]), readMeta(both[size:])
+	if !newest.valid || other.valid && other.tx > newest.tx {
+		newest = other
+	}
+	m := newest.page[metaAt:]
+	order := binary.NativeEndian
+	c := &pageCheck{file: file, size: uint64(size), high: order.Uint64(m[metaHigh:])}
+	if c.high > 1<<40 {
+		return fmt.Errorf("it says that it has %d pages", c.high)
+	}
+	c.seen = make([]bool, c.high)
+	if err := c.tree(order.Uint64(m[metaRoot:]), nil, nil, 0 /* depth */); err != nil {
+		return err
+	}
+	if err := c.freelist(order.Uint64(m[metaFree:])); err != nil {
+		return err
+	}
+	for id := uint64(2); id < c.high; id++ {
+		if !c.seen[id] {
+			return fmt.Errorf("its page %d belongs to nothing", id)
+		}
+	}
+	return nil
+}
+
+// pageCheck is one check of a file.
+type pageCheck struct {
+	file io.ReaderAt
+	size uint64 // of a page, in bytes
+	high uint64 // pages that there are
+	seen []bool // those that belong to something
+}
+
+// page reads a page with those that follow it, and notes that they belong to something.
+func (c *pageCheck) page(id uint64) ([]byte, error) {
+	if id < 2 || id >= c.high {
+		return nil, fmt.Errorf("something points to page %d, of %d", id, c.high)
+	}
+	var header [pageHeader]byte
+	if _, err := c.file.ReadAt(header[:], int64(id*c.size)); err != nil {
+		return nil, fmt.Errorf("its page %d cannot be read: %w", id, err)
+	}
+	order := binary.NativeEndian
+	more := uint64(order.Uint32(header[12:]))
+	if order.Uint64(header[:]) != id || more >= c.high-id {
+		return nil, fmt.Errorf("its page %d says that it is page %d, with %d more", id, order.Uint64(header[:]), more)
+	}
+	for n := id; n <= id+more; n++ {
+		if err := c.use(n); err != nil {
+			return nil, err
+		}
+	}
+	p := make([]byte, (more+1)*c.size)
+	if _, err := c.file.ReadAt(p, int64(id*c.size)); err != nil {
+		return nil, fmt.Errorf("its page %d cannot be read: %w", id, err)
+	}
+	return p, nil
+}
+
+func (c *pageCheck) use(id uint64) error {
+	if id < 2 || id >= c.high {
+		return fmt.Errorf("something points to page %d, of %d", id, c.high)
+	}
+	if c.seen[id] {
+		return fmt.Errorf("its page %d is used for two things", id)
+	}
+	c.seen[id] = true
+	return nil
+}
+
+// tree checks a page, those below it, and the buckets in them. Its keys are from low on
+// and below high; nil: there is no bound.
+func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("its page %d is below itself", id)
+	}
+	p, err := c.page(id)
+	if err != nil {
+		return err
+	}
+	order := binary.NativeEndian
+	kind, count := order.Uint16(p[8:]), uint64(order.Uint16(p[10:]))
+	if kind != pageBranch && kind != pageLeaf || pageHeader+count*pageElement > uint64(len(p)) {
+		return fmt.Errorf("its page %d is no part of a tree", id)
+	}
+	keys, children := make([][]byte, count), make([]uint64, count)
+	for i := range count {
+		at := pageHeader + i*pageElement
+		e := p[at:]
+		var start, key, value uint64
+		if kind == pageBranch {
+			start, key = uint64(order.Uint32(e)), uint64(order.Uint32(e[4:]))
+			children[i] = order.Uint64(e[8:])
+		} else {
+			start, key, value = uint64(order.Uint32(e[4:])), uint64(order.Uint32(e[8:])), uint64(order.Uint32(e[12:]))
+		}
+		if at+start+key+value > uint64(len(p)) {
+			return fmt.Errorf("its page %d has an element that is not within it", id)
+		}
+		keys[i] = p[at+start:][:key]
+		if kind == pageLeaf && order.Uint32(e)&leafBucket != 0 {
+			if value < 16 {
+				return fmt.Errorf("its page %d has a bucket that is none", id)
+			}
+			children[i] = order.Uint64(p[at+start+key:]) // 0: it is within this page
+		}
+		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(keys[i], low) < 0 || high != nil && bytes.Compare(keys[i], high) >= 0 {
+			return fmt.Errorf("its page %d has keys that are out of order", id)
+		}
+	}
+	for i, child := range children {
+		var from, to []byte // a bucket begins anew
+		if kind == pageBranch {
+			if from, to = keys[i], high; i+1 < len(keys) {
+				to = keys[i+1]
+			}
+		} else if child == 0 {
+			continue
+		}
+		if err := c.tree(child, from, to, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freelist checks the list of free pages, and notes them.
+func (c *pageCheck) freelist(id uint64) error {
+	p, err := c.page(id)
+	if err != nil {
+		return err
+	}
+	order := binary.NativeEndian
+	count, ids := uint64(order.Uint16(p[10:])), p[pageHeader:]
+	if count == manyFree {
+		count, ids = order.Uint64(ids), ids[8:]
+	}
+	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
+		return fmt.Errorf("its page %d is no list of free pages", id)
+	}
+	for i := range count {
+		if err := c.use(order.Uint64(ids[i*8:])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
