@@ -11,9 +11,11 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
+	"github.com/labstack/echo/v4"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"a2a-server/internal/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
@@ -84,6 +86,29 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 		return req, errInvalidParams.saying(visible.Clip(err.Error(), 2*maxEcho))
 	}
 	return req, nil
+}
+
+// largeRequest is how many bytes of a request are read without waiting for a processor.
+const largeRequest = 64 << 10
+
+// heavily does what takes a processor as long as a request is large.
+func (s *Server) heavily(c echo.Context, by auth.Principal, size int, work func() error) error {
+	if size > largeRequest {
+		end, err := s.cfg.Engine.Heavy(c.Request().Context(), by)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	return work()
+}
+
+func (s *Server) decodeSend(c echo.Context, by auth.Principal, raw checked) (req *sdk.SendMessageRequest, err error) {
+	err = s.heavily(c, by, len(raw), func() (err error) {
+		req, err = decodeSend(raw)
+		return err
+	})
+	return req, err
 }
 
 // decodeSend reads and checks the parameters of SendMessage and

@@ -91,6 +91,7 @@ func (h *handler) answer(ctx context.Context, by auth.Principal) (a *engine.Answ
 		return a, a.Release
 	}
 	return a, func() {
+		a.Made()
 		context.AfterFunc(ctx, a.Release) // from here on nobody else touches it
 	}
 }

@@ -38,7 +38,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return err
 	}
 	var rpc rpcRequest
-	if err := parseRPC(raw, &rpc); err != nil {
+	if err := s.heavily(c, by, len(raw), func() error { return parseRPC(raw, &rpc) }); err != nil {
 		if streams(rpc.Method) {
 			return s.rpcStreamError(c, rpc.ID, err)
 		}
@@ -61,6 +61,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	if err != nil {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
+	a.Made()
 	return s.answer(c, "application/json", append(answer, '}'))
 }
 
@@ -75,7 +76,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rp
 	head := append(rpcHead(rpc.ID), `"result":`...)
 	switch rpc.Method {
 	case "SendMessage":
-		req, err := decodeSend(rpc.Params)
+		req, err := s.decodeSend(c, by, rpc.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +145,7 @@ func (s *Server) rpcStream(c echo.Context, by auth.Principal, rpc *rpcRequest) e
 
 func (s *Server) rpcEvents(c echo.Context, by auth.Principal, rpc *rpcRequest, st *stream) error {
 	if rpc.Method == "SendStreamingMessage" {
-		req, err := decodeSend(rpc.Params)
+		req, err := s.decodeSend(c, by, rpc.Params)
 		if err != nil {
 			return err
 		}

@@ -120,7 +120,9 @@ func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.Send
 		if first == nil {
 			return nil
 		}
-		return yield([]engine.Event{snapshotEvent(first)})
+		event := snapshotEvent(first)
+		first.Made()
+		return yield([]engine.Event{event})
 	}, func(page []engine.Event) error { return yield(page) })
 }
 
@@ -167,8 +169,10 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 	if first.View.State().Terminal() {
 		return nil, 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 	}
+	event := snapshotEvent(first)
+	first.Made()
 	yield := open(id)
-	return yield, first.Header.Seq, yield([]engine.Event{snapshotEvent(first)})
+	return yield, first.Header.Seq, yield([]engine.Event{event})
 }
 
 // snapshotEvent is a task as the first event of a stream. Its id is that of the

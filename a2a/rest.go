@@ -48,20 +48,24 @@ func (s *Server) rest(next func(echo.Context, auth.Principal) error) echo.Handle
 	}
 }
 
-func (s *Server) checkedBody(c echo.Context) (checked, error) {
-	raw, err := s.body(c)
+func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {
+	body, err := s.body(c)
 	if err != nil {
 		return nil, err
 	}
-	return check(raw)
+	err = s.heavily(c, by, len(body), func() (err error) {
+		raw, err = check(body)
+		return err
+	})
+	return raw, err
 }
 
 // optionalBody reads the body of an operation that can do without.
-func (s *Server) optionalBody(c echo.Context) (checked, error) {
+func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error) {
 	if r := c.Request(); r.ContentLength == 0 || r.Method == http.MethodGet {
 		return nil, nil
 	}
-	return s.checkedBody(c)
+	return s.checkedBody(c, by)
 }
 
 // restAnswer answers in the type that is preferred (§11.6), unless the client asks
@@ -75,11 +79,11 @@ func (s *Server) restAnswer(c echo.Context, body []byte) error {
 }
 
 func (s *Server) restSend(c echo.Context, by auth.Principal) error {
-	raw, err := s.checkedBody(c)
+	raw, err := s.checkedBody(c, by)
 	if err != nil {
 		return err
 	}
-	req, err := decodeSend(raw)
+	req, err := s.decodeSend(c, by, raw)
 	if err != nil {
 		return err
 	}
@@ -93,15 +97,16 @@ func (s *Server) restSend(c echo.Context, by auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	a.Made()
 	return s.restAnswer(c, body)
 }
 
 func (s *Server) restStream(c echo.Context, by auth.Principal) error {
-	raw, err := s.checkedBody(c)
+	raw, err := s.checkedBody(c, by)
 	if err != nil {
 		return err
 	}
-	req, err := decodeSend(raw)
+	req, err := s.decodeSend(c, by, raw)
 	if err != nil {
 		return err
 	}
@@ -145,7 +150,9 @@ func (s *Server) restGet(c echo.Context, by auth.Principal, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.restAnswer(c, view.AppendTask(nil, options))
+	body := view.AppendTask(nil, options)
+	a.Made()
+	return s.restAnswer(c, body)
 }
 
 func (s *Server) restList(c echo.Context, by auth.Principal) error {
@@ -172,11 +179,12 @@ func (s *Server) restList(c echo.Context, by auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	a.Made()
 	return s.restAnswer(c, body)
 }
 
 func (s *Server) restCancel(c echo.Context, by auth.Principal, id string) error {
-	raw, err := s.optionalBody(c)
+	raw, err := s.optionalBody(c, by)
 	if err != nil {
 		return err
 	}
@@ -195,11 +203,13 @@ func (s *Server) restCancel(c echo.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	return s.restAnswer(c, view.AppendTask(nil, viewOptions(nil)))
+	body := view.AppendTask(nil, viewOptions(nil))
+	a.Made()
+	return s.restAnswer(c, body)
 }
 
 func (s *Server) restSubscribe(c echo.Context, by auth.Principal, id string) error {
-	raw, err := s.optionalBody(c)
+	raw, err := s.optionalBody(c, by)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ type Answer struct {
 	scope store.Scope
 	bytes uint64 // of logs
 	taken uint64
+	made  func() // gives its processor back; nil: it has none
 }
 
 // Answer returns an answer to by that has taken nothing.
@@ -67,8 +68,26 @@ func (e *Engine) Answer(by auth.Principal) *Answer {
 	return &Answer{e: e, by: by, scope: ScopeOf(by)}
 }
 
+// work waits for a processor, which the answer has until it is made.
+func (a *Answer) work(ctx context.Context) (err error) {
+	if a.made == nil {
+		a.made, err = a.e.Heavy(ctx, a.by)
+	}
+	return err
+}
+
+// Made says that the answer has been made and only has to be sent, however long its
+// reader takes for that. It may be called more than once.
+func (a *Answer) Made() {
+	if a.made != nil {
+		a.made()
+		a.made = nil
+	}
+}
+
 // Release gives back what the answer has taken. It may be called more than once.
 func (a *Answer) Release() {
+	a.Made()
 	all := &a.e.answers
 	if a.taken == 0 {
 		return
@@ -126,6 +145,9 @@ func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, done 
 			err = nil
 		}
 		if err == nil {
+			err = a.work(ctx)
+		}
+		if err == nil {
 			f, h, err = a.e.load(ctx, s, id, how)
 		}
 	}
@@ -176,7 +198,12 @@ func (a *Answer) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
 type Snapshot struct {
 	View   *task.View
 	Header Header
+
+	answer *Answer
 }
+
+// Made is [Answer.Made] of the answer that it begins.
+func (s *Snapshot) Made() { s.answer.Made() }
 
 // Snapshot returns a task to begin a stream with.
 func (a *Answer) Snapshot(ctx context.Context, id store.TaskID) (*Snapshot, error) {
@@ -188,5 +215,5 @@ func (a *Answer) snapshot(ctx context.Context, id store.TaskID, done bool) (*Sna
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{View: v, Header: h}, nil
+	return &Snapshot{View: v, Header: h, answer: a}, nil
 }

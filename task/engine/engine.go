@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -61,6 +62,7 @@ type Engine struct {
 	views     viewCache
 	answers   answers
 	providing providing
+	heavy     heavy
 	disk      diskWatch
 
 	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Stop
@@ -133,6 +135,7 @@ func New(cfg Config) (*Engine, error) {
 	e.views.init()
 	e.answers.limit, e.answers.callers = uint64(cfg.Answers), map[store.Scope]uint64{}
 	e.providing.init()
+	e.heavy.init(runtime.GOMAXPROCS(0))
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e, nil
 }

@@ -22,6 +22,16 @@ func (s *Sent) Ended(ctx context.Context) bool {
 	}
 }
 
+// Processors lets heavy work have so many, and one more.
+func (e *Engine) Processors(n int) { e.heavy.init(n + 1) }
+
+// AtHeavyWork returns how many callers have a processor for heavy work, or wait for one.
+func (e *Engine) AtHeavyWork() int {
+	e.heavy.mu.Lock()
+	defer e.heavy.mu.Unlock()
+	return len(e.heavy.callers)
+}
+
 // Lanes returns how many callers have a lane.
 func (e *Engine) Lanes() int {
 	e.mu.Lock()

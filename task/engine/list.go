@@ -71,6 +71,11 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 	if err := a.take(bytes); err != nil {
 		return nil, err
 	}
+	if bytes > freeAnswer {
+		if err := a.work(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, t := range fitting {
 		v := a.e.views.get(t.header.Task, t.header.Seq)
 		if v == nil {
