@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "a2a-server-faults-")
 	if err == nil {
-		defer os.RemoveAll(folder)
+		defer func() { _ = os.RemoveAll(folder) }()
 		suite.binary, err = build(folder)
 	}
 	if err != nil {

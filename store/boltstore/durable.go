@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"a2a-server/store"
 )
 
 // readPatience is how long a read waits for a commit that it would show and that the
@@ -71,16 +69,14 @@ func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
 		grown := d.grown
 		d.mu.Unlock()
 		if timeout == nil {
-			t := time.NewTimer(readPatience)
-			defer t.Stop()
-			timeout = t.C
+			timeout = time.After(readPatience)
 		}
 		select {
 		case <-grown:
 		case <-ctx.Done():
 			return fmt.Errorf("read store: %w", context.Cause(ctx))
 		case <-timeout:
-			return fmt.Errorf("%w: the disk has not taken what is newest for %v: look at the disk, and try again", store.ErrUnavailable, readPatience)
+			return slowError(fmt.Sprintf("the disk has not taken what is newest for %v: look at the disk, and try again", readPatience))
 		}
 	}
 }

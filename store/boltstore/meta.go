@@ -68,7 +68,7 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 	size := int64(os.Getpagesize())
 	pages := make([]byte, 2*size)
 	if _, err := f.ReadAt(pages, 0); err != nil {
-		return "", nil //nolint:nilerr // it is too short for bbolt, which says so
+		return "", nil // it is too short for bbolt, which says so
 	}
 	newest, other := readMeta(pages[:size]), readMeta(pages[size:])
 	at := int64(0)
