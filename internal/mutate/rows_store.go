@@ -440,5 +440,12 @@ func storeRows() []Row {
 			Promise: "each page of a copy belongs to something",
 			Test:    "TestWhole/nothing",
 		},
+		{
+			File:    "store/boltstore/db.go",
+			What:    "if err := checkFreelist(db.space.file); err != nil {",
+			Into:    "if err := error(nil); err != nil {",
+			Promise: "a list of free pages that is damaged is found at open",
+			Test:    "TestFreelist",
+		},
 	}
 }

@@ -233,6 +233,9 @@ func (db *DB) prepare() (err error) {
 		if err := db.checkBuckets(tx); err != nil {
 			return err
 		}
+		if err := checkFreelist(db.space.file); err != nil {
+			return damagedFile(db.path, err)
+		}
 		meta := tx.Bucket(bucketMeta)
 		have := readU64(meta.Get(keyFormat))
 		if have > format {
