@@ -57,7 +57,8 @@ gate4: ## end to end, with clients that were not written here
 
 # The tests mostly wait, for a disk that is slow and for a server that notices.
 gate5: ## the faults of disk and process, in their short form
-	go test -count=1 -parallel 6 $(packages.gate5)
+	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
+	go test -count=1 -parallel 6 $(packages.gate5) -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
 
 gates: ## every package is in a gate that runs
 	@all=$$(go list ./...) && in=$$(go list $(foreach gate,$(GATES),$(packages.$(gate)))) || exit 1; \

@@ -74,6 +74,7 @@ func child(text string) (err error) {
 		return fill(&s)
 	case whole:
 		return program(&s, began)
+	case ours, peer, echoed, batch: // below
 	}
 	var sv *service
 	switch s.Kind {

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -160,7 +159,9 @@ func (h *honest) round(c *conn) error {
 
 // task returns the ids of the task in an answer and of its first approval.
 func task(answer []byte) (id, approval string, err error) {
-	var a struct{ Result struct{ Task struct{ ID string } } }
+	var a struct {
+		Result struct{ Task struct{ ID string } }
+	}
 	if err := json.Unmarshal(answer, &a); err != nil || a.Result.Task.ID == "" {
 		return "", "", fmt.Errorf("the answer holds no task: %w: %.300s", cmp.Or(err, errors.New("it has no id")), answer)
 	}
@@ -172,17 +173,17 @@ type hostile struct {
 	s       *server
 	stop    chan struct{}
 	wg      sync.WaitGroup
-	strikes map[string]*atomic.Int64
-	answers sync.Map // shape → *sync.Map of answers, counted
-	large   []string // ids of tasks of some 50 MiB
-	anon    int64    // of the server, at most
+	mu      sync.Mutex
+	strikes map[string]map[string]int // of each shape, by what was answered
+	large   []string                  // ids of tasks of some 50 MiB
+	anon    int64                     // of the server, at most
 }
 
 const mallory = "mallory"
 
 func newHostile(b *testing.B, s *server) *hostile {
 	b.Helper()
-	h := &hostile{s: s, stop: make(chan struct{}), strikes: map[string]*atomic.Int64{}}
+	h := &hostile{s: s, stop: make(chan struct{}), strikes: map[string]map[string]int{}}
 	c, err := dial(s.addr, runLimit)
 	if err != nil {
 		b.Fatal(err)
@@ -258,10 +259,8 @@ func manyMembers(n int) string {
 
 // shape strikes from n connections until the end.
 func (h *hostile) shape(name string, n int, strike func(i int) (answer string, err error)) {
-	count := &atomic.Int64{}
-	h.strikes[name] = count
-	answers := &sync.Map{}
-	h.answers.Store(name, answers)
+	answers := map[string]int{}
+	h.strikes[name] = answers
 	for i := range n {
 		h.wg.Go(func() {
 			for h.goesOn() {
@@ -269,9 +268,9 @@ func (h *hostile) shape(name string, n int, strike func(i int) (answer string, e
 				if err != nil {
 					answer = "error: " + errKind(err)
 				}
-				count.Add(1)
-				n, _ := answers.LoadOrStore(answer, &atomic.Int64{})
-				n.(*atomic.Int64).Add(1)
+				h.mu.Lock()
+				answers[answer]++
+				h.mu.Unlock()
 			}
 		})
 	}
@@ -302,6 +301,8 @@ func errKind(err error) string {
 		return "time-out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "closed"
+	case errors.Is(err, net.ErrClosed):
+		return "the end of the run"
 	case strings.Contains(err.Error(), "reset by peer"), strings.Contains(err.Error(), "broken pipe"):
 		return "reset"
 	}
@@ -412,17 +413,14 @@ func (h *hostile) end() {
 func (h *hostile) report(b *testing.B) {
 	b.Helper()
 	for _, name := range slices.Sorted(maps.Keys(h.strikes)) {
-		if h.strikes[name].Load() == 0 {
+		if len(h.strikes[name]) == 0 {
 			b.Errorf("%s: never struck", name)
 			continue
 		}
 		var said []string
-		answers, _ := h.answers.Load(name)
-		answers.(*sync.Map).Range(func(answer, n any) bool {
-			said = append(said, fmt.Sprintf("%d × %v", n.(*atomic.Int64).Load(), answer))
-			return true
-		})
-		slices.Sort(said)
+		for _, answer := range slices.Sorted(maps.Keys(h.strikes[name])) {
+			said = append(said, fmt.Sprintf("%d × %s", h.strikes[name][answer], answer))
+		}
 		fmt.Fprintf(os.Stderr, "hostile: %s: %s\n", name, strings.Join(said, "; "))
 	}
 }

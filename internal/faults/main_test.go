@@ -8,13 +8,17 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-var long = flag.Bool("faults.long", false, "all of it: longer, more often, and what takes a minute to wait for")
+var (
+	long      = flag.Bool("faults.long", false, "all of it: longer, more often, and what takes a minute to wait for")
+	tallyFile = flag.String("faults.tally", "", "a file for the last lines, which go test does not show when all went well")
+)
 
 // suite is what the tests share: the program, and the tally of what has struck.
 var suite struct {
@@ -33,7 +37,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "a2a-server-faults-")
 	if err == nil {
-		defer os.RemoveAll(folder)
+		defer func() { _ = os.RemoveAll(folder) }()
 		suite.binary, err = build(folder)
 	}
 	if err != nil {
@@ -50,19 +54,26 @@ func run(m *testing.M) int {
 	return rc
 }
 
-// tally prints what has struck how often, and what this machine did not allow.
+// tally says what has struck how often, and what this machine did not allow.
 func tally() {
+	var b strings.Builder
 	sum := 0
 	for _, name := range slices.Sorted(maps.Keys(suite.struck)) {
 		if testing.Verbose() {
-			fmt.Printf("struck %6d  %s\n", suite.struck[name], name)
+			fmt.Fprintf(&b, "struck %6d  %s\n", suite.struck[name], name)
 		}
 		sum += suite.struck[name]
 	}
 	for _, name := range slices.Sorted(maps.Keys(suite.skipped)) {
-		fmt.Printf("skipped: %s: %s\n", name, suite.skipped[name])
+		fmt.Fprintf(&b, "skipped: %s: %s\n", name, suite.skipped[name])
 	}
-	fmt.Printf("faults: %d struck %d times, %d skipped\n", len(suite.struck), sum, len(suite.skipped))
+	fmt.Fprintf(&b, "faults: %d struck %d times, %d skipped\n", len(suite.struck), sum, len(suite.skipped))
+	fmt.Print(b.String())
+	if *tallyFile != "" {
+		if err := os.WriteFile(*tallyFile, []byte(b.String()), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, "faults:", err)
+		}
+	}
 }
 
 // struck notes how often the fault of a test struck. One that never did has shown

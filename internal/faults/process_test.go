@@ -194,9 +194,9 @@ func TestRacingDecisions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start()
-	e := w.errand() // an echo, so that the file has something to show
+	w.errand() // an echo
 	w.finish()
-	e = w.errand() // a transfer
+	e := w.errand() // a transfer
 	ctx, cancel := context.WithTimeout(context.Background(), endBound)
 	defer cancel()
 	if err := e.send(ctx, w.to()); err != nil {

@@ -441,5 +441,33 @@ func storeRows() []Row {
 			Package: "store/memstore",
 			Test:    "TestStore/snapshot/of another rev",
 		},
+		{
+			File:    "store/boltstore/db.go",
+			What:    "if err := checkWhole(db.space.file); err != nil {",
+			Into:    "if err := error(nil); err != nil {",
+			Promise: "a copy that was made while the file was written to is refused",
+			Test:    "TestTornCopy",
+		},
+		{
+			File:    "store/boltstore/whole.go",
+			What:    "if c.seen[id] {",
+			Into:    "if false {",
+			Promise: "a page of a copy is used for one thing",
+			Test:    "TestWhole/twice",
+		},
+		{
+			File:    "store/boltstore/whole.go",
+			What:    "if !c.seen[id] {",
+			Into:    "if false {",
+			Promise: "each page of a copy belongs to something",
+			Test:    "TestWhole/nothing",
+		},
+		{
+			File:    "store/boltstore/db.go",
+			What:    "if err := checkFreelist(db.space.file); err != nil {",
+			Into:    "if err := error(nil); err != nil {",
+			Promise: "a list of free pages that is damaged is found at open",
+			Test:    "TestFreelist",
+		},
 	}
 }

@@ -254,6 +254,9 @@ func (db *DB) prepare() (err error) {
 		if err := db.checkBuckets(tx); err != nil {
 			return err
 		}
+		if err := checkFreelist(db.space.file); err != nil {
+			return damagedFile(db.path, err)
+		}
 		meta := tx.Bucket(bucketMeta)
 		have := readU64(meta.Get(keyFormat))
 		if have > format {
@@ -262,7 +265,7 @@ func (db *DB) prepare() (err error) {
 		db.incarnation = readU64(meta.Get(keyIncarnation))
 		known := meta.Get(keyFile)
 		ready = have == format && (db.itself == nil || bytes.Equal(known, db.itself))
-		if known != nil && !bytes.Equal(known, db.itself) {
+		if db.isCopyOf(known) {
 			if err := checkWhole(db.space.file); err != nil {
 				return damagedFile(db.path, fmt.Sprintf("it is a copy of a store, and not a whole one, as one that was made while a server wrote to it: %v", err))
 			}
@@ -278,7 +281,7 @@ func (db *DB) prepare() (err error) {
 				return fmt.Errorf("bring %s from format %d to %d: %w", db.path, have, have+1, err)
 			}
 		}
-		if known := meta.Get(keyFile); known != nil && !bytes.Equal(known, db.itself) {
+		if db.isCopyOf(meta.Get(keyFile)) {
 			// It is a copy of the file that it was: what readers of that one remember is
 			// not of this one.
 			if err := meta.Put(keyIncarnation, newIncarnation()); err != nil {
@@ -288,6 +291,12 @@ func (db *DB) prepare() (err error) {
 		db.incarnation = readU64(meta.Get(keyIncarnation))
 		return errors.Join(meta.Put(keyFormat, u64(format)), meta.Put(keyFile, db.itself))
 	})
+}
+
+// isCopyOf reports whether the file is another one than its meta data knows; nil: it
+// knows none.
+func (db *DB) isCopyOf(known []byte) bool {
+	return known != nil && !bytes.Equal(known, db.itself)
 }
 
 // checkBuckets refuses a file that lacks a bucket of ours.

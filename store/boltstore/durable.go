@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"a2a-server/store"
 )
 
 // readPatience is how long a read waits for a commit that it would show and that the
@@ -76,7 +74,7 @@ func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
 		case <-ctx.Done():
 			return fmt.Errorf("read store: %w", context.Cause(ctx))
 		case <-timeout.C:
-			return fmt.Errorf("%w: the disk has not taken what is newest for %v: look at the disk, and try again", store.ErrUnavailable, readPatience)
+			return slowError(fmt.Sprintf("the disk has not taken what is newest for %v: look at the disk, and try again", readPatience))
 		}
 	}
 }

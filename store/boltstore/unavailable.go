@@ -44,6 +44,14 @@ func (e *unavailableError) Unwrap() error { return e.cause }
 
 func (e *unavailableError) Is(target error) bool { return target == store.ErrUnavailable }
 
+// slowError is a store.ErrUnavailable, too, of a disk that is slow and has refused
+// nothing. It begins with what is wrong.
+type slowError string
+
+func (e slowError) Error() string { return string(e) }
+
+func (slowError) Is(target error) bool { return target == store.ErrUnavailable }
+
 // trouble is what keeps the store from writing for now. It is safe for concurrent use.
 type trouble struct {
 	mu    sync.Mutex
@@ -71,7 +79,7 @@ func (t *trouble) now(now time.Time) error {
 		return t.why
 	}
 	if took := now.Sub(t.began); !t.began.IsZero() && took > slowCommit {
-		return fmt.Errorf("%w: the disk has been taking %v for one commit", store.ErrUnavailable, took.Truncate(time.Second))
+		return slowError(fmt.Sprintf("the disk has been taking %v for one commit: what is sent waits for it, and goes on by itself", took.Truncate(time.Second)))
 	}
 	return nil
 }

@@ -27,32 +27,31 @@ const (
 	maxDepth = 64     // of a tree
 )
 
+// checkFreelist reads the list of free pages and returns an error when it is none: its
+// pages are not there, or stand in it twice or out of order. bbolt would give them out,
+// and write over what is in use.
+func checkFreelist(file io.ReaderAt) error {
+	c, err := newPageCheck(file)
+	if err != nil {
+		return err
+	}
+	return c.freelist()
+}
+
 // checkWhole reads all pages of a file and returns an error when they do not belong
 // together: a page is used twice, or for nothing, or is not what points at it says, or
 // its keys are out of order. Such is a copy that was made while the file was written to:
 // it holds pages of different commits, and tasks may be missing from it without a sign.
 // It takes as long as reading the file does.
 func checkWhole(file io.ReaderAt) error {
-	size := os.Getpagesize()
-	both := make([]byte, 2*size)
-	if _, err := file.ReadAt(both, 0); err != nil {
-		return fmt.Errorf("its meta pages cannot be read: %w", err)
-	}
-	newest, other := readMeta(both[:size]), readMeta(both[size:])
-	if !newest.valid || other.valid && other.tx > newest.tx {
-		newest = other
-	}
-	m := newest.page[metaAt:]
-	order := binary.NativeEndian
-	c := &pageCheck{file: file, size: uint64(size), high: order.Uint64(m[metaHigh:])}
-	if c.high > 1<<40 {
-		return fmt.Errorf("it says that it has %d pages", c.high)
-	}
-	c.seen = make([]bool, c.high)
-	if err := c.tree(order.Uint64(m[metaRoot:]), nil, nil, 0 /* depth */); err != nil {
+	c, err := newPageCheck(file)
+	if err != nil {
 		return err
 	}
-	if err := c.freelist(order.Uint64(m[metaFree:])); err != nil {
+	if err := c.tree(c.root, nil, nil, 0 /* depth */); err != nil {
+		return err
+	}
+	if err := c.freelist(); err != nil {
 		return err
 	}
 	for id := uint64(2); id < c.high; id++ {
@@ -63,12 +62,36 @@ func checkWhole(file io.ReaderAt) error {
 	return nil
 }
 
-// pageCheck is one check of a file.
+// pageCheck is one check of a file, as its newest transaction has left it.
 type pageCheck struct {
 	file io.ReaderAt
 	size uint64 // of a page, in bytes
+	root uint64 // page of the bucket of all buckets
+	free uint64 // page of the list of free pages
 	high uint64 // pages that there are
 	seen []bool // those that belong to something
+}
+
+func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
+	size := os.Getpagesize()
+	both := make([]byte, 2*size)
+	if _, err := file.ReadAt(both, 0); err != nil {
+		return nil, fmt.Errorf("its meta pages cannot be read: %w", err)
+	}
+	newest, other := readMeta(both[:size]), readMeta(both[size:])
+	if !newest.valid || other.valid && other.tx > newest.tx {
+		newest = other
+	}
+	m, order := newest.page[metaAt:], binary.NativeEndian
+	c := &pageCheck{
+		file: file, size: uint64(size),
+		root: order.Uint64(m[metaRoot:]), free: order.Uint64(m[metaFree:]), high: order.Uint64(m[metaHigh:]),
+	}
+	if c.high > 1<<40 {
+		return nil, fmt.Errorf("it says that it has %d pages", c.high)
+	}
+	c.seen = make([]bool, c.high)
+	return c, nil
 }
 
 // page reads a page with those that follow it, and notes that they belong to something.
@@ -165,8 +188,8 @@ func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 }
 
 // freelist checks the list of free pages, and notes them.
-func (c *pageCheck) freelist(id uint64) error {
-	p, err := c.page(id)
+func (c *pageCheck) freelist() error {
+	p, err := c.page(c.free)
 	if err != nil {
 		return err
 	}
@@ -176,12 +199,18 @@ func (c *pageCheck) freelist(id uint64) error {
 		count, ids = order.Uint64(ids), ids[8:]
 	}
 	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
-		return fmt.Errorf("its page %d is no list of free pages", id)
+		return fmt.Errorf("its page %d is no list of free pages", c.free)
 	}
+	last := uint64(0)
 	for i := range count {
-		if err := c.use(order.Uint64(ids[i*8:])); err != nil {
+		id := order.Uint64(ids[i*8:])
+		if id <= last {
+			return fmt.Errorf("its list of free pages is out of order at page %d", id)
+		}
+		if err := c.use(id); err != nil {
 			return err
 		}
+		last = id
 	}
 	return nil
 }

@@ -1,0 +1,134 @@
+package boltstore_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// A copy whose pages do not belong together is refused, and the refusal says how it can
+// be told; the copy of a file that nobody wrote to is taken.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	whole, err := os.ReadFile(sample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	order, page := binary.NativeEndian, os.Getpagesize()
+	meta := whole[16:]
+	if second := whole[page+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
+		meta = second
+	}
+	root, free := int(order.Uint64(meta[16:])), int(order.Uint64(meta[32:]))
+	list := func(file []byte) []byte { return file[free*page:] }
+	for name, tc := range map[string]struct {
+		damage func(file []byte)
+		says   string
+	}{
+		"whole": {func([]byte) {}, ""},
+		"twice": {func(file []byte) { // the root is free, too
+			n := int(order.Uint16(list(file)[10:]))
+			order.PutUint16(list(file)[10:], uint16(n+1))
+			at := 0
+			for at < n && order.Uint64(list(file)[16+8*at:]) < uint64(root) {
+				at++
+			}
+			copy(list(file)[16+8*(at+1):16+8*(n+1)], list(file)[16+8*at:])
+			order.PutUint64(list(file)[16+8*at:], uint64(root))
+		}, "is used for two things"},
+		"nothing": {func(file []byte) {
+			order.PutUint16(list(file)[10:], order.Uint16(list(file)[10:])-1)
+		}, "belongs to nothing"},
+		"beyond the end": {func(file []byte) {
+			order.PutUint64(list(file)[16:], 1<<50)
+		}, "something points to page"},
+		"page 0": {func(file []byte) {
+			order.PutUint64(list(file)[16:], 0)
+		}, "out of order at page 0"},
+		"out of order": {func(file []byte) {
+			for at := 2 * page; at < len(file); at += page { // any leaf with at least two keys, but the root
+				if p := file[at:]; at != root*page && order.Uint16(p[8:]) == 0x02 && order.Uint16(p[10:]) > 1 {
+					p[16+order.Uint32(p[20:])] = 0xff
+				}
+			}
+		}, "out of order"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := append([]byte{}, whole...)
+			tc.damage(file)
+			path := filepath.Join(t.TempDir(), "copy.db")
+			if err := os.WriteFile(path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db, err := boltstore.Open(path)
+			if err == nil {
+				_ = db.Close()
+			}
+			if tc.says == "" {
+				if err != nil {
+					t.Errorf("Open() = %v", err)
+				}
+				return
+			}
+			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), path) {
+				t.Errorf("Open() = %v, want ErrDamaged with the path and %q", err, tc.says)
+			}
+		})
+	}
+}
+
+// A list of free pages that is damaged is found when the file is opened, copy or not, and
+// not by writing over what is in use.
+func TestFreelist(t *testing.T) {
+	t.Parallel()
+	order, page := binary.NativeEndian, os.Getpagesize()
+	for name, tc := range map[string]struct {
+		damage func(list []byte)
+		says   string
+	}{
+		"beyond the end":   {func(list []byte) { order.PutUint64(list[16:], 1<<50) }, "page"},
+		"a meta page":      {func(list []byte) { order.PutUint64(list[16:], 1) }, "points to page 1"},
+		"twice":            {func(list []byte) { order.PutUint64(list[24:], order.Uint64(list[16:])) }, "out of order"},
+		"a count too high": {func(list []byte) { order.PutUint16(list[10:], 0x0fff) }, "no list of free pages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := sample(t)
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			metas, list := make([]byte, 2*page), make([]byte, page)
+			if _, err := f.ReadAt(metas, 0); err != nil {
+				t.Fatal(err)
+			}
+			meta := metas[16:]
+			if second := metas[page+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
+				meta = second
+			}
+			at := int64(order.Uint64(meta[32:])) * int64(page)
+			if _, err := f.ReadAt(list, at); err != nil {
+				t.Fatal(err)
+			}
+			tc.damage(list)
+			if _, err := f.WriteAt(list, at); err != nil {
+				t.Fatal(err)
+			}
+			db, err := boltstore.Open(path)
+			if err == nil {
+				_ = db.Close()
+			}
+			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "restore a backup") {
+				t.Errorf("Open() = %v, want ErrDamaged that says %q and what to do", err, tc.says)
+			}
+		})
+	}
+}
