@@ -79,7 +79,7 @@ func TestChunkedAfterALargeAnswer(t *testing.T) {
 		}(),
 	} {
 		l := in.dial(t)
-		for i := range 200 {
+		for i := range 40 {
 			if status, body, _ := l.ask(get); status != http.StatusOK || len(body) < 100_000 {
 				t.Fatalf("%.30q = %d, %d bytes", get, status, len(body))
 			}
