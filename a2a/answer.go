@@ -14,11 +14,13 @@ import (
 // what has to be read in that time.
 const answerTime = 10 * time.Second
 
-// answer writes a whole answer. One that a socket does not take at once is written in
-// pieces, and cut off when its reader takes less than Config.ReadRate: the memory that
-// it needs is not for whoever does not read.
+// answer writes a whole answer, a large one in pieces. It is cut off when its reader
+// takes less than Config.ReadRate: the memory that it needs is not for whoever does not
+// read.
 func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
-	if len(body) <= largeAnswer {
+	piece := s.cfg.ReadRate * int(answerTime/time.Second)
+	if len(body) <= min(largeAnswer, piece) {
+		bound(c.Response())
 		return c.Blob(http.StatusOK, contentType, body)
 	}
 	h := c.Response().Header()
@@ -27,7 +29,6 @@ func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
 	c.Response().WriteHeader(http.StatusOK)
 	w := c.Response().Unwrap()
 	control := http.NewResponseController(w)
-	piece := s.cfg.ReadRate * int(answerTime/time.Second)
 	for len(body) > 0 {
 		n := min(piece, len(body))
 		if err := control.SetWriteDeadline(time.Now().Add(answerTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {

@@ -306,3 +306,58 @@ func TestSentAnswersGiveBack(t *testing.T) {
 		}
 	})
 }
+
+// Small answers and errors are cut off, too, when nobody reads them:
+// a client that asks for many of them on few connections would hold them all.
+func TestSmallAnswersAreReadInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startRoomy(t, nil)
+		id := r.pour(1, 50<<10)
+		for _, tc := range []struct{ method, path, body string }{
+			{http.MethodGet, "/tasks/" + id, ""},
+			{http.MethodGet, "/tasks/nothing", ""},
+			{http.MethodGet, "/nothing", ""},
+			{http.MethodGet, "/.well-known/agent-card.json", ""},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`},
+			{http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"Nothing"}`},
+		} {
+			c := r.request(tc.method, tc.path, tc.body)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+			if text, err := io.ReadAll(c); err != nil || len(text) > 0 {
+				t.Errorf("%s %s %s: a minute later %d bytes can be read (%v), want that its connection is closed", tc.method, tc.path, tc.body, len(text), err)
+			}
+		}
+	})
+}
+
+// The time for one answer is not that for the next, on the same connection.
+func TestTimeOfAnAnswerEndsWithIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startRoomy(t, nil)
+		id := r.pour(1, 50<<10)
+		near, far := net.Pipe()
+		r.pipes.conns <- far
+		t.Cleanup(func() { _ = near.Close() })
+		in := bufio.NewReader(near)
+		for range 3 {
+			for _, path := range []string{"/tasks/" + id, "/tasks/nothing", "/.well-known/agent-card.json"} {
+				if _, err := fmt.Fprintf(near, "GET %s HTTP/1.1\r\nHost: test\r\n\r\n", path); err != nil {
+					t.Fatal(err)
+				}
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatalf("GET %s: %v", path, err)
+				}
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					t.Errorf("GET %s: %v", path, err)
+				}
+				_ = resp.Body.Close()
+				time.Sleep(20 * time.Second)
+			}
+		}
+	})
+}

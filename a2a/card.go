@@ -81,6 +81,7 @@ func cardHandler(c Card) (echo.HandlerFunc, error) {
 		h.Set("Content-Type", "application/json")
 		h.Set("Cache-Control", "public, max-age=300")
 		h.Set("ETag", etag)
+		bound(x.Response())
 		http.ServeContent(x.Response(), x.Request(), "", time.Time{}, bytes.NewReader(body))
 		return nil
 	}, nil

@@ -246,6 +246,7 @@ func writeError(w http.ResponseWriter, e *wireError) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	e.retry(w.Header())
+	bound(w)
 	w.WriteHeader(e.status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }

@@ -24,6 +24,17 @@ func begin(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.ProtoMajor == 1 {
 		h["Connection"] = values[3:4:4]
 	}
+	if r.ProtoMajor == 1 { // what the answer before it had
+		_ = http.NewResponseController(w).SetWriteDeadline(noDeadline)
+	}
+}
+
+// bound bounds how long what is written from here on may wait for its reader. A socket
+// takes little at once, unless its reader has left what came before, or has no window
+// for it in HTTP/2.
+func bound(w http.ResponseWriter) {
+	// A connection that is gone is noticed by its next use.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
 }
 
 // read says that the body of a request has been read to its end.
@@ -32,8 +43,10 @@ func read(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.NoBody
 }
 
-// finish bounds how long the body of a request that nobody has read is waited for.
+// finish bounds how long the body of a request that nobody has read is waited for, and
+// what of the answer is still to be written.
 func finish(w http.ResponseWriter, r *http.Request) {
+	bound(w)
 	if r.ContentLength == 0 || r.ProtoMajor != 1 || r.Body == http.NoBody {
 		return
 	}

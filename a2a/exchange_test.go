@@ -139,6 +139,19 @@ func TestBodyInAnotherCoding(t *testing.T) {
 	}
 }
 
+// A body of two types is of none.
+func TestTypeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serve(t), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header["Content-Type"] = []string{"application/json", "application/json; charset=utf-16"}
+	if got := do(t, r); got.status != http.StatusUnsupportedMediaType {
+		t.Errorf("two Content-Types = %d %s, want 415", got.status, got.body)
+	}
+}
+
 // raw sends a request and returns its connection, which can be read until the server
 // closes it or ten seconds have gone.
 func raw(t *testing.T, url, request string) net.Conn {

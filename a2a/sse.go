@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// largeAnswer is what a socket surely takes at once.
+	// largeAnswer is what is written in one piece.
 	largeAnswer = 64 << 10
 	// frames are written together up to this size.
 	frameBatch = 256 << 10

@@ -15,7 +15,7 @@ type framing struct {
 	mu     sync.Mutex // net/http reads in the background while a handler runs
 	line   [len("transfer-encoding:")]byte
 	n      int      // bytes of line
-	tail   [4]byte  // last bytes that were read
+	tail   [5]byte  // last bytes that were read: the end of chunks, and a byte behind it
 	total  int64    // bytes that were read
 	header int64    // bytes of the header; 0: it has not ended
 	named  framings // in the header so far
@@ -30,6 +30,11 @@ type framings struct{ length, encoding bool }
 func (f *framing) read(p []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.see(p)
+}
+
+// see is read. f.mu must be held.
+func (f *framing) see(p []byte) {
 	if f.off {
 		return
 	}
@@ -77,28 +82,46 @@ func names(line []byte, name string) bool {
 
 // ambiguous reports whether the length of the body of r, whose header has just been
 // read, is said twice, or may be: a request that came together with the one before it
-// has not been seen from its beginning.
+// has not been seen from its beginning. HTTP/1.0 knows no encoding, and net/http passes
+// over it there, so that the length is in doubt without another, too.
 func (f *framing) ambiguous(r *http.Request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.lost || f.header == 0 {
-		return len(r.TransferEncoding) > 0
+	if f.header == 0 {
+		f.lost = true // a body that comes now is not to be taken for the header
 	}
-	return f.named.length && f.named.encoding
+	old := !r.ProtoAtLeast(1, 1)
+	if f.lost {
+		return old || len(r.TransferEncoding) > 0
+	}
+	return f.named.encoding && (f.named.length || old)
 }
 
-// next prepares for the request after r, which has been answered.
+// next prepares for the request after r, which has been answered. Its first byte may have
+// been read: net/http waits for it while a handler runs, and a client sends it as soon as
+// it has the answer.
 func (f *framing) next(r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.off {
 		return
 	}
-	whole := f.total == f.header+max(0, r.ContentLength) // and nothing more
+	const end = "\r\n\r\n"
+	more := f.total - f.header - r.ContentLength // behind r
 	if r.ContentLength < 0 {
-		whole = string(f.tail[:]) == "\r\n\r\n"
+		switch {
+		case string(f.tail[1:]) == end:
+			more = 0
+		case string(f.tail[:len(end)]) == end:
+			more = 1
+		default:
+			more = -1
+		}
 	}
-	lost := f.lost || f.header == 0 || !whole
+	first := f.tail[len(f.tail)-1]
+	lost := f.lost || f.header == 0 || more < 0 || more > 1
 	f.line, f.n, f.total, f.header, f.named, f.begun = [len(f.line)]byte{}, 0, 0, 0, framings{}, false
-	f.lost = lost
+	if f.lost = lost; more == 1 && !lost {
+		f.see([]byte{first})
+	}
 }

@@ -28,7 +28,10 @@ func (a *App) newServer(h http.Handler) *http.Server {
 		ReadTimeout:       a.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    a.config.Limits.Header,
-		ErrorLog:          slog.NewLogLogger(zerolog.NewSlogHandler(a.log), slog.LevelDebug), // mostly clients that go away
+		// OPTIONS * is a request like any other: counted, guarded and looked at.
+		DisableGeneralOptionsHandler: true,
+
+		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(a.log), slog.LevelDebug), // mostly clients that go away
 	}
 }
 
