@@ -101,18 +101,21 @@ func (a *putOff) later() {
 }
 
 // refused deals with a round that the disk did not take: batches of turns are kept, all
-// other ops are told.
+// other ops are told. What withinReserve has put off stays behind them: of a task of which
+// it has put anything off, nothing that was queued later is in the round.
 func (w *writer) refused(ops []*op, why error) {
 	w.putOff.why = why
 	w.db.trouble.set(why)
+	kept := make([]*op, 0, len(ops)+len(w.putOff.ops))
 	for _, o := range ops {
 		o.err, o.receipt = nil, store.Receipt{}
 		if o.keeps() && !w.db.queue.isClosed() {
-			w.putOff.ops = append(w.putOff.ops, o)
+			kept = append(kept, o)
 			continue
 		}
 		o.answer(why)
 	}
+	w.putOff.ops = append(kept, w.putOff.ops...)
 	w.putOff.later()
 }
 
