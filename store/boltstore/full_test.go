@@ -95,6 +95,8 @@ func fullChild(name, path string) error {
 		return troubleEnd(path)
 	case "reserve":
 		return reserveLeft(path)
+	case "cut":
+		return reserveCut(path)
 	case "order":
 		return reserveOrder(path)
 	}
@@ -368,4 +370,55 @@ func reserveOrder(path string) error {
 func TestReserveKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	inChild(t, "order")
+}
+
+// reserveCut is a process on a disk of which only the reserve is left, in which a task is
+// canceled whose turn waits for the disk.
+func reserveCut(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: 8 << 20}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	c, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	if err := fillToReserve(h, path); err != nil {
+		return err
+	}
+	chunk := c.chunk(100)
+	c.last++
+	step := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+		Events: []store.Event{{Public: true, Kind: "k", Data: []byte("step")}},
+	})
+	if _, err := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)),
+		Change: store.Change{Status: &store.Status{State: 4, Time: 1}, Phase: store.Final},
+	}).Wait(); err != nil {
+		return fmt.Errorf("a cancel within the reserve: %w", err)
+	}
+	for what, commit := range map[string]*store.Commit{"chunk": chunk, "step": step} {
+		select {
+		case <-commit.Done():
+			if _, err := commit.Wait(); !errors.Is(err, store.ErrFenced) {
+				return fmt.Errorf("the %s of a turn that was cut off: %w, want ErrFenced", what, err)
+			}
+		case <-time.After(15 * time.Second):
+			return fmt.Errorf("the %s of a turn that was cut off waits for the disk", what)
+		}
+	}
+	return db.Close()
+}
+
+// A turn that is cut off while only the reserve is left hears so: it needs no disk for
+// that, and what it runs is to be told.
+func TestReserveKeepsNoTurnThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	inChild(t, "cut")
 }
