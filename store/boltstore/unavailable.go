@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 )
 
@@ -144,7 +146,7 @@ func (w *writer) queueUp(ops []*op) {
 
 // withinReserve returns the ops that may be written when only the reserve of the disk
 // is left: not new tasks, which are refused, and not chunks, which wait with all that
-// follows them in their turns.
+// follows them in their turns until there is room, or their turn has been cut off.
 func (w *writer) withinReserve(ops []*op) []*op {
 	low := w.db.space.low()
 	if low == nil {
@@ -163,7 +165,7 @@ func (w *writer) withinReserve(ops []*op) []*op {
 		switch {
 		case o.batch != nil && o.batch.Creates():
 			o.answer(why)
-		case o.keeps() && (o.batch.Rev == nil || behind[o.batch.Task]) && !w.db.queue.isClosed():
+		case o.keeps() && (o.batch.Rev == nil || behind[o.batch.Task]) && !w.db.queue.isClosed() && !w.cutOff(o.batch):
 			behind[o.batch.Task] = true
 			w.putOff.ops = append(w.putOff.ops, o)
 		default:
@@ -174,6 +176,17 @@ func (w *writer) withinReserve(ops []*op) []*op {
 		w.putOff.later()
 	}
 	return pass
+}
+
+// cutOff reports whether the turn of a batch has been cut off, so that the batch is
+// refused without anything being written.
+func (w *writer) cutOff(b *store.Batch) (cut bool) {
+	_ = w.db.view(context.Background(), func(tx *bolt.Tx) error {
+		t, err := readTask(tx.Bucket(bucketTask), b.Scope, b.Task)
+		cut = errors.Is(err, store.ErrNotFound) || err == nil && (t.Phase != store.Live || t.Fence != *b.Fence)
+		return nil
+	})
+	return cut
 }
 
 // look finds out whether the disk can be written again, when nothing waits that would
