@@ -168,7 +168,5 @@ func (e *Engine) settle(id store.TaskID) {
 func (e *Engine) forget(id store.TaskID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if w := e.lanes.waiters[id]; w != nil {
-		e.lanes.drop(w)
-	}
+	e.lanes.forget(id)
 }

@@ -125,6 +125,7 @@ type waiter struct {
 	fence   uint64
 	class   class
 	counted bool // in queued
+	over    bool // it has ended before it could wait
 	since   time.Time
 	queue   link[*waiter]
 	silent  link[*waiter]
@@ -277,6 +278,10 @@ func (l *lanes) release(w *waiter) {
 // wait lets a task wait for its turn. It waits once, however often that is said.
 func (l *lanes) wait(w *waiter, now time.Time) {
 	l.came(w)
+	if w.over {
+		l.release(w)
+		return
+	}
 	if known := l.waiters[w.task]; known != nil {
 		known.fence = max(known.fence, w.fence)
 		l.release(w)
@@ -298,6 +303,17 @@ func (l *lanes) wait(w *waiter, now time.Time) {
 	n.waiting++
 	l.silent.push(&w.silent)
 	l.list(n)
+}
+
+// forget takes a task that has ended out of those that wait, and keeps what is on its way
+// from waiting for it.
+func (l *lanes) forget(id store.TaskID) {
+	for _, w := range l.coming[id] {
+		w.over = true
+	}
+	if w := l.waiters[id]; w != nil {
+		l.drop(w)
+	}
 }
 
 // promote lets a task that waits do so in a class, if that is better than its own.
