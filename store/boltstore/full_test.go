@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -94,6 +95,10 @@ func fullChild(name, path string) error {
 		return troubleEnd(path)
 	case "reserve":
 		return reserveLeft(path)
+	case "cut":
+		return reserveCut(path)
+	case "order":
+		return reserveOrder(path)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	db, err := boltstore.Options{Ahead: fullCases[name]}.Open(path)
@@ -243,26 +248,8 @@ func reserveLeft(path string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := fillToReserve(h, path); err != nil {
 		return err
-	}
-	if err := limitFiles(uint64(info.Size())); err != nil { // what was taken ahead is all there is
-		return err
-	}
-	refused := false
-	for range 1000 {
-		create, _ := turn(store.Owner("t", "filler"))
-		create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
-		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
-			if refused = errors.Is(err, store.ErrUnavailable); !refused {
-				return err
-			}
-			break
-		}
-	}
-	if !refused {
-		return errors.New("no create was refused")
 	}
 	first := c.chunk(100)
 	// What somebody decides, and the end of what has begun, is still taken.
@@ -288,7 +275,150 @@ func reserveLeft(path string) error {
 	return db.Close()
 }
 
+// fillToReserve makes what was taken ahead all that there is on the disk, and creates
+// tasks until they are refused.
+func fillToReserve(h store.Handle, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := limitFiles(uint64(info.Size())); err != nil { // what was taken ahead is all there is
+		return err
+	}
+	for range 1000 {
+		create, _ := turn(store.Owner("t", "filler"))
+		create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
+		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
+			if errors.Is(err, store.ErrUnavailable) {
+				return nil
+			}
+			return err
+		}
+	}
+	return errors.New("no create was refused")
+}
+
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	inChild(t, "reserve")
+}
+
+// reserveOrder is a process on a disk of which only the reserve is left, and that refuses
+// a step of a turn, and then takes it.
+func reserveOrder(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	var hold atomic.Bool
+	held, goOn := make(chan struct{}), make(chan struct{})
+	db, err := boltstore.Options{Ahead: 8 << 20, Hook: func(point string) {
+		if point == boltstore.PointTaken && hold.CompareAndSwap(true, false) {
+			close(held)
+			<-goOn
+		}
+	}}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	c, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	if err := fillToReserve(h, path); err != nil {
+		return err
+	}
+	if err := limitFiles(64 << 10); err != nil { // nor can the reserve be used
+		return err
+	}
+	hold.Store(true)
+	rows := h.Append(context.Background(), &store.Batch{Scope: store.Owner("t", "full"), Audit: [][]byte{make([]byte, 1<<20)}})
+	<-held
+	// Both come in one round.
+	c.last++
+	step := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+		Events: []store.Event{{Public: true, Kind: "k", Data: pattern(c.id, c.last, 1<<20)}},
+	})
+	chunk := c.chunk(100)
+	close(goOn)
+	_, _ = rows.Wait()
+	if step.Answered() || chunk.Answered() {
+		return errors.New("a batch of a turn was answered by a disk that refuses it")
+	}
+	time.Sleep(500 * time.Millisecond) // some tries
+	if err := limitFiles(1 << 40); err != nil {
+		return err
+	}
+	first, err := step.Wait()
+	if err != nil {
+		return fmt.Errorf("the step when there is room again: %w", err)
+	}
+	second, err := chunk.Wait()
+	if err != nil {
+		return fmt.Errorf("the chunk when there is room again: %w", err)
+	}
+	if first.Last != c.last-1 || second.Last != c.last {
+		return fmt.Errorf("the step is event %d and the chunk that was queued behind it event %d, want %d and %d", first.Last, second.Last, c.last-1, c.last)
+	}
+	return db.Close()
+}
+
+// What a turn queues stays in its order when the disk refuses a part of it that might
+// have used the reserve.
+func TestReserveKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	inChild(t, "order")
+}
+
+// reserveCut is a process on a disk of which only the reserve is left, in which a task is
+// canceled whose turn waits for the disk.
+func reserveCut(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	db, err := boltstore.Options{Ahead: 8 << 20}.Open(path)
+	if err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	c, err := newFullClient(h)
+	if err != nil {
+		return err
+	}
+	if err := fillToReserve(h, path); err != nil {
+		return err
+	}
+	chunk := c.chunk(100)
+	c.last++
+	step := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+		Events: []store.Event{{Public: true, Kind: "k", Data: []byte("step")}},
+	})
+	if _, err := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)),
+		Change: store.Change{Status: &store.Status{State: 4, Time: 1}, Phase: store.Final},
+	}).Wait(); err != nil {
+		return fmt.Errorf("a cancel within the reserve: %w", err)
+	}
+	for what, commit := range map[string]*store.Commit{"chunk": chunk, "step": step} {
+		select {
+		case <-commit.Done():
+			if _, err := commit.Wait(); !errors.Is(err, store.ErrFenced) {
+				return fmt.Errorf("the %s of a turn that was cut off: %w, want ErrFenced", what, err)
+			}
+		case <-time.After(15 * time.Second):
+			return fmt.Errorf("the %s of a turn that was cut off waits for the disk", what)
+		}
+	}
+	return db.Close()
+}
+
+// A turn that is cut off while only the reserve is left hears so: it needs no disk for
+// that, and what it runs is to be told.
+func TestReserveKeepsNoTurnThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	inChild(t, "cut")
 }

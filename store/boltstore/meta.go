@@ -19,7 +19,8 @@ const (
 	metaSize     = 64
 	metaMagic    = 0xED0CDAED
 	metaVersion  = 2
-	metaTx       = 48 // offsets within the meta data
+	metaPageSize = 8 // offsets within the meta data
+	metaTx       = 48
 	metaChecksum = 56
 )
 
@@ -65,7 +66,7 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 	if err := checkEmpty(path, info); err != nil {
 		return "", err
 	}
-	size := int64(os.Getpagesize())
+	size := pageSize(f)
 	pages := make([]byte, 2*size)
 	if _, err := f.ReadAt(pages, 0); err != nil {
 		return "", nil // it is too short for bbolt, which says so
@@ -76,7 +77,7 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 		newest, other, at = other, newest, size
 	}
 	if !newest.valid {
-		return "", nil // bbolt refuses it, or finds pages of another size
+		return "", nil // bbolt refuses it
 	}
 	if _, err := f.WriteAt(newest.page, at); err != nil {
 		return "", fmt.Errorf("write the newest meta page of %s again: %w: %w", path, store.ErrUnavailable, err)
@@ -88,6 +89,21 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 		note = fmt.Sprintf("one of the two meta pages of %s is not valid: the file is used as transaction %d has left it; what was newer, if there was anything, is lost", path, newest.tx)
 	}
 	return note, nil
+}
+
+// pageSize returns how large the pages of a file are, which the machine decides that made
+// it: the first meta page says so, or else the second one, wherever it is.
+func pageSize(f *os.File) int64 {
+	page := make([]byte, metaAt+metaSize)
+	for at := int64(0); at <= 16<<20; at = max(1<<10, 2*at) {
+		if _, err := f.ReadAt(page, at); err != nil {
+			break
+		}
+		if m := readMeta(page); m.valid {
+			return int64(binary.NativeEndian.Uint32(page[metaAt+metaPageSize:]))
+		}
+	}
+	return int64(os.Getpagesize())
 }
 
 // lock takes the lock that bbolt takes. It is given back when f is closed.

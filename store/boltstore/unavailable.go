@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 )
 
@@ -109,18 +111,21 @@ func (a *putOff) later() {
 }
 
 // refused deals with a round that the disk did not take: batches of turns are kept, all
-// other ops are told.
+// other ops are told. What withinReserve has put off stays behind them: of a task of which
+// it has put anything off, nothing that was queued later is in the round.
 func (w *writer) refused(ops []*op, why error) {
 	w.putOff.why = why
 	w.db.trouble.set(why)
+	kept := make([]*op, 0, len(ops)+len(w.putOff.ops))
 	for _, o := range ops {
 		o.err, o.receipt = nil, store.Receipt{}
 		if o.keeps() && !w.db.queue.isClosed() {
-			w.putOff.ops = append(w.putOff.ops, o)
+			kept = append(kept, o)
 			continue
 		}
 		o.answer(why)
 	}
+	w.putOff.ops = append(kept, w.putOff.ops...)
 	w.putOff.later()
 }
 
@@ -149,7 +154,7 @@ func (w *writer) queueUp(ops []*op) {
 
 // withinReserve returns the ops that may be written when only the reserve of the disk
 // is left: not new tasks, which are refused, and not chunks, which wait with all that
-// follows them in their turns.
+// follows them in their turns until there is room, or their turn has been cut off.
 func (w *writer) withinReserve(ops []*op) []*op {
 	low := w.db.space.low()
 	if low == nil {
@@ -168,7 +173,7 @@ func (w *writer) withinReserve(ops []*op) []*op {
 		switch {
 		case o.batch != nil && o.batch.Creates():
 			o.answer(why)
-		case o.keeps() && (o.batch.Rev == nil || behind[o.batch.Task]) && !w.db.queue.isClosed():
+		case o.keeps() && (o.batch.Rev == nil || behind[o.batch.Task]) && !w.db.queue.isClosed() && !w.cutOff(o.batch):
 			behind[o.batch.Task] = true
 			w.putOff.ops = append(w.putOff.ops, o)
 		default:
@@ -179,6 +184,17 @@ func (w *writer) withinReserve(ops []*op) []*op {
 		w.putOff.later()
 	}
 	return pass
+}
+
+// cutOff reports whether the turn of a batch has been cut off, so that the batch is
+// refused without anything being written.
+func (w *writer) cutOff(b *store.Batch) (cut bool) {
+	_ = w.db.view(context.Background(), func(tx *bolt.Tx) error {
+		t, err := readTask(tx.Bucket(bucketTask), b.Scope, b.Task)
+		cut = errors.Is(err, store.ErrNotFound) || err == nil && (t.Phase != store.Live || t.Fence != *b.Fence)
+		return nil
+	})
+	return cut
 }
 
 // look finds out whether the disk can be written again, when nothing waits that would

@@ -69,8 +69,8 @@ func (w *window) load(ctx context.Context, db *DB) {
 	}
 	now := w.ran()
 	var at []byte
-	var younger store.Millis // when the task before was made; 0: it is the newest
-	var age time.Duration
+	var younger store.Millis    // when the task before was made; 0: it is the newest
+	var age, said time.Duration // how much older than the newest one: at least, and by the ids
 	for done, found := false, 0; !done; {
 		err := db.view(ctx, func(tx *bolt.Tx) error {
 			c := tx.Bucket(bucketTask).Cursor()
@@ -86,11 +86,16 @@ func (w *window) load(ctx context.Context, db *DB) {
 				}
 				made := id.Created()
 				if younger != 0 {
-					age += min(time.Duration(younger-made)*time.Millisecond, windowGap)
+					older := time.Duration(min(younger-made, store.Millis(windowReach/time.Millisecond))) * time.Millisecond
+					age, said = age+min(older, windowGap), said+older
 				}
 				younger = made
 				if !t.Message.IsZero() && !t.deleting {
-					w.AddOlder(t.Owner, t.Message, id, now)
+					// What was forgotten by its age, as far as ids tell, fills room that there
+					// is, and takes none from what is newer.
+					if said < store.WindowAge || w.Len() < w.size {
+						w.AddOlder(t.Owner, t.Message, id, now)
+					}
 					found++
 				}
 				at = append(at[:0], k...)

@@ -153,16 +153,13 @@ func (e *Engine) next() {
 	}
 }
 
-// settle lets a task that waits for its turn do so as one of which something has been
-// settled, so that it waits for nothing else.
+// settle lets a task that waits for its turn, or is about to, do so as one of which
+// something has been settled, so that it waits for nothing else.
 func (e *Engine) settle(id store.TaskID) {
 	e.mu.Lock()
-	w := e.lanes.waiters[id]
-	if w != nil {
-		e.lanes.promote(w, settled)
-	}
+	waits := e.lanes.settle(id)
 	e.mu.Unlock()
-	if w != nil {
+	if waits {
 		e.next()
 	}
 }
@@ -171,7 +168,5 @@ func (e *Engine) settle(id store.TaskID) {
 func (e *Engine) forget(id store.TaskID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if w := e.lanes.waiters[id]; w != nil {
-		e.lanes.drop(w)
-	}
+	e.lanes.forget(id)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"a2a-server/store"
@@ -85,17 +86,18 @@ type lanes struct {
 	used      usage
 	lanes     map[store.Scope]*lane
 	waiters   map[store.TaskID]*waiter
-	rings     [classes]chain[*lane] // in which tasks of a class wait; that their caller has no room may be found out late
-	young     chain[*place]         // the oldest first
-	last      class                 // fresh or resumed: which of them was the last to have a turn that it had waited for
-	silent    chain[*waiter]        // who has not said that it waits, the longest first
+	coming    map[store.TaskID][]*waiter // for which a place in the queue is reserved, and that do not wait yet
+	rings     [classes]chain[*lane]      // in which tasks of a class wait; that their caller has no room may be found out late
+	young     chain[*place]              // the oldest first
+	last      class                      // fresh or resumed: which of them was the last to have a turn that it had waited for
+	silent    chain[*waiter]             // who has not said that it waits, the longest first
 }
 
 func newLanes(l *task.Limits) lanes {
 	return lanes{
 		all:   newQuota(l.Turns, l.Queue),
 		each:  newQuota(min(l.TurnsPerCaller, l.Turns), min(l.QueuePerCaller, l.Queue)),
-		lanes: map[store.Scope]*lane{}, waiters: map[store.TaskID]*waiter{},
+		lanes: map[store.Scope]*lane{}, waiters: map[store.TaskID]*waiter{}, coming: map[store.TaskID][]*waiter{},
 	}
 }
 
@@ -123,6 +125,7 @@ type waiter struct {
 	fence   uint64
 	class   class
 	counted bool // in queued
+	over    bool // it has ended before it could wait
 	since   time.Time
 	queue   link[*waiter]
 	silent  link[*waiter]
@@ -232,9 +235,31 @@ func (l *lanes) reserve(w *waiter) (full *quota) {
 		w.counted = true
 		n.used.queued++
 		l.used.queued++
+		l.coming[w.task] = append(l.coming[w.task], w)
 	}
 	l.tidy(n)
 	return full
+}
+
+// came notes that a waiter is not on its way any more.
+func (l *lanes) came(w *waiter) {
+	left := slices.DeleteFunc(l.coming[w.task], func(other *waiter) bool { return other == w })
+	if l.coming[w.task] = left; len(left) == 0 {
+		delete(l.coming, w.task)
+	}
+}
+
+// settle lets a task that waits do so as one of which something has been settled, and
+// what is on its way to wait for it, too. It reports whether it waits.
+func (l *lanes) settle(id store.TaskID) bool {
+	for _, w := range l.coming[id] {
+		w.class = settled
+	}
+	w := l.waiters[id]
+	if w != nil {
+		l.promote(w, settled)
+	}
+	return w != nil
 }
 
 // release takes back what reserve has counted, if it has.
@@ -243,6 +268,7 @@ func (l *lanes) release(w *waiter) {
 		return
 	}
 	w.counted = false
+	l.came(w)
 	n := l.of(w.owner)
 	n.used.queued--
 	l.used.queued--
@@ -251,6 +277,11 @@ func (l *lanes) release(w *waiter) {
 
 // wait lets a task wait for its turn. It waits once, however often that is said.
 func (l *lanes) wait(w *waiter, now time.Time) {
+	l.came(w)
+	if w.over {
+		l.release(w)
+		return
+	}
 	if known := l.waiters[w.task]; known != nil {
 		known.fence = max(known.fence, w.fence)
 		l.release(w)
@@ -272,6 +303,17 @@ func (l *lanes) wait(w *waiter, now time.Time) {
 	n.waiting++
 	l.silent.push(&w.silent)
 	l.list(n)
+}
+
+// forget takes a task that has ended out of those that wait, and keeps what is on its way
+// from waiting for it.
+func (l *lanes) forget(id store.TaskID) {
+	for _, w := range l.coming[id] {
+		w.over = true
+	}
+	if w := l.waiters[id]; w != nil {
+		l.drop(w)
+	}
 }
 
 // promote lets a task that waits do so in a class, if that is better than its own.

@@ -1,0 +1,83 @@
+package engine_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/task/engine"
+)
+
+// A decision that comes when a task has been taken over, and does not wait in the queue
+// yet, lets it wait for no turn of another kind, either.
+func TestDecisionOvertakesTheQueueing(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		taken, goOn := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		armed := false
+		w.cfg.Hook = func(point string) {
+			if point == engine.PointWoken && armed {
+				once.Do(func() {
+					close(taken)
+					<-goOn
+				})
+			}
+		}
+		w.start()
+		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		w.begun(alice, w.calls("block", args{}))
+		armed = true
+		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+		<-taken
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		close(goOn)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// A cancel that comes when a task has been taken over, and does not wait in the queue
+// yet, leaves no place of the queue taken.
+func TestCancelOvertakesTheQueueing(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue = 1
+		taken, goOn := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		armed := false
+		w.cfg.Hook = func(point string) {
+			if point == engine.PointWoken && armed {
+				once.Do(func() {
+					close(taken)
+					<-goOn
+				})
+			}
+		}
+		w.start()
+		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		w.begun(alice, w.calls("block", args{}))
+		armed = true
+		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+		<-taken
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		close(goOn)
+		synctest.Wait()
+		if l := w.engine.Load(); l.Waiting != 0 {
+			t.Errorf("Load() = %+v, want that no canceled task waits", l)
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
+			t.Errorf("a new task beside one that was canceled = %v", err)
+		}
+	})
+}
