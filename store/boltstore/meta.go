@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -93,7 +94,7 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 
 // pageSize returns how large the pages of a file are, which the machine decides that made
 // it: the first meta page says so, or else the second one, wherever it is.
-func pageSize(f *os.File) int64 {
+func pageSize(f io.ReaderAt) int64 {
 	page := make([]byte, metaAt+metaSize)
 	for at := int64(0); at <= 16<<20; at = max(1<<10, 2*at) {
 		if _, err := f.ReadAt(page, at); err != nil {

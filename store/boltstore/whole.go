@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 )
 
 // The pages of bbolt, as far as they are looked at here: a header with the page's
@@ -73,7 +72,7 @@ type pageCheck struct {
 }
 
 func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
-	size := os.Getpagesize()
+	size := pageSize(file)
 	both := make([]byte, 2*size)
 	if _, err := file.ReadAt(both, 0); err != nil {
 		return nil, fmt.Errorf("its meta pages cannot be read: %w", err)
