@@ -136,7 +136,7 @@ func TestHealthPhases(t *testing.T) {
 		"draining": {draining, nil, "shutting down\n"},
 		"damaged":  {serving, broken, "the store takes no more writes\n"},
 	} {
-		h := health{store: func() error { return c.store }}
+		h := health{store: func() error { return c.store }, trouble: func() error { return nil }}
 		h.phase.Store(c.phase)
 		if got := asked(h.serveReady); got != c.want {
 			t.Errorf("%s: ready says %q, want %q", name, got, c.want)

@@ -48,8 +48,8 @@ func a2aRows() []Row {
 		},
 		{
 			File:    "a2a/errors.go",
-			What:    "return errBusy.saying(full.Error()), true",
-			Into:    "return errInternal.saying(full.Error()), true",
+			What:    "return errBusy.saying(answers.Error()), true",
+			Into:    "return errInternal.saying(answers.Error()), true",
 			Promise: "beyond the memory for answers clients are told to try again",
 			Test:    "TestUnreadAnswers",
 		},

@@ -84,8 +84,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/list.go",
-			What:    "noArtifacts: t.noArtifacts}",
-			Into:    "noArtifacts: false}",
+			What:    "noArtifacts: t.noArtifacts, most",
+			Into:    "noArtifacts: false, most",
 			Promise: "a list without artifacts reads none",
 			Test:    "TestListReadsNoArtifacts/memstore",
 		},
