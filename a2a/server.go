@@ -209,7 +209,7 @@ func (s *Server) principal(r *http.Request) (auth.Principal, error) {
 // coding or charset, 413 beyond the limit, 408 when it takes too long.
 func (s *Server) body(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	if !jsonContent(r.Header.Get("Content-Type")) {
+	if types := r.Header["Content-Type"]; len(types) != 1 || !jsonContent(types[0]) {
 		return nil, transportError(http.StatusUnsupportedMediaType)
 	}
 	if coding := r.Header["Content-Encoding"]; len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {

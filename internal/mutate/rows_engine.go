@@ -84,8 +84,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/list.go",
-			What:    "noArtifacts: t.noArtifacts}",
-			Into:    "noArtifacts: false}",
+			What:    "t := listed{&tasks[i], !artifacts}",
+			Into:    "t := listed{&tasks[i], artifacts && false}",
 			Promise: "a list without artifacts reads none",
 			Test:    "TestListReadsNoArtifacts/memstore",
 		},

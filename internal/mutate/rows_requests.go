@@ -126,15 +126,15 @@ func requestRows() []Row {
 		},
 		{
 			File:    "internal/app/framing.go",
-			What:    "return f.named.length && f.named.encoding",
+			What:    "return f.named.encoding && (f.named.length || old)",
 			Into:    "return false",
 			Promise: "a request that says twice how long it is is refused",
 			Test:    "TestLengthIsSaidOnce",
 		},
 		{
 			File:    "internal/app/framing.go",
-			What:    "lost := f.lost || f.header == 0 || !whole",
-			Into:    "lost := f.lost || f.header == 0 || !whole && false",
+			What:    "lost := f.lost || f.header == 0 || more < 0 || more > 1",
+			Into:    "lost := false",
 			Promise: "a chunked request whose header was not seen whole is refused",
 			Test:    "TestChunkedBehindAnother",
 		},

@@ -79,7 +79,8 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 	for _, t := range fitting {
 		v := a.e.views.get(t.header.Task, t.header.Seq)
 		if v == nil {
-			f, _, err := a.e.load(ctx, a.scope, t.header.Task, reading{view: true, noArtifacts: t.noArtifacts})
+			f, more, err := a.listed(ctx, t, bytes)
+			bytes += more
 			if errors.Is(err, store.ErrNotFound) {
 				continue // deleted meanwhile
 			}
@@ -91,6 +92,28 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 		list.Tasks = append(list.Tasks, v)
 	}
 	return list, nil
+}
+
+// listed reads a task of a page of so many bytes, and returns by how much that grows: the
+// task may have grown since it was found. What does not fit then is left out, as in fit.
+func (a *Answer) listed(ctx context.Context, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
+	taken := t.header.Size(t.noArtifacts)
+	for {
+		how := reading{view: true, noArtifacts: t.noArtifacts, most: max(taken+more, 1)}
+		f, h, err := a.e.load(ctx, a.scope, t.header.Task, how)
+		if err != nil || f != nil {
+			return f, more, err
+		}
+		if grown := h.Size(t.noArtifacts) - taken; !t.noArtifacts && bytes+grown > uint64(a.e.cfg.Page) {
+			t.noArtifacts = true
+		}
+		if size := h.Size(t.noArtifacts); size > taken+more {
+			if err := a.take(size - taken - more); err != nil {
+				return nil, more, err
+			}
+			more = size - taken
+		}
+	}
 }
 
 // listed is a task of a page.
