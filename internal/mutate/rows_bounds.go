@@ -22,8 +22,8 @@ func boundRows() []Row {
 		},
 		{
 			File:    "store/boltstore/window.go",
-			What:    "min(time.Duration(younger-made)*time.Millisecond, windowGap)",
-			Into:    "time.Duration(younger-made) * time.Millisecond",
+			What:    "age+min(older, windowGap)",
+			Into:    "age+older",
 			Promise: "a clock that was set empties no window",
 			Test:    "TestSuite/dedup/whatever the clock says",
 		},
