@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"testing"
-	"time"
 )
 
 // Connections whose requests never come to their end do not hold a shutdown up, and are
@@ -68,22 +67,5 @@ func TestProbesHaveTheHeadersOfEveryAnswer(t *testing.T) {
 				t.Errorf("GET %s: %s is %q, want %q", path, name, got, want)
 			}
 		}
-	}
-}
-
-// The header of a request comes in time in HTTP/2, too.
-func TestHeaderOfHTTP2ComesInTime(t *testing.T) {
-	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "50ms"}))
-	l := in.dial(t)
-	const settings, headers = "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x01\x01\x01\x00\x00\x00\x01\x82" // and no END_HEADERS
-	if _, err := io.WriteString(l, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+settings+headers); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, l); err != nil {
-		t.Errorf("a header that does not end: %v, want that the connection is closed", err)
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/rs/zerolog"
 
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -125,44 +123,5 @@ func TestOutputIsOfOneCall(t *testing.T) {
 			calls = append(calls, "stream", args{"n": 50})
 		}
 		w.wantState(w.send(w.calls(calls...)), a2a.TaskStateCompleted)
-	})
-}
-
-// What a call has published before its process died counts when it is run again.
-func TestOutputIsCountedOverDeaths(t *testing.T) {
-	t.Parallel()
-	inMemory(t, func(t *testing.T, w *world) {
-		const limit = 100_000
-		first := make(chan struct{})
-		var runs atomic.Int32
-		w.tools.extra = []tool.Tool{&fake{name: "look", is: tool.Annotations{Idempotent: true}, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			run := runs.Add(1)
-			for range 20 {
-				if _, err := ctx.Artifacts().Save(ctx, "page", agent.Part{Text: strings.Repeat("x", 4000)}); err != nil {
-					return nil, err
-				}
-			}
-			if run == 1 {
-				<-first
-			}
-			return map[string]any{"ok": true}, nil
-		}}}
-		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour, Output: limit}
-		quiet := func(cfg *engine.Config) { cfg.Log = zerolog.Nop() }
-		w.startAs(quiet)
-		id := w.begin(w.calls("look", args{}))
-		synctest.Wait()
-		defer w.stop()
-		w.startAs(quiet) // the first process is gone
-		synctest.Wait()
-		close(first)
-		synctest.Wait()
-		if n := runs.Load(); n != 2 {
-			t.Fatalf("the tool was entered %d times, want 2", n)
-		}
-		w.wantState(w.get(id), a2a.TaskStateFailed)
-		if n := w.header(id).Bytes; n > limit+50_000 {
-			t.Errorf("the log has %d bytes, want little more than the %d that a call may publish", n, limit)
-		}
 	})
 }

@@ -156,7 +156,7 @@ func limitKeys() []key[Config] {
 			"Tasks of one context that have not ended, as each of them may come to wait for somebody. Beyond, messages that would make another one are refused. It holds for contexts that a message names."),
 		one("limits.output", "16MiB", size[int](1*kib, 64*mib, false),
 			func(c *Config) *int { return &c.Limits.Engine.Output },
-			"What one call of a tool publishes, in chunks and artifacts. A call that publishes more ends with an error; what it has published stands."),
+			"What one call of a tool publishes, in chunks and artifacts. A call that publishes more ends with an error; what it has published stands. When a call is run again after its process died, it begins anew."),
 		one("limits.disk", "0", size[int64](1*mib, 1<<14*gib, true /* none */),
 			func(c *Config) *int64 { return &c.Limits.Engine.Disk },
 			"What the store may occupy on the disk, room in its file that is free left out, before new tasks are refused (507, RESOURCE_EXHAUSTED). Decisions, other messages to a task, and what tasks need that have begun are not refused, so leave room for them. At 80 % the log says so. 0 means no limit."),
