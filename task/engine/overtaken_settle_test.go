@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +21,9 @@ func TestDecisionOvertakesTheQueueing(t *testing.T) {
 		w.cfg.Limits = patient(1, 1)
 		taken, goOn := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		armed := false
+		var armed atomic.Bool
 		w.cfg.Hook = func(point string) {
-			if point == engine.PointWoken && armed {
+			if point == engine.PointWoken && armed.Load() {
 				once.Do(func() {
 					close(taken)
 					<-goOn
@@ -32,7 +33,7 @@ func TestDecisionOvertakesTheQueueing(t *testing.T) {
 		w.start()
 		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
 		w.begun(alice, w.calls("block", args{}))
-		armed = true
+		armed.Store(true)
 		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
 		<-taken
 		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
@@ -53,9 +54,9 @@ func TestCancelOvertakesTheQueueing(t *testing.T) {
 		w.cfg.Limits.Queue = 1
 		taken, goOn := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		armed := false
+		var armed atomic.Bool
 		w.cfg.Hook = func(point string) {
-			if point == engine.PointWoken && armed {
+			if point == engine.PointWoken && armed.Load() {
 				once.Do(func() {
 					close(taken)
 					<-goOn
@@ -65,7 +66,7 @@ func TestCancelOvertakesTheQueueing(t *testing.T) {
 		w.start()
 		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
 		w.begun(alice, w.calls("block", args{}))
-		armed = true
+		armed.Store(true)
 		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
 		<-taken
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
