@@ -8,7 +8,7 @@ BIN  := $(CURDIR)/bin
 LINT := $(BIN)/golangci-lint
 
 # Tests run fresh: a cached result does not see a changed document or program.
-TESTFLAGS ?= -race -count=1
+TESTFLAGS ?= -race -count=1 -timeout 20m
 
 # The layers from the bottom up, and where the tests of each are.
 packages.gate1 := ./store/... ./internal/deptest/...
