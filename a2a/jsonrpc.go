@@ -58,10 +58,10 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	if err == nil {
 		answer, err = s.rpcCall(c, by, a, &rpc)
 	}
+	a.Made()
 	if err != nil {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
-	a.Made()
 	return s.answer(c, "application/json", append(answer, '}'))
 }
 

@@ -309,10 +309,18 @@ func reserveOrder(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	var hold atomic.Bool
 	held, goOn := make(chan struct{}), make(chan struct{})
+	tries := make(chan struct{}, 1)
 	db, err := boltstore.Options{Ahead: 8 << 20, Hook: func(point string) {
-		if point == boltstore.PointTaken && hold.CompareAndSwap(true, false) {
+		if point != boltstore.PointTaken {
+			return
+		}
+		if hold.CompareAndSwap(true, false) {
 			close(held)
 			<-goOn
+		}
+		select {
+		case tries <- struct{}{}:
+		default:
 		}
 	}}.Open(path)
 	if err != nil {
@@ -347,7 +355,9 @@ func reserveOrder(path string) error {
 	if step.Answered() || chunk.Answered() {
 		return errors.New("a batch of a turn was answered by a disk that refuses it")
 	}
-	time.Sleep(500 * time.Millisecond) // some tries
+	for range 3 {
+		<-tries
+	}
 	if err := limitFiles(1 << 40); err != nil {
 		return err
 	}

@@ -13,33 +13,40 @@ import (
 	"a2a-server/task/engine"
 )
 
+// overtaken starts w and returns a task that has been taken over, and waits in the queue
+// when goOn is called. It is for a bubble.
+func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
+	taken, on := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var armed atomic.Bool
+	w.cfg.Hook = func(point string) {
+		if point == engine.PointWoken && armed.Load() {
+			once.Do(func() {
+				close(taken)
+				<-on
+			})
+		}
+	}
+	w.start()
+	id = w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+	w.begun(alice, w.calls("block", args{}))
+	armed.Store(true)
+	time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+	<-taken
+	return id, func() { close(on) }
+}
+
 // A decision that comes when a task has been taken over, and does not wait in the queue
 // yet, lets it wait for no turn of another kind, either.
 func TestDecisionOvertakesTheQueueing(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
-		taken, goOn := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		var armed atomic.Bool
-		w.cfg.Hook = func(point string) {
-			if point == engine.PointWoken && armed.Load() {
-				once.Do(func() {
-					close(taken)
-					<-goOn
-				})
-			}
-		}
-		w.start()
-		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		w.begun(alice, w.calls("block", args{}))
-		armed.Store(true)
-		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
-		<-taken
+		id, goOn := w.overtaken()
 		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
 			t.Fatal(err)
 		}
-		close(goOn)
+		goOn()
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 	})
@@ -52,27 +59,11 @@ func TestCancelOvertakesTheQueueing(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
 		w.cfg.Limits.Queue = 1
-		taken, goOn := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		var armed atomic.Bool
-		w.cfg.Hook = func(point string) {
-			if point == engine.PointWoken && armed.Load() {
-				once.Do(func() {
-					close(taken)
-					<-goOn
-				})
-			}
-		}
-		w.start()
-		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		w.begun(alice, w.calls("block", args{}))
-		armed.Store(true)
-		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
-		<-taken
+		id, goOn := w.overtaken()
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
 			t.Fatal(err)
 		}
-		close(goOn)
+		goOn()
 		synctest.Wait()
 		if l := w.engine.Load(); l.Waiting != 0 {
 			t.Errorf("Load() = %+v, want that no canceled task waits", l)
