@@ -139,5 +139,19 @@ func turnsRows() []Row {
 			Promise: "a message that may be a decision is taken however many wait",
 			Test:    "TestMessagesThatWaitAreShared",
 		},
+		{
+			File:    "task/engine/heavy.go",
+			What:    "n := max(1, processors-1)",
+			Into:    "n := processors",
+			Promise: "what takes a processor for long leaves one to everybody else",
+			Test:    "TestHeavyWorkIsShared",
+		},
+		{
+			File:    "task/engine/heavy.go",
+			What:    "max(1, n/2)",
+			Into:    "n",
+			Promise: "heavy work of one caller leaves processors to that of others",
+			Test:    "TestHeavyWorkIsShared",
+		},
 	}
 }
