@@ -16,9 +16,16 @@ type Store interface {
 	// what is in its context: wait for it before queuing anything else for its task.
 	//
 	// Commit.Wait returns when b is durable, and not before, or with ErrNotFound,
-	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError, ErrTooLarge, ErrInvalid, ErrClosed or
-	// ErrDamaged, or with the cause of ctx's end. One bad batch fails alone. ctx
-	// counts until the writer has taken b: then its end changes nothing.
+	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError, ErrTooLarge,
+	// ErrInvalid, ErrClosed, ErrUnavailable or ErrDamaged, or with the cause of ctx's
+	// end. One bad batch fails alone. ctx counts until the writer has taken b: then its
+	// end changes nothing.
+	//
+	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all
+	// that its turn has queued behind it, and is committed when the backend can write
+	// again: nobody else has what it holds. Only the end of its ctx or of the store fails
+	// it, or that its turn is cut off. Any other batch is ErrUnavailable, a create at
+	// once; and one that is taken meanwhile overtakes the batches of turns that wait.
 	Append(ctx context.Context, b *Batch) *Commit
 
 	// Read returns the header and one bounded page of events from one view. At
