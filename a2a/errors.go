@@ -42,6 +42,8 @@ var (
 	errMethodNotFound  = wireError{code: -32601, status: http.StatusNotFound, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_FOUND"}
 	errInvalidParams   = wireError{code: -32602, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "INVALID_PARAMS"}
 	errInternal        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INTERNAL_ERROR", message: "internal error"}
+	errDataLoss        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "DATA_LOSS", reason: "DATA_LOSS", message: "what is stored of this task is damaged and cannot be read: whoever runs this server has to restore a copy"}
+	errReadOnly        = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE", message: "the store of this server is damaged and takes nothing new: whoever runs it has to restore a copy; nothing was written"}
 	errBusy            = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE"}
 	errDiskFull        = wireError{code: -32603, status: http.StatusInsufficientStorage, grpc: "RESOURCE_EXHAUSTED", reason: "RESOURCE_EXHAUSTED"}
 	errTaskNotFound    = wireError{code: -32001, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "TASK_NOT_FOUND", message: "task not found"}
@@ -110,6 +112,10 @@ func toWire(err error) (w *wireError, known bool) {
 		return errDiskFull.saying(full.Error()), true
 	case errors.As(err, &answers):
 		return errBusy.saying(answers.Error()), true
+	case errors.Is(err, engine.ErrDataLoss):
+		return errDataLoss.saying(errDataLoss.message), false
+	case errors.Is(err, engine.ErrReadOnly):
+		return errReadOnly.saying(errReadOnly.message), true
 	case errors.Is(err, engine.ErrUnavailable):
 		return errBusy.saying(err.Error()), true
 	case errors.As(err, &invalid):

@@ -30,8 +30,15 @@ var (
 	// ErrUnavailable: the backend cannot write now, or not in time, and says why: the
 	// disk is full, say. Nothing of the batch was written; the same may be tried again.
 	ErrUnavailable = errors.New("store is not available")
+	// ErrDataLoss: what is stored of a task, or where it is stored, is damaged and cannot
+	// be read. Nothing of the batch was written. Everything else goes on.
+	ErrDataLoss = errors.New("stored data is damaged")
+	// ErrReadOnly: the backend has met damage while it wrote. Nothing of the batch was
+	// written, and nothing ever is: what can be read is still served, and a person has to
+	// restore a copy.
+	ErrReadOnly = errors.New("store is read-only")
 	// ErrDamaged: the backend failed in a way that leaves the outcome of a commit
-	// unknown, or is not readable. It takes no more batches; opening it again
+	// unknown, or is not readable at all. It takes no more batches; opening it again
 	// decides.
 	ErrDamaged = errors.New("store is damaged")
 )

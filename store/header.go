@@ -41,6 +41,12 @@ type Header struct {
 	// BulkSnapshot is the last seq whose bulk events a snapshot holds, 0: none. It is
 	// at most Snapshot, and less when newer snapshots came without their bulk.
 	BulkSnapshot uint64
+
+	// Damaged says that the header is damaged, so that the task is lost. Task is right,
+	// and so are Owner, Context, State and StatusTime as far as they are not zero: an
+	// Owner's list knows them from its index, unless the task was Live; then it is only in
+	// the lists of System. Read returns ErrDataLoss.
+	Damaged bool
 }
 
 // Size returns the bytes of events in the log, without those of bulk events if they

@@ -39,6 +39,8 @@ type Row struct {
 	Key   []byte
 	Rev   uint64 // 1 when put first, then 1 more each time
 	Value []byte
+
+	Damaged bool // Rev and Value are lost
 }
 
 // RowPage is one page of rows.

@@ -17,8 +17,8 @@ type Store interface {
 	//
 	// Commit.Wait returns when b is durable, and not before, or with ErrNotFound,
 	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError, ErrTooLarge,
-	// ErrInvalid, ErrClosed, ErrUnavailable or ErrDamaged, or with the cause of ctx's
-	// end. One bad batch fails alone. ctx counts until the writer has taken b: then its
+	// ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss, ErrReadOnly or ErrDamaged, or
+	// with the cause of ctx's end. One bad batch fails alone. ctx counts until the writer has taken b: then its
 	// end changes nothing.
 	//
 	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all
@@ -31,13 +31,16 @@ type Store interface {
 	// Read returns the header and one bounded page of events from one view. At
 	// least one event is returned when there is one after from, however large, unless
 	// limit leaves events out. Pages read one after the other, each from where the one
-	// before says, are consistent: events never change.
+	// before says, are consistent: events never change. ErrDataLoss: a part of it is
+	// damaged; no page has anything that is not as it was written.
 	Read(ctx context.Context, s Scope, id TaskID, from From, limit Limit) (View, error)
 
-	// Tasks lists headers; see [Query].
+	// Tasks lists headers; see [Query]. Damaged tasks do not hide others: see
+	// Header.Damaged.
 	Tasks(ctx context.Context, s Scope, q Query) (Page, error)
 
-	// Rows lists rows; see [RowQuery].
+	// Rows lists rows; see [RowQuery]. Damaged rows do not hide others: see Row.Damaged. A
+	// row that was asked for by its key is ErrDataLoss.
 	Rows(ctx context.Context, s Scope, q RowQuery) (RowPage, error)
 
 	// Due returns one page of the due rows whose time is not after now, in the
@@ -53,8 +56,8 @@ type Store interface {
 
 	// Claim takes up to limit Live tasks of older epochs over: each gets fence+1,
 	// rev+1 and this handle's epoch, durably, and its new header is returned. An
-	// empty result says that there are no more. limit defaults to 50 and is at most
-	// 1,000. It acts as System.
+	// empty result says that there are no more. A task whose header is damaged stays as it
+	// is, for ever. limit defaults to 50 and is at most 1,000. It acts as System.
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
 	// Delete removes a Final task without due rows, all its rows and its log. It is
@@ -91,9 +94,10 @@ type AuditLog interface {
 // AuditEntry is one entry; numbers rise from 1 without gaps in the order of
 // commit.
 type AuditEntry struct {
-	N    uint64
-	Task TaskID // zero when the batch had no task
-	Data []byte
+	N       uint64
+	Task    TaskID // zero when the batch had no task
+	Data    []byte
+	Damaged bool // the rest is lost
 }
 
 // Handle is all that a backend gives to one instance.
@@ -111,6 +115,7 @@ type Due struct {
 	Key      []byte
 	Payload  []byte
 	Position DuePosition
+	Damaged  bool // the payload is lost
 }
 
 // DuePosition says where a due row stands among all due rows of its backend: by

@@ -288,8 +288,7 @@ func (d *Draft) putApproval(a *pendingApproval) error {
 	}
 	row := store.RowChange{Kind: RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value}
 	if a.State == approval.Pending {
-		asked := store.MillisOf(a.Asked)
-		row.Index = []store.IndexKey{{Index: IndexPending, Key: fmt.Appendf(nil, "%016x", uint64(asked))}}
+		row.Index = []store.IndexKey{pendingKey(d.f.Owner, store.MillisOf(a.Asked))}
 	}
 	d.rows = append(d.rows, row)
 	return nil

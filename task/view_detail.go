@@ -3,6 +3,8 @@ package task
 import (
 	"bytes"
 	"encoding/json"
+
+	"a2a-server/store"
 )
 
 // detail is how much of a task a View keeps. What it does not keep is gone for good, and
@@ -20,6 +22,18 @@ const (
 // and has not, because it was too large: "artifacts", "history" or both. GetTask gives
 // the whole task.
 const Omitted = "urn:a2a-server:omitted"
+
+// Damaged is the member of a task's metadata that is true when what is stored of the task
+// is damaged: then a list has no more of it than its id and what else is still known, and
+// GetTask fails.
+const Damaged = "urn:a2a-server:damaged"
+
+// DamagedView returns what a list shows of a task that cannot be read.
+func DamagedView(h *store.Header) *View {
+	v := newView(h.Task.String(), h.Context)
+	v.setStatus(stateName(h.State), h.StatusTime, nil /* message */, json.RawMessage(`{"`+Damaged+`":true}`))
+	return v
+}
 
 // lighten lets go of as much as it takes for the View to hold at most limit bytes:
 // first the artifacts, then the history, then all but an [outline]. What is left keeps

@@ -78,6 +78,7 @@ type task struct {
 	ID        string
 	Status    status
 	Artifacts []artifact
+	Metadata  map[string]json.RawMessage
 }
 
 type status struct {

@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"a2a-server/store"
@@ -43,19 +44,19 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 
 // claim claims from key from, inclusive, to key to, exclusive (nil: the end).
 func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store.Header) error {
-	c := r.live.Cursor()
-	var ids []store.TaskID
-	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed)+len(ids) < limit; k, v = c.Next() {
-		if readU64(v) < epoch {
-			ids = append(ids, store.TaskID(k))
+	c := r.live.Cursor() // it is as the round began: live is written at the end
+	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed) < limit; k, v = c.Next() {
+		if readU64(v) >= epoch {
+			continue
 		}
-	}
-	for _, id := range ids {
-		t, err := r.load(id)
+		t, err := r.load(store.TaskID(k))
+		if errors.Is(err, store.ErrDataLoss) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		// live is as the round began; an earlier batch of it may have come first.
+		// An earlier batch of the round may have come first.
 		if !t.now.there() || t.now.Phase != store.Live || t.now.Epoch >= epoch {
 			continue
 		}

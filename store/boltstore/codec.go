@@ -3,6 +3,7 @@ package boltstore
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"a2a-server/store"
 )
@@ -16,7 +17,7 @@ type reader struct {
 
 func (r *reader) fail() {
 	if r.err == nil {
-		r.err = fmt.Errorf("%w: a value ends too early", store.ErrDamaged)
+		r.err = fmt.Errorf("%w: a value ends too early", store.ErrDataLoss)
 	}
 	r.b = nil
 }
@@ -59,14 +60,21 @@ func (r *reader) id() (id [16]byte) {
 	return id
 }
 
-// version reads a version from 1 to newest.
-func (r *reader) version(newest byte, what string) byte {
+// version reads a version, which must be one of those that are known.
+func (r *reader) version(what string, known ...byte) byte {
 	v := r.byte()
-	if r.err == nil && (v < 1 || v > newest) {
-		r.err = fmt.Errorf("%w: %s has version %d, want 1 to %d", store.ErrDamaged, what, v, newest)
+	if r.err == nil && !slices.Contains(known, v) {
+		r.err = fmt.Errorf("%w: %s has version %d, which was never written", store.ErrDataLoss, what, v)
 		r.b = nil
 	}
 	return v
+}
+
+// end fails unless everything has been read.
+func (r *reader) end() {
+	if r.err == nil && len(r.b) > 0 {
+		r.err = fmt.Errorf("%w: a value goes on after its end", store.ErrDataLoss)
+	}
 }
 
 func appendBytes[T ~string | ~[]byte](b []byte, p T) []byte {
@@ -83,9 +91,12 @@ type record struct {
 	deleting bool
 }
 
-// recordVersion is the one that is written. Version 1 knew no bulk: its snapshots
-// hold all events.
-const recordVersion = 2
+// The versions of a header. Version 1 knew no bulk: its snapshots hold all events. From
+// recordVersion on, which is the one that is written, a checksum ends the value.
+const (
+	recordBulk    = 2
+	recordVersion = 4
+)
 
 func (t *record) append(b []byte) []byte {
 	h := &t.Header
@@ -104,22 +115,25 @@ func (t *record) append(b []byte) []byte {
 }
 
 func decodeRecord(id store.TaskID, value []byte) (record, error) {
-	r := reader{b: value}
 	var t record
-	version := r.version(recordVersion, "header")
+	r := open(bucketTask, id[:], value, recordVersion)
+	version := r.version("header", 1, recordBulk, recordVersion)
 	t.deleting = r.byte() == 1
 	t.Task, t.Phase, t.State, t.Message = id, store.Phase(r.byte()), store.State(r.byte()), r.id()
 	t.StatusTime = store.Millis(r.uint())
 	t.Seq, t.Pub, t.Rev, t.Fence, t.Epoch = r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
 	t.Pending, t.Due, t.Bytes, t.Header.Snapshot = uint32(r.uint()), uint32(r.uint()), r.uint(), r.uint()
 	t.last, t.values, t.snapshot = r.uint(), r.uint(), r.uint()
-	if t.BulkSnapshot = t.Header.Snapshot; version > 1 {
+	if t.BulkSnapshot = t.Header.Snapshot; version >= recordBulk {
 		t.Bulk, t.BulkSnapshot, t.bulk = r.uint(), r.uint(), r.uint()
 	}
 	tenant := r.string()
 	t.Owner = store.Owner(tenant, r.string())
 	t.Context = r.string()
-	return t, r.err
+	if r.end(); r.err != nil {
+		return record{}, fmt.Errorf("header of task %s: %w", id, r.err)
+	}
+	return t, nil
 }
 
 // head is the beginning of a log value: the events of one commit of one task.
@@ -136,8 +150,12 @@ type head struct {
 	onlyBulk bool // all events are bulk: a reader without it passes the value over
 }
 
-// valueVersion is the one that is written. Version 1 knew no bulk.
-const valueVersion = 2
+// The versions of a log value. Version 1 knew no bulk. From valueVersion on, which is the
+// one that is written, a checksum ends its head and another one the whole.
+const (
+	valueBulk    = 2
+	valueVersion = 4
+)
 
 // The flags of a value, and those of an event.
 const (
@@ -156,22 +174,32 @@ func flag(on bool, bit byte) byte {
 	return 0
 }
 
-func (h *head) append(b []byte) []byte {
+// append writes the head of the value at key. It begins the value.
+func (h *head) append(b, key []byte) []byte {
+	start := len(b)
 	flags := flag(h.snapshot, flagSnapshot) | flag(h.bulk, flagBulkSnapshot) | flag(h.onlyBulk, flagOnlyBulk)
 	b = append(b, valueVersion, flags)
 	b = append(b, h.task[:]...)
 	for _, n := range [...]uint64{h.k, h.prev, h.jump, h.first, h.pub, h.events} {
 		b = binary.AppendUvarint(b, n)
 	}
-	return b
+	return appendSum(b, start, bucketLog, key)
 }
 
-func (r *reader) head() (h head) {
-	r.version(valueVersion, "log value")
+// head reads the head of the value at key, and checks its sum if that is asked for.
+func (r *reader) head(key []byte, check bool) (h head) {
+	whole := r.b
+	version := r.version("log value", 1, valueBulk, valueVersion)
 	flags := r.byte()
 	h.snapshot, h.bulk, h.onlyBulk = flags&flagSnapshot != 0, flags&flagBulkSnapshot != 0, flags&flagOnlyBulk != 0
 	h.task = r.id()
 	h.k, h.prev, h.jump, h.first, h.pub, h.events = r.uint(), r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
+	if version < valueVersion {
+		return h
+	}
+	if r.take(sumSize); r.err == nil && check {
+		_, r.err = unseal(bucketLog, key, whole[:len(whole)-len(r.b)])
+	}
 	return h
 }
 
@@ -200,7 +228,11 @@ type rowValue struct {
 	value []byte
 }
 
-const rowVersion = 1
+// The versions of a row. A checksum ends those of rowVersion, which is written.
+const (
+	rowUnsealed = 1
+	rowVersion  = 2
+)
 
 func (v *rowValue) append(b []byte) []byte {
 	b = append(b, rowVersion)
@@ -214,10 +246,10 @@ func (v *rowValue) append(b []byte) []byte {
 	return append(b, v.value...)
 }
 
-// decodeRow does not copy.
-func decodeRow(b []byte) (v rowValue, err error) {
-	r := reader{b: b}
-	r.version(rowVersion, "row")
+// decodeRow decodes the row at key, and does not copy.
+func decodeRow(key, b []byte) (v rowValue, err error) {
+	r := open(bucketRow, key, b, rowVersion)
+	r.version("row", rowUnsealed, rowVersion)
 	v.rev = r.uint()
 	tenant := r.string()
 	v.owner = store.Owner(tenant, r.string())
@@ -228,6 +260,8 @@ func decodeRow(b []byte) (v rowValue, err error) {
 		name := r.string()
 		v.index = append(v.index, store.IndexKey{Index: name, Key: r.bytes()})
 	}
-	v.value = r.b
-	return v, r.err
+	if v.value = r.b; r.err != nil {
+		return rowValue{}, fmt.Errorf("row %x: %w", key, r.err)
+	}
+	return v, nil
 }

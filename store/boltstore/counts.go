@@ -56,20 +56,20 @@ func (c *counts) init() {
 }
 
 // total returns how many tasks match l's query, as of its view or later.
-func (c *counts) total(l *lister) (int64, error) {
+func (c *counts) total(l *lister) int64 {
 	if l.query.Since > 0 {
-		sum, err := l.tally(l.query.Since)
-		return sum.of(l.query.State), err
+		sum := l.tally(l.query.Since)
+		return sum.of(l.query.State)
 	}
 	key := countKey{l.scope, l.query.Context}
 	c.mu.Lock()
 	if n := c.kept[key]; n != nil {
 		defer c.mu.Unlock()
-		return n.tally.of(l.query.State), nil
+		return n.tally.of(l.query.State)
 	}
 	c.mu.Unlock()
-	sum, _, err := c.count(l, key, false /* use */)
-	return sum.of(l.query.State), err
+	sum, _ := c.count(l, key, false /* use */)
+	return sum.of(l.query.State)
 }
 
 // use returns the counter of one context, which stays until release: what it says is
@@ -86,10 +86,10 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 		if n != nil {
 			return n, nil
 		}
-		err := db.view(ctx, func(tx *bolt.Tx) (err error) {
+		err := db.view(ctx, func(tx *bolt.Tx) error {
 			l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: owner, query: store.Query{Context: contextID}}
-			_, n, err = c.count(&l, key, true /* use */)
-			return err
+			_, n = c.count(&l, key, true /* use */)
+			return nil
 		})
 		if n != nil || err != nil {
 			return n, err
@@ -109,14 +109,14 @@ func (n *count) release() {
 
 // count counts all states of what key names in l's view, and keeps the counter: kept
 // is nil when a commit came between the view and now, so that it cannot be kept.
-func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count, err error) {
+func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count) {
 	n := c.begin(key, uint64(l.tx.ID()))
-	defer func() { kept = c.end(n, sum, use, err) }()
+	counted := false // else a page of the index is damaged
+	defer func() { kept = c.end(n, sum, use, counted) }()
 	all := lister{tx: l.tx, tasks: l.tasks, scope: l.scope, query: store.Query{Context: l.query.Context}}
-	if err = all.live(); err == nil {
-		sum, err = all.tally(0)
-	}
-	return sum, nil, err
+	all.live()
+	sum, counted = all.tally(0), true
+	return sum, nil
 }
 
 // begin begins a counter that collects from the view of transaction tx on. nil: the
@@ -134,7 +134,7 @@ func (c *counts) begin(key countKey, tx uint64) *count {
 
 // end keeps a counter that has been counted, unless another has been meanwhile, and
 // returns the one that is kept.
-func (c *counts) end(n *count, sum tally, use bool, err error) *count {
+func (c *counts) end(n *count, sum tally, use, counted bool) *count {
 	if n == nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (c *counts) end(n *count, sum tally, use bool, err error) *count {
 	if c.counting[n.key] = others; len(others) == 0 {
 		delete(c.counting, n.key)
 	}
-	if err != nil {
+	if !counted {
 		return nil
 	}
 	if first := c.kept[n.key]; first != nil {
@@ -258,8 +258,7 @@ func (t *tally) of(state store.State) int64 {
 
 // tally counts the tasks of l whose status is not older than since. How many are open
 // it knows of one context only: the others are counted by their keys.
-func (l *lister) tally(since store.Millis) (tally, error) {
-	var sum tally
+func (l *lister) tally(since store.Millis) (sum tally) {
 	for i := range l.atWork {
 		sum.states[l.atWork[i].State]++
 		sum.open++
@@ -273,16 +272,13 @@ func (l *lister) tally(since store.Millis) (tally, error) {
 				sum.states[prefix[len(prefix)-1]]++
 				continue
 			}
-			id := store.TaskID(k[len(k)-16:])
-			t, err := decodeRecord(id, l.tasks.Get(id[:]))
-			if err != nil {
-				return sum, err
-			}
+			at, id, _ := store.ParseTaskPosition(k[len(prefix):])
+			t := record{Header: l.header(at, id)}
 			if t.Context == l.query.Context {
 				sum.states[t.State]++
 				sum.open += openTasks(&t)
 			}
 		}
 	}
-	return sum, nil
+	return sum
 }

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -21,14 +22,15 @@ import (
 
 // format is the version of the layout. A file of an older one is brought forward
 // by migrations when it is opened; a newer one is refused.
-const format = 2
+const format = 3
 
 // migrations[n] turns format n into n+1, in the transaction that opens the file. There
 // is no format 0.
 var migrations = [format]func(*bolt.Tx) error{
 	func(*bolt.Tx) error { return errors.New("it has no format") },
-	// Values and headers of version 1 stay as they are. The number keeps programs out
-	// that do not know version 2.
+	// What is there stays as it is. The number keeps programs out that do not know what
+	// the newer ones write: bulk, and then checksums.
+	func(*bolt.Tx) error { return nil },
 	func(*bolt.Tx) error { return nil },
 }
 
@@ -44,7 +46,8 @@ var (
 type Options struct {
 	// InitialMmapSize is the address space reserved at open, in bytes. A file that
 	// outgrows it is mapped anew, which waits for readers that are in the file at
-	// that moment. Defaults to 16 GiB; it costs no memory.
+	// that moment, and ends the store if it fails. Defaults to four times the file, at
+	// least 64 GiB, unless the process may not have so much; it costs no memory.
 	InitialMmapSize int
 
 	// LockTimeout is how long Open waits for another process to give the file up.
@@ -98,10 +101,11 @@ type DB struct {
 	closed  sync.WaitGroup // writer and window loader
 	stop    context.CancelFunc
 
-	mu      sync.Mutex
-	damaged error
-	locked  bool // bbolt's lock is lost
-	shut    bool
+	mu       sync.Mutex
+	damaged  error
+	readOnly error
+	locked   bool // bbolt's lock is lost
+	shut     bool
 }
 
 // Open opens the file at path, or makes it, with default [Options].
@@ -111,9 +115,6 @@ func Open(path string) (*DB, error) { return Options{}.Open(path) }
 // file is in use, damaged, cut, or of a newer program; it then wraps
 // store.ErrDamaged unless the file is only in use.
 func (o Options) Open(path string) (*DB, error) {
-	if o.InitialMmapSize == 0 {
-		o.InitialMmapSize = 16 << 30
-	}
 	if o.LockTimeout == 0 {
 		o.LockTimeout = time.Second
 	}
@@ -198,8 +199,28 @@ func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 	if err := checkLength(path, o); err != nil {
 		return nil, err
 	}
-	db, err = bolt.Open(path, 0o600, &o)
+	if o.InitialMmapSize > 0 {
+		db, err = bolt.Open(path, 0o600, &o)
+		return db, openError(path, err)
+	}
+	if o.InitialMmapSize, err = roomToGrow(path); err != nil {
+		return nil, err
+	}
+	if db, err = bolt.Open(path, 0o600, &o); errors.Is(err, syscall.ENOMEM) {
+		o.InitialMmapSize = 0 // as much as the file needs now
+		db, err = bolt.Open(path, 0o600, &o)
+	}
 	return db, openError(path, err)
+}
+
+// roomToGrow returns how much address space a file is given, so that it is never mapped
+// anew.
+func roomToGrow(path string) (int, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("open store: %w", err)
+	}
+	return max(64<<30, 4*int(info.Size())), nil
 }
 
 // checkLength refuses a file that is shorter than its own pages need: bbolt would
@@ -348,8 +369,8 @@ func (db *DB) Note() string { return db.note }
 // found to be a copy.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
-// Err returns nil while the store takes batches, and why it does not any more:
-// store.ErrDamaged after a failed commit, store.ErrClosed after Close.
+// Err returns nil while the store goes on, and why it does not any more:
+// store.ErrDamaged when the outcome of a commit is unknown, store.ErrClosed after Close.
 func (db *DB) Err() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -394,7 +415,7 @@ func (db *DB) Close() error {
 	locked := db.locked
 	db.mu.Unlock()
 	if locked {
-		return fmt.Errorf("close store: %w", db.damaged)
+		return fmt.Errorf("close store: %w", db.refuses())
 	}
 	if err := db.bolt.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
@@ -404,7 +425,7 @@ func (db *DB) Close() error {
 
 // view runs fn in a read transaction. fn must copy what it keeps, and must not
 // block: a transaction that stays open holds up the writer when the file has to
-// grow. A fault while reading is store.ErrDamaged, not a crash.
+// grow. A fault while reading is store.ErrDataLoss, not a crash.
 func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read store: %w", context.Cause(ctx))
@@ -416,7 +437,7 @@ func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) 
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %s: %v", store.ErrDamaged, db.path, p)
+			err = fmt.Errorf("%w: a page of %s cannot be read: %v", store.ErrDataLoss, db.path, p)
 		}
 		_ = tx.Rollback() // a read transaction has nothing to lose
 	}()
@@ -427,7 +448,7 @@ func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) 
 func (db *DB) begin(ctx context.Context) (tx *bolt.Tx, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			tx, err = nil, fmt.Errorf("%w: %s: %v", store.ErrDamaged, db.path, p)
+			tx, err = nil, fmt.Errorf("%w: %s: %v", store.ErrDataLoss, db.path, p)
 		}
 	}()
 	for {

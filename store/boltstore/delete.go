@@ -59,7 +59,8 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
 		return err
 	}
 	// The due row's time is the task's own, so that it is found again.
-	_ = r.put(r.due, dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil), nil)
+	key := dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil)
+	_ = r.put(r.due, key, r.keepMarked(bucketDue, key))
 	t.now.deleting, t.changed = true, true
 	return r.err
 }
@@ -78,7 +79,7 @@ func (r *round) deleteSome(id store.TaskID) (done bool, err error) {
 		if t.now.last == 0 {
 			break
 		}
-		v, _, err := readHead(r.log, t.now.last)
+		v, err := readHead(r.log, id, t.now.last, t.now.values)
 		if err != nil {
 			return false, err
 		}

@@ -33,8 +33,21 @@
 //
 // # Formats
 //
-// Format 2 added bulk: values and headers of version 2. Those of version 1 stay as they
-// are. In them no event is bulk, and a snapshot holds all events.
+// Format 2 added bulk: values and headers of version 2. In those of version 1 no event is
+// bulk, and a snapshot holds all events. Format 3 added checksums. What is there stays as
+// it was written, and is read so.
+//
+// # Damage
+//
+// Log values, headers, rows, due payloads and audit entries end in a checksum over their
+// bucket, key and contents; the head of a log value has one of its own, for those who walk.
+// What is derived holds nothing that could be wrong unnoticed, but may lack an entry.
+//
+// A value that is damaged damages its task alone: reading it and writing to it is
+// store.ErrDataLoss, and a list shows it as damaged and all others as they are. So does a
+// damaged page of bbolt with what it held, where bbolt notices. When the writer meets one,
+// which it would have to build on, nothing more is written, for good: store.ErrReadOnly
+// ([DB.Trouble]). Only a person can restore a copy.
 //
 // # Writing
 //

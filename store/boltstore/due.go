@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -23,7 +22,7 @@ func (r *round) putDue(b *store.Batch, t *work) {
 				t.now.Due--
 			}
 		case !c.Delete && !there:
-			_ = r.put(r.due, key, r.keep(func(b []byte) []byte { return append(b, c.Payload...) }))
+			_ = r.put(r.due, key, r.keepMarked(bucketDue, key, c.Payload))
 			if t != nil {
 				t.now.Due++
 			}
@@ -36,7 +35,8 @@ func (r *round) putAudit(task store.TaskID, entry []byte) {
 		key, _ := r.audit.Cursor().Last()
 		r.nextAudit = readU64(key) + 1
 	}
-	_ = r.put(r.audit, u64(r.nextAudit), r.keep(func(b []byte) []byte { return append(append(b, task[:]...), entry...) }))
+	n := u64(r.nextAudit)
+	_ = r.put(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 
@@ -52,10 +52,7 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 	}
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		return scan(tx.Bucket(bucketDue), nil, at, func(k, v []byte) (bool, error) {
-			d, err := decodeDue(k, v)
-			if err != nil {
-				return false, err
-			}
+			d := decodeDue(k, v)
 			if d.Time > now || len(due) == limit {
 				next = d.Time
 				return true, nil
@@ -70,21 +67,28 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 	return due, next, nil
 }
 
-func decodeDue(k, v []byte) (store.Due, error) {
+// decodeDue returns the row at k, copied.
+func decodeDue(k, v []byte) store.Due {
+	d := store.Due{Position: store.DuePosition(k), Damaged: true}
 	if len(k) < 8 {
-		return store.Due{}, fmt.Errorf("%w: due key %x", store.ErrDamaged, k)
+		return d
 	}
-	d := store.Due{Time: store.Millis(binary.BigEndian.Uint64(k)), Payload: append([]byte{}, v...)}
+	d.Time = store.Millis(binary.BigEndian.Uint64(k))
 	task, rest, ok := cutOwner(k[8:])
 	var kind []byte
 	if ok {
 		kind, rest, ok = cutWord(rest)
 	}
 	if !ok {
-		return store.Due{}, fmt.Errorf("%w: due key %x", store.ErrDamaged, k)
+		return d
 	}
-	d.Task, d.Kind, d.Key, d.Position = task, string(kind), bytes.Clone(rest), store.DuePosition(k)
-	return d, nil
+	d.Task, d.Kind, d.Key = task, string(kind), bytes.Clone(rest)
+	payload, err := unmark(bucketDue, k, v, func(v []byte) bool { return v[0] == '{' })
+	if err != nil {
+		return d
+	}
+	d.Payload, d.Damaged = append([]byte{}, payload...), false
+	return d
 }
 
 // Audit lists the audit; see [store.AuditLog].
@@ -96,8 +100,10 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketAudit).Cursor()
 		for k, v := c.Seek(u64(after + 1)); k != nil && len(entries) < limit; k, v = c.Next() {
-			if len(v) < 16 {
-				return fmt.Errorf("%w: audit entry %d", store.ErrDamaged, readU64(k))
+			v, err := unmark(bucketAudit, k, v, bareEntry)
+			if err != nil || len(v) < 16 {
+				entries = append(entries, store.AuditEntry{N: readU64(k), Damaged: true})
+				continue
 			}
 			entries = append(entries, store.AuditEntry{N: readU64(k), Task: store.TaskID(v[:16]), Data: bytes.Clone(v[16:])})
 		}
@@ -105,3 +111,7 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 	})
 	return entries, err
 }
+
+// bareEntry reports whether an audit entry can be one from before format 3: the id of a
+// task, which begins with the time that it was made, and JSON.
+func bareEntry(v []byte) bool { return len(v) > 16 && v[0] <= 1 && v[16] == '{' }

@@ -2,10 +2,13 @@ package boltstore_test
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -99,4 +102,102 @@ func TestFormat1(t *testing.T) {
 	do(&store.Batch{Fence: ptr(uint64(2)), Events: []store.Event{bulk}, Snapshot: &store.Snapshot{After: 11, Rev: 3, Bytes: []byte("newer")}}) // 12
 	check(store.Limit{}, "newer", "bulk", 10, 12)
 	check(store.Limit{NoBulk: true}, "newer", "")
+}
+
+// A file of format 2, whose values have no checksums, is read as it was written, and
+// written on: what is written now has them.
+func TestFormat2(t *testing.T) {
+	t.Parallel()
+	path := unpack(t, "format2.db")
+	db, err := boltstore.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice := store.Owner("t", "alice")
+	page, err := h.Tasks(t.Context(), alice, store.Query{})
+	if err != nil || len(page.Tasks) != 2 || page.Total != 2 {
+		t.Fatalf("Tasks() = %d tasks, %v; want 2", len(page.Tasks), err)
+	}
+	check := func(want string) { // everything but the logs, as one text
+		t.Helper()
+		got := ""
+		for _, kind := range []string{"approval", "own"} {
+			rows, err := h.Rows(t.Context(), alice, store.RowQuery{Kind: kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows.Rows {
+				got += fmt.Sprintf("%s %s %d %s %t\n", kind, row.Key, row.Rev, row.Value, row.Damaged)
+			}
+		}
+		due, _, err := h.Due(t.Context(), 4000, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range due {
+			got += fmt.Sprintf("due %s %s %s %t\n", row.Kind, row.Key, row.Payload, row.Damaged)
+		}
+		audit, err := h.Audit(t.Context(), 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range audit {
+			got += fmt.Sprintf("audit %d %t %s %t\n", e.N, e.Task.IsZero(), e.Data, e.Damaged)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("the file differs (-want +got):\n%s", diff)
+		}
+	}
+	check(`approval first 1 {"of":"first"} false
+approval second 1 {"of":"second"} false
+own key 1 of alice false
+due expiry first  false
+due expiry second  false
+due child first {"of":"first"} false
+due child second {"of":"second"} false
+audit 1 false {"of":"first"} false
+audit 2 false {"of":"second"} false
+audit 3 true {"of":"alice"} false
+`)
+	second, first := page.Tasks[0].Task, page.Tasks[1].Task
+	for name, id := range map[string]store.TaskID{"first": first, "second": second} {
+		v, err := h.Read(t.Context(), alice, id, store.AtSnapshot(), store.Limit{})
+		if err != nil || string(v.Snapshot) != name+" plain" || string(v.Bulk) != name+" bulk" || len(v.Events) != 1 || string(v.Events[0].Data) != name+" 4" {
+			t.Fatalf("Read(%s) = %q, %q, %d events, %v", name, v.Snapshot, v.Bulk, len(v.Events), err)
+		}
+	}
+	b := &store.Batch{
+		Scope: alice, Task: first, Rev: ptr(uint64(3)),
+		Change: store.Change{Status: &store.Status{State: 5, Time: 5000}, Phase: store.Final},
+		Events: []store.Event{{Public: true, Kind: "status", Time: 5000, Data: []byte("first 5")}},
+		Rows:   []store.RowChange{{Kind: "approval", Key: []byte("first"), IfRev: 1, Value: []byte("again"), Index: []store.IndexKey{{Index: "pending", Key: []byte("later")}}}},
+		Due:    []store.DueChange{{Time: 3000, Kind: "expiry", Key: []byte("first"), Delete: true}, {Time: 3002, Kind: "expiry", Key: []byte("first")}},
+		Audit:  [][]byte{[]byte("again")},
+	}
+	if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	check(`approval first 2 again false
+approval second 1 {"of":"second"} false
+own key 1 of alice false
+due expiry second  false
+due child first {"of":"first"} false
+due child second {"of":"second"} false
+due expiry first  false
+audit 1 false {"of":"first"} false
+audit 2 false {"of":"second"} false
+audit 3 true {"of":"alice"} false
+audit 4 false again false
+`)
+	if v, err := h.Read(t.Context(), alice, first, store.After(0), store.Limit{}); err != nil || len(v.Events) != 5 || string(v.Events[4].Data) != "first 5" {
+		t.Errorf("Read() = %d events, %v, want 5", len(v.Events), err)
+	}
+	if rows, err := h.Rows(t.Context(), alice, store.RowQuery{Kind: "approval", Index: "pending"}); err != nil || len(rows.Rows) != 2 || string(rows.Rows[0].Value) != "again" {
+		t.Errorf("Rows() by index = %v, %v: the old entry of a row that was replaced is left, or the new one missing", rows.Rows, err)
+	}
 }

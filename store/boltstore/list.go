@@ -3,6 +3,7 @@ package boltstore
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -30,14 +31,12 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 	}
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: s, query: q}
-		if err := l.live(); err != nil {
-			return err
-		}
+		l.live()
 		if err := l.page(at, &page); err != nil {
 			return err
 		}
-		page.Total, err = h.db.counts.total(&l)
-		return err
+		page.Total = h.db.counts.total(&l)
+		return nil
 	})
 	if err != nil {
 		return store.Page{}, err
@@ -51,11 +50,13 @@ func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store
 	c := tx.Bucket(bucketTask).Cursor()
 	for k, v := seekBefore(c, at); k != nil; k, v = c.Prev() {
 		t, err := decodeRecord(store.TaskID(k), v)
-		if err != nil {
-			return err
-		}
-		if !t.there() || !s.Covers(t.Owner) || !matches(&t.Header, q) {
+		switch {
+		case err == nil && (!t.there() || !s.Covers(t.Owner) || !matches(&t.Header, q)):
 			continue
+		case err != nil && (s != store.System() || q.Context != "" || q.State != 0):
+			continue // it cannot be told whether it is one of them
+		case err != nil:
+			t.Header = store.Header{Task: store.TaskID(k), Damaged: true}
 		}
 		if len(page.Tasks) == limit {
 			last := page.Tasks[limit-1].Task
@@ -93,19 +94,35 @@ type lister struct {
 }
 
 // live collects the owner's tasks at work that match.
-func (l *lister) live() error {
+func (l *lister) live() {
 	c := l.tx.Bucket(bucketLive).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
-		t, err := decodeRecord(store.TaskID(k), l.tasks.Get(k))
+		t, err := readRecord(l.tasks, store.TaskID(k))
 		if err != nil {
-			return err
+			continue // whose it is cannot be told
 		}
 		if l.scope.Covers(t.Owner) && matches(&t.Header, l.query) {
 			l.atWork = append(l.atWork, t.Header)
 		}
 	}
 	slices.SortFunc(l.atWork, func(a, b store.Header) int { return bytes.Compare(position(&b), position(&a)) })
-	return nil
+}
+
+// header returns the header of a task at a position; of a damaged one what the indexes
+// know of it.
+func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
+	if rec, err := readRecord(l.tasks, id); err == nil {
+		return rec.Header
+	}
+	h := store.Header{Task: id, Owner: l.scope, Context: l.query.Context, StatusTime: t, Damaged: true}
+	c, sc := l.tx.Bucket(bucketList).Cursor(), l.scope.Key()
+	for state := store.State(1); state <= store.MaxState; state++ {
+		key := append(listPrefix(sc, state), store.TaskPosition(t, id)...)
+		if k, _ := c.Seek(key); bytes.Equal(k, key) {
+			h.State = state
+		}
+	}
+	return h
 }
 
 func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, h.Task) }
@@ -178,21 +195,17 @@ func (l *lister) page(before []byte, page *store.Page) error {
 		case len(work) > 0 && (best == nil || bytes.Compare(position(&work[0]), best.at) > 0):
 			h, work = work[0], work[1:]
 		case best != nil:
-			t, _, err := store.ParseTaskPosition(best.at)
+			t, id, err := store.ParseTaskPosition(best.at)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w: index entry %x: %w", store.ErrDataLoss, best.at, err)
 			}
 			if t < l.query.Since {
 				return nil // all further ones of every source are older still, or at work
 			}
-			id := store.TaskID(best.at[8:])
-			rec, err := decodeRecord(id, l.tasks.Get(id[:]))
-			if err != nil {
-				return err
-			}
+			h = l.header(t, id)
 			k, _ := best.c.Prev()
 			best.set(k)
-			if h = rec.Header; !matches(&h, l.query) {
+			if !matches(&h, l.query) {
 				continue // list.ctx knows no state, and shares keys by hash
 			}
 		default:

@@ -21,27 +21,57 @@ func appendSnapshot(b []byte, after uint64, snapshot []byte) []byte {
 	return appendBytes(binary.AppendUvarint(b, after), snapshot)
 }
 
-// readHead reads the head of the value at position and returns a reader that
-// stands at its first event.
-func readHead(log *bolt.Bucket, position uint64) (head, reader, error) {
-	r := reader{b: log.Get(u64(position))}
-	h := r.head()
+// readHead reads the head of a task's value at position, which must be number k of them,
+// and not the rest: whoever walks looks at many heads to find a few values.
+func readHead(log *bolt.Bucket, task store.TaskID, position, k uint64) (head, error) {
+	key := u64(position)
+	r := reader{b: log.Get(key)}
+	h := r.head(key, true /* check */)
+	if r.err == nil && (h.task != task || h.k != k) {
+		r.err = fmt.Errorf("%w: it is number %d of task %s", store.ErrDataLoss, h.k, h.task)
+	}
 	if r.err != nil {
-		return head{}, r, fmt.Errorf("log value at %d: %w", position, r.err)
+		return head{}, fmt.Errorf("log value at %d, number %d of task %s: %w", position, k, task, r.err)
+	}
+	return h, nil
+}
+
+// readValue reads the whole of a task's value at position, and returns its head and a
+// reader that stands at its first event.
+func readValue(log *bolt.Bucket, task store.TaskID, position uint64) (head, reader, error) {
+	key := u64(position)
+	r := open(bucketLog, key, log.Get(key), valueVersion)
+	h := r.head(key, false /* check */)
+	if r.err == nil && h.task != task {
+		r.err = fmt.Errorf("%w: it is of task %s", store.ErrDataLoss, h.task)
+	}
+	if r.err != nil {
+		return head{}, r, fmt.Errorf("log value at %d, of task %s: %w", position, task, r.err)
 	}
 	return h, r, nil
 }
 
 // finder walks the values of one task.
 type finder struct {
-	log *bolt.Bucket
-	at  uint64 // position of h
-	h   head
+	log  *bolt.Bucket
+	task store.TaskID
+	at   place // of h
+	h    head
 }
 
-func (f *finder) seek(position uint64) (err error) {
-	f.at = position
-	f.h, _, err = readHead(f.log, position)
+// place is where a value of a task is: its position and its number.
+type place struct{ position, k uint64 }
+
+// newest returns the place of the task's newest value.
+func (t *record) newest() place { return place{t.last, t.values} }
+
+// before and far return the places that a head names.
+func (h *head) before() place { return place{h.prev, h.k - 1} }
+func (h *head) far() place    { return place{h.jump, h.k - 1<<bits.TrailingZeros64(h.k)} }
+
+func (f *finder) seek(to place) (err error) {
+	f.at = to
+	f.h, err = readHead(f.log, f.task, to.position, to.k)
 	return err
 }
 
@@ -53,7 +83,7 @@ func (f *finder) back(keep func(*head) bool) error {
 		// Try the far jump first. When it overshoots, the step to k−1 has a jump
 		// half as wide; that makes the walk O(log² k).
 		if f.h.jump != 0 && f.h.jump != f.h.prev {
-			if err := f.seek(f.h.jump); err != nil {
+			if err := f.seek(f.h.far()); err != nil {
 				return err
 			}
 			if keep(&f.h) {
@@ -61,7 +91,7 @@ func (f *finder) back(keep func(*head) bool) error {
 			}
 			*f = here
 		}
-		if err := f.seek(f.h.prev); err != nil {
+		if err := f.seek(f.h.before()); err != nil {
 			return err
 		}
 		if !keep(&f.h) {
@@ -75,9 +105,9 @@ func (f *finder) back(keep func(*head) bool) error {
 // value walks to value number k, which must not lie behind f.
 func (f *finder) value(k uint64) error {
 	for f.h.k > k {
-		to := f.h.prev
-		if f.h.k-1<<bits.TrailingZeros64(f.h.k) >= k {
-			to = f.h.jump
+		to := f.h.before()
+		if far := f.h.far(); far.k >= k {
+			to = far
 		}
 		if err := f.seek(to); err != nil {
 			return err
@@ -90,7 +120,7 @@ func (f *finder) value(k uint64) error {
 type pager struct {
 	log   *bolt.Bucket
 	task  *record
-	near  uint64 // position of a value known to begin not behind the page, 0: none
+	near  place // of a value known to begin not behind the page; zero: none is
 	limit store.Limit
 	view  *store.View
 	size  int // of the events so far
@@ -116,22 +146,24 @@ func (p *pager) snapshot() (err error) {
 
 // part copies the snapshot, or the bulk of one, that the value at position has.
 func (p *pager) part(position, after uint64, bulk bool) ([]byte, error) {
-	h, r, err := readHead(p.log, position)
+	h, r, err := readValue(p.log, p.task.Task, position)
 	if err != nil {
 		return nil, err
 	}
 	for range h.events {
-		r.event()
+		if r.event(); r.err != nil {
+			break
+		}
 	}
 	has, data := r.uint(), r.bytes()
 	if bulk && h.snapshot {
 		has, data = r.uint(), r.bytes()
 	}
 	if r.err != nil || has != after {
-		return nil, fmt.Errorf("%w: snapshot of task %s at %d", store.ErrDamaged, p.task.Task, position)
+		return nil, fmt.Errorf("%w: snapshot of task %s at %d", store.ErrDataLoss, p.task.Task, position)
 	}
 	if n, _ := p.view.Next.Seq(); n == after {
-		p.near = position
+		p.near = place{position, h.k}
 	}
 	return append([]byte{}, data...), nil
 }
@@ -144,12 +176,12 @@ func (p *pager) read() error {
 		if n >= t.Seq {
 			break
 		}
-		positions, err := p.window(n)
+		places, err := p.window(n)
 		if err != nil {
 			return err
 		}
-		for i := len(positions) - 1; i >= 0; i-- {
-			full, err := p.value(positions[i])
+		for i := len(places) - 1; i >= 0; i-- {
+			full, err := p.value(places[i])
 			if err != nil {
 				return err
 			}
@@ -159,7 +191,7 @@ func (p *pager) read() error {
 				return nil
 			}
 		}
-		p.near = positions[0]
+		p.near = places[0]
 	}
 	copyData(v.Events, p.size)
 	n, _ := v.Next.Seq()
@@ -167,12 +199,12 @@ func (p *pager) read() error {
 	return nil
 }
 
-// window returns the positions of the value that holds the event behind n and of the
+// window returns the places of the value that holds the event behind n and of the
 // next ones, the last one first.
-func (p *pager) window(n uint64) ([]uint64, error) {
-	start := finder{log: p.log}
-	at := p.task.last
-	if p.near != 0 {
+func (p *pager) window(n uint64) ([]place, error) {
+	start := finder{log: p.log, task: p.task.Task}
+	at := p.task.newest()
+	if p.near != (place{}) {
 		at = p.near
 	}
 	if err := start.seek(at); err != nil {
@@ -183,25 +215,25 @@ func (p *pager) window(n uint64) ([]uint64, error) {
 		if err := start.back(func(h *head) bool { return h.first > n+1 }); err != nil {
 			return nil, err
 		}
-		if err := start.seek(start.h.prev); err != nil {
+		if err := start.seek(start.h.before()); err != nil {
 			return nil, err
 		}
 	}
 	// Links lead backwards only: find the window's last value, walk back.
-	end := finder{log: p.log}
-	if err := end.seek(p.task.last); err != nil {
+	end := finder{log: p.log, task: p.task.Task}
+	if err := end.seek(p.task.newest()); err != nil {
 		return nil, err
 	}
 	if err := end.value(min(start.h.k+maxPageValues-1, p.task.values)); err != nil {
 		return nil, err
 	}
-	positions := make([]uint64, 0, maxPageValues)
+	places := make([]place, 0, maxPageValues)
 	for {
-		positions = append(positions, end.at)
+		places = append(places, end.at)
 		if end.h.k == start.h.k {
-			return positions, nil
+			return places, nil
 		}
-		if err := end.seek(end.h.prev); err != nil {
+		if err := end.seek(end.h.before()); err != nil {
 			return nil, err
 		}
 	}
@@ -209,23 +241,33 @@ func (p *pager) window(n uint64) ([]uint64, error) {
 
 // value adds the events of one value, and moves the view's Next behind what it has
 // added or passed over. full: there was no room for all.
-func (p *pager) value(position uint64) (full bool, err error) {
-	h, r, err := readHead(p.log, position)
+func (p *pager) value(at place) (full bool, err error) {
+	v := p.view
+	if p.limit.NoBulk {
+		// What is passed over is not read, so that a list costs nothing for artifacts.
+		h, err := readHead(p.log, p.task.Task, at.position, at.k)
+		if err != nil {
+			return false, err
+		}
+		if n, _ := v.Next.Seq(); h.onlyBulk {
+			if last := h.first + h.events - 1; last > n {
+				v.Next = v.Next.Behind(last)
+			}
+			return false, nil
+		}
+	}
+	h, r, err := readValue(p.log, p.task.Task, at.position)
 	if err != nil {
 		return false, err
 	}
-	v := p.view
-	if last := h.first + h.events - 1; h.onlyBulk && p.limit.NoBulk {
-		if n, _ := v.Next.Seq(); last > n {
-			v.Next = v.Next.Behind(last)
-		}
-		return false, nil
+	if n, _ := v.Next.Seq(); h.k != at.k || h.first > n+1 {
+		return false, fmt.Errorf("%w: log value at %d of task %s does not follow the one before it", store.ErrDataLoss, at.position, p.task.Task)
 	}
 	pub := h.pub
 	for seq := h.first; seq < h.first+h.events; seq++ {
 		e := r.event()
 		if r.err != nil {
-			return false, fmt.Errorf("log value at %d: %w", position, r.err)
+			return false, fmt.Errorf("log value at %d: %w", at.position, r.err)
 		}
 		if e.Public {
 			pub++

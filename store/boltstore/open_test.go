@@ -151,14 +151,14 @@ func TestReadDamaged(t *testing.T) {
 	}
 	failed := 0
 	for _, header := range page.Tasks {
-		if _, err := h.Read(context.Background(), store.System(), header.Task, store.After(0), store.Limit{}); errors.Is(err, store.ErrDamaged) {
+		if _, err := h.Read(context.Background(), store.System(), header.Task, store.After(0), store.Limit{}); errors.Is(err, store.ErrDataLoss) {
 			failed++
 		} else if err != nil {
-			t.Errorf("Read() = %v, want ErrDamaged", err)
+			t.Errorf("Read() = %v, want ErrDataLoss", err)
 		}
 	}
 	if failed == 0 {
-		t.Error("no Read failed, want ErrDamaged")
+		t.Error("no Read failed, want ErrDataLoss")
 	}
 }
 
@@ -232,9 +232,9 @@ func TestRebuildBytes(t *testing.T) {
 	}
 }
 
-// When a commit fails, nobody is told that it succeeded, everybody is told
-// something, and the store takes no more.
-func TestFailedCommit(t *testing.T) {
+// When a round cannot be carried out, nobody is told that it was, everybody is told
+// something, and the store takes no more. What it has is served.
+func TestRoundPanics(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
 	broken := false
@@ -262,12 +262,15 @@ func TestFailedCommit(t *testing.T) {
 		commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
 	}
 	for _, c := range commits {
-		if _, err := c.Wait(); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("Wait() = %v, want ErrDamaged", err)
+		if _, err := c.Wait(); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("Wait() = %v, want ErrReadOnly", err)
 		}
 	}
-	if err := db.Err(); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("Err() = %v, want ErrDamaged", err)
+	if err := db.Err(); err != nil {
+		t.Errorf("Err() = %v, want nil: nothing of it is unknown", err)
+	}
+	if err := db.Trouble(); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("Trouble() = %v, want ErrReadOnly, with what to do", err)
 	}
 	if _, err := h.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
 		t.Errorf("Read() = %v, want what was committed before", err)

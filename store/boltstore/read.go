@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"fmt"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -47,13 +48,10 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	return v, nil
 }
 
-// readTask returns a task that s may see.
+// readTask returns a task that s may see. Whose a damaged one is, is lost: that it is
+// there is said to everybody who has its id.
 func readTask(tasks *bolt.Bucket, s store.Scope, id store.TaskID) (record, error) {
-	value := tasks.Get(id[:])
-	if value == nil {
-		return record{}, store.ErrNotFound
-	}
-	t, err := decodeRecord(id, value)
+	t, err := readRecord(tasks, id)
 	if err != nil {
 		return record{}, err
 	}
@@ -61,4 +59,20 @@ func readTask(tasks *bolt.Bucket, s store.Scope, id store.TaskID) (record, error
 		return record{}, store.ErrNotFound
 	}
 	return t, nil
+}
+
+// readRecord returns the header of a task, of which one with rev 0 is not there. That it
+// cannot be read hides no other task from whoever reads on: a page of bbolt that is damaged
+// is store.ErrDataLoss here, too, not a panic.
+func readRecord(tasks *bolt.Bucket, id store.TaskID) (t record, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t, err = record{}, fmt.Errorf("%w: header of task %s: %v", store.ErrDataLoss, id, p)
+		}
+	}()
+	value := tasks.Get(id[:])
+	if value == nil {
+		return record{}, nil
+	}
+	return decodeRecord(id, value)
 }

@@ -44,7 +44,7 @@ func (db *DB) Rebuild(ctx context.Context) error {
 		}
 		return r.row.ForEach(func(k, v []byte) error {
 			kind, _, _ := cutWord(k)
-			row, err := decodeRow(v)
+			row, err := decodeRow(k, v)
 			if err != nil {
 				return err
 			}

@@ -266,7 +266,7 @@ func (r *round) flush() {
 		}
 		r.putDerived(t)
 		id := t.now.Task
-		_ = r.put(r.task, id[:], r.keep(t.now.append))
+		_ = r.put(r.task, id[:], r.keepSealed(bucketTask, id[:], t.now.append))
 	}
 }
 
@@ -277,14 +277,15 @@ func (r *round) putValue(t *work, position uint64) {
 		first: t.first, pub: t.pub, events: t.count,
 		snapshot: t.snapshot != nil, bulk: t.bulk != nil, onlyBulk: t.count > 0 && !t.plain,
 	}
-	jump, err := r.jumpFrom(t.before.last, h.k)
+	jump, err := r.jumpFrom(&t.before, h.k)
 	if err != nil {
 		r.err = err
 		return
 	}
 	h.jump = jump
-	value := r.keep(func(b []byte) []byte {
-		b = h.append(b)
+	key := u64(position)
+	value := r.keepSealed(bucketLog, key, func(b []byte) []byte {
+		b = h.append(b, key)
 		for _, o := range t.batches {
 			for i := range o.batch.Events {
 				b = appendEvent(b, &o.batch.Events[i])
@@ -298,7 +299,7 @@ func (r *round) putValue(t *work, position uint64) {
 		}
 		return b
 	})
-	_ = r.put(r.log, u64(position), value)
+	_ = r.put(r.log, key, value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {
 		t.now.snapshot = position
@@ -308,24 +309,22 @@ func (r *round) putValue(t *work, position uint64) {
 	}
 }
 
-// jumpFrom returns the position of value k−lowbit(k), found on the jump chain of
-// value k−1, which is at prev.
-func (r *round) jumpFrom(prev, k uint64) (uint64, error) {
+// jumpFrom returns the position of value k−lowbit(k) of a task, found on the jump chain
+// of value k−1, which is its newest.
+func (r *round) jumpFrom(t *record, k uint64) (uint64, error) {
 	target := k - 1<<bits.TrailingZeros64(k)
 	if target == 0 {
 		return 0, nil
 	}
-	position := prev
-	for {
-		h, _, err := readHead(r.log, position)
+	at := t.newest()
+	for at.k != target {
+		h, err := readHead(r.log, t.Task, at.position, at.k)
 		if err != nil {
 			return 0, err
 		}
-		if h.k == target {
-			return position, nil
-		}
-		position = h.jump
+		at = h.far()
 	}
+	return at.position, nil
 }
 
 // putDerived moves the task's rows of live, list and list.ctx.

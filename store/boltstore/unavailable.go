@@ -86,10 +86,15 @@ func (t *trouble) now(now time.Time) error {
 	return nil
 }
 
-// Trouble returns what keeps the store from writing for now, nil when nothing does. It
-// wraps store.ErrUnavailable; the store goes on by itself when the cause is gone. What
-// ends the store for good is [DB.Err]'s.
-func (db *DB) Trouble() error { return db.trouble.now(time.Now()) }
+// Trouble returns what keeps the store from writing, nil when nothing does. With
+// store.ErrUnavailable it goes on by itself when the cause is gone, with store.ErrReadOnly
+// never. What ends the store for good is [DB.Err]'s.
+func (db *DB) Trouble() error {
+	if err := db.refuses(); err != nil {
+		return err
+	}
+	return db.trouble.now(time.Now())
+}
 
 // keeps reports whether an op is kept until the disk takes it: what a turn writes
 // cannot be given back to anybody who could ask for it again, and its batches are few.

@@ -75,11 +75,9 @@ func (u *usage) walk(db *DB) error {
 				return nil
 			}
 			id := store.TaskID(k)
-			t, err := decodeRecord(id, v)
-			if err != nil {
-				return err
+			if t, err := decodeRecord(id, v); err == nil { // else nobody knows whose it is
+				u.add(t.Owner, charge(&t))
 			}
-			u.add(t.Owner, charge(&t))
 			u.walked = id
 			k, v = c.Next()
 		}

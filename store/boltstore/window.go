@@ -80,9 +80,10 @@ func (w *window) load(ctx context.Context, db *DB) {
 					return nil
 				}
 				id := store.TaskID(k)
+				at = append(at[:0], k...)
 				t, err := decodeRecord(id, v)
-				if err != nil {
-					return err
+				if k, v = c.Prev(); err != nil {
+					continue // which message has made it is lost
 				}
 				made := id.Created()
 				if younger != 0 {
@@ -98,14 +99,12 @@ func (w *window) load(ctx context.Context, db *DB) {
 					}
 					found++
 				}
-				at = append(at[:0], k...)
-				k, v = c.Prev()
 			}
 			return nil
 		})
 		if err != nil {
 			if ctx.Err() == nil {
-				_ = db.fail(err, false) // whoever is held back is told by the writer
+				_ = db.met(err, false) // whoever is held back is told by the writer
 			}
 			return
 		}

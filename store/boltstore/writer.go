@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (w *writer) count() {
 		return
 	}
 	if err := w.usage.walk(w.db); err != nil {
-		w.release(err)
+		w.release(w.db.met(err, false))
 	}
 	if w.usage.whole {
 		waiting := w.waiting
@@ -169,7 +170,7 @@ func (w *writer) admit(ops []*op) []*op {
 		}
 		if !w.window.ready && o.batch != nil && !o.batch.Dedup.IsZero() {
 			if w.cut {
-				o.answer(w.db.Err()) // shut or damaged, else the window were whole
+				o.answer(cmp.Or(w.db.refuses(), w.db.Err())) // one of them: else the window were whole
 				continue
 			}
 			w.held = append(w.held, o)
@@ -189,7 +190,7 @@ func (w *writer) admit(ops []*op) []*op {
 // which is not the fault of all of them, each is tried alone.
 func (w *writer) commit(ops []*op) {
 	w.at(PointTaken)
-	if err := w.db.Err(); err != nil && !errors.Is(err, store.ErrClosed) {
+	if err := w.db.refuses(); err != nil {
 		for _, o := range ops {
 			o.answer(err)
 		}
@@ -233,10 +234,15 @@ func (w *writer) try(ops []*op) (err error) {
 		if p == nil {
 			return
 		}
-		if r != nil {
-			_ = r.tx.Rollback()
+		// bbolt panics where its pages are damaged. Until the meta page is written nothing
+		// is lost by that.
+		free := r != nil && rollback(r.tx)
+		var failed error
+		if r == nil || w.undone(r.txid) {
+			failed = db.met(p, !free)
+		} else {
+			failed = db.fail(p, !free)
 		}
-		failed := db.fail(p, r == nil)
 		for _, o := range ops {
 			if !o.commit.Answered() {
 				o.answer(failed)
@@ -313,7 +319,8 @@ func (w *writer) lost(cause error, ops []*op) error {
 }
 
 // undone reports whether readers see nothing of a transaction whose commit has failed.
-func (w *writer) undone(txid uint64) bool {
+func (w *writer) undone(txid uint64) (undone bool) {
+	defer func() { undone = recover() == nil && undone }()
 	tx, err := w.db.bolt.Begin(false)
 	if err != nil {
 		return false

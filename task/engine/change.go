@@ -16,6 +16,14 @@ var errCanceled = errors.New("the task was canceled")
 // time, and why. Nothing has been written; it goes on by itself.
 var ErrUnavailable = store.ErrUnavailable
 
+// ErrDataLoss is wrapped by what says that a task cannot be read, because what is stored of
+// it is damaged, and ErrReadOnly by what says that nothing can be written any more, because
+// the store is. A person has to restore a copy.
+var (
+	ErrDataLoss = store.ErrDataLoss
+	ErrReadOnly = store.ErrReadOnly
+)
+
 // landed says where an input is. It is zero for one that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch

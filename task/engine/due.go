@@ -125,10 +125,16 @@ func (e *Engine) schedule(ctx context.Context) error {
 		whole := true
 		if read {
 			var err error
-			if whole, err = e.doDue(ctx, w); err != nil {
-				if ctx.Err() != nil || e.ctx.Err() != nil {
-					return nil // we are stopping
+			switch whole, err = e.doDue(ctx, w); {
+			case err != nil && (ctx.Err() != nil || e.ctx.Err() != nil):
+				return nil // we are stopping
+			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
+				e.log.Error().Err(err).Msg("deadlines and timers cannot be read; it is tried again")
+				whole, w.at, w.next = true, "", e.now().Add(dueRetry)
+				if errors.Is(err, store.ErrDataLoss) {
+					w.next = e.now().Add(maxSleep)
 				}
+			case err != nil:
 				return fmt.Errorf("read due work: %w", err)
 			}
 		}
@@ -199,6 +205,9 @@ func (e *Engine) handle(row store.Due) (err error) {
 		}
 	}()
 	e.at(PointDue)
+	if row.Damaged {
+		return fmt.Errorf("%w: due work", store.ErrDataLoss)
+	}
 	switch row.Kind {
 	case store.DueDelete:
 		err = e.store.Delete(e.ctx, store.System(), row.Task)

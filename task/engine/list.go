@@ -26,7 +26,8 @@ type Query struct {
 // List is one page of tasks. It is made from at most Config.Page bytes of logs: a task
 // whose artifacts do not fit into that comes without them (see [task.Omitted]), and one
 // that does not fit even so begins the next page, unless it is the first of this one. So
-// a page may have fewer tasks than were asked for, and others after it.
+// a page may have fewer tasks than were asked for, and others after it. A task that cannot
+// be read is on its page, and says so (see [task.Damaged]).
 type List struct {
 	Tasks      []*task.View
 	NextCursor string // "": last page
@@ -77,17 +78,25 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 		}
 	}
 	for _, t := range fitting {
+		if t.header.Damaged {
+			list.Tasks = append(list.Tasks, task.DamagedView(t.header))
+			continue
+		}
 		v := a.e.views.get(t.header.Task, t.header.Seq)
 		if v == nil {
 			f, more, err := a.listed(ctx, t, bytes)
 			bytes += more
-			if errors.Is(err, store.ErrNotFound) {
+			switch {
+			case errors.Is(err, store.ErrNotFound):
 				continue // deleted meanwhile
-			}
-			if err != nil {
+			case errors.Is(err, store.ErrDataLoss):
+				a.e.log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
+				v = task.DamagedView(t.header)
+			case err != nil:
 				return nil, err
+			default:
+				v = f.View
 			}
-			v = f.View
 		}
 		list.Tasks = append(list.Tasks, v)
 	}

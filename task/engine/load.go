@@ -46,7 +46,7 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 	first := p.Header
 	for {
 		if err := apply(f, p.Events, r.view, first.Seq); err != nil {
-			return nil, store.Header{}, fmt.Errorf("task %s, %w", id, err)
+			return nil, store.Header{}, fmt.Errorf("%w: task %s, %w", store.ErrDataLoss, id, err)
 		}
 		f.Header = p.Header
 		if r.view {

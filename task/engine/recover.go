@@ -16,16 +16,18 @@ const claimBatch = 64
 // recoverTasks takes over what an earlier process was running. A task goes on from
 // its log: what was planned goes on, what was started and has no result is unknown.
 func (e *Engine) recoverTasks(ctx context.Context) error {
-	for {
+	for tries := 1; ; tries++ {
 		claimed, err := e.store.Claim(ctx, claimBatch)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil //nolint:nilerr // we are stopping
-			}
-			return fmt.Errorf("recover tasks: %w", err)
-		}
-		if len(claimed) == 0 {
+		switch {
+		case err == nil && len(claimed) == 0, ctx.Err() != nil:
+			return nil //nolint:nilerr // there are no more, or we are stopping
+		case errors.Is(err, store.ErrUnavailable) && e.pause(retryPause(tries)):
+			continue
+		case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
+			e.log.Error().Err(err).Msg("tasks that were running cannot be taken over: they stand still until a copy of the store is restored")
 			return nil
+		case err != nil:
+			return fmt.Errorf("recover tasks: %w", err)
 		}
 		e.at(PointClaimed)
 		for i := range claimed {

@@ -291,11 +291,16 @@ func (t *turn) sound() bool {
 
 // lost ends the turn because a batch of it failed for good.
 func (t *turn) lost(err error) {
-	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrNotFound):
 		t.drop(errCut)
-		return
+	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
+		// Another try would meet the same; the process that has a copy recovers the task.
+		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn given up: the task stands still until a copy of the store is restored")
+		t.drop(err)
+	default:
+		t.abandon(err)
 	}
-	t.abandon(err)
 }
 
 // abandon ends the turn because the engine cannot go on with it. The task is live

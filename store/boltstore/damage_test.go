@@ -1,0 +1,437 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// damaged is an open store whose file can be damaged under it: bbolt maps it, so that
+// what is written to it is what is read next.
+type damaged struct {
+	db    *boltstore.DB
+	h     store.Handle
+	path  string
+	file  *os.File
+	bytes []byte // of the file when it was whole
+}
+
+var alice = store.Owner("t", "alice")
+
+// newDamaged makes a store with two tasks that rest, one that is live under an older
+// epoch, rows, due work and audit.
+func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
+	t.Helper()
+	d = &damaged{path: filepath.Join(t.TempDir(), "store.db")}
+	var err error
+	if d.db, err = boltstore.Open(d.path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.db.Close() })
+	older, err := d.db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(b *store.Batch) {
+		t.Helper()
+		if _, err := older.Append(t.Context(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make := func(name string) store.TaskID {
+		id := store.NewTaskID()
+		do(&store.Batch{
+			Scope: alice, Task: id, Rev: ptr(uint64(0)),
+			Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: 1000}, Phase: store.Live},
+			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: []byte(name + " begins")}},
+		})
+		do(&store.Batch{
+			Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+			Events:   []store.Event{{Kind: "plan", Time: 1001, Data: []byte(name + " plans")}, {Public: true, Bulk: true, Kind: "artifact", Time: 1002, Data: []byte(name + " says")}},
+			Snapshot: &store.Snapshot{After: 1, Rev: 1, Bytes: []byte(name + " snapshot"), Bulk: []byte(name + " bulk")},
+		})
+		do(&store.Batch{
+			Scope: store.System(), Task: id, Rev: ptr(uint64(2)), Fence: ptr(uint64(1)),
+			Change: store.Change{Status: &store.Status{State: 4, Time: 2000}, Phase: store.Parked},
+			Events: []store.Event{{Public: true, Kind: "status", Time: 2000, Data: []byte(name + " waits")}},
+			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), IfRev: store.Any, Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
+			Due:    []store.DueChange{{Time: 3000, Kind: "expiry", Key: []byte(name), Payload: []byte(name + " expires")}},
+			Audit:  [][]byte{[]byte(name + " was asked")},
+		})
+		return id
+	}
+	rests, other, live = make("rests"), make("other"), make("live")
+	do(&store.Batch{Scope: store.System(), Task: live, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}})
+	if d.h, err = d.db.Handle(); err != nil {
+		t.Fatal(err)
+	}
+	d.open(t)
+	return d, rests, other, live
+}
+
+// open takes the file as it is now for whole.
+func (d *damaged) open(t *testing.T) {
+	t.Helper()
+	var err error
+	if d.file, err = os.OpenFile(d.path, os.O_RDWR, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.file.Close() })
+	if d.bytes, err = os.ReadFile(d.path); err != nil {
+		t.Fatal(err)
+	}
+	// What was taken ahead is zeros.
+	used := len(bytes.TrimRight(d.bytes, "\x00"))
+	d.bytes = d.bytes[:min(len(d.bytes), (used/4096+1)*4096)]
+}
+
+// values returns what a bucket holds, by key.
+func (d *damaged) values(t *testing.T, bucket string) (keys, values [][]byte) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(path, d.bytes, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.View(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
+			keys, values = append(keys, bytes.Clone(k)), append(values, bytes.Clone(v))
+			return nil
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return keys, values
+}
+
+// put writes bytes over others wherever those are in the whole file: pages that are not in
+// use any more may have them, too.
+func (d *damaged) put(t *testing.T, value, over []byte) {
+	t.Helper()
+	for at := 0; ; at++ {
+		n := bytes.Index(d.bytes[at:], over)
+		if n < 0 {
+			return
+		}
+		at += n
+		if _, err := d.file.WriteAt(value, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// eachBit damages bits of a value in turn: every third one, so that each byte has some.
+func (d *damaged) eachBit(t *testing.T, value []byte, check func(t *testing.T)) {
+	t.Helper()
+	for n := 0; n < 8*len(value); n += 3 {
+		bad := bytes.Clone(value)
+		bad[n/8] ^= 1 << (n % 8)
+		d.put(t, bad, value)
+		if check(t); t.Failed() {
+			t.Fatalf("with bit %d of byte %d of %d changed: %q", n%8, n/8, len(value), bad)
+		}
+	}
+	d.put(t, value, value)
+}
+
+func find(t *testing.T, keys, values [][]byte, contains []byte) []byte {
+	t.Helper()
+	for i := range values {
+		if bytes.Contains(keys[i], contains) || bytes.Contains(values[i], contains) {
+			return values[i]
+		}
+	}
+	t.Fatalf("no value has %q", contains)
+	return nil
+}
+
+func (d *damaged) read(t *testing.T, id store.TaskID) error {
+	t.Helper()
+	var errs []error
+	for _, from := range []store.From{store.AtSnapshot(), store.After(0)} {
+		for _, limit := range []store.Limit{{}, {NoBulk: true}} {
+			_, err := d.h.Read(t.Context(), alice, id, from, limit)
+			if err != nil && !errors.Is(err, store.ErrDataLoss) {
+				t.Errorf("Read() = %v, want nil or ErrDataLoss", err)
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// list returns the tasks of alice.
+func (d *damaged) list(t *testing.T, q store.Query) []store.Header {
+	t.Helper()
+	page, err := d.h.Tasks(t.Context(), alice, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.Total != int64(len(page.Tasks)) {
+		t.Errorf("Tasks() has %d tasks in all and lists %d", page.Total, len(page.Tasks))
+	}
+	return page.Tasks
+}
+
+// Whatever bit of a log value is changed, its task cannot be read any more, all others
+// can, and all are listed.
+func TestDamagedLogValue(t *testing.T) {
+	t.Parallel()
+	d, rests, other, _ := newDamaged(t)
+	keys, values := d.values(t, "log")
+	for _, data := range []string{"rests begins", "rests snapshot", "rests waits"} {
+		value := find(t, keys, values, []byte(data))
+		d.eachBit(t, value, func(t *testing.T) {
+			_, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{})
+			if !errors.Is(err, store.ErrDataLoss) {
+				t.Errorf("Read() of the damaged task = %v, want ErrDataLoss", err)
+			}
+			_ = d.read(t, rests) // whatever it does not need is not looked at
+			if err := d.read(t, other); err != nil {
+				t.Errorf("Read() of another task = %v", err)
+			}
+			if n := len(d.list(t, store.Query{})); n != 3 {
+				t.Errorf("%d tasks are listed, want 3", n)
+			}
+		})
+	}
+	if err := d.read(t, rests); err != nil {
+		t.Errorf("Read() of the mended file = %v", err)
+	}
+}
+
+// A whole value in the place of another one is damage, too.
+func TestDisplacedValue(t *testing.T) {
+	t.Parallel()
+	d, rests, other, _ := newDamaged(t)
+	for _, tc := range []struct {
+		bucket      string
+		mine, other []byte
+	}{
+		{"log", []byte("rests begins"), []byte("other begins")},
+		{"log", []byte("rests waits"), []byte("other waits")},
+		{"task", rests[:], other[:]},
+	} {
+		keys, values := d.values(t, tc.bucket)
+		mine, theirs := find(t, keys, values, tc.mine), find(t, keys, values, tc.other)
+		if len(mine) != len(theirs) {
+			t.Fatalf("values of %s have %d and %d bytes", tc.bucket, len(mine), len(theirs))
+		}
+		d.put(t, theirs, mine)
+		if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
+			t.Errorf("Read() = %v with another task's value in %s, want ErrDataLoss", err, tc.bucket)
+		}
+		d.put(t, mine, mine)
+	}
+	if err := d.read(t, rests); err != nil {
+		t.Errorf("Read() of the mended file = %v", err)
+	}
+}
+
+// Whatever bit of a header is changed, its task is listed with what the indexes know of
+// it, and hides no other.
+func TestDamagedHeader(t *testing.T) {
+	t.Parallel()
+	d, rests, other, _ := newDamaged(t)
+	keys, values := d.values(t, "task")
+	d.eachBit(t, find(t, keys, values, rests[:]), func(t *testing.T) {
+		if err := d.read(t, rests); !errors.Is(err, store.ErrDataLoss) {
+			t.Errorf("Read() = %v, want ErrDataLoss", err)
+		}
+		for _, q := range []store.Query{{}, {State: 4}, {Context: "context"}, {Context: "context", State: 4}, {Since: 1500}} {
+			tasks := d.list(t, q)
+			i := slices.IndexFunc(tasks, func(h store.Header) bool { return h.Task == rests })
+			if i < 0 || !slices.ContainsFunc(tasks, func(h store.Header) bool { return h.Task == other && !h.Damaged }) {
+				t.Fatalf("Tasks(%+v) = %v: a task is missing", q, tasks)
+			}
+			want := store.Header{Task: rests, Owner: alice, Context: q.Context, State: 4, StatusTime: 2000, Damaged: true}
+			if tasks[i] != want {
+				t.Errorf("Tasks(%+v) has %+v, want %+v", q, tasks[i], want)
+			}
+		}
+		all, err := d.h.Tasks(t.Context(), store.System(), store.Query{})
+		if err != nil || len(all.Tasks) != 3 {
+			t.Errorf("Tasks() of System = %d tasks, %v, want 3", len(all.Tasks), err)
+		}
+		if rows, err := d.h.Rows(t.Context(), alice, store.RowQuery{Kind: "approval", Index: "pending"}); err != nil || len(rows.Rows) != 2 {
+			t.Errorf("Rows() = %d rows, %v, want those of the two other tasks", len(rows.Rows), err)
+		}
+		if rows, err := d.h.Rows(t.Context(), store.System(), store.RowQuery{Kind: "approval"}); err != nil || len(rows.Rows) != 3 {
+			t.Errorf("Rows() of System = %d rows, %v, want 3", len(rows.Rows), err)
+		}
+	})
+	// The writer refuses the task's batches, and nobody else's.
+	bad := bytes.Clone(find(t, keys, values, rests[:]))
+	bad[len(bad)-1]++
+	d.put(t, bad, find(t, keys, values, rests[:]))
+	var commits []*store.Commit
+	for _, id := range []store.TaskID{rests, other} {
+		commits = append(commits, d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: id, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}))
+	}
+	if _, err := commits[0].Wait(); !errors.Is(err, store.ErrDataLoss) {
+		t.Errorf("Append() to the damaged task = %v, want ErrDataLoss", err)
+	}
+	if _, err := commits[1].Wait(); err != nil {
+		t.Errorf("Append() to another task = %v", err)
+	}
+}
+
+// A live task whose header is damaged keeps no other from being recovered.
+func TestClaimPassesDamaged(t *testing.T) {
+	t.Parallel()
+	d, rests, _, live := newDamaged(t)
+	if _, err := d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := d.db.Handle() // both are of older epochs for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.open(t)
+	keys, values := d.values(t, "task")
+	value := find(t, keys, values, rests[:])
+	bad := bytes.Clone(value)
+	bad[20] ^= 0x10
+	d.put(t, bad, value)
+	for _, limit := range []int{1, 10} {
+		claimed, err := next.Claim(t.Context(), limit)
+		if want := 2 - len(claimed); err != nil || limit == 1 && (want != 1 || claimed[0].Task != live) || limit == 10 && len(claimed) != 0 {
+			t.Fatalf("Claim(%d) = %v, %v, want the sound task first, and then none", limit, claimed, err)
+		}
+	}
+}
+
+// A damaged row, due row or audit entry is listed as one, beside all others.
+func TestDamagedRows(t *testing.T) {
+	t.Parallel()
+	d, rests, _, _ := newDamaged(t)
+	keys, values := d.values(t, "row")
+	d.eachBit(t, find(t, keys, values, []byte("rests asks")), func(t *testing.T) {
+		for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Task: rests}, {Kind: "approval", Index: "pending"}} {
+			page, err := d.h.Rows(t.Context(), alice, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, row := range page.Rows {
+				if row.Damaged {
+					n++
+				}
+				if row.Damaged != (row.Task == rests) || row.Damaged && (string(row.Key) != "rests" || row.Value != nil) {
+					t.Errorf("Rows(%+v) has %+v", q, row)
+				}
+			}
+			if n != 1 {
+				t.Errorf("Rows(%+v) has %d damaged rows, want 1", q, n)
+			}
+		}
+		if _, err := d.h.Rows(t.Context(), alice, store.RowQuery{Kind: "approval", Task: rests, Key: []byte("rests")}); !errors.Is(err, store.ErrDataLoss) {
+			t.Errorf("Rows() by its key = %v, want ErrDataLoss", err)
+		}
+	})
+	keys, values = d.values(t, "due")
+	d.eachBit(t, find(t, keys, values, []byte("rests expires")), func(t *testing.T) {
+		due, _, err := d.h.Due(t.Context(), 4000, "", 0)
+		if err != nil || len(due) != 3 {
+			t.Fatalf("Due() = %d rows, %v, want 3", len(due), err)
+		}
+		for _, row := range due {
+			if row.Damaged != (row.Task == rests) || row.Kind != "expiry" || row.Damaged && row.Payload != nil {
+				t.Errorf("Due() has %+v", row)
+			}
+		}
+	})
+	keys, values = d.values(t, "audit")
+	d.eachBit(t, find(t, keys, values, []byte("rests was asked")), func(t *testing.T) {
+		entries, err := d.h.Audit(t.Context(), 0, 0)
+		if err != nil || len(entries) != 3 {
+			t.Fatalf("Audit() = %d entries, %v, want 3", len(entries), err)
+		}
+		for _, e := range entries {
+			if e.Damaged != (e.N == 1) || e.Damaged && e.Data != nil {
+				t.Errorf("Audit() has %+v", e)
+			}
+		}
+	})
+	// What a damaged row says is needed to replace it.
+	keys, values = d.values(t, "row")
+	value := find(t, keys, values, []byte("rests asks"))
+	bad := bytes.Clone(value)
+	bad[len(bad)-1]++
+	d.put(t, bad, value)
+	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Rows: []store.RowChange{{Kind: "approval", Key: []byte("rests"), IfRev: store.Any, Value: []byte("again")}}}
+	if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrDataLoss) {
+		t.Errorf("Append() = %v over a damaged row, want ErrDataLoss", err)
+	}
+}
+
+// When the writer meets a page that is damaged it writes nothing more, and says so. What
+// can be read is served.
+func TestWriterMeetsDamage(t *testing.T) {
+	t.Parallel()
+	for _, bucket := range []string{"log", "task", "row"} {
+		t.Run(bucket, func(t *testing.T) {
+			t.Parallel()
+			path := sample(t)
+			db, err := boltstore.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := db.Handle()
+			if err != nil {
+				t.Fatal(err)
+			}
+			create, end := turn(store.Owner("", "anonymous"))
+			end.Rows = []store.RowChange{{Kind: "k", Key: []byte("key"), Value: bytes.Repeat([]byte("row"), 2000)}}
+			for _, b := range []*store.Batch{create, end} {
+				if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d := &damaged{db: db, h: h, path: path}
+			d.open(t)
+			keys, values := d.values(t, bucket)
+			last := values[len(values)-1]
+			for at := 0; at < len(d.bytes); at += 4096 {
+				if page := d.bytes[at:][:4096]; bytes.Contains(page, last[:min(len(last), 400)]) && bytes.Contains(page, keys[len(keys)-1]) {
+					if _, err := d.file.WriteAt(make([]byte, 4096), int64(at)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			next, _ := turn(store.Owner("", "anonymous"))
+			next.Rows = []store.RowChange{{Kind: "k", Key: []byte("another"), Value: []byte("row")}}
+			for range 3 {
+				if _, err := h.Append(t.Context(), next).Wait(); !errors.Is(err, store.ErrReadOnly) {
+					t.Errorf("Append() = %v, want ErrReadOnly", err)
+				}
+			}
+			if err := db.Err(); err != nil {
+				t.Errorf("Err() = %v, want nil: it serves what can be read", err)
+			}
+			if err := db.Trouble(); !errors.Is(err, store.ErrReadOnly) {
+				t.Errorf("Trouble() = %v, want ErrReadOnly", err)
+			}
+			if bucket == "row" {
+				if _, err := h.Read(t.Context(), store.System(), create.Task, store.After(0), store.Limit{}); err != nil {
+					t.Errorf("Read() = %v", err)
+				}
+			}
+			if err := db.Close(); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+		})
+	}
+}

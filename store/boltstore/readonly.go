@@ -1,0 +1,40 @@
+package boltstore
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// met makes the store read-only, because the writer has met damage: what it would write
+// next hangs on pages that cannot be trusted. Nothing of its round is there. locked says
+// that bbolt did not get to give its lock back, so that the file cannot be closed.
+func (db *DB) met(damage any, locked bool) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.locked = db.locked || locked
+	if db.readOnly == nil {
+		db.readOnly = fmt.Errorf("%w: a part of %s is damaged: nothing more is written to it, and what can be read is served: stop the server and restore a backup of the file (%v)", store.ErrReadOnly, db.path, damage)
+	}
+	return db.readOnly
+}
+
+// refuses returns why nothing is written any more, nil while the store writes or is
+// closed.
+func (db *DB) refuses() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.damaged != nil {
+		return db.damaged
+	}
+	return db.readOnly
+}
+
+// rollback undoes a transaction in which bbolt has panicked, which it may do again.
+func rollback(tx *bolt.Tx) (done bool) {
+	defer func() { done = recover() == nil && done }()
+	_ = tx.Rollback() // one that has been closed already is as good
+	return true
+}

@@ -1,0 +1,91 @@
+package boltstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"a2a-server/store"
+)
+
+// What a log value, a header, a row, a due payload or an audit entry holds ends in its
+// checksum, over the bucket, the key and the value before it: one that was changed on the
+// disk is noticed when it is read, and so is one that got to another place.
+//
+// Formats before 3 had none, and their values stay as they are. What has a version says so
+// by it; the others begin with the byte sealed. Versions were chosen so that no single bit
+// turns one that has a checksum into one that has none.
+const (
+	sumSize = 4
+	sealed  = 0x06
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sumOf(bucket, key, value []byte) uint32 {
+	sum := crc32.Update(0, castagnoli, bucket)
+	sum = crc32.Update(sum, castagnoli, key)
+	return crc32.Update(sum, castagnoli, value)
+}
+
+// appendSum ends a value, which begins at start of b.
+func appendSum(b []byte, start int, bucket, key []byte) []byte {
+	return binary.BigEndian.AppendUint32(b, sumOf(bucket, key, b[start:]))
+}
+
+// open returns a reader of a value, without its checksum. It fails when that is wrong.
+// Values of versions below sealedFrom have none.
+func open(bucket, key, value []byte, sealedFrom byte) reader {
+	if len(value) == 0 || value[0] < sealedFrom {
+		return reader{b: value}
+	}
+	var r reader
+	if r.b, r.err = unseal(bucket, key, value); r.err != nil {
+		r.b = nil
+	}
+	return r
+}
+
+// unseal checks a value and returns it without its checksum.
+func unseal(bucket, key, value []byte) ([]byte, error) {
+	end := len(value) - sumSize
+	if end < 0 || binary.BigEndian.Uint32(value[end:]) != sumOf(bucket, key, value[:end]) {
+		return nil, fmt.Errorf("%w: its checksum is wrong", store.ErrDataLoss)
+	}
+	return value[:end:end], nil
+}
+
+// keepSealed is keep of a value for key of a bucket, with its checksum.
+func (r *round) keepSealed(bucket, key []byte, write func([]byte) []byte) []byte {
+	return r.keep(func(b []byte) []byte {
+		start := len(b)
+		return appendSum(write(b), start, bucket, key)
+	})
+}
+
+// keepMarked is keepSealed of a value that has no version.
+func (r *round) keepMarked(bucket, key []byte, parts ...[]byte) []byte {
+	return r.keepSealed(bucket, key, func(b []byte) []byte {
+		b = append(b, sealed)
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		return b
+	})
+}
+
+// unmark returns what keepMarked was given. Before format 3 that was all of the value:
+// bare says whether it can be such.
+func unmark(bucket, key, value []byte, bare func(value []byte) bool) ([]byte, error) {
+	if len(value) == 0 || bare(value) {
+		return value, nil
+	}
+	value, err := unseal(bucket, key, value)
+	if err == nil && value[0] != sealed {
+		err = fmt.Errorf("%w: it begins with %#x", store.ErrDataLoss, value[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return value[1:], nil
+}
