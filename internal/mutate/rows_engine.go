@@ -53,6 +53,36 @@ func engineRows() []Row {
 			Test:    "TestUnreadableSnapshot/memstore",
 		},
 
+		// A store that is damaged.
+		{
+			File:    "task/engine/list.go",
+			What:    "case errors.Is(err, store.ErrDataLoss):",
+			Into:    "case false:",
+			Promise: "a task that cannot be read hides no other",
+			Test:    "TestLostTaskIsListed",
+		},
+		{
+			File:    "task/engine/turn.go",
+			What:    "case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):",
+			Into:    "case false:",
+			Promise: "a task that cannot be read is not tried again for ever",
+			Test:    "TestLostTaskStandsStill",
+		},
+		{
+			File:    "task/engine/due.go",
+			What:    "case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):",
+			Into:    "case false:",
+			Promise: "deadlines that cannot be read end nothing",
+			Test:    "TestDueWorkThatCannotBeRead",
+		},
+		{
+			File:    "task/engine/recover.go",
+			What:    "case errors.Is(err, store.ErrUnavailable) && e.pause(retryPause(tries)):",
+			Into:    "case false:",
+			Promise: "a disk that is full at the start keeps nothing from being recovered",
+			Test:    "TestRecoveryThatIsRefused",
+		},
+
 		// Answers.
 		{
 			File:    "task/engine/answers.go",

@@ -259,10 +259,10 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/writer.go",
-			What:    "failed := db.fail(p, r == nil)",
-			Into:    "failed := error(nil)",
+			What:    "failed := w.db.fail(cause, false)",
+			Into:    "_ = w.db.fail(cause, false)\n\tfailed := error(nil)",
 			Promise: "a commit whose outcome is unknown is not acknowledged",
-			Test:    "TestFailedCommit",
+			Test:    "TestFileIsNotThereAnyMore",
 		},
 		{
 			File:    "store/boltstore/db.go",
@@ -414,8 +414,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/log.go",
-			What:    "h.onlyBulk && p.limit.NoBulk {",
-			Into:    "h.onlyBulk {",
+			What:    "if p.limit.NoBulk {",
+			Into:    "if true {",
 			Promise: "bulk is left out only where nobody wants it",
 			Test:    "TestSuite/bulk/left out",
 		},
@@ -428,8 +428,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/codec.go",
-			What:    "if t.BulkSnapshot = t.Header.Snapshot; version > 1 {",
-			Into:    "if version > 1 {",
+			What:    "if t.BulkSnapshot = t.Header.Snapshot; version >= recordBulk {",
+			Into:    "if version >= recordBulk {",
 			Promise: "the snapshots of format 1 hold all events",
 			Test:    "TestFormat1",
 		},
@@ -468,6 +468,57 @@ func storeRows() []Row {
 			Into:    "if err := error(nil); err != nil {",
 			Promise: "a list of free pages that is damaged is found at open",
 			Test:    "TestFreelist",
+		},
+
+		// Damage.
+		{
+			File:    "store/boltstore/sum.go",
+			What:    "end < 0 || binary.BigEndian.Uint32(value[end:]) != sumOf(bucket, key, value[:end])",
+			Into:    "end < 0",
+			Promise: "a value that was changed on the disk is noticed",
+			Test:    "TestDamagedHeader",
+		},
+		{
+			File:    "store/boltstore/sum.go",
+			What:    "sum = crc32.Update(sum, castagnoli, key)",
+			Into:    "",
+			Promise: "a value in the place of another is noticed",
+			Test:    "TestDisplacedValue",
+		},
+		{
+			File:    "store/boltstore/codec.go",
+			What:    "r.err == nil && check {",
+			Into:    "false {",
+			Promise: "a value that is passed over is the one that was written",
+			Test:    "TestDamagedLogValue",
+		},
+		{
+			File:    "store/boltstore/claim.go",
+			What:    "if errors.Is(err, store.ErrDataLoss) {",
+			Into:    "if errors.Is(err, store.ErrDataLoss) && false {",
+			Promise: "a damaged task keeps no other from being recovered",
+			Test:    "TestClaimPassesDamaged",
+		},
+		{
+			File:    "store/boltstore/rows.go",
+			What:    "if len(page.Rows) > 0 && page.Rows[0].Damaged {",
+			Into:    "if false {",
+			Promise: "a damaged row is not taken for an empty one",
+			Test:    "TestDamagedRows",
+		},
+		{
+			File:    "store/boltstore/writer.go",
+			What:    "if r == nil || w.undone(r.txid) {",
+			Into:    "if false {",
+			Promise: "a store that has met damage serves what can be read",
+			Test:    "TestWriterMeetsDamage",
+		},
+		{
+			File:    "store/boltstore/readonly.go",
+			What:    "return db.readOnly\n}\n\n// rollback",
+			Into:    "return nil\n}\n\n// rollback",
+			Promise: "nothing is written once the writer has met damage",
+			Test:    "TestWriterMeetsDamage",
 		},
 	}
 }

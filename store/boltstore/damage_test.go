@@ -3,11 +3,14 @@ package boltstore_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
@@ -22,6 +25,7 @@ type damaged struct {
 	path  string
 	file  *os.File
 	bytes []byte // of the file when it was whole
+	reads map[string]store.View
 }
 
 var alice = store.Owner("t", "alice")
@@ -57,6 +61,10 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 			Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
 			Events:   []store.Event{{Kind: "plan", Time: 1001, Data: []byte(name + " plans")}, {Public: true, Bulk: true, Kind: "artifact", Time: 1002, Data: []byte(name + " says")}},
 			Snapshot: &store.Snapshot{After: 1, Rev: 1, Bytes: []byte(name + " snapshot"), Bulk: []byte(name + " bulk")},
+		})
+		do(&store.Batch{
+			Scope: store.System(), Task: id, Fence: ptr(uint64(1)),
+			Events: []store.Event{{Public: true, Bulk: true, Kind: "artifact", Time: 1003, Data: []byte(name + " shows")}},
 		})
 		do(&store.Batch{
 			Scope: store.System(), Task: id, Rev: ptr(uint64(2)), Fence: ptr(uint64(1)),
@@ -157,16 +165,30 @@ func find(t *testing.T, keys, values [][]byte, contains []byte) []byte {
 	return nil
 }
 
+// read reads a task in all ways, each of which must give what was written or
+// store.ErrDataLoss.
 func (d *damaged) read(t *testing.T, id store.TaskID) error {
 	t.Helper()
 	var errs []error
 	for _, from := range []store.From{store.AtSnapshot(), store.After(0)} {
 		for _, limit := range []store.Limit{{}, {NoBulk: true}} {
-			_, err := d.h.Read(t.Context(), alice, id, from, limit)
-			if err != nil && !errors.Is(err, store.ErrDataLoss) {
-				t.Errorf("Read() = %v, want nil or ErrDataLoss", err)
-			}
+			v, err := d.h.Read(t.Context(), alice, id, from, limit)
 			errs = append(errs, err)
+			if err != nil {
+				if !errors.Is(err, store.ErrDataLoss) {
+					t.Errorf("Read() = %v, want nil or ErrDataLoss", err)
+				}
+				continue
+			}
+			if d.reads == nil {
+				d.reads = map[string]store.View{}
+			}
+			way := fmt.Sprint(id, from, limit)
+			if want, known := d.reads[way]; !known {
+				d.reads[way] = v // the file was whole
+			} else if diff := cmp.Diff(want, v, cmpopts.EquateComparable(store.Scope{}, store.From{})); diff != "" {
+				t.Errorf("Read() is not what was written (-want +got):\n%s", diff)
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -190,8 +212,13 @@ func (d *damaged) list(t *testing.T, q store.Query) []store.Header {
 func TestDamagedLogValue(t *testing.T) {
 	t.Parallel()
 	d, rests, other, _ := newDamaged(t)
+	for _, id := range []store.TaskID{rests, other} {
+		if err := d.read(t, id); err != nil {
+			t.Fatal(err)
+		}
+	}
 	keys, values := d.values(t, "log")
-	for _, data := range []string{"rests begins", "rests snapshot", "rests waits"} {
+	for _, data := range []string{"rests begins", "rests snapshot", "rests waits", "rests shows"} {
 		value := find(t, keys, values, []byte(data))
 		d.eachBit(t, value, func(t *testing.T) {
 			_, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{})
@@ -230,6 +257,9 @@ func TestDisplacedValue(t *testing.T) {
 			t.Fatalf("values of %s have %d and %d bytes", tc.bucket, len(mine), len(theirs))
 		}
 		d.put(t, theirs, mine)
+		if tc.bucket == "task" && !slices.ContainsFunc(d.list(t, store.Query{}), func(h store.Header) bool { return h.Task == rests && h.Damaged }) {
+			t.Error("Tasks() has the header of another task")
+		}
 		if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
 			t.Errorf("Read() = %v with another task's value in %s, want ErrDataLoss", err, tc.bucket)
 		}

@@ -236,10 +236,33 @@ func TestRebuildBytes(t *testing.T) {
 // something, and the store takes no more. What it has is served.
 func TestRoundPanics(t *testing.T) {
 	t.Parallel()
+	t.Run("before its commit", func(t *testing.T) {
+		t.Parallel()
+		roundPanics(t, boltstore.PointApplied, store.ErrReadOnly, func(db *boltstore.DB) {
+			if err := db.Err(); err != nil {
+				t.Errorf("Err() = %v, want nil: nothing of it is unknown", err)
+			}
+			if err := db.Trouble(); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "restore a backup") {
+				t.Errorf("Trouble() = %v, want ErrReadOnly, with what to do", err)
+			}
+		})
+	})
+	t.Run("after its commit", func(t *testing.T) {
+		t.Parallel()
+		roundPanics(t, boltstore.PointCommitted, store.ErrDamaged, func(db *boltstore.DB) {
+			if err := db.Err(); !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("Err() = %v, want ErrDamaged: the outcome is unknown to whoever waited", err)
+			}
+		})
+	})
+}
+
+func roundPanics(t *testing.T, at string, want error, check func(*boltstore.DB)) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
 	broken := false
 	db, err := boltstore.Options{Hook: func(point string) {
-		if broken && point == boltstore.PointApplied {
+		if broken && point == at {
 			panic("disk is gone")
 		}
 	}}.Open(path)
@@ -262,16 +285,11 @@ func TestRoundPanics(t *testing.T) {
 		commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
 	}
 	for _, c := range commits {
-		if _, err := c.Wait(); !errors.Is(err, store.ErrReadOnly) {
-			t.Errorf("Wait() = %v, want ErrReadOnly", err)
+		if _, err := c.Wait(); !errors.Is(err, want) {
+			t.Errorf("Wait() = %v, want %v", err, want)
 		}
 	}
-	if err := db.Err(); err != nil {
-		t.Errorf("Err() = %v, want nil: nothing of it is unknown", err)
-	}
-	if err := db.Trouble(); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "restore a backup") {
-		t.Errorf("Trouble() = %v, want ErrReadOnly, with what to do", err)
-	}
+	check(db)
 	if _, err := h.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
 		t.Errorf("Read() = %v, want what was committed before", err)
 	}
