@@ -48,7 +48,7 @@ func engineRows() []Row {
 		{
 			File:    "task/engine/load.go",
 			What:    "if err == nil {\n\t\t\tf = folded\n\t\t} else {",
-			Into:    "if err != nil {\n\t\t\treturn nil, err\n\t\t} else if f = folded; false {",
+			Into:    "if err != nil {\n\t\t\treturn nil, store.Header{}, err\n\t\t} else if f = folded; false {",
 			Promise: "a snapshot that cannot be read is as none",
 			Test:    "TestUnreadableSnapshot/memstore",
 		},

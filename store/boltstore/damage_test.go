@@ -50,7 +50,7 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 			t.Fatal(err)
 		}
 	}
-	make := func(name string) store.TaskID {
+	park := func(name string) store.TaskID {
 		id := store.NewTaskID()
 		do(&store.Batch{
 			Scope: alice, Task: id, Rev: ptr(uint64(0)),
@@ -76,7 +76,7 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 		})
 		return id
 	}
-	rests, other, live = make("rests"), make("other"), make("live")
+	rests, other, live = park("rests"), park("other"), park("live")
 	do(&store.Batch{Scope: store.System(), Task: live, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}})
 	if d.h, err = d.db.Handle(); err != nil {
 		t.Fatal(err)

@@ -143,8 +143,8 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 			if !row.Task.IsZero() {
 				// One of a task that cannot be read is System's alone: whose it is, is lost.
 				t, err := readTask(tasks, s, row.Task)
-				if err != nil && !(errors.Is(err, store.ErrDataLoss) && s == store.System()) {
-					return false, nil //nolint:nilerr // it is not for s
+				if err != nil && (s != store.System() || !errors.Is(err, store.ErrDataLoss)) {
+					return false, nil
 				}
 				owner = t.Owner
 			}

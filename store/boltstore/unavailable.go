@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,16 +31,22 @@ type unavailableError struct{ cause error }
 func (e *unavailableError) Error() string {
 	why := "the disk refuses to be written"
 	switch {
-	case errors.Is(e.cause, syscall.ENOSPC):
+	case e.was(syscall.ENOSPC):
 		why = "the disk is full"
-	case errors.Is(e.cause, syscall.EDQUOT):
+	case e.was(syscall.EDQUOT):
 		why = "the quota of the disk is used up"
-	case errors.Is(e.cause, syscall.EFBIG):
+	case e.was(syscall.EFBIG):
 		why = "the file may not grow any more"
-	case errors.Is(e.cause, syscall.EROFS):
+	case e.was(syscall.EROFS):
 		why = "the disk is mounted read-only"
 	}
 	return fmt.Sprintf("%s: nothing was written; it goes on by itself when that is mended (%v)", why, e.cause)
+}
+
+// was reports whether the system said no. bbolt passes on only the text of what it was told
+// when it made the file longer.
+func (e *unavailableError) was(no syscall.Errno) bool {
+	return errors.Is(e.cause, no) || strings.HasSuffix(e.cause.Error(), ": "+no.Error())
 }
 
 func (e *unavailableError) Unwrap() error { return e.cause }
