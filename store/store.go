@@ -82,6 +82,10 @@ type Watcher interface {
 	// reading, read, then wait. The task need not exist yet. stop ends it and may
 	// be called more than once; the channel is never closed.
 	Watch(s Scope, id TaskID) (wake <-chan struct{}, stop func())
+
+	// WatchRows is Watch for the rows of a kind: the channel receives after each commit
+	// by any handle that changes one that s may see, of whatever task, or of none.
+	WatchRows(s Scope, kind string) (wake <-chan struct{}, stop func())
 }
 
 // AuditLog reads the audit. Every Store implements it.

@@ -413,6 +413,14 @@ func storeRows() []Row {
 			Test:    "TestSuite/watch/foreign and other tasks",
 		},
 		{
+			File:    "store/rowwatchers.go",
+			What:    "if !one.scope.Covers(owner) {",
+			Into:    "if false {",
+			Promise: "nobody is woken for a stranger's row",
+			Package: "store/memstore",
+			Test:    "TestStore/watch/rows of others, of other kinds, and none",
+		},
+		{
 			File:    "store/boltstore/log.go",
 			What:    "if p.limit.NoBulk {",
 			Into:    "if true {",

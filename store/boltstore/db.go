@@ -97,6 +97,7 @@ type DB struct {
 	trouble trouble
 	space   space
 	tails   hub
+	ofRows  store.RowWatchers
 	counts  counts
 	closed  sync.WaitGroup // writer and window loader
 	stop    context.CancelFunc

@@ -55,7 +55,7 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
 	if t.now.Phase != store.Final || t.now.Due > 0 {
 		return store.ErrBusy
 	}
-	if err := r.deleteRows(id); err != nil {
+	if err := r.deleteRows(id, t.now.Owner); err != nil {
 		return err
 	}
 	// The due row's time is the task's own, so that it is found again.

@@ -28,6 +28,7 @@ type round struct {
 	size   uint64                      // of the batches that have passed, as they will be in the file
 	arena  []byte
 	dirty  bool
+	rows   []changedRow
 	puts   int   // writes so far
 	err    error // the transaction is of no use any more
 
@@ -49,6 +50,12 @@ type work struct {
 	snapshot []byte // nil: none
 	bulk     []byte // of a snapshot; nil: none
 	batches  []*op  // those that passed, with the events
+}
+
+// changedRow is a row that the round has put or removed, for those who watch its kind.
+type changedRow struct {
+	kind  string
+	owner store.Scope
 }
 
 // there reports whether the task can be seen.
@@ -198,6 +205,13 @@ func (r *round) apply(o *op) error {
 		r.countOpen(&before, &t.now)
 		r.countDisk(&before, &t.now)
 		r.dirty = true
+	}
+	owner := b.Scope
+	if t != nil {
+		owner = t.now.Owner
+	}
+	for i := range b.Rows {
+		r.rows = append(r.rows, changedRow{b.Rows[i].Kind, owner})
 	}
 	r.putRows(b)
 	r.putDue(b, t)
@@ -369,5 +383,8 @@ func (r *round) publish() {
 			}
 			db.tails.publish(t)
 		}
+	}
+	for _, row := range r.rows {
+		db.ofRows.Wake(row.kind, row.owner)
 	}
 }

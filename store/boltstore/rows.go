@@ -90,7 +90,7 @@ func (r *round) deleteIndex(kind string, key []byte, v *rowValue) {
 }
 
 // deleteRows removes every row of a task, whatever its kind.
-func (r *round) deleteRows(task store.TaskID) error {
+func (r *round) deleteRows(task store.TaskID, owner store.Scope) error {
 	c := r.row.Cursor()
 	for k, _ := c.First(); k != nil; {
 		word, _, ok := cutWord(k)
@@ -107,6 +107,7 @@ func (r *round) deleteRows(task store.TaskID) error {
 			}
 			key := bytes.Clone(k)
 			keys = append(keys, key)
+			r.rows = append(r.rows, changedRow{kind, owner})
 			r.deleteIndex(kind, key, &row)
 		}
 		for _, key := range keys {

@@ -71,6 +71,11 @@ func (h *Handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func())
 	return w.wake, sync.OnceFunc(func() { hub.leave(id, t, w) })
 }
 
+// WatchRows wakes who reads rows of a kind; see [store.Watcher].
+func (h *Handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func()) {
+	return h.db.ofRows.Watch(s, kind)
+}
+
 // leave takes w off its topic; the last one takes the topic, and its tail, away.
 func (h *hub) leave(id store.TaskID, t *topic, w *watcher) {
 	h.mu.Lock()

@@ -43,6 +43,7 @@ func (db *DB) commitRows(b *store.Batch) error {
 	db.putRows(in, b.Rows)
 	db.putDue(in, b.Due)
 	db.putAudit(b)
+	db.wakeRows(b.Rows, b.Scope)
 	return nil
 }
 
@@ -99,6 +100,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	db.putAudit(b)
 	t.header = header
 	db.wake(header.Task, header.Owner)
+	db.wakeRows(b.Rows, header.Owner)
 	return receipt, nil
 }
 

@@ -35,6 +35,7 @@ type DB struct {
 	audit    []store.AuditEntry
 	window   *store.Window
 	watchers map[store.TaskID]map[*watcher]struct{}
+	ofRows   store.RowWatchers
 }
 
 // task is a header with its log.

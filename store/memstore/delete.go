@@ -21,7 +21,13 @@ func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) err
 		return store.ErrBusy
 	}
 	delete(h.db.tasks, id)
-	maps.DeleteFunc(h.db.rows, func(r rowID, _ row) bool { return r.in.task == id })
+	maps.DeleteFunc(h.db.rows, func(r rowID, _ row) bool {
+		if r.in.task != id {
+			return false
+		}
+		h.db.ofRows.Wake(r.kind, t.header.Owner)
+		return true
+	})
 	h.db.wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
 	return nil
 }

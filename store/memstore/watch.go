@@ -31,6 +31,24 @@ func (h *handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func())
 	}
 }
 
+// WatchRows wakes who reads rows of a kind; see [store.Watcher]. Of a closed handle the
+// channel never receives.
+func (h *handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func()) {
+	h.db.mu.Lock()
+	defer h.db.mu.Unlock()
+	if h.dead() {
+		return make(chan struct{}), func() {}
+	}
+	return h.db.ofRows.Watch(s, kind)
+}
+
+// wakeRows tells who watches the rows of owner that some have changed.
+func (db *DB) wakeRows(changes []store.RowChange, owner store.Scope) {
+	for i := range changes {
+		db.ofRows.Wake(changes[i].Kind, owner)
+	}
+}
+
 // wake tells the watchers of a task, which belongs to owner, that it has changed.
 func (db *DB) wake(id store.TaskID, owner store.Scope) {
 	for w := range db.watchers[id] {

@@ -18,6 +18,8 @@ func watchCases() []testCase {
 		{"a coalesced wake-up is not lost", testWatchConsumer},
 		{"a hundred watchers", testWatchMany},
 		{"claim and delete", testWatchClaimDelete},
+		{"rows", testWatchRows},
+		{"rows of others, of other kinds, and none", testWatchRowsSilent},
 	}
 }
 
@@ -210,5 +212,80 @@ func testWatchClaimDelete(t *testing.T, f *fixture) {
 		}
 		receive(t, "wake-up", wake)
 		stop()
+	}
+}
+
+// Whatever changes a row wakes who watches its kind, by any handle: a row of a task, one
+// of a scope, its removal, and the deletion of its task.
+func testWatchRows(t *testing.T, f *fixture) {
+	for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
+		for i, watcher := range f.h {
+			writer := f.h[1-i]
+			wake, stop := watcher.WatchRows(s, "kind")
+			b := create(alice())
+			b.Rows = []store.RowChange{put("other", "key", 0, "value"), put("kind", "key", 0, "value")}
+			mustAppend(t, writer, b)
+			receive(t, "wake-up of a create", wake)
+			with := func(rev uint64, change store.Change, rows ...store.RowChange) *store.Batch {
+				return &store.Batch{Scope: alice(), Task: b.Task, Rev: &rev, Change: change, Rows: rows}
+			}
+			mustAppend(t, writer, with(1, store.Change{}, put("kind", "key", 1, "again")))
+			receive(t, "wake-up of a change", wake)
+			mustAppend(t, writer, with(2, store.Change{Phase: store.Final, Status: status(4, 2000)}, remove("kind", "key", 2), put("kind", "more", 0, "")))
+			receive(t, "wake-up of a removal", wake)
+			mustAppend(t, writer, scopeRows(alice(), put("kind", "key", store.Any, "value")))
+			receive(t, "wake-up of a row of a scope", wake)
+			if err := writer.Delete(t.Context(), alice(), b.Task); err != nil {
+				t.Fatalf("Delete() = %v, want nil", err)
+			}
+			receive(t, "wake-up of a deletion", wake)
+			stop()
+			stop()
+			mustAppend(t, writer, scopeRows(alice(), put("kind", "key", store.Any, "value")))
+			select {
+			case <-wake:
+				t.Error("woken after stop")
+			default:
+			}
+		}
+	}
+}
+
+// Wake-ups that must not come are looked for behind some that must.
+func testWatchRowsSilent(t *testing.T, f *fixture) {
+	b := create(alice())
+	f.append(t, b)
+	silent := map[string]<-chan struct{}{}
+	for _, h := range f.h {
+		for _, s := range []store.Scope{bob(), otherAlice(), shifted(), store.Tenant("beta"), {}} {
+			wake, stop := h.WatchRows(s, "kind")
+			t.Cleanup(stop)
+			silent[fmt.Sprintf("%+v", s)] = wake
+		}
+		wake, stop := h.WatchRows(store.System(), "kin")
+		t.Cleanup(stop)
+		silent["another kind"] = wake
+	}
+	quiet, stopQuiet := f.h[0].WatchRows(alice(), "kind")
+	defer stopQuiet()
+	refused := change(b.Task, 7)
+	refused.Rows = []store.RowChange{put("kind", "key", store.Any, "never")}
+	f.refuse(t, refused, store.ErrConflict)
+	f.append(t, chunks(b.Task, 1, public("chunk")))
+	select {
+	case <-quiet:
+		t.Error("woken by what changed no row")
+	default:
+	}
+	for range 20 {
+		f.append(t, scopeRows(alice(), put("kind", "key", store.Any, "value")))
+		receive(t, "wake-up", quiet)
+	}
+	for what, wake := range silent {
+		select {
+		case <-wake:
+			t.Errorf("%s was woken", what)
+		default:
+		}
 	}
 }
