@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )

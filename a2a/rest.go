@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // restRoutes adds the paths of HTTP+JSON (§11.3). echo takes a colon for the

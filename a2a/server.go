@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/rs/zerolog"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/task"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
 

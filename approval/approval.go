@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // Kind says what is asked.

@@ -3,7 +3,7 @@ package approval
 import (
 	"time"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // AuditVersion is the V of the entries that are written now.

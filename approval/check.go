@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/tool"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 func TestCheck(t *testing.T) {

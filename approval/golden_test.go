@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // The files of testdata are what has been written to disks. They are made once and

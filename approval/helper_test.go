@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )

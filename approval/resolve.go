@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // Resolve returns what ans makes of a, after [Approval.Check] has passed it. It does not

@@ -13,7 +13,7 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"

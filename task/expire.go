@@ -2,7 +2,7 @@ package task
 
 import (
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 )

@@ -3,7 +3,7 @@ package task
 import (
 	"fmt"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // transfer is the approval t1.a1, of a call.

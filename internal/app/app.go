@@ -16,8 +16,8 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/auth"
 	"a2a-server/internal/app/config"
-	"a2a-server/internal/auth"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"

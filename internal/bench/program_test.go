@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
+	"a2a-server/auth"
 	"a2a-server/internal/app"
 	"a2a-server/internal/app/config"
-	"a2a-server/internal/auth"
 )
 
 // callerHeader names who makes a request to the program under test.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 )
 

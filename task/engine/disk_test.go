@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
 

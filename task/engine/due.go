@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"

@@ -15,7 +15,7 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // What takes a processor for long is done by as many as there are processors for it, and

@@ -10,7 +10,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"

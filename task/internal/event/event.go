@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // Kinds of events. Public events are the bytes of an A2A StreamResponse; the

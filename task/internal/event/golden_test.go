@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 var update = flag.Bool("update", false, "write golden files of kinds that have none")

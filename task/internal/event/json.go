@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"a2a-server/approval"
-	"a2a-server/internal/auth"
+	"a2a-server/auth"
 )
 
 // Events that every send writes append their own JSON, the same as json.Marshal's;
