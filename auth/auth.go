@@ -1,5 +1,6 @@
-// Package auth says who acts. It owns the [Principal]; it does not know how a call
-// came in, or where anything is stored.
+// Package auth says who acts: the [Principal], what proves it ([Authenticator]), and what
+// it wants to do ([Action]). It does not know how a call came in, or where anything is
+// stored.
 package auth
 
 import "slices"
@@ -10,8 +11,9 @@ type Principal struct {
 	Tenant  string   `json:"tenant,omitempty"`
 	Subject string   `json:"subject"`
 	Roles   []string `json:"roles,omitempty"`
-	// Chain holds the subjects on whose behalf Subject acts, nearest first. Only
-	// what a credential proves is in it.
+	// Chain holds those who act for Subject, outermost first: an agent that brings the
+	// token of a person is in it, and the person is Subject (RFC 8693, section 4.1). Only
+	// what a credential proves is in it. Empty: Subject acts.
 	Chain []string `json:"chain,omitempty"`
 	// Method says how the caller was authenticated: "none" for [Anonymous].
 	Method string `json:"method,omitempty"`
@@ -23,8 +25,7 @@ func Anonymous() Principal { return Principal{Subject: "anonymous", Method: "non
 // IsZero reports whether p is nobody.
 func (p Principal) IsZero() bool { return p.Subject == "" }
 
-// Involves reports whether subject, of p's tenant, is p or somebody on whose
-// behalf p acts.
+// Involves reports whether subject, of p's tenant, is p or somebody who acts for p.
 func (p Principal) Involves(subject string) bool {
 	return p.Subject == subject || slices.Contains(p.Chain, subject)
 }
