@@ -25,6 +25,7 @@ type wireError struct {
 	message    string
 	metadata   map[string]string
 	violations []violation
+	challenge  string // of WWW-Authenticate; only with 401
 }
 
 type violation struct {
@@ -166,6 +167,9 @@ type badRequest struct {
 func (e *wireError) retry(h http.Header) {
 	if e.status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
+	}
+	if e.challenge != "" {
+		h.Set("WWW-Authenticate", e.challenge)
 	}
 }
 

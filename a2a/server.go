@@ -28,9 +28,8 @@ var ErrShutdown = errors.New("the server is shutting down")
 type Config struct {
 	Engine *engine.Engine // required
 
-	// Authenticate says who a request is made for. An error is answered with 401.
-	// Defaults to auth.Anonymous for everybody.
-	Authenticate func(*http.Request) (auth.Principal, error)
+	// Authenticator proves who makes a request; nil: everybody is auth.Anonymous.
+	Authenticator auth.Authenticator
 
 	// Incarnation is the store's: stream ids of another one are not ours.
 	Incarnation uint64
@@ -73,9 +72,6 @@ func New(cfg Config) (*Server, error) {
 	base, err := url.Parse(cfg.Card.URL)
 	if err != nil {
 		return nil, errors.New("a2a: the URL of the card cannot be read: write it as https://example.com/agent")
-	}
-	if cfg.Authenticate == nil {
-		cfg.Authenticate = func(*http.Request) (auth.Principal, error) { return auth.Anonymous(), nil }
 	}
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 4 << 20
@@ -194,15 +190,6 @@ func (s *Server) httpError(err error, c echo.Context) {
 		err = transportError(he.Code)
 	}
 	writeError(c.Response(), s.wire(c.Request().Context(), err, c.Path()))
-}
-
-// principal says who makes a request.
-func (s *Server) principal(r *http.Request) (auth.Principal, error) {
-	by, err := s.cfg.Authenticate(r)
-	if err != nil || by.IsZero() {
-		return auth.Principal{}, transportError(http.StatusUnauthorized)
-	}
-	return by, nil
 }
 
 // body reads a request of JSON whole, or says why not: 415 for another content type,

@@ -11,13 +11,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/auth"
 )
 
 // shared starts a server that knows its callers.
 func shared(t *testing.T, configure func(*a2a.Config)) string {
 	t.Helper()
 	s := startWireServer(t, zerolog.Nop())
-	cfg := a2a.Config{Engine: s.engine, Authenticate: wireAuthenticate, Card: a2a.Card{URL: "https://agent.example"}}
+	cfg := a2a.Config{Engine: s.engine, Authenticator: auth.Func(wireAuthenticate), Card: a2a.Card{URL: "https://agent.example"}}
 	configure(&cfg)
 	handler, err := a2a.New(cfg)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -159,7 +158,7 @@ func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
 		_ = db.Close()
 	})
 	s.handler, err = a2a.New(a2a.Config{
-		Engine: engine, Authenticate: wireAuthenticate, Log: log, Now: now, MaxBody: 512 << 10,
+		Engine: engine, Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
 		Card:  a2a.Card{URL: "https://agent.example/a2a", Skills: []a2a.Skill{{ID: "transfer", Description: "moves money"}}},
 		Guard: a2a.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
 	})
@@ -168,13 +167,13 @@ func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
 }
 
 // wireAuthenticate believes whoever says who he is, unless he says "nobody".
-func wireAuthenticate(r *http.Request) (auth.Principal, error) {
-	name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+func wireAuthenticate(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+	name, ok := strings.CutPrefix(strings.Join(c.Header("Authorization"), ""), "Bearer ")
 	switch {
 	case !ok:
 		return auth.Anonymous(), nil
 	case name == "nobody":
-		return auth.Principal{}, errors.New("unknown token")
+		return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "this token is not known"}
 	}
 	return auth.Principal{Subject: name, Method: "bearer"}, nil
 }

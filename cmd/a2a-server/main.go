@@ -12,8 +12,10 @@ package main
 import (
 	"context"
 	"os"
+
+	"a2a-server/internal/app"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	os.Exit(app.Run(context.Background(), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

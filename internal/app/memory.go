@@ -41,7 +41,3 @@ func boundMemory(l config.Limits) bound {
 	debug.SetMemoryLimit(b.bytes)
 	return b
 }
-
-// answersWithin returns how much of the memory that the process has answers may take: what
-// is configured, and at most a quarter.
-func answersWithin(configured, memory int64) int64 { return min(configured, max(memory/4, 1<<20)) }

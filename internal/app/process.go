@@ -12,10 +12,10 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// NewLogger returns the logger of c, which writes to w. Lines are written as they
+// newLogger returns the logger of c, which writes to w. Lines are written as they
 // come, also from many goroutines; w need not be safe for that. Nothing that is hidden
 // gets into them: it is escaped as in JSON, so that a line of JSON means the same.
-func NewLogger(c config.Log, w io.Writer) zerolog.Logger {
+func newLogger(c config.Log, w io.Writer) zerolog.Logger {
 	w = escaping{w}
 	if c.Format == "console" {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: true}
@@ -42,9 +42,9 @@ func (e escaping) Write(p []byte) (int, error) {
 	return e.to.Write(p)
 }
 
-// Process sets what belongs to the whole process and not to an [App]: the collector
+// process sets what belongs to the whole process and not to a server: the collector
 // of garbage, and where the log of libraries goes.
-func Process(l config.Limits, log zerolog.Logger) {
+func process(l config.Limits, log zerolog.Logger) {
 	slog.SetDefault(slog.New(zerolog.NewSlogHandler(log)))
 	if l.GC > 0 {
 		debug.SetGCPercent(l.GC)

@@ -1,193 +1,132 @@
-package app_test
+package app
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"io"
 	"net"
-	"net/http"
-	"slices"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"a2a-server/internal/app"
-	"a2a-server/store"
-	"a2a-server/store/boltstore"
+	"a2a-server/internal/app/config"
 )
 
-// A stream that is open when the server is told to end gets all that there is, and a
-// comment that says why it ends.
-func TestShutdownEndsStreams(t *testing.T) {
+// write makes a file with this text.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRun(t *testing.T) {
 	t.Parallel()
-	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		t.Run(protocol, func(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	file := write(t, "config.yaml", "agent: {name: from the file}\nlog: {level: warn}\n")
+	wrong := write(t, "wrong.yaml", "listen: nowhere\nlog: {level: loud}\n")
+	script := write(t, "script.yaml", "no scenarios: at all\n")
+	for name, c := range map[string]struct {
+		args   string // separated by blanks
+		env    []string
+		code   int
+		stdout []string // patterns
+		stderr []string
+	}{
+		"nothing":         {code: exitUsage, stderr: []string{`'a2a-server serve'`, `a2a-server help`}},
+		"unknown command": {args: "srve", code: exitUsage, stderr: []string{`no command "srve"`, `a2a-server help`}},
+		"half a command":  {args: "config", code: exitUsage, stderr: []string{`'check' or 'show'`}},
+		"unknown flag":    {args: "serve --prot 1", code: exitUsage, stderr: []string{`serve: .*-prot`, `a2a-server help`}},
+		"argument":        {args: "serve 8080", code: exitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
+		"flag of another": {args: "version --listen x", code: exitUsage, stderr: []string{`version: .*-listen`}},
+
+		"help":            {args: "help", stdout: []string{`(?m)^  serve `, `(?m)^  config check `, `(?m)^  version `, `Exit codes`}},
+		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
+		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN, default\s+127.0.0.1:8080\.`, `(?m)^  --config FILE`}},
+		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
+		"help config":     {args: "help config check", stdout: []string{`(?m)^  --data `}},
+		"help on nothing": {args: "help nothing", code: exitUsage, stderr: []string{`no help on "nothing"`}},
+		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \(go1\.\S+, \w+/\w+\)\n$`}},
+		"--version":       {args: "--version", stdout: []string{`^a2a-server `}},
+
+		"check":                {args: "config check", stdout: []string{`^the configuration is right\n$`}},
+		"check a wrong file":   {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
+		"check everything":     {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: exitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
+		"check a file by name": {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: exitUsage, stderr: []string{`wrong\.yaml:1:9`}},
+		"check no file":        {args: "config check --config /nowhere.yaml", code: exitUsage, stderr: []string{`/nowhere\.yaml`}},
+		"check a wrong script": {args: "config check --planner-kind script --planner-script " + script, code: exitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
+		"check a variable":     {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
+
+		"show":             {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
+		"flag over env":    {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
+		"env over file":    {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
+		"flag names file":  {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},
+		"switch":           {args: "config show --insecure-no-auth --idempotency=false", stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
+		"show wrong":       {args: "config show --log-level loud", code: exitUsage, stderr: []string{`--log-level`}},
+		"serve wrong":      {args: "serve --listen nowhere --log-level loud", code: exitUsage, stderr: []string{`--listen`, `--log-level`}},
+		"serve in public":  {args: "serve --listen 0.0.0.0:0", code: exitUsage, stderr: []string{`insecure_no_auth`}},
+		"address is taken": {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: exitFailure, stderr: []string{`choose another address`}},
+		"no data folder":   {args: "serve --listen 127.0.0.1:0 --data " + file, code: exitFailure, stderr: []string{`data folder`}},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := start(t, load(t, map[string]string{"limits.grace": "50ms"}))
-			if protocol == "HTTP/2.0" {
-				in.useHTTP2(t)
+			var stdout, stderr bytes.Buffer
+			if code := Run(t.Context(), strings.Fields(c.args), c.env, &stdout, &stderr); code != c.code {
+				t.Errorf("exits with %d, want %d", code, c.code)
 			}
-			parked := in.send(t, "m1", "/transfer_money amount=5 to=bob")
-			var read []*followed
-			for _, request := range []string{
-				request(t, "SubscribeToTask", map[string]any{"id": parked.ID}),
-				request(t, "SendStreamingMessage", message("m2", `/stream {"chunks":100000,"size":10,"interval":"10ms"}`)),
-			} {
-				f := in.follow(t, request)
-				if f.protocol != protocol {
-					t.Errorf("the stream is %s", f.protocol)
-				}
-				read = append(read, f)
-			}
-			start := time.Now()
-			if err := in.stop(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("the shutdown took %v", took)
-			}
-			for _, f := range read {
-				got := f.end(t)
-				if last := got[len(got)-1]; !strings.HasPrefix(last, ": ") || !strings.Contains(last, "shutting down") {
-					t.Errorf("the stream ends with %q, want a comment", last)
-				}
-			}
-			in.checkSteps(t)
+			look(t, "stdout", stdout.String(), c.stdout)
+			look(t, "stderr", stderr.String(), c.stderr)
 		})
 	}
 }
 
-func (in *instance) useHTTP2(t *testing.T) {
+// look looks for patterns in what was written; nothing else goes where none is
+// expected.
+func look(t *testing.T, where, text string, patterns []string) {
 	t.Helper()
-	var protocols http.Protocols
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: &protocols}
-	in.client = &http.Client{Transport: transport}
-	t.Cleanup(transport.CloseIdleConnections)
-}
-
-func (in *instance) checkSteps(t *testing.T) {
-	t.Helper()
-	var names []string
-	for _, line := range in.log.find("shutdown step done") {
-		name, _ := line["step"].(string)
-		names = append(names, name)
-		if _, ok := line["took_ms"].(float64); !ok {
-			t.Errorf("step %s has no duration", name)
+	for _, p := range patterns {
+		if !regexp.MustCompile(p).MatchString(text) {
+			t.Errorf("%s has no %s:\n%s", where, p, text)
 		}
 	}
-	if want := []string{"unready", "stop accepting", "end streams", "finish calls", "close the store"}; !slices.Equal(names, want) {
-		t.Errorf("steps %q, want %q", names, want)
+	if len(patterns) == 0 && text != "" {
+		t.Errorf("%s has %q, want nothing", where, text)
 	}
 }
 
-// A call that runs gets its grace, and is whole at the next start.
-func TestShutdownLetsCallsFinish(t *testing.T) {
+func TestServeUntilContextEnds(t *testing.T) {
 	t.Parallel()
-	c := load(t, map[string]string{"limits.grace": "20s"})
-	in := start(t, c)
-	f := in.follow(t, request(t, "SendStreamingMessage", message("m", `/stream {"chunks":20,"size":5,"interval":"10ms"}`)))
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, &stdout, &stderr); code != exitOK {
+		t.Errorf("exits with %d: %s", code, stderr.String())
 	}
-	f.end(t)
-	again := start(t, c)
-	var list struct{ Tasks []taskAnswer }
-	again.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
-	if len(list.Tasks) != 1 || list.Tasks[0].Status.State != "TASK_STATE_COMPLETED" {
-		t.Fatalf("tasks after the shutdown: %+v", list.Tasks)
-	}
-	var text strings.Builder
-	for _, p := range list.Tasks[0].Artifacts[0].Parts {
-		text.WriteString(p.Text)
-	}
-	if text.Len() != 100 {
-		t.Errorf("the artifact has %d bytes, want 100: %q", text.Len(), text.String())
+	if stdout.Len() > 0 {
+		t.Errorf("stdout has %q, want nothing", stdout.String())
 	}
 }
 
-// A request that waits for its task does not hold the shutdown up.
-func TestShutdownAnswersWaiting(t *testing.T) {
+// Every key of the configuration is a flag with help that fits into a terminal.
+func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"limits.grace": "50ms"}))
-	answered := make(chan string, 1)
-	go func() {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url, strings.NewReader(request(t, "SendMessage", message("m", `/stream {"chunks":100000,"size":10,"interval":"10ms"}`))))
-		r.Header.Set("Content-Type", "application/json")
-		resp, err := in.client.Do(r)
-		if err != nil {
-			answered <- err.Error()
-			return
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			text = []byte(err.Error())
-		}
-		answered <- string(text)
-	}()
-	for { // until the server has the request
-		var list struct{ Tasks []taskAnswer }
-		if in.rpc(t, "ListTasks", map[string]any{}, &list); len(list.Tasks) > 0 {
-			break
+	var stdout, stderr bytes.Buffer
+	Run(t.Context(), []string{"help", "serve"}, nil, &stdout, &stderr)
+	for _, k := range config.Keys() {
+		if !strings.Contains(stdout.String(), "\n  --"+k.Flag()+" (") {
+			t.Errorf("help does not name --%s", k.Flag())
 		}
 	}
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
-	if got := <-answered; !strings.Contains(got, "UNAVAILABLE") {
-		t.Errorf("a request that waited was answered with %s", got)
-	}
-}
-
-// An App that is not wanted any more gives back what it took.
-func TestRunWithEndedContext(t *testing.T) {
-	t.Parallel()
-	c := load(t, nil)
-	for range 2 {
-		a, err := app.New(app.Options{Config: c, Log: quiet})
-		if err != nil {
-			t.Fatal(err)
+	for line := range strings.Lines(stdout.String()) {
+		if strings.HasPrefix(line, "        ") && len(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("this line of the help is too long: %s", line)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := a.Run(ctx); err != nil {
-			t.Errorf("Run() = %v", err)
-		}
-		if conn, err := net.Dial("tcp", a.Addr().String()); err == nil {
-			_ = conn.Close()
-			t.Error("the port is still open")
-		}
-	}
-}
-
-// A store whose commit failed takes no more writes: nobody is served any longer, and
-// what was acknowledged before is there at the next start.
-func TestDamagedStore(t *testing.T) {
-	t.Parallel()
-	c := load(t, nil)
-	var armed atomic.Bool
-	in := startHooked(t, c, func(point string) {
-		if point == boltstore.PointApplied && armed.Load() {
-			panic("the disk is gone")
-		}
-	})
-	before := in.send(t, "m1", "/echo hello")
-	armed.Store(true)
-	if status, body := in.do(t, http.MethodPost, "/", request(t, "SendMessage", message("m2", "/echo lost"))); !strings.Contains(body, "error") {
-		t.Errorf("a send that the store could not take = %d %s", status, body)
-	}
-	if err := <-in.ended; !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("Run() = %v, want %v", err, store.ErrDamaged)
-	}
-	in.checkSteps(t)
-	again := start(t, c)
-	var list struct{ Tasks []taskAnswer }
-	again.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
-	if diff := cmp.Diff([]taskAnswer{before}, list.Tasks); diff != "" {
-		t.Errorf("tasks after the damage (-want +got):\n%s", diff)
 	}
 }

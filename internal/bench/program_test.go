@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
+	a2aserver "a2a-server"
+
 	"a2a-server/auth"
-	"a2a-server/internal/app"
-	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/builtin"
 )
 
 // callerHeader names who makes a request to the program under test.
@@ -19,17 +21,20 @@ const callerHeader = "X-Caller"
 // program serves as cmd/a2a-server does, with its listener and limits, but believes
 // what callers say of themselves.
 func program(s *spec, began time.Time) error {
-	c, err := config.Load(config.Source{Flags: map[string]string{"listen": "127.0.0.1:0", "data": s.File, "log.level": "error"}})
+	tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(s.File, "ledger.jsonl")})
 	if err != nil {
 		return err
 	}
-	a, err := app.New(app.Options{Config: c, Log: logger(), Authenticate: func(r *http.Request) (auth.Principal, error) {
-		name := r.Header.Get(callerHeader)
-		if name == "" {
-			return auth.Principal{}, errors.New("nobody")
-		}
-		return auth.Principal{Subject: name, Method: "header"}, nil
-	}})
+	a, err := a2aserver.New(a2aserver.Config{
+		Set: map[string]string{"listen": "127.0.0.1:0", "data": s.File}, Tools: []tool.Toolset{tools}, Log: logger(),
+		Authenticator: auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+			names := c.Header(callerHeader)
+			if len(names) != 1 {
+				return auth.Principal{}, auth.ErrNone
+			}
+			return auth.Principal{Subject: names[0], Method: "header"}, nil
+		}),
+	})
 	if err != nil {
 		return fmt.Errorf("put the program together: %w", err)
 	}

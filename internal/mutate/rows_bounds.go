@@ -140,7 +140,7 @@ func boundRows() []Row {
 			What:    "case errors.As(err, &full):",
 			Into:    "case errors.As(err, &full) && false:",
 			Promise: "who is refused for the disk is told to have its limit raised",
-			Package: "internal/app",
+			Package: ".",
 			Test:    "TestDiskLimit",
 		},
 	}

@@ -506,6 +506,15 @@ func (h *Handle) Close() error {
 	return nil
 }
 
+// Err is [DB.Err].
+func (h *Handle) Err() error { return h.db.Err() }
+
+// Trouble is [DB.Trouble].
+func (h *Handle) Trouble() error { return h.db.Trouble() }
+
+// Incarnation is [DB.Incarnation].
+func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
+
 func (h *Handle) alive() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,6 +11,10 @@ type Source struct {
 	File        string            // path; "" for no file
 	Environment []string          // NAME=value, as os.Environ gives it
 	Flags       map[string]string // flags that were set, by the Name of their [Key]; lists are comma separated
+
+	// Authenticated says that a program proves who its callers are, by something that is
+	// no part of the configuration, or that it does not listen.
+	Authenticated bool
 }
 
 // Load reads a configuration: the defaults, then the file, the environment and the
@@ -23,6 +27,8 @@ func Load(s Source) (*Config, error) {
 		keys:    configKeys(),
 		refused: map[string]bool{},
 		gateAt:  map[string]origin{},
+
+		authenticated: s.Authenticated,
 	}
 	for _, k := range l.keys {
 		k.set(l.config, k.fallback)
@@ -48,6 +54,8 @@ type loader struct {
 	path     string            // of the file
 	gateAt   map[string]origin // where a gate got its name
 	problems []Problem
+
+	authenticated bool // the Source's
 }
 
 func (l *loader) add(at origin, path, format string, args ...any) {

@@ -11,7 +11,7 @@ import (
 // been taken, and says nothing about values that were refused.
 func (l *loader) checkTogether() {
 	c := l.config
-	if l.sound("listen", "insecure_no_auth") && !loopback(c.Listen) && !c.InsecureNoAuth {
+	if l.sound("listen", "insecure_no_auth") && !loopback(c.Listen) && !c.InsecureNoAuth && !l.authenticated {
 		l.at("listen", "%s can be reached by other machines, and there is no authentication yet; listen on 127.0.0.1, or set insecure_no_auth if something in front of the server authenticates its callers", quote(c.Listen))
 	}
 	l.checkScript()

@@ -1,0 +1,44 @@
+package a2a
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+
+	"a2a-server/auth"
+)
+
+// principal says who makes a request, or why that is not known.
+func (s *Server) principal(r *http.Request) (auth.Principal, error) {
+	if s.cfg.Authenticator == nil {
+		return auth.Anonymous(), nil
+	}
+	by, err := s.cfg.Authenticator.Authenticate(r.Context(), credentialsOf(r))
+	if err == nil && by.IsZero() {
+		err = auth.ErrNone
+	}
+	if err == nil {
+		return by, nil
+	}
+	wrong, refused := errors.AsType[*auth.Error](err)
+	switch {
+	case refused:
+		return auth.Principal{}, unauthenticated(wrong).saying(wrong.Error())
+	case errors.Is(err, auth.ErrNone):
+		return auth.Principal{}, unauthenticated(&auth.Error{})
+	}
+	s.cfg.Log.Error().Err(err).Msg("a credential could not be checked")
+	return auth.Principal{}, errBusy.saying("who makes this request cannot be checked now: try again later")
+}
+
+// unauthenticated is a 401 with its challenge (RFC 9110, section 11.6.1).
+func unauthenticated(why *auth.Error) *wireError {
+	e := transportError(http.StatusUnauthorized)
+	e.challenge = why.Challenge()
+	return e
+}
+
+func credentialsOf(r *http.Request) *auth.Credentials {
+	remote, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero one is not known
+	return &auth.Credentials{Header: r.Header.Values, TLS: r.TLS, Remote: remote}
+}

@@ -1,0 +1,268 @@
+package a2aserver_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// line is a connection that a test writes requests to.
+type line struct {
+	net.Conn
+	t *testing.T
+	r *bufio.Reader
+}
+
+func (in *instance) dial(t *testing.T) *line {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", in.server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return &line{conn, t, bufio.NewReader(conn)}
+}
+
+// ask sends texts one after the other and returns the answer, and whether the server
+// closes the connection after it.
+func (l *line) ask(texts ...string) (status int, body string, closed bool) {
+	l.t.Helper()
+	for _, text := range texts {
+		if _, err := io.WriteString(l, text); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	resp, err := http.ReadResponse(l.r, nil)
+	if err != nil {
+		l.t.Fatalf("%q: %v", texts, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if resp.Close {
+		if _, err := l.r.ReadByte(); errors.Is(err, os.ErrDeadlineExceeded) {
+			l.t.Errorf("%q: the connection stays", texts)
+		}
+	}
+	return resp.StatusCode, string(text), resp.Close
+}
+
+// list is a request that is answered with 200, without the end of its header and its
+// body of 46 bytes.
+const (
+	list     = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	listBody = `{"jsonrpc":"2.0","id":1,"method":"ListTasks" }`
+)
+
+func chunkedBody() string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(listBody), listBody) }
+
+// A request that says twice how long it is is refused, in whatever way it comes, and its
+// connection closed; what says it once is served.
+func TestLengthIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory"}))
+	const chunked, length = "Transfer-Encoding: chunked\r\n", "Content-Length: 46\r\n"
+	good := []string{list + length + "\r\n" + listBody}
+	for name, tc := range map[string]struct {
+		before []string // requests on the same connection, each answered with 200
+		ask    []string
+		status int
+	}{
+		"both":                      {nil, []string{list + length + chunked + "\r\n" + chunkedBody()}, 400},
+		"both, the other way":       {nil, []string{list + chunked + length + "\r\n" + chunkedBody()}, 400},
+		"both, in other letters":    {nil, []string{list + "content-LENGTH:46\r\ntransfer-ENCODING:  Chunked\r\n\r\n" + chunkedBody()}, 400},
+		"both, in HTTP/1.0":         {nil, []string{strings.Replace(list, "1.1", "1.0", 1) + length + chunked + "\r\n" + listBody}, 400},
+		"both, to a probe":          {nil, []string{"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n" + chunked + "\r\n0\r\n\r\n"}, 400},
+		"both, in pieces":           {nil, strings.SplitAfter(list+length+chunked+"\r\n"+chunkedBody(), "e"), 400},
+		"both, after a good one":    {good, []string{list + length + chunked + "\r\n" + chunkedBody()}, 400},
+		"both, after a chunked one": {[]string{list + chunked + "\r\n" + chunkedBody()}, []string{list + length + chunked + "\r\n" + chunkedBody()}, 400},
+		"chunked":                   {nil, []string{list + chunked + "\r\n", chunkedBody()}, 200},
+		"chunked, in pieces":        {nil, strings.SplitAfter(list+chunked+"\r\n"+chunkedBody(), "e"), 200},
+		"chunked, after others":     {[]string{good[0], list + chunked + "\r\n" + chunkedBody(), "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"}, []string{list + chunked + "\r\n" + chunkedBody()}, 200},
+		"once":                      {nil, good, 200},
+		"names that only begin so":  {nil, []string{list + "Content-Lengthy: 46\r\n" + chunked + "\r\n" + chunkedBody()}, 200},
+		"long lines":                {nil, []string{list + "X: " + strings.Repeat("content-length: 5 ", 1000) + "\r\n" + chunked + "\r\n" + chunkedBody()}, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := in.dial(t)
+			for _, request := range tc.before {
+				if status, body, closed := l.ask(request); status != http.StatusOK || closed {
+					t.Fatalf("%q = %d %s, closed %t", request, status, body, closed)
+				}
+			}
+			status, body, closed := l.ask(tc.ask...)
+			if status != tc.status || closed != (tc.status == http.StatusBadRequest) {
+				t.Errorf("%d %s, closed %t, want %d", status, body, closed, tc.status)
+			}
+		})
+	}
+}
+
+// A body may have whatever lines: the header of the next request begins after it.
+func TestBodyIsNoHeader(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory"}))
+	body := "{\n\n\"jsonrpc\":\"2.0\",\n\"id\":1,\r\n\r\n\"method\":\n\"ListTasks\"\n}\r\n"
+	l := in.dial(t)
+	for range 3 {
+		if status, text, closed := l.ask(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", list, len(body), body)); status != http.StatusOK || closed {
+			t.Fatalf("%d %s, closed %t", status, text, closed)
+		}
+		if status, text, closed := l.ask(list + "Transfer-Encoding: chunked\r\n\r\n" + chunkedBody()); status != http.StatusOK || closed {
+			t.Fatalf("%d %s, closed %t", status, text, closed)
+		}
+	}
+	if status, _, _ := l.ask(list + "Content-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n" + chunkedBody()); status != http.StatusBadRequest {
+		t.Errorf("both = %d, want 400", status)
+	}
+}
+
+// Of a request that comes with the one before it the beginning may not have been seen:
+// its length is not believed when it is chunked.
+func TestChunkedBehindAnother(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory"}))
+	first := list + "Content-Length: 46\r\n\r\n" + listBody
+	for name, second := range map[string]string{
+		"whole":    list + "Transfer-Encoding: chunked\r\n\r\n" + chunkedBody(),
+		"smuggled": list + "Content-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n" + chunkedBody(),
+	} {
+		l := in.dial(t)
+		if status, body, _ := l.ask(first + second); status != http.StatusOK {
+			t.Fatalf("%s: the first = %d %s", name, status, body)
+		}
+		if status, body, closed := l.ask(); status != http.StatusBadRequest || !closed {
+			t.Errorf("%s: the second = %d %s, closed %t, want 400 and closed", name, status, body, closed)
+		}
+	}
+	l := in.dial(t)
+	l.ask(first + list + "Content-Length: 46\r\n")
+	if status, body, closed := l.ask("Transfer-Encoding: chunked\r\n\r\n" + chunkedBody()); status != http.StatusBadRequest || !closed {
+		t.Errorf("one that has begun before: %d %s, closed %t, want 400 and closed", status, body, closed)
+	}
+	l = in.dial(t)
+	l.ask(first + first)
+	if status, body, closed := l.ask(); status != http.StatusOK || closed {
+		t.Errorf("a second one with a length = %d %s, closed %t", status, body, closed)
+	}
+}
+
+const probe, read = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /tasks HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+// Beyond the limit of connections probes are answered, and everything else is refused.
+func TestConnectionsBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "limits.connections": "4"}))
+	var taken []*line
+	for range 4 {
+		l := in.dial(t)
+		if status, body, closed := l.ask(read); status != http.StatusOK || closed {
+			t.Fatalf("within the limit: %d %s, closed %t", status, body, closed)
+		}
+		taken = append(taken, l)
+	}
+	check := func() {
+		t.Helper()
+		if status, body, closed := in.dial(t).ask(read); status != http.StatusServiceUnavailable || !closed || !strings.Contains(body, "too many connections") {
+			t.Errorf("beyond the limit: %d %s, closed %t, want 503 and closed", status, body, closed)
+		}
+		if status, body, closed := in.dial(t).ask(probe); status != http.StatusOK || !closed || body != "ok\n" {
+			t.Errorf("a probe beyond the limit: %d %s, closed %t, want it answered, and closed", status, body, closed)
+		}
+	}
+	check()
+	for range 50 {
+		in.dial(t) // and says nothing
+	}
+	check()
+	if status, body, closed := taken[0].ask(read); status != http.StatusOK || closed {
+		t.Errorf("within the limit: %d %s, closed %t", status, body, closed)
+	}
+	_ = taken[1].Close()
+	for deadline := time.Now().Add(20 * time.Second); ; { // until the server has noticed
+		if status, _, _ := in.dial(t).ask(read); status == http.StatusOK {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal("a connection that was closed is counted")
+		}
+	}
+	if len(in.log.find("connections beyond limits.connections get probes answered and nothing else")) != 1 {
+		t.Error("the log does not say once that the limit was met")
+	}
+}
+
+// Requests are counted over all connections; a stream is one. Probes do not count.
+func TestRequestsBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			in := start(t, load(t, map[string]string{"store": "memory", "limits.requests": "2", "limits.grace": "50ms"}))
+			if protocol == "HTTP/2.0" {
+				in.useHTTP2(t)
+			}
+			parked := in.send(t, "m1", "/transfer_money amount=5 to=bob")
+			in.follow(t, request(t, "SubscribeToTask", map[string]any{"id": parked.ID}))
+			if status, body := in.get(t, "/tasks"); status != http.StatusOK {
+				t.Errorf("within the limit: %d %s", status, body)
+			}
+			held, more := io.Pipe()
+			defer more.Close()
+			waits := make(chan struct{})
+			go func() {
+				defer close(waits)
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url, held)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Header.Set("Content-Type", "application/json")
+				if resp, err := in.client.Do(r); err == nil {
+					_ = resp.Body.Close()
+				}
+			}()
+			if _, err := more.Write([]byte("{")); err != nil { // the request is on its way
+				t.Fatal(err)
+			}
+			refused := false
+			for deadline := time.Now().Add(5 * time.Second); !refused && time.Now().Before(deadline); {
+				resp := in.open(t, http.MethodGet, "/tasks", "")
+				body, _ := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				refused = resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" && strings.Contains(string(body), "too many requests")
+			}
+			if !refused {
+				t.Error("a request beyond the limit is answered")
+			}
+			if status, body := in.get(t, "/livez"); status != http.StatusOK {
+				t.Errorf("a probe: %d %s", status, body)
+			}
+			_ = more.CloseWithError(io.ErrUnexpectedEOF)
+			<-waits
+		})
+	}
+}
+
+// The log says which limits do not fit.
+func TestLimitsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "limits.connections": "8", "limits.streams": "8"}))
+	in.get(t, "/livez")
+	lines := in.log.find("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
+	if len(lines) != 1 || lines[0]["connections"] != 8.0 || lines[0]["streams"] != 6.0 {
+		t.Errorf("the log says %v", lines)
+	}
+}

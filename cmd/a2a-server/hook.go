@@ -1,6 +1,0 @@
-//go:build !crashpoints
-
-package main
-
-// crashHook returns nil: this build has no way to be killed at a point.
-func (*program) crashHook() (func(point string), error) { return nil, nil }

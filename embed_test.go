@@ -1,0 +1,133 @@
+package a2aserver_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	a2aserver "a2a-server"
+)
+
+// mount serves the handler of a server that does not listen at /agent.
+func mount(t *testing.T, s *a2aserver.Server) (url string, client *http.Client) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/agent/", http.StripPrefix("/agent", s.Handler()))
+	outer := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		outer.CloseClientConnections()
+		outer.Close()
+	})
+	return outer.URL + "/agent", outer.Client()
+}
+
+func post(t *testing.T, client *http.Client, url, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// In somebody else's HTTP server the streams of ours end when it shuts down, and nobody is
+// served before and after.
+func TestEmbedded(t *testing.T) {
+	t.Parallel()
+	c := load(t, map[string]string{"store": "memory"})
+	c.NoListen = true
+	s, err := a2aserver.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Addr() != nil {
+		t.Errorf("Addr() = %v, want nil: it does not listen", s.Addr())
+	}
+	url, client := mount(t, s)
+	status := func() int {
+		t.Helper()
+		resp := post(t, client, url+"/message:send", `{"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "/echo hello"}]}}`)
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := status(); got != http.StatusServiceUnavailable {
+		t.Errorf("before Run: %d, want 503", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	for until := time.Now().Add(time.Minute); status() != http.StatusOK; {
+		if time.Now().After(until) {
+			t.Fatal("it does not serve")
+		}
+	}
+	stream := post(t, client, url+"/message:stream", `{"message": {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "/stream interval=1m chunks=10"}]}}`)
+	defer stream.Body.Close()
+	first := make([]byte, 10)
+	if _, err := io.ReadFull(stream.Body, first); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	rest, err := io.ReadAll(stream.Body)
+	if err != nil || !strings.Contains(string(rest), "shutting down") {
+		t.Errorf("the stream ended with %v and %q, want a comment that says why", err, rest)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run() = %v", err)
+	}
+	if got := status(); got != http.StatusServiceUnavailable {
+		t.Errorf("after Run: %d, want 503", got)
+	}
+}
+
+// Close gives back what New took, whether Run was called or not, and more than once; a
+// server runs once.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil)
+	for name, run := range map[string]bool{"without Run": false, "with Run": true} {
+		s, err := a2aserver.New(c)
+		if err != nil {
+			t.Fatalf("%s: New() = %v: the one before has kept something", name, err)
+		}
+		ended := make(chan error, 1)
+		if run {
+			go func() { ended <- s.Run(t.Context()) }()
+			for up := false; !up; {
+				resp, err := http.Get("http://" + s.Addr().String() + "/readyz") //nolint:noctx // a test's
+				if up = err == nil && resp.StatusCode == http.StatusOK; err == nil {
+					resp.Body.Close()
+				}
+			}
+		}
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Errorf("%s: Close() = %v", name, err)
+			}
+		}
+		if run {
+			if err := <-ended; err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+		}
+		if err := s.Run(t.Context()); err == nil {
+			t.Errorf("%s: Run() = nil after Close", name)
+		}
+		if conn, err := net.Dial("tcp", s.Addr().String()); err == nil {
+			_ = conn.Close()
+			t.Errorf("%s: the port is still open", name)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -1,0 +1,258 @@
+package a2aserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	a2aserver "a2a-server"
+	"a2a-server/tool"
+	"a2a-server/tool/builtin"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// instance is one App that runs.
+type instance struct {
+	url    string
+	server *a2aserver.Server
+	client *http.Client
+	stop   func() error // ends it and returns what Run returned, each time
+	ended  <-chan error // what Run returned, when nobody stopped it
+	log    *logs
+}
+
+// logs keeps the lines of a log, and shows them with the test's.
+type logs struct {
+	t     *testing.T
+	mu    sync.Mutex
+	lines []map[string]any
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	var line map[string]any
+	if err := json.Unmarshal(p, &line); err != nil {
+		l.t.Errorf("the log has a line that is no JSON: %q", p)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+	l.t.Logf("%s", bytes.TrimSpace(p))
+	return len(p), nil
+}
+
+// find returns the lines with a message.
+func (l *logs) find(message string) []map[string]any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []map[string]any
+	for _, line := range l.lines {
+		if line["message"] == message {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// load returns the configuration of a test: a port of its own and a data folder.
+func load(t *testing.T, set map[string]string) a2aserver.Config {
+	t.Helper()
+	all := map[string]string{"listen": "127.0.0.1:0", "data": t.TempDir(), "limits.grace": "2s", "log.level": "debug"}
+	maps.Copy(all, set)
+	tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(all["data"], "ledger.jsonl")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a2aserver.Config{Set: all, Tools: []tool.Toolset{tools}}
+}
+
+// start runs an App until the test ends, or its stop is called.
+func start(t *testing.T, c a2aserver.Config) *instance {
+	t.Helper()
+	in := startHooked(t, c, nil)
+	t.Cleanup(func() {
+		if err := in.stop(); err != nil {
+			t.Errorf("Run() = %v", err)
+		}
+	})
+	return in
+}
+
+// startHooked is start with a hook. The test looks at how it ends.
+func startHooked(t *testing.T, c a2aserver.Config, hook func(string)) *instance {
+	t.Helper()
+	log := &logs{t: t}
+	c.Log, c.CrashPoint = zerolog.New(zerolog.SyncWriter(log)), hook
+	a, err := a2aserver.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		cancel()
+		transport.CloseIdleConnections()
+	})
+	return &instance{
+		url: "http://" + a.Addr().String(), server: a, log: log, ended: ended,
+		client: &http.Client{Transport: transport, Timeout: time.Minute},
+		stop: sync.OnceValue(func() error {
+			cancel()
+			return <-ended
+		}),
+	}
+}
+
+func (in *instance) get(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	return in.do(t, http.MethodGet, path, "")
+}
+
+func (in *instance) do(t *testing.T, method, path, body string, header ...string) (status int, answer string) {
+	t.Helper()
+	resp := in.open(t, method, path, body, header...)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func (in *instance) open(t *testing.T, method, path, body string, header ...string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, in.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := in.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// taskAnswer is what the tests look at in an answer.
+type taskAnswer struct {
+	ID     string `json:"id"`
+	Status struct {
+		State string `json:"state"`
+	} `json:"status"`
+	Artifacts []struct {
+		Parts []struct {
+			Text string         `json:"text"`
+			Data map[string]any `json:"data"`
+		} `json:"parts"`
+	} `json:"artifacts"`
+}
+
+// rpc calls a method and returns its result.
+func (in *instance) rpc(t *testing.T, method string, params any, result any) {
+	t.Helper()
+	status, text := in.do(t, http.MethodPost, "/", request(t, method, params))
+	var answer struct{ Result, Error json.RawMessage }
+	if err := json.Unmarshal([]byte(text), &answer); status != http.StatusOK || err != nil || answer.Error != nil {
+		t.Fatalf("%s = %d %s", method, status, text)
+	}
+	if err := json.Unmarshal(answer.Result, result); err != nil {
+		t.Fatalf("%s = %s: %v", method, text, err)
+	}
+}
+
+func request(t *testing.T, method string, params any) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// send sends a text and returns the task that has become of it at its next rest.
+func (in *instance) send(t *testing.T, id, text string) taskAnswer {
+	t.Helper()
+	var result struct{ Task taskAnswer }
+	in.rpc(t, "SendMessage", message(id, text), &result)
+	return result.Task
+}
+
+func message(id, text string) map[string]any {
+	return map[string]any{"message": map[string]any{"messageId": id, "role": "ROLE_USER", "parts": []any{map[string]any{"text": text}}}}
+}
+
+// approve is the message that approves a call of a task.
+func approve(id, task, approval string) map[string]any {
+	decision := map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": approval, "decision": "approve"}}}
+	return map[string]any{"message": map[string]any{"messageId": id, "taskId": task, "role": "ROLE_USER", "parts": []any{map[string]any{"data": decision}}}}
+}
+
+// followed is a stream that is being read.
+type followed struct {
+	protocol string
+	lines    []string // without empty ones; set when ended is
+	ended    chan error
+}
+
+// follow opens a stream and returns when its first event is here.
+func (in *instance) follow(t *testing.T, request string) *followed {
+	t.Helper()
+	resp := in.open(t, http.MethodPost, "/", request) //nolint:bodyclose // by the goroutine below
+	f := &followed{protocol: resp.Proto, ended: make(chan error, 1)}
+	begun := make(chan struct{})
+	go func() {
+		defer resp.Body.Close()
+		begin := sync.OnceFunc(func() { close(begun) })
+		defer begin()
+		scan := bufio.NewScanner(resp.Body)
+		for scan.Scan() {
+			if scan.Text() != "" {
+				f.lines = append(f.lines, scan.Text())
+			}
+			if strings.HasPrefix(scan.Text(), "data: ") {
+				begin()
+			}
+		}
+		f.ended <- scan.Err()
+	}()
+	<-begun
+	return f
+}
+
+// end waits for the end of the stream and returns all of its lines.
+func (f *followed) end(t *testing.T) []string {
+	t.Helper()
+	if err := <-f.ended; err != nil || len(f.lines) == 0 {
+		t.Fatalf("the stream ends with %v after %d lines", err, len(f.lines))
+	}
+	return f.lines
+}
+
+var quiet = zerolog.Nop()
+
+// all returns every line of the log.
+func (l *logs) all() []map[string]any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]map[string]any(nil), l.lines...)
+}

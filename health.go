@@ -1,0 +1,58 @@
+package a2aserver
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// The phases of an App.
+const (
+	starting int32 = iota
+	serving
+	draining
+)
+
+// health answers probes. It is safe for concurrent use.
+type health struct {
+	phase   atomic.Int32
+	store   func() error // why it has ended for good
+	trouble func() error // why it cannot write now
+}
+
+// serveLive says that the process answers.
+func (h *health) serveLive(w http.ResponseWriter, r *http.Request) { probe(w, r, "") }
+
+// serveReady says whether requests should be sent here.
+func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
+	switch phase := h.phase.Load(); {
+	case phase == starting:
+		probe(w, r, "starting")
+	case phase == draining:
+		probe(w, r, "shutting down")
+	case h.store() != nil:
+		probe(w, r, "the store takes no more writes")
+	default:
+		why := ""
+		if err := h.trouble(); err != nil {
+			why = err.Error()
+		}
+		probe(w, r, why)
+	}
+}
+
+// probe answers "ok", or why not.
+func probe(w http.ResponseWriter, r *http.Request, not string) {
+	header := w.Header()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	status, text := http.StatusOK, "ok\n"
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		header.Set("Allow", "GET, HEAD")
+		status, text = http.StatusMethodNotAllowed, "use GET or HEAD\n"
+	case not != "":
+		status, text = http.StatusServiceUnavailable, not+"\n"
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // whoever asked may be gone
+}

@@ -1,0 +1,95 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/listener"
+)
+
+// newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
+// know beforehand that it is there. Every request has to come in time, also one that is
+// answered before its end: its body ends the time-out, so that it does not hold for a
+// stream. It has no write time-out, because streams last; each write to one has its own.
+func (s *Server) newServer(h http.Handler) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:           h,
+		ConnContext:       listener.WithConn,
+		Protocols:         &protocols,
+		ReadHeaderTimeout: min(10*time.Second, s.config.Limits.ReadTimeout),
+		ReadTimeout:       s.config.Limits.ReadTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    s.config.Limits.Header,
+		// OPTIONS * is a request like any other: counted, guarded and looked at.
+		DisableGeneralOptionsHandler: true,
+
+		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug), // mostly clients that go away
+	}
+}
+
+// routes are the protocol's at the root, and ours beside them. What comes to them has
+// been admitted.
+func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
+	live := probes.Wrap(http.HandlerFunc(s.health.serveLive))
+	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := listener.Of(r)
+		if c != nil {
+			defer c.Answered(r)
+			if c.Ambiguous(r) {
+				w.Header().Set("Connection", "close")
+				a2a.Refuse(w, r, http.StatusBadRequest, "the request says twice how long it is, or may: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
+				return
+			}
+		}
+		if c != nil && c.Beyond() {
+			w.Header().Set("Connection", "close")
+		}
+		switch {
+		case r.URL.Path == "/livez":
+			live.ServeHTTP(w, r)
+		case r.URL.Path == "/readyz":
+			ready.ServeHTTP(w, r)
+		case c != nil && c.Beyond():
+			a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
+		default:
+			s.admit(protocol, w, r)
+		}
+	})
+}
+
+// admit serves one request, unless too many are being served.
+func (s *Server) admit(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	defer s.requests.Add(-1)
+	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
+		a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many requests are being answered: try again later")
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// shutServer waits until the last request is answered. Connections that are left when
+// ctx ends are cut off: all requests have been told to end by then, so that they wait
+// for a client that does not send or does not read. That is no failure of ours.
+func (s *Server) shutServer(ctx context.Context) error {
+	err := s.server.Shutdown(ctx)
+	select {
+	case <-s.mounted.idle:
+	case <-ctx.Done():
+		s.log.Warn().Msg("requests of the handler are left behind, because their clients do not send or do not read")
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log.Warn().Msg("connections are cut off, because their clients do not send or do not read")
+		err = s.server.Close()
+	}
+	return err
+}

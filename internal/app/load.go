@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	a2aserver "a2a-server"
+	"a2a-server/internal/app/config"
+)
+
+// fileVariable names the file of the configuration when no flag does.
+const fileVariable = "A2A_SERVER_CONFIG"
+
+// from returns where the configuration is read from.
+func (p *program) from(given *flags) a2aserver.Config {
+	file := given.file
+	if file == "" {
+		file = p.variable(fileVariable)
+	}
+	return a2aserver.Config{File: file, Environment: p.env, Set: given.values}
+}
+
+// load reads the configuration from everywhere.
+func (p *program) load(given *flags) (*config.Config, error) {
+	c := p.from(given)
+	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set})
+}
+
+// variable returns the value of an environment variable. The last one counts.
+func (p *program) variable(name string) string {
+	found := ""
+	for _, line := range p.env {
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			found = value
+		}
+	}
+	return found
+}
+
+func (p *program) configCheck(_ context.Context, given *flags) error {
+	if err := a2aserver.Check(p.from(given)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(p.stdout, "the configuration is right")
+	return err
+}
+
+func (p *program) configShow(_ context.Context, given *flags) error {
+	c, err := p.load(given)
+	if err != nil {
+		return err
+	}
+	return config.Show(p.stdout, c)
+}

@@ -1,0 +1,210 @@
+// Package listener takes connections, and bounds them: how many are open, and how many
+// of one address. It sees in what they send what net/http hides, so that a request that
+// is framed twice can be refused. It does not know what is served.
+package listener
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	// reserved is how many connections are taken beyond the limits, so that probes are
+	// answered. The oldest makes room for the newest: a probe needs its for a moment.
+	reserved = 16
+	// complaints is how often the log says that there is no room for a connection.
+	complaints = time.Minute
+)
+
+// Listener counts its connections: in all, and those of one address. One too many is
+// taken all the same, but may only have a probe answered (see [Conn.Beyond]). It is safe
+// for concurrent use.
+type Listener struct {
+	net.Listener
+	most  int // in all
+	share int // of one source
+	log   zerolog.Logger
+	now   func() time.Time
+
+	mu      sync.Mutex
+	open    int
+	from    map[netip.Prefix]int
+	beyond  []*Conn   // the oldest first
+	noFiles time.Time // when the log said so
+	noRoom  time.Time // likewise
+	turned  int       // connections beyond the limits since then
+}
+
+// New returns a listener on l that may have most connections open, a quarter of them from
+// one address that is not loopback. now tells the time.
+func New(l net.Listener, most int, log zerolog.Logger, now func() time.Time) *Listener {
+	return &Listener{Listener: l, most: most, share: max(1, most/4), log: log, now: now, from: map[netip.Prefix]int{}}
+}
+
+// Conn is a connection of a [Listener].
+type Conn struct {
+	net.Conn
+	of      *Listener
+	source  netip.Prefix // invalid: not counted by source
+	beyond  bool         // the limits
+	closed  atomic.Bool
+	framing framing
+}
+
+// sourceOf returns what counts as one source: an address, or for version 6 the network
+// that one subscriber gets. It is invalid for a loopback address.
+func sourceOf(a net.Addr) netip.Prefix {
+	addr := tcpAddr(a).AddrPort().Addr().Unmap().WithZone("")
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	if !addr.IsValid() || addr.IsLoopback() {
+		return netip.Prefix{}
+	}
+	prefix, err := addr.Prefix(bits)
+	if err != nil { // both fit their address
+		return netip.Prefix{}
+	}
+	return prefix
+}
+
+// Accept implements [net.Listener].
+func (l *Listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			l.complainOfFiles(err)
+		}
+		return nil, err
+	}
+	c := &Conn{Conn: conn, of: l, source: sourceOf(conn.RemoteAddr())}
+	if oldest := l.take(c); oldest != nil {
+		_ = oldest.Conn.Close() // who serves it sees that, and closes the rest
+	}
+	return c, nil
+}
+
+// take counts c, and returns the connection that has to make room for it, or nil.
+func (l *Listener) take(c *Conn) (oldest *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open < l.most && (!c.source.IsValid() || l.from[c.source] < l.share) {
+		l.open++
+		if c.source.IsValid() {
+			l.from[c.source]++
+		}
+		return nil
+	}
+	c.beyond = true
+	if len(l.beyond) == reserved {
+		oldest = l.beyond[0]
+		l.beyond = slices.Delete(l.beyond, 0, 1)
+	}
+	l.beyond = append(l.beyond, c)
+	l.turned++
+	if now := l.now(); now.Sub(l.noRoom) >= complaints {
+		l.log.Warn().Int("open", l.open).Int("limit", l.most).Int("limit_of_one_address", l.share).Int("beyond", l.turned).
+			Msg("connections beyond limits.connections get probes answered and nothing else")
+		l.noRoom, l.turned = now, 0
+	}
+	return oldest
+}
+
+// give counts c no longer.
+func (l *Listener) give(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.beyond {
+		if i := slices.Index(l.beyond, c); i >= 0 {
+			l.beyond = slices.Delete(l.beyond, i, i+1)
+		}
+		return
+	}
+	l.open--
+	if !c.source.IsValid() {
+		return
+	}
+	if l.from[c.source]--; l.from[c.source] == 0 {
+		delete(l.from, c.source)
+	}
+}
+
+func (l *Listener) complainOfFiles(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := l.now(); now.Sub(l.noFiles) >= complaints {
+		l.log.Error().Err(err).Int("open", l.open).Msg("no connection can be taken, because all files that the process may open are open: raise that limit (ulimit -n), or lower limits.connections")
+		l.noFiles = now
+	}
+}
+
+// Read implements [net.Conn].
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.framing.read(p[:n])
+	}
+	return n, err
+}
+
+// Close implements [net.Conn].
+func (c *Conn) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.of.give(c)
+	}
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http end a connection such that its last answer is read.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Beyond reports whether the connection is one too many.
+func (c *Conn) Beyond() bool { return c.beyond }
+
+// Ambiguous reports whether the length of the body of r, whose header has just been read
+// from the connection, is said twice, or may be. It is false for HTTP/2.
+func (c *Conn) Ambiguous(r *http.Request) bool { return r.ProtoMajor == 1 && c.framing.ambiguous(r) }
+
+// Answered says that r, which came from the connection, has been answered.
+func (c *Conn) Answered(r *http.Request) {
+	if r.ProtoMajor == 1 {
+		c.framing.next(r)
+	}
+}
+
+type key struct{}
+
+// WithConn is the ConnContext of an [http.Server] on a Listener; [Of] needs it.
+func WithConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, key{}, c)
+}
+
+// Of returns the connection of a request; nil: it came by another listener.
+func Of(r *http.Request) *Conn {
+	c, _ := r.Context().Value(key{}).(*Conn)
+	return c
+}
+
+func tcpAddr(a net.Addr) *net.TCPAddr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return &net.TCPAddr{}
+	}
+	return tcp
+}

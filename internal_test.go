@@ -1,0 +1,171 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
+)
+
+// A step that fails or hangs does not keep those after it from being done.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		a := &Server{log: zerolog.New(&out)}
+		failed := errors.New("failed")
+		release := make(chan struct{})
+		start := time.Now()
+		err := a.steps(t.Context(), []step{
+			{"one", time.Second, func(context.Context) error { return failed }},
+			{"two", time.Second, func(context.Context) error { <-release; return nil }},
+			{"three", time.Second, func(context.Context) error { <-time.After(time.Second / 2); return nil }},
+		})
+		if !errors.Is(err, failed) || !strings.Contains(err.Error(), "two: it took longer than 1s") {
+			t.Errorf("steps() = %v", err)
+		}
+		if took := time.Since(start); took != 1500*time.Millisecond {
+			t.Errorf("they took %v, want 1.5s", took)
+		}
+		var said []string
+		for line := range bytes.Lines(out.Bytes()) {
+			var l struct {
+				Level, Step string
+			}
+			if err := json.Unmarshal(line, &l); err != nil {
+				t.Fatal(err)
+			}
+			said = append(said, l.Step+" "+l.Level)
+		}
+		if diff := cmp.Diff([]string{"one error", "two error", "three info"}, said); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		close(release)
+	})
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ip     string
+		config config.Config
+		want   []string
+	}{
+		"loopback":       {ip: "127.0.0.1", want: []string{"127.0.0.1", "[::1]", "localhost"}},
+		"another of it":  {ip: "127.0.0.2", want: []string{"127.0.0.1", "127.0.0.2", "[::1]", "localhost"}},
+		"version 6":      {ip: "::1", want: []string{"127.0.0.1", "[::1]", "localhost"}},
+		"more names":     {ip: "127.0.0.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
+		"behind a proxy": {ip: "127.0.0.1", config: config.Config{PublicURL: "https://A.example:8443/x"}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
+		"its version 6":  {ip: "127.0.0.1", config: config.Config{PublicURL: "https://[2001:db8::1]:8443"}, want: []string{"127.0.0.1", "[2001:db8::1]", "[::1]", "localhost"}},
+		"public":         {ip: "192.0.2.1"},
+		"public, named":  {ip: "192.0.2.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "192.0.2.1", "[::1]", "a.example", "localhost"}},
+		"all, named":     {ip: "::", config: config.Config{AllowedHosts: []string{"a.example"}, PublicURL: "https://b.example"}, want: []string{"127.0.0.1", "[::1]", "a.example", "b.example", "localhost"}},
+		"everywhere":     {ip: "::"},
+	} {
+		got := guardOf(&c.config, &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80})
+		if diff := cmp.Diff(c.want, got.Hosts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Probes come to whatever address the process has just then, but not from pages.
+func TestProbeGuard(t *testing.T) {
+	t.Parallel()
+	g := a2a.Guard{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}}
+	if got := probeGuard(g, &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}); len(got.Hosts) > 0 || len(got.Origins) != 1 {
+		t.Errorf("on a public address probes are guarded by %+v", got)
+	}
+	if diff := cmp.Diff(g, probeGuard(g, &net.TCPAddr{IP: net.ParseIP("127.0.0.1")})); diff != "" {
+		t.Errorf("on a loopback address (-want +got):\n%s", diff)
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	t.Parallel()
+	for ip, want := range map[string]string{"127.0.0.1": "http://127.0.0.1:80", "::1": "http://[::1]:80", "0.0.0.0": "http://localhost:80", "::": "http://localhost:80"} {
+		if got := baseURL(&config.Config{}, &net.TCPAddr{IP: net.ParseIP(ip), Port: 80}); got != want {
+			t.Errorf("baseURL(%s) = %s, want %s", ip, got, want)
+		}
+	}
+	if got := baseURL(&config.Config{PublicURL: "https://a.example"}, &net.TCPAddr{}); got != "https://a.example" {
+		t.Errorf("baseURL() = %s", got)
+	}
+}
+
+func TestVersionOf(t *testing.T) {
+	t.Parallel()
+	commit := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef"}
+	for want, info := range map[string]debug.BuildInfo{
+		"v1.2.3":               {Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{commit}},
+		"0123456789ab":         {Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{commit, {Key: "vcs.modified", Value: "false"}}},
+		"0123456789ab+changed": {Settings: []debug.BuildSetting{commit, {Key: "vcs.modified", Value: "true"}}},
+		"devel":                {},
+	} {
+		if got := versionOf(&info); got != want {
+			t.Errorf("versionOf() = %s, want %s", got, want)
+		}
+	}
+}
+
+func TestHealthPhases(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	full := errors.New("the disk is full: it goes on by itself")
+	for name, c := range map[string]struct {
+		phase          int32
+		store, trouble error
+		want           string
+	}{
+		"starting": {starting, nil, nil, "starting\n"},
+		"serving":  {serving, nil, nil, "ok\n"},
+		"draining": {draining, nil, full, "shutting down\n"},
+		"damaged":  {serving, broken, full, "the store takes no more writes\n"},
+		"full":     {serving, nil, full, "the disk is full: it goes on by itself\n"},
+	} {
+		h := health{store: func() error { return c.store }, trouble: func() error { return c.trouble }}
+		h.phase.Store(c.phase)
+		if got := asked(h.serveReady); got != c.want {
+			t.Errorf("%s: ready says %q, want %q", name, got, c.want)
+		}
+		if got := asked(h.serveLive); got != "ok\n" {
+			t.Errorf("%s: live says %q", name, got)
+		}
+	}
+}
+
+// asked returns what a probe is answered.
+func asked(serve http.HandlerFunc) string {
+	w := httptest.NewRecorder()
+	serve(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	return w.Body.String()
+}
+
+// What is told to be public is looked at once more when the port is there: a name may
+// mean anything.
+func TestListenLooksAtItsAddress(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{Listen: "0.0.0.0:0"}
+	if l, err := listen(c, false /* authenticated */); l != nil || !errors.Is(err, ErrConfig) {
+		t.Errorf("listen() = %v, %v, want %v", l, err, ErrConfig)
+	}
+	l, err := listen(c, true /* authenticated */)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+}

@@ -1,0 +1,84 @@
+package a2aserver
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
+)
+
+// listen takes the port. An address that others can reach is refused as long as
+// nobody has to prove who he is, unless that is wanted: whoever reaches it may run
+// tools, and approve what they ask.
+func listen(c *config.Config, authenticated bool) (net.Listener, error) {
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with listen", c.Listen, err)
+	}
+	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
+		_ = l.Close() // it served nobody
+		return nil, fmt.Errorf("%w: %s can be reached by others and there is no authentication: listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
+	}
+	return l, nil
+}
+
+func tcpAddr(a net.Addr) *net.TCPAddr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return &net.TCPAddr{}
+	}
+	return tcp
+}
+
+func loopback(a net.Addr) bool { return tcpAddr(a).IP.IsLoopback() }
+
+// baseURL returns the URL that clients are told. a is nil when somebody else listens.
+func baseURL(c *config.Config, a net.Addr) string {
+	if c.PublicURL != "" || a == nil {
+		return c.PublicURL
+	}
+	if tcp := tcpAddr(a); tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("http://localhost:%d", tcp.Port) // right for this machine, if for no other
+	}
+	return "http://" + a.String()
+}
+
+// guardOf returns who may call from where. A loopback address is guarded against
+// pages that have a browser of this machine call it by a name of their own; any other
+// is as soon as the configuration names a host, because not each of its callers can be
+// known to name it rightly.
+func guardOf(c *config.Config, a net.Addr) a2a.Guard {
+	g := a2a.Guard{Origins: c.AllowedOrigins}
+	if !loopback(a) && len(c.AllowedHosts) == 0 {
+		return g
+	}
+	g.Hosts = append([]string{"localhost", "127.0.0.1", "[::1]"}, c.AllowedHosts...)
+	if ip := tcpAddr(a).IP; !ip.IsUnspecified() {
+		own := ip.String()
+		if strings.Contains(own, ":") {
+			own = "[" + own + "]"
+		}
+		g.Hosts = append(g.Hosts, own)
+	}
+	// A proxy before us passes the name on that clients were told.
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		host := strings.TrimSuffix(u.Host, ":"+u.Port())
+		g.Hosts = append(g.Hosts, strings.ToLower(host))
+	}
+	slices.Sort(g.Hosts)
+	g.Hosts = slices.Compact(g.Hosts)
+	return g
+}
+
+// probeGuard is the guard of probes. Whoever runs the server probes it by the address
+// that it has just then; where others reach it they learn nothing from that.
+func probeGuard(g a2a.Guard, a net.Addr) a2a.Guard {
+	if !loopback(a) {
+		g.Hosts = nil
+	}
+	return g
+}

@@ -1,0 +1,59 @@
+package a2aserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/task"
+	"a2a-server/task/planner/direct"
+	"a2a-server/task/planner/script"
+)
+
+// ErrConfig says that a configuration is right by itself, but not with what it
+// names, such as the file of a script.
+var ErrConfig = errors.New("the configuration does not work")
+
+// parts are those that depend on the configuration and hold nothing open.
+type parts struct {
+	planner   task.Planner
+	policy    *approval.Policy
+	presenter task.Presenter
+}
+
+// parts returns what was given, or else what is configured.
+func (c *Config) parts(conf *config.Config) (parts, error) {
+	p := parts{planner: c.Planner, policy: c.Policy, presenter: c.Presenter}
+	var policyErr, plannerErr error
+	if p.policy == nil {
+		p.policy, policyErr = conf.Policy()
+	}
+	if p.planner == nil && policyErr == nil {
+		p.planner, plannerErr = newPlanner(conf.Planner, p.policy)
+	}
+	if p.presenter == nil {
+		p.presenter = dialect.New(dialect.Config{Keywords: conf.Keywords})
+	}
+	if err := errors.Join(policyErr, plannerErr); err != nil {
+		return parts{}, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return p, nil
+}
+func newPlanner(c config.Planner, policy *approval.Policy) (task.Planner, error) {
+	switch c.Kind {
+	case "direct":
+		return direct.New(direct.Config{Approval: policy.Always}), nil
+	case "script":
+		file, err := os.Open(c.Script)
+		if err != nil {
+			return nil, fmt.Errorf("open the script of the planner: %w: name the file of scenarios with planner.script", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		return script.Load(file, c.Script)
+	default:
+		return nil, fmt.Errorf("there is no planner %q: use direct or script", c.Kind)
+	}
+}

@@ -1,0 +1,180 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
+)
+
+// storeWatch is how often the store is looked at: one that is damaged cannot say so
+// by itself when nobody writes.
+const storeWatch = 250 * time.Millisecond
+
+// cutOff is how long a shutdown waits for clients that do not send the rest of their
+// request, or do not read their answer.
+const cutOff = 4 * time.Second
+
+// running is an App that serves.
+type running struct {
+	*Server
+	endRequests context.CancelCauseFunc
+	endEngine   context.CancelFunc
+	served      chan error // what Serve returned
+	engineEnded chan error // what the engine returned
+}
+
+// Run serves until ctx ends or the Server is closed, then shuts down: streams end with a
+// comment, running calls get their grace, the store is closed. It returns nil when that
+// went well, else what made going on impossible: the store takes no more writes, the port
+// is gone, or tasks cannot be recovered. It can be called once.
+func (s *Server) Run(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed || s.end != nil {
+		s.mu.Unlock()
+		return errors.New("a2aserver: a server runs once, and not after Close")
+	}
+	ctx, s.end = context.WithCancel(ctx)
+	s.mu.Unlock()
+	defer close(s.ended)
+	defer s.end()
+	// Requests and turns are ended by the shutdown, in its order, not by ctx.
+	lasting := context.WithoutCancel(ctx)
+	requests, endRequests := context.WithCancelCause(lasting)
+	engine, endEngine := context.WithCancel(lasting)
+	r := &running{
+		Server: s, endRequests: endRequests, endEngine: endEngine,
+		served: make(chan error, 1), engineEnded: make(chan error, 1),
+	}
+	s.server.BaseContext = func(net.Listener) context.Context { return requests }
+	go func() { r.engineEnded <- s.engine.Run(engine) }()
+	s.mounted.open(requests)
+	if s.listener != nil {
+		go func() { r.served <- s.server.Serve(s.listener) }()
+	}
+	if ctx.Err() == nil {
+		s.health.phase.Store(serving)
+		s.announce()
+	}
+	why := r.wait(ctx)
+	if why == nil {
+		s.log.Info().Msg("shutting down")
+	} else {
+		s.log.Error().Err(why).Msg("shutting down, because going on is impossible")
+	}
+	return errors.Join(why, r.shutdown(lasting))
+}
+
+// wait returns when the App has to shut down: nil when it was asked to.
+func (r *running) wait(ctx context.Context) error {
+	look := time.NewTicker(storeWatch)
+	defer look.Stop()
+	troubled := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-r.engineEnded:
+			r.engineEnded <- nil // for the shutdown, which waits for its end
+			if err == nil {
+				err = errors.New("it ended by itself")
+			}
+			return fmt.Errorf("the engine: %w", err)
+		case err := <-r.served:
+			r.served <- nil
+			return fmt.Errorf("serve %s: %w", r.listener.Addr(), err)
+		case <-look.C:
+			if err := r.store.err(); err != nil {
+				return err
+			}
+			err := r.store.trouble()
+			switch {
+			case err != nil && !troubled:
+				r.log.Error().Err(err).Msg("the store cannot write")
+			case err == nil && troubled:
+				r.log.Info().Msg("the store can write again")
+			}
+			troubled = err != nil
+		}
+	}
+}
+
+// announce says in the log that the server serves, and what somebody should know who
+// runs it.
+func (s *Server) announce() {
+	address := ""
+	if s.listener != nil {
+		address = s.listener.Addr().String()
+	}
+	s.log.Info().Str("address", address).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
+		Str("planner", s.config.Planner.Kind).Str("tools", s.toolNames()).Str("version", Version()).Msg("listening")
+	if l := s.config.Limits; s.room.connections < l.Connections || s.room.streams < l.Streams {
+		s.log.Warn().Int("connections", s.room.connections).Int("streams", s.room.streams).Int("open_files", s.room.files).
+			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
+	}
+	if s.store.note != "" {
+		s.log.Warn().Msg(s.store.note)
+	}
+	switch {
+	case s.authenticator != nil:
+	case s.listener == nil:
+		s.log.Warn().Msg("no authentication: whoever reaches the handler may call tools and approve their calls")
+	case loopback(s.listener.Addr()):
+		s.log.Warn().Msg("no authentication: whoever reaches this address from this machine may call tools and approve their calls")
+	default:
+		s.log.Warn().Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls")
+	}
+	if s.config.Confirmation == config.OptIn {
+		s.log.Warn().Msg("confirmation is opt-in: tools that want approval run without it, unless a gate of the configuration asks")
+	}
+	if s.listener != nil && s.config.PublicURL == "" && tcpAddr(s.listener.Addr()).IP.IsUnspecified() {
+		s.log.Warn().Str("url", s.url).Msg("the card names an address that only this machine can reach: set public_url")
+	}
+}
+
+// shutdown ends what runs, from the outside in. Its error says what could not be
+// ended as it should.
+func (r *running) shutdown(ctx context.Context) error {
+	grace := r.config.Limits.Grace
+	drained := make(chan error, 1)
+	// A run that does not end when its grace is over is given up by the engine.
+	const giveUp = 10 * time.Second
+	return r.steps(ctx, []step{
+		{"unready", time.Second, func(context.Context) error {
+			r.health.phase.Store(draining)
+			return nil
+		}},
+		{"stop accepting", 5 * time.Second, func(ctx context.Context) error {
+			// Shutdown closes the port before it waits for requests, and those are
+			// ended only by the next step.
+			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutOff)
+			r.mounted.close()
+			go func() {
+				defer cancel()
+				drained <- r.shutServer(wait)
+			}()
+			if r.listener == nil {
+				return nil
+			}
+			if err := <-r.served; err != nil && !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		}},
+		{"end streams", 15 * time.Second, func(context.Context) error {
+			r.endRequests(a2a.ErrShutdown)
+			return <-drained
+		}},
+		{"finish calls", grace + r.config.Limits.Engine.ToolGrace + giveUp, func(context.Context) error {
+			r.engine.Stop(grace)
+			r.endEngine()
+			return <-r.engineEnded
+		}},
+		{"close the store", 30 * time.Second, func(context.Context) error { return r.store.close() }},
+	})
+}

@@ -1,0 +1,187 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/auth"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/listener"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+)
+
+// Server is a server that is put together and has its port, but serves nobody before Run.
+// It is safe for concurrent use.
+type Server struct {
+	config        *config.Config
+	log           zerolog.Logger
+	authenticator auth.Authenticator // nil: everybody is anonymous
+	store         *backend
+	engine        *engine.Engine
+	registry      *tool.Registry
+	listener      net.Listener // nil: NoListen
+	url           string       // base URL, as the card has it
+	server        *http.Server
+	mounted       mounted
+	health        health
+	room          room
+	requests      atomic.Int64 // being answered
+
+	mu     sync.Mutex
+	closed bool               // nothing is open any more, or Run sees to it
+	end    context.CancelFunc // ends Run; nil: it was not called
+	ended  chan struct{}      // closed when all is released
+}
+
+// New opens the store and takes the port. What is wrong with keys of the configuration is
+// in the error, all of it; one that wraps [ErrConfig] says that the configuration does not
+// fit its surroundings; all others are of the machine. Nothing stays open after an error.
+func New(c Config) (_ *Server, err error) {
+	conf, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: conf, log: c.Log, authenticator: c.Authenticator, ended: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	p, err := c.parts(conf)
+	if err != nil {
+		return nil, err
+	}
+	if c.Store != nil {
+		s.store = useStore(c.Store)
+	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w: choose another one with data", err)
+	}
+	s.registry = tool.NewRegistry(c.Tools...)
+	if s.store == nil {
+		if s.store, err = openStore(conf, c.CrashPoint); err != nil {
+			return nil, err
+		}
+	}
+	s.engine, err = engine.New(engine.Config{
+		Store: s.store.handle, Tools: s.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
+		Hooks: c.Hooks, Provider: c.Confirm,
+		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency,
+		Limits: s.limits().Engine, Answers: answersWithin(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Hook: c.CrashPoint,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.room = fit(conf.Limits, openFiles()); !c.NoListen {
+		l, err := listen(conf, s.authenticator != nil)
+		if err != nil {
+			return nil, err
+		}
+		s.listener = listener.New(l, s.room.connections, c.Log, time.Now)
+	}
+	s.url = baseURL(conf, s.Addr())
+	return s, s.serveProtocol()
+}
+
+// limits are those of the configuration: shared among the callers, if they can be told
+// apart.
+func (s *Server) limits() config.Limits {
+	if s.authenticator == nil {
+		return s.config.Limits.Unshared()
+	}
+	return s.config.Limits
+}
+
+// serveProtocol makes the HTTP server with all its routes.
+func (s *Server) serveProtocol() error {
+	skills, err := skills(s.registry, s.config)
+	if err != nil {
+		return err
+	}
+	guard := guardOf(s.config, s.Addr())
+	limits := s.limits()
+	protocol, err := a2a.New(a2a.Config{
+		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
+		Card: a2a.Card{
+			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
+			Version: Version(), URL: s.url, Skills: skills,
+		},
+		Guard: guard, MaxBody: limits.Body, Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
+		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.health.store, s.health.trouble = s.store.err, s.store.trouble
+	routes := s.routes(protocol, probeGuard(guard, s.Addr()))
+	s.mounted.handler, s.mounted.idle = routes, make(chan struct{})
+	s.server = s.newServer(routes)
+	return nil
+}
+
+// Handler serves what the Server does, in an HTTP server of the caller's, while Run runs;
+// before and after it answers 503. When Run ends, streams end with a comment, and clients
+// come back. Mount it at a path with [http.StripPrefix], and set public_url to the URL that
+// clients use.
+func (s *Server) Handler() http.Handler { return &s.mounted }
+
+// Addr returns the address that the Server listens on; nil: it does not.
+func (s *Server) Addr() net.Addr {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// Close ends Run, if it was called, and waits for that; else it gives back what New has
+// opened. It may be called more than once. Its error is that of what could not be given
+// back; Run returns its own.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	end, first := s.end, !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	switch {
+	case end != nil:
+		end()
+	case first:
+		defer close(s.ended)
+		return s.release()
+	}
+	<-s.ended
+	return nil
+}
+
+// release closes what a Server that was never run has opened.
+func (s *Server) release() error {
+	var errs []error
+	if s.listener != nil {
+		errs = append(errs, s.listener.Close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.close())
+	}
+	return errors.Join(errs...)
+}
+
+// toolNames returns the names of all tools, for the log.
+func (s *Server) toolNames() string {
+	tools, _ := s.registry.Tools(nil) // what is wrong with one has been said by New
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name())
+	}
+	return strings.Join(names, " ")
+}

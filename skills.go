@@ -1,0 +1,41 @@
+package a2aserver
+
+import (
+	"fmt"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+)
+
+// skills returns the tools as the card lists them.
+func skills(r *tool.Registry, c *config.Config) ([]a2a.Skill, error) {
+	tools, err := r.Tools(nil)
+	if err != nil {
+		return nil, fmt.Errorf("the tools: %w", err)
+	}
+	var all []a2a.Skill
+	for _, t := range tools {
+		all = append(all, a2a.Skill{ID: t.Name(), Name: t.Name(), Description: t.Description(), Tags: tags(t, c)})
+	}
+	return all, nil
+}
+
+// tags are what a tool declares. Gates of the configuration are not in them: whether
+// one asks depends on the call.
+func tags(t tool.Tool, c *config.Config) []string {
+	tags := []string{"tool"}
+	add := func(is bool, tag string) {
+		if is {
+			tags = append(tags, tag)
+		}
+	}
+	_, streams := tool.As[tool.StreamingTool](t)
+	says := tool.AnnotationsOf(t)
+	add(streams, "streaming")
+	add(says.ReadOnly, "read-only")
+	add(says.Idempotent, "idempotent")
+	add(says.Destructive, "destructive")
+	add(t.RequiresApproval() && c.Confirmation != config.OptIn, "needs approval")
+	return tags
+}
