@@ -90,7 +90,7 @@ func New(o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.room = fit(o.Config.Limits, openFiles())
-	a.listener = newConnections(a.listener, a.room.connections, o.Log, time.Now)
+	a.listener = newConnections(a.listener, a.room.connections, headerTimeout(&o.Config.Limits), o.Log, time.Now)
 	a.url = baseURL(o.Config, a.listener.Addr())
 	if err := a.serveProtocol(); err != nil {
 		return nil, err

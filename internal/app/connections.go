@@ -49,10 +49,11 @@ func fit(l config.Limits, files int) room {
 // address. One too many is taken all the same, but may only have a probe answered.
 type connections struct {
 	net.Listener
-	most  int // in all
-	share int // of one source
-	log   zerolog.Logger
-	now   func() time.Time
+	most   int           // in all
+	share  int           // of one source
+	header time.Duration // that a header block of HTTP/2 may take
+	log    zerolog.Logger
+	now    func() time.Time
 
 	mu      sync.Mutex
 	open    int
@@ -63,8 +64,8 @@ type connections struct {
 	turned  int           // connections beyond the limits since then
 }
 
-func newConnections(l net.Listener, most int, log zerolog.Logger, now func() time.Time) *connections {
-	return &connections{Listener: l, most: most, share: max(1, most/4), log: log, now: now, from: map[netip.Prefix]int{}}
+func newConnections(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *connections {
+	return &connections{Listener: l, most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}
 }
 
 // connection is one of [connections].
@@ -75,6 +76,7 @@ type connection struct {
 	beyond  bool         // the limits
 	closed  atomic.Bool
 	framing framing
+	blocks  blocks
 }
 
 // sourceOf returns what counts as one source: an address, or for version 6 the network
@@ -170,8 +172,23 @@ func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.framing.read(p[:n])
+		c.timeBlock(p[:n])
 	}
 	return n, err
+}
+
+// timeBlock gives a header block of HTTP/2 its time. net/http sets no deadline there.
+func (c *connection) timeBlock(p []byte) {
+	before := c.blocks.open
+	c.blocks.read(p)
+	if c.blocks.open == before {
+		return
+	}
+	deadline := time.Time{}
+	if c.blocks.open {
+		deadline = time.Now().Add(c.of.header)
+	}
+	_ = c.Conn.SetReadDeadline(deadline) // it is closed already
 }
 
 // Close implements [net.Conn].

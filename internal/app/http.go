@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
@@ -24,7 +25,7 @@ func (a *App) newServer(h http.Handler) *http.Server {
 		Handler:           h,
 		ConnContext:       withConnection,
 		Protocols:         &protocols,
-		ReadHeaderTimeout: min(10*time.Second, a.config.Limits.ReadTimeout),
+		ReadHeaderTimeout: headerTimeout(&a.config.Limits),
 		ReadTimeout:       a.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    a.config.Limits.Header,
@@ -34,6 +35,9 @@ func (a *App) newServer(h http.Handler) *http.Server {
 		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(a.log), slog.LevelDebug), // mostly clients that go away
 	}
 }
+
+// headerTimeout is how long the header of a request may take.
+func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, l.ReadTimeout) }
 
 // routes are the protocol's at the root, and ours beside them. What comes to them has
 // been admitted.

@@ -90,6 +90,20 @@ func requestRows() []Row {
 			Test:    "TestRequestsComeInTime",
 		},
 		{
+			File:    "internal/app/connections.go",
+			What:    "deadline = time.Now().Add(c.of.header)",
+			Into:    "deadline = time.Time{}",
+			Promise: "the header of a request comes in time in HTTP/2, too",
+			Test:    "TestHeaderOfHTTP2ComesInTime",
+		},
+		{
+			File:    "internal/app/connections.go",
+			What:    "	deadline := time.Time{}\n	if c.blocks.open {\n",
+			Into:    "	deadline := time.Time{}\n	{\n",
+			Promise: "a stream of HTTP/2 outlasts the time of headers",
+			Test:    "TestHeaderOfHTTP2BesideAStream",
+		},
+		{
 			File:    "internal/app/http.go",
 			What:    "err = a.server.Close()",
 			Into:    "_ = a.server.Close() // and the error is of the time",
