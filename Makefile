@@ -56,7 +56,7 @@ gate4: ## end to end, with clients that were not written here
 	cd $(INTEROP) && go test -count=1 -timeout 10m ./...
 
 # The tests mostly wait, for a disk that is slow and for a server that notices.
-gate5: ## the faults of disk and process, in their short form
+gate5: ## the faults of disk, process and clock, in their short form
 	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
 	go test -count=1 -parallel 6 $(packages.gate5) -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
 
@@ -109,7 +109,7 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
 	go test -count=1 -timeout 60m $(packages.sim) -run '^TestSeeds$$' -v $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
 
-faults: ## every fault of disk and process, in its long form: minutes; RUN='regexp' for some
+faults: ## every fault of disk, process and clock, in its long form: minutes; RUN='regexp' for some
 	go test -count=1 -parallel 6 -timeout 30m -v $(packages.gate5) -run '$(or $(RUN),.)' -faults.long
 
 # Not part of check, for its time. The table is in internal/mutate/rows.go.

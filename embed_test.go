@@ -107,7 +107,7 @@ func TestClose(t *testing.T) {
 			for up := false; !up; {
 				resp, err := http.Get("http://" + s.Addr().String() + "/readyz") //nolint:noctx // a test's
 				if up = err == nil && resp.StatusCode == http.StatusOK; err == nil {
-					resp.Body.Close()
+					_ = resp.Body.Close()
 				}
 			}
 		}

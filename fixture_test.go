@@ -248,8 +248,6 @@ func (f *followed) end(t *testing.T) []string {
 	return f.lines
 }
 
-var quiet = zerolog.Nop()
-
 // all returns every line of the log.
 func (l *logs) all() []map[string]any {
 	l.mu.Lock()

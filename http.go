@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/listener"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 		Handler:           h,
 		ConnContext:       listener.WithConn,
 		Protocols:         &protocols,
-		ReadHeaderTimeout: min(10*time.Second, s.config.Limits.ReadTimeout),
+		ReadHeaderTimeout: headerTimeout(&s.config.Limits),
 		ReadTimeout:       s.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    s.config.Limits.Header,
@@ -35,6 +36,9 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug), // mostly clients that go away
 	}
 }
+
+// headerTimeout is how long the header of a request may take.
+func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, l.ReadTimeout) }
 
 // routes are the protocol's at the root, and ours beside them. What comes to them has
 // been admitted.

@@ -89,10 +89,13 @@ func New(c Config) (_ *Server, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s.listener = listener.New(l, s.room.connections, c.Log, time.Now)
+		s.listener = listener.New(l, s.room.connections, headerTimeout(&conf.Limits), c.Log, time.Now)
 	}
 	s.url = baseURL(conf, s.Addr())
-	return s, s.serveProtocol()
+	if err := s.serveProtocol(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // limits are those of the configuration: shared among the callers, if they can be told

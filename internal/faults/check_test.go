@@ -100,12 +100,12 @@ func (w *world) checkEnd(e *errand) {
 			w.Errorf("%s %s ended as %s with %.60q, want %.60q", e.kind, e.name, state, text, e.want())
 		}
 	case approve:
-		if state != completed && !e.unknown && (state != failed || !w.toolsFail) {
+		if state != completed && !e.unknown && (state != failed || !w.toolsFail) && (state != canceled || !w.mayExpire(e)) {
 			w.Errorf("%s, which was approved, ended as %s", e.name, state)
 		}
-	case reject:
+	case reject, lapse:
 		if state != canceled {
-			w.Errorf("%s, which was rejected, ended as %s", e.name, state)
+			w.Errorf("%s %s ended as %s", e.kind, e.name, state)
 		}
 	}
 }
@@ -162,6 +162,8 @@ func (w *world) checkLedger() {
 		switch {
 		case e.kind != approve && n > 0:
 			w.Errorf("%s %s was transferred money %d times", e.kind, e.name, n)
+		case n > 0 && state == canceled:
+			w.Errorf("%s has ended without an approval, and money was transferred", e.name)
 		case n > 1:
 			w.Errorf("%s was transferred money %d times", e.name, n)
 		case n == 0 && e.kind == approve && state == completed && !e.unknown:

@@ -66,6 +66,12 @@ func reasonOf(err error) string {
 	return ""
 }
 
+// expired reports whether an error says that a decision came after its deadline.
+func expired(err error) bool {
+	e := (*rpcError)(nil)
+	return errors.As(err, &e) && len(e.Data) > 1 && e.Data[1].Reason == "APPROVAL_EXPIRED"
+}
+
 // unsaid reports whether an error tells the caller nothing about what it asked for: the
 // server could not take it for now, or the connection broke.
 func unsaid(err error) bool {
@@ -115,7 +121,11 @@ func (s *status) ended() bool {
 }
 
 // question is an approval that a status asks for.
-type question struct{ ID, Kind string }
+type question struct {
+	ID, Kind    string
+	RequestedAt time.Time
+	ExpiresAt   time.Time // zero: never
+}
 
 func (s *status) questions() ([]question, error) {
 	raw := s.Message.Metadata["urn:a2a-server:extension:tool-approval:v1"]

@@ -207,7 +207,7 @@ type found struct {
 // something that it serves is wrong.
 func examine(t *testing.T, w *world, path string, shown []*errand) (f found) {
 	t.Helper()
-	s := startServer(t, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
+	s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
 	defer s.kill()
 	if s.url == "" {
 		if said := s.said(); !strings.Contains(said, path) || !strings.Contains(said, "restore") {

@@ -1,6 +1,7 @@
 // Package faults is the suite of a failing world around the real program: a disk that
 // is full, slow or broken, a file that is moved, copied, cut or damaged, a process that
-// is killed, stopped, or short of descriptors, memory or room. It has tests only.
+// is killed, stopped, or short of descriptors, memory or room, a clock that jumps. It has
+// tests only.
 //
 //	make faults                          everything, in minutes
 //	go test ./internal/faults            the short form, which `make check` runs
@@ -14,8 +15,9 @@
 //
 // The program is built from a copy of bbolt in which four points of a commit look at a
 // file before they go on (see patch_test.go), so that errors come where they are wanted,
-// on every machine and without privileges. The rest is done from the outside: limits of
-// the process, signals, a file system of its own where one can be mounted.
+// on every machine and without privileges. For a clock that jumps it is built once more,
+// with an overlay of Go's time package (see overlay_test.go). The rest is done from the
+// outside: limits of the process, signals, a file system of its own where one can be mounted.
 //
 // Each fault counts how often it struck. One that never did fails its test; one that this
 // machine does not allow is skipped, and the run says at its end how many were.

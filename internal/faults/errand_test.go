@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // The kinds of errands.
@@ -16,12 +17,15 @@ const (
 	stream  = "stream"  // followed while it is made
 	approve = "approve" // money that is transferred when somebody has allowed it
 	reject  = "reject"  // money that nobody allows
+	lapse   = "lapse"   // money about which nobody decides in time
 )
 
 const (
 	completed = "TASK_STATE_COMPLETED"
 	canceled  = "TASK_STATE_CANCELED"
 	failed    = "TASK_STATE_FAILED"
+
+	inputRequired = "TASK_STATE_INPUT_REQUIRED"
 )
 
 // streamed is what the stream tool says again and again.
@@ -38,15 +42,17 @@ type errand struct {
 	decided map[string]string // decisions that were sent, by question
 	told    map[string]bool   // questions whose decision was acknowledged
 	unknown bool              // somebody was asked what came of the call
+	began   time.Time
 
 	mu    sync.Mutex
 	id    string // of the task, when it was acknowledged
 	state string // in which it was shown to end
 	text  string // that was shown with it
+	ended time.Time
 }
 
 func newErrand(kind, name string, size int) *errand {
-	return &errand{kind: kind, name: name, size: size, decided: map[string]string{}, told: map[string]bool{}}
+	return &errand{kind: kind, name: name, size: size, decided: map[string]string{}, told: map[string]bool{}, began: time.Now()}
 }
 
 // shown returns what others may read; state is "" as long as the end was not shown.
@@ -134,10 +140,23 @@ func (e *errand) known(t *task) error {
 		return fmt.Errorf("%s: the message had task %s, and now has %s", e.name, e.id, t.ID)
 	}
 	e.id = t.ID
-	if t.Status.ended() {
-		e.state, e.text = t.Status.State, t.text()
+	if t.Status.ended() && e.state == "" {
+		e.state, e.text, e.ended = t.Status.State, t.text(), time.Now()
 	}
 	return nil
+}
+
+// again sends the message once more, and wants the task that it has made.
+func (e *errand) again(ctx context.Context, c *client) error {
+	id, _, _ := e.shown()
+	var sent struct{ Task *task }
+	if err := c.call(ctx, "SendMessage", e.message(), &sent); err != nil {
+		return fmt.Errorf("%s, task %s, sent again: %w", e.name, id, err)
+	}
+	if sent.Task == nil {
+		return fmt.Errorf("%s, task %s, sent again, was answered without a task", e.name, id)
+	}
+	return e.known(sent.Task)
 }
 
 // take takes a frame of the stream.
@@ -200,7 +219,11 @@ func (e *errand) look(ctx context.Context, c *client, t *task) error {
 			e.unknown, verb = true, "respond"
 		}
 		e.decided[q.ID] = verb
-		if err := decide(ctx, c, t.ID, q.ID, verb, "decision on "+q.ID); err != nil {
+		err := decide(ctx, c, t.ID, q.ID, verb, "decision on "+q.ID)
+		if expired(err) && !q.ExpiresAt.IsZero() {
+			continue // the end of the task says so, too, and whether it may
+		}
+		if err != nil {
 			return err
 		}
 		e.told[q.ID] = true

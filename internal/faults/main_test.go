@@ -22,6 +22,7 @@ var (
 
 // suite is what the tests share: the program, and the tally of what has struck.
 var suite struct {
+	folder string // of what is built
 	binary string
 
 	mu      sync.Mutex
@@ -38,6 +39,7 @@ func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "a2a-server-faults-")
 	if err == nil {
 		defer func() { _ = os.RemoveAll(folder) }()
+		suite.folder = folder
 		suite.binary, err = build(folder)
 	}
 	if err != nil {

@@ -19,6 +19,18 @@ const library = "go.etcd.io/bbolt"
 // version changes it, the build of the suite fails and names it.
 type replacement struct{ file, old, new string }
 
+// in returns the text of a file of a library after the replacement.
+func (r replacement) in(path, library string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if n := strings.Count(string(text), r.old); n != 1 {
+		return nil, fmt.Errorf("%s of %s has %d times what is to be replaced, want 1: find its new form for the replacements of internal/faults:\n%s", r.file, library, n, r.old)
+	}
+	return []byte(strings.Replace(string(text), r.old, r.new, 1)), nil
+}
+
 // The points of a commit, in their order: a page is written, the pages are synced, the
 // meta page is written, the meta page is synced. Before the last nothing of the commit is
 // there; after it the outcome is unknown.
@@ -109,11 +121,10 @@ func faultySync(point string, db *DB) error {
 
 // build builds the program into folder, from a copy of the library that fails at will.
 func build(folder string) (binary string, err error) {
-	root, err := output("go", "env", "GOMOD")
+	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
-	root = filepath.Dir(root)
 	source, err := output("go", "list", "-m", "-f", "{{.Dir}}", library)
 	if err != nil {
 		return "", err
@@ -125,26 +136,40 @@ func build(folder string) (binary string, err error) {
 	if err := patch(patched); err != nil {
 		return "", err
 	}
-	modfile := filepath.Join(folder, "go.mod")
-	for from, to := range map[string]string{"go.mod": modfile, "go.sum": filepath.Join(folder, "go.sum")} {
-		text, err := os.ReadFile(filepath.Join(root, from))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			return "", err
 		}
-		if from == "go.mod" {
+		if name == "go.mod" {
 			text = append(text, "\nreplace "+library+" => "+patched+"\n"...)
 		}
-		if err := os.WriteFile(to, text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
 			return "", err
 		}
 	}
-	binary = filepath.Join(folder, "a2a-server")
-	cmd := exec.Command("go", "build", "-modfile", modfile, "-o", binary, "./cmd/a2a-server")
+	return compile(folder, "a2a-server")
+}
+
+// compile builds the program of a folder that build has prepared.
+func compile(folder, name string, flags ...string) (binary string, err error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	binary = filepath.Join(folder, name)
+	args := append([]string{"build", "-modfile", filepath.Join(folder, "go.mod"), "-o", binary}, flags...)
+	cmd := exec.Command("go", append(args, "./cmd/a2a-server")...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return binary, nil
+}
+
+func moduleRoot() (string, error) {
+	file, err := output("go", "env", "GOMOD")
+	return filepath.Dir(file), err
 }
 
 func output(name string, args ...string) (string, error) {
@@ -185,14 +210,11 @@ func copyLibrary(from, to string) error {
 func patch(folder string) error {
 	for _, r := range replacements {
 		path := filepath.Join(folder, r.file)
-		text, err := os.ReadFile(path)
+		text, err := r.in(path, library)
 		if err != nil {
 			return err
 		}
-		if n := strings.Count(string(text), r.old); n != 1 {
-			return fmt.Errorf("%s of %s has %d times what is to be replaced, want 1: find its new form for replacements in internal/faults/patch_test.go:\n%s", r.file, library, n, r.old)
-		}
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), r.old, r.new, 1)), 0o600); err != nil {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func TestKilled(t *testing.T) {
 // killSoon starts a process and kills it after d, wherever it is then.
 func killSoon(w *world, d time.Duration) {
 	w.Helper()
-	s := spawn(w.T, w.control, nil, w.args()...)
+	s := spawn(w.T, w.binary, w.control, nil, w.args()...)
 	s.ends(d)
 	s.kill()
 	s.sound()

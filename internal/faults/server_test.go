@@ -40,9 +40,9 @@ type server struct {
 
 // startServer starts the program and returns when it listens or has ended. What is to be
 // put before it in the command line, such as a shell that sets limits, is in front.
-func startServer(t *testing.T, control string, front []string, args ...string) *server {
+func startServer(t *testing.T, binary, control string, front []string, args ...string) *server {
 	t.Helper()
-	s := spawn(t, control, front, args...)
+	s := spawn(t, binary, control, front, args...)
 	select {
 	case s.url = <-s.listening:
 	case <-s.exited:
@@ -54,9 +54,9 @@ func startServer(t *testing.T, control string, front []string, args ...string) *
 }
 
 // spawn starts the program and returns at once.
-func spawn(t *testing.T, control string, front []string, args ...string) *server {
+func spawn(t *testing.T, binary, control string, front []string, args ...string) *server {
 	t.Helper()
-	line := append(append(append([]string{}, front...), suite.binary, "serve", "--listen", "127.0.0.1:0"), args...)
+	line := append(append(append([]string{}, front...), binary, "serve", "--listen", "127.0.0.1:0"), args...)
 	s := &server{t: t, cmd: exec.Command(line[0], line[1:]...), listening: make(chan string, 1), exited: make(chan struct{})}
 	s.cmd.Env = append(os.Environ(), controlEnv+"="+control)
 	pipe, err := s.cmd.StderrPipe()

@@ -19,9 +19,11 @@ import (
 // and the fault.
 type world struct {
 	*testing.T
-	data  string // folder of the server
-	store string // its file
-	size  int    // of the texts of its errands
+	binary string   // the program
+	data   string   // folder of the server
+	store  string   // its file
+	flags  []string // that it has besides
+	size   int      // of the texts of its errands
 
 	// Answers that mean nothing to callers although the server should not give them: it
 	// is about to end, because it does not know what the disk has.
@@ -30,6 +32,7 @@ type world struct {
 	toolsFail bool // a tool may find that it cannot open its own file
 
 	control string // folder of the fault
+	clock   *clock // nil: that of the machine
 
 	mu      sync.Mutex
 	errands []*errand
@@ -40,7 +43,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	folder := t.TempDir()
-	w := &world{T: t, data: filepath.Join(folder, "data"), control: filepath.Join(folder, "control"), size: 200}
+	w := &world{T: t, binary: suite.binary, data: filepath.Join(folder, "data"), control: filepath.Join(folder, "control"), size: 200}
 	w.store = filepath.Join(w.data, "tasks.db")
 	for _, name := range []string{w.data, w.control} {
 		if err := os.Mkdir(name, 0o700); err != nil {
@@ -51,13 +54,13 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) args() []string {
-	return []string{"--data", w.data, "--store", "bolt:" + w.store, "--limits-grace", "2s"}
+	return append([]string{"--data", w.data, "--store", "bolt:" + w.store, "--limits-grace", "2s"}, w.flags...)
 }
 
 // start starts the next process; front is what stands before the program.
 func (w *world) start(front ...string) *server {
 	w.Helper()
-	s := startServer(w.T, w.control, front, w.args()...)
+	s := startServer(w.T, w.binary, w.control, front, w.args()...)
 	if s.url == "" {
 		w.Fatalf("the server does not start: %v\n%s", s.err, s.said())
 	}
@@ -110,7 +113,12 @@ func (w *world) errand() *errand {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := len(w.errands)
-	e := newErrand([]string{echo, approve, stream, approve, reject}[n%5], fmt.Sprintf("errand-%d", n), w.size)
+	return w.add([]string{echo, approve, stream, approve, reject}[n%5])
+}
+
+// add makes an errand of a kind. w.mu must be held.
+func (w *world) add(kind string) *errand {
+	e := newErrand(kind, fmt.Sprintf("errand-%d", len(w.errands)), w.size)
 	w.errands = append(w.errands, e)
 	return e
 }

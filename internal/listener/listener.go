@@ -31,10 +31,11 @@ const (
 // for concurrent use.
 type Listener struct {
 	net.Listener
-	most  int // in all
-	share int // of one source
-	log   zerolog.Logger
-	now   func() time.Time
+	most   int           // in all
+	share  int           // of one source
+	header time.Duration // that a header block of HTTP/2 may take
+	log    zerolog.Logger
+	now    func() time.Time
 
 	mu      sync.Mutex
 	open    int
@@ -46,9 +47,10 @@ type Listener struct {
 }
 
 // New returns a listener on l that may have most connections open, a quarter of them from
-// one address that is not loopback. now tells the time.
-func New(l net.Listener, most int, log zerolog.Logger, now func() time.Time) *Listener {
-	return &Listener{Listener: l, most: most, share: max(1, most/4), log: log, now: now, from: map[netip.Prefix]int{}}
+// one address that is not loopback. A header block of HTTP/2 may take as long as header
+// says. now tells the time.
+func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
+	return &Listener{Listener: l, most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}
 }
 
 // Conn is a connection of a [Listener].
@@ -59,6 +61,7 @@ type Conn struct {
 	beyond  bool         // the limits
 	closed  atomic.Bool
 	framing framing
+	blocks  blocks
 }
 
 // sourceOf returns what counts as one source: an address, or for version 6 the network
@@ -154,8 +157,23 @@ func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.framing.read(p[:n])
+		c.timeBlock(p[:n])
 	}
 	return n, err
+}
+
+// timeBlock gives a header block of HTTP/2 its time. net/http sets no deadline there.
+func (c *Conn) timeBlock(p []byte) {
+	before := c.blocks.open
+	c.blocks.read(p)
+	if c.blocks.open == before {
+		return
+	}
+	deadline := time.Time{}
+	if c.blocks.open {
+		deadline = time.Now().Add(c.of.header)
+	}
+	_ = c.Conn.SetReadDeadline(deadline) // it is closed already
 }
 
 // Close implements [net.Conn].

@@ -90,6 +90,22 @@ func requestRows() []Row {
 			Test:    "TestRequestsComeInTime",
 		},
 		{
+			File:    "internal/listener/listener.go",
+			What:    "deadline = time.Now().Add(c.of.header)",
+			Into:    "deadline = time.Time{}",
+			Promise: "the header of a request comes in time in HTTP/2, too",
+			Package: ".",
+			Test:    "TestHeaderOfHTTP2ComesInTime",
+		},
+		{
+			File:    "internal/listener/listener.go",
+			What:    "	deadline := time.Time{}\n	if c.blocks.open {\n",
+			Into:    "	deadline := time.Time{}\n	{\n",
+			Promise: "a stream of HTTP/2 outlasts the time of headers",
+			Package: ".",
+			Test:    "TestHeaderOfHTTP2BesideAStream",
+		},
+		{
 			File:    "http.go",
 			What:    "err = s.server.Close()",
 			Into:    "_ = s.server.Close() // and the error is of the time",

@@ -1,0 +1,151 @@
+//go:build linux
+
+package faults
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// clockReading is where time.Now reads the wall clock, and the monotonic one, which
+// stays as it is.
+var clockReading = replacement{
+	"time.go",
+	"\tsec, nsec, mono := runtimeNow()\n",
+	"\tsec, nsec, mono := runtimeNow()\n\tsec += wallShift()\n",
+}
+
+// clockFile is the file in the control folder that holds the shift; see [clock].
+const clockFile = "clock"
+
+// shiftSource is added to package time. Without the file the clock is that of the machine.
+const shiftSource = `package time
+
+import (
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+var wallWords = mapWall()
+
+func mapWall() *[2]int64 {
+	folder, _ := syscall.Getenv("` + controlEnv + `")
+	fd, err := syscall.Open(folder+"/` + clockFile + `", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	b, err := syscall.Mmap(fd, 0, 16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		panic("the clock of the test cannot be mapped: " + err.Error())
+	}
+	_ = syscall.Close(fd)
+	return (*[2]int64)(unsafe.Pointer(&b[0]))
+}
+
+func wallShift() int64 {
+	if wallWords == nil {
+		return 0
+	}
+	shift := atomic.LoadInt64(&wallWords[0])
+	if atomic.LoadInt64(&wallWords[1]) != shift {
+		atomic.StoreInt64(&wallWords[1], shift)
+	}
+	return shift
+}
+`
+
+// goTree is where Go and its module cache are.
+type goTree struct{ GOROOT, GOMODCACHE string }
+
+// buildShifted builds the program with a clock that tests set. The whole standard library
+// is compiled for that once; after that it is in Go's build cache.
+var buildShifted = sync.OnceValues(func() (binary string, err error) {
+	tree, err := findGo()
+	if err != nil {
+		return "", err
+	}
+	overlay, err := overlayClock(tree.GOROOT, suite.folder)
+	if err != nil {
+		return "", err
+	}
+	return compile(suite.folder, "a2a-server-shifted", "-overlay", overlay)
+})
+
+func findGo() (tree goTree, err error) {
+	text, err := output("go", "env", "-json", "GOROOT", "GOMODCACHE")
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &tree)
+	}
+	return tree, err
+}
+
+// replaceable reports whether the go command takes an overlay of its own library. A Go
+// that go.mod or GOTOOLCHAIN had downloaded is in the module cache, where it does not.
+func (g goTree) replaceable() bool {
+	return !strings.HasPrefix(g.GOROOT, g.GOMODCACHE+string(filepath.Separator))
+}
+
+// overlayClock writes what replaces files of the time package of goroot, and returns the
+// path of the overlay.
+func overlayClock(goroot, folder string) (overlay string, err error) {
+	library := filepath.Join(goroot, "src", "time")
+	text, err := clockReading.in(filepath.Join(library, clockReading.file), "the time package of "+goroot)
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for name, text := range map[string][]byte{clockReading.file: text, "shift_faults.go": []byte(shiftSource)} {
+		path := filepath.Join(folder, "overlay_"+name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(library, name)] = path
+	}
+	text, err = json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(folder, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o600)
+}
+
+// A release of Go that reads the clock in another way is not taken for one whose clock
+// jumps.
+func TestGoHasChanged(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"without": "package time\n", "twice": clockReading.old + clockReading.old} {
+		goroot := t.TempDir()
+		library := filepath.Join(goroot, "src", "time")
+		if err := os.MkdirAll(library, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(library, clockReading.file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := overlayClock(goroot, t.TempDir()); err == nil || !strings.Contains(err.Error(), clockReading.old) || !strings.Contains(err.Error(), goroot) {
+			t.Errorf("%s: overlayClock() = %v, want an error with what is to be replaced, and where", name, err)
+		}
+	}
+}
+
+// Only a Go outside of the module cache takes an overlay.
+func TestGoIsReplaceable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		goroot string
+		want   bool
+	}{
+		{"/usr/local/go", true},
+		{"/root/go/pkg/modern", true},
+		{"/root/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64", false},
+	} {
+		if got := (goTree{c.goroot, "/root/go/pkg/mod"}).replaceable(); got != c.want {
+			t.Errorf("replaceable() of %s = %t, want %t", c.goroot, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package listener
+
+// blocks sees where header blocks of HTTP/2 begin and end: a frame HEADERS, and as many
+// CONTINUATION as it takes (RFC 9113 §4.3). net/http waits for the end of one as for the
+// next request of an idle connection. It watches what is read from a connection from its
+// first byte on, and needs no lock: one goroutine reads at a time. Its zero value is for
+// a new connection.
+type blocks struct {
+	open bool // a header block has begun, and not ended
+
+	seen  int     // bytes of the preface
+	other bool    // it is no HTTP/2
+	head  [9]byte // of a frame
+	n     int     // bytes of head
+	left  int     // bytes of the frame to come
+	last  bool    // of the block is the frame
+}
+
+// preface is what a connection of HTTP/2 begins with (RFC 9113 §3.4).
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+const (
+	frameHeaders      = 0x1
+	frameContinuation = 0x9
+	flagEndHeaders    = 0x4
+)
+
+// read takes what was read from the connection.
+func (b *blocks) read(p []byte) {
+	for ; b.seen < len(preface) && len(p) > 0 && !b.other; p = p[1:] {
+		b.other = p[0] != preface[b.seen]
+		b.seen++
+	}
+	for len(p) > 0 && !b.other {
+		if b.left > 0 {
+			n := min(b.left, len(p))
+			b.left, p = b.left-n, p[n:]
+		} else {
+			n := copy(b.head[b.n:], p)
+			b.n, p = b.n+n, p[n:]
+			if b.n < len(b.head) {
+				return
+			}
+			b.n, b.left = 0, int(b.head[0])<<16|int(b.head[1])<<8|int(b.head[2])
+			if kind := b.head[3]; kind == frameHeaders || kind == frameContinuation {
+				b.open, b.last = true, b.head[4]&flagEndHeaders != 0
+			}
+		}
+		if b.left == 0 && b.last {
+			b.open, b.last = false, false
+		}
+	}
+}
