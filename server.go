@@ -148,6 +148,10 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
+// Approvals is how people and programs beside the A2A client see what is asked, and decide
+// it.
+func (s *Server) Approvals() *engine.Approvals { return s.engine.Approvals() }
+
 // Close ends Run, if it was called, and waits for that; else it gives back what New has
 // opened. It may be called more than once. Its error is that of what could not be given
 // back; Run returns its own.

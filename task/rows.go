@@ -20,8 +20,14 @@ const (
 
 // pendingKey is where an approval stands in [IndexPending]: by tenant, and by the time it
 // was asked at, so that those of a tenant are together. Both are in hexadecimal. Older
-// entries have the time alone, in the same 16 digits: a reader of one tenant's finds them
-// before any of those, because no tenant's key begins with zeros but by chance.
+// entries have the time alone, in the same 16 digits.
 func pendingKey(owner auth.Principal, asked store.Millis) store.IndexKey {
-	return store.IndexKey{Index: IndexPending, Key: fmt.Appendf(nil, "%x%016x", store.Tenant(owner.Tenant).Key(), uint64(asked))}
+	return store.IndexKey{Index: IndexPending, Key: fmt.Appendf(PendingOf(owner.Tenant), "%016x", uint64(asked))}
 }
+
+// PendingOf returns what the entries of a tenant's approvals in [IndexPending] begin with.
+func PendingOf(tenant string) []byte { return fmt.Appendf(nil, "%x", store.Tenant(tenant).Key()) }
+
+// PendingBefore returns what the older entries of all tenants begin with, which have no
+// tenant: a time until the year 2500. Entries of a tenant may begin so, too, by chance.
+func PendingBefore() []byte { return []byte("000001") }

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// Approvals is how people and programs beside the A2A client see what is asked, and
+// decide it: an inbox, a command line, an API. Everybody sees the approvals of their own
+// tasks, and no others. It is safe for concurrent use.
+type Approvals struct{ e *Engine }
+
+// Approvals returns the engine's.
+func (e *Engine) Approvals() *Approvals { return &Approvals{e} }
+
+// ApprovalQuery selects approvals.
+type ApprovalQuery struct {
+	Task   string // id of a task, of which all approvals are listed, in the order of their ids; "": what is pending in all tasks, the oldest first
+	Limit  int    // Defaults to 50; at most 1,000.
+	Cursor string // ApprovalPage.Next of the page before; "": the first page
+}
+
+// ApprovalPage is one page of approvals.
+type ApprovalPage struct {
+	Approvals []approval.Approval
+	Next      string // "": last page
+
+	// Damaged counts approvals of the page that cannot be read, because what is stored of
+	// them is damaged.
+	Damaged int
+}
+
+// List lists approvals. An approval that is asked or decided meanwhile may be missed, or
+// be there as it was; one whose state does not change appears exactly once.
+func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
+	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Cursor: q.Cursor}
+	if q.Task != "" {
+		id, ok := store.ParseTaskID(q.Task)
+		if !ok {
+			return ApprovalPage{}, task.ErrTaskNotFound
+		}
+		rows.Task = id
+		return a.page(ctx, by, rows)
+	}
+	// What is pending stands in two ranges of the index: what servers before this one have
+	// asked is older than all else.
+	rows.Index = task.IndexPending
+	before, own := task.PendingBefore(), task.PendingOf(by.Tenant)
+	rows.Prefix = before
+	rest, later := strings.CutPrefix(q.Cursor, laterRange)
+	page := ApprovalPage{}
+	if !later {
+		var err error
+		if page, err = a.page(ctx, by, rows); err != nil || page.Next != "" || bytes.HasPrefix(own, before) {
+			return page, err
+		}
+		rest = ""
+	}
+	if rows.Limit -= len(page.Approvals) + page.Damaged; rows.Limit == 0 {
+		page.Next = laterRange
+		return page, nil
+	}
+	rows.Prefix, rows.Cursor = own, rest
+	more, err := a.page(ctx, by, rows)
+	if err != nil {
+		return ApprovalPage{}, err
+	}
+	page.Approvals, page.Damaged = append(page.Approvals, more.Approvals...), page.Damaged+more.Damaged
+	if more.Next != "" {
+		page.Next = laterRange + more.Next
+	}
+	return page, nil
+}
+
+// laterRange begins the cursors of pages in the second range of what is pending.
+const laterRange = "+"
+
+func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
+	rows, err := a.e.store.Rows(ctx, ScopeOf(by), q)
+	if errors.Is(err, store.ErrCursor) {
+		return ApprovalPage{}, task.Invalid("cursor", "is not one of this query: begin again without it")
+	}
+	if err != nil {
+		return ApprovalPage{}, err
+	}
+	page := ApprovalPage{Next: rows.Next}
+	for _, row := range rows.Rows {
+		one, err := readApproval(&row)
+		if err != nil {
+			a.e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read")
+			page.Damaged++
+			continue
+		}
+		page.Approvals = append(page.Approvals, one)
+	}
+	return page, nil
+}
+
+func readApproval(row *store.Row) (a approval.Approval, err error) {
+	if row.Damaged {
+		return a, store.ErrDataLoss
+	}
+	if err := json.Unmarshal(row.Value, &a); err != nil {
+		return a, fmt.Errorf("%w: approval %s: %w", store.ErrDataLoss, row.Key, err)
+	}
+	return a, nil
+}
+
+// Get returns an approval, whatever has become of it. One that is not there, or of
+// somebody else, is an *approval.Error with ReasonUnknown.
+func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*approval.Approval, error) {
+	of, ok := taskOf(id)
+	if !ok {
+		return nil, approval.Unknown(id, nil)
+	}
+	rows, err := a.e.store.Rows(ctx, ScopeOf(by), store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows.Rows) == 0 {
+		return nil, approval.Unknown(id, nil)
+	}
+	one, err := readApproval(&rows.Rows[0])
+	if err != nil {
+		return nil, err
+	}
+	return &one, nil
+}
+
+// taskOf returns the task of an approval, whose id begins with the task's.
+func taskOf(approvalID string) (store.TaskID, bool) {
+	of, _, found := strings.Cut(approvalID, ".")
+	id, ok := store.ParseTaskID(of)
+	return id, found && ok
+}
+
+// Decide decides an approval. When it returns nil the decision is durable, and the task
+// goes on. Give the Digest of what was shown to whoever decides: when it is another one by
+// then, nothing happens, and the error says so. The errors are those of [Engine.Decide]; an
+// *approval.Error says by its reason why the decision does not count.
+func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {
+	of, ok := taskOf(answer.ID)
+	if !ok {
+		return approval.Unknown(answer.ID, nil)
+	}
+	answer.ByCall = false
+	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: ScopeOf(by), Task: of, Answers: []approval.Answer{answer}})
+	if errors.Is(err, task.ErrTaskNotFound) {
+		return approval.Unknown(answer.ID, nil)
+	}
+	return err
+}
+
+// Watch returns a channel that receives after an approval of by's is asked or decided.
+// What happens at once may be told once: take the channel, list, then wait. stop ends it,
+// and may be called more than once; the channel is never closed.
+func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
+	return a.e.store.WatchRows(ScopeOf(by), task.RowApproval)
+}
