@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,12 +18,13 @@ type Verdict struct {
 	Hint   string // the question, for ActionAsk
 	Reason string // why, for the planner and the log
 	Terms  Terms  // of the approval; Rule is always set
+	Failed error  // what went wrong while it was judged, for the log; nil: nothing
 }
 
 // Judge says whether t may run with args. It never panics, and nothing that goes wrong
 // ends in ActionAllow: an error or a panic of a gate's predicate, of the tool's
-// own gate or of a template makes it ask, with what went wrong in the hint, unless
-// another gate denies.
+// own gate or of a template makes it ask, unless another gate denies. The hint says that
+// something failed, and Failed what, which is not for whoever is asked.
 //
 // The terms and the hint are those of the most specific gate that asks: exact ones
 // first, then patterns, each in the order of the configuration, then the tool's own.
@@ -76,7 +78,8 @@ type judgement struct {
 	allowed      *gate
 	toolAsks     bool
 	toolHint     string
-	problems     []string // what went wrong, for the hint
+	problems     []string // where something went wrong, for the hint
+	errs         []error  // what it was, for the log
 }
 
 // consider looks whether g speaks about the call, notes what it says, and reports
@@ -130,11 +133,11 @@ func (j *judgement) considerTool() {
 		if _, gated := tool.As[tool.Gater](j.tool); gated {
 			args = j.copied()
 		}
-		j.toolAsks, j.toolHint = tool.NeedsApproval(j.ctx, j.tool, args)
-		return nil
+		j.toolAsks, j.toolHint, err = tool.NeedsApproval(j.ctx, j.tool, args)
+		return err
 	}()
 	if err != nil {
-		j.toolAsks, j.toolHint = true, ""
+		j.toolAsks = true
 		j.problem("the tool's own gate", err)
 	}
 }
@@ -181,9 +184,10 @@ func (j *judgement) ask() Verdict {
 	}
 	if len(j.problems) > 0 {
 		what := strings.Join(j.problems, "; ")
-		v.Reason += "; " + what
-		v.Hint += "\nYou are asked because something failed: " + what
+		v.Reason += "; failed: " + what
+		v.Hint += "\nIts rule failed, so you are asked: " + what
 	}
+	v.Failed = errors.Join(j.errs...)
 	return v
 }
 
@@ -228,17 +232,18 @@ func (j *judgement) destructive() (is bool, err error) {
 }
 
 func (j *judgement) problem(what string, err error) {
-	j.problems = append(j.problems, what+": "+reason(err))
+	j.problems = append(j.problems, what)
+	j.errs = append(j.errs, fmt.Errorf("%s: %s", what, reason(err)))
 }
 
 // broken is the verdict when judging itself failed. It takes nothing from the call
 // but the name: whatever is there may be what failed.
 func (j *judgement) broken(r any) Verdict {
-	what := reason(panicError(r))
 	v := Verdict{
 		Action: ActionAsk,
-		Hint:   fmt.Sprintf("May the tool %s run? You are asked because something failed: the policy: %s", quote(j.name), what),
-		Reason: "the policy failed: " + what,
+		Hint:   fmt.Sprintf("May the tool %s run?\nIts rule failed, so you are asked: the policy", quote(j.name)),
+		Reason: "the policy failed",
+		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
 		// Nobody knows what the rule would have been, so text is no answer.
 		Terms: Terms{Destructive: true},
 	}

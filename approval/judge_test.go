@@ -2,6 +2,7 @@ package approval
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -126,12 +127,20 @@ func TestJudge(t *testing.T) {
 				t.Errorf("Judge() = %s by %q, want %s by %q", got.Action, got.Terms.Rule, tc.action, tc.rule)
 			}
 			for _, w := range tc.hint {
-				if !strings.Contains(got.Hint, w) {
-					t.Errorf("hint %q lacks %q", got.Hint, w)
+				if !strings.Contains(got.Hint, w) && !strings.Contains(fmt.Sprint(got.Failed), w) {
+					t.Errorf("hint %q and failure %v lack %q", got.Hint, got.Failed, w)
 				}
 			}
-			if !strings.Contains(got.Reason, tc.reason) {
-				t.Errorf("reason %q lacks %q", got.Reason, tc.reason)
+			if !strings.Contains(got.Reason, tc.reason) && !strings.Contains(fmt.Sprint(got.Failed), tc.reason) {
+				t.Errorf("reason %q and failure %v lack %q", got.Reason, got.Failed, tc.reason)
+			}
+			for _, secret := range []string{"boom", "ouch", "panic"} {
+				if strings.Contains(got.Hint+got.Reason, secret) {
+					t.Errorf("%q is for the log, and is shown: %q, %q", secret, got.Hint, got.Reason)
+				}
+			}
+			if failed := strings.Contains(got.Hint, "Its rule failed, so you are asked"); got.Action == ActionAsk && failed != (got.Failed != nil) {
+				t.Errorf("the hint is %q, and what failed %v", got.Hint, got.Failed)
 			}
 			if (got.Action == ActionAsk) != (got.Hint != "") {
 				t.Errorf("%s with the hint %q", got.Action, got.Hint)
@@ -156,7 +165,7 @@ func TestJudgeArgsThatCannotBeShown(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			got := newPolicy(t, PolicyConfig{Gates: []Gate{tc.gate}}).Judge(nil, &fakeTool{name: "send"}, map[string]any{"v": tc.v})
-			if got.Action != ActionAsk || !strings.Contains(got.Hint, "something failed") || !strings.Contains(got.Hint, "cannot be shown") {
+			if got.Action != ActionAsk || !strings.Contains(got.Hint, "Its rule failed") || !strings.Contains(got.Hint, "cannot be shown") {
 				t.Errorf("Judge() = %+v, want to ask, with what failed", got)
 			}
 		})
@@ -185,7 +194,7 @@ func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 func TestAskWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Rule != RuleDefault || !got.Terms.Destructive || !strings.Contains(got.Reason, "a hook") {
+	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Rule != RuleDefault || !got.Terms.Destructive || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
 		t.Errorf("Ask() of no policy = %+v, want to ask", got)
 	}
 	if got := newPolicy(t, PolicyConfig{}).Ask(nil, nil, "a hook"); got.Action != ActionAsk || !got.Terms.Destructive {

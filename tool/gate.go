@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,42 +23,40 @@ type GateFunc func(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hi
 
 // NeedsApproval reports whether a call of t has to be approved: if any tool of its
 // [Chain] says so, by RequiresApproval or by its gate. No wrapper can take that
-// back. hint holds what the gates that ask said, one to a line.
-func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string) {
+// back. hint holds what the gates that ask said, one to a line. failed joins the errors
+// and panics of gates, each of which asks; they are for a log, not for whoever is asked.
+func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string, failed error) {
 	if t == nil {
-		return true, ""
+		return true, "", nil
 	}
 	defer func() { // an Unwrap that panics
 		if p := recover(); p != nil {
-			ask, hint = true, fmt.Sprintf("looking for the gates of this tool panicked: %v", p)
+			ask, failed = true, errors.Join(failed, fmt.Errorf("looking for the gates of a tool panicked: %v", p))
 		}
 	}()
 	var hints []string
 	for t := range Chain(t) {
-		a, h := asks(ctx, t, args)
-		ask = ask || a
+		a, h, err := asks(ctx, t, args)
+		ask, failed = ask || a, errors.Join(failed, err)
 		if h = strings.TrimSpace(h); a && h != "" && !slices.Contains(hints, h) {
 			hints = append(hints, h)
 		}
 	}
-	return ask, strings.Join(hints, "\n")
+	return ask, strings.Join(hints, "\n"), failed
 }
 
 // asks is NeedsApproval for one tool of the chain.
-func asks(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string) {
+func asks(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string, failed error) {
 	defer func() {
 		if p := recover(); p != nil {
-			ask, hint = true, fmt.Sprintf("the gate of this tool panicked: %v", p)
+			ask, hint, failed = true, "", fmt.Errorf("panic: %v", p)
 		}
 	}()
 	ask = t.RequiresApproval()
 	g, ok := t.(Gater)
 	if !ok {
-		return ask, ""
+		return ask, "", nil
 	}
 	gated, hint, err := g.Gate(ctx, args)
-	if err != nil {
-		return true, strings.TrimSpace(hint + "\nthe gate of this tool failed: " + err.Error())
-	}
-	return ask || gated, hint
+	return ask || gated || err != nil, hint, err
 }

@@ -195,7 +195,7 @@ func TestWrappedTwiceKeepsShape(t *testing.T) {
 			if !outer.RequiresApproval() {
 				t.Error("RequiresApproval() = false")
 			}
-			if ask, _ := tool.NeedsApproval(nil, outer, nil); !ask {
+			if ask, _, _ := tool.NeedsApproval(nil, outer, nil); !ask {
 				t.Error("NeedsApproval() = false")
 			}
 			if diff := cmp.Diff(tool.ToDefinition(inner), tool.ToDefinition(outer)); diff != "" {
@@ -288,16 +288,18 @@ func TestNeedsApproval(t *testing.T) {
 		args map[string]any
 		ask  bool
 		hint string
+
+		failed string
 	}{
 		{name: "plain", tool: p},
 		{name: "no tool at all", tool: nil, ask: true},
 		{name: "declared", tool: &plain{approval: true}, ask: true},
 		{name: "a gate says no", tool: gate{p, no}},
 		{name: "a gate says yes", tool: gate{p, yes("why")}, ask: true, hint: "why"},
-		{name: "a gate fails", tool: gate{p, fails}, ask: true, hint: "the gate of this tool failed: no rules"},
-		{name: "a gate panics", tool: gate{p, panics}, ask: true, hint: "the gate of this tool panicked: bad gate"},
-		{name: "a declaration panics", tool: broken{p}, ask: true, hint: "the gate of this tool panicked: broken"},
-		{name: "unwrapping panics", tool: lost{p}, ask: true, hint: "looking for the gates of this tool panicked: lost"},
+		{name: "a gate fails", tool: gate{p, fails}, ask: true, failed: "no rules"},
+		{name: "a gate panics", tool: gate{p, panics}, ask: true, failed: "panic: bad gate"},
+		{name: "a declaration panics", tool: broken{p}, ask: true, failed: "panic: broken"},
+		{name: "unwrapping panics", tool: lost{p}, ask: true, failed: "looking for the gates of a tool panicked: lost"},
 		{name: "no gate takes a declaration back", tool: gate{&plain{approval: true}, no}, ask: true, hint: "ignored"},
 		{name: "renamed", tool: renamed{gate{p, yes("why")}}, ask: true, hint: "why"},
 		{name: "renamed and wrapped", tool: with(renamed{with(p)}, tool.ConfirmNone()), ask: true},
@@ -308,9 +310,9 @@ func TestNeedsApproval(t *testing.T) {
 		{name: "when", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 101.0}, ask: true, hint: "a large amount"},
 		{name: "when not", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 100.0}},
 		{name: "when nil", tool: with(p, tool.ConfirmWhen(nil)), ask: true},
-		{name: "when it panics", tool: with(p, tool.ConfirmWhen(panics)), ask: true, hint: "the gate of this tool panicked: bad gate"},
+		{name: "when it panics", tool: with(p, tool.ConfirmWhen(panics)), ask: true, failed: "panic: bad gate"},
 		{name: "two gates, the second says no", tool: with(p, tool.ConfirmWhen(yes("why")), tool.ConfirmWhen(no)), ask: true, hint: "why"},
-		{name: "when it fails, after a no", tool: with(p, tool.ConfirmWhen(no), tool.ConfirmWhen(fails)), ask: true, hint: "the gate of this tool failed: no rules"},
+		{name: "when it fails, after a no", tool: with(p, tool.ConfirmWhen(no), tool.ConfirmWhen(fails)), ask: true, failed: "no rules"},
 		{
 			name: "hints of all, each once", ask: true, hint: "outer\ninner",
 			tool: with(with(gate{p, yes("inner")}, tool.ConfirmWhen(yes("outer"))), tool.ConfirmWhen(yes("outer"))),
@@ -319,9 +321,13 @@ func TestNeedsApproval(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ask, hint := tool.NeedsApproval(nil, tt.tool, tt.args)
-			if ask != tt.ask || hint != tt.hint {
-				t.Errorf("NeedsApproval() = %v, %q, want %v, %q", ask, hint, tt.ask, tt.hint)
+			ask, hint, err := tool.NeedsApproval(nil, tt.tool, tt.args)
+			failed := ""
+			if err != nil {
+				failed = err.Error()
+			}
+			if ask != tt.ask || hint != tt.hint || failed != tt.failed {
+				t.Errorf("NeedsApproval() = %v, %q, %q, want %v, %q, %q", ask, hint, failed, tt.ask, tt.hint, tt.failed)
 			}
 		})
 	}

@@ -18,9 +18,9 @@ func ExampleNew() {
 		Name:        "delete",
 		Description: "Deletes a file, or a folder with all that is in it",
 		Annotations: tool.Annotations{Destructive: true},
-		Gate: func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
-			return args["recursive"] == true, fmt.Sprintf("deletes all of %v", args["path"]), nil
-		},
+		Gate: functiontool.Gate(func(_ agent.ReadonlyContext, a args) (bool, string, error) {
+			return a.Recursive, "deletes all of " + a.Path, nil
+		}),
 	}, func(_ tool.Context, a args) (string, error) {
 		return "deleted " + a.Path, nil
 	})
@@ -33,7 +33,7 @@ func ExampleNew() {
 	fmt.Println(del.Call(nil, map[string]any{"path": "/tmp/x"}))
 	fmt.Println(del.Call(nil, map[string]any{"file": "/tmp/x"}))
 	// Output:
-	// true deletes all of /tmp
+	// true deletes all of /tmp <nil>
 	// map[result:deleted /tmp/x] <nil>
 	// map[] invalid: at /file: is not a known name; at /path: is missing
 }

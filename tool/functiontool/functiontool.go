@@ -29,7 +29,7 @@ type Config struct {
 	// RequireApproval has every call approved before it runs.
 	RequireApproval bool
 	// Gate decides on it call by call, from the arguments as they were sent, without
-	// defaults. Defaults to none.
+	// defaults; [Gate] makes one of a typed function. Defaults to none.
 	Gate        tool.GateFunc
 	Annotations tool.Annotations
 	// TakesPayload says that the function reads the payload of the decision on its call

@@ -282,7 +282,7 @@ func TestDeclarations(t *testing.T) {
 		if p, ok := tool.As[tool.TakesPayload](tl); !ok || !p.TakesPayload() {
 			t.Errorf("%T does not declare that it takes a payload", tl)
 		}
-		if ask, hint := tool.NeedsApproval(nil, tl, nil); !ask || hint != "why" {
+		if ask, hint, err := tool.NeedsApproval(nil, tl, nil); !ask || hint != "why" || err != nil {
 			t.Errorf("NeedsApproval() = %v, %q", ask, hint)
 		}
 	}

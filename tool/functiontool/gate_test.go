@@ -1,0 +1,55 @@
+package functiontool_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/functiontool"
+)
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	type transfer struct {
+		Amount   int64  `json:"amount"`
+		Currency string `json:"currency" jsonschema:"default=EUR"`
+	}
+	failed := errors.New("no rates")
+	gate := functiontool.Gate(func(_ agent.ReadonlyContext, a transfer) (bool, string, error) {
+		if a.Currency == "XXX" {
+			return false, "", failed
+		}
+		return a.Amount > 100, a.Currency, nil
+	})
+	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", Gate: gate}, returnsArgs[transfer]))
+	for name, tc := range map[string]struct {
+		args   map[string]any
+		ask    bool
+		hint   string
+		failed string
+	}{
+		"little":        {args: map[string]any{"amount": 1}},
+		"much":          {args: map[string]any{"amount": 101}, ask: true, hint: "EUR"},
+		"exact":         {args: map[string]any{"amount": float64(9007199254740991), "currency": "CHF"}, ask: true, hint: "CHF"},
+		"it fails":      {args: map[string]any{"amount": 1, "currency": "XXX"}, ask: true, failed: "no rates"},
+		"does not fit":  {args: map[string]any{"amount": "1"}, ask: true, failed: "/amount"},
+		"nothing given": {ask: true, failed: "/amount"},
+	} {
+		ask, hint, err := tool.NeedsApproval(nil, pay, tc.args)
+		if ask != tc.ask || hint != tc.hint || (err != nil) != (tc.failed != "") || err != nil && !strings.Contains(err.Error(), tc.failed) {
+			t.Errorf("%s: NeedsApproval() = %t, %q, %v, want %t, %q, %q", name, ask, hint, err, tc.ask, tc.hint, tc.failed)
+		}
+	}
+	bad := functiontool.Gate(func(agent.ReadonlyContext, chan int) (bool, string, error) { return false, "", nil })
+	if ask, _, err := bad(nil, nil); !ask || err == nil {
+		t.Errorf("a gate of no arguments = %t, %v, want that it asks", ask, err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Must does not panic")
+		}
+	}()
+	functiontool.Must(functiontool.New(functiontool.Config{}, returnsArgs[transfer]))
+}
