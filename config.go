@@ -1,6 +1,8 @@
 package a2aserver
 
 import (
+	"time"
+
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
@@ -8,6 +10,7 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
 
@@ -47,6 +50,11 @@ type Config struct {
 
 	// Log is where the server says what happens. The zero Logger discards all.
 	Log zerolog.Logger
+
+	// Now and Host are the time of tasks: of deadlines, timers and time-outs of calls. They
+	// are for tests, such as those of package a2aservertest; nil: the system's.
+	Now  func() time.Time
+	Host engine.Host
 
 	// CrashPoint is called at the points of packages engine and boltstore, by tests that
 	// kill the process there.

@@ -45,7 +45,7 @@ func (m *mounted) end() {
 }
 
 // ServeHTTP implements [http.Handler].
-func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) { //nolint:contextcheck // a request ends by its own context or by all requests'
 	m.mu.Lock()
 	all, refused := m.ctx, m.ctx == nil || m.over
 	if !refused {
@@ -62,7 +62,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.serving--
 		m.end()
 	}()
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(r.Context()) //nolint:contextcheck // likewise
 	defer cancel(nil)
 	defer context.AfterFunc(all, func() { cancel(context.Cause(all)) })()
 	m.handler.ServeHTTP(w, r.WithContext(ctx))

@@ -1,0 +1,83 @@
+package a2aservertest
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// clock is the time of a server, which stands still unless it is moved. It is an
+// engine.Host, and safe for concurrent use.
+type clock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []*timer // those that have not rung, the first one first
+}
+
+type timer struct {
+	at  time.Time
+	run func()
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// advance moves the clock, and stops at each timer on its way.
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for end := c.now.Add(d); ; {
+		if len(c.timers) == 0 || c.timers[0].at.After(end) {
+			c.now = end
+			return
+		}
+		t := c.timers[0]
+		c.timers = slices.Delete(c.timers, 0, 1)
+		if t.at.After(c.now) {
+			c.now = t.at
+		}
+		c.mu.Unlock()
+		t.run()
+		c.mu.Lock()
+	}
+}
+
+// Go implements engine.Host.
+func (*clock) Go(f func()) { go f() }
+
+// After implements engine.Host.
+func (c *clock) After(d time.Duration, f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &timer{at: c.now.Add(d), run: func() { go f() }}
+	place, _ := slices.BinarySearchFunc(c.timers, t, func(a, b *timer) int {
+		if !a.at.After(b.at) {
+			return -1 // one of the same time comes after those that are there
+		}
+		return 1
+	})
+	c.timers = slices.Insert(c.timers, place, t)
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		i := slices.Index(c.timers, t)
+		if i >= 0 {
+			c.timers = slices.Delete(c.timers, i, i+1)
+		}
+		return i >= 0
+	}
+}
+
+// Wait implements engine.Host.
+func (*clock) Wait(channels ...<-chan struct{}) int {
+	cases := make([]reflect.SelectCase, len(channels))
+	for i, c := range channels {
+		cases[i] = reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)}
+	}
+	place, _, _ := reflect.Select(cases)
+	return place
+}

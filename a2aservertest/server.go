@@ -1,0 +1,265 @@
+// Package a2aservertest has servers for tests: in memory, on no port that anybody else
+// could take, with a clock that stands still unless the test moves it.
+//
+//	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{mine}})
+//	asked := s.Send("/pay amount=5")       // input-required
+//	s.Approve(asked)
+//	done := s.Wait(asked.ID, a2a.TaskStateCompleted)
+//
+// What does not go as a helper says ends the test that it was made for.
+package a2aservertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+)
+
+// patience turns a hang into a failure. It is the system's time, not the server's.
+const patience = time.Minute
+
+// Server is a server that runs until its test ends. Its helpers act as auth.Anonymous;
+// where Config.Authenticator lets nobody in without a credential, send requests to URL
+// yourself, and decide by Approvals. It is safe for concurrent use.
+type Server struct {
+	*a2aserver.Server
+
+	URL string // of the server, without a trailing slash
+
+	t      testing.TB
+	client *http.Client
+	clock  *clock
+}
+
+// New runs a server with this Config, but in memory unless Config.Store or the key store
+// says otherwise, and without a port of its own. Its time begins now.
+func New(t testing.TB, c a2aserver.Config) *Server {
+	t.Helper()
+	set := map[string]string{"store": "memory", "data": t.TempDir()}
+	maps.Copy(set, c.Set)
+	s := &Server{t: t, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
+	c.Set, c.NoListen, c.Now, c.Host = set, true, s.clock.Now, s.clock
+	if c.Log.GetLevel() == zerolog.NoLevel || c.Log.GetLevel() == zerolog.Disabled {
+		c.Log = zerolog.New(zerolog.NewTestWriter(t))
+	}
+	var err error
+	if s.Server, err = a2aserver.New(c); err != nil {
+		t.Fatal(err)
+	}
+	serving := httptest.NewServer(s.Handler())
+	s.URL, s.client = serving.URL, serving.Client()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(context.WithoutCancel(t.Context())) }()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the server: %v", err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+		serving.CloseClientConnections()
+		serving.Close()
+	})
+	for until := time.Now().Add(patience); !s.ready(); {
+		if time.Now().After(until) {
+			t.Fatal("the server does not become ready")
+		}
+	}
+	return s
+}
+
+func (s *Server) ready() bool {
+	resp, err := s.do(http.MethodGet, "/readyz", nil)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Advance moves the server's clock. Deadlines and timers that come meanwhile do what they
+// are for beside the caller: [Server.Wait] waits for what becomes of a task.
+func (s *Server) Advance(d time.Duration) { s.clock.advance(d) }
+
+// Now returns the server's time.
+func (s *Server) Now() time.Time { return s.clock.Now() }
+
+// Send sends a text in a message of its own and returns its task, when that rests.
+func (s *Server) Send(text string) *a2a.Task {
+	s.t.Helper()
+	return s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text)))
+}
+
+// SendMessage sends a message and returns its task, when that rests.
+func (s *Server) SendMessage(m *a2a.Message) *a2a.Task {
+	s.t.Helper()
+	var answer struct {
+		Task    *a2a.Task    `json:"task"`
+		Message *a2a.Message `json:"message"`
+	}
+	s.call(http.MethodPost, "/message:send", map[string]any{"message": m}, &answer)
+	if answer.Task == nil {
+		s.t.Fatalf("the answer is a message and no task: %+v", answer.Message)
+	}
+	return answer.Task
+}
+
+// Get returns a task as it stands.
+func (s *Server) Get(id a2a.TaskID) *a2a.Task {
+	s.t.Helper()
+	var t a2a.Task
+	s.call(http.MethodGet, "/tasks/"+string(id), nil, &t)
+	return &t
+}
+
+// Wait waits until a task is in a state and returns it. It fails when the task ends in
+// another one.
+func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		got := s.Get(id)
+		if got.Status.State == want {
+			return got
+		}
+		if got.Status.State.Terminal() {
+			s.t.Fatalf("task %s ended as %s, want %s: %+v", id, got.Status.State, want, got.Status.Message)
+		}
+		s.follow(ctx, id, got.Status)
+	}
+	s.t.Fatalf("task %s is %s after %v, want %s", id, s.Get(id).Status.State, patience, want)
+	return nil
+}
+
+// follow returns when the status of a task is another one, or its stream has ended.
+func (s *Server) follow(ctx context.Context, id a2a.TaskID, was a2a.TaskStatus) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/tasks/"+string(id)+":subscribe", http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return // Wait looks again
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return // it has ended
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var event struct {
+			Task         *a2a.Task                  `json:"task"`
+			StatusUpdate *a2a.TaskStatusUpdateEvent `json:"statusUpdate"`
+		}
+		if !ok || json.Unmarshal([]byte(data), &event) != nil {
+			continue
+		}
+		switch {
+		case event.Task != nil && event.Task.Status.State != was.State,
+			event.StatusUpdate != nil && event.StatusUpdate.Status.State != was.State:
+			return
+		}
+	}
+}
+
+// Pending returns what a task asks, the oldest first.
+func (s *Server) Pending(t *a2a.Task) []approval.Approval {
+	s.t.Helper()
+	var pending []approval.Approval
+	for cursor := ""; ; {
+		page, err := s.Approvals().List(s.t.Context(), auth.Anonymous(), engine.ApprovalQuery{Task: string(t.ID), Cursor: cursor})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, a := range page.Approvals {
+			if a.State == approval.Pending {
+				pending = append(pending, a)
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return pending
+		}
+	}
+}
+
+// Approve approves all that a task asks, as it was asked.
+func (s *Server) Approve(t *a2a.Task) {
+	s.t.Helper()
+	s.decide(t, approval.Answer{Verb: approval.Approve})
+}
+
+// Reject rejects all that a task asks.
+func (s *Server) Reject(t *a2a.Task, reason string) {
+	s.t.Helper()
+	s.decide(t, approval.Answer{Verb: approval.Reject, Reason: reason})
+}
+
+func (s *Server) decide(t *a2a.Task, answer approval.Answer) {
+	s.t.Helper()
+	pending := s.Pending(t)
+	if len(pending) == 0 {
+		s.t.Fatalf("task %s, which is %s, asks nothing", t.ID, s.Get(t.ID).Status.State)
+	}
+	for i := range pending {
+		answer.ID, answer.Digest = pending[i].ID, pending[i].Digest
+		if err := s.Approvals().Decide(s.t.Context(), auth.Anonymous(), answer); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// call sends a request of HTTP+JSON and reads its answer into what into points to.
+func (s *Server) call(method, path string, body, into any) {
+	s.t.Helper()
+	resp, err := s.do(method, path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, raw)
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+}
+
+func (s *Server) do(method, path string, body any) (*http.Response, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	if body == nil {
+		raw = nil
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return s.client.Do(r)
+}

@@ -1,0 +1,56 @@
+// Command approval decides by itself what is small, asks a person about the rest, and lets
+// a rule of the house answer before the person does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	a2aserver "a2a-server"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/functiontool"
+)
+
+type payment struct {
+	Amount int64  `json:"amount" jsonschema:"minimum=1"`
+	To     string `json:"to"`
+}
+
+// gate asks about payments above 100.
+func gate(_ agent.ReadonlyContext, p payment) (ask bool, hint string, err error) {
+	return p.Amount > 100, fmt.Sprintf("pays %d to %s, which is more than 100", p.Amount, p.To), nil
+}
+
+// house knows what is never paid. About all else it says nothing, so that the person who
+// is asked decides.
+func house(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
+	if strings.Contains(r.Input, "casino") {
+		return false, nil
+	}
+	return false, errors.New("the house has no rule for this")
+}
+
+func config() a2aserver.Config {
+	pay := functiontool.Must(functiontool.New(functiontool.Config{
+		Name: "pay", Description: "Pays somebody", Gate: functiontool.Gate(gate), Annotations: tool.Annotations{Destructive: true},
+	}, func(_ tool.Context, p payment) (string, error) { return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil }))
+	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Confirm: house}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	server, err := a2aserver.New(config())
+	if err != nil {
+		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+	}
+	if err := server.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}

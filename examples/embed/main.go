@@ -1,0 +1,70 @@
+// Command embed is a web server of somebody's that has an agent at /agent, for those who
+// bring a key.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	a2aserver "a2a-server"
+	"a2a-server/auth"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+// keys says whose each key is. Real ones are not in a program.
+type keys map[string]string
+
+// Authenticate implements auth.Authenticator.
+func (k keys) Authenticate(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+	given := c.Header("X-API-Key")
+	if len(given) == 0 {
+		return auth.Principal{}, auth.ErrNone
+	}
+	if name, ok := k[given[0]]; ok && len(given) == 1 {
+		return auth.Principal{Subject: name, Method: "key"}, nil
+	}
+	return auth.Principal{}, &auth.Error{Scheme: "ApiKey", Code: "invalid_token", Description: "this key is not known: ask for one"}
+}
+
+func newAgent(c a2aserver.Config) (*a2aserver.Server, error) {
+	whoami := functiontool.Must(functiontool.New(functiontool.Config{Name: "whoami", Description: "Says hello"},
+		func(tool.Context, struct{}) (string, error) { return "hello", nil }))
+	c.NoListen, c.Authenticator = true, keys{"k-alice": "alice", "k-bob": "bob"}
+	c.Tools = []tool.Toolset{tool.NewToolset("demo", whoami)}
+	return a2aserver.New(c)
+}
+
+func routes(agent *a2aserver.Server) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/agent/", http.StripPrefix("/agent", agent.Handler()))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("our own page\n")) })
+	return mux
+}
+
+func run(ctx context.Context) error {
+	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"public_url": "http://localhost:8080/agent"}})
+	if err != nil {
+		return err
+	}
+	web := &http.Server{Addr: "127.0.0.1:8080", Handler: routes(agent), ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- web.ListenAndServe() }()
+	err = agent.Run(ctx) // its streams have ended when it returns
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, web.Shutdown(rest))
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	a2aserver "a2a-server"
+)
+
+func TestEmbed(t *testing.T) {
+	t.Parallel()
+	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"store": "memory", "data": t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- agent.Run(context.WithoutCancel(t.Context())) }()
+	web := httptest.NewServer(routes(agent))
+	defer web.Close()
+	send := func(key, id string) (status int, body, challenge string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/agent/message:send",
+			strings.NewReader(`{"message": {"messageId": "`+id+`", "role": "ROLE_USER", "parts": [{"text": "/whoami"}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if key != "" {
+			r.Header.Set("X-API-Key", key)
+		}
+		resp, err := web.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(raw), resp.Header.Get("WWW-Authenticate")
+	}
+	status, body, _ := send("k-alice", "m1")
+	for status == http.StatusServiceUnavailable { // it is about to run
+		status, body, _ = send("k-alice", "m1")
+	}
+	if status != http.StatusOK || !strings.Contains(body, "hello") {
+		t.Errorf("alice: %d %s", status, body)
+	}
+	if status, _, challenge := send("", "m2"); status != http.StatusUnauthorized || challenge != "Bearer" {
+		t.Errorf("nobody: %d, challenge %q", status, challenge)
+	}
+	if status, body, challenge := send("k-mallory", "m3"); status != http.StatusUnauthorized || !strings.HasPrefix(challenge, "ApiKey ") || !strings.Contains(body, "ask for one") {
+		t.Errorf("a wrong key: %d %s, challenge %q", status, body, challenge)
+	}
+	if err := agent.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,37 @@
+// Command hello is an A2A server with two tools of its own.
+package main
+
+import (
+	"context"
+	"log"
+	"os/signal"
+	"syscall"
+
+	a2aserver "a2a-server"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+type person struct {
+	Name string `json:"name" jsonschema:"description=Who is meant"`
+}
+
+func tools() tool.Toolset {
+	greet := functiontool.Must(functiontool.New(functiontool.Config{Name: "greet", Description: "Greets somebody"},
+		func(_ tool.Context, p person) (string, error) { return "hello " + p.Name, nil }))
+	fire := functiontool.Must(functiontool.New(functiontool.Config{Name: "fire", Description: "Dismisses somebody", RequireApproval: true},
+		func(_ tool.Context, p person) (string, error) { return p.Name + " is dismissed", nil }))
+	return tool.NewToolset("people", greet, fire)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	server, err := a2aserver.New(a2aserver.Config{Tools: []tool.Toolset{tools()}})
+	if err != nil {
+		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+	}
+	if err := server.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
