@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -70,4 +71,73 @@ func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 			t.Errorf("a page of at most 100 KiB has a task of %d KiB, for which %d bytes are taken", size>>10, w.engine.Taken())
 		}
 	})
+}
+
+// A task that grows while its answer waits for a processor takes what it needs then of
+// the memory for answers, or gets no answer.
+func TestTaskThatGrowsWhileItsAnswerWaits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		answers int64
+		fits    bool
+	}{{"into what there is", 32 << 20, true}, {"beyond what there is", 1 << 20, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			inMemory(t, func(t *testing.T, w *world) {
+				w.cfg.Answers = c.answers
+				grow := make(chan struct{})
+				w.tools.extra = []tool.Tool{pours(false /* holds */), &streamer{fake: fake{name: "grow"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+					return func(yield func(*tool.Result, error) bool) {
+						for i := range 40 {
+							if i == 2 {
+								<-grow
+							}
+							if !yield(&tool.Result{Content: strings.Repeat("x", 60<<10), Streaming: true}, nil) {
+								return
+							}
+						}
+					}
+				}}}
+				w.start()
+				w.engine.Processors(1)
+				id := w.begun(alice, w.calls("grow", args{}))
+				synctest.Wait()
+				other := w.engine.Answer(bob) // keeps a task that is larger than all from going alone
+				defer other.Release()
+				if _, err := other.Get(w.ctx(), string(w.pour(bob, 2, 40<<10))); err != nil {
+					t.Fatal(err)
+				}
+				other.Made()
+				end, err := w.engine.Heavy(w.ctx(), carol)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, before := w.engine.Answer(alice), w.engine.Taken()
+				defer a.Release()
+				got := make(chan error, 1)
+				var v *task.View
+				go func() {
+					var err error
+					v, err = a.Get(w.ctx(), string(id))
+					got <- err
+				}()
+				synctest.Wait()
+				close(grow)
+				synctest.Wait()
+				end()
+				err = <-got
+				if c.fits != (err == nil) {
+					t.Fatalf("Get() = %v, want one: %t", err, c.fits)
+				}
+				if err != nil {
+					wantFull(t, err, false)
+					return
+				}
+				if size, taken := v.Size(), w.engine.Taken()-before; uint64(size)*4 > taken {
+					t.Errorf("an answer from %d KiB has taken %d KiB", size>>10, taken>>10)
+				}
+			})
+		})
+	}
 }

@@ -68,13 +68,8 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(a.scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
-	if err := a.take(bytes); err != nil {
+	if err := a.room(ctx, bytes); err != nil {
 		return nil, err
-	}
-	if bytes > freeAnswer {
-		if err := a.work(ctx); err != nil {
-			return nil, err
-		}
 	}
 	for _, t := range fitting {
 		v := a.e.views.get(t.header.Task, t.header.Seq)
@@ -108,7 +103,7 @@ func (a *Answer) listed(ctx context.Context, t listed, bytes uint64) (f *task.Fo
 			t.noArtifacts = true
 		}
 		if size := h.Size(t.noArtifacts); size > taken+more {
-			if err := a.take(size - taken - more); err != nil {
+			if err := a.room(ctx, size-taken-more); err != nil {
 				return nil, more, err
 			}
 			more = size - taken
