@@ -153,5 +153,20 @@ func turnsRows() []Row {
 			Promise: "heavy work of one caller leaves processors to that of others",
 			Test:    "TestHeavyWorkIsShared",
 		},
+		{
+			File:    "a2a/decode.go",
+			What:    "len(raw), func() error { return unmarshal",
+			Into:    "0, func() error { return unmarshal",
+			Promise: "a large request is read with a processor for it, whatever its method",
+			Test:    "TestLargeRequestsAreReadInTurn",
+		},
+		{
+			File:    "task/engine/send.go",
+			What:    "e.Heavily(ctx, s.By, s.Bytes,",
+			Into:    "e.Heavily(ctx, s.By, 0,",
+			Promise: "a large message is encoded with a processor for it",
+			Package: "a2a",
+			Test:    "TestLargeRequestsAreReadInTurn",
+		},
 	}
 }

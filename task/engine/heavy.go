@@ -40,6 +40,23 @@ func tokens(n int) chan struct{} {
 	return c
 }
 
+// light is how many bytes of a request are worked on without waiting for a processor.
+const light = 64 << 10
+
+// Heavily does work for a caller that takes as long as so many bytes of a request need,
+// with a processor for long when these are many. The error is the work's, or the cause of
+// ctx's end.
+func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
+	if bytes > light {
+		end, err := e.Heavy(ctx, by)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	return work()
+}
+
 // Heavy waits until a caller may have a processor for long, and returns what gives it
 // back, to be called once. The error is the cause of ctx's end.
 func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err error) {
