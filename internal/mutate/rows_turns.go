@@ -161,6 +161,13 @@ func turnsRows() []Row {
 			Test:    "TestLargeRequestsAreReadInTurn",
 		},
 		{
+			File:    "task/engine/list.go",
+			What:    `if sq.Since > 0 || sq.Context != "" && sq.State != 0 {`,
+			Into:    "if false {",
+			Promise: "a list that looks far is made with a processor for it",
+			Test:    "TestFilteredListsAreMadeInTurn",
+		},
+		{
 			File:    "task/engine/send.go",
 			What:    "e.Heavily(ctx, s.By, s.Bytes,",
 			Into:    "e.Heavily(ctx, s.By, 0,",

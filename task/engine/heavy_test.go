@@ -5,8 +5,12 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/internal/auth"
+	"a2a-server/task/engine"
 )
 
 // What takes a processor for long is done by as many as there are processors for it, and
@@ -65,5 +69,53 @@ func TestHeavyWorkIsShared(t *testing.T) {
 				t.Errorf("%d callers are kept who do nothing", n)
 			}
 		})
+	})
+}
+
+// A list that has to look at tasks which are not on its page, of which there may be any
+// number, does so when it has a processor; every other goes at once.
+func TestFilteredListsAreMadeInTurn(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		w.engine.Processors(1)
+		w.begun(alice, w.calls("echo", args{}))
+		end, err := w.engine.Heavy(w.ctx(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := func(q engine.Query) chan error {
+			listed := make(chan error, 1)
+			go func() {
+				_, err := w.engine.List(w.ctx(), alice, q)
+				listed <- err
+			}()
+			synctest.Wait()
+			return listed
+		}
+		for _, q := range []engine.Query{{}, {State: a2a.TaskStateWorking}, {Context: "c"}, {Artifacts: true}} {
+			if listed := list(q); len(listed) == 0 {
+				t.Errorf("a list of %+v waits for a processor", q)
+			} else if err := <-listed; err != nil {
+				t.Error(err)
+			}
+		}
+		var waits []chan error
+		for _, q := range []engine.Query{{Since: time.Unix(1, 0)}, {Context: "c", State: a2a.TaskStateWorking}} {
+			listed := list(q)
+			if len(listed) > 0 {
+				t.Errorf("a list of %+v was made without a processor", q)
+			}
+			waits = append(waits, listed)
+		}
+		end()
+		for _, listed := range waits {
+			if err := <-listed; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := w.engine.AtHeavyWork(); n != 0 {
+			t.Errorf("%d callers are kept who do nothing", n)
+		}
 	})
 }

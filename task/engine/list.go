@@ -55,6 +55,13 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 			sq.Since++ // a part of a millisecond: the next whole one
 		}
 	}
+	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
+		// No index knows both, or how many there are: all that the filters leave out is
+		// looked at, however much that is.
+		if err := a.work(ctx); err != nil {
+			return nil, err
+		}
+	}
 	page, err := a.e.store.Tasks(ctx, a.scope, sq)
 	if errors.Is(err, store.ErrCursor) {
 		return nil, task.Invalid("pageToken", "is not a token of this query: begin again without one")
