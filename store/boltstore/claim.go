@@ -46,7 +46,7 @@ func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store
 	c := r.live.Cursor()
 	var ids []store.TaskID
 	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed)+len(ids) < limit; k, v = c.Next() {
-		if readU64(v) < epoch {
+		if older, _ := readLive(v, [16]byte{}); older < epoch {
 			ids = append(ids, store.TaskID(k))
 		}
 	}
