@@ -83,15 +83,15 @@ func turnsRows() []Row {
 		},
 		{
 			File:    "task/engine/change.go",
-			What:    "e.settle(f.Header.Task)",
-			Into:    "_ = f",
+			What:    "e.settle(id)",
+			Into:    "",
 			Promise: "what somebody decides about a task that waits lets it wait no longer",
 			Test:    "TestDecisionHastensATaskThatWaits",
 		},
 		{
 			File:    "task/engine/change.go",
-			What:    "e.forget(f.Header.Task)",
-			Into:    "_ = f",
+			What:    "e.forget(id)",
+			Into:    "",
 			Promise: "a task that is canceled while it waits leaves the queue",
 			Test:    "TestCanceledTaskLeavesTheQueue",
 		},
@@ -124,6 +124,13 @@ func turnsRows() []Row {
 			Promise: "a task that waits for its turn says so",
 			Package: "task/engine",
 			Test:    "TestTaskSaysThatItWaits",
+		},
+		{
+			File:    "task/engine/admit.go",
+			What:    "e.lanes.comes(w)",
+			Into:    "",
+			Promise: "a decision hastens a task whose last turn is about to leave, too",
+			Test:    "TestDecisionOvertakesTheTurnThatLeaves",
 		},
 		{
 			File:    "a2a/shares.go",
