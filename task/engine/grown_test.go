@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 	"sync"
@@ -27,50 +28,72 @@ func (s *listing) Tasks(ctx context.Context, scope store.Scope, q store.Query) (
 }
 
 // A task that grows while a page of a list is made takes no more of the memory for
-// answers than was taken for it, and no more of the page.
+// answers than was taken for it, and no more of the page; when it is large then, it is
+// read by who has a processor for that.
 func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		w.cfg.Page = 100 << 10
-		grow, then := make(chan struct{}), func() {}
-		w.wrap = func(h store.Handle) store.Handle { return &listing{h, func() { then() }} }
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "grow"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				<-grow
-				for range 40 {
-					if !yield(&tool.Result{Content: strings.Repeat("x", 60<<10), Streaming: true}, nil) {
-						return
+	for _, page := range []int64{100 << 10, 16 << 20} {
+		t.Run(fmt.Sprintf("page of %d KiB", page>>10), func(t *testing.T) {
+			t.Parallel()
+			eachDisk(t, func(t *testing.T, w *world) {
+				w.cfg.Page = page
+				grow, then := make(chan struct{}), func() {}
+				w.wrap = func(h store.Handle) store.Handle { return &listing{h, func() { then() }} }
+				w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "grow"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+					return func(yield func(*tool.Result, error) bool) {
+						<-grow
+						for range 40 {
+							if !yield(&tool.Result{Content: strings.Repeat("x", 60<<10), Streaming: true}, nil) {
+								return
+							}
+						}
 					}
+				}}}
+				w.start()
+				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("grow", args{})})
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		}}}
-		w.start()
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("grow", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var once sync.Once
-		then = func() {
-			once.Do(func() {
-				close(grow)
+				w.engine.Processors(1)
+				var once sync.Once
+				var end func()
+				then = func() {
+					once.Do(func() {
+						close(grow)
+						a := w.engine.Answer(alice)
+						_, err := a.Await(w.ctx(), sent)
+						a.Release()
+						if err == nil {
+							end, err = w.engine.Heavy(w.ctx(), bob)
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					})
+				}
 				a := w.engine.Answer(alice)
 				defer a.Release()
-				if _, err := a.Await(w.ctx(), sent); err != nil {
-					t.Error(err)
+				var list *engine.List
+				listed := make(chan error, 1)
+				go func() {
+					var err error
+					list, err = a.List(w.ctx(), engine.Query{Artifacts: true})
+					listed <- err
+				}()
+				if page > 100<<10 {
+					w.until("the list waits for a processor", func() bool { return w.engine.AtHeavyWork() == 2 })
+					end()
+				}
+				if err := <-listed; err != nil || len(list.Tasks) != 1 {
+					t.Fatalf("List() = %v, want one task", err)
+				}
+				size := len(list.Tasks[0].AppendTask(nil, task.ViewOptions{HistoryLength: -1}))
+				if uint64(size) > w.engine.Taken() && size > 100<<10 {
+					t.Errorf("a page of at most 100 KiB has a task of %d KiB, for which %d bytes are taken", size>>10, w.engine.Taken())
 				}
 			})
-		}
-		a := w.engine.Answer(alice)
-		defer a.Release()
-		list, err := a.List(w.ctx(), engine.Query{Artifacts: true})
-		if err != nil || len(list.Tasks) != 1 {
-			t.Fatalf("List() = %v, want one task", err)
-		}
-		size := len(list.Tasks[0].AppendTask(nil, task.ViewOptions{HistoryLength: -1}))
-		if uint64(size) > w.engine.Taken() && size > 100<<10 {
-			t.Errorf("a page of at most 100 KiB has a task of %d KiB, for which %d bytes are taken", size>>10, w.engine.Taken())
-		}
-	})
+		})
+	}
 }
 
 // A task that grows while its answer waits for a processor takes what it needs then of

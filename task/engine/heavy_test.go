@@ -72,6 +72,44 @@ func TestHeavyWorkIsShared(t *testing.T) {
 	})
 }
 
+// Who has had enough of waiting for a processor gives back what of its share it had for
+// that, also while the same caller waits for another.
+func TestHeavyWorkThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		w.engine.Processors(4)
+		begin := func(ctx context.Context, by auth.Principal) chan func() {
+			begun := make(chan func(), 1)
+			go func() {
+				if end, err := w.engine.Heavy(ctx, by); err == nil {
+					begun <- end
+				}
+			}()
+			synctest.Wait()
+			return begun
+		}
+		var others []chan func()
+		for _, by := range []auth.Principal{bob, bob, carol, carol} {
+			others = append(others, begin(t.Context(), by))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		begin(ctx, alice)
+		first := begin(t.Context(), alice)
+		cancel()
+		second := begin(t.Context(), alice)
+		for _, other := range others {
+			(<-other)()
+		}
+		synctest.Wait()
+		if len(first) != 1 || len(second) != 1 {
+			t.Fatalf("of two that a caller may have, %d have a processor", len(first)+len(second))
+		}
+		(<-first)()
+		(<-second)()
+	})
+}
+
 // A list that has to look at tasks which are not on its page, of which there may be any
 // number, does so when it has a processor; every other goes at once.
 func TestFilteredListsAreMadeInTurn(t *testing.T) {
