@@ -89,17 +89,18 @@ func (a *Answer) Made() {
 // Release gives back what the answer has taken. It may be called more than once.
 func (a *Answer) Release() {
 	a.Made()
-	all := &a.e.answers
+	a.bytes = 0
 	if a.taken == 0 {
 		return
 	}
+	all := &a.e.answers
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.taken -= a.taken
 	if all.callers[a.scope] -= a.taken; all.callers[a.scope] == 0 {
 		delete(all.callers, a.scope)
 	}
-	a.bytes, a.taken = 0, 0
+	a.taken = 0
 }
 
 // take takes what the answer needs for so many more bytes of logs.
