@@ -88,19 +88,14 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 	return req, nil
 }
 
-// largeRequest is how many bytes of a request are read without waiting for a processor.
-const largeRequest = 64 << 10
-
 // heavily does what takes a processor as long as a request is large.
 func (s *Server) heavily(c echo.Context, by auth.Principal, size int, work func() error) error {
-	if size > largeRequest {
-		end, err := s.cfg.Engine.Heavy(c.Request().Context(), by)
-		if err != nil {
-			return err
-		}
-		defer end()
-	}
-	return work()
+	return s.cfg.Engine.Heavily(c.Request().Context(), by, size, work)
+}
+
+// unmarshal is the function of this name for a request of any size.
+func (s *Server) unmarshal(c echo.Context, by auth.Principal, raw checked, into proto.Message) error {
+	return s.heavily(c, by, len(raw), func() error { return unmarshal(raw, into) })
 }
 
 func (s *Server) decodeSend(c echo.Context, by auth.Principal, raw checked) (req *sdk.SendMessageRequest, err error) {
@@ -160,6 +155,14 @@ func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
 		return nil, err
 	}
 	return convert(pb, pbconv.FromProtoGetTaskRequest)
+}
+
+func (s *Server) decodeListTasks(c echo.Context, by auth.Principal, raw checked) (req *sdk.ListTasksRequest, err error) {
+	err = s.heavily(c, by, len(raw), func() (err error) {
+		req, err = decodeListTasks(raw)
+		return err
+	})
+	return req, err
 }
 
 // decodeListTasks reads the parameters of ListTasks.

@@ -120,7 +120,7 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	out, err := h.s.ops.send(ctx, by, a, req)
+	out, err := h.s.ops.send(ctx, by, a, req, 0 /* bytes */)
 	if err != nil {
 		return nil, h.fail(ctx, err, "SendMessage")
 	}
@@ -198,7 +198,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 		if err := checkSent(req.Message); err != nil {
 			return err
 		}
-		return h.s.ops.stream(ctx, by, req, open)
+		return h.s.ops.stream(ctx, by, req, 0 /* bytes */, open)
 	})
 }
 

@@ -80,14 +80,14 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rp
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.ops.send(ctx, by, a, req)
+		out, err := s.ops.send(ctx, by, a, req, len(rpc.Params))
 		if err != nil {
 			return nil, err
 		}
 		return appendSent(head, out)
 	case "GetTask":
 		var pb a2apb.GetTaskRequest
-		if err := unmarshal(rpc.Params, &pb); err != nil {
+		if err := s.unmarshal(c, by, rpc.Params, &pb); err != nil {
 			return nil, err
 		}
 		req, err := toGetTask(&pb)
@@ -100,7 +100,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rp
 		}
 		return view.AppendTask(head, options), nil
 	case "ListTasks":
-		req, err := decodeListTasks(rpc.Params)
+		req, err := s.decodeListTasks(c, by, rpc.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rp
 		return appendList(head, list, options)
 	case "CancelTask":
 		var pb a2apb.CancelTaskRequest
-		if err := unmarshal(rpc.Params, &pb); err != nil {
+		if err := s.unmarshal(c, by, rpc.Params, &pb); err != nil {
 			return nil, err
 		}
 		req, err := convert(&pb, pbconv.FromProtoCancelTaskRequest)
@@ -149,10 +149,10 @@ func (s *Server) rpcEvents(c echo.Context, by auth.Principal, rpc *rpcRequest, s
 		if err != nil {
 			return err
 		}
-		return s.ops.stream(st.ctx, by, req, st.open)
+		return s.ops.stream(st.ctx, by, req, len(rpc.Params), st.open)
 	}
 	var pb a2apb.SubscribeToTaskRequest
-	if err := unmarshal(rpc.Params, &pb); err != nil {
+	if err := s.unmarshal(c, by, rpc.Params, &pb); err != nil {
 		return err
 	}
 	req, err := convert(&pb, pbconv.FromProtoSubscribeToTaskRequest)

@@ -60,8 +60,8 @@ func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
 // send gives a message to the engine, and waits until its task rests, unless the
 // request says otherwise (§3.2.2). When as many wait as may, a message that would make a
 // task is refused. One to a task that exists may be a decision, and is taken; its answer
-// is the task as it stands then.
-func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest) (*sent, error) {
+// is the task as it stands then. bytes is what the request had, if that is known.
+func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest, bytes int) (*sent, error) {
 	config, err := checkConfig(req.Config)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answe
 			return nil, err
 		}
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
+	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message, Bytes: bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ type sink func([]engine.Event) error
 type opener func(id engine.ID) sink
 
 // stream gives a message to the engine and follows what becomes of it until the
-// task ends or waits for input (D1).
-func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, open opener) error {
+// task ends or waits for input (D1). bytes is as in send.
+func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, bytes int, open opener) error {
 	if _, err := checkConfig(req.Config); err != nil {
 		return err
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
+	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message, Bytes: bytes})
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (s *Server) restSend(c echo.Context, by auth.Principal) error {
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	out, err := s.ops.send(c.Request().Context(), by, a, req)
+	out, err := s.ops.send(c.Request().Context(), by, a, req, len(raw))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Server) restStream(c echo.Context, by auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return s.stream(c, by, nil, nil, func(st *stream) error { return s.ops.stream(st.ctx, by, req, st.open) })
+	return s.stream(c, by, nil, nil, func(st *stream) error { return s.ops.stream(st.ctx, by, req, len(raw), st.open) })
 }
 
 // restTask serves what is below /tasks/{id}: the task itself, or a verb on it.
@@ -189,7 +189,7 @@ func (s *Server) restCancel(c echo.Context, by auth.Principal, id string) error 
 		return err
 	}
 	var pb a2apb.CancelTaskRequest
-	if err := unmarshal(raw, &pb); err != nil {
+	if err := s.unmarshal(c, by, raw, &pb); err != nil {
 		return err
 	}
 	pb.Id = id
@@ -214,7 +214,7 @@ func (s *Server) restSubscribe(c echo.Context, by auth.Principal, id string) err
 		return err
 	}
 	var pb a2apb.SubscribeToTaskRequest
-	if err := unmarshal(raw, &pb); err != nil {
+	if err := s.unmarshal(c, by, raw, &pb); err != nil {
 		return err
 	}
 	pb.Id = id

@@ -107,8 +107,15 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/answers.go",
-			What:    "err != nil && done {",
-			Into:    "err != nil && false && done {",
+			What:    "taken, how.most = size, size",
+			Into:    "taken, how.most = size, 0",
+			Promise: "a task that has grown takes more for its answer",
+			Test:    "TestTaskThatGrowsWhileItsAnswerWaits",
+		},
+		{
+			File:    "task/engine/answers.go",
+			What:    "case !done ||",
+			Into:    "case true ||",
 			Promise: "what is done is answered without room, too",
 			Test:    "TestWhatIsDoneIsAnsweredWithoutRoom/memstore",
 		},

@@ -188,6 +188,13 @@ func storeRows() []Row {
 			Test:    "TestStore/due/order, limit and next time",
 		},
 		{
+			File:    "store/boltstore/keys.go",
+			What:    "len(v) > n && string(v[n:]) != string(sc[:])",
+			Into:    "false && sc[0] == 0",
+			Promise: "a list passes over what others have at work",
+			Test:    "TestListPassesOverOthersAtWork",
+		},
+		{
 			File:    "store/boltstore/rows.go",
 			What:    "c.IfRev != rev",
 			Into:    "false",

@@ -83,15 +83,15 @@ func turnsRows() []Row {
 		},
 		{
 			File:    "task/engine/change.go",
-			What:    "e.settle(f.Header.Task)",
-			Into:    "_ = f",
+			What:    "e.settle(id)",
+			Into:    "",
 			Promise: "what somebody decides about a task that waits lets it wait no longer",
 			Test:    "TestDecisionHastensATaskThatWaits",
 		},
 		{
 			File:    "task/engine/change.go",
-			What:    "e.forget(f.Header.Task)",
-			Into:    "_ = f",
+			What:    "e.forget(id)",
+			Into:    "",
 			Promise: "a task that is canceled while it waits leaves the queue",
 			Test:    "TestCanceledTaskLeavesTheQueue",
 		},
@@ -126,6 +126,13 @@ func turnsRows() []Row {
 			Test:    "TestTaskSaysThatItWaits",
 		},
 		{
+			File:    "task/engine/admit.go",
+			What:    "e.lanes.comes(w)",
+			Into:    "",
+			Promise: "a decision hastens a task whose last turn is about to leave, too",
+			Test:    "TestDecisionOvertakesTheTurnThatLeaves",
+		},
+		{
 			File:    "a2a/shares.go",
 			What:    "case s.by[who] >= s.each:",
 			Into:    "case false:",
@@ -152,6 +159,28 @@ func turnsRows() []Row {
 			Into:    "n",
 			Promise: "heavy work of one caller leaves processors to that of others",
 			Test:    "TestHeavyWorkIsShared",
+		},
+		{
+			File:    "a2a/decode.go",
+			What:    "len(raw), func() error { return unmarshal",
+			Into:    "0, func() error { return unmarshal",
+			Promise: "a large request is read with a processor for it, whatever its method",
+			Test:    "TestLargeRequestsAreReadInTurn",
+		},
+		{
+			File:    "task/engine/list.go",
+			What:    `if sq.Since > 0 || sq.Context != "" && sq.State != 0 {`,
+			Into:    "if false {",
+			Promise: "a list that looks far is made with a processor for it",
+			Test:    "TestFilteredListsAreMadeInTurn",
+		},
+		{
+			File:    "task/engine/send.go",
+			What:    "e.Heavily(ctx, s.By, s.Bytes,",
+			Into:    "e.Heavily(ctx, s.By, 0,",
+			Promise: "a large message is encoded with a processor for it",
+			Package: "a2a",
+			Test:    "TestLargeRequestsAreReadInTurn",
 		},
 	}
 }

@@ -41,3 +41,28 @@ func TestListsLeaveNoCounter(t *testing.T) {
 		t.Errorf("%d counters are kept and %d are being counted, want none", kept, counting)
 	}
 }
+
+// A list costs the same however many tasks of others are at work.
+func TestListPassesOverOthersAtWork(t *testing.T) { //nolint:paralleltest // it counts allocations
+	h := open(t, filepath.Join(t.TempDir(), "tasks.db"))
+	alice, bob := store.Owner("", "alice"), store.Owner("", "bob")
+	begin := func(owner store.Scope) {
+		b, _ := turn(owner)
+		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() {
+		if page, err := h.Tasks(t.Context(), bob, store.Query{}); err != nil || len(page.Tasks) != 1 {
+			t.Fatalf("Tasks() = %d, %v, want the one at work", len(page.Tasks), err)
+		}
+	}
+	begin(bob)
+	alone := testing.AllocsPerRun(10, list)
+	for range 500 {
+		begin(alice)
+	}
+	if n := testing.AllocsPerRun(10, list); n > alone+100 {
+		t.Errorf("a list beside 500 tasks of another caller makes %.0f allocations, want %.0f as without them", n, alone)
+	}
+}

@@ -113,6 +113,20 @@ func listKeys(h *store.Header) (list, ctx []byte) {
 	return append(listPrefix(sc, h.State), pos...), append(ctxPrefix(sc, store.ContextKey(h.Context)), pos...)
 }
 
+// liveValue is what stands in live: the epoch of the task and the key of its owner, so
+// that lists pass over the tasks of others without reading their headers.
+func liveValue(h *store.Header) []byte {
+	sc := h.Owner.Key()
+	return append(u64(h.Epoch), sc[:]...)
+}
+
+// readLive reads what stands in live. others: the task is not of the owner with key sc.
+// Servers before this one have written the epoch alone.
+func readLive(v []byte, sc [16]byte) (epoch uint64, others bool) {
+	n := min(8, len(v))
+	return readU64(v[:n]), len(v) > n && string(v[n:]) != string(sc[:])
+}
+
 // after returns the smallest key that is larger than every key with this prefix,
 // or nil when there is none.
 func after(prefix []byte) []byte {

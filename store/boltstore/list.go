@@ -84,7 +84,7 @@ func seekBefore(c *bolt.Cursor, end []byte) (k, v []byte) {
 }
 
 // lister lists one owner's tasks: those that rest come from an index, ordered;
-// those at work are few, and are taken from live.
+// those at work are few of each owner, and are taken from live.
 type lister struct {
 	tx     *bolt.Tx
 	tasks  *bolt.Bucket
@@ -95,8 +95,11 @@ type lister struct {
 
 // live collects the owner's tasks at work that match.
 func (l *lister) live() {
-	c := l.tx.Bucket(bucketLive).Cursor()
-	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+	c, sc := l.tx.Bucket(bucketLive).Cursor(), l.scope.Key()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if _, others := readLive(v, sc); others {
+			continue
+		}
 		t, err := readRecord(l.tasks, store.TaskID(k))
 		if err != nil {
 			continue // whose it is cannot be told

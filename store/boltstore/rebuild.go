@@ -34,7 +34,7 @@ func (db *DB) Rebuild(ctx context.Context) error {
 				return err
 			}
 			if t.Phase == store.Live {
-				return r.put(r.live, k, u64(t.Epoch))
+				return r.put(r.live, k, liveValue(&t.Header))
 			}
 			list, byContext := listKeys(&t.Header)
 			_ = r.put(r.list, list, nil)

@@ -365,7 +365,7 @@ func (r *round) putDerived(t *work) {
 	id := t.now.Task
 	switch {
 	case isLive && (!wasLive || t.before.Epoch != t.now.Epoch):
-		_ = r.put(r.live, id[:], r.keep(func(b []byte) []byte { return append(b, u64(t.now.Epoch)...) }))
+		_ = r.put(r.live, id[:], liveValue(&t.now.Header))
 	case wasLive && !isLive:
 		r.delete(r.live, id[:])
 	}

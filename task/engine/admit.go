@@ -137,8 +137,12 @@ func (e *Engine) next() {
 			return
 		}
 		if last := e.turns[w.task]; last != nil { // it is about to leave
-			if last.follows == nil || last.follows.fence < w.fence {
+			if f := last.follows; f == nil || f.fence < w.fence {
+				if f != nil {
+					e.lanes.came(f)
+				}
 				last.follows = w
+				e.lanes.comes(w)
 			}
 			e.mu.Unlock()
 			continue

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"a2a-server/auth"
@@ -88,17 +89,18 @@ func (a *Answer) Made() {
 // Release gives back what the answer has taken. It may be called more than once.
 func (a *Answer) Release() {
 	a.Made()
-	all := &a.e.answers
+	a.bytes = 0
 	if a.taken == 0 {
 		return
 	}
+	all := &a.e.answers
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.taken -= a.taken
 	if all.callers[a.scope] -= a.taken; all.callers[a.scope] == 0 {
 		delete(all.callers, a.scope)
 	}
-	a.bytes, a.taken = 0, 0
+	a.taken = 0
 }
 
 // take takes what the answer needs for so many more bytes of logs.
@@ -133,28 +135,45 @@ func (e *Engine) Taken() uint64 {
 	return e.answers.taken
 }
 
+// room takes what the answer needs for so many more bytes of logs, and waits for a
+// processor if that is anything.
+func (a *Answer) room(ctx context.Context, bytes uint64) error {
+	if err := a.take(bytes); err != nil || a.taken == 0 {
+		return err
+	}
+	return a.work(ctx)
+}
+
 // read reads a task for the answer. done: it shows what the caller has changed already.
+// A task may have grown since its header was read, while the answer waited for a
+// processor: it is read when enough has been taken for it as it is.
 func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, done bool) (*task.View, store.Header, error) {
-	how := reading{view: true, most: freeAnswer}
-	f, h, err := a.e.load(ctx, s, id, how)
-	if err == nil && f == nil {
-		how.most = 0
-		if err = a.take(h.Bytes); err != nil && done {
-			how.noArtifacts = true
-			how.noHistory = h.Bulk == 0 || a.take(h.Size(true)) != nil
-			err = nil
+	how, taken := reading{view: true, most: freeAnswer}, uint64(0)
+	for {
+		f, h, err := a.e.load(ctx, s, id, how)
+		if err != nil {
+			return nil, store.Header{}, translate(err)
 		}
-		if err == nil {
-			err = a.work(ctx)
+		if f != nil {
+			return f.View, h, nil
 		}
-		if err == nil {
-			f, h, err = a.e.load(ctx, s, id, how)
+		size := h.Size(how.noArtifacts)
+		err = a.room(ctx, size-taken)
+		full := (*AnswersError)(nil)
+		switch {
+		case err == nil:
+			taken, how.most = size, size
+		case !done || !errors.As(err, &full):
+			return nil, store.Header{}, err
+		case !how.noArtifacts && h.Bulk > 0:
+			how.noArtifacts, how.most = true, max(taken, 1)
+		default:
+			how.noArtifacts, how.noHistory, how.most = true, true, 0
+			if err := a.work(ctx); err != nil {
+				return nil, store.Header{}, err
+			}
 		}
 	}
-	if err != nil {
-		return nil, store.Header{}, translate(err)
-	}
-	return f.View, h, nil
 }
 
 // show takes what the answer needs for a view that is at hand, made from so many bytes

@@ -386,3 +386,23 @@ func TestPageOfBytes(t *testing.T) {
 		}
 	})
 }
+
+// An answer that was released begins anew, also when what it was made from was free.
+func TestReleasedAnswerBeginsAnew(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
+		w.start()
+		w.pour(alice, 1, 40<<10)
+		a := w.engine.Answer(alice)
+		for range 3 {
+			if _, err := a.List(w.ctx(), engine.Query{Artifacts: true}); err != nil {
+				t.Fatal(err)
+			}
+			if n := w.engine.Taken(); n != 0 {
+				t.Errorf("%d bytes are taken for a list of 40 KiB, want none", n)
+			}
+			a.Release()
+		}
+	})
+}

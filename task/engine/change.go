@@ -84,12 +84,15 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		if d.Quiet() {
 			return
 		}
-		final := d.Phase() == store.Final
-		switch t = e.running(f.Header.Task); {
-		case t == nil && final:
-			e.forget(f.Header.Task)
-		case t == nil && d.Settles():
-			e.settle(f.Header.Task)
+		id, final := f.Header.Task, d.Phase() == store.Final
+		t = e.running(id)
+		switch { // one that is about to leave may have another behind it that waits
+		case final:
+			e.forget(id)
+		case d.Settles():
+			e.settle(id)
+		}
+		switch {
 		case t == nil:
 		case final:
 			t.stop(errCanceled)

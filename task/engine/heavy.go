@@ -9,7 +9,7 @@ import (
 )
 
 // heavy gives out processors for what takes one for long: large requests that are read,
-// large answers that are made. Go lets whatever can run take turns of 10 ms, so that a
+// large answers that are made, lists that look far. Go lets whatever can run take turns of 10 ms, so that a
 // hundred of these at once would keep everybody else from a processor for a second, time
 // and again. So only as many are at it as there are processors but one, and half of
 // those for one caller. It is safe for concurrent use.
@@ -38,6 +38,23 @@ func tokens(n int) chan struct{} {
 		c <- struct{}{}
 	}
 	return c
+}
+
+// light is how many bytes of a request are worked on without waiting for a processor.
+const light = 64 << 10
+
+// Heavily does work for a caller that takes as long as so many bytes of a request need,
+// with a processor for long when these are many. The error is the work's, or the cause of
+// ctx's end.
+func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
+	if bytes > light {
+		end, err := e.Heavy(ctx, by)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	return work()
 }
 
 // Heavy waits until a caller may have a processor for long, and returns what gives it

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/auth"
+	"a2a-server/task/engine"
 )
 
 // What takes a processor for long is done by as many as there are processors for it, and
@@ -65,5 +69,91 @@ func TestHeavyWorkIsShared(t *testing.T) {
 				t.Errorf("%d callers are kept who do nothing", n)
 			}
 		})
+	})
+}
+
+// Who has had enough of waiting for a processor gives back what of its share it had for
+// that, also while the same caller waits for another.
+func TestHeavyWorkThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		w.engine.Processors(4)
+		begin := func(ctx context.Context, by auth.Principal) chan func() {
+			begun := make(chan func(), 1)
+			go func() {
+				if end, err := w.engine.Heavy(ctx, by); err == nil {
+					begun <- end
+				}
+			}()
+			synctest.Wait()
+			return begun
+		}
+		var others []chan func()
+		for _, by := range []auth.Principal{bob, bob, carol, carol} {
+			others = append(others, begin(t.Context(), by))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		begin(ctx, alice)
+		first := begin(t.Context(), alice)
+		cancel()
+		second := begin(t.Context(), alice)
+		for _, other := range others {
+			(<-other)()
+		}
+		synctest.Wait()
+		if len(first) != 1 || len(second) != 1 {
+			t.Fatalf("of two that a caller may have, %d have a processor", len(first)+len(second))
+		}
+		(<-first)()
+		(<-second)()
+	})
+}
+
+// A list that has to look at tasks which are not on its page, of which there may be any
+// number, does so when it has a processor; every other goes at once.
+func TestFilteredListsAreMadeInTurn(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		w.engine.Processors(1)
+		w.begun(alice, w.calls("echo", args{}))
+		end, err := w.engine.Heavy(w.ctx(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := func(q engine.Query) chan error {
+			listed := make(chan error, 1)
+			go func() {
+				_, err := w.engine.List(w.ctx(), alice, q)
+				listed <- err
+			}()
+			synctest.Wait()
+			return listed
+		}
+		for _, q := range []engine.Query{{}, {State: a2a.TaskStateWorking}, {Context: "c"}, {Artifacts: true}} {
+			if listed := list(q); len(listed) == 0 {
+				t.Errorf("a list of %+v waits for a processor", q)
+			} else if err := <-listed; err != nil {
+				t.Error(err)
+			}
+		}
+		var waits []chan error
+		for _, q := range []engine.Query{{Since: time.Unix(1, 0)}, {Context: "c", State: a2a.TaskStateWorking}} {
+			listed := list(q)
+			if len(listed) > 0 {
+				t.Errorf("a list of %+v was made without a processor", q)
+			}
+			waits = append(waits, listed)
+		}
+		end()
+		for _, listed := range waits {
+			if err := <-listed; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := w.engine.AtHeavyWork(); n != 0 {
+			t.Errorf("%d callers are kept who do nothing", n)
+		}
 	})
 }

@@ -86,7 +86,7 @@ type lanes struct {
 	used      usage
 	lanes     map[store.Scope]*lane
 	waiters   map[store.TaskID]*waiter
-	coming    map[store.TaskID][]*waiter // for which a place in the queue is reserved, and that do not wait yet
+	coming    map[store.TaskID][]*waiter // that do not wait yet: a place in the queue is reserved, or the last turn is about to leave
 	rings     [classes]chain[*lane]      // in which tasks of a class wait; that their caller has no room may be found out late
 	young     chain[*place]              // the oldest first
 	last      class                      // fresh or resumed: which of them was the last to have a turn that it had waited for
@@ -235,11 +235,14 @@ func (l *lanes) reserve(w *waiter) (full *quota) {
 		w.counted = true
 		n.used.queued++
 		l.used.queued++
-		l.coming[w.task] = append(l.coming[w.task], w)
+		l.comes(w)
 	}
 	l.tidy(n)
 	return full
 }
+
+// comes notes that a waiter is on its way: what happens to its task meanwhile is its own.
+func (l *lanes) comes(w *waiter) { l.coming[w.task] = append(l.coming[w.task], w) }
 
 // came notes that a waiter is not on its way any more.
 func (l *lanes) came(w *waiter) {

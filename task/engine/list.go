@@ -56,6 +56,13 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 			sq.Since++ // a part of a millisecond: the next whole one
 		}
 	}
+	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
+		// No index knows both, or how many there are: all that the filters leave out is
+		// looked at, however much that is.
+		if err := a.work(ctx); err != nil {
+			return nil, err
+		}
+	}
 	page, err := a.e.store.Tasks(ctx, a.scope, sq)
 	if errors.Is(err, store.ErrCursor) {
 		return nil, task.Invalid("pageToken", "is not a token of this query: begin again without one")
@@ -69,13 +76,8 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(a.scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
-	if err := a.take(bytes); err != nil {
+	if err := a.room(ctx, bytes); err != nil {
 		return nil, err
-	}
-	if bytes > freeAnswer {
-		if err := a.work(ctx); err != nil {
-			return nil, err
-		}
 	}
 	for _, t := range fitting {
 		if t.header.Damaged {
@@ -117,7 +119,7 @@ func (a *Answer) listed(ctx context.Context, t listed, bytes uint64) (f *task.Fo
 			t.noArtifacts = true
 		}
 		if size := h.Size(t.noArtifacts); size > taken+more {
-			if err := a.take(size - taken - more); err != nil {
+			if err := a.room(ctx, size-taken-more); err != nil {
 				return nil, more, err
 			}
 			more = size - taken

@@ -16,6 +16,7 @@ import (
 type Send struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
+	Bytes   int          // that the message came in, as far as that is known
 }
 
 // Sent says what a message has become: a direct answer, or a task.
@@ -59,9 +60,14 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	case len(m.ContextID) > maxID:
 		return nil, task.Invalid("message.contextId", "has %d bytes; at most %d are allowed", len(m.ContextID), maxID)
 	}
-	raw, err := task.EncodeMessage(m)
-	if err != nil {
-		return nil, task.Invalid("message", "cannot be encoded: %v", err)
+	var raw []byte
+	if err := e.Heavily(ctx, s.By, s.Bytes, func() (err error) {
+		if raw, err = task.EncodeMessage(m); err != nil {
+			return task.Invalid("message", "cannot be encoded: %v", err)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	if limit := e.cfg.Limits.Content(); len(raw) > limit {
 		return nil, task.Invalid("message", "has %d bytes; at most %d are allowed", len(raw), limit)
