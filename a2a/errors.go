@@ -67,7 +67,7 @@ func transportError(status int) *wireError {
 	case http.StatusMethodNotAllowed:
 		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
 	case http.StatusUnsupportedMediaType:
-		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json, in UTF-8"
+		e.code, e.reason, e.message = errContentType.code, errContentType.reason, "the Content-Type must be application/json or application/a2a+json, in UTF-8"
 	case http.StatusRequestEntityTooLarge:
 		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
 	case http.StatusRequestTimeout:
@@ -240,9 +240,23 @@ func (e *wireError) details() []any {
 	return details
 }
 
-// writeError answers as HTTP+JSON and the transport do: google.rpc.Status in JSON
-// (§11.6), always application/json, because clients read no error of another type.
-func writeError(w http.ResponseWriter, e *wireError) {
+// writeError answers r with an error and its HTTP status, in the form of the binding
+// that r is for. It is always application/json: clients read no error of another type.
+func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
+	body := restFault(e)
+	if isRPC(r) {
+		body = rpcFault(nil /* id */, e)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	e.retry(w.Header())
+	bound(w)
+	w.WriteHeader(e.status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// restFault returns the body that carries an error in HTTP+JSON: google.rpc.Status in
+// JSON (§11.6).
+func restFault(e *wireError) []byte {
 	type status struct {
 		Code    int    `json:"code"`
 		Status  string `json:"status"`
@@ -252,11 +266,7 @@ func writeError(w http.ResponseWriter, e *wireError) {
 	e = e.limited()
 	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
 	if err != nil { // it is made of texts only
-		body = []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
+		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	e.retry(w.Header())
-	bound(w)
-	w.WriteHeader(e.status)
-	_, _ = w.Write(body) // a client that has gone needs no answer
+	return body
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -26,6 +27,9 @@ type rpcRequest struct {
 	Method string
 	Params checked
 }
+
+// isRPC reports whether a request, as the routes have it, is one of JSON-RPC.
+func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/" }
 
 // jsonRPC serves POST at the base URL (§9).
 func (s *Server) jsonRPC(c echo.Context) error {

@@ -154,12 +154,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	r = s.local(r)
 	if wrong := s.cfg.Guard.check(r); wrong != nil {
-		writeError(w, wrong)
+		writeError(w, r, wrong)
 		return
 	}
 	if r.URL.RawQuery != "" {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-			writeError(w, errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign"))
+			writeError(w, r, errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign"))
 			return
 		}
 	}
@@ -180,7 +180,7 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // httpError answers what no binding has answered: what the router or the transport
-// refuses, and what a handler of HTTP+JSON returns.
+// refuses, on both bindings, and what a handler of HTTP+JSON returns.
 func (s *Server) httpError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // a body here would end up in the stream
@@ -189,7 +189,7 @@ func (s *Server) httpError(err error, c echo.Context) {
 	if errors.As(err, &he) {
 		err = transportError(he.Code)
 	}
-	writeError(c.Response(), s.wire(c.Request().Context(), err, c.Path()))
+	writeError(c.Response(), c.Request(), s.wire(c.Request().Context(), err, c.Path()))
 }
 
 // body reads a request of JSON whole, or says why not: 415 for another content type,
