@@ -26,6 +26,11 @@ type Card struct {
 	Version     string // of the agent. Defaults to "0".
 	URL         string // base URL of the interfaces, without a trailing slash
 	Skills      []Skill
+
+	// InputModes are the media types that parts of messages may have, in lower case; a
+	// message with a part of another type is refused. text/* stands for all of a kind,
+	// */* for all. Defaults to text/plain and application/json.
+	InputModes []string
 }
 
 // Skill is something that the agent can do. Skills are the tools.
@@ -51,7 +56,7 @@ func (c Card) build() *sdk.AgentCard {
 			sdk.NewAgentInterface(c.URL, sdk.TransportProtocolHTTPJSON),
 		},
 		Capabilities:       sdk.AgentCapabilities{Streaming: true, Extensions: dialect.Extensions()},
-		DefaultInputModes:  []string{"text/plain", "application/json"},
+		DefaultInputModes:  c.InputModes,
 		DefaultOutputModes: []string{"text/plain", "application/json"},
 	}
 	for _, s := range c.Skills {

@@ -103,7 +103,7 @@ func checkSent(m *sdk.Message) error {
 	}
 	return (&messageFacts{id: m.ID, fromUser: m.Role == sdk.MessageRoleUser, count: len(m.Parts), part: func(i int) partFacts {
 		if p := m.Parts[i]; p != nil {
-			return partFacts{p.Content != nil, p.MediaType}
+			return partFacts{p.Content != nil}
 		}
 		return partFacts{}
 	}}).check()

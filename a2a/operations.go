@@ -21,6 +21,7 @@ import (
 type operations struct {
 	engine  *engine.Engine
 	waiting *shares // sends that wait for their task to rest
+	modes   modes   // what the parts of messages may be
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -46,8 +47,13 @@ func checkHistory[N int | int32](field string, n *N) error {
 	return nil
 }
 
-// checkConfig returns the configuration of a send; it is never nil.
-func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
+// check checks what is not a matter of form in a send, and returns its configuration,
+// which is never nil.
+func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, error) {
+	if err := o.modes.check(req.Message); err != nil {
+		return nil, err
+	}
+	c := req.Config
 	if c == nil {
 		return &sdk.SendMessageConfig{}, nil
 	}
@@ -62,7 +68,7 @@ func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
 // task is refused. One to a task that exists may be a decision, and is taken; its answer
 // is the task as it stands then.
 func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest) (*sent, error) {
-	config, err := checkConfig(req.Config)
+	config, err := o.check(req)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +106,7 @@ type opener func(id engine.ID) sink
 // stream gives a message to the engine and follows what becomes of it until the
 // task ends or waits for input (D1).
 func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, open opener) error {
-	if _, err := checkConfig(req.Config); err != nil {
+	if _, err := o.check(req); err != nil {
 		return err
 	}
 	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})

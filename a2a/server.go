@@ -91,12 +91,15 @@ func New(cfg Config) (*Server, error) {
 	if cfg.ReadRate <= 0 {
 		cfg.ReadRate = 64 << 10
 	}
+	if len(cfg.Card.InputModes) == 0 {
+		cfg.Card.InputModes = []string{"text/plain", "application/json"}
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	s := &Server{
 		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(),
-		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller)},
+		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 	}
 	s.echo.HTTPErrorHandler = s.httpError

@@ -56,6 +56,7 @@ type Log struct {
 type Agent struct {
 	Name        string // Defaults to a2a-server.
 	Description string
+	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
 }
 
 // Planner names the planner.
