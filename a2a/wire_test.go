@@ -15,6 +15,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/task/engine"
+	"a2a-server/task/planner/script"
 )
 
 var updateWire = flag.Bool("update", false, "rewrite the responses in testdata/wire with those of the server")
@@ -29,6 +30,7 @@ var updateWire = flag.Bool("update", false, "rewrite the responses in testdata/w
 //	-- wait 1h --       moves the server's clock
 //	-- shutdown --      has the engine take no more work
 //	-- server --        sets the server up, a line each: a key of the configuration and its value
+//	-- script --        has it play these scenarios
 //
 // wire_request_test.go says how a request is written, and wire_response_test.go how
 // an answer is. The comment above the first section says what a file guards.
@@ -61,8 +63,15 @@ func TestWire(t *testing.T) {
 
 // wireSetup reads how a case wants its server.
 func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
-	return func(_ *engine.Config, protocol *a2a.Config) {
+	return func(engine *engine.Config, protocol *a2a.Config) {
 		for _, f := range in.Files {
+			if f.Name == "script" {
+				planner, err := script.Load(bytes.NewReader(f.Data), "script.yaml")
+				if err != nil {
+					t.Fatal(err)
+				}
+				engine.Planner = planner
+			}
 			if f.Name != "server" {
 				continue
 			}
@@ -93,7 +102,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 	for _, f := range in.Files {
 		what, name, _ := strings.Cut(f.Name, " ")
 		switch what {
-		case "server":
+		case "server", "script":
 			out.Files = append(out.Files, f)
 		case "wait":
 			d, err := time.ParseDuration(name)
@@ -125,7 +134,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 			out.Files = append(out.Files, txtar.File{Name: f.Name, Data: []byte(run.read(run.open[name]))})
 			delete(run.open, name)
 		default:
-			t.Fatalf("section %q: there are server, request, response, wait and shutdown", f.Name)
+			t.Fatalf("section %q: there are server, script, request, response, wait and shutdown", f.Name)
 		}
 	}
 	for name := range run.open {

@@ -19,8 +19,9 @@ import (
 // again.
 type Planner interface {
 	// Accept looks at a message that would make a new task. It must be pure and
-	// quick. A non-nil message is the whole answer: nothing is stored, and nothing
-	// is remembered for idempotency. An error refuses the message.
+	// quick. A non-nil message is the whole answer, in the context of the one it
+	// answers or in a new one: nothing is stored, and nothing is remembered for
+	// idempotency. An error refuses the message.
 	Accept(ctx agent.ReadonlyContext, r *Request) (*a2a.Message, error)
 
 	// Plan returns what to do next. Every call of the steps before has a result. An
