@@ -106,7 +106,8 @@ type opener func(id engine.ID) sink
 // stream gives a message to the engine and follows what becomes of it until the
 // task ends or waits for input (D1).
 func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, open opener) error {
-	if _, err := o.check(req); err != nil {
+	config, err := o.check(req)
+	if err != nil {
 		return err
 	}
 	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message})
@@ -126,7 +127,7 @@ func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.Send
 		if first == nil {
 			return nil
 		}
-		event := snapshotEvent(first)
+		event := snapshotEvent(first, viewOptions(config.HistoryLength))
 		first.Made()
 		return yield([]engine.Event{event})
 	}, func(page []engine.Event) error { return yield(page) })
@@ -175,7 +176,7 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 	if first.View.State().Terminal() {
 		return nil, 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 	}
-	event := snapshotEvent(first)
+	event := snapshotEvent(first, viewOptions(nil))
 	first.Made()
 	yield := open(id)
 	return yield, first.Header.Seq, yield([]engine.Event{event})
@@ -183,8 +184,8 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 
 // snapshotEvent is a task as the first event of a stream. Its id is that of the
 // last event folded in.
-func snapshotEvent(first *engine.Snapshot) engine.Event {
-	data := append(first.View.AppendTask([]byte(`{"task":`), viewOptions(nil)), '}')
+func snapshotEvent(first *engine.Snapshot, options task.ViewOptions) engine.Event {
+	data := append(first.View.AppendTask([]byte(`{"task":`), options), '}')
 	return engine.Event{Seq: first.Header.Seq, Public: true, Data: data}
 }
 
