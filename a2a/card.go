@@ -83,7 +83,7 @@ func cardHandler(c Card) (echo.HandlerFunc, error) {
 	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	return func(x echo.Context) error {
 		h := x.Response().Header()
-		h.Set("Content-Type", "application/json")
+		h.Set("Content-Type", typeJSON)
 		h.Set("Cache-Control", "public, max-age=300")
 		h.Set("ETag", etag)
 		bound(x.Response())

@@ -247,7 +247,7 @@ func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
 	if isRPC(r) {
 		body = rpcFault(nil /* id */, e)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", typeJSON)
 	e.retry(w.Header())
 	bound(w)
 	w.WriteHeader(e.status)

@@ -66,7 +66,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	if err != nil {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
-	return s.answer(c, "application/json", append(answer, '}'))
+	return s.answer(c, typeJSON, append(answer, '}'))
 }
 
 // streams reports whether a method is answered with a stream, errors included.
@@ -272,7 +272,7 @@ func rpcFault(id []byte, e *wireError) []byte {
 func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
 	w := s.wire(c.Request().Context(), err, "")
 	w.retry(c.Response().Header())
-	return s.answer(c, "application/json", rpcFault(id, w))
+	return s.answer(c, typeJSON, rpcFault(id, w))
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,

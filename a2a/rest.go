@@ -68,14 +68,8 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 	return s.checkedBody(c, by)
 }
 
-// restAnswer answers in the type that is preferred (§11.6), unless the client asks
-// for plain JSON.
 func (s *Server) restAnswer(c echo.Context, body []byte) error {
-	contentType := "application/a2a+json"
-	if accept := c.Request().Header.Get("Accept"); strings.Contains(accept, "application/json") && !strings.Contains(accept, contentType) {
-		contentType = "application/json"
-	}
-	return s.answer(c, contentType, body)
+	return s.answer(c, answerType(c.Request()), body)
 }
 
 func (s *Server) restSend(c echo.Context, by auth.Principal) error {

@@ -236,12 +236,12 @@ func readBody(body io.Reader, length int64) ([]byte, error) {
 
 func jsonContent(header string) bool {
 	switch header {
-	case "application/json", "application/a2a+json":
+	case typeJSON, typeA2A:
 		return true
 	}
 	media, params, err := mime.ParseMediaType(header)
 	charset, given := params["charset"]
-	return err == nil && (media == "application/json" || media == "application/a2a+json") && (!given || strings.EqualFold(charset, "utf-8"))
+	return err == nil && (media == typeJSON || media == typeA2A) && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // wire returns err as it goes out, and logs it when it is ours.
