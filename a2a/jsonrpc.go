@@ -49,7 +49,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return s.rpcError(c, rpc.ID, err)
 	}
 	s.activate(c.Response(), c.Request())
-	err = checkVersion(c.Request())
+	err = s.checkMethod(c.Request(), rpc.Method)
 	if streams(rpc.Method) {
 		if err == nil {
 			return s.rpcStream(c, by, &rpc)
@@ -69,8 +69,12 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	return s.answer(c, typeJSON, append(answer, '}'))
 }
 
-// streams reports whether a method is answered with a stream, errors included.
+// streams reports whether a method, of whatever version, is answered with a stream,
+// errors included.
 func streams(method string) bool {
+	if now, old := oldMethods[method]; old {
+		method = now
+	}
 	return method == "SendStreamingMessage" || method == "SubscribeToTask"
 }
 

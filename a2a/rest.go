@@ -40,7 +40,7 @@ func (s *Server) rest(next func(echo.Context, auth.Principal) error) echo.Handle
 		if err != nil {
 			return err
 		}
-		if err := checkVersion(c.Request()); err != nil {
+		if err := s.checkVersion(c.Request()); err != nil {
 			return err
 		}
 		s.activate(c.Response(), c.Request())

@@ -37,6 +37,10 @@ type Config struct {
 	Card  Card  // what the agent card says
 	Guard Guard // who may call from where
 
+	// StrictVersions: a request that names no version of A2A is one of 0.3, as §3.6.2 has
+	// it, and refused. Otherwise it is taken for one of the version that is served.
+	StrictVersions bool
+
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends at once that wait for their task to rest. Defaults to 10,000.

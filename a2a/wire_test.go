@@ -77,6 +77,8 @@ func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
 			}
 			for line := range strings.Lines(string(f.Data)) {
 				switch key, value, _ := strings.Cut(strings.TrimSpace(line), ": "); key {
+				case "versions.strict":
+					protocol.StrictVersions = value == "true"
 				case "agent.input_modes":
 					protocol.Card.InputModes = strings.Split(value, ", ")
 				default:
