@@ -72,9 +72,9 @@ func (c Card) build() *sdk.AgentCard {
 	return card
 }
 
-// cardHandler serves the card: encoded once, its ETag the digest of its bytes, so
-// that a client that has it is told so (§8.6).
-func cardHandler(c Card) (echo.HandlerFunc, error) {
+// cardHandler serves the card: encoded once, at made, its ETag the digest of its bytes,
+// so that a client that has it is told so (§8.6).
+func cardHandler(c Card, made time.Time) (echo.HandlerFunc, error) {
 	body, err := json.Marshal(c.build())
 	if err != nil {
 		return nil, fmt.Errorf("agent card: %w", err)
@@ -87,7 +87,7 @@ func cardHandler(c Card) (echo.HandlerFunc, error) {
 		h.Set("Cache-Control", "public, max-age=300")
 		h.Set("ETag", etag)
 		bound(x.Response())
-		http.ServeContent(x.Response(), x.Request(), "", time.Time{}, bytes.NewReader(body))
+		http.ServeContent(x.Response(), x.Request(), "", made, bytes.NewReader(body))
 		return nil
 	}, nil
 }

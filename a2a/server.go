@@ -119,7 +119,7 @@ func New(cfg Config) (*Server, error) {
 			MaxAge:        600,
 		}))
 	}
-	card, err := cardHandler(cfg.Card)
+	card, err := cardHandler(cfg.Card, cfg.Now())
 	if err != nil {
 		return nil, err
 	}
