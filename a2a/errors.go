@@ -9,6 +9,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
@@ -53,8 +55,33 @@ var (
 	errUnsupported     = wireError{code: -32004, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "UNSUPPORTED_OPERATION"}
 	errContentType     = wireError{code: -32005, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED"}
 	errVersion         = wireError{code: -32009, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "VERSION_NOT_SUPPORTED"}
+	errInvalidAgent    = wireError{code: -32006, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INVALID_AGENT_RESPONSE"}
+	errNoExtendedCard  = wireError{code: -32007, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED"}
+	errNeedsExtension  = wireError{code: -32008, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENSION_SUPPORT_REQUIRED"}
 	errForbidden       = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED"}
 )
+
+// sdkErrors are the SDK's names for errors of the table, for its transports, and for
+// planners, which refuse a message with one of them.
+var sdkErrors = []struct {
+	ours   *wireError
+	theirs error
+}{
+	{&errParse, sdk.ErrParseError},
+	{&errInvalidRequest, sdk.ErrInvalidRequest},
+	{&errMethodNotFound, sdk.ErrMethodNotFound},
+	{&errInvalidParams, sdk.ErrInvalidParams},
+	{&errInternal, sdk.ErrInternalError},
+	{&errTaskNotFound, sdk.ErrTaskNotFound},
+	{&errNotCancelable, sdk.ErrTaskNotCancelable},
+	{&errPushUnsupported, sdk.ErrPushNotificationNotSupported},
+	{&errUnsupported, sdk.ErrUnsupportedOperation},
+	{&errContentType, sdk.ErrUnsupportedContentType},
+	{&errInvalidAgent, sdk.ErrInvalidAgentResponse},
+	{&errNoExtendedCard, sdk.ErrExtendedCardNotConfigured},
+	{&errNeedsExtension, sdk.ErrExtensionSupportRequired},
+	{&errVersion, sdk.ErrVersionNotSupported},
+}
 
 // transportError is what HTTP itself refuses, before a binding has the request.
 func transportError(status int) *wireError {
@@ -139,6 +166,11 @@ func toWire(err error) (w *wireError, known bool) {
 			w.violations = append(w.violations, violation{v.Field, v.Description})
 		}
 		return w, true
+	}
+	for _, e := range sdkErrors {
+		if errors.Is(err, e.theirs) {
+			return e.ours.saying(err.Error()), true
+		}
 	}
 	return errInternal.saying(errInternal.message), false
 }

@@ -21,7 +21,9 @@ type Planner interface {
 	// Accept looks at a message that would make a new task. It must be pure and
 	// quick. A non-nil message is the whole answer, in the context of the one it
 	// answers or in a new one: nothing is stored, and nothing is remembered for
-	// idempotency. An error refuses the message.
+	// idempotency. An error refuses the message: one of the SDK's, such as
+	// a2a.ErrUnsupportedOperation with a text of its own by a2a.NewError, is told to the
+	// client as it is, any other as an internal error.
 	Accept(ctx agent.ReadonlyContext, r *Request) (*a2a.Message, error)
 
 	// Plan returns what to do next. Every call of the steps before has a result. An

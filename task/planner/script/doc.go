@@ -42,11 +42,15 @@
 //	          with the answer
 //	complete, fail, reject, cancel
 //	          ends the task so. A scenario that runs out of steps completes
-//	error     text: as the first step refuses the message, later breaks the task
+//	error     a text, or {name, text}: as the first step for a first message it refuses
+//	          the message with that error, later it breaks the task
 //
 // What says something takes a text ("status: hello"), {text: …} or {parts: […]}; the
 // ends take nothing, too. A part is one of {text}, {data}, {file_bytes} in base64,
 // {file_text} and {file_url}, with media_type, filename and metadata as wanted.
+//
+// The name of an error is as in A2A 1.0 §5.4, such as ContentTypeNotSupportedError, or
+// InvalidParamsError or InternalError. Without one it is UnsupportedOperationError.
 //
 // In the strings of steps, {text} stands for the text of the newest message and
 // {message_id} for its id. Anchors and aliases of YAML are not supported.

@@ -128,6 +128,9 @@ func (r *report) scenario(n *yaml.Node, key string) (s scenario, name *yaml.Node
 			r.add(entry, stepKey, "a direct message is only possible as the first step of a scenario for a first message; use status, or complete with a text")
 			continue
 		}
+		if e, is := step.(errorStep); is && e.named && (i > 0 || s.when.followUp) {
+			r.add(entry, stepKey+".error.name", "only the first step for a first message answers it with an error; here it breaks the task, so write error: and the text alone")
+		}
 		if i < len(entries)-1 && isLast(step) {
 			r.add(entries[i+1], fmt.Sprintf("%s.steps[%d]", key, i+1), "nothing can follow the step before, which ends the scenario; remove one of the two")
 		}

@@ -41,7 +41,11 @@ type (
 		state   a2a.TaskState
 		content content // may be empty
 	}
-	errorStep struct{ text string }
+	errorStep struct {
+		is    error // of the SDK
+		named bool  // in the script
+		text  string
+	}
 )
 
 func (messageStep) isStep()  {}

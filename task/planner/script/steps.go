@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,11 +49,7 @@ func (r *report) step(n *yaml.Node, key string) step {
 	case "cancel":
 		return r.end(value, at, a2a.TaskStateCanceled)
 	case "error":
-		text, ok := r.str(value, at)
-		if ok && strings.TrimSpace(text) == "" {
-			r.add(value, at, "must not be empty; write what went wrong")
-		}
-		return errorStep{text}
+		return r.failure(value, at)
 	}
 	r.add(n.Content[0], at, "unknown step; known are %s", kinds)
 	return nil
@@ -136,6 +133,66 @@ func (r *report) wait(n *yaml.Node, key string) step {
 		r.add(n, key, "expected a duration of at least 1ms, such as 50ms, 2s or 1h30m, found %s", kindOf(n))
 	}
 	return waitStep{d}
+}
+
+// failure reads an error: its text, or {name, text}.
+func (r *report) failure(n *yaml.Node, key string) step {
+	s := errorStep{is: a2a.ErrUnsupportedOperation}
+	if n.Kind == yaml.MappingNode {
+		f, ok := r.mapping(n, key, "name", "text")
+		if !ok {
+			return s
+		}
+		if name := f.get("name"); name != nil {
+			s.is, s.named = r.errorNamed(name, join(key, "name")), true
+		}
+		text := f.get("text")
+		if text == nil {
+			r.add(n, join(key, "text"), "missing; write what went wrong")
+			return s
+		}
+		n, key = text, join(key, "text")
+	}
+	var ok bool
+	if s.text, ok = r.str(n, key); ok && strings.TrimSpace(s.text) == "" {
+		r.add(n, key, "must not be empty; write what went wrong")
+	}
+	return s
+}
+
+// errorNames are the errors that may refuse a message, as A2A 1.0 §5.4 calls them, and
+// two of JSON-RPC.
+var errorNames = []struct {
+	name string
+	is   error
+}{
+	{"TaskNotFoundError", a2a.ErrTaskNotFound},
+	{"TaskNotCancelableError", a2a.ErrTaskNotCancelable},
+	{"PushNotificationNotSupportedError", a2a.ErrPushNotificationNotSupported},
+	{"UnsupportedOperationError", a2a.ErrUnsupportedOperation},
+	{"ContentTypeNotSupportedError", a2a.ErrUnsupportedContentType},
+	{"InvalidAgentResponseError", a2a.ErrInvalidAgentResponse},
+	{"ExtendedAgentCardNotConfiguredError", a2a.ErrExtendedCardNotConfigured},
+	{"ExtensionSupportRequiredError", a2a.ErrExtensionSupportRequired},
+	{"VersionNotSupportedError", a2a.ErrVersionNotSupported},
+	{"InvalidParamsError", a2a.ErrInvalidParams},
+	{"InternalError", a2a.ErrInternalError},
+}
+
+func (r *report) errorNamed(n *yaml.Node, key string) error {
+	name, ok := r.str(n, key)
+	if !ok {
+		return nil
+	}
+	var known []string
+	for _, e := range errorNames {
+		if e.name == name {
+			return e.is
+		}
+		known = append(known, e.name)
+	}
+	r.add(n, key, "%s is not the name of an error; known are %s", strconv.Quote(clip(name)), list(known))
+	return nil
 }
 
 func (r *report) end(n *yaml.Node, key string, state a2a.TaskState) step {
