@@ -65,7 +65,7 @@ func configKeys() []key[Config] {
 			"What turns a message into calls of tools: direct runs the calls that the message names, script plays scenarios."),
 		one("planner.script", "", words("a file", checkLine),
 			func(c *Config) *string { return &c.Planner.Script },
-			"The file of scenarios, needed by script. A relative path counts from the folder of the configuration file, or, in a variable or a flag, from the folder that the server was started in."),
+			"The file of scenarios, needed by script; planner.kind has to be set with it. A relative path counts from the folder of the configuration file, or, in a variable or a flag, from the folder that the server was started in."),
 		one("idempotency", "true", boolean(),
 			func(c *Config) *bool { return &c.Idempotency },
 			"The same message sent again, with the same id and content, is the same task, for at least an hour in which the server runs. 200,000 messages are remembered; with more, the caller with the most of them gives up its oldest. Conformance kits that use an id twice need false."),

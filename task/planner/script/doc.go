@@ -24,7 +24,8 @@
 // any scenario: it takes over from its own first step. If none fits such an answer,
 // the scenario that asked goes on. A message that would make a task and fits nothing
 // is answered with the list of the scenarios. The text of a message is that of its
-// text parts, joined by newlines.
+// text parts, joined by newlines. A scenario that no message can play, because one
+// before it fits whatever it fits, or nothing asks, is an error.
 //
 // # Steps
 //

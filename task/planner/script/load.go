@@ -84,6 +84,7 @@ func (r *report) scenarios(root *yaml.Node) []scenario {
 	}
 	lines := map[string]int{}
 	all := make([]scenario, 0, len(entries))
+	names := make([]*yaml.Node, 0, len(entries))
 	for i, entry := range entries {
 		key := fmt.Sprintf("scenarios[%d]", i)
 		s, nameNode := r.scenario(entry, key)
@@ -92,7 +93,10 @@ func (r *report) scenarios(root *yaml.Node) []scenario {
 		} else if nameNode != nil {
 			lines[s.name] = nameNode.Line
 		}
-		all = append(all, s)
+		all, names = append(all, s), append(names, nameNode)
+	}
+	if len(r.problems) == 0 { // else what a when says may not have been read
+		r.reach(all, names)
 	}
 	return all
 }
