@@ -98,10 +98,11 @@ type Step struct {
 	State  json.RawMessage // kept for the planner, at most 64 KiB
 }
 
-// Output is something to publish: a status message or a piece of an artifact.
+// Output is something to publish: a piece of an artifact, or that the task is working.
 type Output struct {
-	Status   *a2a.Message // the task stays working
-	Artifact *ArtifactPiece
+	Status   *a2a.Message   // of a status; may be nil
+	Metadata map[string]any // of a status
+	Artifact *ArtifactPiece // nil: a status
 }
 
 // ArtifactPiece is an artifact, or a chunk of one.
@@ -110,6 +111,7 @@ type ArtifactPiece struct {
 	Parts                 []*a2a.Part
 	Append, Last          bool
 	Metadata              map[string]any
+	Extensions            []string // URIs of those that its content or metadata is of
 }
 
 // PlannedCall is a call to make. Args is a JSON object, as received; it need not be

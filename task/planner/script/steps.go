@@ -25,7 +25,7 @@ func (r *report) step(n *yaml.Node, key string) step {
 	case "message":
 		return messageStep{r.content(value, at)}
 	case "status":
-		return statusStep{r.content(value, at)}
+		return r.status(value, at)
 	case "artifact":
 		return r.artifact(value, at)
 	case "chunks":
@@ -37,9 +37,9 @@ func (r *report) step(n *yaml.Node, key string) step {
 	case "wait":
 		return r.wait(value, at)
 	case "ask":
-		return askStep{content: r.content(value, at)}
+		return askStep{content: r.perhaps(value, at)}
 	case "ask_auth":
-		return askStep{content: r.content(value, at), auth: true}
+		return askStep{content: r.perhaps(value, at), auth: true}
 	case "complete":
 		return r.end(value, at, a2a.TaskStateCompleted)
 	case "fail":
@@ -55,20 +55,36 @@ func (r *report) step(n *yaml.Node, key string) step {
 	return nil
 }
 
+// status reads what is said while the task is working: nothing, a text, or a mapping.
+func (r *report) status(n *yaml.Node, key string) step {
+	if n.Kind != yaml.MappingNode {
+		return statusStep{content: r.perhaps(n, key)}
+	}
+	f, ok := r.mapping(n, key, "text", "parts", "metadata")
+	if !ok {
+		return statusStep{}
+	}
+	s := statusStep{metadata: r.object(f.get("metadata"), join(key, "metadata"))}
+	if f.get("text") != nil || f.get("parts") != nil {
+		s.content = r.says(n, f, key)
+	}
+	return s
+}
+
 func (r *report) artifact(n *yaml.Node, key string) step {
-	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "text", "parts")
+	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "extensions", "append", "text", "parts", "last_chunk")
 	if !ok {
 		return artifactStep{}
 	}
-	return artifactStep{
-		about:    r.about(n, f, key),
-		content:  r.says(n, f, key),
-		metadata: r.object(f.get("metadata"), join(key, "metadata")),
+	s := artifactStep{about: r.about(n, f, key), content: r.says(n, f, key), last: true}
+	if last := f.get("last_chunk"); last != nil {
+		s.last = r.boolean(last, join(key, "last_chunk"))
 	}
+	return s
 }
 
 func (r *report) chunks(n *yaml.Node, key string) step {
-	f, ok := r.mapping(n, key, "id", "name", "description", "texts", "count", "text")
+	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "extensions", "append", "texts", "count", "text")
 	if !ok {
 		return chunksStep{}
 	}
@@ -99,7 +115,22 @@ func (r *report) chunks(n *yaml.Node, key string) step {
 
 func (r *report) about(n *yaml.Node, f fields, key string) about {
 	id, _ := r.required(n, f, key, "id")
-	return about{id: id, name: r.optional(f, key, "name"), description: r.optional(f, key, "description")}
+	a := about{
+		id: id, name: r.optional(f, key, "name"), description: r.optional(f, key, "description"),
+		metadata: r.object(f.get("metadata"), join(key, "metadata")),
+	}
+	if more := f.get("append"); more != nil {
+		a.append = r.boolean(more, join(key, "append"))
+	}
+	if uris := f.get("extensions"); uris != nil {
+		entries, _ := r.sequence(uris, join(key, "extensions"))
+		for i, e := range entries {
+			if uri, ok := r.str(e, fmt.Sprintf("%s.extensions[%d]", key, i)); ok {
+				a.extensions = append(a.extensions, uri)
+			}
+		}
+	}
+	return a
 }
 
 func (r *report) calls(n *yaml.Node, key string) step {
@@ -196,8 +227,5 @@ func (r *report) errorNamed(n *yaml.Node, key string) error {
 }
 
 func (r *report) end(n *yaml.Node, key string, state a2a.TaskState) step {
-	if isNull(n) || n.Kind == yaml.MappingNode && len(n.Content) == 0 {
-		return endStep{state: state}
-	}
-	return endStep{state: state, content: r.content(n, key)}
+	return endStep{state: state, content: r.perhaps(n, key)}
 }
