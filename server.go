@@ -119,9 +119,10 @@ func (s *Server) serveProtocol() error {
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.url, Skills: skills,
+			Version: Version(), URL: s.url, Skills: skills, InputModes: s.config.Agent.InputModes,
 		},
-		Guard: guard, MaxBody: limits.Body, Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
+		StrictVersions: s.config.Versions.Strict,
+		Guard:          guard, MaxBody: limits.Body, Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,
 	})
 	if err != nil {

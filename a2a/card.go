@@ -26,6 +26,11 @@ type Card struct {
 	Version     string // of the agent. Defaults to "0".
 	URL         string // base URL of the interfaces, without a trailing slash
 	Skills      []Skill
+
+	// InputModes are the media types that parts of messages may have, in lower case; a
+	// message with a part of another type is refused. text/* stands for all of a kind,
+	// */* for all. Defaults to text/plain and application/json.
+	InputModes []string
 }
 
 // Skill is something that the agent can do. Skills are the tools.
@@ -51,7 +56,7 @@ func (c Card) build() *sdk.AgentCard {
 			sdk.NewAgentInterface(c.URL, sdk.TransportProtocolHTTPJSON),
 		},
 		Capabilities:       sdk.AgentCapabilities{Streaming: true, Extensions: dialect.Extensions()},
-		DefaultInputModes:  []string{"text/plain", "application/json"},
+		DefaultInputModes:  c.InputModes,
 		DefaultOutputModes: []string{"text/plain", "application/json"},
 	}
 	for _, s := range c.Skills {
@@ -67,9 +72,9 @@ func (c Card) build() *sdk.AgentCard {
 	return card
 }
 
-// cardHandler serves the card: encoded once, its ETag the digest of its bytes, so
-// that a client that has it is told so (§8.6).
-func cardHandler(c Card) (echo.HandlerFunc, error) {
+// cardHandler serves the card: encoded once, at made, its ETag the digest of its bytes,
+// so that a client that has it is told so (§8.6).
+func cardHandler(c Card, made time.Time) (echo.HandlerFunc, error) {
 	body, err := json.Marshal(c.build())
 	if err != nil {
 		return nil, fmt.Errorf("agent card: %w", err)
@@ -78,11 +83,11 @@ func cardHandler(c Card) (echo.HandlerFunc, error) {
 	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	return func(x echo.Context) error {
 		h := x.Response().Header()
-		h.Set("Content-Type", "application/json")
+		h.Set("Content-Type", typeJSON)
 		h.Set("Cache-Control", "public, max-age=300")
 		h.Set("ETag", etag)
 		bound(x.Response())
-		http.ServeContent(x.Response(), x.Request(), "", time.Time{}, bytes.NewReader(body))
+		http.ServeContent(x.Response(), x.Request(), "", made, bytes.NewReader(body))
 		return nil
 	}, nil
 }

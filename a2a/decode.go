@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"strings"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
@@ -217,8 +216,7 @@ type messageFacts struct {
 }
 
 type partFacts struct {
-	content   bool
-	mediaType string
+	content bool
 }
 
 func tooManyParts(n int) error {
@@ -256,13 +254,6 @@ func (m *messageFacts) check() error {
 		w.violations = all
 		return w
 	}
-	for i := range m.count {
-		if media := m.part(i).mediaType; media != "" {
-			if _, _, err := mime.ParseMediaType(media); err != nil {
-				return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is not a media type: write it as text/plain", i))
-			}
-		}
-	}
 	return nil
 }
 
@@ -273,6 +264,6 @@ func checkMessage(m *a2apb.Message) error {
 	}
 	parts := m.GetParts()
 	return (&messageFacts{id: m.GetMessageId(), fromUser: m.GetRole() == a2apb.Role_ROLE_USER, count: len(parts), part: func(i int) partFacts {
-		return partFacts{parts[i].GetContent() != nil, parts[i].GetMediaType()}
+		return partFacts{parts[i].GetContent() != nil}
 	}}).check()
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
@@ -53,8 +55,33 @@ var (
 	errUnsupported     = wireError{code: -32004, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "UNSUPPORTED_OPERATION"}
 	errContentType     = wireError{code: -32005, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED"}
 	errVersion         = wireError{code: -32009, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "VERSION_NOT_SUPPORTED"}
+	errInvalidAgent    = wireError{code: -32006, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INVALID_AGENT_RESPONSE"}
+	errNoExtendedCard  = wireError{code: -32007, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED"}
+	errNeedsExtension  = wireError{code: -32008, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENSION_SUPPORT_REQUIRED"}
 	errForbidden       = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED"}
 )
+
+// sdkErrors are the SDK's names for errors of the table, for its transports, and for
+// planners, which refuse a message with one of them.
+var sdkErrors = []struct {
+	ours   *wireError
+	theirs error
+}{
+	{&errParse, sdk.ErrParseError},
+	{&errInvalidRequest, sdk.ErrInvalidRequest},
+	{&errMethodNotFound, sdk.ErrMethodNotFound},
+	{&errInvalidParams, sdk.ErrInvalidParams},
+	{&errInternal, sdk.ErrInternalError},
+	{&errTaskNotFound, sdk.ErrTaskNotFound},
+	{&errNotCancelable, sdk.ErrTaskNotCancelable},
+	{&errPushUnsupported, sdk.ErrPushNotificationNotSupported},
+	{&errUnsupported, sdk.ErrUnsupportedOperation},
+	{&errContentType, sdk.ErrUnsupportedContentType},
+	{&errInvalidAgent, sdk.ErrInvalidAgentResponse},
+	{&errNoExtendedCard, sdk.ErrExtendedCardNotConfigured},
+	{&errNeedsExtension, sdk.ErrExtensionSupportRequired},
+	{&errVersion, sdk.ErrVersionNotSupported},
+}
 
 // transportError is what HTTP itself refuses, before a binding has the request.
 func transportError(status int) *wireError {
@@ -67,7 +94,7 @@ func transportError(status int) *wireError {
 	case http.StatusMethodNotAllowed:
 		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
 	case http.StatusUnsupportedMediaType:
-		e.reason, e.message = "UNSUPPORTED_MEDIA_TYPE", "the Content-Type must be application/json or application/a2a+json, in UTF-8"
+		e.code, e.reason, e.message = errContentType.code, errContentType.reason, "the Content-Type must be application/json or application/a2a+json, in UTF-8"
 	case http.StatusRequestEntityTooLarge:
 		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
 	case http.StatusRequestTimeout:
@@ -139,6 +166,11 @@ func toWire(err error) (w *wireError, known bool) {
 			w.violations = append(w.violations, violation{v.Field, v.Description})
 		}
 		return w, true
+	}
+	for _, e := range sdkErrors {
+		if errors.Is(err, e.theirs) {
+			return e.ours.saying(err.Error()), true
+		}
 	}
 	return errInternal.saying(errInternal.message), false
 }
@@ -240,9 +272,23 @@ func (e *wireError) details() []any {
 	return details
 }
 
-// writeError answers as HTTP+JSON and the transport do: google.rpc.Status in JSON
-// (§11.6), always application/json, because clients read no error of another type.
-func writeError(w http.ResponseWriter, e *wireError) {
+// writeError answers r with an error and its HTTP status, in the form of the binding
+// that r is for. It is always application/json: clients read no error of another type.
+func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
+	body := restFault(e)
+	if isRPC(r) {
+		body = rpcFault(nil /* id */, e)
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	e.retry(w.Header())
+	bound(w)
+	w.WriteHeader(e.status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// restFault returns the body that carries an error in HTTP+JSON: google.rpc.Status in
+// JSON (§11.6).
+func restFault(e *wireError) []byte {
 	type status struct {
 		Code    int    `json:"code"`
 		Status  string `json:"status"`
@@ -252,11 +298,7 @@ func writeError(w http.ResponseWriter, e *wireError) {
 	e = e.limited()
 	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
 	if err != nil { // it is made of texts only
-		body = []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
+		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	e.retry(w.Header())
-	bound(w)
-	w.WriteHeader(e.status)
-	_, _ = w.Write(body) // a client that has gone needs no answer
+	return body
 }

@@ -3,6 +3,7 @@ package a2a
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestErrorsAreBounded(t *testing.T) {
 	} {
 		e := worst(text)
 		w := httptest.NewRecorder()
-		writeError(w, e)
+		writeError(w, httptest.NewRequest(http.MethodGet, "/tasks", nil), e)
 		var theirs *sdk.Error
 		if !errors.As((&handler{s: &Server{}}).fail(t.Context(), e, "SendMessage"), &theirs) {
 			t.Fatal("the SDK gets no error of its own")

@@ -54,11 +54,11 @@ func finish(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 }
 
-// Refuse answers a request as the server itself does: an error in JSON with the headers
-// of every answer. It is for what serves beside a [Server]. status is of HTTP; 503 says
+// Refuse answers a request as the server itself does: an error in the form of its binding,
+// with the headers of every answer. It is for what serves beside a [Server]. status is of HTTP; 503 says
 // to try again.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	begin(w, r)
 	defer finish(w, r)
-	writeError(w, transportError(status).saying(message))
+	writeError(w, r, transportError(status).saying(message))
 }

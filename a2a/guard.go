@@ -25,7 +25,7 @@ func (g Guard) Wrap(h http.Handler) http.Handler {
 		begin(w, r)
 		defer finish(w, r)
 		if wrong := g.check(r); wrong != nil {
-			writeError(w, wrong)
+			writeError(w, r, wrong)
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -36,29 +36,17 @@ type handler struct {
 	principal func(context.Context) (auth.Principal, error)
 }
 
-// sdkErrors are the SDK's names for what has a code of its own.
-var sdkErrors = map[int]error{
-	errParse.code:           sdk.ErrParseError,
-	errInvalidRequest.code:  sdk.ErrInvalidRequest,
-	errMethodNotFound.code:  sdk.ErrMethodNotFound,
-	errInvalidParams.code:   sdk.ErrInvalidParams,
-	errTaskNotFound.code:    sdk.ErrTaskNotFound,
-	errNotCancelable.code:   sdk.ErrTaskNotCancelable,
-	errPushUnsupported.code: sdk.ErrPushNotificationNotSupported,
-	errUnsupported.code:     sdk.ErrUnsupportedOperation,
-	errContentType.code:     sdk.ErrUnsupportedContentType,
-	errVersion.code:         sdk.ErrVersionNotSupported,
-}
-
 // fail returns err in the SDK's terms.
 func (h *handler) fail(ctx context.Context, err error, method string) error {
 	if err == nil {
 		return nil
 	}
 	w := h.s.wire(ctx, err, method).limited()
-	base, ok := sdkErrors[w.code]
-	if !ok {
-		base = sdk.ErrInternalError
+	base := sdk.ErrInternalError
+	for _, e := range sdkErrors {
+		if e.ours.code == w.code {
+			base = e.theirs
+		}
 	}
 	out := sdk.NewError(base, w.message).WithTypedDetails(errordetails.NewErrorInfo(w.reason, errorDomain, w.metadata))
 	if w.own != "" {
@@ -103,7 +91,7 @@ func checkSent(m *sdk.Message) error {
 	}
 	return (&messageFacts{id: m.ID, fromUser: m.Role == sdk.MessageRoleUser, count: len(m.Parts), part: func(i int) partFacts {
 		if p := m.Parts[i]; p != nil {
-			return partFacts{p.Content != nil, p.MediaType}
+			return partFacts{p.Content != nil}
 		}
 		return partFacts{}
 	}}).check()

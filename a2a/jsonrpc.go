@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -27,6 +28,9 @@ type rpcRequest struct {
 	Params checked
 }
 
+// isRPC reports whether a request, as the routes have it, is one of JSON-RPC.
+func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/" }
+
 // jsonRPC serves POST at the base URL (§9).
 func (s *Server) jsonRPC(c echo.Context) error {
 	by, err := s.principal(c.Request())
@@ -45,7 +49,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return s.rpcError(c, rpc.ID, err)
 	}
 	s.activate(c.Response(), c.Request())
-	err = checkVersion(c.Request())
+	err = s.checkMethod(c.Request(), rpc.Method)
 	if streams(rpc.Method) {
 		if err == nil {
 			return s.rpcStream(c, by, &rpc)
@@ -62,11 +66,15 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	if err != nil {
 		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
 	}
-	return s.answer(c, "application/json", append(answer, '}'))
+	return s.answer(c, typeJSON, append(answer, '}'))
 }
 
-// streams reports whether a method is answered with a stream, errors included.
+// streams reports whether a method, of whatever version, is answered with a stream,
+// errors included.
 func streams(method string) bool {
+	if now, old := oldMethods[method]; old {
+		method = now
+	}
 	return method == "SendStreamingMessage" || method == "SubscribeToTask"
 }
 
@@ -268,7 +276,7 @@ func rpcFault(id []byte, e *wireError) []byte {
 func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
 	w := s.wire(c.Request().Context(), err, "")
 	w.retry(c.Response().Header())
-	return s.answer(c, "application/json", rpcFault(id, w))
+	return s.answer(c, typeJSON, rpcFault(id, w))
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,

@@ -21,6 +21,7 @@ import (
 type operations struct {
 	engine  *engine.Engine
 	waiting *shares // sends that wait for their task to rest
+	modes   modes   // what the parts of messages may be
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -46,8 +47,13 @@ func checkHistory[N int | int32](field string, n *N) error {
 	return nil
 }
 
-// checkConfig returns the configuration of a send; it is never nil.
-func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
+// check checks what is not a matter of form in a send, and returns its configuration,
+// which is never nil.
+func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, error) {
+	if err := o.modes.check(req.Message); err != nil {
+		return nil, err
+	}
+	c := req.Config
 	if c == nil {
 		return &sdk.SendMessageConfig{}, nil
 	}
@@ -62,7 +68,7 @@ func checkConfig(c *sdk.SendMessageConfig) (*sdk.SendMessageConfig, error) {
 // task is refused. One to a task that exists may be a decision, and is taken; its answer
 // is the task as it stands then. bytes is what the request had, if that is known.
 func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest, bytes int) (*sent, error) {
-	config, err := checkConfig(req.Config)
+	config, err := o.check(req)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +106,8 @@ type opener func(id engine.ID) sink
 // stream gives a message to the engine and follows what becomes of it until the
 // task ends or waits for input (D1). bytes is as in send.
 func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, bytes int, open opener) error {
-	if _, err := checkConfig(req.Config); err != nil {
+	config, err := o.check(req)
+	if err != nil {
 		return err
 	}
 	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message, Bytes: bytes})
@@ -120,7 +127,7 @@ func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.Send
 		if first == nil {
 			return nil
 		}
-		event := snapshotEvent(first)
+		event := snapshotEvent(first, viewOptions(config.HistoryLength))
 		first.Made()
 		return yield([]engine.Event{event})
 	}, func(page []engine.Event) error { return yield(page) })
@@ -169,7 +176,7 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 	if first.View.State().Terminal() {
 		return nil, 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 	}
-	event := snapshotEvent(first)
+	event := snapshotEvent(first, viewOptions(nil))
 	first.Made()
 	yield := open(id)
 	return yield, first.Header.Seq, yield([]engine.Event{event})
@@ -177,8 +184,8 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 
 // snapshotEvent is a task as the first event of a stream. Its id is that of the
 // last event folded in.
-func snapshotEvent(first *engine.Snapshot) engine.Event {
-	data := append(first.View.AppendTask([]byte(`{"task":`), viewOptions(nil)), '}')
+func snapshotEvent(first *engine.Snapshot, options task.ViewOptions) engine.Event {
+	data := append(first.View.AppendTask([]byte(`{"task":`), options), '}')
 	return engine.Event{Seq: first.Header.Seq, Public: true, Data: data}
 }
 

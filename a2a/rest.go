@@ -1,7 +1,10 @@
 package a2a
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,7 +43,7 @@ func (s *Server) rest(next func(echo.Context, auth.Principal) error) echo.Handle
 		if err != nil {
 			return err
 		}
-		if err := checkVersion(c.Request()); err != nil {
+		if err := s.checkVersion(c.Request()); err != nil {
 			return err
 		}
 		s.activate(c.Response(), c.Request())
@@ -60,22 +63,31 @@ func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, er
 	return raw, err
 }
 
-// optionalBody reads the body of an operation that can do without.
+// optionalBody reads the body of an operation that can do without. That there is none
+// shows only when it is read, if its length was not said.
 func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error) {
-	if r := c.Request(); r.ContentLength == 0 || r.Method == http.MethodGet {
+	r := c.Request()
+	if r.ContentLength == 0 || r.Method == http.MethodGet {
 		return nil, nil
+	}
+	if r.ContentLength < 0 {
+		var first [1]byte
+		n, err := io.ReadFull(r.Body, first[:])
+		if errors.Is(err, io.EOF) {
+			read(c.Response(), r)
+			return nil, nil
+		}
+		rest := r.Body // what is wrong with it is said by whoever reads on
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(first[:n]), rest), rest}
 	}
 	return s.checkedBody(c, by)
 }
 
-// restAnswer answers in the type that is preferred (§11.6), unless the client asks
-// for plain JSON.
 func (s *Server) restAnswer(c echo.Context, body []byte) error {
-	contentType := "application/a2a+json"
-	if accept := c.Request().Header.Get("Accept"); strings.Contains(accept, "application/json") && !strings.Contains(accept, contentType) {
-		contentType = "application/json"
-	}
-	return s.answer(c, contentType, body)
+	return s.answer(c, answerType(c.Request()), body)
 }
 
 func (s *Server) restSend(c echo.Context, by auth.Principal) error {

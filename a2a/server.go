@@ -37,6 +37,10 @@ type Config struct {
 	Card  Card  // what the agent card says
 	Guard Guard // who may call from where
 
+	// StrictVersions: a request that names no version of A2A is one of 0.3, as §3.6.2 has
+	// it, and refused. Otherwise it is taken for one of the version that is served.
+	StrictVersions bool
+
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends at once that wait for their task to rest. Defaults to 10,000.
@@ -91,12 +95,15 @@ func New(cfg Config) (*Server, error) {
 	if cfg.ReadRate <= 0 {
 		cfg.ReadRate = 64 << 10
 	}
+	if len(cfg.Card.InputModes) == 0 {
+		cfg.Card.InputModes = []string{"text/plain", "application/json"}
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	s := &Server{
 		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(),
-		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller)},
+		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 	}
 	s.echo.HTTPErrorHandler = s.httpError
@@ -112,7 +119,7 @@ func New(cfg Config) (*Server, error) {
 			MaxAge:        600,
 		}))
 	}
-	card, err := cardHandler(cfg.Card)
+	card, err := cardHandler(cfg.Card, cfg.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +161,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	r = s.local(r)
 	if wrong := s.cfg.Guard.check(r); wrong != nil {
-		writeError(w, wrong)
+		writeError(w, r, wrong)
 		return
 	}
 	if r.URL.RawQuery != "" {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-			writeError(w, errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign"))
+			writeError(w, r, errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign"))
 			return
 		}
 	}
@@ -180,7 +187,7 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // httpError answers what no binding has answered: what the router or the transport
-// refuses, and what a handler of HTTP+JSON returns.
+// refuses, on both bindings, and what a handler of HTTP+JSON returns.
 func (s *Server) httpError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // a body here would end up in the stream
@@ -189,7 +196,7 @@ func (s *Server) httpError(err error, c echo.Context) {
 	if errors.As(err, &he) {
 		err = transportError(he.Code)
 	}
-	writeError(c.Response(), s.wire(c.Request().Context(), err, c.Path()))
+	writeError(c.Response(), c.Request(), s.wire(c.Request().Context(), err, c.Path()))
 }
 
 // body reads a request of JSON whole, or says why not: 415 for another content type,
@@ -233,12 +240,12 @@ func readBody(body io.Reader, length int64) ([]byte, error) {
 
 func jsonContent(header string) bool {
 	switch header {
-	case "application/json", "application/a2a+json":
+	case typeJSON, typeA2A:
 		return true
 	}
 	media, params, err := mime.ParseMediaType(header)
 	charset, given := params["charset"]
-	return err == nil && (media == "application/json" || media == "application/a2a+json") && (!given || strings.EqualFold(charset, "utf-8"))
+	return err == nil && (media == typeJSON || media == typeA2A) && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // wire returns err as it goes out, and logs it when it is ours.

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -10,18 +11,67 @@ const version = "1.0"
 
 const versionHeader = "A2A-Version"
 
-// checkVersion refuses a version that is not served. It is named by the header or
-// the query parameter A2A-Version; its patch part counts for nothing (§3.6).
-// Without one the name of the method, or the path, decides (D8).
-func checkVersion(r *http.Request) error {
-	asked := r.Header.Get(versionHeader)
-	if asked == "" && r.URL.RawQuery != "" {
-		asked = r.URL.Query().Get(versionHeader)
+// oldMethods are the methods of A2A 0.3 over JSON-RPC, by what 1.0 calls them.
+var oldMethods = map[string]string{
+	"message/send":                        "SendMessage",
+	"message/stream":                      "SendStreamingMessage",
+	"tasks/get":                           "GetTask",
+	"tasks/cancel":                        "CancelTask",
+	"tasks/resubscribe":                   "SubscribeToTask",
+	"tasks/pushNotificationConfig/set":    "CreateTaskPushNotificationConfig",
+	"tasks/pushNotificationConfig/get":    "GetTaskPushNotificationConfig",
+	"tasks/pushNotificationConfig/list":   "ListTaskPushNotificationConfigs",
+	"tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
+	"agent/getAuthenticatedExtendedCard":  "GetExtendedAgentCard",
+}
+
+// checkMethod refuses the methods of A2A 0.3, and whatever checkVersion refuses.
+func (s *Server) checkMethod(r *http.Request, method string) error {
+	if now, old := oldMethods[method]; old {
+		return otherVersion(method + " is a method of A2A 0.3, which this server does not speak: use a client for A2A " + version + ", where it is " + now)
 	}
-	if asked = strings.TrimSpace(asked); asked == "" || asked == version || strings.HasPrefix(asked, version+".") {
+	return s.checkVersion(r)
+}
+
+// checkVersion refuses a version that is not served. Its patch part counts for nothing
+// (§3.6). Without one the name of the method, or the path, decides (D8), unless versions
+// are strict: then it is 0.3 (§3.6.2).
+func (s *Server) checkVersion(r *http.Request) error {
+	asked := askedVersions(r)
+	if len(asked) == 0 && s.cfg.StrictVersions {
+		return otherVersion("a request that names no version is one of A2A 0.3, which this server does not speak: send the header " + versionHeader + ": " + version)
+	}
+	for _, v := range asked {
+		if v != version && !strings.HasPrefix(v, version+".") {
+			return otherVersion("version " + clip(v) + " of A2A is not supported: use " + version)
+		}
+	}
+	return nil
+}
+
+// askedVersions returns the versions that a request names: in the header A2A-Version or,
+// without that, in the parameter of the query, whose name has no case (§3.2.6).
+func askedVersions(r *http.Request) []string {
+	if asked := strings.TrimSpace(r.Header.Get(versionHeader)); asked != "" {
+		return []string{asked}
+	}
+	if r.URL.RawQuery == "" {
 		return nil
 	}
-	w := errVersion.saying("version " + clip(asked) + " of A2A is not supported: use " + version)
+	var all []string
+	for name, values := range r.URL.Query() {
+		for _, v := range values {
+			if v = strings.TrimSpace(v); v != "" && strings.EqualFold(name, versionHeader) {
+				all = append(all, v)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func otherVersion(message string) error {
+	w := errVersion.saying(message)
 	w.metadata = map[string]string{"supportedVersions": version}
 	return w
 }

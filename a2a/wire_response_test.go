@@ -13,7 +13,7 @@ type wireAnswer struct{ *http.Response }
 
 // wireHeaders are the headers that are compared.
 var wireHeaders = []string{
-	"Content-Type", "Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "ETag", "Allow", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Accel-Buffering", "Vary",
+	"Content-Type", "Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "ETag", "Last-Modified", "Allow", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Accel-Buffering", "Vary",
 	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Expose-Headers", "Access-Control-Max-Age",
 }
 
@@ -90,10 +90,10 @@ func (run *wireRun) writeFrames(b *strings.Builder, body string) {
 }
 
 // wireVolatile finds what differs from run to run: the ids that the engine makes of
-// time and chance, UUIDs of version 7, the tokens of pages, and the digest of the card.
+// time and chance, UUIDs of version 7, those that the script planner makes, of version 4, the tokens of pages, and the digest of the card.
 var wireVolatile = map[string]*regexp.Regexp{
 	"context": regexp.MustCompile(`"contextId": "([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21})"`),
-	"message": regexp.MustCompile(`"messageId": "([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21})"`),
+	"message": regexp.MustCompile(`"messageId": "([0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f-]{21})"`),
 	"page":    regexp.MustCompile(`"nextPageToken": "([^"]+)"`),
 	"etag":    regexp.MustCompile(`(?m)^ETag: (.+)$`),
 }

@@ -113,6 +113,9 @@ func wirePolicy(t testing.TB) *approval.Policy {
 	return p
 }
 
+// wireChange changes how a server of a case is set up.
+type wireChange func(*engine.Config, *a2a.Config)
+
 // wireServer is a server whose answers are the same in every run: its clock stands
 // still until a case moves it, and its ids are counted.
 type wireServer struct {
@@ -121,7 +124,7 @@ type wireServer struct {
 	clock   atomic.Int64 // since the epoch, in ns
 }
 
-func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
+func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *wireServer {
 	t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -136,7 +139,7 @@ func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
 	must(err)
 	var tasks, messages atomic.Uint64
 	message := func() string { return fmt.Sprintf("from-agent-%d", messages.Add(1)) }
-	engine, err := engine.New(engine.Config{
+	engineConfig := engine.Config{
 		Store: h, Tools: tool.NewRegistry(tool.NewToolset("wire", wireTools(t, h)...)), Policy: wirePolicy(t), Log: log, Now: now,
 		Planner: direct.New(direct.Config{NewID: message}), Presenter: dialect.New(dialect.Config{Keywords: true, NewID: message}),
 		NewID: func() store.TaskID {
@@ -144,9 +147,18 @@ func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
 			binary.BigEndian.PutUint32(id[12:], uint32(tasks.Add(1)))
 			return id
 		},
-	})
+	}
+	protocol := a2a.Config{
+		Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
+		Card:  a2a.Card{URL: "https://agent.example/a2a", Skills: []a2a.Skill{{ID: "transfer", Description: "moves money"}}},
+		Guard: a2a.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
+	}
+	for _, change := range changes {
+		change(&engineConfig, &protocol)
+	}
+	engine, err := engine.New(engineConfig)
 	must(err)
-	s.engine = engine
+	s.engine, protocol.Engine = engine, engine
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()
@@ -157,11 +169,7 @@ func startWireServer(t testing.TB, log zerolog.Logger) *wireServer {
 		}
 		_ = db.Close()
 	})
-	s.handler, err = a2a.New(a2a.Config{
-		Engine: engine, Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
-		Card:  a2a.Card{URL: "https://agent.example/a2a", Skills: []a2a.Skill{{ID: "transfer", Description: "moves money"}}},
-		Guard: a2a.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
-	})
+	s.handler, err = a2a.New(protocol)
 	must(err)
 	return s
 }

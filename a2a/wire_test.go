@@ -12,6 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 	"golang.org/x/tools/txtar"
+
+	"a2a-server/a2a"
+	"a2a-server/task/engine"
+	"a2a-server/task/planner/script"
 )
 
 var updateWire = flag.Bool("update", false, "rewrite the responses in testdata/wire with those of the server")
@@ -25,6 +29,8 @@ var updateWire = flag.Bool("update", false, "rewrite the responses in testdata/w
 //	-- response NAME -- … until here, where it is read to its end
 //	-- wait 1h --       moves the server's clock
 //	-- shutdown --      has the engine take no more work
+//	-- server --        sets the server up, a line each: a key of the configuration and its value
+//	-- script --        has it play these scenarios
 //
 // wire_request_test.go says how a request is written, and wire_response_test.go how
 // an answer is. The comment above the first section says what a file guards.
@@ -55,13 +61,41 @@ func TestWire(t *testing.T) {
 	}
 }
 
+// wireSetup reads how a case wants its server.
+func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
+	return func(engine *engine.Config, protocol *a2a.Config) {
+		for _, f := range in.Files {
+			if f.Name == "script" {
+				planner, err := script.Load(bytes.NewReader(f.Data), "script.yaml")
+				if err != nil {
+					t.Fatal(err)
+				}
+				engine.Planner = planner
+			}
+			if f.Name != "server" {
+				continue
+			}
+			for line := range strings.Lines(string(f.Data)) {
+				switch key, value, _ := strings.Cut(strings.TrimSpace(line), ": "); key {
+				case "versions.strict":
+					protocol.StrictVersions = value == "true"
+				case "agent.input_modes":
+					protocol.Card.InputModes = strings.Split(value, ", ")
+				default:
+					t.Fatalf("section server: a case cannot set %q", key)
+				}
+			}
+		}
+	}
+}
+
 // runWire runs a case and returns it with the answers that it got.
 func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 	t.Helper()
 	if !bytes.HasPrefix(in.Comment, []byte("A2A ")) && !bytes.HasPrefix(in.Comment, []byte("architecture")) && !bytes.HasPrefix(in.Comment, []byte("JSON-RPC")) {
 		t.Fatal("the first line does not say which clause or rule the case guards")
 	}
-	server := startWireServer(t, zerolog.New(zerolog.NewTestWriter(t)))
+	server := startWireServer(t, zerolog.New(zerolog.NewTestWriter(t)), wireSetup(t, in))
 	run := &wireRun{
 		t: t, url: server.listen(t), named: map[string]string{}, open: map[string]*wireAnswer{},
 		layout: wireLayout{written: map[string]bool{}},
@@ -70,6 +104,8 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 	for _, f := range in.Files {
 		what, name, _ := strings.Cut(f.Name, " ")
 		switch what {
+		case "server", "script":
+			out.Files = append(out.Files, f)
 		case "wait":
 			d, err := time.ParseDuration(name)
 			if err != nil {
@@ -100,7 +136,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 			out.Files = append(out.Files, txtar.File{Name: f.Name, Data: []byte(run.read(run.open[name]))})
 			delete(run.open, name)
 		default:
-			t.Fatalf("section %q: there are request, response, wait and shutdown", f.Name)
+			t.Fatalf("section %q: there are server, script, request, response, wait and shutdown", f.Name)
 		}
 	}
 	for name := range run.open {

@@ -157,7 +157,7 @@ func (d *Draft) addStep(s *Step) error {
 	switch {
 	case s.End != nil:
 		if m := s.End.Message; m != nil {
-			if err := d.sayable(m, d.room()); err != nil {
+			if err := d.sayable(m, nil, d.room()); err != nil {
 				return d.plannerFailed(err)
 			}
 		}
@@ -166,7 +166,7 @@ func (d *Draft) addStep(s *Step) error {
 		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
-			if err := d.sayable(m, d.room()); err != nil {
+			if err := d.sayable(m, nil, d.room()); err != nil {
 				return d.plannerFailed(err)
 			}
 		}
@@ -203,14 +203,14 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 
 // output publishes what a planner says.
 func (d *Draft) output(o *Output) error {
-	if o.Status != nil {
-		if err := d.sayable(o.Status, d.openRoom()); err != nil {
+	a := o.Artifact
+	if a == nil {
+		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
 			return err
 		}
-		return d.say(a2a.TaskStateWorking, o.Status, nil)
+		return d.say(a2a.TaskStateWorking, o.Status, o.Metadata)
 	}
-	a := o.Artifact
-	if a == nil || a.ID == "" || len(a.Parts) == 0 {
+	if a.ID == "" || len(a.Parts) == 0 {
 		return errors.New("the planner published an artifact without an id or without parts")
 	}
 	u := &event.ArtifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
@@ -230,28 +230,46 @@ func (d *Draft) output(o *Output) error {
 			return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
 		}
 	}
-	if n := len(u.Parts); n > d.rules.Limits.Content() {
+	if len(a.Extensions) > 0 {
+		var err error
+		if u.Extensions, err = json.Marshal(a.Extensions); err != nil {
+			return fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
+		}
+	}
+	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
+	if n > d.rules.Limits.Content() {
 		return fmt.Errorf("a piece of artifact %s has %d bytes, which do not fit into one event: publish it in pieces", a.ID, n)
 	}
-	if n, room := len(u.Parts)+len(u.Metadata), d.openRoom(); n > room {
+	if room := d.openRoom(); n > room {
 		return fmt.Errorf("%w: a piece of artifact %s has %d bytes, and there is room for %d more", ErrLogFull, a.ID, n, max(room, 0))
 	}
 	d.artifact(u)
 	return nil
 }
 
-// sayable refuses a status message of a planner that does not fit into an event, or
-// into room bytes.
-func (d *Draft) sayable(m *a2a.Message, room int) error {
-	raw, err := event.EncodeMessage(m)
-	if err != nil {
-		return fmt.Errorf("encode status message: %w", err)
+// sayable refuses what a planner says in a status if it does not fit into an event, or
+// into room bytes. m may be nil.
+func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error {
+	n := 0
+	if m != nil {
+		raw, err := event.EncodeMessage(m)
+		if err != nil {
+			return fmt.Errorf("encode status message: %w", err)
+		}
+		n = len(raw)
 	}
-	if limit := d.rules.Limits.Content(); len(raw) > limit {
-		return fmt.Errorf("a status message has %d bytes; at most %d are allowed", len(raw), limit)
+	if len(metadata) > 0 {
+		raw, err := json.Marshal(metadata)
+		if err != nil {
+			return fmt.Errorf("encode status metadata: %w", err)
+		}
+		n += len(raw)
 	}
-	if len(raw) > room {
-		return fmt.Errorf("%w: a status message has %d bytes, and there is room for %d more", ErrLogFull, len(raw), max(room, 0))
+	if limit := d.rules.Limits.Content(); n > limit {
+		return fmt.Errorf("a status message has %d bytes; at most %d are allowed", n, limit)
+	}
+	if n > room {
+		return fmt.Errorf("%w: a status message has %d bytes, and there is room for %d more", ErrLogFull, n, max(room, 0))
 	}
 	return nil
 }

@@ -150,7 +150,12 @@ func TestPlansAreBounded(t *testing.T) {
 		"a large state":  {State: json.RawMessage(`"` + strings.Repeat("x", 64<<10) + `"`)},
 		"a large status": {Output: []task.Output{{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("x", 1<<20)))}}},
 		"a large piece":  {Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(strings.Repeat("x", 1<<20))}}}}},
-		"no id":          {Output: []task.Output{{Artifact: &task.ArtifactPiece{Parts: []*a2a.Part{a2a.NewTextPart("x")}}}}},
+		"large metadata": {Output: []task.Output{{Metadata: map[string]any{"a": strings.Repeat("x", 1<<20)}}}},
+		"large metadata of a piece": {Output: []task.Output{{Artifact: &task.ArtifactPiece{
+			ID: "a", Parts: []*a2a.Part{a2a.NewTextPart("x")}, Metadata: map[string]any{"a": strings.Repeat("x", 1<<20)},
+		}}}},
+		"metadata that are no JSON": {Output: []task.Output{{Metadata: map[string]any{"a": func() {}}}}},
+		"no id":                     {Output: []task.Output{{Artifact: &task.ArtifactPiece{Parts: []*a2a.Part{a2a.NewTextPart("x")}}}}},
 	} {
 		k := newDesk(t, nil, &fake{name: "run"})
 		k.planner.list = []*task.Step{s}

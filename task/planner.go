@@ -19,8 +19,11 @@ import (
 // again.
 type Planner interface {
 	// Accept looks at a message that would make a new task. It must be pure and
-	// quick. A non-nil message is the whole answer: nothing is stored, and nothing
-	// is remembered for idempotency. An error refuses the message.
+	// quick. A non-nil message is the whole answer, in the context of the one it
+	// answers or in a new one: nothing is stored, and nothing is remembered for
+	// idempotency. An error refuses the message: one of the SDK's, such as
+	// a2a.ErrUnsupportedOperation with a text of its own by a2a.NewError, is told to the
+	// client as it is, any other as an internal error.
 	Accept(ctx agent.ReadonlyContext, r *Request) (*a2a.Message, error)
 
 	// Plan returns what to do next. Every call of the steps before has a result. An
@@ -95,10 +98,11 @@ type Step struct {
 	State  json.RawMessage // kept for the planner, at most 64 KiB
 }
 
-// Output is something to publish: a status message or a piece of an artifact.
+// Output is something to publish: a piece of an artifact, or that the task is working.
 type Output struct {
-	Status   *a2a.Message // the task stays working
-	Artifact *ArtifactPiece
+	Status   *a2a.Message   // of a status; may be nil
+	Metadata map[string]any // of a status
+	Artifact *ArtifactPiece // nil: a status
 }
 
 // ArtifactPiece is an artifact, or a chunk of one.
@@ -107,6 +111,7 @@ type ArtifactPiece struct {
 	Parts                 []*a2a.Part
 	Append, Last          bool
 	Metadata              map[string]any
+	Extensions            []string // URIs of those that its content or metadata is of
 }
 
 // PlannedCall is a call to make. Args is a JSON object, as received; it need not be

@@ -141,14 +141,22 @@ type Listed struct {
 }
 
 // Accept asks the planner whether it takes a message that would make a new task. A
-// non-nil message is the whole answer.
+// non-nil message is the whole answer; it is in the context of m, or in a new one
+// (A2A 1.0 §3.4.1).
 func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Listed, err error) {
 	if l.tools, err = r.listTools(c); err != nil {
 		return nil, l, err
 	}
 	defer r.guard(c.task, "the planner", &err)
 	direct, err = r.Planner.Accept(c, &Request{Message: m, Tools: l.tools})
-	return direct, l, err
+	if err != nil || direct == nil {
+		return nil, l, err
+	}
+	answer := *direct
+	if answer.ContextID = m.ContextID; answer.ContextID == "" {
+		answer.ContextID = r.NewID()
+	}
+	return &answer, l, nil
 }
 
 // New is a message that makes a task.

@@ -51,13 +51,15 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 40_000)
-	for name, output := range map[string]task.Output{
-		"status":   {Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))},
-		"artifact": {Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(text)}}},
+	for name, output := range map[string][]task.Output{
+		"status":   {{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))}},
+		"metadata": {{Metadata: map[string]any{"a": text}}},
+		"artifact": {{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(text)}}}},
+		"nothing":  make([]task.Output, 300),
 	} {
 		k := newDesk(t, smallLog)
 		for range 60 {
-			k.planner.list = append(k.planner.list, &task.Step{Output: []task.Output{output}})
+			k.planner.list = append(k.planner.list, &task.Step{Output: output})
 		}
 		k.beginAs()
 		if k.wantState(a2a.TaskStateFailed); k.header.Bytes > 1<<20 {

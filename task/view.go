@@ -300,7 +300,7 @@ func (a *viewArtifact) size() int {
 }
 
 // AppendTask appends the JSON of the task: the bytes that json.Marshal gives for the
-// equal *a2a.Task.
+// equal *a2a.Task, but for the time of its status, which keeps its zeros.
 func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 	if v.size > growAtOnce && !o.NoArtifacts && o.HistoryLength < 0 {
 		dst = slices.Grow(dst, v.size)

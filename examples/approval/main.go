@@ -39,7 +39,9 @@ func house(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
 func config() a2aserver.Config {
 	pay := functiontool.Must(functiontool.New(functiontool.Config{
 		Name: "pay", Description: "Pays somebody", Gate: functiontool.Gate(gate), Annotations: tool.Annotations{Destructive: true},
-	}, func(_ tool.Context, p payment) (string, error) { return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil }))
+	}, func(_ tool.Context, p payment) (string, error) {
+		return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil
+	}))
 	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Confirm: house}
 }
 

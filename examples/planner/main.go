@@ -82,7 +82,9 @@ type booking struct {
 func config() a2aserver.Config {
 	book := func(name string, ask bool) tool.Tool {
 		return functiontool.Must(functiontool.New(functiontool.Config{Name: name, RequireApproval: ask},
-			func(_ tool.Context, b booking) (string, error) { return fmt.Sprint(name, " ", b.Amount, " ", b.Account), nil }))
+			func(_ tool.Context, b booking) (string, error) {
+				return fmt.Sprint(name, " ", b.Amount, " ", b.Account), nil
+			}))
 	}
 	return a2aserver.Config{Planner: mover{}, Tools: []tool.Toolset{tool.NewToolset("bank", book("withdraw", true), book("deposit", false))}}
 }

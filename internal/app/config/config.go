@@ -24,6 +24,7 @@ type Config struct {
 
 	Log          Log
 	Agent        Agent
+	Versions     Versions
 	Planner      Planner
 	Idempotency  bool // the same message sent again is the same task. Defaults to true.
 	Keywords     bool // a text that is one keyword may answer. Defaults to true.
@@ -56,6 +57,12 @@ type Log struct {
 type Agent struct {
 	Name        string // Defaults to a2a-server.
 	Description string
+	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
+}
+
+// Versions says which versions of A2A are spoken.
+type Versions struct {
+	Strict bool // a request that names no version is one of 0.3
 }
 
 // Planner names the planner.

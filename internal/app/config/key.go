@@ -99,6 +99,19 @@ func many[C any, T comparable](name string, f form[T], field func(*C) *[]T, mean
 	}
 }
 
+// some is k, a list that is never empty, with a default.
+func some[C any](k key[C], fallback ...string) key[C] {
+	set := k.set
+	k.fallback = fallback
+	k.set = func(c *C, texts []string) []flaw {
+		if len(texts) == 0 {
+			return []flaw{{item: -1, problem: wrong("is empty; write at least one entry, or remove the line for %s", strings.Join(fallback, " and "))}}
+		}
+		return set(c, texts)
+	}
+	return k
+}
+
 func (k key[C]) public() Key {
 	return Key{Name: k.name, Value: k.value, Default: strings.Join(k.fallback, ","), Meaning: k.meaning}
 }

@@ -36,7 +36,7 @@ func defaults() *config.Config {
 		Data:         "./data",
 		Store:        "bolt",
 		Log:          config.Log{Level: "info", Format: "json"},
-		Agent:        config.Agent{Name: "a2a-server"},
+		Agent:        config.Agent{Name: "a2a-server", InputModes: []string{"text/plain", "application/json"}},
 		Planner:      config.Planner{Kind: "direct"},
 		Idempotency:  true,
 		Keywords:     true,

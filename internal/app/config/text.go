@@ -1,6 +1,7 @@
 package config
 
 import (
+	"mime"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -66,4 +67,21 @@ func every(checks ...func(string) error) func(string) error {
 		}
 		return nil
 	}
+}
+
+// mediaRange is a media type, or all of a kind, or all.
+func mediaRange() form[string] {
+	return words("a media type such as text/plain, image/* or */*", func(text string) error {
+		media, params, err := mime.ParseMediaType(text)
+		kind, subtype, ok := strings.Cut(media, "/")
+		switch {
+		case err != nil || !ok || kind == "" || subtype == "" || kind == "*" && subtype != "*":
+			return wrong("%s is not a media type; write it as text/plain, or text/* for all texts, or */* for everything", quote(text))
+		case len(params) > 0:
+			return wrong("%s has parameters, which do not count; write %s", quote(text), clip(media))
+		case media != text:
+			return wrong("%s has capitals or spaces; write %s", quote(text), clip(media))
+		}
+		return nil
+	})
 }

@@ -52,6 +52,9 @@ func (l *loader) checkScript() {
 	}
 	p.Script = path
 	if !used {
+		if l.config.origins["planner.kind"].layer == "" {
+			l.at("planner.script", "nothing would read it, because planner.kind is direct unless it is set; set planner.kind to script, or to direct if that is meant")
+		}
 		return
 	}
 	info, err := os.Stat(path)

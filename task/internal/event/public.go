@@ -15,12 +15,17 @@ import (
 )
 
 // Public events are stored as the bytes that json.Marshal gives for an
-// a2a.StreamResponse. The functions of this file write the same bytes without
-// reflection, because a stream of chunks pays for its encoding once per chunk.
+// a2a.StreamResponse, but for times, which keep their zeros. The functions of this file
+// write them without reflection, because a stream of chunks pays for its encoding once
+// per chunk.
 //
 // What they are given as JSON must be what json.Marshal wrote for the SDK's type:
 // it is copied as it is. Empty JSON, null, and an empty object or list stand for a
 // field that is left out.
+
+// timestamp is how a time is written: to the millisecond, zeros too (A2A 1.0 §5.6.1).
+// Events of earlier versions, which left zeros out, are read just as well.
+const timestamp = "2006-01-02T15:04:05.000Z07:00"
 
 // IDs are a task's ids, and their JSON, which every event of the task repeats.
 type IDs struct {
@@ -260,7 +265,7 @@ func AppendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json
 	dst = AppendString(dst, state.String())
 	if at != 0 {
 		dst = append(dst, `,"timestamp":"`...)
-		dst = at.Time().AppendFormat(dst, time.RFC3339Nano)
+		dst = at.Time().AppendFormat(dst, timestamp)
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/store"
 	"a2a-server/task/internal/event/eventtest"
 )
 
@@ -203,5 +205,24 @@ func BenchmarkTextPart(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		TextPart(text)
+	}
+}
+
+// Events that were stored before times kept their zeros are read just as well.
+func TestTimesWithoutZeros(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.6Z", "2026-01-02T03:04:05.600Z"} {
+		want, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status := `"status":{"state":"TASK_STATE_WORKING","timestamp":"` + at + `"}`
+		u, err := ReadStatus([]byte(`{"statusUpdate":{"contextId":"c",` + status + `,"taskId":"t"}}`))
+		if err != nil || u.At != store.MillisOf(want) {
+			t.Errorf("ReadStatus(%s) = %v, %v, want %v", at, u.At, err, store.MillisOf(want))
+		}
+		if u, err = ReadTask([]byte(`{"task":{"id":"t","contextId":"c",` + status + `}}`)); err != nil || u.At != store.MillisOf(want) {
+			t.Errorf("ReadTask(%s) = %v, %v, want %v", at, u.At, err, store.MillisOf(want))
+		}
 	}
 }

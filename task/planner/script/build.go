@@ -67,12 +67,11 @@ func (b *builder) enough() bool {
 func (b *builder) add(s step, at *position) (done bool, err error) {
 	switch s := s.(type) {
 	case statusStep:
-		b.output(task.Output{Status: b.message(s.content)})
+		b.output(task.Output{Status: b.message(s.content), Metadata: b.object(s.metadata)})
 	case artifactStep:
-		b.output(task.Output{Artifact: &task.ArtifactPiece{
-			ID: b.text(s.about.id), Name: b.text(s.about.name), Description: b.text(s.about.description),
-			Parts: b.parts(s.content), Metadata: b.object(s.metadata), Last: true,
-		}})
+		piece := b.piece(&s.about)
+		piece.Parts, piece.Append, piece.Last = b.parts(s.content), s.about.append, s.last
+		b.output(task.Output{Artifact: piece})
 	case chunksStep:
 		if !b.chunks(s, at) {
 			return true, nil
@@ -110,6 +109,15 @@ func (b *builder) add(s step, at *position) (done bool, err error) {
 
 func (b *builder) output(o task.Output) { b.step.Output = append(b.step.Output, o) }
 
+// piece returns an artifact with what it says of itself, without parts.
+func (b *builder) piece(a *about) *task.ArtifactPiece {
+	p := &task.ArtifactPiece{ID: b.text(a.id), Name: b.text(a.name), Description: b.text(a.description), Metadata: b.object(a.metadata)}
+	for _, uri := range a.extensions {
+		p.Extensions = append(p.Extensions, b.text(uri))
+	}
+	return p
+}
+
 // chunks publishes pieces until it is enough, and reports whether those were all.
 func (b *builder) chunks(s chunksStep, at *position) bool {
 	total := s.len()
@@ -118,15 +126,12 @@ func (b *builder) chunks(s chunksStep, at *position) bool {
 		if len(s.texts) > 0 {
 			template = s.texts[at.Chunk]
 		}
-		piece := &task.ArtifactPiece{
-			ID:     b.text(s.about.id),
-			Parts:  a2a.ContentParts{a2a.NewTextPart(b.numbered(template, strconv.Itoa(at.Chunk+1)))},
-			Append: at.Chunk > 0,
-			Last:   at.Chunk == total-1,
+		piece := &task.ArtifactPiece{ID: b.text(s.about.id)}
+		if at.Chunk == 0 {
+			piece = b.piece(&s.about)
 		}
-		if !piece.Append {
-			piece.Name, piece.Description = b.text(s.about.name), b.text(s.about.description)
-		}
+		piece.Parts = a2a.ContentParts{a2a.NewTextPart(b.numbered(template, strconv.Itoa(at.Chunk+1)))}
+		piece.Append, piece.Last = at.Chunk > 0 || s.about.append, at.Chunk == total-1
 		b.output(task.Output{Artifact: piece})
 	}
 	return at.Chunk >= total

@@ -7,6 +7,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// perhaps reads what is said, if anything is.
+func (r *report) perhaps(n *yaml.Node, key string) content {
+	if isNull(n) || n.Kind == yaml.MappingNode && len(n.Content) == 0 {
+		return nil
+	}
+	return r.content(n, key)
+}
+
 // content reads what is said: a text, {text} or {parts}.
 func (r *report) content(n *yaml.Node, key string) content {
 	if isText(n) {

@@ -24,7 +24,8 @@
 // any scenario: it takes over from its own first step. If none fits such an answer,
 // the scenario that asked goes on. A message that would make a task and fits nothing
 // is answered with the list of the scenarios. The text of a message is that of its
-// text parts, joined by newlines.
+// text parts, joined by newlines. A scenario that no message can play, because one
+// before it fits whatever it fits, or nothing asks, is an error.
 //
 // # Steps
 //
@@ -32,9 +33,11 @@
 //
 //	message   a direct Message, no task; only as the only step of a first message
 //	status    a status update, still working
-//	artifact  {id, name, description, metadata, text or parts}: a whole artifact
-//	chunks    {id, name, description, texts: […]}, or {…, count, text} with {n} from 1:
-//	          an artifact in pieces
+//	artifact  {id, name, description, metadata, extensions, text or parts}: a whole
+//	          artifact. With append: true it goes on with the one of that id, with
+//	          last_chunk: false more of it is to come
+//	chunks    {id, name, description, metadata, extensions, append, texts: […]}, or
+//	          {…, count, text} with {n} from 1: an artifact in pieces
 //	call      {tool, args, alias}: a call of a tool, waited for
 //	calls     a list of them, made together
 //	wait      a duration such as 50ms, durable
@@ -42,11 +45,15 @@
 //	          with the answer
 //	complete, fail, reject, cancel
 //	          ends the task so. A scenario that runs out of steps completes
-//	error     text: as the first step refuses the message, later breaks the task
+//	error     a text, or {name, text}: as the first step for a first message it refuses
+//	          the message with that error, later it breaks the task
 //
-// What says something takes a text ("status: hello"), {text: …} or {parts: […]}; the
-// ends take nothing, too. A part is one of {text}, {data}, {file_bytes} in base64,
+// What says something takes a text ("status: hello"), {text: …} or {parts: […]}. All but
+// message may say nothing ("ask:"), and status takes {metadata: …}, of the update, too. A part is one of {text}, {data}, {file_bytes} in base64,
 // {file_text} and {file_url}, with media_type, filename and metadata as wanted.
+//
+// The name of an error is as in A2A 1.0 §5.4, such as ContentTypeNotSupportedError, or
+// InvalidParamsError or InternalError. Without one it is UnsupportedOperationError.
 //
 // In the strings of steps, {text} stands for the text of the newest message and
 // {message_id} for its id. Anchors and aliases of YAML are not supported.

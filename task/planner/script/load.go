@@ -84,6 +84,7 @@ func (r *report) scenarios(root *yaml.Node) []scenario {
 	}
 	lines := map[string]int{}
 	all := make([]scenario, 0, len(entries))
+	names := make([]*yaml.Node, 0, len(entries))
 	for i, entry := range entries {
 		key := fmt.Sprintf("scenarios[%d]", i)
 		s, nameNode := r.scenario(entry, key)
@@ -92,7 +93,10 @@ func (r *report) scenarios(root *yaml.Node) []scenario {
 		} else if nameNode != nil {
 			lines[s.name] = nameNode.Line
 		}
-		all = append(all, s)
+		all, names = append(all, s), append(names, nameNode)
+	}
+	if len(r.problems) == 0 { // else what a when says may not have been read
+		r.reach(all, names)
 	}
 	return all
 }
@@ -127,6 +131,9 @@ func (r *report) scenario(n *yaml.Node, key string) (s scenario, name *yaml.Node
 		if _, is := step.(messageStep); is && (i > 0 || s.when.followUp) {
 			r.add(entry, stepKey, "a direct message is only possible as the first step of a scenario for a first message; use status, or complete with a text")
 			continue
+		}
+		if e, is := step.(errorStep); is && e.named && (i > 0 || s.when.followUp) {
+			r.add(entry, stepKey+".error.name", "only the first step for a first message answers it with an error; here it breaks the task, so write error: and the text alone")
 		}
 		if i < len(entries)-1 && isLast(step) {
 			r.add(entries[i+1], fmt.Sprintf("%s.steps[%d]", key, i+1), "nothing can follow the step before, which ends the scenario; remove one of the two")

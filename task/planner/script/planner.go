@@ -58,7 +58,7 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 		if w.err != nil {
 			return nil, fmt.Errorf("scenario %q: %w", s.name, w.err)
 		}
-		return nil, scriptedError(text)
+		return nil, a2a.NewError(first.is, text)
 	}
 	return nil, nil
 }

@@ -85,6 +85,7 @@ func TestMatch(t *testing.T) {
 	t.Parallel()
 	p := load(t, `
 scenarios:
+  - {name: asks, when: {text: ask me}, steps: [{ask: what?}]}
   - {name: id-and-text, when: {message_id_prefix: a-, text_contains: x}, steps: [{complete: one}]}
   - {name: number, when: {data: {n: 1}}, steps: [{complete: two}]}
   - {name: large, when: {data: {n: 9007199254740993}}, steps: [{complete: three}]}

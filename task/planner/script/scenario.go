@@ -17,12 +17,15 @@ type scenario struct {
 type step interface{ isStep() }
 
 type (
-	messageStep  struct{ content content }
-	statusStep   struct{ content content }
-	artifactStep struct {
-		about    about
-		content  content
+	messageStep struct{ content content }
+	statusStep  struct {
+		content  content // may be empty
 		metadata map[string]any
+	}
+	artifactStep struct {
+		about   about
+		content content
+		last    bool
 	}
 	chunksStep struct {
 		about about
@@ -34,14 +37,18 @@ type (
 	callStep struct{ calls []call }
 	waitStep struct{ duration time.Duration }
 	askStep  struct {
-		content content
+		content content // may be empty
 		auth    bool
 	}
 	endStep struct {
 		state   a2a.TaskState
 		content content // may be empty
 	}
-	errorStep struct{ text string }
+	errorStep struct {
+		is    error // of the SDK
+		named bool  // in the script
+		text  string
+	}
 )
 
 func (messageStep) isStep()  {}
@@ -54,8 +61,14 @@ func (askStep) isStep()      {}
 func (endStep) isStep()      {}
 func (errorStep) isStep()    {}
 
-// about is what an artifact says of itself.
-type about struct{ id, name, description string }
+// about is what an artifact says of itself, and whether it goes on with one that is
+// there.
+type about struct {
+	id, name, description string
+	metadata              map[string]any
+	extensions            []string
+	append                bool
+}
 
 type call struct {
 	tool, alias string

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ func (r *report) step(n *yaml.Node, key string) step {
 	case "message":
 		return messageStep{r.content(value, at)}
 	case "status":
-		return statusStep{r.content(value, at)}
+		return r.status(value, at)
 	case "artifact":
 		return r.artifact(value, at)
 	case "chunks":
@@ -36,9 +37,9 @@ func (r *report) step(n *yaml.Node, key string) step {
 	case "wait":
 		return r.wait(value, at)
 	case "ask":
-		return askStep{content: r.content(value, at)}
+		return askStep{content: r.perhaps(value, at)}
 	case "ask_auth":
-		return askStep{content: r.content(value, at), auth: true}
+		return askStep{content: r.perhaps(value, at), auth: true}
 	case "complete":
 		return r.end(value, at, a2a.TaskStateCompleted)
 	case "fail":
@@ -48,30 +49,42 @@ func (r *report) step(n *yaml.Node, key string) step {
 	case "cancel":
 		return r.end(value, at, a2a.TaskStateCanceled)
 	case "error":
-		text, ok := r.str(value, at)
-		if ok && strings.TrimSpace(text) == "" {
-			r.add(value, at, "must not be empty; write what went wrong")
-		}
-		return errorStep{text}
+		return r.failure(value, at)
 	}
 	r.add(n.Content[0], at, "unknown step; known are %s", kinds)
 	return nil
 }
 
+// status reads what is said while the task is working: nothing, a text, or a mapping.
+func (r *report) status(n *yaml.Node, key string) step {
+	if n.Kind != yaml.MappingNode {
+		return statusStep{content: r.perhaps(n, key)}
+	}
+	f, ok := r.mapping(n, key, "text", "parts", "metadata")
+	if !ok {
+		return statusStep{}
+	}
+	s := statusStep{metadata: r.object(f.get("metadata"), join(key, "metadata"))}
+	if f.get("text") != nil || f.get("parts") != nil {
+		s.content = r.says(n, f, key)
+	}
+	return s
+}
+
 func (r *report) artifact(n *yaml.Node, key string) step {
-	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "text", "parts")
+	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "extensions", "append", "text", "parts", "last_chunk")
 	if !ok {
 		return artifactStep{}
 	}
-	return artifactStep{
-		about:    r.about(n, f, key),
-		content:  r.says(n, f, key),
-		metadata: r.object(f.get("metadata"), join(key, "metadata")),
+	s := artifactStep{about: r.about(n, f, key), content: r.says(n, f, key), last: true}
+	if last := f.get("last_chunk"); last != nil {
+		s.last = r.boolean(last, join(key, "last_chunk"))
 	}
+	return s
 }
 
 func (r *report) chunks(n *yaml.Node, key string) step {
-	f, ok := r.mapping(n, key, "id", "name", "description", "texts", "count", "text")
+	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "extensions", "append", "texts", "count", "text")
 	if !ok {
 		return chunksStep{}
 	}
@@ -102,7 +115,22 @@ func (r *report) chunks(n *yaml.Node, key string) step {
 
 func (r *report) about(n *yaml.Node, f fields, key string) about {
 	id, _ := r.required(n, f, key, "id")
-	return about{id: id, name: r.optional(f, key, "name"), description: r.optional(f, key, "description")}
+	a := about{
+		id: id, name: r.optional(f, key, "name"), description: r.optional(f, key, "description"),
+		metadata: r.object(f.get("metadata"), join(key, "metadata")),
+	}
+	if more := f.get("append"); more != nil {
+		a.append = r.boolean(more, join(key, "append"))
+	}
+	if uris := f.get("extensions"); uris != nil {
+		entries, _ := r.sequence(uris, join(key, "extensions"))
+		for i, e := range entries {
+			if uri, ok := r.str(e, fmt.Sprintf("%s.extensions[%d]", key, i)); ok {
+				a.extensions = append(a.extensions, uri)
+			}
+		}
+	}
+	return a
 }
 
 func (r *report) calls(n *yaml.Node, key string) step {
@@ -138,9 +166,66 @@ func (r *report) wait(n *yaml.Node, key string) step {
 	return waitStep{d}
 }
 
-func (r *report) end(n *yaml.Node, key string, state a2a.TaskState) step {
-	if isNull(n) || n.Kind == yaml.MappingNode && len(n.Content) == 0 {
-		return endStep{state: state}
+// failure reads an error: its text, or {name, text}.
+func (r *report) failure(n *yaml.Node, key string) step {
+	s := errorStep{is: a2a.ErrUnsupportedOperation}
+	if n.Kind == yaml.MappingNode {
+		f, ok := r.mapping(n, key, "name", "text")
+		if !ok {
+			return s
+		}
+		if name := f.get("name"); name != nil {
+			s.is, s.named = r.errorNamed(name, join(key, "name")), true
+		}
+		text := f.get("text")
+		if text == nil {
+			r.add(n, join(key, "text"), "missing; write what went wrong")
+			return s
+		}
+		n, key = text, join(key, "text")
 	}
-	return endStep{state: state, content: r.content(n, key)}
+	var ok bool
+	if s.text, ok = r.str(n, key); ok && strings.TrimSpace(s.text) == "" {
+		r.add(n, key, "must not be empty; write what went wrong")
+	}
+	return s
+}
+
+// errorNames are the errors that may refuse a message, as A2A 1.0 §5.4 calls them, and
+// two of JSON-RPC.
+var errorNames = []struct {
+	name string
+	is   error
+}{
+	{"TaskNotFoundError", a2a.ErrTaskNotFound},
+	{"TaskNotCancelableError", a2a.ErrTaskNotCancelable},
+	{"PushNotificationNotSupportedError", a2a.ErrPushNotificationNotSupported},
+	{"UnsupportedOperationError", a2a.ErrUnsupportedOperation},
+	{"ContentTypeNotSupportedError", a2a.ErrUnsupportedContentType},
+	{"InvalidAgentResponseError", a2a.ErrInvalidAgentResponse},
+	{"ExtendedAgentCardNotConfiguredError", a2a.ErrExtendedCardNotConfigured},
+	{"ExtensionSupportRequiredError", a2a.ErrExtensionSupportRequired},
+	{"VersionNotSupportedError", a2a.ErrVersionNotSupported},
+	{"InvalidParamsError", a2a.ErrInvalidParams},
+	{"InternalError", a2a.ErrInternalError},
+}
+
+func (r *report) errorNamed(n *yaml.Node, key string) error {
+	name, ok := r.str(n, key)
+	if !ok {
+		return nil
+	}
+	var known []string
+	for _, e := range errorNames {
+		if e.name == name {
+			return e.is
+		}
+		known = append(known, e.name)
+	}
+	r.add(n, key, "%s is not the name of an error; known are %s", strconv.Quote(clip(name)), list(known))
+	return nil
+}
+
+func (r *report) end(n *yaml.Node, key string, state a2a.TaskState) step {
+	return endStep{state: state, content: r.perhaps(n, key)}
 }

@@ -4,6 +4,7 @@ package eventtest
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +29,21 @@ func Times() []store.Millis {
 	return []store.Millis{0, 1, 1_700_000_000_000, 1_700_000_000_600, 1_700_000_000_610, 1_700_000_000_617, 1_700_000_000_007, -1}
 }
 
-// MarshalJSON is json.Marshal.
+// times finds the times of statuses, in seconds and in what json.Marshal leaves of the
+// milliseconds.
+var times = regexp.MustCompile(`("timestamp":"[^".Z]*)\.?(\d*)Z"`)
+
+// MarshalJSON is json.Marshal, but for the times of statuses: they have all three digits.
 func MarshalJSON(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatalf("json.Marshal(%v): %v", v, err)
 	}
-	return string(b)
+	return times.ReplaceAllStringFunc(string(b), func(found string) string {
+		at := times.FindStringSubmatch(found)
+		return at[1] + "." + (at[2] + "000")[:3] + `Z"`
+	})
 }
 
 // Diff is cmp.Diff for long texts, which mostly are equal.

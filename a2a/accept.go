@@ -1,0 +1,58 @@
+package a2a
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+const (
+	typeJSON = "application/json"
+	typeA2A  = "application/a2a+json"
+)
+
+// answerType returns the type of an answer in HTTP+JSON (§11.1): the one that the client
+// prefers. Where it takes both alike, it is that of its request, and without a body the
+// one that A2A prefers. A client that takes neither gets the same: it can do more with
+// an answer than with none.
+func answerType(r *http.Request) string {
+	accept := r.Header["Accept"]
+	plain, own := quality(accept, typeJSON), quality(accept, typeA2A)
+	switch {
+	case plain > own:
+		return typeJSON
+	case plain < own:
+		return typeA2A
+	}
+	if sent, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && sent == typeJSON {
+		return typeJSON
+	}
+	return typeA2A
+}
+
+// quality returns how much a client wants an application type, from 0 to 1: what the most
+// specific range of its Accept says (RFC 9110 §12.5.1).
+func quality(accept []string, media string) float64 {
+	if len(accept) == 0 {
+		return 1
+	}
+	found, best := 0.0, 0
+	for _, line := range accept {
+		for item := range strings.SplitSeq(line, ",") {
+			name, params, err := mime.ParseMediaType(item)
+			if err != nil {
+				continue
+			}
+			fit := map[string]int{media: 3, "application/*": 2, "*/*": 1}[name]
+			if fit <= best {
+				continue
+			}
+			found, best = 1, fit
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q >= 0 && q < 1 {
+				found = q
+			}
+		}
+	}
+	return found
+}
