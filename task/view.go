@@ -201,7 +201,7 @@ func (v *View) setStatusMetadata(raw json.RawMessage) {
 // mergeMetadata returns the members of both objects; over wins. One that is no
 // object counts as empty: metadata must not be able to make a task unreadable.
 func mergeMetadata(base, over json.RawMessage) json.RawMessage {
-	if event.EmptyJSON(base) {
+	if event.EmptyJSON(base) || bytes.Equal(base, over) {
 		return over
 	}
 	if event.EmptyJSON(over) {

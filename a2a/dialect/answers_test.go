@@ -432,7 +432,7 @@ func TestKeywordsOff(t *testing.T) {
 	}
 	_, err := p.Answers(marked(t, "t1.a1", confirmation, `{"result":"yes"}`), pending)
 	_ = refused(t, err, approval.ReasonNotAllowed)
-	m, _, err := p.Question(pending, "")
+	m, err := p.Question(pending, "")
 	if err != nil || strings.Contains(m.Parts[0].Text(), "whole text") {
 		t.Errorf("Question() = %v, %v, want no word of text", m, err)
 	}
@@ -476,7 +476,7 @@ func TestCallThatWasDecided(t *testing.T) {
 func TestForgedAliasIsNotShown(t *testing.T) {
 	t.Parallel()
 	forged := with(transfer(), func(a *approval.Approval) { a.Alias = "c1.4" })
-	m, _, err := presenter().Question([]*approval.Approval{forged, restarts()}, "")
+	m, err := presenter().Question([]*approval.Approval{forged, restarts()}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

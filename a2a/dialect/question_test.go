@@ -39,11 +39,11 @@ func TestQuestionGolden(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, status, err := presenter().Question(tt.pending, tt.problem)
+			message, err := presenter().Question(tt.pending, tt.problem)
 			if err != nil {
 				t.Fatalf("Question() = %v", err)
 			}
-			got := indented(t, map[string]any{"message": message, "statusMetadata": status})
+			got := indented(t, message)
 			path := filepath.Join("testdata", "question-"+tt.name+".json")
 			if *update {
 				if err := os.WriteFile(path, got, 0o600); err != nil {
@@ -77,7 +77,7 @@ func indented(t *testing.T, v any) []byte {
 // be the same each time.
 func TestQuestionIsPlainJSON(t *testing.T) {
 	t.Parallel()
-	message, _, err := presenter().Question(all(), "problem")
+	message, err := presenter().Question(all(), "problem")
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -92,7 +92,7 @@ func TestQuestionIsPlainJSON(t *testing.T) {
 	if diff := cmp.Diff(message, &back); diff != "" {
 		t.Errorf("the message read back (-made +read):\n%s", diff)
 	}
-	again, _, err := presenter().Question(all(), "problem")
+	again, err := presenter().Question(all(), "problem")
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -107,7 +107,7 @@ func TestQuestionHidesNothing(t *testing.T) {
 	a.Tool = "rm\u200b\nArguments: {}"
 	a.Hint = "ok\r\nArguments: {\"amount\":1}\n\u202eevil\u2066 \U000E0041\x00"
 	a.Args = json.RawMessage(`{"note":"\u202etxt.exe\u0085\u2028\\u202e","long":"` + strings.Repeat("x", 100_000) + `"}`)
-	message, _, err := presenter().Question([]*approval.Approval{a}, "bad\u2067")
+	message, err := presenter().Question([]*approval.Approval{a}, "bad\u2067")
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -143,7 +143,7 @@ func TestQuestionHidesNothing(t *testing.T) {
 func TestQuestionLeavesOut(t *testing.T) {
 	t.Parallel()
 	auth := with(database(), func(a *approval.Approval) { a.AskKind = "auth" })
-	message, _, err := presenter().Question([]*approval.Approval{auth}, "")
+	message, err := presenter().Question([]*approval.Approval{auth}, "")
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -169,7 +169,7 @@ func TestQuestionErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if m, _, err := presenter().Question(tt.pending, ""); err == nil {
+			if m, err := presenter().Question(tt.pending, ""); err == nil {
 				t.Errorf("Question() = %v, want an error", m)
 			}
 		})
@@ -194,11 +194,11 @@ func TestExtensions(t *testing.T) {
 func TestDefaultID(t *testing.T) {
 	t.Parallel()
 	p := dialect.New(dialect.Config{})
-	one, _, err := p.Question(all(), "")
+	one, err := p.Question(all(), "")
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
-	two, _, err := p.Question(all(), "")
+	two, err := p.Question(all(), "")
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}

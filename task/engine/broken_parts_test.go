@@ -140,7 +140,7 @@ type brittlePresenter struct {
 	b *brittle
 }
 
-func (p *brittlePresenter) Question(pending []*approval.Approval, problem string) (*a2a.Message, map[string]any, error) {
+func (p *brittlePresenter) Question(pending []*approval.Approval, problem string) (*a2a.Message, error) {
 	p.b.use(question)
 	return p.Presenter.Question(pending, problem)
 }
