@@ -85,7 +85,7 @@ func (in Ended) put(d *Draft) error {
 	}
 	switch {
 	case in.Chunks == 0:
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultPart(in.Result), Last: true})
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(in.Result, d.rules.Limits.result()), Last: true})
 	case !marked: // the last chunk went out as any other
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
