@@ -33,7 +33,7 @@ type Server struct {
 	engine        *engine.Engine
 	registry      *tool.Registry
 	listener      net.Listener // nil: NoListen
-	url           string       // base URL, as the card has it
+	url           string       // base URL, for the log
 	server        *http.Server
 	mounted       mounted
 	health        health
@@ -119,7 +119,7 @@ func (s *Server) serveProtocol() error {
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.url, Skills: skills,
+			Version: Version(), URL: s.config.PublicURL, Skills: skills,
 		},
 		Guard: guard, MaxBody: limits.Body, Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,

@@ -66,7 +66,9 @@ func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Serv
 		})
 	must(err)
 	balance, err := functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
-		func(tool.Context, struct{}) (map[string]any, error) { return map[string]any{"of": "<bob>", "amount": 5}, nil })
+		func(tool.Context, struct{}) (map[string]any, error) {
+			return map[string]any{"of": "<bob>", "amount": 5}, nil
+		})
 	must(err)
 	db := memstore.New()
 	h, err := db.Handle()

@@ -112,13 +112,9 @@ func New(cfg Config) (*Server, error) {
 			MaxAge:        600,
 		}))
 	}
-	card, err := cardHandler(cfg.Card)
-	if err != nil {
-		return nil, err
-	}
 	s.echo.POST("/", s.jsonRPC)
-	s.echo.GET(cardPath, card)
-	s.echo.HEAD(cardPath, card)
+	s.echo.GET(cardPath, s.card)
+	s.echo.HEAD(cardPath, s.card)
 	s.restRoutes()
 	return s, nil
 }

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"a2a-server/approval"
@@ -14,13 +15,14 @@ import (
 // Config is everything that can be configured. [Load] fills in all defaults and
 // checks all values.
 type Config struct {
-	Listen         string   // host:port. Defaults to 127.0.0.1:8080.
-	PublicURL      string   // base URL in the card, without a trailing slash. Empty: http:// and the address.
-	AllowedHosts   []string // names, in lower case, that a request may be made to; on a public address, none allows any
-	AllowedOrigins []string // origins, exact, whose pages may call
-	InsecureNoAuth bool     // a public address without authentication
-	Data           string   // folder of all files. Defaults to ./data.
-	Store          string   // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
+	Listen         string         // host:port. Defaults to 127.0.0.1:8080.
+	PublicURL      string         // base URL in the card, without a trailing slash. Empty: as each client has reached the server.
+	AllowedHosts   []string       // names, in lower case, that a request may be made to; on a public address, none allows any
+	AllowedOrigins []string       // origins, exact, whose pages may call
+	TrustedProxies []netip.Prefix // whose X-Forwarded-Host and X-Forwarded-Proto count
+	InsecureNoAuth bool           // a public address without authentication
+	Data           string         // folder of all files. Defaults to ./data.
+	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
 	Log          Log
 	Agent        Agent

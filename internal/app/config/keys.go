@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -25,13 +26,16 @@ func configKeys() []key[Config] {
 			"The address that the server listens on. Port 0 takes any that is free. An address that other machines can reach needs insecure_no_auth, because there is no authentication yet."),
 		one("public_url", "", baseURL(),
 			func(c *Config) *string { return &c.PublicURL },
-			"The URL by which clients reach the server, when it is another than http:// and the address: behind a proxy, for example. It is the base of the URLs in the agent card."),
+			"The URL by which clients reach the server, with the path that a proxy in front has it at. It is the base of the URLs in the agent card. Without it the card has the URL that its client used: http:// and the host, if that is one of the names under allowed_hosts, or else the address that the request came to; see trusted_proxies for https and other names."),
 		many("allowed_hosts", hostname(),
 			func(c *Config) *[]string { return &c.AllowedHosts },
-			"Names that a request may be made to, beside localhost, 127.0.0.1, [::1], the address itself and the host of public_url. On a loopback address everything else is refused, because it may come from a page that made a name of its own point to this machine. On any other address everything else is refused as soon as one name stands here; without any, a request may be made to any name."),
+			"Names that a request may be made to, beside localhost, 127.0.0.1, [::1], the address itself and the host of public_url. On a loopback address everything else is refused, because it may come from a page that made a name of its own point to this machine. On any other address everything else is refused as soon as one name stands here; without any, a request may be made to any name, and the agent card repeats none."),
 		many("allowed_origins", webOrigin(),
 			func(c *Config) *[]string { return &c.AllowedOrigins },
 			"Origins whose web pages may call the server. A request with any other Origin is refused."),
+		many("trusted_proxies", network(),
+			func(c *Config) *[]netip.Prefix { return &c.TrustedProxies },
+			"Where proxies call from whose X-Forwarded-Host and X-Forwarded-Proto count: the host, with its port, that is held against allowed_hosts and stands in the agent card, and http or https. The proxy must set both itself, not pass on what clients send. From anywhere else these headers count for nothing."),
 		one("insecure_no_auth", "false", boolean(),
 			func(c *Config) *bool { return &c.InsecureNoAuth },
 			"Serves an address that other machines can reach although nobody is authenticated: every caller may send, read and approve everything. Right only behind something that authenticates."),
