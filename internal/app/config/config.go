@@ -33,6 +33,7 @@ type Config struct {
 	Confirmation Confirmation
 	Terms        approval.Terms // deadlines: of every approval whose gate says nothing else
 	Gates        []approval.Gate
+	Streams      Streams
 	Limits       Limits
 
 	origins map[string]origin // by key; what is missing is a default
@@ -64,6 +65,11 @@ type Agent struct {
 type Planner struct {
 	Kind   string // direct or script. Defaults to direct.
 	Script string // absolute path of the file of scenarios, for script. Empty: none.
+}
+
+// Streams says what streams carry.
+type Streams struct {
+	WholeText bool // the last piece of a stream of text is the whole text
 }
 
 // Confirmation says which gates count.

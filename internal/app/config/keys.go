@@ -81,6 +81,9 @@ func configKeys() []key[Config] {
 		one("deadlines.on_expiry", "reject", choice("an outcome of a deadline", expiries()...),
 			func(c *Config) *approval.OnExpiry { return &c.Terms.OnExpiry },
 			"What comes of an approval that is overdue: reject rejects the call, cancel cancels the task, keep leaves it pending without a deadline."),
+		one("streams.whole_text", "false", boolean(),
+			func(c *Config) *bool { return &c.Streams.WholeText },
+			"When a tool has streamed nothing but text, the last piece of its artifact is the whole text, in place of the pieces before it, if that fits into limits.event. It is for clients that keep only the last piece, as ADK for Python does; everybody else gets the same text twice."),
 	}
 	return append(keys, limitKeys()...)
 }
