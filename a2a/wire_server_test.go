@@ -25,6 +25,7 @@ import (
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 	"a2a-server/tool/functiontool"
 )
 
@@ -103,6 +104,10 @@ func stored(ctx tool.Context, h store.Handle, text string) bool {
 func wirePolicy(t testing.TB) *approval.Policy {
 	t.Helper()
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+		{
+			Name: "vault", Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true, AuthRequired: true},
+			When: func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) { return args["text"] == "vault", nil },
+		},
 		{Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true}},
 		{Tool: "deploy", Terms: approval.Terms{Expires: time.Hour}},
 		{Tool: "shred", Action: approval.ActionDeny},

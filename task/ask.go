@@ -151,12 +151,12 @@ func (d *Draft) askMore(pending []*approval.Approval, problem string) error {
 	return d.say(d.waitingState(pending), m)
 }
 
-// waitingState is input-required when the A2A client may answer any of it, else
-// auth-required; and working while all of it is left to the confirmation provider.
+// waitingState is input-required, and auth-required when all of it is for others and
+// asks for that state; and working while all of it is left to the confirmation provider.
 func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	state, left := a2a.TaskStateAuthRequired, true
 	for _, a := range pending {
-		if !a.Elsewhere() {
+		if !a.AuthRequired() {
 			state = a2a.TaskStateInputRequired
 		}
 		left = left && d.rules.offers(a) && !d.f.approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.ProviderWait))

@@ -20,36 +20,27 @@ const (
 	rejectionReason = "rejection_reason" // of a rejection, also in kagent's extension
 )
 
-// askADK is the question as a call that ADK waits for, or nil: ADK's Go client takes
-// every call of the message for pending, so what it cannot answer is left out.
+// askADK is the question as a call that ADK waits for, or nil when the client may not
+// answer: ADK's clients put every such call to their user, and the one in Go takes it for
+// pending until it is answered.
 //
 // Its Python client refuses to know more of a confirmation than the hint, confirmed
 // and the payload, so nothing else may stand there.
 func askADK(s *shown) *a2a.Part {
-	var call map[string]any
-	switch {
-	case s.Kind != approval.KindQuestion:
-		call = map[string]any{
-			"id":   s.ID,
-			"name": toolconfirmation.FunctionCallName,
-			"args": map[string]any{
-				"originalFunctionCall": map[string]any{"id": s.callID(), "name": s.Tool, "args": s.args},
-				"toolConfirmation":     map[string]any{"hint": s.hint, "confirmed": false, "payload": s.payload},
-			},
-		}
-	case s.Elsewhere():
+	if s.Elsewhere() {
 		return nil
-	default:
-		call = map[string]any{
-			"id":   s.ID,
-			"name": adkRequestInput,
-			"args": map[string]any{
-				"interruptId":    s.ID,
-				"message":        s.hint,
-				"payload":        s.payload,
-				"responseSchema": s.schema,
-			},
-		}
+	}
+	call := map[string]any{
+		"id":   s.ID,
+		"name": toolconfirmation.FunctionCallName,
+		"args": map[string]any{
+			"originalFunctionCall": map[string]any{"id": s.callID(), "name": s.Tool, "args": s.args},
+			"toolConfirmation":     map[string]any{"hint": s.hint, "confirmed": false, "payload": s.payload},
+		},
+	}
+	if s.Kind == approval.KindQuestion {
+		call["name"] = adkRequestInput
+		call["args"] = map[string]any{"interruptId": s.ID, "message": s.hint, "payload": s.payload, "responseSchema": s.schema}
 	}
 	part := a2a.NewDataPart(call)
 	part.Metadata = map[string]any{adkType: adkCall, adkLongRunning: true}

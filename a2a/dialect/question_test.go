@@ -142,16 +142,21 @@ func TestQuestionHidesNothing(t *testing.T) {
 
 func TestQuestionLeavesOut(t *testing.T) {
 	t.Parallel()
-	auth := with(database(), func(a *approval.Approval) { a.AskKind = "auth" })
-	message, err := presenter().Question([]*approval.Approval{auth}, "")
-	if err != nil {
-		t.Fatalf("Question() = %v", err)
-	}
-	if len(message.Parts) != 1 || message.Metadata[dialect.KagentURI] != nil || len(message.Extensions) != 1 {
-		t.Errorf("a question that the client cannot answer is put to it: %v", message)
-	}
-	if message.Metadata[dialect.URI] == nil {
-		t.Error("our extension does not show it")
+	for name, a := range map[string]*approval.Approval{
+		"auth":               with(database(), func(a *approval.Approval) { a.AskKind = "auth" }),
+		"call elsewhere":     with(transfer(), func(a *approval.Approval) { a.Terms.Elsewhere = true }),
+		"outcome, four eyes": with(deletion(), func(a *approval.Approval) { a.Terms.FourEyes = true }),
+	} {
+		message, err := presenter().Question([]*approval.Approval{a}, "")
+		if err != nil {
+			t.Fatalf("%s: Question() = %v", name, err)
+		}
+		if len(message.Parts) != 1 || message.Metadata[dialect.KagentURI] != nil || len(message.Extensions) != 1 {
+			t.Errorf("%s: a question that the client cannot answer is put to it: %v", name, message)
+		}
+		if message.Metadata[dialect.URI] == nil {
+			t.Errorf("%s: our extension does not show it", name)
+		}
 	}
 }
 

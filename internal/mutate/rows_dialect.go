@@ -121,5 +121,12 @@ func dialectRows() []Row {
 			Promise: "a caller's id that looks like one of ours is not shown",
 			Test:    "TestForgedAliasIsNotShown",
 		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    "if s.Elsewhere() {",
+			Into:    "if false {",
+			Promise: "ADK asks for no decision that its user may not make",
+			Test:    "TestQuestionLeavesOut",
+		},
 	}
 }

@@ -140,10 +140,10 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/ask.go",
-			What:    "if !a.Elsewhere() {",
-			Into:    "if true {",
-			Promise: "a task that others decide about waits for authorisation",
-			Test:    "TestWhatIsNotTheProviders",
+			What:    "if !a.AuthRequired() {",
+			Into:    "if !a.Elsewhere() {",
+			Promise: "a task that others decide about waits for authorisation only when a rule asks for it",
+			Test:    "TestWhatOthersDecideWaitsForInput",
 		},
 		{
 			File:    "task/decide.go",
