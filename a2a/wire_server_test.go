@@ -106,7 +106,9 @@ func wirePolicy(t testing.TB) *approval.Policy {
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
 		{
 			Name: "vault", Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true, AuthRequired: true},
-			When: func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) { return args["text"] == "vault", nil },
+			When: func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
+				return args["text"] == "vault", nil
+			},
 		},
 		{Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true}},
 		{Tool: "deploy", Terms: approval.Terms{Expires: time.Hour}},

@@ -14,6 +14,7 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/task"
 )
 
@@ -209,5 +210,45 @@ func TestDefaultID(t *testing.T) {
 	}
 	if one.ID == "" || one.ID == two.ID {
 		t.Errorf("message ids %q and %q, want two", one.ID, two.ID)
+	}
+}
+
+// The text says once with which arguments a call would run, also when the hint that ADK
+// and kagent show says it too, and who wants it (C8).
+func TestTextSaysThingsOnce(t *testing.T) {
+	t.Parallel()
+	usual, err := approval.DefaultHint("transfer_money", map[string]any{"amount": json.Number("100"), "to": "bob"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, hint string
+		change     func(*approval.Approval)
+		want       string
+	}{
+		{"its own words", "Pay bob?", nil, "Requested by: anonymous\n> Pay bob?\nArguments: "},
+		{"no words of its own", usual, nil, "Requested by: anonymous\nArguments: "},
+		{"something failed", usual + "\nYou are asked because of this.", nil, "Requested by: anonymous\n> You are asked because of this.\nArguments: "},
+		{"words that begin alike", usual + "!", nil, "> " + usual + "!\nArguments: "},
+		{"through others", usual, func(a *approval.Approval) {
+			a.Requester = auth.Principal{Subject: "alice\u202e", Chain: []string{"desk", "agent"}}
+		}, `Requested by: alice\u202e, through desk, through agent` + "\nArguments: "},
+		{"nobody is known", usual, func(a *approval.Approval) { a.Requester = auth.Principal{} }, "may transfer_money run?\nArguments: "},
+	} {
+		a := with(transfer(), func(a *approval.Approval) { a.Hint = tt.hint })
+		if tt.change != nil {
+			tt.change(a)
+		}
+		m, err := presenter().Question([]*approval.Approval{a}, "")
+		if err != nil {
+			t.Fatalf("%s: Question() = %v", tt.name, err)
+		}
+		text := m.Parts[0].Text()
+		if !strings.Contains(text, tt.want) {
+			t.Errorf("%s: the text is %q, want %q in it", tt.name, text, tt.want)
+		}
+		if n := strings.Count(text, `{"amount":100,"to":"bob"}`); n != 1 && tt.name != "words that begin alike" {
+			t.Errorf("%s: the arguments stand %d times in %q", tt.name, n, text)
+		}
 	}
 }

@@ -10,6 +10,12 @@ import (
 	"a2a-server/internal/visible"
 )
 
+// How much is shown of who wants a call, in characters and in people.
+const (
+	maxPerson = 200
+	maxChain  = 8
+)
+
 // text is the question as a person reads it. Every line that can hold text from
 // outside begins with a word of ours or with ">", so that a hint cannot pretend to be
 // a line of ours.
@@ -43,8 +49,14 @@ func (s *shown) write(b *strings.Builder) error {
 	case approval.KindQuestion:
 		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)
 	}
-	for line := range strings.SplitSeq(s.hint, "\n") {
-		fmt.Fprintf(b, "> %s\n", line)
+	if by := s.requester(); by != "" {
+		fmt.Fprintf(b, "Requested by: %s\n", by)
+	}
+	// The arguments have a line of their own.
+	if hint := s.ownHint(); hint != "" {
+		for line := range strings.SplitSeq(hint, "\n") {
+			fmt.Fprintf(b, "> %s\n", line)
+		}
 	}
 	values := []struct {
 		label string
@@ -85,6 +97,35 @@ func (s *shown) write(b *strings.Builder) error {
 	}
 	fmt.Fprintf(b, "Decisions: %s\n", strings.Join(verbs, ", "))
 	return nil
+}
+
+// requester says who wants the call, and through whom, as far as that is known.
+func (s *shown) requester() string {
+	by := s.Requester
+	if by.IsZero() {
+		return ""
+	}
+	text := visible.Shorten(visible.Line(by.Subject), maxPerson)
+	for i, acts := range by.Chain {
+		if i == maxChain {
+			return text + fmt.Sprintf(" and %d more", len(by.Chain)-i)
+		}
+		text += ", through " + visible.Shorten(visible.Line(acts), maxPerson)
+	}
+	return text
+}
+
+// ownHint is the hint without what every hint says that has no words of its own: it
+// repeats the name of the tool and the arguments, which are shown whole.
+func (s *shown) ownHint() string {
+	usual, err := approval.DefaultHint(s.Tool, s.args)
+	if err != nil || s.Kind != approval.KindCall {
+		return s.hint
+	}
+	if rest, ok := strings.CutPrefix(s.Hint, usual); ok && (rest == "" || rest[0] == '\n') {
+		return visible.Text(strings.TrimPrefix(rest, "\n"))
+	}
+	return s.hint
 }
 
 func meaning(k approval.Kind, v approval.Verb) string {

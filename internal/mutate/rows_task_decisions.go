@@ -147,8 +147,8 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/decide.go",
-			What:    "cancel = \"a decision canceled the task\"",
-			Into:    "cancel = \"\"",
+			What:    "cancel = append(cancel, because(\"a decision canceled the task\", x.Answer.Reason))",
+			Into:    "_ = because",
 			Promise: "a decision to cancel ends the whole task",
 			Test:    "TestWhatADecisionDoes",
 		},
