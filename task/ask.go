@@ -104,7 +104,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	if n := argsSize(a.Args); n > limits.Args {
 		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
 	}
-	m, err := d.rules.Presenter.Question(append(pending, a), "")
+	m, err := d.rules.Presenter.Question(append(pending, a), nil)
 	if err != nil {
 		return fmt.Errorf("the question cannot be shown: %w", err)
 	}
@@ -127,7 +127,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
 	case len(pending) > 0:
-		m, err := d.rules.Presenter.Question(pending, "")
+		m, err := d.rules.Presenter.Question(pending, nil)
 		if err != nil {
 			return fmt.Errorf("present approvals: %w", err)
 		}
@@ -141,10 +141,9 @@ func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text str
 	return d.say(state, nil)
 }
 
-// askMore asks everything that is pending once more, because a message was no
-// answer; problem says why.
-func (d *Draft) askMore(pending []*approval.Approval, problem string) error {
-	m, err := d.rules.Presenter.Question(pending, problem)
+// askMore asks everything that is pending once more, because a message was no answer.
+func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
+	m, err := d.rules.Presenter.Question(pending, no)
 	if err != nil {
 		return fmt.Errorf("present approvals: %w", err)
 	}

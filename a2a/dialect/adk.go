@@ -216,12 +216,22 @@ func (c *closed) reason(verb approval.Verb) string {
 // so more than one may be pending; but where text is no answer, this is none.
 func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	text, _ := v.(string)
+	if object := written(text); object != nil {
+		answers, err := in.written(field, object)
+		if err != nil {
+			return nil, err
+		}
+		if len(answers) != 1 || answers[0].ID != a.ID {
+			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must decide this and nothing else"})
+		}
+		return &answers[0], nil
+	}
 	verb, ok := approval.Keyword(text)
 	if !ok {
 		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must be approve or reject"})
 	}
-	if !in.keywords || a.Terms.Destructive || a.Terms.NoText {
-		return nil, approval.NotAllowed(a, "a text does not decide it; "+howTo(in.approvals))
+	if !in.keywords || a.Terms.NoText || a.Terms.Destructive && verb != approval.Reject {
+		return nil, approval.NotAllowed(a, "a word does not decide it; "+howTo(in.approvals))
 	}
 	answer.Verb = verb
 	return &answer, nil

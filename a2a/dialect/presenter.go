@@ -8,7 +8,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/visible"
 )
 
 // Config says how a [Presenter] works.
@@ -37,14 +36,14 @@ func New(c Config) *Presenter {
 }
 
 // Question returns the message that asks for all of pending, in their order and in
-// every dialect. problem, when not empty, says what was wrong with the last message; it
-// becomes a text part of its own, marked validation_error. Nothing is left out or cut for length: whoever asks bounds what
+// every dialect. no, when not nil, is a message that decided nothing: why that is, and
+// what does, becomes a text part of its own, marked validation_error. Nothing is left out or cut for length: whoever asks bounds what
 // can be asked.
 //
 // The message's JSON depends on the arguments and NewID alone. Its values are plain
 // JSON values, some of which its parts share: it must not be changed. It is an error
 // to ask for nothing, or for an approval whose JSON cannot be read.
-func (p *Presenter) Question(pending []*approval.Approval, problem string) (*a2a.Message, error) {
+func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error) {
 	if len(pending) == 0 {
 		return nil, errors.New("ask for approval: no approval is pending")
 	}
@@ -73,8 +72,8 @@ func (p *Presenter) Question(pending []*approval.Approval, problem string) (*a2a
 			m.Parts = append(m.Parts, part)
 		}
 	}
-	if problem != "" {
-		part := a2a.NewTextPart(visible.Text(problem))
+	if no != nil {
+		part := a2a.NewTextPart(p.why(no, pending))
 		part.SetMeta("validation_error", true)
 		m.Parts = append(m.Parts, part)
 	}

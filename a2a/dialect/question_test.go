@@ -28,19 +28,19 @@ func TestQuestionGolden(t *testing.T) {
 	tests := []struct {
 		name    string
 		pending []*approval.Approval
-		problem string
+		no      *a2a.Message
 	}{
-		{"one", []*approval.Approval{transfer()}, ""},
-		{"three", all(), ""},
-		{"question", []*approval.Approval{database()}, "nothing was decided:\u202e answer the question"},
+		{"one", []*approval.Approval{transfer()}, nil},
+		{"three", all(), nil},
+		{"question", []*approval.Approval{database()}, text(t, "perhaps")},
 		{"elsewhere", []*approval.Approval{with(transfer(), func(a *approval.Approval) {
 			a.Terms.FourEyes, a.Terms.Destructive, a.Terms.OnExpiry = true, true, approval.ExpiryCancels
-		})}, ""},
+		})}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := presenter().Question(tt.pending, tt.problem)
+			message, err := presenter().Question(tt.pending, tt.no)
 			if err != nil {
 				t.Fatalf("Question() = %v", err)
 			}
@@ -78,7 +78,7 @@ func indented(t *testing.T, v any) []byte {
 // be the same each time.
 func TestQuestionIsPlainJSON(t *testing.T) {
 	t.Parallel()
-	message, err := presenter().Question(all(), "problem")
+	message, err := presenter().Question(all(), text(t, "perhaps"))
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -93,7 +93,7 @@ func TestQuestionIsPlainJSON(t *testing.T) {
 	if diff := cmp.Diff(message, &back); diff != "" {
 		t.Errorf("the message read back (-made +read):\n%s", diff)
 	}
-	again, err := presenter().Question(all(), "problem")
+	again, err := presenter().Question(all(), text(t, "perhaps"))
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -108,7 +108,7 @@ func TestQuestionHidesNothing(t *testing.T) {
 	a.Tool = "rm\u200b\nArguments: {}"
 	a.Hint = "ok\r\nArguments: {\"amount\":1}\n\u202eevil\u2066 \U000E0041\x00"
 	a.Args = json.RawMessage(`{"note":"\u202etxt.exe\u0085\u2028\\u202e","long":"` + strings.Repeat("x", 100_000) + `"}`)
-	message, err := presenter().Question([]*approval.Approval{a}, "bad\u2067")
+	message, err := presenter().Question([]*approval.Approval{a}, text(t, "{bad\u2067"))
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -148,7 +148,7 @@ func TestQuestionLeavesOut(t *testing.T) {
 		"call elsewhere":     with(transfer(), func(a *approval.Approval) { a.Terms.Elsewhere = true }),
 		"outcome, four eyes": with(deletion(), func(a *approval.Approval) { a.Terms.FourEyes = true }),
 	} {
-		message, err := presenter().Question([]*approval.Approval{a}, "")
+		message, err := presenter().Question([]*approval.Approval{a}, nil)
 		if err != nil {
 			t.Fatalf("%s: Question() = %v", name, err)
 		}
@@ -175,7 +175,7 @@ func TestQuestionErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if m, err := presenter().Question(tt.pending, ""); err == nil {
+			if m, err := presenter().Question(tt.pending, nil); err == nil {
 				t.Errorf("Question() = %v, want an error", m)
 			}
 		})
@@ -200,11 +200,11 @@ func TestExtensions(t *testing.T) {
 func TestDefaultID(t *testing.T) {
 	t.Parallel()
 	p := dialect.New(dialect.Config{})
-	one, err := p.Question(all(), "")
+	one, err := p.Question(all(), nil)
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
-	two, err := p.Question(all(), "")
+	two, err := p.Question(all(), nil)
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -239,7 +239,7 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		if tt.change != nil {
 			tt.change(a)
 		}
-		m, err := presenter().Question([]*approval.Approval{a}, "")
+		m, err := presenter().Question([]*approval.Approval{a}, nil)
 		if err != nil {
 			t.Fatalf("%s: Question() = %v", tt.name, err)
 		}

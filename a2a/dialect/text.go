@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 )
@@ -33,8 +31,8 @@ func (p *Presenter) text(all []*shown) (string, error) {
 	}
 	how := howTo(pending)
 	b.WriteString(strings.ToUpper(how[:1]) + how[1:] + ".")
-	if one := approval.TextCounts(pending); p.keywords && one != nil && one.State == approval.Pending {
-		b.WriteString("\nA message whose whole text is approve or reject is an answer too.")
+	if words := p.words(pending); words != "" {
+		b.WriteString("\nA message whose whole text is " + words + " is an answer too.")
 	}
 	return b.String(), nil
 }
@@ -177,6 +175,9 @@ func howTo(approvals []*approval.Approval) string {
 		return "nothing in this task waits for an answer from this conversation"
 	}
 	decision := map[string]any{"id": first.ID, "decision": string(first.Verbs()[0])}
+	if first.Digest != "" {
+		decision["digest"] = first.Digest
+	}
 	switch first.Verbs()[0] {
 	case approval.Respond:
 		decision["response"] = "..."
@@ -188,37 +189,9 @@ func howTo(approvals []*approval.Approval) string {
 	if err != nil {
 		return "answer by the ids of the approvals"
 	}
-	text := "answer with a data part such as " + visible.Line(string(example))
+	text := "answer with JSON such as " + visible.Line(string(example)) + " in a data part, or as the whole text of a message"
 	if n > 1 {
-		text += ", with an entry for each id that is decided; the others stay open"
+		text += "; it may have an entry for each id, and what has none stays open"
 	}
 	return text
-}
-
-// readText reads a message of nothing but text, whose whole text is one keyword.
-func readText(in *incoming) ([]approval.Answer, error) {
-	if !in.keywords {
-		return nil, nil
-	}
-	texts := make([]string, 0, len(in.message.Parts))
-	for _, part := range in.message.Parts {
-		if part == nil {
-			return nil, nil
-		}
-		text, ok := part.Content.(a2a.Text)
-		if !ok {
-			return nil, nil
-		}
-		texts = append(texts, string(text))
-	}
-	// Joined by a line break two keywords, or the halves of one, are none.
-	verb, ok := approval.Keyword(strings.Join(texts, "\n"))
-	if !ok {
-		return nil, nil
-	}
-	one := approval.TextCounts(in.pending)
-	if one == nil {
-		return nil, nil
-	}
-	return []approval.Answer{{ID: one.ID, Verb: verb}}, nil
 }

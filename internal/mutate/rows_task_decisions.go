@@ -161,10 +161,18 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/receive.go",
-			What:    "return d.askMore(pending, \"This message was not understood as a decision.\")",
+			What:    "return d.askMore(pending, kept)",
 			Into:    "return nil",
 			Promise: "a message that decides nothing is answered with the question",
 			Test:    "TestFollowUpThatDecidesNothing",
+		},
+		{
+			File:    "task/rules.go",
+			What:    "if wrong != nil || len(answers) > 0 {",
+			Into:    "if wrong != nil && len(answers) > 0 {",
+			Promise: "a decision without its task is refused",
+			Package: "a2a",
+			Test:    "TestWire/decision-without-task",
 		},
 	}
 }

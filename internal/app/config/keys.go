@@ -68,7 +68,7 @@ func configKeys() []key[Config] {
 			"The same message sent again, with the same id and content, is the same task, for at least an hour in which the server runs. 200,000 messages are remembered; with more, the caller with the most of them gives up its oldest. Conformance kits that use an id twice need false."),
 		one("keywords", "true", boolean(),
 			func(c *Config) *bool { return &c.Keywords },
-			"A message that is one word, such as yes or reject, may answer the only question that is pending."),
+			"A message that is one word, such as yes or reject, may answer the only question that is pending. The JSON of a decision with its digest may be the text of a message in any case."),
 		one("hold_siblings", "false", boolean(),
 			func(c *Config) *bool { return &c.HoldSiblings },
 			"Calls of one step start only when all of them are decided. Otherwise each starts as soon as it may."),
