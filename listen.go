@@ -36,7 +36,7 @@ func tcpAddr(a net.Addr) *net.TCPAddr {
 
 func loopback(a net.Addr) bool { return tcpAddr(a).IP.IsLoopback() }
 
-// baseURL returns the URL that clients are told. a is nil when somebody else listens.
+// baseURL returns a URL of the server, for the log. a is nil when somebody else listens.
 func baseURL(c *config.Config, a net.Addr) string {
 	if c.PublicURL != "" || a == nil {
 		return c.PublicURL
@@ -52,7 +52,7 @@ func baseURL(c *config.Config, a net.Addr) string {
 // is as soon as the configuration names a host, because not each of its callers can be
 // known to name it rightly.
 func guardOf(c *config.Config, a net.Addr) a2a.Guard {
-	g := a2a.Guard{Origins: c.AllowedOrigins}
+	g := a2a.Guard{Origins: c.AllowedOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
 		return g
 	}

@@ -132,8 +132,8 @@ func (s *Server) announce() {
 	if s.config.Confirmation == config.OptIn {
 		s.log.Warn().Msg("confirmation is opt-in: tools that want approval run without it, unless a gate of the configuration asks")
 	}
-	if s.listener != nil && s.config.PublicURL == "" && tcpAddr(s.listener.Addr()).IP.IsUnspecified() {
-		s.log.Warn().Str("url", s.url).Msg("the card names an address that only this machine can reach: set public_url")
+	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
+		s.log.Warn().Msg("the card names the address that a request comes to: set public_url, or allowed_hosts to the names by which clients may call")
 	}
 }
 

@@ -33,7 +33,7 @@ type Server struct {
 	engine        *engine.Engine
 	registry      *tool.Registry
 	listener      net.Listener // nil: NoListen
-	url           string       // base URL, as the card has it
+	url           string       // base URL, for the log
 	server        *http.Server
 	mounted       mounted
 	health        health
@@ -78,7 +78,7 @@ func New(c Config) (_ *Server, err error) {
 	s.engine, err = engine.New(engine.Config{
 		Store: s.store.handle, Tools: s.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
 		Hooks: c.Hooks, Provider: c.Confirm,
-		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency,
+		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits().Engine, Answers: answersWithin(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, Hook: c.CrashPoint,
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Server) serveProtocol() error {
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.url, Skills: skills, InputModes: s.config.Agent.InputModes,
+			Version: Version(), URL: s.config.PublicURL, Skills: skills, InputModes: s.config.Agent.InputModes,
 		},
 		StrictVersions: s.config.Versions.Strict,
 		Guard:          guard, MaxBody: limits.Body, Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/labstack/echo/v4"
@@ -24,7 +23,7 @@ type Card struct {
 	Name        string // Defaults to "a2a-server".
 	Description string // Defaults to a sentence about tools and approvals.
 	Version     string // of the agent. Defaults to "0".
-	URL         string // base URL of the interfaces, without a trailing slash
+	URL         string // base URL of the interfaces, without a trailing slash. Empty: as the client has reached the server.
 	Skills      []Skill
 
 	// InputModes are the media types that parts of messages may have, in lower case; a
@@ -39,8 +38,8 @@ type Skill struct {
 	Tags                  []string
 }
 
-// build returns the card as it goes out.
-func (c Card) build() *sdk.AgentCard {
+// build returns the card as it goes out, to a client that reaches the interfaces at base.
+func (c Card) build(base string) *sdk.AgentCard {
 	def := func(s, to string) string {
 		if s == "" {
 			return to
@@ -52,8 +51,8 @@ func (c Card) build() *sdk.AgentCard {
 		Description: def(c.Description, "Runs tools, and asks a person before it runs those that need approval."),
 		Version:     def(c.Version, "0"),
 		SupportedInterfaces: []*sdk.AgentInterface{
-			sdk.NewAgentInterface(c.URL, sdk.TransportProtocolJSONRPC),
-			sdk.NewAgentInterface(c.URL, sdk.TransportProtocolHTTPJSON),
+			sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
+			sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
 		},
 		Capabilities:       sdk.AgentCapabilities{Streaming: true, Extensions: dialect.Extensions()},
 		DefaultInputModes:  c.InputModes,
@@ -72,22 +71,26 @@ func (c Card) build() *sdk.AgentCard {
 	return card
 }
 
-// cardHandler serves the card: encoded once, at made, its ETag the digest of its bytes,
-// so that a client that has it is told so (§8.6).
-func cardHandler(c Card, made time.Time) (echo.HandlerFunc, error) {
-	body, err := json.Marshal(c.build())
+// card serves the card, its ETag the digest of its bytes, so that a client that has it
+// is told so (§8.6). Without a URL of its own the card depends on how the client reaches
+// the server, and says so to caches.
+func (s *Server) card(x echo.Context) error {
+	body, err := json.Marshal(s.cfg.Card.build(s.base(x.Request())))
 	if err != nil {
-		return nil, fmt.Errorf("agent card: %w", err)
+		return fmt.Errorf("agent card: %w", err)
 	}
 	sum := sha256.Sum256(body)
-	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
-	return func(x echo.Context) error {
-		h := x.Response().Header()
-		h.Set("Content-Type", typeJSON)
-		h.Set("Cache-Control", "public, max-age=300")
-		h.Set("ETag", etag)
-		bound(x.Response())
-		http.ServeContent(x.Response(), x.Request(), "", made, bytes.NewReader(body))
-		return nil
-	}, nil
+	h := x.Response().Header()
+	if s.cfg.Card.URL == "" {
+		h.Add("Vary", "Host")
+		if len(s.cfg.Guard.Proxies) > 0 {
+			h.Add("Vary", forwardedHost+", "+forwardedProto)
+		}
+	}
+	h.Set("Content-Type", typeJSON)
+	h.Set("Cache-Control", "public, max-age=300")
+	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+	bound(x.Response())
+	http.ServeContent(x.Response(), x.Request(), "", s.made, bytes.NewReader(body))
+	return nil
 }

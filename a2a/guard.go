@@ -3,6 +3,7 @@ package a2a
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,10 @@ type Guard struct {
 	// Origins are the origins, as "https://example.com:8443", whose pages may call.
 	// A request without Origin does not come from another page, and passes.
 	Origins []string
+	// Proxies are where proxies call from that say in X-Forwarded-Host and
+	// X-Forwarded-Proto what their clients have asked for. Of anybody else these headers
+	// count for nothing.
+	Proxies []netip.Prefix
 }
 
 // Wrap returns h behind the guard. Its answers have the headers of every answer.
@@ -33,7 +38,7 @@ func (g Guard) Wrap(h http.Handler) http.Handler {
 }
 
 func (g Guard) check(r *http.Request) *wireError {
-	if len(g.Hosts) > 0 && !slices.Contains(g.Hosts, hostname(r.Host)) {
+	if _, host := g.asked(r); len(g.Hosts) > 0 && !slices.Contains(g.Hosts, hostname(host)) {
 		return errForbidden.saying("this server does not answer to that Host: call it by a name of its own, or add the name to allowed_hosts")
 	}
 	origin := r.Header["Origin"]

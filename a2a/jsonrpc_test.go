@@ -65,12 +65,17 @@ func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Serv
 			}
 		})
 	must(err)
+	balance, err := functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
+		func(tool.Context, struct{}) (map[string]any, error) {
+			return map[string]any{"of": "<bob>", "amount": 5}, nil
+		})
+	must(err)
 	db := memstore.New()
 	h, err := db.Handle()
 	must(err)
 	log := zerolog.New(zerolog.NewTestWriter(t))
 	engine, err := engine.New(engine.Config{
-		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream)), Planner: direct.New(direct.Config{}),
+		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream, balance)), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,
 	})
 	must(err)

@@ -66,6 +66,7 @@ type Server struct {
 	extensions []string // URIs that we speak
 	streams    *shares  // that are open
 	echo       *echo.Echo
+	made       time.Time // when the card was, too
 }
 
 // New returns a Server.
@@ -102,7 +103,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(),
+		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(), made: cfg.Now(),
 		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 	}
@@ -119,13 +120,9 @@ func New(cfg Config) (*Server, error) {
 			MaxAge:        600,
 		}))
 	}
-	card, err := cardHandler(cfg.Card, cfg.Now())
-	if err != nil {
-		return nil, err
-	}
 	s.echo.POST("/", s.jsonRPC)
-	s.echo.GET(cardPath, card)
-	s.echo.HEAD(cardPath, card)
+	s.echo.GET(cardPath, s.card)
+	s.echo.HEAD(cardPath, s.card)
 	s.restRoutes()
 	return s, nil
 }

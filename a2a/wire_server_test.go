@@ -25,6 +25,7 @@ import (
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 	"a2a-server/tool/functiontool"
 )
 
@@ -102,7 +103,14 @@ func stored(ctx tool.Context, h store.Handle, text string) bool {
 
 func wirePolicy(t testing.TB) *approval.Policy {
 	t.Helper()
+	says := func(text string) approval.Predicate {
+		return func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
+			return args["text"] == text, nil
+		}
+	}
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+		{Name: "vault", Tool: "wipe", When: says("vault"), Terms: approval.Terms{FourEyes: true, Destructive: true, AuthRequired: true}},
+		{Name: "production", Tool: "deploy", When: says("production"), Terms: approval.Terms{Destructive: true}},
 		{Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true}},
 		{Tool: "deploy", Terms: approval.Terms{Expires: time.Hour}},
 		{Tool: "shred", Action: approval.ActionDeny},

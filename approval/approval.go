@@ -56,15 +56,18 @@ const (
 
 // Terms are what a rule fixes for an approval. They are frozen when it is asked.
 type Terms struct {
-	Rule        string        `json:"rule"`                  // name of the rule that asked
-	Expires     time.Duration `json:"expires,omitempty"`     // after asking, in ns; 0: never
-	OnExpiry    OnExpiry      `json:"onExpiry,omitempty"`    // "": ExpiryRejects
-	Allowed     []Verb        `json:"allowed,omitempty"`     // nil: all that the kind has
-	FourEyes    bool          `json:"fourEyes,omitempty"`    // not the requester, nor its chain
-	Elsewhere   bool          `json:"elsewhere,omitempty"`   // not answered by the A2A client
-	Destructive bool          `json:"destructive,omitempty"` // text is never an answer
-	NoText      bool          `json:"noText,omitempty"`      // nor here
-	CancelsTask bool          `json:"cancelsTask,omitempty"` // a rejection cancels the task
+	Rule      string        `json:"rule"`                // name of the rule that asked
+	Expires   time.Duration `json:"expires,omitempty"`   // after asking, in ns; 0: never
+	OnExpiry  OnExpiry      `json:"onExpiry,omitempty"`  // "": ExpiryRejects
+	Allowed   []Verb        `json:"allowed,omitempty"`   // nil: all that the kind has
+	FourEyes  bool          `json:"fourEyes,omitempty"`  // not the requester, nor its chain
+	Elsewhere bool          `json:"elsewhere,omitempty"` // not answered by the A2A client
+	// AuthRequired lets a task that only others can go on with wait in auth-required, not
+	// in input-required, where clients may ask their user in vain.
+	AuthRequired bool `json:"authRequired,omitempty"`
+	Destructive  bool `json:"destructive,omitempty"` // text is never an answer
+	NoText       bool `json:"noText,omitempty"`      // nor here
+	CancelsTask  bool `json:"cancelsTask,omitempty"` // a rejection cancels the task
 }
 
 // Approval is what was asked, bound to what was shown, and how it ended. Its JSON
@@ -102,10 +105,16 @@ type Approval struct {
 	Resolution *Resolution     `json:"resolution,omitempty"` // nil while pending
 }
 
-// Elsewhere reports whether somebody other than the A2A client has to answer, so
-// that the task waits in auth-required.
+// Elsewhere reports whether somebody other than the A2A client has to answer.
 func (a *Approval) Elsewhere() bool {
 	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth"
+}
+
+// AuthRequired reports whether a task that waits for a alone does so in auth-required:
+// nobody in its conversation can answer, and the rule asks for it, or the tool wants an
+// authorisation.
+func (a *Approval) AuthRequired() bool {
+	return a.Elsewhere() && (a.Terms.AuthRequired || a.AskKind == "auth")
 }
 
 // AcceptsPayload reports whether an answer to a may have a payload: the tool declares

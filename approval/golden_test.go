@@ -80,7 +80,7 @@ func fullApproval() Approval {
 		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2,
 		Terms: Terms{
 			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
-			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true,
+			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Supersedes: "task-1.a1",
 		Resolution: &Resolution{
@@ -101,8 +101,10 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-auth.v1.json", full)
+	full.Terms.AuthRequired = false // from before there was such a field
 	checkGolden(t, "approval-payload.v1.json", full)
-	full.TakesPayload = false // from before there was such a field
+	full.TakesPayload = false // likewise
 	checkGolden(t, "approval.v1.json", full)
 	checkGolden(t, "approval-least.v1.json", Approval{
 		V: 1, ID: "task-1.a1", Kind: KindCall, State: Pending, Task: "task-1", Context: "ctx-1", Call: "c1.1", Agent: "bank", Tool: "send",

@@ -112,8 +112,9 @@ func lookup(args map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// defaultHint asks for a tool that has no words of its own.
-func defaultHint(tool string, args map[string]any) (string, error) {
+// DefaultHint is the hint of a call about which neither its gate nor its tool has words
+// of its own.
+func DefaultHint(tool string, args map[string]any) (string, error) {
 	if len(args) == 0 {
 		return fmt.Sprintf("May the tool %s run, without arguments?", quote(tool)), nil
 	}

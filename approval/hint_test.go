@@ -55,9 +55,9 @@ func TestDefaultHint(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := defaultHint("send", decode(t, tc.args))
+			got, err := DefaultHint("send", decode(t, tc.args))
 			if err != nil || got != tc.want {
-				t.Errorf("defaultHint() = %q, %v, want %q", got, err, tc.want)
+				t.Errorf("DefaultHint() = %q, %v, want %q", got, err, tc.want)
 			}
 		})
 	}
@@ -69,8 +69,8 @@ func TestDefaultHintIsBounded(t *testing.T) {
 	for i := range 5000 {
 		args[strings.Repeat("k", i%300)+string(rune('a'+i%26))] = strings.Repeat("v", 500)
 	}
-	got, err := defaultHint(strings.Repeat("t", 1000), args)
+	got, err := DefaultHint(strings.Repeat("t", 1000), args)
 	if err != nil || utf8.RuneCountInString(got) > maxHint+2*maxValue {
-		t.Errorf("defaultHint() has %d characters, %v", utf8.RuneCountInString(got), err)
+		t.Errorf("DefaultHint() has %d characters, %v", utf8.RuneCountInString(got), err)
 	}
 }

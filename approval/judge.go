@@ -223,7 +223,7 @@ func (j *judgement) fill(t template) (text string, err error) {
 
 func (j *judgement) defaultHint() (text string, err error) {
 	defer caught(&err)
-	return defaultHint(j.name, j.args)
+	return DefaultHint(j.name, j.args)
 }
 
 func (j *judgement) destructive() (is bool, err error) {

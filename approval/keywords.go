@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,24 +26,35 @@ func Keyword(text string) (Verb, bool) {
 	}
 }
 
-// TextCounts returns the approval that a keyword answers, or nil. There is one only
-// when exactly one approval is pending, of whatever kind ("yes" next to an open
-// question may mean the question), it is of [KindCall], and its terms neither
-// mark it destructive, nor switch text off, nor send it elsewhere. Approvals that are
-// not pending are not looked at.
-func TextCounts(approvals []*Approval) *Approval {
-	var one *Approval
+// TextCounts returns the approval that a keyword which reads as verb answers, or says why
+// it answers none, as the rest of a sentence. There is one only when exactly one approval
+// is pending, of whatever kind ("yes" next to an open question may mean the question), it
+// is of [KindCall], and its terms neither switch text off, nor send it elsewhere, nor mark
+// it destructive: such a call a word may reject, and never approve. Approvals that are not
+// pending are not looked at.
+func TextCounts(approvals []*Approval, verb Verb) (one *Approval, why string) {
 	for _, a := range approvals {
 		if a.State != Pending {
 			continue
 		}
 		if one != nil {
-			return nil
+			return nil, "more than one thing is asked, and a word does not say which it is about"
 		}
 		one = a
 	}
-	if one == nil || one.Kind != KindCall || one.Terms.Destructive || one.Terms.NoText || one.Elsewhere() {
-		return nil
+	switch {
+	case one == nil:
+		return nil, "nothing is asked"
+	case one.Elsewhere():
+		return nil, "somebody else decides, not in this conversation"
+	case one.Kind == KindOutcome:
+		return nil, "it is asked what came of a call, and there is more than one answer to that"
+	case one.Kind != KindCall:
+		return nil, "a question is asked, and a word is no answer to it"
+	case one.Terms.NoText:
+		return nil, fmt.Sprintf("the rule %s takes no words", quote(one.Terms.Rule))
+	case one.Terms.Destructive && verb != Reject:
+		return nil, "the call is marked as destructive, and a word never approves such a call"
 	}
-	return one
+	return one, ""
 }

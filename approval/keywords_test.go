@@ -30,30 +30,38 @@ func TestTextCounts(t *testing.T) {
 		name      string
 		approvals []*Approval
 		want      string
+		rejects   string // what a word that rejects answers, when that is more
 	}{
-		{"none", nil, ""},
-		{"one", []*Approval{pending("t.a1")}, "t.a1"},
-		{"one that asks while it runs", []*Approval{pending("t.a1", askKind(AskConfirm))}, "t.a1"},
-		{"one left", []*Approval{pending("t.a1", done), pending("t.a2"), pending("t.a3", done)}, "t.a2"},
-		{"two", []*Approval{pending("t.a1"), pending("t.a2")}, ""},
-		{"F23 a question", []*Approval{pending("t.a1", kind(KindQuestion))}, ""},
-		{"F23 beside a question", []*Approval{pending("t.a1"), pending("t.a2", kind(KindQuestion))}, ""},
-		{"outcome", []*Approval{pending("t.a1", kind(KindOutcome))}, ""},
-		{"destructive", []*Approval{pending("t.a1", terms(Terms{Destructive: true}))}, ""},
-		{"switched off", []*Approval{pending("t.a1", terms(Terms{NoText: true}))}, ""},
-		{"elsewhere", []*Approval{pending("t.a1", terms(Terms{Elsewhere: true}))}, ""},
-		{"four eyes", []*Approval{pending("t.a1", terms(Terms{FourEyes: true}))}, ""},
-		{"all decided", []*Approval{pending("t.a1", done)}, ""},
+		{"none", nil, "", ""},
+		{"one", []*Approval{pending("t.a1")}, "t.a1", ""},
+		{"one that asks while it runs", []*Approval{pending("t.a1", askKind(AskConfirm))}, "t.a1", ""},
+		{"one left", []*Approval{pending("t.a1", done), pending("t.a2"), pending("t.a3", done)}, "t.a2", ""},
+		{"two", []*Approval{pending("t.a1"), pending("t.a2")}, "", ""},
+		{"F23 a question", []*Approval{pending("t.a1", kind(KindQuestion))}, "", ""},
+		{"F23 beside a question", []*Approval{pending("t.a1"), pending("t.a2", kind(KindQuestion))}, "", ""},
+		{"outcome", []*Approval{pending("t.a1", kind(KindOutcome))}, "", ""},
+		{"destructive", []*Approval{pending("t.a1", terms(Terms{Destructive: true}))}, "", "t.a1"},
+		{"destructive, two", []*Approval{pending("t.a1", terms(Terms{Destructive: true})), pending("t.a2")}, "", ""},
+		{"destructive, switched off", []*Approval{pending("t.a1", terms(Terms{Destructive: true, NoText: true}))}, "", ""},
+		{"destructive, elsewhere", []*Approval{pending("t.a1", terms(Terms{Destructive: true, Elsewhere: true}))}, "", ""},
+		{"destructive outcome", []*Approval{pending("t.a1", kind(KindOutcome), terms(Terms{Destructive: true}))}, "", ""},
+		{"switched off", []*Approval{pending("t.a1", terms(Terms{NoText: true}))}, "", ""},
+		{"elsewhere", []*Approval{pending("t.a1", terms(Terms{Elsewhere: true}))}, "", ""},
+		{"four eyes", []*Approval{pending("t.a1", terms(Terms{FourEyes: true}))}, "", ""},
+		{"all decided", []*Approval{pending("t.a1", done)}, "", ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got := ""
-			if a := TextCounts(tc.approvals); a != nil {
-				got = a.ID
-			}
-			if got != tc.want {
-				t.Errorf("TextCounts() = %q, want %q", got, tc.want)
+			for verb, want := range map[Verb]string{Approve: tc.want, Reject: max(tc.want, tc.rejects)} {
+				got := ""
+				a, why := TextCounts(tc.approvals, verb)
+				if a != nil {
+					got = a.ID
+				}
+				if got != want || (why == "") != (a != nil) {
+					t.Errorf("TextCounts(%s) = %q, %q, want %q", verb, got, why, want)
+				}
 			}
 		})
 	}

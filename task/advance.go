@@ -190,7 +190,7 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 	case approval.Responded:
 		return nil, d.complete(c, OutcomeResponded, a.Resolution.Response)
 	case approval.Rejected:
-		return nil, d.finish(c, OutcomeRejected, nil, rejection(a), nil)
+		return nil, d.rejected(c, a)
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
 			return nil, d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
@@ -199,6 +199,16 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 	default:
 		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
 	}
+}
+
+// rejected ends a call that somebody has rejected: that it was, and why, is its result.
+// What an earlier run of it has published stands.
+func (d *Draft) rejected(c *call, a *pendingApproval) error {
+	text := rejection(a)
+	if c.Attempt == 0 {
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+	}
+	return d.finish(c, OutcomeRejected, nil, text, nil)
 }
 
 func rejection(a *pendingApproval) string {
@@ -323,7 +333,7 @@ func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error
 	if result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultPart(result), Last: true})
+	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.result()), Last: true})
 	return d.finish(c, outcome, result, "", nil)
 }
 

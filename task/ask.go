@@ -104,7 +104,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	if n := argsSize(a.Args); n > limits.Args {
 		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
 	}
-	m, _, err := d.rules.Presenter.Question(append(pending, a), "")
+	m, err := d.rules.Presenter.Question(append(pending, a), nil)
 	if err != nil {
 		return fmt.Errorf("the question cannot be shown: %w", err)
 	}
@@ -127,36 +127,35 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
 	case len(pending) > 0:
-		m, metadata, err := d.rules.Presenter.Question(pending, "")
+		m, err := d.rules.Presenter.Question(pending, nil)
 		if err != nil {
 			return fmt.Errorf("present approvals: %w", err)
 		}
 		if text != "" {
 			m.Parts = append(m.Parts, a2a.NewTextPart(text))
 		}
-		return d.say(state, m, metadata)
+		return d.say(state, m)
 	case text != "":
-		return d.say(state, d.rules.message(text), nil)
+		return d.say(state, d.rules.message(text))
 	}
-	return d.say(state, nil, nil)
+	return d.say(state, nil)
 }
 
-// askMore asks everything that is pending once more, because a message was no
-// answer; problem says why.
-func (d *Draft) askMore(pending []*approval.Approval, problem string) error {
-	m, metadata, err := d.rules.Presenter.Question(pending, problem)
+// askMore asks everything that is pending once more, because a message was no answer.
+func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
+	m, err := d.rules.Presenter.Question(pending, no)
 	if err != nil {
 		return fmt.Errorf("present approvals: %w", err)
 	}
-	return d.say(d.waitingState(pending), m, metadata)
+	return d.say(d.waitingState(pending), m)
 }
 
-// waitingState is input-required when the A2A client may answer any of it, else
-// auth-required; and working while all of it is left to the confirmation provider.
+// waitingState is input-required, and auth-required when all of it is for others and
+// asks for that state; and working while all of it is left to the confirmation provider.
 func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	state, left := a2a.TaskStateAuthRequired, true
 	for _, a := range pending {
-		if !a.Elsewhere() {
+		if !a.AuthRequired() {
 			state = a2a.TaskStateInputRequired
 		}
 		left = left && d.rules.offers(a) && !d.f.approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.ProviderWait))

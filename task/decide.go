@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
@@ -155,7 +157,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 			return err
 		}
 	}
-	cancel := ""
+	var cancel []string // why
 	for i := range decisions {
 		x := &decisions[i]
 		if x.Settled {
@@ -187,15 +189,28 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		}
 		switch {
 		case x.Answer.Verb == approval.Cancel:
-			cancel = "a decision canceled the task"
+			cancel = append(cancel, because("a decision canceled the task", x.Answer.Reason))
 		case x.Answer.Verb == approval.Reject && a.Terms.CancelsTask:
-			cancel = "a call was rejected"
+			cancel = append(cancel, because(fmt.Sprintf("%s (%s) was rejected", a.Tool, a.Call), x.Answer.Reason))
+			if c := d.f.call(a.Call); c.State == callDecided {
+				if err := d.rejected(c, a); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	if cancel != "" {
-		return d.cancelAll(cancel, in.By)
+	if len(cancel) > 0 {
+		return d.cancelAll(strings.Join(cancel, "; "), in.By)
 	}
 	return nil
+}
+
+// because adds the reason that somebody gave, if any, to what was done.
+func because(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + visible.Shorten(visible.Line(reason), maxProblem)
 }
 
 // agreed refuses decisions of one message that give a call up and say something else

@@ -133,7 +133,7 @@ func (d *Draft) GoLive() error {
 	}
 	d.phase = store.Live
 	if s := d.f.Header.State; s != stateSubmitted && s != stateWorking {
-		return d.say(a2a.TaskStateWorking, nil, nil)
+		return d.say(a2a.TaskStateWorking, nil)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (d *Draft) SayWorking() error {
 	if d.Empty() || d.phase == store.Final || d.f.Header.State == stateWorking {
 		return nil
 	}
-	return d.say(a2a.TaskStateWorking, nil, nil)
+	return d.say(a2a.TaskStateWorking, nil)
 }
 
 // Committed notes in the fold what the store has made of the draft.
@@ -188,34 +188,43 @@ func (d *Draft) task(state a2a.TaskState) error {
 		return err
 	}
 	start := len(d.buf)
-	d.buf = event.AppendTask(d.buf, d.f.View.ids, state, d.now(), nil /* metadata */)
+	metadata := d.rules.Presenter.Metadata()
+	d.buf = event.AppendTask(d.buf, d.f.View.ids, state, d.now(), metadata)
 	d.public(event.KindTask, start)
-	d.f.View.setStatus(state, d.now(), nil, nil)
+	d.f.View.begin(&event.StatusUpdate{State: state, At: d.now(), Metadata: metadata})
 	return nil
 }
 
-// say adds a status update. message and metadata may be nil.
-func (d *Draft) say(state a2a.TaskState, message *a2a.Message, metadata map[string]any) error {
+// say adds a status update. message may be nil.
+func (d *Draft) say(state a2a.TaskState, message *a2a.Message) error {
+	return d.sayWith(state, message, nil)
+}
+
+// sayWith is say with metadata beside that of all updates. Either may be nil.
+func (d *Draft) sayWith(state a2a.TaskState, message *a2a.Message, own map[string]any) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
-	var raw, meta json.RawMessage
-	var err error
+	var raw json.RawMessage
 	if message != nil {
 		message.TaskID, message.ContextID = a2a.TaskID(d.f.View.ids.Task), d.f.View.ids.Context
+		var err error
 		if raw, err = event.EncodeMessage(message); err != nil {
 			return fmt.Errorf("encode status message: %w", err)
 		}
 	}
-	if len(metadata) > 0 {
-		if meta, err = json.Marshal(metadata); err != nil {
+	metadata := d.rules.Presenter.Metadata()
+	if len(own) > 0 {
+		raw, err := json.Marshal(own)
+		if err != nil {
 			return fmt.Errorf("encode status metadata: %w", err)
 		}
+		metadata = mergeMetadata(raw, metadata)
 	}
 	start := len(d.buf)
-	d.buf = event.AppendStatusUpdate(d.buf, d.f.View.ids, state, d.now(), raw, meta)
+	d.buf = event.AppendStatusUpdate(d.buf, d.f.View.ids, state, d.now(), raw, metadata)
 	d.public(event.KindStatus, start)
-	d.f.View.setStatus(state, d.now(), raw, meta)
+	d.f.View.setStatus(state, d.now(), raw, metadata)
 	return nil
 }
 
@@ -248,7 +257,7 @@ func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 		return fmt.Errorf("task %s cannot end in %s, which is no end", d.f.Header.Task, state)
 	}
 	d.phase = store.Final
-	return d.say(state, message, nil)
+	return d.say(state, message)
 }
 
 // wake puts a due row that wakes the task, or removes it.

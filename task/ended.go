@@ -39,6 +39,7 @@ type Ended struct {
 	Entry  *Entry
 	Chunks int     // of the call's artifact, published in all
 	Last   []Chunk // what it has published and is not in the log yet
+	Whole  string  // text of all chunks, which is to take their place; "": they stand
 	Output int64   // bytes that the call has published, in all of its runs
 
 	Result     json.RawMessage
@@ -58,7 +59,8 @@ func (in Ended) put(d *Draft) error {
 	}
 	paused := in.Suspension != nil || len(in.Asks) > 0
 	well := in.Err == nil && !paused && in.GivenUp == nil
-	marked := d.chunks(c, in.Last, well)
+	whole := d.whole(&in)
+	marked := d.chunks(c, in.Last, well && whole == nil)
 	tooMuch := ""
 	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
 		in.Delta, tooMuch = nil, fmt.Sprintf("what it has set of the state has %d bytes; at most %d are kept", n, maxDelta)
@@ -85,11 +87,27 @@ func (in Ended) put(d *Draft) error {
 	}
 	switch {
 	case in.Chunks == 0:
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultPart(in.Result), Last: true})
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(in.Result, d.rules.Limits.result()), Last: true})
+	case whole != nil:
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: whole, Last: true})
 	case !marked: // the last chunk went out as any other
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	return d.finish(c, OutcomeOK, in.Result, "", in.Delta)
+}
+
+// whole returns the text of all chunks as the part that takes their place, nil when they
+// stand: nothing else is wanted, they are one chunk that is still to be written, or the
+// text does not fit into an event.
+func (d *Draft) whole(in *Ended) json.RawMessage {
+	if in.Whole == "" || in.Chunks == 1 && len(in.Last) > 0 {
+		return nil
+	}
+	part := event.TextPart(in.Whole)
+	if len(part) > d.rules.Limits.result() {
+		return nil
+	}
+	return part
 }
 
 // maxDelta bounds what a call may set of the tools' state.

@@ -225,8 +225,9 @@ func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Kind != event.KindMessage {
 		return nil
 	}
-	if m, ok := event.ParseMessage(e.Data); ok {
+	if m, reader, ok := event.ParseMessage(e.Data); ok {
 		f.View.addMessage(bytes.Clone(m))
+		f.View.unanswered = reader == event.ForNobody
 		return nil
 	}
 	return f.Apply(e)
@@ -241,6 +242,7 @@ func (f *Fold) applyPrivate(v any) error {
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.addMessage(e.Message)
+		f.View.unanswered = e.For == event.ForNobody
 		if s := f.step(); s != nil && s.Ask != nil && e.For == event.ForPlanner {
 			s.Done = true
 		}

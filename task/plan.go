@@ -144,7 +144,7 @@ func (d *Draft) addStep(s *Step) error {
 			return err
 		}
 		if d.f.Header.State == stateSubmitted {
-			if err := d.say(a2a.TaskStateWorking, nil, nil); err != nil {
+			if err := d.say(a2a.TaskStateWorking, nil); err != nil {
 				return err
 			}
 		}
@@ -175,7 +175,7 @@ func (d *Draft) addStep(s *Step) error {
 		if s.Ask.Auth {
 			state = a2a.TaskStateAuthRequired
 		}
-		return d.say(state, s.Ask.Message, nil)
+		return d.say(state, s.Ask.Message)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (d *Draft) output(o *Output) error {
 		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
 			return err
 		}
-		return d.say(a2a.TaskStateWorking, o.Status, o.Metadata)
+		return d.sayWith(a2a.TaskStateWorking, o.Status, o.Metadata)
 	}
 	if a.ID == "" || len(a.Parts) == 0 {
 		return errors.New("the planner published an artifact without an id or without parts")

@@ -143,10 +143,14 @@ type End struct {
 // for concurrent use. Its methods name only types of approval and of the SDK's
 // core, so that it can be written without this package.
 type Presenter interface {
-	// Question returns the message that asks for all of pending, oldest first, and
-	// the metadata of its status. problem, when not empty, says what was wrong with
-	// the last message, and is added as a text part marked validation_error.
-	Question(pending []*approval.Approval, problem string) (*a2a.Message, map[string]any, error)
+	// Question returns the message that asks for all of pending, oldest first. no, when
+	// not nil, is a message that decided nothing: why, and what does, is added as a text
+	// part marked validation_error.
+	Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error)
+
+	// Metadata returns the metadata of every task and of every status update, whatever
+	// it says: an object, compact, always the same. Nil: none.
+	Metadata() json.RawMessage
 
 	// Answers reads the decisions in a message to a task. approvals are all of the
 	// task, oldest first, pending or not. No answers and no error: the message is

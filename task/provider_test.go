@@ -48,7 +48,7 @@ func TestWhatIsNotTheProviders(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, func(r *task.Rules) {
 		r.ProviderWait = time.Minute
-		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{FourEyes: true}})
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{FourEyes: true, AuthRequired: true}})
 	}, &fake{name: "pay"})
 	k.begin(task.PlannedCall{Tool: "pay"})
 	k.wantState(a2a.TaskStateAuthRequired)
@@ -57,5 +57,33 @@ func TestWhatIsNotTheProviders(t *testing.T) {
 	k.wantState(a2a.TaskStateAuthRequired)
 	if task.Provided(k.one()) {
 		t.Error("the question what came of a call is the provider's")
+	}
+}
+
+// A task that only others can go on with waits in input-required, as clients expect who
+// wait for one answer, unless all that it waits for asks for auth-required (C6).
+func TestWhatOthersDecideWaitsForInput(t *testing.T) {
+	t.Parallel()
+	here, elsewhere := approval.Terms{AuthRequired: true}, approval.Terms{Elsewhere: true}
+	auth := approval.Terms{FourEyes: true, AuthRequired: true}
+	for _, tt := range []struct {
+		name string
+		a, b approval.Terms
+		want a2a.TaskState
+	}{
+		{"the client's", here, here, a2a.TaskStateInputRequired},
+		{"elsewhere", elsewhere, elsewhere, a2a.TaskStateInputRequired},
+		{"asks for it", auth, auth, a2a.TaskStateAuthRequired},
+		{"one of two asks for it", elsewhere, auth, a2a.TaskStateInputRequired},
+		{"one is the client's", auth, approval.Terms{}, a2a.TaskStateInputRequired},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			k := newDesk(t, func(r *task.Rules) {
+				r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: tt.a}, approval.Gate{Tool: "order", Terms: tt.b})
+			}, &fake{name: "pay"}, &fake{name: "order"})
+			k.begin(task.PlannedCall{Tool: "pay"}, task.PlannedCall{Tool: "order"})
+			k.wantState(tt.want)
+		})
 	}
 }

@@ -100,7 +100,7 @@ func (in *FollowUp) put(d *Draft) error {
 			return err
 		}
 		d.phase = store.Parked
-		return d.askMore(pending, "This message was not understood as a decision.")
+		return d.askMore(pending, kept)
 	case step != nil && step.Ask != nil && !step.Done:
 		if err := d.stores(raw); err != nil {
 			return err

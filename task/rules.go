@@ -142,8 +142,11 @@ type Listed struct {
 
 // Accept asks the planner whether it takes a message that would make a new task. A
 // non-nil message is the whole answer; it is in the context of m, or in a new one
-// (A2A 1.0 §3.4.1).
+// (A2A 1.0 §3.4.1). A decision makes none: it is of a task that its sender has not named.
 func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Listed, err error) {
+	if err := r.decidesNothing(c, m); err != nil {
+		return nil, l, err
+	}
 	if l.tools, err = r.listTools(c); err != nil {
 		return nil, l, err
 	}
@@ -157,6 +160,16 @@ func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message,
 		answer.ContextID = r.NewID()
 	}
 	return &answer, l, nil
+}
+
+// decidesNothing refuses a message without a task that decides about one.
+func (r *Rules) decidesNothing(c *ReadonlyContext, m *a2a.Message) (err error) {
+	defer r.guard(c.task, "the presenter", &err)
+	answers, wrong := r.Presenter.Answers(m, nil)
+	if wrong != nil || len(answers) > 0 {
+		return Invalid("message.taskId", "is required, because the message holds a decision: name the task that waits for it; nothing was decided")
+	}
+	return nil
 }
 
 // New is a message that makes a task.

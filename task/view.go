@@ -23,7 +23,8 @@ const maxHistory = 1000
 // History holds the user's messages and the messages of statuses in the order of
 // the log. The message of the current status stands in the status only; once
 // another status has taken its place it is found in the history where the log has
-// it, so that a question comes before its answer. The newest 1,000 are kept.
+// it, so that a question comes before its answer. One that was asked again, because a
+// message was no answer to it, is there once. The newest 1,000 are kept.
 //
 // Metadata is that of the first Task event, overlaid with that of the newest
 // status: what an older status said is gone.
@@ -39,6 +40,8 @@ type View struct {
 	// messageAt is where message goes in history when it is superseded; -1 when
 	// more than maxHistory messages have come since.
 	messageAt      int
+	repeats        bool            // message asks once more what stands in the history already
+	unanswered     bool            // a message has come that is no answer: what follows repeats the question
 	baseMetadata   json.RawMessage // of the first Task event
 	statusMetadata json.RawMessage // of the newest status
 	metadata       json.RawMessage // both in one
@@ -175,8 +178,11 @@ func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata
 	}
 	if v.message != nil {
 		v.size -= messageOverhead + len(v.message)
-		v.insertMessage(v.messageAt, v.message)
+		if !v.repeats {
+			v.insertMessage(v.messageAt, v.message)
+		}
 	}
+	v.repeats, v.unanswered = v.unanswered, false
 	v.state, v.at = state, at
 	v.message, v.messageAt = nil, 0
 	if !event.EmptyJSON(message) {
@@ -201,7 +207,7 @@ func (v *View) setStatusMetadata(raw json.RawMessage) {
 // mergeMetadata returns the members of both objects; over wins. One that is no
 // object counts as empty: metadata must not be able to make a task unreadable.
 func mergeMetadata(base, over json.RawMessage) json.RawMessage {
-	if event.EmptyJSON(base) {
+	if event.EmptyJSON(base) || bytes.Equal(base, over) {
 		return over
 	}
 	if event.EmptyJSON(over) {

@@ -14,17 +14,27 @@ import (
 // gets the next number.
 const viewVersion = 1
 
+// The flags of a View's binary form. A program from before there was more than one takes
+// the others for damage, and folds the log.
+const (
+	viewBegun byte = 1 << iota
+	viewRepeats
+)
+
 // artifactsVersion is the first byte of the binary form of artifacts.
 const artifactsVersion = 1
 
 // appendBinary appends the View's binary form without its artifacts, which decodeView
 // reads.
 func (v *View) appendBinary(dst []byte) []byte {
-	begun := byte(0)
+	flags := byte(0)
 	if v.begun {
-		begun = 1
+		flags |= viewBegun
 	}
-	dst = append(dst, viewVersion, begun)
+	if v.repeats {
+		flags |= viewRepeats
+	}
+	dst = append(dst, viewVersion, flags)
 	dst = appendBlock(dst, v.ids.Task)
 	dst = appendBlock(dst, v.ids.Context)
 	dst = appendBlock(dst, v.state)
@@ -74,9 +84,9 @@ func decodeView(b []byte) (*View, []byte, error) {
 		return nil, nil, fmt.Errorf("read a task's snapshot: its version is %d, this program knows %d: run the program that wrote it, or a newer one", b[0], viewVersion)
 	}
 	r := viewReader{rest: b[1:]}
-	begun := r.byte()
+	flags := r.byte()
 	v := newView(string(r.block()), string(r.block()))
-	v.begun = begun == 1
+	v.begun = flags&viewBegun != 0
 	v.state = a2a.TaskState(r.block())
 	v.at = store.Millis(r.varint())
 	if message := r.block(); len(message) > 0 {
@@ -93,10 +103,10 @@ func decodeView(b []byte) (*View, []byte, error) {
 		v.insertMessage(len(v.history), message)
 	}
 	r.artifacts(v)
-	if r.bad || begun > 1 || messageAt > int64(len(v.history)) || messageAt < -1 {
+	if r.bad || flags&^(viewBegun|viewRepeats) != 0 || messageAt > int64(len(v.history)) || messageAt < -1 {
 		return nil, nil, errDamagedSnapshot
 	}
-	v.messageAt = int(messageAt)
+	v.messageAt, v.repeats = int(messageAt), flags&viewRepeats != 0
 	return v, r.rest, nil
 }
 

@@ -20,36 +20,27 @@ const (
 	rejectionReason = "rejection_reason" // of a rejection, also in kagent's extension
 )
 
-// askADK is the question as a call that ADK waits for, or nil: ADK's Go client takes
-// every call of the message for pending, so what it cannot answer is left out.
+// askADK is the question as a call that ADK waits for, or nil when the client may not
+// answer: ADK's clients put every such call to their user, and the one in Go takes it for
+// pending until it is answered.
 //
 // Its Python client refuses to know more of a confirmation than the hint, confirmed
 // and the payload, so nothing else may stand there.
 func askADK(s *shown) *a2a.Part {
-	var call map[string]any
-	switch {
-	case s.Kind != approval.KindQuestion:
-		call = map[string]any{
-			"id":   s.ID,
-			"name": toolconfirmation.FunctionCallName,
-			"args": map[string]any{
-				"originalFunctionCall": map[string]any{"id": s.callID(), "name": s.Tool, "args": s.args},
-				"toolConfirmation":     map[string]any{"hint": s.hint, "confirmed": false, "payload": s.payload},
-			},
-		}
-	case s.Elsewhere():
+	if s.Elsewhere() {
 		return nil
-	default:
-		call = map[string]any{
-			"id":   s.ID,
-			"name": adkRequestInput,
-			"args": map[string]any{
-				"interruptId":    s.ID,
-				"message":        s.hint,
-				"payload":        s.payload,
-				"responseSchema": s.schema,
-			},
-		}
+	}
+	call := map[string]any{
+		"id":   s.ID,
+		"name": toolconfirmation.FunctionCallName,
+		"args": map[string]any{
+			"originalFunctionCall": map[string]any{"id": s.callID(), "name": s.Tool, "args": s.args},
+			"toolConfirmation":     map[string]any{"hint": s.hint, "confirmed": false, "payload": s.payload},
+		},
+	}
+	if s.Kind == approval.KindQuestion {
+		call["name"] = adkRequestInput
+		call["args"] = map[string]any{"interruptId": s.ID, "message": s.hint, "payload": s.payload, "responseSchema": s.schema}
 	}
 	part := a2a.NewDataPart(call)
 	part.Metadata = map[string]any{adkType: adkCall, adkLongRunning: true}
@@ -225,12 +216,22 @@ func (c *closed) reason(verb approval.Verb) string {
 // so more than one may be pending; but where text is no answer, this is none.
 func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	text, _ := v.(string)
+	if object := written(text); object != nil {
+		answers, err := in.written(field, object)
+		if err != nil {
+			return nil, err
+		}
+		if len(answers) != 1 || answers[0].ID != a.ID {
+			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must decide this and nothing else"})
+		}
+		return &answers[0], nil
+	}
 	verb, ok := approval.Keyword(text)
 	if !ok {
 		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must be approve or reject"})
 	}
-	if !in.keywords || a.Terms.Destructive || a.Terms.NoText {
-		return nil, approval.NotAllowed(a, "a text does not decide it; "+howTo(in.approvals))
+	if !in.keywords || a.Terms.NoText || a.Terms.Destructive && verb != approval.Reject {
+		return nil, approval.NotAllowed(a, "a word does not decide it; "+howTo(in.approvals))
 	}
 	answer.Verb = verb
 	return &answer, nil

@@ -43,7 +43,7 @@ func readers() []reader {
 //
 // A message may decide in several dialects at once, and about the same approval too; that
 // what they say agrees is for approval.Match to see. Text is looked at as a decision only
-// when there is nothing else.
+// when the message is nothing else.
 func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error) {
 	if message == nil {
 		return nil, nil
@@ -66,7 +66,11 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 		return nil, in.tooMany("message", len(all))
 	}
 	if len(all) == 0 {
-		return readText(in)
+		var err error
+		if all, err = readTyped(in); err != nil || len(all) == 0 {
+			return nil, err
+		}
+		in.typed = true
 	}
 	if err := in.contradicted(all); err != nil {
 		return nil, err
@@ -82,6 +86,7 @@ type incoming struct {
 	message            *a2a.Message
 	approvals, pending []*approval.Approval
 	keywords           bool
+	typed              bool // the decision is the text of the message
 }
 
 // dataPart is a data part whose data is an object, and where that stands.

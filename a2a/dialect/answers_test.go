@@ -19,8 +19,9 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	approve := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve}}
+	typed := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Digest: "sha256:d1"}}
 	reject := []approval.Answer{{ID: "t1.a1", Verb: approval.Reject}}
+	approve := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve}}
 	tests := []struct {
 		name      string
 		message   *a2a.Message
@@ -131,8 +132,28 @@ func TestAnswers(t *testing.T) {
 		{"text, more than a keyword", text(t, "yes please"), []*approval.Approval{transfer()}, nil},
 		{"text in two halves", text(t, "app", "rove"), []*approval.Approval{transfer()}, nil},
 		{"text, destructive", text(t, "yes"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, nil},
+		{"text, destructive, no", text(t, " No\n"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, reject},
+		{"text, destructive, no beside another", text(t, "no"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true }), restarts()}, nil},
+		{"text, no, where no word counts", text(t, "no"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.NoText = true })}, nil},
+		{"text, no, to what others decide", text(t, "no"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Elsewhere = true })}, nil},
+		{"adk, python's no to a destructive call", marked(t, "t1.a1", confirmation, `{"result":"no"}`), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, reject},
 		{"text with data", user(t, `"parts":[{"text":"yes"},{"data":{"a":1}}]`), []*approval.Approval{transfer()}, nil},
 		{"text of a question", text(t, "yes"), []*approval.Approval{database()}, nil},
+
+		// Text that is the JSON of a decision.
+		{"typed", text(t, typedApproval), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, typed},
+		{"typed, with space around it", text(t, "\n "+typedApproval+"\r\n"), nil, typed},
+		{"typed where no word counts", text(t, typedApproval), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.NoText = true })}, typed},
+		{"typed in ADK for Python", marked(t, "t1.a1", confirmation, `{"result":`+quoted(typedApproval)+`}`), nil, typed},
+		{"typed, two", text(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve","digest":"sha256:d1"},{"id":"t1.a2","decision":"reject","digest":"sha256:d2","reason":"no"}]}`), nil,
+			[]approval.Answer{typed[0], {ID: "t1.a2", Verb: approval.Reject, Digest: "sha256:d2", Reason: "no"}}},
+		{"typed in two halves", text(t, typedApproval[:8], typedApproval[8:]), []*approval.Approval{transfer()}, nil},
+		{"typed within words", text(t, "I say "+typedApproval), []*approval.Approval{transfer()}, nil},
+		{"typed in a fence", text(t, "```json\n"+typedApproval+"\n```"), []*approval.Approval{transfer()}, nil},
+		{"typed with a name that occurs twice", text(t, `{"type":"approval_response","type":"approval_response","decisions":[]}`), []*approval.Approval{transfer()}, nil},
+		{"typed with something behind it", text(t, typedApproval+"{}"), []*approval.Approval{transfer()}, nil},
+		{"the question, typed", text(t, `{"type":"approval_request","approvals":[{"id":"t1.a1"}]}`), []*approval.Approval{transfer()}, nil},
+		{"typed without what would make it one", text(t, `{"decisions":[{"id":"t1.a1","decision":"approve","digest":"sha256:d1"}]}`), []*approval.Approval{transfer()}, nil},
 
 		// Several dialects at once, and text beside them.
 		{"dialects about different approvals", user(t, `"parts":[
@@ -169,11 +190,27 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// typedApproval is a decision as somebody writes it who can write nothing but text.
+const typedApproval = `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve","digest":"sha256:d1"}]}`
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
 // beside returns a message of one decision on t1.a1 with texts before it.
 func beside(t testing.TB, decision string, texts ...string) *a2a.Message {
 	t.Helper()
 	m := text(t, texts...)
 	m.Parts = append(m.Parts, parts(t, fmt.Sprintf(`{"type":"approval_response","decisions":[{"id":"t1.a1","decision":%q}]}`, decision)).Parts...)
+	return m
+}
+
+// withMetadata returns m with metadata.
+func withMetadata(m *a2a.Message, metadata string) *a2a.Message {
+	if err := json.Unmarshal([]byte(metadata), &m.Metadata); err != nil {
+		panic(err)
+	}
 	return m
 }
 
@@ -368,6 +405,17 @@ func TestAnswersRefused(t *testing.T) {
 		{"no beside an edit", user(t, `"parts":[{"data":{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"edit","arguments":{}}]}},{"text":"no"}]`), nil, malformed, "message.parts[1].text"},
 		{"no beside an approval and a rejection", user(t, `"parts":[{"text":"no"},{"data":{"type":"approval_response","decisions":[
 			{"id":"t1.a2","decision":"reject"},{"id":"t1.a1","decision":"approve"}]}}]`), nil, malformed, "message.parts[0].text"},
+		{"typed without its digest", text(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}`), nil, malformed, "message.parts[0].text.decisions[0].digest"},
+		{"typed, an empty digest", text(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve","digest":""}]}`), nil, malformed, ".digest"},
+		{"typed, one of two without its digest", text(t, `{"type":"approval_response","decisions":[{"id":"t1.a2","decision":"reject","digest":"x"},{"id":"t1.a1","decision":"approve"}]}`), nil, malformed, "decisions[1].digest"},
+		{"typed with what is not known", text(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve","digest":"sha256:d1","but":"no"}]}`), nil, malformed, ".but"},
+		{"typed about nothing", text(t, `{"type":"approval_response","decisions":[{"id":"t9","decision":"approve","digest":"x"}]}`), nil, unknown, ".id"},
+		{"typed by the call", text(t, `{"type":"approval_response","decisions":[{"id":"c1.1","decision":"approve","digest":"x"}]}`), nil, unknown, ".id"},
+		{"typed beside what the metadata say", withMetadata(text(t, typedApproval), `{"x":{"decision":"reject"}}`), nil, malformed, "message.metadata[x]"},
+		{"yes beside what the metadata say", withMetadata(text(t, "yes"), `{"x":{"approved":false}}`), []*approval.Approval{transfer()}, malformed, "message.metadata[x]"},
+		{"typed beside a decision", withText(ours(`[{"id":"t1.a1","decision":"approve"}]`), typedApproval), nil, malformed, "message.parts[1]"},
+		{"typed in ADK for Python, about another", marked(t, "t1.a2", confirmation, `{"result":`+quoted(typedApproval)+`}`), nil, malformed, ".response.result"},
+		{"typed in ADK for Python, without its digest", marked(t, "t1.a1", confirmation, `{"result":"{\"type\":\"approval_response\",\"decisions\":[{\"id\":\"t1.a1\",\"decision\":\"approve\"}]}"}`), nil, malformed, ".digest"},
 		{"a keyword beside a wrong decision", user(t, `"parts":[{"text":"yes"},{"data":{"id":"t9","name":"adk_request_confirmation","response":{"confirmed":true}}}]`),
 			[]*approval.Approval{transfer()}, unknown, ".id"},
 	}
@@ -432,8 +480,8 @@ func TestKeywordsOff(t *testing.T) {
 	}
 	_, err := p.Answers(marked(t, "t1.a1", confirmation, `{"result":"yes"}`), pending)
 	_ = refused(t, err, approval.ReasonNotAllowed)
-	m, _, err := p.Question(pending, "")
-	if err != nil || strings.Contains(m.Parts[0].Text(), "whole text") {
+	m, err := p.Question(pending, nil)
+	if err != nil || strings.Contains(m.Parts[0].Text(), "is an answer too") {
 		t.Errorf("Question() = %v, %v, want no word of text", m, err)
 	}
 }
@@ -476,7 +524,7 @@ func TestCallThatWasDecided(t *testing.T) {
 func TestForgedAliasIsNotShown(t *testing.T) {
 	t.Parallel()
 	forged := with(transfer(), func(a *approval.Approval) { a.Alias = "c1.4" })
-	m, _, err := presenter().Question([]*approval.Approval{forged, restarts()}, "")
+	m, err := presenter().Question([]*approval.Approval{forged, restarts()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@
 //	| adk.go          | data parts       | data parts: function_response               |
 //	| adkrs.go        | –                | data parts: adk:functionResponse            |
 //	| kagent.go       | metadata         | metadata: tool_approval_, ask_user_response |
-//	| text.go         | text part        | a text that is one keyword                  |
+//	| text.go         | text part        |                                             |
+//	| typed.go        | why a text decides nothing | a text that is one keyword, or the JSON of approval_response |
 //
 // The shapes are closed, the foreign ones too: a member that is not known, or that says
 // something else than the decision, may be what its sender meant. Nothing is guessed: a

@@ -55,7 +55,7 @@ func TestDocument(t *testing.T) {
 
 func checkQuestion(t *testing.T, example string) {
 	t.Helper()
-	m, _, err := presenter().Question([]*approval.Approval{transfer()}, "")
+	m, err := presenter().Question([]*approval.Approval{transfer()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

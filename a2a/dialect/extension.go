@@ -8,7 +8,7 @@ const (
 	URI = "urn:a2a-server:extension:tool-approval:v1"
 	// KagentURI names kagent's extension for people in the loop.
 	KagentURI = "https://kagent.dev/extensions/hitl/v1"
-	// ADKURI marks the metadata of statuses that carry ADK's parts.
+	// ADKURI marks the metadata of all that ADK's clients are to look into.
 	ADKURI = "https://google.github.io/adk-docs/a2a/a2a-extension/"
 )
 

@@ -60,6 +60,9 @@ func (in *incoming) nearMetadata(key string, v any) bool {
 
 func (in *incoming) nearPart(part *a2a.Part) bool {
 	if text, ok := part.Content.(a2a.Text); ok {
+		if in.typed {
+			return false // it has been read
+		}
 		trimmed := strings.TrimSpace(string(text))
 		if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 			return false

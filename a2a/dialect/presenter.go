@@ -1,13 +1,13 @@
 package dialect
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/visible"
 )
 
 // Config says how a [Presenter] works.
@@ -36,30 +36,29 @@ func New(c Config) *Presenter {
 }
 
 // Question returns the message that asks for all of pending, in their order and in
-// every dialect, and the metadata of its status. problem, when not empty, says what
-// was wrong with the last message; it becomes a text part of its own, marked
-// validation_error. Nothing is left out or cut for length: whoever asks bounds what
+// every dialect. no, when not nil, is a message that decided nothing: why that is, and
+// what does, becomes a text part of its own, marked validation_error. Nothing is left out or cut for length: whoever asks bounds what
 // can be asked.
 //
 // The message's JSON depends on the arguments and NewID alone. Its values are plain
 // JSON values, some of which its parts share: it must not be changed. It is an error
 // to ask for nothing, or for an approval whose JSON cannot be read.
-func (p *Presenter) Question(pending []*approval.Approval, problem string) (*a2a.Message, map[string]any, error) {
+func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error) {
 	if len(pending) == 0 {
-		return nil, nil, errors.New("ask for approval: no approval is pending")
+		return nil, errors.New("ask for approval: no approval is pending")
 	}
 	all := make([]*shown, len(pending))
 	for i, a := range pending {
 		s, err := show(a)
 		if err != nil {
-			return nil, nil, fmt.Errorf("ask for approval %s: %w", a.ID, err)
+			return nil, fmt.Errorf("ask for approval %s: %w", a.ID, err)
 		}
 		all[i] = s
 	}
 
 	text, err := p.text(all)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask for approval: %w", err)
+		return nil, fmt.Errorf("ask for approval: %w", err)
 	}
 	m := &a2a.Message{
 		ID:        p.newID(),
@@ -73,8 +72,8 @@ func (p *Presenter) Question(pending []*approval.Approval, problem string) (*a2a
 			m.Parts = append(m.Parts, part)
 		}
 	}
-	if problem != "" {
-		part := a2a.NewTextPart(visible.Text(problem))
+	if no != nil {
+		part := a2a.NewTextPart(p.why(no, pending))
 		part.SetMeta("validation_error", true)
 		m.Parts = append(m.Parts, part)
 	}
@@ -84,6 +83,9 @@ func (p *Presenter) Question(pending []*approval.Approval, problem string) (*a2a
 		m.SetMeta(KagentURI, payload)
 		m.Extensions = append(m.Extensions, KagentURI)
 	}
-	// Without this mark ADK's Python client does not look into the status message.
-	return m, map[string]any{ADKURI: true}, nil
+	return m, nil
 }
+
+// Metadata returns ADK's mark. Its client for Python looks into a task or an update only
+// when it is there, so that without it whatever follows an answer is lost.
+func (*Presenter) Metadata() json.RawMessage { return json.RawMessage(`{"` + ADKURI + `":true}`) }

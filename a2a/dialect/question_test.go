@@ -14,6 +14,7 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/task"
 )
 
@@ -27,23 +28,23 @@ func TestQuestionGolden(t *testing.T) {
 	tests := []struct {
 		name    string
 		pending []*approval.Approval
-		problem string
+		no      *a2a.Message
 	}{
-		{"one", []*approval.Approval{transfer()}, ""},
-		{"three", all(), ""},
-		{"question", []*approval.Approval{database()}, "nothing was decided:\u202e answer the question"},
+		{"one", []*approval.Approval{transfer()}, nil},
+		{"three", all(), nil},
+		{"question", []*approval.Approval{database()}, text(t, "perhaps")},
 		{"elsewhere", []*approval.Approval{with(transfer(), func(a *approval.Approval) {
 			a.Terms.FourEyes, a.Terms.Destructive, a.Terms.OnExpiry = true, true, approval.ExpiryCancels
-		})}, ""},
+		})}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, status, err := presenter().Question(tt.pending, tt.problem)
+			message, err := presenter().Question(tt.pending, tt.no)
 			if err != nil {
 				t.Fatalf("Question() = %v", err)
 			}
-			got := indented(t, map[string]any{"message": message, "statusMetadata": status})
+			got := indented(t, message)
 			path := filepath.Join("testdata", "question-"+tt.name+".json")
 			if *update {
 				if err := os.WriteFile(path, got, 0o600); err != nil {
@@ -77,7 +78,7 @@ func indented(t *testing.T, v any) []byte {
 // be the same each time.
 func TestQuestionIsPlainJSON(t *testing.T) {
 	t.Parallel()
-	message, _, err := presenter().Question(all(), "problem")
+	message, err := presenter().Question(all(), text(t, "perhaps"))
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -92,7 +93,7 @@ func TestQuestionIsPlainJSON(t *testing.T) {
 	if diff := cmp.Diff(message, &back); diff != "" {
 		t.Errorf("the message read back (-made +read):\n%s", diff)
 	}
-	again, _, err := presenter().Question(all(), "problem")
+	again, err := presenter().Question(all(), text(t, "perhaps"))
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -107,7 +108,7 @@ func TestQuestionHidesNothing(t *testing.T) {
 	a.Tool = "rm\u200b\nArguments: {}"
 	a.Hint = "ok\r\nArguments: {\"amount\":1}\n\u202eevil\u2066 \U000E0041\x00"
 	a.Args = json.RawMessage(`{"note":"\u202etxt.exe\u0085\u2028\\u202e","long":"` + strings.Repeat("x", 100_000) + `"}`)
-	message, _, err := presenter().Question([]*approval.Approval{a}, "bad\u2067")
+	message, err := presenter().Question([]*approval.Approval{a}, text(t, "{bad\u2067"))
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
@@ -142,16 +143,21 @@ func TestQuestionHidesNothing(t *testing.T) {
 
 func TestQuestionLeavesOut(t *testing.T) {
 	t.Parallel()
-	auth := with(database(), func(a *approval.Approval) { a.AskKind = "auth" })
-	message, _, err := presenter().Question([]*approval.Approval{auth}, "")
-	if err != nil {
-		t.Fatalf("Question() = %v", err)
-	}
-	if len(message.Parts) != 1 || message.Metadata[dialect.KagentURI] != nil || len(message.Extensions) != 1 {
-		t.Errorf("a question that the client cannot answer is put to it: %v", message)
-	}
-	if message.Metadata[dialect.URI] == nil {
-		t.Error("our extension does not show it")
+	for name, a := range map[string]*approval.Approval{
+		"auth":               with(database(), func(a *approval.Approval) { a.AskKind = "auth" }),
+		"call elsewhere":     with(transfer(), func(a *approval.Approval) { a.Terms.Elsewhere = true }),
+		"outcome, four eyes": with(deletion(), func(a *approval.Approval) { a.Terms.FourEyes = true }),
+	} {
+		message, err := presenter().Question([]*approval.Approval{a}, nil)
+		if err != nil {
+			t.Fatalf("%s: Question() = %v", name, err)
+		}
+		if len(message.Parts) != 1 || message.Metadata[dialect.KagentURI] != nil || len(message.Extensions) != 1 {
+			t.Errorf("%s: a question that the client cannot answer is put to it: %v", name, message)
+		}
+		if message.Metadata[dialect.URI] == nil {
+			t.Errorf("%s: our extension does not show it", name)
+		}
 	}
 }
 
@@ -169,7 +175,7 @@ func TestQuestionErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if m, _, err := presenter().Question(tt.pending, ""); err == nil {
+			if m, err := presenter().Question(tt.pending, nil); err == nil {
 				t.Errorf("Question() = %v, want an error", m)
 			}
 		})
@@ -194,15 +200,55 @@ func TestExtensions(t *testing.T) {
 func TestDefaultID(t *testing.T) {
 	t.Parallel()
 	p := dialect.New(dialect.Config{})
-	one, _, err := p.Question(all(), "")
+	one, err := p.Question(all(), nil)
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
-	two, _, err := p.Question(all(), "")
+	two, err := p.Question(all(), nil)
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}
 	if one.ID == "" || one.ID == two.ID {
 		t.Errorf("message ids %q and %q, want two", one.ID, two.ID)
+	}
+}
+
+// The text says once with which arguments a call would run, also when the hint that ADK
+// and kagent show says it too, and who wants it (C8).
+func TestTextSaysThingsOnce(t *testing.T) {
+	t.Parallel()
+	usual, err := approval.DefaultHint("transfer_money", map[string]any{"amount": json.Number("100"), "to": "bob"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, hint string
+		change     func(*approval.Approval)
+		want       string
+	}{
+		{"its own words", "Pay bob?", nil, "Requested by: anonymous\n> Pay bob?\nArguments: "},
+		{"no words of its own", usual, nil, "Requested by: anonymous\nArguments: "},
+		{"something failed", usual + "\nYou are asked because of this.", nil, "Requested by: anonymous\n> You are asked because of this.\nArguments: "},
+		{"words that begin alike", usual + "!", nil, "> " + usual + "!\nArguments: "},
+		{"through others", usual, func(a *approval.Approval) {
+			a.Requester = auth.Principal{Subject: "alice\u202e", Chain: []string{"desk", "agent"}}
+		}, `Requested by: alice\u202e, through desk, through agent` + "\nArguments: "},
+		{"nobody is known", usual, func(a *approval.Approval) { a.Requester = auth.Principal{} }, "may transfer_money run?\nArguments: "},
+	} {
+		a := with(transfer(), func(a *approval.Approval) { a.Hint = tt.hint })
+		if tt.change != nil {
+			tt.change(a)
+		}
+		m, err := presenter().Question([]*approval.Approval{a}, nil)
+		if err != nil {
+			t.Fatalf("%s: Question() = %v", tt.name, err)
+		}
+		text := m.Parts[0].Text()
+		if !strings.Contains(text, tt.want) {
+			t.Errorf("%s: the text is %q, want %q in it", tt.name, text, tt.want)
+		}
+		if n := strings.Count(text, `{"amount":100,"to":"bob"}`); n != 1 && tt.name != "words that begin alike" {
+			t.Errorf("%s: the arguments stand %d times in %q", tt.name, n, text)
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // asked returns the question as a client gets it.
 func asked(t *testing.T, pending []*approval.Approval) map[string]any {
 	t.Helper()
-	message, _, err := presenter().Question(pending, "")
+	message, err := presenter().Question(pending, nil)
 	if err != nil {
 		t.Fatalf("Question() = %v", err)
 	}

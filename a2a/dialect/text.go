@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
+)
+
+// How much is shown of who wants a call, in characters and in people.
+const (
+	maxPerson = 200
+	maxChain  = 8
 )
 
 // text is the question as a person reads it. Every line that can hold text from
@@ -27,8 +31,8 @@ func (p *Presenter) text(all []*shown) (string, error) {
 	}
 	how := howTo(pending)
 	b.WriteString(strings.ToUpper(how[:1]) + how[1:] + ".")
-	if one := approval.TextCounts(pending); p.keywords && one != nil && one.State == approval.Pending {
-		b.WriteString("\nA message whose whole text is approve or reject is an answer too.")
+	if words := p.words(pending); words != "" {
+		b.WriteString("\nA message whose whole text is " + words + " is an answer too.")
 	}
 	return b.String(), nil
 }
@@ -43,8 +47,14 @@ func (s *shown) write(b *strings.Builder) error {
 	case approval.KindQuestion:
 		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)
 	}
-	for line := range strings.SplitSeq(s.hint, "\n") {
-		fmt.Fprintf(b, "> %s\n", line)
+	if by := s.requester(); by != "" {
+		fmt.Fprintf(b, "Requested by: %s\n", by)
+	}
+	// The arguments have a line of their own.
+	if hint := s.ownHint(); hint != "" {
+		for line := range strings.SplitSeq(hint, "\n") {
+			fmt.Fprintf(b, "> %s\n", line)
+		}
 	}
 	values := []struct {
 		label string
@@ -85,6 +95,35 @@ func (s *shown) write(b *strings.Builder) error {
 	}
 	fmt.Fprintf(b, "Decisions: %s\n", strings.Join(verbs, ", "))
 	return nil
+}
+
+// requester says who wants the call, and through whom, as far as that is known.
+func (s *shown) requester() string {
+	by := s.Requester
+	if by.IsZero() {
+		return ""
+	}
+	text := visible.Shorten(visible.Line(by.Subject), maxPerson)
+	for i, acts := range by.Chain {
+		if i == maxChain {
+			return text + fmt.Sprintf(" and %d more", len(by.Chain)-i)
+		}
+		text += ", through " + visible.Shorten(visible.Line(acts), maxPerson)
+	}
+	return text
+}
+
+// ownHint is the hint without what every hint says that has no words of its own: it
+// repeats the name of the tool and the arguments, which are shown whole.
+func (s *shown) ownHint() string {
+	usual, err := approval.DefaultHint(s.Tool, s.args)
+	if err != nil || s.Kind != approval.KindCall {
+		return s.hint
+	}
+	if rest, ok := strings.CutPrefix(s.Hint, usual); ok && (rest == "" || rest[0] == '\n') {
+		return visible.Text(strings.TrimPrefix(rest, "\n"))
+	}
+	return s.hint
 }
 
 func meaning(k approval.Kind, v approval.Verb) string {
@@ -136,6 +175,9 @@ func howTo(approvals []*approval.Approval) string {
 		return "nothing in this task waits for an answer from this conversation"
 	}
 	decision := map[string]any{"id": first.ID, "decision": string(first.Verbs()[0])}
+	if first.Digest != "" {
+		decision["digest"] = first.Digest
+	}
 	switch first.Verbs()[0] {
 	case approval.Respond:
 		decision["response"] = "..."
@@ -147,37 +189,9 @@ func howTo(approvals []*approval.Approval) string {
 	if err != nil {
 		return "answer by the ids of the approvals"
 	}
-	text := "answer with a data part such as " + visible.Line(string(example))
+	text := "answer with JSON such as " + visible.Line(string(example)) + " in a data part, or as the whole text of a message"
 	if n > 1 {
-		text += ", with an entry for each id that is decided; the others stay open"
+		text += "; it may have an entry for each id, and what has none stays open"
 	}
 	return text
-}
-
-// readText reads a message of nothing but text, whose whole text is one keyword.
-func readText(in *incoming) ([]approval.Answer, error) {
-	if !in.keywords {
-		return nil, nil
-	}
-	texts := make([]string, 0, len(in.message.Parts))
-	for _, part := range in.message.Parts {
-		if part == nil {
-			return nil, nil
-		}
-		text, ok := part.Content.(a2a.Text)
-		if !ok {
-			return nil, nil
-		}
-		texts = append(texts, string(text))
-	}
-	// Joined by a line break two keywords, or the halves of one, are none.
-	verb, ok := approval.Keyword(strings.Join(texts, "\n"))
-	if !ok {
-		return nil, nil
-	}
-	one := approval.TextCounts(in.pending)
-	if one == nil {
-		return nil, nil
-	}
-	return []approval.Answer{{ID: one.ID, Verb: verb}}, nil
 }

@@ -47,6 +47,16 @@ func (s *shown) request() map[string]any {
 		"requestedAt": stamp(s.Asked),
 		"onExpiry":    string(onExpiry),
 	}
+	if !s.Requester.IsZero() {
+		r["requestedBy"] = s.Requester.Subject
+	}
+	if len(s.Requester.Chain) > 0 {
+		through := make([]any, len(s.Requester.Chain))
+		for i, subject := range s.Requester.Chain {
+			through[i] = subject
+		}
+		r["requestedThrough"] = through
+	}
 	if s.schema != nil {
 		r["schema"] = s.schema
 	}

@@ -36,7 +36,7 @@ func TestHintAndQuestionShowTheSame(t *testing.T) {
 		}
 		hint := policy.Judge(nil, named{}, args).Hint
 		a := with(restarts(), func(a *approval.Approval) { a.Args, a.Hint = raw, hint })
-		m, _, err := presenter().Question([]*approval.Approval{a}, "")
+		m, err := presenter().Question([]*approval.Approval{a}, nil)
 		if err != nil {
 			t.Fatalf("Question(%U) = %v", chunk, err)
 		}

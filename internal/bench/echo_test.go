@@ -56,7 +56,8 @@ type echoStatus struct {
 }
 
 type echoPart struct {
-	Data any `json:"data"`
+	Text string `json:"text,omitempty"`
+	Data any    `json:"data,omitempty"`
 }
 
 type echoArtifact struct {
@@ -119,7 +120,7 @@ func (s *echoServer) serve(c echo.Context) error {
 	t.Status = echoStatus{State: "TASK_STATE_COMPLETED", Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	if len(m.Parts) == 1 {
 		call := m.Parts[0].Data
-		t.Artifacts = []echoArtifact{{ID: "c1.1", Name: call.Tool, Parts: []echoPart{{Data: map[string]string{"result": call.Args.Text}}}}}
+		t.Artifacts = []echoArtifact{{ID: "c1.1", Name: call.Tool, Parts: []echoPart{{Text: call.Args.Text}}}}
 		t.History = []echoMessage{{ID: m.MessageID, Role: m.Role, Parts: []echoPart{{Data: call}}}}
 	}
 	return c.JSON(http.StatusOK, &a)

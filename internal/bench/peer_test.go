@@ -67,7 +67,7 @@ func (executor) Execute(ctx context.Context, x *a2asrv.ExecutorContext) iter.Seq
 					return
 				}
 			}
-		} else if !yield(sdk.NewArtifactEvent(x, sdk.NewDataPart(map[string]any{"result": text})), nil) {
+		} else if !yield(sdk.NewArtifactEvent(x, sdk.NewTextPart(text)), nil) {
 			return
 		}
 		yield(sdk.NewStatusUpdateEvent(x, sdk.TaskStateCompleted, nil), nil)

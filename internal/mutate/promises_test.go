@@ -85,6 +85,7 @@ func TestPromises(t *testing.T) {
 	want = append(want, "W3", "W4", "D1", "D2", "D3", "D4", "D5", "D6", "W7", "S1", "S2", "S4", "S5", "S8", "S9", "S10", "S11", "H1", "H2")
 	want = append(want, "W1", "W2", "W5", "W6", "W8")
 	want = append(want, "K1", "K2", "K3", "K4", "K5", "K6", "K7", "C7", "K8", "K9", "K10")
+	want = append(want, "C1", "C2", "C4", "C5", "C6", "C8", "C3", "U5")
 	if !slices.Equal(findings, want) {
 		t.Errorf("the findings are %v, want %v", findings, want)
 	}

@@ -39,8 +39,8 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/adk.go",
-			What:    "a.Terms.Destructive ||",
-			Into:    "",
+			What:    "a.Terms.Destructive && verb != approval.Reject",
+			Into:    "false",
 			Promise: "a text never approves a destructive call, nor in ADK's shape",
 			Test:    "TestAnswersRefused/adk, text for a destructive call",
 		},
@@ -59,7 +59,7 @@ func dialectRows() []Row {
 			Test:    "TestAnswersRefused/kagent, one missing",
 		},
 		{
-			File:    "a2a/dialect/text.go",
+			File:    "a2a/dialect/typed.go",
 			What:    `strings.Join(texts, "\n")`,
 			Into:    `strings.Join(texts, "")`,
 			Promise: "halves of a keyword in two parts are none",
@@ -120,6 +120,27 @@ func dialectRows() []Row {
 			Into:    `s.Alias != ""`,
 			Promise: "a caller's id that looks like one of ours is not shown",
 			Test:    "TestForgedAliasIsNotShown",
+		},
+		{
+			File:    "a2a/dialect/adk.go",
+			What:    "if s.Elsewhere() {",
+			Into:    "if false {",
+			Promise: "ADK asks for no decision that its user may not make",
+			Test:    "TestQuestionLeavesOut",
+		},
+		{
+			File:    "a2a/dialect/typed.go",
+			What:    `if answer.Digest == "" {`,
+			Into:    `if false {`,
+			Promise: "a decision that is written names what it was shown",
+			Test:    "TestAnswersRefused/typed without its digest",
+		},
+		{
+			File:    "a2a/dialect/typed.go",
+			What:    `object != nil && len(in.message.Parts) == 1 {`,
+			Into:    `object != nil {`,
+			Promise: "a decision that is written is the whole text",
+			Test:    "TestAnswers/typed in two halves",
 		},
 	}
 }

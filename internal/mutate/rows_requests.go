@@ -171,5 +171,19 @@ func requestRows() []Row {
 			Promise: "a line of the log hides nothing",
 			Test:    "TestLogHidesNothing",
 		},
+		{
+			File:    "a2a/address.go",
+			What:    "if !g.proxied(r) {",
+			Into:    "if false {",
+			Promise: "what a proxy says counts only when it is named",
+			Test:    "TestCardHasTheURLOfItsClient",
+		},
+		{
+			File:    "a2a/address.go",
+			What:    "if name := hostname(host); slices.Contains(s.cfg.Guard.Hosts, name) {",
+			Into:    "if name := hostname(host); true {",
+			Promise: "the card repeats only a host that is one of the server's",
+			Test:    "TestCardHasTheURLOfItsClient",
+		},
 	}
 }

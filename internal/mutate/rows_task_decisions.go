@@ -140,15 +140,15 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/ask.go",
-			What:    "if !a.Elsewhere() {",
-			Into:    "if true {",
-			Promise: "a task that others decide about waits for authorisation",
-			Test:    "TestWhatIsNotTheProviders",
+			What:    "if !a.AuthRequired() {",
+			Into:    "if !a.Elsewhere() {",
+			Promise: "a task that others decide about waits for authorisation only when a rule asks for it",
+			Test:    "TestWhatOthersDecideWaitsForInput",
 		},
 		{
 			File:    "task/decide.go",
-			What:    "cancel = \"a decision canceled the task\"",
-			Into:    "cancel = \"\"",
+			What:    "cancel = append(cancel, because(\"a decision canceled the task\", x.Answer.Reason))",
+			Into:    "_ = because",
 			Promise: "a decision to cancel ends the whole task",
 			Test:    "TestWhatADecisionDoes",
 		},
@@ -161,10 +161,18 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/receive.go",
-			What:    "return d.askMore(pending, \"This message was not understood as a decision.\")",
+			What:    "return d.askMore(pending, kept)",
 			Into:    "return nil",
 			Promise: "a message that decides nothing is answered with the question",
 			Test:    "TestFollowUpThatDecidesNothing",
+		},
+		{
+			File:    "task/rules.go",
+			What:    "if wrong != nil || len(answers) > 0 {",
+			Into:    "if wrong != nil && len(answers) > 0 {",
+			Promise: "a decision without its task is refused",
+			Package: "a2a",
+			Test:    "TestWire/decision-without-task",
 		},
 	}
 }

@@ -140,9 +140,9 @@ type brittlePresenter struct {
 	b *brittle
 }
 
-func (p *brittlePresenter) Question(pending []*approval.Approval, problem string) (*a2a.Message, map[string]any, error) {
+func (p *brittlePresenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error) {
 	p.b.use(question)
-	return p.Presenter.Question(pending, problem)
+	return p.Presenter.Question(pending, no)
 }
 
 func (p *brittlePresenter) Answers(m *a2a.Message, all []*approval.Approval) ([]approval.Answer, error) {

@@ -100,8 +100,8 @@ func TestOutcomeKeepsTheTermsOfItsCall(t *testing.T) {
 					if got := asked.Terms; got.FourEyes != terms.FourEyes || got.Elsewhere != terms.Elsewhere || got.Destructive != terms.Destructive {
 						t.Errorf("the terms are %+v, want those of the call: %+v", got, terms)
 					}
-					if state := w.get(h.id).Status.State; state != a2a.TaskStateAuthRequired {
-						t.Errorf("state = %s, want %s", state, a2a.TaskStateAuthRequired)
+					if state := w.get(h.id).Status.State; state != a2a.TaskStateInputRequired {
+						t.Errorf("state = %s, want %s", state, a2a.TaskStateInputRequired)
 					}
 					err := w.decide(alice, h.id, approval.Answer{ID: asked.ID, Verb: approval.Respond, Response: []byte(`"done"`)})
 					if terms.FourEyes && err == nil {

@@ -41,6 +41,7 @@ type Config struct {
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
 	NoIdempotency bool   // the same message sent twice makes two tasks
+	WholeText     bool   // a stream of text ends with the whole text, as far as it fits into an event, in place of its pieces
 	Limits        task.Limits
 	Answers       int64 // bytes of memory that answers to clients may take; see [Answer]. Defaults to 256 MiB.
 	Page          int64 // bytes of logs that a page of a list is made from; see [List]. Defaults to 16 MiB.

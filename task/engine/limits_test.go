@@ -278,7 +278,7 @@ func TestFourEyes(t *testing.T) {
 	t.Parallel()
 	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	w.wantState(got, a2a.TaskStateAuthRequired)
+	w.wantState(got, a2a.TaskStateInputRequired)
 	page, err := w.store.Rows(w.ctx(), engine.ScopeOf(alice), rowsOf(got.ID))
 	if err != nil || len(page.Rows) != 1 {
 		t.Fatalf("Rows() = %v, %v", page, err)

@@ -31,10 +31,11 @@ type run struct {
 	waiting   []task.Chunk  // that the turn has not taken
 	last      int           // how many it has taken last
 	bytes     int
-	published int   // chunks of the call's own artifact
-	output    int64 // bytes that the call has published, in all of its runs
-	tooMuch   error // it has tried to publish more than it may
-	cut       error // chunks are refused: why
+	published int              // chunks of the call's own artifact
+	said      *strings.Builder // their text; nil: not wanted, or they are more than text that fits into an event
+	output    int64            // bytes that the call has published, in all of its runs
+	tooMuch   error            // it has tried to publish more than it may
+	cut       error            // chunks are refused: why
 	outcome   *task.Ended
 	asks      []task.Asked         // that the tool has put and nobody has decided
 	stopped   bool                 // it was told to end
@@ -55,6 +56,9 @@ var (
 func (t *turn) launch(entries []*task.Entry) {
 	for _, entry := range entries {
 		r := &run{e: t.e, task: t.id, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
+		if t.e.cfg.WholeText {
+			r.said = &strings.Builder{}
+		}
 		t.runs = append(t.runs, r)
 		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
 			r.cancel = func(error) {}
@@ -320,6 +324,9 @@ func (r *run) execute(x *toolContext) (o *task.Ended) {
 			o.Asks = r.asks
 		}
 		r.mu.Unlock()
+		if r.said != nil {
+			o.Whole = r.said.String()
+		}
 	}()
 	o = r.call(x)
 	if err := r.exceeded(); err != nil {
@@ -418,5 +425,22 @@ func (r *run) piece(p *tool.Result) error {
 	if err != nil {
 		return err
 	}
-	return r.emit(k, true /* own */)
+	if err := r.emit(k, true /* own */); err != nil {
+		return err
+	}
+	r.say(p.Content)
+	return nil
+}
+
+// say keeps the text of a piece that has been published, if the whole is wanted.
+func (r *run) say(content any) {
+	if r.said == nil {
+		return
+	}
+	text, ok := content.(string)
+	if !ok || r.said.Len()+len(text) > r.e.cfg.Limits.Content() {
+		r.said = nil
+		return
+	}
+	r.said.WriteString(text)
 }

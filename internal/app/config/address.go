@@ -98,6 +98,35 @@ func hostname() form[string] {
 	}
 }
 
+// network is an address, or all that begin alike.
+func network() form[netip.Prefix] {
+	return form[netip.Prefix]{
+		value: "an address or a network, such as 127.0.0.1 or 10.0.0.0/8",
+		parse: func(text string) (netip.Prefix, error) {
+			if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+				addr = addr.Unmap()
+				return netip.PrefixFrom(addr, addr.BitLen()), nil
+			}
+			p, err := netip.ParsePrefix(text)
+			switch {
+			case err != nil:
+				return p, wrong("%s is neither an address nor a network; write it as 127.0.0.1 or 10.0.0.0/8", quote(text))
+			case p != p.Masked():
+				return p, wrong("%s has an address within the network; write %s for the network, or the address alone", quote(text), p.Masked())
+			case p.Addr().Is4In6():
+				return p, wrong("%s is of IPv4; write it as 10.0.0.0/8", quote(text))
+			}
+			return p, nil
+		},
+		write: func(p netip.Prefix) string {
+			if p.IsSingleIP() {
+				return p.Addr().String()
+			}
+			return p.String()
+		},
+	}
+}
+
 // webOrigin is scheme://host[:port] exactly as browsers write it in Origin.
 func webOrigin() form[string] {
 	return words("an origin such as https://console.example.com", func(text string) error {

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"a2a-server/approval"
@@ -14,13 +15,14 @@ import (
 // Config is everything that can be configured. [Load] fills in all defaults and
 // checks all values.
 type Config struct {
-	Listen         string   // host:port. Defaults to 127.0.0.1:8080.
-	PublicURL      string   // base URL in the card, without a trailing slash. Empty: http:// and the address.
-	AllowedHosts   []string // names, in lower case, that a request may be made to; on a public address, none allows any
-	AllowedOrigins []string // origins, exact, whose pages may call
-	InsecureNoAuth bool     // a public address without authentication
-	Data           string   // folder of all files. Defaults to ./data.
-	Store          string   // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
+	Listen         string         // host:port. Defaults to 127.0.0.1:8080.
+	PublicURL      string         // base URL in the card, without a trailing slash. Empty: as each client has reached the server.
+	AllowedHosts   []string       // names, in lower case, that a request may be made to; on a public address, none allows any
+	AllowedOrigins []string       // origins, exact, whose pages may call
+	TrustedProxies []netip.Prefix // whose X-Forwarded-Host and X-Forwarded-Proto count
+	InsecureNoAuth bool           // a public address without authentication
+	Data           string         // folder of all files. Defaults to ./data.
+	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
 	Log          Log
 	Agent        Agent
@@ -32,6 +34,7 @@ type Config struct {
 	Confirmation Confirmation
 	Terms        approval.Terms // deadlines: of every approval whose gate says nothing else
 	Gates        []approval.Gate
+	Streams      Streams
 	Limits       Limits
 
 	origins map[string]origin // by key; what is missing is a default
@@ -69,6 +72,11 @@ type Versions struct {
 type Planner struct {
 	Kind   string // direct or script. Defaults to direct.
 	Script string // absolute path of the file of scenarios, for script. Empty: none.
+}
+
+// Streams says what streams carry.
+type Streams struct {
+	WholeText bool // the last piece of a stream of text is the whole text
 }
 
 // Confirmation says which gates count.

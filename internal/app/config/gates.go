@@ -47,7 +47,7 @@ func gateKeys() []key[approval.Gate] {
 			"The A2A client may not decide; somebody else has to. Only false is possible so far: there is no other way to decide."),
 		one("destructive", "false", boolean(),
 			func(g *approval.Gate) *bool { return &g.Terms.Destructive },
-			"Shown as destructive, and never answered by a keyword."),
+			"Shown as destructive, and never approved by a keyword. One may reject it."),
 		one("no_text", "false", boolean(),
 			func(g *approval.Gate) *bool { return &g.Terms.NoText },
 			"Never answered by a keyword."),

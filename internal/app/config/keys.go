@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -25,13 +26,16 @@ func configKeys() []key[Config] {
 			"The address that the server listens on. Port 0 takes any that is free. An address that other machines can reach needs insecure_no_auth, because there is no authentication yet."),
 		one("public_url", "", baseURL(),
 			func(c *Config) *string { return &c.PublicURL },
-			"The URL by which clients reach the server, when it is another than http:// and the address: behind a proxy, for example. It is the base of the URLs in the agent card."),
+			"The URL by which clients reach the server, with the path that a proxy in front has it at. It is the base of the URLs in the agent card. Without it the card has the URL that its client used: http:// and the host, if that is one of the names under allowed_hosts, or else the address that the request came to; see trusted_proxies for https and other names."),
 		many("allowed_hosts", hostname(),
 			func(c *Config) *[]string { return &c.AllowedHosts },
-			"Names that a request may be made to, beside localhost, 127.0.0.1, [::1], the address itself and the host of public_url. On a loopback address everything else is refused, because it may come from a page that made a name of its own point to this machine. On any other address everything else is refused as soon as one name stands here; without any, a request may be made to any name."),
+			"Names that a request may be made to, beside localhost, 127.0.0.1, [::1], the address itself and the host of public_url. On a loopback address everything else is refused, because it may come from a page that made a name of its own point to this machine. On any other address everything else is refused as soon as one name stands here; without any, a request may be made to any name, and the agent card repeats none."),
 		many("allowed_origins", webOrigin(),
 			func(c *Config) *[]string { return &c.AllowedOrigins },
 			"Origins whose web pages may call the server. A request with any other Origin is refused."),
+		many("trusted_proxies", network(),
+			func(c *Config) *[]netip.Prefix { return &c.TrustedProxies },
+			"Where proxies call from whose X-Forwarded-Host and X-Forwarded-Proto count: the host, with its port, that is held against allowed_hosts and stands in the agent card, and http or https. The proxy must set both itself, not pass on what clients send. From anywhere else these headers count for nothing."),
 		one("insecure_no_auth", "false", boolean(),
 			func(c *Config) *bool { return &c.InsecureNoAuth },
 			"Serves an address that other machines can reach although nobody is authenticated: every caller may send, read and approve everything. Right only behind something that authenticates."),
@@ -71,7 +75,7 @@ func configKeys() []key[Config] {
 			"The same message sent again, with the same id and content, is the same task, for at least an hour in which the server runs. 200,000 messages are remembered; with more, the caller with the most of them gives up its oldest. Conformance kits that use an id twice need false."),
 		one("keywords", "true", boolean(),
 			func(c *Config) *bool { return &c.Keywords },
-			"A message that is one word, such as yes or reject, may answer the only question that is pending."),
+			"A message that is one word, such as yes or reject, may answer the only question that is pending. The JSON of a decision with its digest may be the text of a message in any case."),
 		one("hold_siblings", "false", boolean(),
 			func(c *Config) *bool { return &c.HoldSiblings },
 			"Calls of one step start only when all of them are decided. Otherwise each starts as soon as it may."),
@@ -84,6 +88,9 @@ func configKeys() []key[Config] {
 		one("deadlines.on_expiry", "reject", choice("an outcome of a deadline", expiries()...),
 			func(c *Config) *approval.OnExpiry { return &c.Terms.OnExpiry },
 			"What comes of an approval that is overdue: reject rejects the call, cancel cancels the task, keep leaves it pending without a deadline."),
+		one("streams.whole_text", "false", boolean(),
+			func(c *Config) *bool { return &c.Streams.WholeText },
+			"When a tool has streamed nothing but text, the last piece of its artifact is the whole text, in place of the pieces before it, if that fits into limits.event. It is for clients that keep only the last piece, as ADK for Python does; everybody else gets the same text twice."),
 	}
 	return append(keys, limitKeys()...)
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 // values compares configurations without where their values came from.
 func values() cmp.Option {
-	return cmp.Options{cmpopts.IgnoreUnexported(config.Config{}), cmpopts.EquateEmpty()}
+	return cmp.Options{cmpopts.IgnoreUnexported(config.Config{}), cmpopts.EquateComparable(netip.Prefix{}), cmpopts.EquateEmpty()}
 }
 
 // load returns the configuration of s, which must be right.

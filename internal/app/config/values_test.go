@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ func TestValues(t *testing.T) {
 	keywords := func(c *config.Config) any { return c.Keywords }
 	storeOf := func(c *config.Config) any { return c.Store }
 	agent := func(c *config.Config) any { return c.Agent.Name }
+
+	proxies := func(c *config.Config) any { return fmt.Sprint(c.TrustedProxies) }
 
 	tests := []struct {
 		key, text string
@@ -45,6 +48,14 @@ func TestValues(t *testing.T) {
 		{"listen", "::1:80", listen, nil},
 		{"listen", "a b:80", listen, nil},
 		{"listen", "-a:80", listen, nil},
+		{"trusted_proxies", "", proxies, "[]"},
+		{"trusted_proxies", "127.0.0.1, ::1,10.0.0.0/8", proxies, "[127.0.0.1/32 ::1/128 10.0.0.0/8]"},
+		{"trusted_proxies", "::ffff:127.0.0.1", proxies, "[127.0.0.1/32]"},
+		{"trusted_proxies", "10.0.0.1/8", proxies, nil},
+		{"trusted_proxies", "::ffff:10.0.0.0/104", proxies, nil},
+		{"trusted_proxies", "fe80::1%eth0", proxies, nil},
+		{"trusted_proxies", "proxy.example.com", proxies, nil},
+		{"trusted_proxies", "127.0.0.1,127.0.0.1/32", proxies, nil},
 		{"public_url", "", public, ""},
 		{"public_url", "https://a.example.com/", public, "https://a.example.com"},
 		{"public_url", "http://a.example.com:81/x/y//", public, "http://a.example.com:81/x/y"},

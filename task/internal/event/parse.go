@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,12 +89,21 @@ func parseStatus(data []byte) (StatusUpdate, bool) {
 }
 
 // ParseMessage returns the message in a message.received event, as parseArtifact
-// does. What follows it is not looked at.
-func ParseMessage(data []byte) (json.RawMessage, bool) {
+// does, and who it is for, with which the event ends. What stands between them is not
+// looked at.
+func ParseMessage(data []byte) (json.RawMessage, Reader, bool) {
 	s := scanner{data: data}
 	s.expect(`{"message":`)
 	m := s.object()
-	return m, !s.bad && (s.peek() == ',' || s.peek() == '}')
+	if s.bad || s.peek() != ',' {
+		return nil, "", false
+	}
+	for _, reader := range [...]Reader{ForPlanner, ForDecision, ForNobody} {
+		if rest, ok := bytes.CutSuffix(data[s.pos:], []byte(`"}`)); ok && bytes.HasSuffix(rest, []byte(`,"for":"`+string(reader))) {
+			return m, reader, true
+		}
+	}
+	return nil, "", false
 }
 
 // decodeArtifact reads an artifact event of any form. JSON that it keeps is made

@@ -170,8 +170,9 @@ func FuzzParseMessage(f *testing.F) {
 	}
 	f.Add(data)
 	f.Add([]byte(`{"message":{"a":1}}`))
+	f.Add([]byte(`{"message":{"a":1},"by":{"for":"nobody"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, ok := ParseMessage(data)
+		got, reader, ok := ParseMessage(data)
 		if !ok || !json.Valid(data) {
 			return
 		}
@@ -179,8 +180,8 @@ func FuzzParseMessage(f *testing.F) {
 		if err := strictjson.CheckNumbers(data); err != nil {
 			return // names that occur twice, which are never written
 		}
-		if err := json.Unmarshal(data, &want); err != nil || string(want["message"]) != string(got) {
-			t.Errorf("ParseMessage(%s) = %s, want %s, %v", data, got, want["message"], err)
+		if err := json.Unmarshal(data, &want); err != nil || string(want["message"]) != string(got) || string(want["for"]) != `"`+string(reader)+`"` {
+			t.Errorf("ParseMessage(%s) = %s for %s, want %s for %s, %v", data, got, reader, want["message"], want["for"], err)
 		}
 	})
 }

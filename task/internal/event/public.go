@@ -209,31 +209,6 @@ func ListPunctuation(i int) byte {
 	return ','
 }
 
-// ResultPart returns the JSON of a result as one part: text when it is text, else
-// data. Null is no data, which a part must have: it is the empty text.
-func ResultPart(result json.RawMessage) json.RawMessage {
-	var text string
-	if string(result) == "null" {
-		return TextPart("")
-	}
-	if len(result) > 0 && result[0] == '"' && json.Unmarshal(result, &text) == nil {
-		return TextPart(text)
-	}
-	b := make([]byte, 0, len(result)+10)
-	b = append(b, `{"data":`...)
-	b = append(b, result...)
-	return append(b, '}')
-}
-
-// TextPart returns the JSON of a part that is a text and nothing else.
-func TextPart(text string) json.RawMessage {
-	// Room for some escapes too: most texts have ends of lines.
-	dst := make([]byte, 0, len(`{"text":""}`)+len(text)+len(text)/16+4)
-	dst = append(dst, `{"text":`...)
-	dst = AppendString(dst, text)
-	return append(dst, '}')
-}
-
 // AppendArtifact appends the JSON of an artifact. parts are joined by commas.
 func AppendArtifact(dst []byte, id, description string, extensions, metadata json.RawMessage, name string, parts []byte) []byte {
 	dst = append(dst, `{"artifactId":`...)

@@ -1,0 +1,83 @@
+package a2a
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The headers in which a proxy says what its client has asked for. Forwarded (RFC 7239)
+// is not read: a proxy that does not know it passes on what its client has written.
+const (
+	forwardedHost  = "X-Forwarded-Host"
+	forwardedProto = "X-Forwarded-Proto"
+)
+
+// asked returns the scheme and the host that a client has asked for: those of the
+// request, or what one of the proxies says of it.
+func (g Guard) asked(r *http.Request) (scheme, host string) {
+	scheme, host = "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if !g.proxied(r) {
+		return scheme, host
+	}
+	switch proto := strings.ToLower(nearest(r.Header[forwardedProto])); proto {
+	case "http", "https":
+		scheme = proto
+	}
+	if forwarded := nearest(r.Header[forwardedHost]); forwarded != "" {
+		host = forwarded
+	}
+	return scheme, host
+}
+
+// proxied reports whether a request comes from one of the proxies.
+func (g Guard) proxied(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	addr := from.Addr().Unmap().WithZone("")
+	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// nearest returns what the proxy next to us has written: each adds to the end.
+func nearest(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	list := values[len(values)-1]
+	return strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
+}
+
+// base returns the URL of the interfaces as the client of a request reaches them: the
+// one of the card or, when it has none, by the name that was asked for. A name counts
+// when it is one of the guard's; else the address does that the request came to.
+func (s *Server) base(r *http.Request) string {
+	if s.cfg.Card.URL != "" {
+		return s.cfg.Card.URL
+	}
+	scheme, host := s.cfg.Guard.asked(r)
+	if name := hostname(host); slices.Contains(s.cfg.Guard.Hosts, name) {
+		switch port := host[len(name):]; {
+		case port == "" || port == ":":
+			return scheme + "://" + name
+		case isPort(port[1:]):
+			return scheme + "://" + name + port
+		}
+	}
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return scheme + "://" + addr.String()
+	}
+	return scheme + "://localhost"
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0 && text[0] != '0'
+}

@@ -1,0 +1,81 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// ResultPart returns the JSON of a result as one part: text when it is text, else
+// data. Null is no data, which a part must have: it is the empty text.
+func ResultPart(result json.RawMessage) json.RawMessage {
+	var text string
+	if string(result) == "null" {
+		return TextPart("")
+	}
+	if len(result) > 0 && result[0] == '"' && json.Unmarshal(result, &text) == nil {
+		return TextPart(text)
+	}
+	b := make([]byte, 0, len(result)+10)
+	b = append(b, `{"data":`...)
+	b = append(b, result...)
+	return append(b, '}')
+}
+
+// TextPart returns the JSON of a part that is a text and nothing else.
+func TextPart(text string) json.RawMessage {
+	// Room for some escapes too: most texts have ends of lines.
+	dst := make([]byte, 0, len(`{"text":""}`)+len(text)+len(text)/16+4)
+	dst = append(dst, `{"text":`...)
+	dst = AppendString(dst, text)
+	return append(dst, '}')
+}
+
+// ResultParts returns the JSON of a result as the parts of an artifact. A text is a text
+// and nothing else, also when it stands in {"result": text}, as tools made of functions
+// return it. What is data is there as the text of its JSON, too, for clients that show
+// people what they get, or give it to a language model, and read texts only; unless that
+// takes more than limit bytes.
+func ResultParts(result json.RawMessage, limit int) json.RawMessage {
+	if bytes.HasPrefix(result, []byte(`{"result":"`)) {
+		var only map[string]json.RawMessage
+		if json.Unmarshal(result, &only) == nil && len(only) == 1 {
+			result = only["result"]
+		}
+	}
+	part := ResultPart(result)
+	if len(result) == 0 || result[0] == '"' || string(result) == "null" {
+		return part
+	}
+	text := TextPart(readable(result))
+	if len(part)+1+len(text) > limit {
+		return part
+	}
+	return append(append(part, ','), text...)
+}
+
+// readable returns JSON without the escapes that only HTML needs.
+func readable(raw json.RawMessage) string {
+	b := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 == len(raw) {
+			b = append(b, raw[i])
+			continue
+		}
+		if i+5 < len(raw) {
+			switch string(raw[i : i+6]) {
+			case `\u003c`:
+				b, i = append(b, '<'), i+5
+				continue
+			case `\u003e`:
+				b, i = append(b, '>'), i+5
+				continue
+			case `\u0026`:
+				b, i = append(b, '&'), i+5
+				continue
+			}
+		}
+		b = append(b, raw[i], raw[i+1])
+		i++
+	}
+	return string(b)
+}
