@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -14,6 +15,7 @@ import (
 // programs are the paths of what the tests run.
 type programs struct {
 	server, cli, node, script, curl string
+	python                          map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -60,6 +62,17 @@ func prepare(t *testing.T) programs {
 			}
 			must(t, dir, npm, "ci", "--prefer-offline", "--ignore-scripts")
 		})
+		p.python = map[string]string{}
+		var mu sync.Mutex
+		for _, name := range []string{"a2a-sdk"} {
+			t.Run(name+" for Python", func(t *testing.T) {
+				t.Parallel()
+				interpreter := installPython(t, name)
+				mu.Lock()
+				defer mu.Unlock()
+				p.python[name] = interpreter
+			})
+		}
 	})
 	if t.Failed() {
 		t.FailNow()

@@ -46,6 +46,8 @@ func testClients(t *testing.T, p programs) {
 		{"cli rest", &cliClient{program: p.cli, url: s.url, flags: []string{"--transport", "rest"}}},
 		{"js jsonrpc", js(a2a.TransportProtocolJSONRPC)},
 		{"js rest", js(a2a.TransportProtocolHTTPJSON)},
+		{"python jsonrpc", startPython(t, p, s.url, a2a.TransportProtocolJSONRPC)},
+		{"python rest", startPython(t, p, s.url, a2a.TransportProtocolHTTPJSON)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -75,15 +75,7 @@ func (j *jsClient) card(ctx context.Context) (*a2a.AgentCard, error) {
 }
 
 func (j *jsClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	response, err := decode[a2a.StreamResponse](j.one(ctx, "send", req))
-	if err != nil {
-		return nil, err
-	}
-	result, ok := response.Event.(a2a.SendMessageResult)
-	if !ok {
-		return nil, fmt.Errorf("sending gave %T", response.Event)
-	}
-	return result, nil
+	return sent(j.one(ctx, "send", req))
 }
 
 func (j *jsClient) get(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
@@ -99,24 +91,9 @@ func (j *jsClient) cancel(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a
 }
 
 func (j *jsClient) stream(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return j.decoded(ctx, "stream", req)
+	return decoded(j.events(ctx, "stream", req))
 }
 
 func (j *jsClient) subscribe(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return j.decoded(ctx, "subscribe", req)
-}
-
-func (j *jsClient) decoded(ctx context.Context, operation string, req any) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		for raw, err := range j.events(ctx, operation, req) {
-			response, err := decode[a2a.StreamResponse](raw, err)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(response.Event, nil) {
-				return
-			}
-		}
-	}
+	return decoded(j.events(ctx, "subscribe", req))
 }

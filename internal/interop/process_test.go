@@ -9,6 +9,8 @@ import (
 	"io"
 	"iter"
 	"os/exec"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
 // run runs a program and yields each JSON value that it writes to its output, as it
@@ -90,4 +92,33 @@ func decode[T any](raw json.RawMessage, err error) (*T, error) {
 		return nil, fmt.Errorf("read %s: %w", raw, err)
 	}
 	return v, nil
+}
+
+// sent reads what came of sending a message: the JSON of the one event.
+func sent(raw json.RawMessage, err error) (a2a.SendMessageResult, error) {
+	response, err := decode[a2a.StreamResponse](raw, err)
+	if err != nil {
+		return nil, err
+	}
+	result, ok := response.Event.(a2a.SendMessageResult)
+	if !ok {
+		return nil, fmt.Errorf("sending gave %T", response.Event)
+	}
+	return result, nil
+}
+
+// decoded reads the JSON of events.
+func decoded(events iter.Seq2[json.RawMessage, error]) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		for raw, err := range events {
+			response, err := decode[a2a.StreamResponse](raw, err)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(response.Event, nil) {
+				return
+			}
+		}
+	}
 }
