@@ -19,9 +19,10 @@ packages.gate3 := . ./a2a ./a2aservertest ./examples/... ./internal/app/... ./in
 packages.gate4 := ./internal/bench
 packages.gate5 := ./internal/faults
 
-# A module of its own, so that the clients of others are not every user's
-# dependencies: it builds the program and drives it with them.
+# Modules of their own, so that the clients of others are not every user's
+# dependencies. The first builds the program and drives it with them.
 INTEROP := internal/interop
+NESTED  := $(INTEROP) $(INTEROP)/adkgo
 
 # What `make test` and `make check` run. A package that is in no gate fails `gates`.
 GATES := gate1 gate2 gate3 gate4 gate5
@@ -30,7 +31,7 @@ GATES := gate1 gate2 gate3 gate4 gate5
 CHECKS := format vet lint modules generated gates $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 gate5 bench faults mutate sim vuln tools
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 interop gate5 bench faults mutate sim vuln tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -53,7 +54,10 @@ gate3: ## the wire, the configuration and the program
 
 gate4: ## end to end, with clients that were not written here
 	go test $(TESTFLAGS) $(packages.gate4)
-	cd $(INTEROP) && go test -count=1 -timeout 10m ./...
+	$(MAKE) --no-print-directory interop
+
+interop: ## the clients of others, installed for it; RUN='regexp' for some, INTEROPFLAGS=-update writes their transcripts
+	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
 
 # The tests mostly wait, for a disk that is slow and for a server that notices.
 gate5: ## the faults of disk, process and clock, in their short form
@@ -78,16 +82,16 @@ format: ## gofmt has nothing to say (imports: see lint)
 
 vet: ## go vet
 	go vet ./...
-	cd $(INTEROP) && go vet ./...
+	for module in $(NESTED); do (cd $$module && go vet ./...) || exit 1; done
 
 lint: tools ## golangci-lint, see .golangci.yml
 	$(LINT) run ./...
-	cd $(INTEROP) && $(LINT) run ./...
+	for module in $(NESTED); do (cd $$module && $(LINT) run ./...) || exit 1; done
 
 modules: ## module contents are as in go.sum, and go.mod is tidy
 	go mod verify
 	go mod tidy -diff
-	cd $(INTEROP) && go mod verify && go mod tidy -diff
+	for module in $(NESTED); do (cd $$module && go mod verify && go mod tidy -diff) || exit 1; done
 
 generated: ## go generate changes nothing
 	@before=$$(mktemp) && after=$$(mktemp) && trap 'rm -f "$$before" "$$after"' EXIT && \

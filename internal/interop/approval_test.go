@@ -130,6 +130,22 @@ func playReject(ctx context.Context, t *testing.T, w world) {
 	w.checkRuns(t, task)
 }
 
+// Two calls wait in one task: one message decides both, each in its own way.
+func playTwo(ctx context.Context, t *testing.T, w world) {
+	asked := data(map[string]any{"calls": []any{
+		map[string]any{"tool": "transfer_money", "args": map[string]any{"amount": 1, "to": "rent"}},
+		map[string]any{"tool": "transfer_money", "args": map[string]any{"amount": 2, "to": "bills"}},
+	}})
+	task := send(ctx, t, w.client, asked)
+	q := questions(t, task)
+	if len(q) != 2 || q[0].Arguments != (transfer{1, "rent"}) || q[1].Arguments != (transfer{2, "bills"}) {
+		t.Fatalf("questions = %+v, want one for each call", q)
+	}
+	done := send(ctx, t, w.client, answer(task, decision(q[1].ID, "reject", nil), decision(q[0].ID, "approve", nil)))
+	wantState(t, done, a2a.TaskStateCompleted)
+	w.checkRuns(t, task, transfer{1, "rent"})
+}
+
 func playCancel(ctx context.Context, t *testing.T, w world) {
 	task, q := park(ctx, t, w.client, 9, "cancel")
 	canceled, err := w.cancel(ctx, &a2a.CancelTaskRequest{ID: task.ID})

@@ -14,8 +14,8 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, cli, node, script, curl string
-	python                          map[string]string // the interpreter of each client in Python
+	server, cli, adkgo, sample, node, script, curl string
+	python                                         map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -29,6 +29,8 @@ func prepare(t *testing.T) programs {
 	p := programs{
 		server: filepath.Join(dir, "a2a-server"),
 		cli:    filepath.Join(dir, "a2a"),
+		adkgo:  filepath.Join(dir, "adkgo"),
+		sample: filepath.Join(dir, "sample"),
 		node:   find(t, "node", "install Node.js 20 or newer"),
 		script: filepath.Join(dir, "js", "drive.mjs"),
 		curl:   find(t, "curl", "install curl"),
@@ -43,6 +45,11 @@ func prepare(t *testing.T) programs {
 		t.Run("command line", func(t *testing.T) {
 			t.Parallel()
 			must(t, ".", "go", "build", "-o", p.cli, "github.com/a2aproject/a2a-go/v2/cmd/a2a")
+			must(t, ".", "go", "build", "-o", p.sample, "./samples/decide")
+		})
+		t.Run("ADK for Go", func(t *testing.T) {
+			t.Parallel()
+			must(t, "adkgo", "go", "build", "-o", p.adkgo, ".")
 		})
 		t.Run("JavaScript client", func(t *testing.T) {
 			t.Parallel()
@@ -51,10 +58,10 @@ func prepare(t *testing.T) programs {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"drive.mjs", "package.json", "package-lock.json", ".npmrc"} {
-				content, err := os.ReadFile(filepath.Join("js", name))
+			for _, name := range []string{"js/drive.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc", "samples/decide.mjs"} {
+				content, err := os.ReadFile(name)
 				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
+					err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), content, 0o600)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -64,7 +71,7 @@ func prepare(t *testing.T) programs {
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
-		for _, name := range []string{"a2a-sdk"} {
+		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework"} {
 			t.Run(name+" for Python", func(t *testing.T) {
 				t.Parallel()
 				interpreter := installPython(t, name)

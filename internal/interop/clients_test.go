@@ -21,6 +21,11 @@ func TestEndToEnd(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	t.Run("clients", func(t *testing.T) { t.Parallel(); testClients(t, p) })
+	t.Run("Python SDK", func(t *testing.T) { t.Parallel(); testPythonTranscripts(t, p) })
+	t.Run("agents", func(t *testing.T) { t.Parallel(); testAgents(t, p) })
+	t.Run("samples", func(t *testing.T) { t.Parallel(); testSamples(t, p) })
+	t.Run("adk run", func(t *testing.T) { t.Parallel(); testADKRun(t, p) })
+	t.Run("delegation", func(t *testing.T) { t.Parallel(); testDelegation(t, p) })
 	t.Run("by hand", func(t *testing.T) { t.Parallel(); testByHand(t, p) })
 	t.Run("curl", func(t *testing.T) { t.Parallel(); testCurl(t, p) })
 	t.Run("restart", func(t *testing.T) { t.Parallel(); testRestart(t, p) })
@@ -89,6 +94,7 @@ var cases = []struct {
 	{"approve in every dialect", playApprove},
 	{"edit", playEdit},
 	{"reject", playReject},
+	{"two at once", playTwo},
 	{"cancel", playCancel},
 	{"wrong decisions", playWrong},
 

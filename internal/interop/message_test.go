@@ -99,6 +99,16 @@ func park(ctx context.Context, t *testing.T, c client, amount float64, payee str
 // asked returns the one approval that a task waits for.
 func asked(t *testing.T, task *a2a.Task) question {
 	t.Helper()
+	all := questions(t, task)
+	if len(all) != 1 {
+		t.Fatalf("task %s asks %+v, want one approval", task.ID, all)
+	}
+	return all[0]
+}
+
+// questions returns the approvals that a task waits for.
+func questions(t *testing.T, task *a2a.Task) []question {
+	t.Helper()
 	wantState(t, task, a2a.TaskStateInputRequired)
 	if task.Status.Message == nil {
 		t.Fatalf("task %s asks nothing", task.ID)
@@ -111,10 +121,10 @@ func asked(t *testing.T, task *a2a.Task) question {
 		Type      string
 		Approvals []question
 	}
-	if err := json.Unmarshal(raw, &q); err != nil || q.Type != "approval_request" || len(q.Approvals) != 1 {
-		t.Fatalf("the question in the metadata is %s (%v), want one approval", raw, err)
+	if err := json.Unmarshal(raw, &q); err != nil || q.Type != "approval_request" {
+		t.Fatalf("the question in the metadata is %s (%v), want approvals", raw, err)
 	}
-	return q.Approvals[0]
+	return q.Approvals
 }
 
 // texts returns the text of a message.

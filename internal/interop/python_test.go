@@ -40,7 +40,7 @@ func installPython(t *testing.T, name string) (interpreter string) {
 		t.Fatal(err)
 	}
 	// What is half done has another name, so nobody takes it for whole.
-	dir, err := os.MkdirTemp(folder, name+"-new-")
+	dir, err := os.MkdirTemp(folder, name+"-new-") //nolint:usetesting // it stays after the test
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ type server struct {
 	cmd  *exec.Cmd
 	read chan struct{} // closed when its log has been read to the end
 	stop func(*testing.T)
+	kill func(*testing.T) // without a word; it is not stopped any more then
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -49,6 +50,15 @@ func start(t *testing.T, program, data string, flags ...string) *server {
 	}
 	var once sync.Once
 	s.stop = func(t *testing.T) { once.Do(func() { s.end(t) }) }
+	s.kill = func(t *testing.T) {
+		once.Do(func() {
+			if err := s.cmd.Process.Kill(); err != nil {
+				t.Fatalf("kill the server: %v", err)
+			}
+			<-s.read
+			_ = s.cmd.Wait() // killed
+		})
+	}
 	t.Cleanup(func() { s.stop(t) })
 
 	address := make(chan string, 1)
@@ -130,6 +140,21 @@ type transfer struct {
 // ledger returns the runs of transfer_money in a task.
 func (s *server) ledger(t *testing.T, task string) []entry {
 	t.Helper()
+	return slices.DeleteFunc(s.entries(t), func(e entry) bool { return e.Task != task })
+}
+
+// transfers returns what was transferred, in all tasks.
+func (s *server) transfers(t *testing.T) []transfer {
+	t.Helper()
+	all := []transfer{}
+	for _, e := range s.entries(t) {
+		all = append(all, e.Args)
+	}
+	return all
+}
+
+func (s *server) entries(t *testing.T) []entry {
+	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.data, "ledger.jsonl"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
@@ -142,9 +167,7 @@ func (s *server) ledger(t *testing.T, task string) []entry {
 		if err := d.Decode(&e); err != nil {
 			t.Fatalf("a line of the ledger, %q: %v", line, err)
 		}
-		if e.Task == task {
-			all = append(all, e)
-		}
+		all = append(all, e)
 	}
 	return all
 }

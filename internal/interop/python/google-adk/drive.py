@@ -1,12 +1,15 @@
 """Talks with a server through the RemoteA2aAgent of Google's ADK, as a program built
 with it does:
 
-    python drive.py URL [model]
+    python drive.py URL
 
-With "model" the remote agent is below an agent with a model, which hands everything to
-it; the model is a stub. Each line of the input is a turn of the person, {"say": [a text
-for each part]} or {"answer": [true or false for each question]}, and is answered by a
-line that lists what ADK shows.
+Each line of the input is a turn of the person, and is answered by a line that lists
+what ADK shows:
+
+    {"start": "remote"}   a new conversation, with the remote agent itself
+    {"start": "model"}    or with an agent that has a model, a stub, and hands over
+    {"say": ["text"]}     a message, with a text for each part
+    {"answer": [true]}    yes or no to each question that was asked
 """
 
 import asyncio
@@ -24,6 +27,8 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 logging.disable(logging.WARNING)
+
+OPEN, CLOSE = "<a2a_datapart_json>", "</a2a_datapart_json>"
 
 
 class Handing(BaseLlm):
@@ -48,8 +53,10 @@ def shown(event):
     if event.error_message:
         yield {"author": event.author, "error": event.error_message}
     for part in event.content.parts if event.content else []:
-        seen = part.model_dump(mode="json", exclude_none=True)
-        seen["author"] = event.author
+        seen = part.model_dump(mode="json", exclude_none=True) | {"author": event.author}
+        if part.inline_data:  # data that is not ADK's own comes as a text in a file
+            text = part.inline_data.data.decode().removeprefix(OPEN).removesuffix(CLOSE)
+            seen["inline_data"] = json.loads(text)
         if part.function_call and part.function_call.id in (event.long_running_tool_ids or ()):
             seen["asks"] = True
         if event.partial:
@@ -57,28 +64,36 @@ def shown(event):
         yield seen
 
 
-async def main():
-    url, with_model = sys.argv[1], "model" in sys.argv[2:]
-    runner = InMemoryRunner(agent=agent(url, with_model), app_name="interop")
-    session = await runner.session_service.create_session(app_name="interop", user_id="person")
-    asked = []
-    for line in sys.stdin:
-        turn = json.loads(line)
-        if "say" in turn:
-            parts = [types.Part(text=text) for text in turn["say"]]
-        else:
-            parts = [
-                types.Part.from_function_response(name=call.name, response={"confirmed": confirmed})
-                for call, confirmed in zip(asked, turn["answer"], strict=True)
-            ]
-            for part, call in zip(parts, asked):
-                part.function_response.id = call.id
-        asked, seen = [], []
-        async for event in runner.run_async(
-            user_id="person", session_id=session.id, new_message=types.Content(role="user", parts=parts)
-        ):
+class Conversation:
+    async def start(self, url, how):
+        self.runner = InMemoryRunner(agent=agent(url, how == "model"), app_name="interop")
+        self.session = await self.runner.session_service.create_session(app_name="interop", user_id="person")
+        self.asked = []
+
+    async def turn(self, parts):
+        self.asked, seen = [], []
+        message = types.Content(role="user", parts=parts)
+        async for event in self.runner.run_async(user_id="person", session_id=self.session.id, new_message=message):
             seen += shown(event)
-            asked += [c for c in event.get_function_calls() if c.id in (event.long_running_tool_ids or ())]
+            self.asked += [c for c in event.get_function_calls() if c.id in (event.long_running_tool_ids or ())]
+        return seen
+
+    def answers(self, confirmed):
+        for call, yes in zip(self.asked, confirmed, strict=True):
+            answer = types.FunctionResponse(id=call.id, name=call.name, response={"confirmed": yes})
+            yield types.Part(function_response=answer)
+
+
+async def main():
+    talk = Conversation()
+    for line in sys.stdin:
+        turn, seen = json.loads(line), []
+        if "start" in turn:
+            await talk.start(sys.argv[1], turn["start"])
+        elif "say" in turn:
+            seen = await talk.turn([types.Part(text=text) for text in turn["say"]])
+        else:
+            seen = await talk.turn(list(talk.answers(turn["answer"])))
         print(json.dumps(seen, ensure_ascii=False), flush=True)
 
 

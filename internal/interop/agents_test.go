@@ -1,0 +1,137 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A talker is a program that talks with a server through somebody's framework of
+// agents. It reads turns of a person, a line each, and answers each with what the
+// framework shows, as JSON.
+type talker struct {
+	name    string
+	command []string
+	ways    []string // in which it can hold a conversation
+}
+
+// testAgents has each framework ask for transfers, and approve and reject them.
+func testAgents(t *testing.T, p programs) {
+	for _, a := range []talker{
+		{"google-adk", []string{p.python["google-adk"], "python/google-adk/drive.py"}, []string{"remote", "model"}},
+		{"agent-framework", []string{p.python["agent-framework"], "python/agent-framework/drive.py"}, []string{"url", "card"}},
+		{"adk-go", []string{p.adkgo}, []string{"whole", "stream"}},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			tape, s := recorded(t, p)
+			turn := a.start(t, tape.url)
+			for _, way := range a.ways {
+				for _, c := range conversations {
+					before := s.transfers(t)
+					tr := &transcript{tape: tape}
+					turn(map[string]any{"start": way})
+					for _, step := range c.turns {
+						tr.person(step.String())
+						shown := turn(step)
+						tr.wire(t)
+						tr.shows(t, shown)
+					}
+					tr.check(t, a.name, c.name+"-"+way)
+					if diff := cmp.Diff(c.runs, s.transfers(t)[len(before):]); diff != "" {
+						t.Errorf("%s, %s: transfers (-want +got):\n%s", c.name, way, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A step is a turn of the person.
+type step struct {
+	Say    []string `json:"say,omitempty"`
+	Answer []bool   `json:"answer,omitempty"`
+}
+
+// String returns what the person does.
+func (s step) String() string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // texts and truth values can be written
+	}
+	return string(raw)
+}
+
+// conversations are what every framework has to be able to do.
+var conversations = []struct {
+	name  string
+	turns []step
+	runs  []transfer // what comes of it
+}{
+	{"approve", []step{{Say: []string{"/transfer_money amount=12.5 to=Zoë"}}, {Answer: []bool{true}}}, []transfer{{12.5, "Zoë"}}},
+	{"reject", []step{{Say: []string{"/transfer_money amount=9 to=nobody"}}, {Answer: []bool{false}}}, []transfer{}},
+	{
+		"two",
+		[]step{{Say: []string{"/transfer_money amount=1 to=rent", "/transfer_money amount=2 to=bills"}}, {Answer: []bool{true, false}}},
+		[]transfer{{1, "rent"}},
+	},
+}
+
+// start starts the program, and returns what makes a turn of it. The program must end
+// well when the test ends.
+func (a talker) start(t *testing.T, url string) (turn func(any) json.RawMessage) {
+	t.Helper()
+	// The program ends after the test, so not with its context.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	cmd := exec.CommandContext(ctx, a.command[0], append(slices.Clone(a.command[1:]), url)...)
+	cmd.Env = quiet(t)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		if err := stdin.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s ended with %v:\n%s", a.name, err, stderr.String())
+		}
+	})
+	lines, shown := json.NewEncoder(stdin), json.NewDecoder(stdout)
+	return func(step any) json.RawMessage {
+		t.Helper()
+		var value json.RawMessage
+		err := lines.Encode(step)
+		if err == nil {
+			err = shown.Decode(&value)
+		}
+		if err != nil {
+			t.Fatalf("after %v %s says nothing: %v", step, a.name, err)
+		}
+		return value
+	}
+}
+
+// quiet is the environment of programs in Python: they leave nothing behind, and ask
+// nobody outside.
+func quiet(t *testing.T, more ...string) []string {
+	folder := t.TempDir()
+	return append(append(os.Environ(), "TMPDIR="+folder, "HOME="+folder, "PYTHONWARNINGS=ignore", "PYTHONUTF8=1", "OTEL_SDK_DISABLED=true"), more...)
+}
