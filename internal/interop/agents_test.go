@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,14 +21,15 @@ type talker struct {
 	name    string
 	command []string
 	ways    []string // in which it can hold a conversation
+	types   bool     // what its person types reaches the task that waits
 }
 
 // testAgents has each framework ask for transfers, and approve and reject them.
 func testAgents(t *testing.T, p programs) {
 	for _, a := range []talker{
-		{"google-adk", []string{p.python["google-adk"], "python/google-adk/drive.py"}, []string{"remote", "model"}},
-		{"agent-framework", []string{p.python["agent-framework"], "python/agent-framework/drive.py"}, []string{"url", "card"}},
-		{"adk-go", []string{p.adkgo}, []string{"whole", "stream"}},
+		{"google-adk", []string{p.python["google-adk"], "python/google-adk/drive.py"}, []string{"remote", "model"}, false},
+		{"agent-framework", []string{p.python["agent-framework"], "python/agent-framework/drive.py"}, []string{"url", "card"}, true},
+		{"adk-go", []string{p.adkgo}, []string{"whole", "stream"}, false},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
@@ -35,12 +37,19 @@ func testAgents(t *testing.T, p programs) {
 			turn := a.start(t, tape.url)
 			for _, way := range a.ways {
 				for _, c := range conversations {
+					if c.typed && !a.types {
+						continue
+					}
 					before := s.transfers(t)
 					tr := &transcript{tape: tape}
 					turn(map[string]any{"start": way})
+					var shown json.RawMessage
 					for _, step := range c.turns {
+						if step.copies {
+							step.Say = []string{ready(t, shown)}
+						}
 						tr.person(step.String())
-						shown := turn(step)
+						shown = turn(step)
 						tr.wire(t)
 						tr.shows(t, shown)
 					}
@@ -58,6 +67,7 @@ func testAgents(t *testing.T, p programs) {
 type step struct {
 	Say    []string `json:"say,omitempty"`
 	Answer []bool   `json:"answer,omitempty"`
+	copies bool     // it says the decision that the question has ready
 }
 
 // String returns what the person does.
@@ -74,14 +84,44 @@ var conversations = []struct {
 	name  string
 	turns []step
 	runs  []transfer // what comes of it
+	typed bool       // by a person who can only type
 }{
-	{"approve", []step{{Say: []string{"/transfer_money amount=12.5 to=Zoë"}}, {Answer: []bool{true}}}, []transfer{{12.5, "Zoë"}}},
-	{"reject", []step{{Say: []string{"/transfer_money amount=9 to=nobody"}}, {Answer: []bool{false}}}, []transfer{}},
 	{
-		"two",
-		[]step{{Say: []string{"/transfer_money amount=1 to=rent", "/transfer_money amount=2 to=bills"}}, {Answer: []bool{true, false}}},
-		[]transfer{{1, "rent"}},
+		name:  "approve",
+		turns: []step{{Say: []string{"/transfer_money amount=12.5 to=Zoë"}}, {Answer: []bool{true}}},
+		runs:  []transfer{{12.5, "Zoë"}},
 	},
+	{
+		name:  "reject",
+		turns: []step{{Say: []string{"/transfer_money amount=9 to=nobody"}}, {Answer: []bool{false}}},
+		runs:  []transfer{},
+	},
+	{
+		name:  "two",
+		turns: []step{{Say: []string{"/transfer_money amount=1 to=rent", "/transfer_money amount=2 to=bills"}}, {Answer: []bool{true, false}}},
+		runs:  []transfer{{1, "rent"}},
+	},
+	{
+		name:  "typed",
+		turns: []step{{Say: []string{"/transfer_money amount=3 to=typist"}}, {copies: true}},
+		runs:  []transfer{{3, "typist"}},
+		typed: true,
+	},
+}
+
+// ready returns the decision that a question has ready to be copied.
+func ready(t *testing.T, shown json.RawMessage) string {
+	t.Helper()
+	var asked []struct{ Asks []string }
+	if err := json.Unmarshal(shown, &asked); err != nil || len(asked) != 1 || len(asked[0].Asks) != 1 {
+		t.Fatalf("no question in %s (%v)", shown, err)
+	}
+	_, after, _ := strings.Cut(asked[0].Asks[0], "Answer with JSON such as ")
+	decision, _, ok := strings.Cut(after, " in a data part")
+	if !ok {
+		t.Fatalf("no decision is ready in %s", asked[0].Asks[0])
+	}
+	return decision
 }
 
 // start starts the program, and returns what makes a turn of it. The program must end
