@@ -528,5 +528,19 @@ func storeRows() []Row {
 			Promise: "nothing is written once the writer has met damage",
 			Test:    "TestWriterMeetsDamage",
 		},
+		{
+			File:    "store/boltstore/begin.go",
+			What:    "if err := db.metas.check(); err != nil {",
+			Into:    "if err := db.metas.check(); err != nil && oldest == 0 {",
+			Promise: "meta pages that are gone keep nobody waiting",
+			Test:    "TestBeginMeetsDamage/both_meta_pages",
+		},
+		{
+			File:    "store/boltstore/begin.go",
+			What:    "id < oldest",
+			Into:    "id < 0*oldest",
+			Promise: "nothing goes on without what the newest meta page says",
+			Test:    "TestBeginMeetsDamage/newest_meta_page",
+		},
 	}
 }

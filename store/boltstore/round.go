@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -62,23 +63,29 @@ type changedRow struct {
 func (t *record) there() bool { return t.Rev > 0 && !t.deleting }
 
 func (w *writer) begin() (*round, error) {
-	tx, err := w.db.bolt.Begin(true)
-	if err != nil {
-		return nil, fmt.Errorf("begin transaction: %w", err)
+	tx, err := w.db.tx(true /* writable */)
+	if errors.Is(err, store.ErrDataLoss) {
+		return nil, w.db.met(err, false /* locked */)
+	} else if err != nil {
+		return nil, err
 	}
-	r := &round{
+	return &round{
 		w: w, tx: tx, txid: uint64(tx.ID()),
 		tasks: w.tasks, dedup: w.dedup,
 		arena: w.arena[:0],
-		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
-		list: tx.Bucket(bucketList), listCtx: tx.Bucket(bucketListCtx),
-		row: tx.Bucket(bucketRow), rowIdx: tx.Bucket(bucketRowIdx),
-		due: tx.Bucket(bucketDue), audit: tx.Bucket(bucketAudit),
-	}
+	}, nil
+}
+
+// open opens the buckets.
+func (r *round) open() {
+	tx := r.tx
+	r.log, r.task, r.live = tx.Bucket(bucketLog), tx.Bucket(bucketTask), tx.Bucket(bucketLive)
+	r.list, r.listCtx = tx.Bucket(bucketList), tx.Bucket(bucketListCtx)
+	r.row, r.rowIdx = tx.Bucket(bucketRow), tx.Bucket(bucketRowIdx)
+	r.due, r.audit = tx.Bucket(bucketDue), tx.Bucket(bucketAudit)
 	for _, b := range []*bolt.Bucket{r.log, r.task, r.live, r.list, r.listCtx, r.audit} {
 		b.FillPercent = fill
 	}
-	return r, nil
 }
 
 // end leaves what can be used again to the next round, and lets go of the rest.
