@@ -280,7 +280,7 @@ func (db *DB) prepare() (err error) {
 		if err := db.checkBuckets(tx); err != nil {
 			return err
 		}
-		if err := checkFreelist(db.space.file); err != nil {
+		if err := checkBase(db.space.file); err != nil {
 			return damagedFile(db.path, err)
 		}
 		meta := tx.Bucket(bucketMeta)
