@@ -536,6 +536,13 @@ func storeRows() []Row {
 			Test:    "TestWriterMeetsDamage",
 		},
 		{
+			File:    "store/boltstore/list.go",
+			What:    "err == nil && rec.there() {",
+			Into:    "err == nil {",
+			Promise: "a task that cannot be found hides no other",
+			Test:    "TestDamagedKey",
+		},
+		{
 			File:    "store/boltstore/begin.go",
 			What:    "if err := db.metas.check(); err != nil {",
 			Into:    "if err := db.metas.check(); err != nil && oldest == 0 {",

@@ -465,3 +465,41 @@ func TestWriterMeetsDamage(t *testing.T) {
 		})
 	}
 }
+
+// A task that cannot be found any more, because the key of its header was changed, is
+// listed as damaged, and hides none of those after it.
+func TestDamagedKey(t *testing.T) {
+	t.Parallel()
+	d, rests, other, _ := newDamaged(t)
+	keys, values := d.values(t, "task")
+	value := find(t, keys, values, rests[:])
+	for n := range 8 * 4 { // of the end of the key: pages stay in order
+		bad := append(bytes.Clone(rests[:]), value...)
+		bad[15-n/8] ^= 1 << (n % 8)
+		d.put(t, bad, append(bytes.Clone(rests[:]), value...))
+		for _, q := range []store.Query{{}, {State: 4}, {Context: "context"}, {Since: 1500}} {
+			all := d.list(t, q)
+			if i := slices.IndexFunc(all, func(h store.Header) bool { return h.Task == rests }); i < 0 || !all[i].Damaged {
+				t.Errorf("Tasks(%+v) = %v, want the damaged task", q, all)
+			}
+			var paged []store.Header
+			q.Limit = 1
+			for page := (store.Page{Next: "-"}); page.Next != "" && len(paged) <= len(all); q.Cursor = page.Next {
+				var err error
+				if page, err = d.h.Tasks(t.Context(), alice, q); err != nil {
+					t.Fatal(err)
+				}
+				paged = append(paged, page.Tasks...)
+			}
+			if diff := cmp.Diff(all, paged, cmpopts.EquateComparable(store.Scope{})); diff != "" {
+				t.Errorf("Tasks(%+v), page by page, is not what it is at once (-want +got):\n%s", q, diff)
+			}
+		}
+		if err := d.read(t, other); err != nil {
+			t.Errorf("Read() of another task = %v", err)
+		}
+		if d.put(t, append(bytes.Clone(rests[:]), value...), bad); t.Failed() {
+			t.Fatalf("with bit %d of the key changed", n)
+		}
+	}
+}
