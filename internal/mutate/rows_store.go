@@ -543,6 +543,27 @@ func storeRows() []Row {
 			Test:    "TestDamagedKey",
 		},
 		{
+			File:    "store/boltstore/due.go",
+			What:    "if d.Damaged && d.Time > now {",
+			Into:    "if false {",
+			Promise: "a deadline that is damaged hides none after it",
+			Test:    "TestDamagedDueKey",
+		},
+		{
+			File:    "store/boltstore/due.go",
+			What:    "len(due) >= limit && !due[len(due)-1].Damaged {",
+			Into:    "len(due) >= limit {",
+			Promise: "no page of deadlines ends with a damaged one",
+			Test:    "TestDamagedDueKey",
+		},
+		{
+			File:    "store/boltstore/rows.go",
+			What:    "if after != nil && bytes.Compare(k, after) <= 0 {",
+			Into:    "if false {",
+			Promise: "damage leads nobody who reads page by page back",
+			Test:    "TestDamagedDueKey",
+		},
+		{
 			File:    "store/boltstore/begin.go",
 			What:    "if err := db.metas.check(); err != nil {",
 			Into:    "if err := db.metas.check(); err != nil && oldest == 0 {",
