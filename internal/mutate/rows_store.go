@@ -564,6 +564,13 @@ func storeRows() []Row {
 			Test:    "TestDamagedDueKey",
 		},
 		{
+			File:    "store/boltstore/round.go",
+			What:    "if b.Get(key) != nil && r.err == nil {",
+			Into:    "if false {",
+			Promise: "nothing of another task is written over",
+			Test:    "TestDamagedNewestKey",
+		},
+		{
 			File:    "store/boltstore/begin.go",
 			What:    "if err := db.metas.check(); err != nil {",
 			Into:    "if err := db.metas.check(); err != nil && oldest == 0 {",

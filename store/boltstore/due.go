@@ -36,7 +36,7 @@ func (r *round) putAudit(task store.TaskID, entry []byte) {
 		r.nextAudit = readU64(key) + 1
 	}
 	n := u64(r.nextAudit)
-	_ = r.put(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
+	r.putNew(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 

@@ -121,6 +121,16 @@ func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 	return r.err
 }
 
+// putNew is put at the key after the newest one. One that is taken shows that the newest one
+// was damaged, and what is there is somebody else's.
+func (r *round) putNew(b *bolt.Bucket, key, value []byte) {
+	if b.Get(key) != nil && r.err == nil {
+		r.err = r.w.db.met(fmt.Errorf("there is something at %x, which is after the newest key", key), false /* locked */)
+		return
+	}
+	_ = r.put(b, key, value)
+}
+
 func (r *round) delete(b *bolt.Bucket, key []byte) {
 	r.dirty = true
 	r.puts++
@@ -320,7 +330,7 @@ func (r *round) putValue(t *work, position uint64) {
 		}
 		return b
 	})
-	_ = r.put(r.log, key, value)
+	r.putNew(r.log, key, value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {
 		t.now.snapshot = position
