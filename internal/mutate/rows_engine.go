@@ -76,6 +76,13 @@ func engineRows() []Row {
 			Test:    "TestDueWorkThatCannotBeRead",
 		},
 		{
+			File:    "task/engine/due.go",
+			What:    "w.over = err",
+			Into:    "w.over = nil",
+			Promise: "deadlines are not tried for ever on a store that takes nothing more",
+			Test:    "TestDueWorkOnReadOnlyStore",
+		},
+		{
 			File:    "task/engine/recover.go",
 			What:    "case errors.Is(err, store.ErrUnavailable) && e.pause(retryPause(tries)):",
 			Into:    "case false:",

@@ -478,11 +478,18 @@ func storeRows() []Row {
 			Test:    "TestWhole/nothing",
 		},
 		{
-			File:    "store/boltstore/db.go",
-			What:    "if err := checkFreelist(db.space.file); err != nil {",
-			Into:    "if err := error(nil); err != nil {",
+			File:    "store/boltstore/whole.go",
+			What:    "return c.freelist()\n}\n\n// checkWhole",
+			Into:    "return nil\n}\n\n// checkWhole",
 			Promise: "a list of free pages that is damaged is found at open",
 			Test:    "TestFreelist",
+		},
+		{
+			File:    "store/boltstore/whole.go",
+			What:    "at+start+key+value > uint64(len(p))",
+			Into:    "at+start+key+value > 1<<40",
+			Promise: "a small bucket that points out of itself is found at open",
+			Test:    "TestSmallBuckets",
 		},
 
 		// Damage.
@@ -534,6 +541,56 @@ func storeRows() []Row {
 			Into:    "return nil\n}\n\n// rollback",
 			Promise: "nothing is written once the writer has met damage",
 			Test:    "TestWriterMeetsDamage",
+		},
+		{
+			File:    "store/boltstore/list.go",
+			What:    "err == nil && rec.there() {",
+			Into:    "err == nil {",
+			Promise: "a task that cannot be found hides no other",
+			Test:    "TestDamagedKey",
+		},
+		{
+			File:    "store/boltstore/due.go",
+			What:    "if d.Damaged && d.Time > now {",
+			Into:    "if false {",
+			Promise: "a deadline that is damaged hides none after it",
+			Test:    "TestDamagedDueKey",
+		},
+		{
+			File:    "store/boltstore/due.go",
+			What:    "len(due) >= limit && !due[len(due)-1].Damaged {",
+			Into:    "len(due) >= limit {",
+			Promise: "no page of deadlines ends with a damaged one",
+			Test:    "TestDamagedDueKey",
+		},
+		{
+			File:    "store/boltstore/rows.go",
+			What:    "if after != nil && bytes.Compare(k, after) <= 0 {",
+			Into:    "if false {",
+			Promise: "damage leads nobody who reads page by page back",
+			Test:    "TestDamagedDueKey",
+		},
+		{
+			File:    "store/boltstore/round.go",
+			What:    "if b.Get(key) != nil && r.err == nil {",
+			Into:    "if false {",
+			Promise: "nothing of another task is written over",
+			Test:    "TestDamagedNewestKey",
+		},
+		{
+			File:    "store/boltstore/begin.go",
+			What:    "if err := db.metas.check(); err != nil {",
+			Into:    "if err := db.metas.check(); err != nil && oldest == 0 {",
+			Promise: "meta pages that are gone keep nobody waiting",
+			Test:    "TestBeginMeetsDamage/both_meta_pages",
+			Hangs:   true,
+		},
+		{
+			File:    "store/boltstore/begin.go",
+			What:    "id < oldest",
+			Into:    "id < 0*oldest",
+			Promise: "nothing goes on without what the newest meta page says",
+			Test:    "TestBeginMeetsDamage/newest_meta_page",
 		},
 	}
 }

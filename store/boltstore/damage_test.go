@@ -465,3 +465,84 @@ func TestWriterMeetsDamage(t *testing.T) {
 		})
 	}
 }
+
+// A task that cannot be found any more, because the key of its header was changed, is
+// listed as damaged, and hides none of those after it.
+func TestDamagedKey(t *testing.T) {
+	t.Parallel()
+	d, rests, other, _ := newDamaged(t)
+	keys, values := d.values(t, "task")
+	value := find(t, keys, values, rests[:])
+	for n := range 8 * 4 { // of the end of the key: pages stay in order
+		bad := append(bytes.Clone(rests[:]), value...)
+		bad[15-n/8] ^= 1 << (n % 8)
+		d.put(t, bad, append(bytes.Clone(rests[:]), value...))
+		for _, q := range []store.Query{{}, {State: 4}, {Context: "context"}, {Since: 1500}} {
+			all := d.list(t, q)
+			if i := slices.IndexFunc(all, func(h store.Header) bool { return h.Task == rests }); i < 0 || !all[i].Damaged {
+				t.Errorf("Tasks(%+v) = %v, want the damaged task", q, all)
+			}
+			var paged []store.Header
+			q.Limit = 1
+			for page := (store.Page{Next: "-"}); page.Next != "" && len(paged) <= len(all); q.Cursor = page.Next {
+				var err error
+				if page, err = d.h.Tasks(t.Context(), alice, q); err != nil {
+					t.Fatal(err)
+				}
+				paged = append(paged, page.Tasks...)
+			}
+			if diff := cmp.Diff(all, paged, cmpopts.EquateComparable(store.Scope{})); diff != "" {
+				t.Errorf("Tasks(%+v), page by page, is not what it is at once (-want +got):\n%s", q, diff)
+			}
+		}
+		if err := d.read(t, other); err != nil {
+			t.Errorf("Read() of another task = %v", err)
+		}
+		if d.put(t, append(bytes.Clone(rests[:]), value...), bad); t.Failed() {
+			t.Fatalf("with bit %d of the key changed", n)
+		}
+	}
+}
+
+// Due work whose time was changed on the disk keeps no other from being found, and leads
+// nobody who reads page by page around for ever.
+func TestDamagedDueKey(t *testing.T) {
+	t.Parallel()
+	d, rests, _, _ := newDamaged(t)
+	keys, values := d.values(t, "due")
+	value := find(t, keys, values, []byte("rests expires"))
+	key := keys[slices.IndexFunc(values, func(v []byte) bool { return bytes.Equal(v, value) })]
+	whole := append(bytes.Clone(key), value...)
+	for n := range 8 * len(key) {
+		bad := bytes.Clone(whole)
+		bad[n/8] ^= 1 << (n % 8)
+		d.put(t, bad, whole)
+		for _, limit := range []int{1, 2, 100} {
+			sound, after := map[store.TaskID]int{}, store.DuePosition("")
+			for pages := 0; ; pages++ {
+				due, next, err := d.h.Due(t.Context(), 4000, after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range due {
+					after = row.Position
+					if !row.Damaged {
+						sound[row.Task]++
+					}
+				}
+				if pages == 5 {
+					t.Fatalf("Due() of %d rows has no end", limit)
+				}
+				if next == 0 || next > 4000 {
+					break
+				}
+			}
+			if len(sound) != 2 || sound[rests] != 0 {
+				t.Errorf("Due() of %d rows = %v, want those of both other tasks", limit, sound)
+			}
+		}
+		if d.put(t, whole, bad); t.Failed() {
+			t.Fatalf("with bit %d of byte %d of the key changed", n%8, n/8)
+		}
+	}
+}

@@ -88,6 +88,7 @@ type DB struct {
 	bolt        *bolt.DB
 	opened      os.FileInfo // of the file when it was opened
 	itself      []byte      // which file it is; nil where that cannot be told
+	metas       *metas
 	note        string
 	incarnation uint64
 	hook        func(point string)
@@ -164,6 +165,9 @@ func (o Options) Open(path string) (*DB, error) {
 	}
 	if id, ok := identityOf(db.opened); ok {
 		db.itself = id.bytes()
+	}
+	if db.metas, err = mapMetas(opened, file.Info().PageSize); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	db.space.file, db.space.ahead = opened, max(o.Ahead, 0)
 	db.queue.init()
@@ -276,7 +280,7 @@ func (db *DB) prepare() (err error) {
 		if err := db.checkBuckets(tx); err != nil {
 			return err
 		}
-		if err := checkFreelist(db.space.file); err != nil {
+		if err := checkBase(db.space.file); err != nil {
 			return damagedFile(db.path, err)
 		}
 		meta := tx.Bucket(bucketMeta)
@@ -453,11 +457,8 @@ func (db *DB) begin(ctx context.Context) (tx *bolt.Tx, err error) {
 		}
 	}()
 	for {
-		tx, err = db.bolt.Begin(false)
-		if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-			return nil, store.ErrClosed
-		} else if err != nil {
-			return nil, fmt.Errorf("read store: %w", err)
+		if tx, err = db.tx(false /* writable */); err != nil {
+			return nil, fmt.Errorf("read %s: %w", db.path, err)
 		}
 		id := uint64(tx.ID())
 		if id <= db.durable.id.Load() {

@@ -47,7 +47,8 @@
 // store.ErrDataLoss, and a list shows it as damaged and all others as they are. So does a
 // damaged page of bbolt with what it held, where bbolt notices. When the writer meets one,
 // which it would have to build on, nothing more is written, for good: store.ErrReadOnly
-// ([DB.Trouble]). Only a person can restore a copy.
+// ([DB.Trouble]). Only a person can restore a copy. Without the newest meta page nothing can
+// be read either: the older one lacks what has been acknowledged since.
 //
 // # Writing
 //

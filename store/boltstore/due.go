@@ -36,7 +36,7 @@ func (r *round) putAudit(task store.TaskID, entry []byte) {
 		r.nextAudit = readU64(key) + 1
 	}
 	n := u64(r.nextAudit)
-	_ = r.put(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
+	r.putNew(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 
@@ -53,7 +53,12 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		return scan(tx.Bucket(bucketDue), nil, at, func(k, v []byte) (bool, error) {
 			d := decodeDue(k, v)
-			if d.Time > now || len(due) == limit {
+			// The time of a damaged row may be what is wrong with it: it says nothing of those
+			// after it, and no page ends with it, so that the next one begins where it should.
+			if d.Damaged && d.Time > now {
+				return false, nil
+			}
+			if d.Time > now || len(due) >= limit && !due[len(due)-1].Damaged {
 				next = d.Time
 				return true, nil
 			}

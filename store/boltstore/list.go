@@ -111,10 +111,10 @@ func (l *lister) live() {
 	slices.SortFunc(l.atWork, func(a, b store.Header) int { return bytes.Compare(position(&b), position(&a)) })
 }
 
-// header returns the header of a task at a position; of a damaged one what the indexes
-// know of it.
+// header returns the header of a task at a position; of one that is damaged, or that is not
+// there though an index has it, what the indexes know of it.
 func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
-	if rec, err := readRecord(l.tasks, id); err == nil {
+	if rec, err := readRecord(l.tasks, id); err == nil && rec.there() {
 		return rec.Header
 	}
 	h := store.Header{Task: id, Owner: l.scope, Context: l.query.Context, StatusTime: t, Damaged: true}

@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -62,23 +63,29 @@ type changedRow struct {
 func (t *record) there() bool { return t.Rev > 0 && !t.deleting }
 
 func (w *writer) begin() (*round, error) {
-	tx, err := w.db.bolt.Begin(true)
-	if err != nil {
-		return nil, fmt.Errorf("begin transaction: %w", err)
+	tx, err := w.db.tx(true /* writable */)
+	if errors.Is(err, store.ErrDataLoss) {
+		return nil, w.db.met(err, false /* locked */)
+	} else if err != nil {
+		return nil, err
 	}
-	r := &round{
+	return &round{
 		w: w, tx: tx, txid: uint64(tx.ID()),
 		tasks: w.tasks, dedup: w.dedup,
 		arena: w.arena[:0],
-		log:   tx.Bucket(bucketLog), task: tx.Bucket(bucketTask), live: tx.Bucket(bucketLive),
-		list: tx.Bucket(bucketList), listCtx: tx.Bucket(bucketListCtx),
-		row: tx.Bucket(bucketRow), rowIdx: tx.Bucket(bucketRowIdx),
-		due: tx.Bucket(bucketDue), audit: tx.Bucket(bucketAudit),
-	}
+	}, nil
+}
+
+// open opens the buckets.
+func (r *round) open() {
+	tx := r.tx
+	r.log, r.task, r.live = tx.Bucket(bucketLog), tx.Bucket(bucketTask), tx.Bucket(bucketLive)
+	r.list, r.listCtx = tx.Bucket(bucketList), tx.Bucket(bucketListCtx)
+	r.row, r.rowIdx = tx.Bucket(bucketRow), tx.Bucket(bucketRowIdx)
+	r.due, r.audit = tx.Bucket(bucketDue), tx.Bucket(bucketAudit)
 	for _, b := range []*bolt.Bucket{r.log, r.task, r.live, r.list, r.listCtx, r.audit} {
 		b.FillPercent = fill
 	}
-	return r, nil
 }
 
 // end leaves what can be used again to the next round, and lets go of the rest.
@@ -112,6 +119,16 @@ func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 		r.err = fmt.Errorf("write: %w", err)
 	}
 	return r.err
+}
+
+// putNew is put at the key after the newest one. One that is taken shows that the newest one
+// was damaged, and what is there is somebody else's.
+func (r *round) putNew(b *bolt.Bucket, key, value []byte) {
+	if b.Get(key) != nil && r.err == nil {
+		r.err = r.w.db.met(fmt.Errorf("there is something at %x, which is after the newest key", key), false /* locked */)
+		return
+	}
+	_ = r.put(b, key, value)
 }
 
 func (r *round) delete(b *bolt.Bucket, key []byte) {
@@ -313,7 +330,7 @@ func (r *round) putValue(t *work, position uint64) {
 		}
 		return b
 	})
-	_ = r.put(r.log, key, value)
+	r.putNew(r.log, key, value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {
 		t.now.snapshot = position

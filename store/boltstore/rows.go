@@ -210,6 +210,9 @@ func scan(b *bolt.Bucket, prefix, after []byte, fn func(k, v []byte) (bool, erro
 		}
 	}
 	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if after != nil && bytes.Compare(k, after) <= 0 {
+			continue // keys that are damaged are out of order, and may lead back
+		}
 		if enough, err := fn(k, v); enough || err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package boltstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -13,6 +14,7 @@ import (
 const (
 	pageHeader   = 16
 	pageElement  = 16
+	bucketHeader = 16
 	pageBranch   = 0x01
 	pageLeaf     = 0x02
 	pageFreelist = 0x10
@@ -26,12 +28,17 @@ const (
 	maxDepth = 64     // of a tree
 )
 
-// checkFreelist reads the list of free pages and returns an error when it is none: its
-// pages are not there, or stand in it twice or out of order. bbolt would give them out,
-// and write over what is in use.
-func checkFreelist(file io.ReaderAt) error {
+// checkBase checks what bbolt goes by without looking at it, and returns an error when it
+// cannot be what was written. That is the list of free pages: what is in it twice, or is
+// none, would be given out and written over. And it is the page of all buckets with the
+// small ones within: those are copied into memory, and a key that is not within its bucket
+// would be anywhere in that.
+func checkBase(file io.ReaderAt) error {
 	c, err := newPageCheck(file)
 	if err != nil {
+		return err
+	}
+	if err := c.tree(c.root, nil, nil, 0 /* depth */); err != nil {
 		return err
 	}
 	return c.freelist()
@@ -47,6 +54,7 @@ func checkWhole(file io.ReaderAt) error {
 	if err != nil {
 		return err
 	}
+	c.whole = true
 	if err := c.tree(c.root, nil, nil, 0 /* depth */); err != nil {
 		return err
 	}
@@ -63,12 +71,13 @@ func checkWhole(file io.ReaderAt) error {
 
 // pageCheck is one check of a file, as its newest transaction has left it.
 type pageCheck struct {
-	file io.ReaderAt
-	size uint64 // of a page, in bytes
-	root uint64 // page of the bucket of all buckets
-	free uint64 // page of the list of free pages
-	high uint64 // pages that there are
-	seen []bool // those that belong to something
+	file  io.ReaderAt
+	whole bool   // buckets that have pages of their own are checked, too
+	size  uint64 // of a page, in bytes
+	root  uint64 // page of the bucket of all buckets
+	free  uint64 // page of the list of free pages
+	high  uint64 // pages that there are
+	seen  []bool // those that belong to something
 }
 
 func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
@@ -140,12 +149,36 @@ func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 	if err != nil {
 		return err
 	}
+	kind, keys, children, err := elements(p, low, high)
+	if err != nil {
+		return fmt.Errorf("its page %d %w", id, err)
+	}
+	for i, child := range children {
+		var from, to []byte // a bucket begins anew
+		switch {
+		case kind == pageBranch:
+			if from, to = keys[i], high; i+1 < len(keys) {
+				to = keys[i+1]
+			}
+		case child == 0 || !c.whole:
+			continue
+		}
+		if err := c.tree(child, from, to, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elements checks what is in a page of a tree, and in the small buckets within it. It
+// returns the keys, and the page that each points to; 0: to none.
+func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint64, err error) {
 	order := binary.NativeEndian
 	kind, count := order.Uint16(p[8:]), uint64(order.Uint16(p[10:]))
 	if kind != pageBranch && kind != pageLeaf || pageHeader+count*pageElement > uint64(len(p)) {
-		return fmt.Errorf("its page %d is no part of a tree", id)
+		return 0, nil, nil, errors.New("is no part of a tree")
 	}
-	keys, children := make([][]byte, count), make([]uint64, count)
+	keys, children = make([][]byte, count), make([]uint64, count)
 	for i := range count {
 		at := pageHeader + i*pageElement
 		e := p[at:]
@@ -157,33 +190,30 @@ func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 			start, key, value = uint64(order.Uint32(e[4:])), uint64(order.Uint32(e[8:])), uint64(order.Uint32(e[12:]))
 		}
 		if at+start+key+value > uint64(len(p)) {
-			return fmt.Errorf("its page %d has an element that is not within it", id)
+			return 0, nil, nil, errors.New("has an element that is not within it")
 		}
 		keys[i] = p[at+start:][:key]
-		if kind == pageLeaf && order.Uint32(e)&leafBucket != 0 {
-			if value < 16 {
-				return fmt.Errorf("its page %d has a bucket that is none", id)
-			}
-			children[i] = order.Uint64(p[at+start+key:]) // 0: it is within this page
-		}
 		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(keys[i], low) < 0 || high != nil && bytes.Compare(keys[i], high) >= 0 {
-			return fmt.Errorf("its page %d has keys that are out of order", id)
+			return 0, nil, nil, errors.New("has keys that are out of order")
 		}
-	}
-	for i, child := range children {
-		var from, to []byte // a bucket begins anew
-		if kind == pageBranch {
-			if from, to = keys[i], high; i+1 < len(keys) {
-				to = keys[i+1]
-			}
-		} else if child == 0 {
+		if kind == pageBranch || order.Uint32(e)&leafBucket == 0 {
 			continue
 		}
-		if err := c.tree(child, from, to, depth+1); err != nil {
-			return err
+		bucket := p[at+start+key:][:value]
+		if value < bucketHeader {
+			return 0, nil, nil, errors.New("has a bucket that is none")
+		}
+		if children[i] = order.Uint64(bucket); children[i] != 0 {
+			continue
+		}
+		if value < bucketHeader+pageHeader || order.Uint16(bucket[bucketHeader+8:]) != pageLeaf {
+			return 0, nil, nil, fmt.Errorf("has a bucket %s that is none", keys[i])
+		}
+		if _, _, _, err := elements(bucket[bucketHeader:], nil, nil); err != nil {
+			return 0, nil, nil, fmt.Errorf("has a bucket %s that %w", keys[i], err)
 		}
 	}
-	return nil
+	return kind, keys, children, nil
 }
 
 // freelist checks the list of free pages, and notes them.

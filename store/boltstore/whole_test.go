@@ -132,3 +132,61 @@ func TestFreelist(t *testing.T) {
 		})
 	}
 }
+
+// A small bucket is within the page of all buckets, and bbolt copies it into memory and
+// believes what it says about where its keys are. One that points out of itself ends the
+// process, with nothing that says why, so it is found when the file is opened.
+func TestSmallBuckets(t *testing.T) {
+	t.Parallel()
+	d, _, _, _ := newDamaged(t)
+	if err := d.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.open(t)
+	order, size := binary.NativeEndian, os.Getpagesize()
+	meta := d.bytes[16:]
+	if second := d.bytes[size+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
+		meta = second
+	}
+	root, small := d.bytes[int(order.Uint64(meta[16:]))*size:], 0
+	for i := range int(order.Uint16(root[10:])) {
+		e := 16 + 16*i
+		at := e + int(order.Uint32(root[e+4:]))
+		name := string(root[at:][:order.Uint32(root[e+8:])])
+		page := at + len(name) + 16 // behind the head of the bucket
+		if order.Uint64(root[page-16:]) != 0 || order.Uint16(root[page+10:]) == 0 {
+			continue // it has pages of its own, or is empty
+		}
+		small++
+		for what, damage := range map[string]func(file []byte){
+			"kind":  func(page []byte) { page[8] ^= 0x03 },
+			"count": func(page []byte) { page[11] |= 0x10 },
+			"place": func(page []byte) { page[16+7] |= 0x10 },
+			"key":   func(page []byte) { page[16+11] |= 0x10 },
+			"value": func(page []byte) { page[16+15] |= 0x10 },
+			"order": func(page []byte) { page[16+order.Uint32(page[20:])] = 0xff },
+		} {
+			if what == "order" && order.Uint16(root[page+10:]) == 1 {
+				continue
+			}
+			t.Run(name+"/"+what, func(t *testing.T) {
+				file := append([]byte{}, d.bytes...)
+				damage(file[len(file)-len(root):][page:])
+				path := filepath.Join(t.TempDir(), "store.db")
+				if err := os.WriteFile(path, file, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				db, err := boltstore.Open(path)
+				if err == nil {
+					_ = db.Close()
+				}
+				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "restore a backup") {
+					t.Errorf("Open() = %v, want ErrDamaged that says what to do", err)
+				}
+			})
+		}
+	}
+	if small < 3 {
+		t.Errorf("%d small buckets were damaged, want at least 3", small)
+	}
+}

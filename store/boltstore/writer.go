@@ -255,6 +255,7 @@ func (w *writer) try(ops []*op) (err error) {
 	}
 	db.space.used = r.tx.Size()
 	defer r.end()
+	r.open()
 	passed := 0
 	for _, o := range ops {
 		if r.run(o) {
@@ -321,7 +322,7 @@ func (w *writer) lost(cause error, ops []*op) error {
 // undone reports whether readers see nothing of a transaction whose commit has failed.
 func (w *writer) undone(txid uint64) (undone bool) {
 	defer func() { undone = recover() == nil && undone }()
-	tx, err := w.db.bolt.Begin(false)
+	tx, err := w.db.tx(false /* writable */)
 	if err != nil {
 		return false
 	}

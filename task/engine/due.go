@@ -38,6 +38,7 @@ type dueWork struct {
 	mu     sync.Mutex
 	busy   map[store.DuePosition]bool
 	failed map[store.DuePosition]failedRow
+	over   error // the store takes nothing more, for good
 }
 
 // failedRow is a row that could not be done, and when it is tried again.
@@ -65,9 +66,12 @@ func (w *dueWork) begin(row *store.Due, now time.Time) (begun, full bool) {
 func (w *dueWork) end(row *store.Due, now time.Time, err error) {
 	w.mu.Lock()
 	delete(w.busy, row.Position)
-	if err == nil {
+	switch {
+	case err == nil:
 		delete(w.failed, row.Position)
-	} else {
+	case errors.Is(err, store.ErrReadOnly):
+		w.over = err
+	default:
 		f := w.failed[row.Position]
 		f.again = now.Add(min(dueRetry<<min(f.times, 16), maxDueRetry))
 		if errors.Is(err, task.ErrNotYet) {
@@ -105,6 +109,13 @@ func (w *dueWork) sleep(now time.Time) time.Duration {
 	return first.Sub(now)
 }
 
+// isOver returns why no row can be done any more, nil as long as they can.
+func (w *dueWork) isOver() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over
+}
+
 // idle reports whether no row is being done.
 func (w *dueWork) idle() bool {
 	w.mu.Lock()
@@ -122,6 +133,11 @@ func (e *Engine) schedule(ctx context.Context) error {
 	}()
 	alarm := make(chan struct{}, 1)
 	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
+		if err := w.isOver(); err != nil {
+			e.log.Error().Err(err).Msg("deadlines and timers stand still until a copy of the store is restored")
+			e.wait(ctx.Done(), e.ctx.Done())
+			return nil
+		}
 		whole := true
 		if read {
 			var err error
@@ -192,7 +208,7 @@ func (e *Engine) do(w *dueWork, row *store.Due) {
 	err := errors.New("the goroutine of the due work was ended")
 	defer func() { w.end(row, e.now(), err) }()
 	err = e.handle(*row)
-	if err != nil && !errors.Is(err, task.ErrNotYet) && e.ctx.Err() == nil {
+	if err != nil && !errors.Is(err, task.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && e.ctx.Err() == nil {
 		e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; it is tried again")
 	}
 }

@@ -19,13 +19,14 @@ import (
 // rotten is a store of which parts cannot be read, or nothing can be written.
 type rotten struct {
 	store.Handle
-	mu     sync.Mutex
-	lost   store.TaskID // cannot be read
-	reads  int          // of the lost one
-	due    error        // what Due returns, if it is not nil
-	claim  error        // likewise
-	claims int          // that have failed
-	writes error        // likewise of all batches
+	mu      sync.Mutex
+	lost    store.TaskID // cannot be read
+	reads   int          // of the lost one
+	due     error        // what Due returns, if it is not nil
+	claim   error        // likewise
+	claims  int          // that have failed
+	writes  error        // likewise of all batches
+	refused int          // batches
 }
 
 func (r *rotten) set(change func(*rotten)) {
@@ -67,6 +68,7 @@ func (r *rotten) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.writes != nil {
+		r.refused++
 		c := store.NewCommit()
 		c.Answer(store.Receipt{}, r.writes)
 		return c
@@ -209,5 +211,26 @@ func TestTurnOnReadOnlyStore(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateWorking)
+	})
+}
+
+// Deadlines that a store does not take are not tried for ever: for good means for good.
+func TestDueWorkOnReadOnlyStore(t *testing.T) {
+	onRotten(t, func(t *testing.T, w *world, r *rotten) {
+		s, _ := sleeper(time.Minute, 0)
+		w.stop()
+		w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
+		for range 20 {
+			w.begin(w.message(a2a.NewTextPart("go")))
+		}
+		synctest.Wait()
+		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		r.set(func(r *rotten) {
+			if r.refused > 20 {
+				t.Errorf("%d batches were refused in a day, want one for each deadline at most", r.refused)
+			}
+		})
 	})
 }

@@ -1,0 +1,70 @@
+package boltstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"a2a-server/store"
+)
+
+// metas are the two meta pages of an open file, as bbolt sees them. They are mapped once
+// more, because bbolt's own mapping may be gone when the file is closed.
+type metas struct{ pages []byte }
+
+// mapMetas maps the meta pages. They stay mapped as long as what it returns is used.
+func mapMetas(file *os.File, pageSize int) (*metas, error) {
+	pages, err := syscall.Mmap(int(file.Fd()), 0, 2*pageSize, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the meta pages of the store: %w", err)
+	}
+	m := &metas{pages}
+	runtime.AddCleanup(m, func(pages []byte) { _ = syscall.Munmap(pages) }, pages)
+	return m, nil
+}
+
+// check returns an error when neither page is valid, or they are not there any more.
+func (m *metas) check() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: its meta pages cannot be read: %v", store.ErrDataLoss, p)
+		}
+	}()
+	half := len(m.pages) / 2
+	first, second := readMeta(m.pages[:half]), readMeta(m.pages[half:]) // bbolt looks at both, too
+	if !first.valid && !second.valid {
+		return fmt.Errorf("%w: neither of its meta pages is valid", store.ErrDataLoss)
+	}
+	return nil
+}
+
+// tx begins a transaction of bbolt, unless that would be store.ErrDataLoss. Without a valid
+// meta page bbolt panics as it begins, and keeps its locks, so that everybody who begins
+// later waits for ever, and so does who closes the file. Without the newest one it begins
+// where the commit before has ended: what has been acknowledged since would be missing, and
+// its pages be written over.
+func (db *DB) tx(writable bool) (*bolt.Tx, error) {
+	oldest := db.durable.id.Load()
+	if writable {
+		oldest++
+	}
+	if err := db.metas.check(); err != nil {
+		return nil, err
+	}
+	tx, err := db.bolt.Begin(writable)
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return nil, store.ErrClosed
+	} else if err != nil {
+		return nil, fmt.Errorf("begin transaction: %w", err)
+	}
+	if id := uint64(tx.ID()); id < oldest {
+		_ = tx.Rollback()
+		return nil, fmt.Errorf("%w: its newest meta page is not valid", store.ErrDataLoss)
+	}
+	return tx, nil
+}

@@ -1,0 +1,91 @@
+package boltstore_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// soon fails the test when f does not return.
+func soon(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s does not return", what)
+	}
+}
+
+// Whatever becomes of the pages that every transaction begins with, everybody is told, the
+// store can be closed, and the file be opened by somebody else.
+func TestBeginMeetsDamage(t *testing.T) {
+	t.Parallel()
+	page := int64(os.Getpagesize())
+	for name, damage := range map[string]func(t *testing.T, d *damaged, newest, root int64) error{
+		"both meta pages": func(_ *testing.T, d *damaged, _, _ int64) error {
+			_, err := d.file.WriteAt(make([]byte, 2*page), 0)
+			return err
+		},
+		"newest meta page": func(_ *testing.T, d *damaged, newest, _ int64) error {
+			_, err := d.file.WriteAt(make([]byte, page), newest*page)
+			return err
+		},
+		"root": func(_ *testing.T, d *damaged, _, root int64) error {
+			_, err := d.file.WriteAt(make([]byte, page), root*page)
+			return err
+		},
+		"cut to nothing":           func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 0) },
+		"cut behind one meta page": func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, page) },
+		"cut behind both":          func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 2*page) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, rests, other, _ := newDamaged(t)
+			meta, newest, order := d.bytes[16:], int64(0), binary.NativeEndian
+			if second := d.bytes[page+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
+				meta, newest = second, 1
+			}
+			if err := damage(t, d, newest, int64(order.Uint64(meta[16:]))); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				soon(t, "Read()", func() {
+					if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
+						t.Errorf("Read() = %v, want ErrDataLoss", err)
+					}
+				})
+				soon(t, "Append()", func() {
+					b := &store.Batch{Scope: alice, Task: other, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
+					if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
+						t.Errorf("Append() = %v, want ErrReadOnly", err)
+					}
+				})
+			}
+			soon(t, "Close()", func() {
+				if err := d.db.Close(); err != nil {
+					t.Errorf("Close() = %v", err)
+				}
+			})
+			if err := os.WriteFile(d.path, d.bytes, 0o600); err != nil { // a copy is restored
+				t.Fatal(err)
+			}
+			db, err := boltstore.Open(d.path)
+			if err != nil {
+				t.Fatalf("Open() = %v", err)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

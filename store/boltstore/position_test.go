@@ -1,0 +1,60 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"errors"
+	"math/bits"
+	"testing"
+
+	"a2a-server/store"
+)
+
+// The key of the newest log value, or audit entry, says where the next one goes. When it was
+// changed on the disk, nothing that is there is written over.
+func TestDamagedNewestKey(t *testing.T) {
+	t.Parallel()
+	for _, bucket := range []string{"log", "audit"} {
+		t.Run(bucket, func(t *testing.T) {
+			t.Parallel()
+			d, rests, other, live := newDamaged(t)
+			for _, id := range []store.TaskID{rests, other, live} {
+				if err := d.read(t, id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before, err := d.h.(store.AuditLog).Audit(t.Context(), 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys, values := d.values(t, bucket)
+			last := len(keys) - 1
+			bad := bytes.Clone(keys[last])
+			bad[7] ^= 1 << (bits.Len8(bad[7]) - 1)
+			d.put(t, append(bad, values[last]...), append(bytes.Clone(keys[last]), values[last]...))
+			create := func() error {
+				b, _ := turn(store.Owner("", "anonymous"))
+				b.Audit = [][]byte{[]byte("new")}
+				_, err := d.h.Append(t.Context(), b).Wait()
+				return err
+			}
+			for range 2 {
+				if err := create(); !errors.Is(err, store.ErrReadOnly) {
+					t.Errorf("Append() = %v, want ErrReadOnly", err)
+				}
+			}
+			damagedTasks := 0
+			for _, id := range []store.TaskID{rests, other, live} {
+				if err := d.read(t, id); err != nil {
+					damagedTasks++
+				}
+			}
+			if damagedTasks > 1 {
+				t.Errorf("%d tasks cannot be read, want one at most", damagedTasks)
+			}
+			after, err := d.h.(store.AuditLog).Audit(t.Context(), 0, 0)
+			if err != nil || len(after) != len(before) || bucket == "audit" && !bytes.Equal(after[0].Data, before[0].Data) {
+				t.Errorf("Audit() = %v, %v, was %v", after, err, before)
+			}
+		})
+	}
+}
