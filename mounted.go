@@ -62,8 +62,8 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) { //nolint:c
 		m.serving--
 		m.end()
 	}()
-	ctx, cancel := context.WithCancelCause(r.Context()) //nolint:contextcheck // likewise
+	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(all, func() { cancel(context.Cause(all)) })()
+	defer context.AfterFunc(all, func() { cancel(context.Cause(all)) })() //nolint:contextcheck // likewise
 	m.handler.ServeHTTP(w, r.WithContext(ctx))
 }

@@ -48,7 +48,7 @@ func routes(agent *a2aserver.Server) http.Handler {
 }
 
 func run(ctx context.Context) error {
-	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"public_url": "http://localhost:8080/agent"}})
+	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"public_url": "http://localhost:8080/agent"}}) //nolint:contextcheck // ctx ends what is served, not what is opened
 	if err != nil {
 		return err
 	}

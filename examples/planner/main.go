@@ -29,7 +29,7 @@ func (mover) Inline() bool { return true }
 // Accept refuses what it would not understand, so that no task is made of it.
 func (mover) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	if _, err := read(r.Message); err != nil {
-		return a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(err.Error())), nil //nolint:nilerr // it is the answer
+		return a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(err.Error())), nil
 	}
 	return nil, nil
 }
