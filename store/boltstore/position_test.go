@@ -22,7 +22,11 @@ func TestDamagedNewestKey(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			before, err := d.h.Audit(t.Context(), 0, 0)
+			audit, ok := d.h.(store.AuditLog)
+			if !ok {
+				t.Fatal("the store has no audit")
+			}
+			before, err := audit.Audit(t.Context(), 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +55,7 @@ func TestDamagedNewestKey(t *testing.T) {
 			if damagedTasks > 1 {
 				t.Errorf("%d tasks cannot be read, want one at most", damagedTasks)
 			}
-			after, err := d.h.Audit(t.Context(), 0, 0)
+			after, err := audit.Audit(t.Context(), 0, 0)
 			if err != nil || len(after) != len(before) || bucket == "audit" && !bytes.Equal(after[0].Data, before[0].Data) {
 				t.Errorf("Audit() = %v, %v, was %v", after, err, before)
 			}

@@ -1,0 +1,160 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"testing"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// leaves calls fn with where each page is that has a key, or had one when it was in use.
+func (d *damaged) leaves(key []byte, fn func(at int64, page []byte)) {
+	order, size := binary.NativeEndian, os.Getpagesize()
+	for at := 2 * size; at+size <= len(d.bytes); at += size {
+		page := d.bytes[at:][:size]
+		if order.Uint16(page[8:]) != 0x02 || order.Uint64(page) != uint64(at/size) {
+			continue
+		}
+		for i := range int(order.Uint16(page[10:])) {
+			e := 16 + 16*i
+			start, n := e+int(order.Uint32(page[e+4:])), int(order.Uint32(page[e+8:]))
+			if start+n <= size && bytes.Equal(page[start:][:n], key) {
+				fn(int64(at), page)
+				break
+			}
+		}
+	}
+}
+
+// filled makes a store with many tasks of anonymous, takes the file as it is, and opens it
+// again after change.
+func filled(t *testing.T, change func(d *damaged)) *damaged {
+	t.Helper()
+	d := &damaged{path: sample(t)}
+	d.open(t)
+	change(d)
+	var err error
+	if d.db, err = boltstore.Open(d.path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.db.Close() })
+	if d.h, err = d.db.Handle(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+var anonymous = store.Owner("", "anonymous")
+
+// spoil zeroes the pages that have a key, from now on.
+func (d *damaged) spoil(t *testing.T, key []byte) {
+	t.Helper()
+	n := 0
+	d.leaves(key, func(at int64, page []byte) {
+		n++
+		if _, err := d.file.WriteAt(make([]byte, len(page)), at); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n == 0 {
+		t.Fatalf("no page has the key %x", key)
+	}
+}
+
+// A new task that needs what cannot be known any more, which messages have made a task or
+// what its owner uses, is refused.
+func TestCreateNeedsWhatIsDamaged(t *testing.T) {
+	t.Parallel()
+	for name, need := range map[string]func(b *store.Batch){
+		"window": func(*store.Batch) {},
+		"usage":  func(b *store.Batch) { b.Dedup, b.Disk.Owner = store.Hash{}, 1<<40 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := filled(t, func(d *damaged) {
+				keys, _ := d.values(t, "task")
+				d.spoil(t, keys[len(keys)/2])
+			})
+			for range 2 {
+				b, _ := turn(anonymous)
+				need(b)
+				if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
+					t.Errorf("Append() = %v, want ErrReadOnly", err)
+				}
+			}
+		})
+	}
+}
+
+// One damaged header costs neither the window nor the count of what owners use.
+func TestCreateBesideDamage(t *testing.T) {
+	t.Parallel()
+	var old store.Header
+	d := filled(t, func(d *damaged) {
+		keys, values := d.values(t, "task")
+		bad := bytes.Clone(values[len(values)-1])
+		bad[len(bad)-1]++ // the newest: the window is read from there
+		d.put(t, bad, values[len(values)-1])
+		old.Task = store.TaskID(keys[0])
+		copy(old.Message[:], values[0][4:])
+	})
+	again, _ := turn(anonymous)
+	again.Dedup = old.Message
+	_, err := d.h.Append(t.Context(), again).Wait()
+	if twice, ok := errors.AsType[*store.DuplicateError](err); !ok || twice.Task != old.Task {
+		t.Errorf("Append() of a message that has made task %s = %v", old.Task, err)
+	}
+	bounded, _ := turn(anonymous)
+	bounded.Disk.Owner = 1 << 40
+	if _, err := d.h.Append(t.Context(), bounded).Wait(); err != nil {
+		t.Errorf("Append() = %v", err)
+	}
+}
+
+// How many tasks there are is not remembered from an index that could not be read whole.
+func TestCountMeetsDamage(t *testing.T) {
+	t.Parallel()
+	d := filled(t, func(*damaged) {})
+	d.open(t)
+	keys, _ := d.values(t, "list")
+	key := keys[len(keys)/3]
+	d.spoil(t, key)
+	if page, err := d.h.Tasks(t.Context(), anonymous, store.Query{Limit: 1}); !errors.Is(err, store.ErrDataLoss) {
+		t.Errorf("Tasks() = %d of %d, %v, want ErrDataLoss", len(page.Tasks), page.Total, err)
+	}
+	d.leaves(key, func(at int64, page []byte) {
+		if _, err := d.file.WriteAt(page, at); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if page, err := d.h.Tasks(t.Context(), anonymous, store.Query{Limit: 1}); err != nil || page.Total != int64(len(keys)) {
+		t.Errorf("Tasks() of the mended file has %d in all, %v, want %d", page.Total, err, len(keys))
+	}
+}
+
+// A damaged header hides no other task at work. Whose such a task is, is lost: nobody else
+// gets it into a list either.
+func TestDamagedAtWork(t *testing.T) {
+	t.Parallel()
+	d, rests, _, live := newDamaged(t)
+	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
+	if _, err := d.h.Append(t.Context(), b).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	d.open(t)
+	keys, values := d.values(t, "task")
+	value := find(t, keys, values, rests[:])
+	bad := bytes.Clone(value)
+	bad[len(bad)-1]++
+	d.put(t, bad, value)
+	if tasks := d.list(t, store.Query{}); len(tasks) != 2 || tasks[0].Task != live && tasks[1].Task != live {
+		t.Errorf("Tasks() = %v, want the other one at work, and the one that rests", tasks)
+	}
+	if page, err := d.h.Tasks(t.Context(), store.Tenant("another"), store.Query{}); err != nil || len(page.Tasks) != 0 {
+		t.Errorf("Tasks() of another tenant = %v, %v, want none", page.Tasks, err)
+	}
+}
