@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,10 +94,10 @@ func (d *damaged) open(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.file.Close() })
-	if d.bytes, err = os.ReadFile(d.path); err != nil {
+	// The file is longer: what was taken ahead is zeros.
+	if d.bytes, err = io.ReadAll(io.NewSectionReader(d.file, 0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	// What was taken ahead is zeros.
 	used := len(bytes.TrimRight(d.bytes, "\x00"))
 	d.bytes = d.bytes[:min(len(d.bytes), (used/4096+1)*4096)]
 }
@@ -140,10 +141,10 @@ func (d *damaged) put(t *testing.T, value, over []byte) {
 	}
 }
 
-// eachBit damages bits of a value in turn: every third one, so that each byte has some.
+// eachBit damages bits of a value in turn: every seventh one, so that each byte has one.
 func (d *damaged) eachBit(t *testing.T, value []byte, check func(t *testing.T)) {
 	t.Helper()
-	for n := 0; n < 8*len(value); n += 3 {
+	for n := 0; n < 8*len(value); n += 7 {
 		bad := bytes.Clone(value)
 		bad[n/8] ^= 1 << (n % 8)
 		d.put(t, bad, value)
@@ -473,7 +474,7 @@ func TestDamagedKey(t *testing.T) {
 	d, rests, other, _ := newDamaged(t)
 	keys, values := d.values(t, "task")
 	value := find(t, keys, values, rests[:])
-	for n := range 8 * 4 { // of the end of the key: pages stay in order
+	for n := 0; n < 8*4; n += 3 { // of the end of the key: pages stay in order
 		bad := append(bytes.Clone(rests[:]), value...)
 		bad[15-n/8] ^= 1 << (n % 8)
 		d.put(t, bad, append(bytes.Clone(rests[:]), value...))
@@ -513,7 +514,7 @@ func TestDamagedDueKey(t *testing.T) {
 	value := find(t, keys, values, []byte("rests expires"))
 	key := keys[slices.IndexFunc(values, func(v []byte) bool { return bytes.Equal(v, value) })]
 	whole := append(bytes.Clone(key), value...)
-	for n := range 8 * len(key) {
+	for n := 0; n < 8*len(key); n += 3 {
 		bad := bytes.Clone(whole)
 		bad[n/8] ^= 1 << (n % 8)
 		d.put(t, bad, whole)

@@ -23,7 +23,7 @@ import (
 func sample(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db, err := boltstore.Open(path)
+	db, err := boltstore.Options{Ahead: -1}.Open(path) // it is read whole
 	if err != nil {
 		t.Fatal(err)
 	}
