@@ -53,6 +53,29 @@ func engineRows() []Row {
 			Test:    "TestUnreadableSnapshot/memstore",
 		},
 
+		// Approvals beside the A2A client.
+		{
+			File:    "task/engine/approvals.go",
+			What:    "a.e.store.Rows(ctx, ScopeOf(by), q)",
+			Into:    "a.e.store.Rows(ctx, store.Tenant(by.Tenant), q)",
+			Promise: "approvals beside the A2A client are those of one's own tasks",
+			Test:    "TestApprovals",
+		},
+		{
+			File:    "task/engine/approvals.go",
+			What:    "Via: approval.ViaAPI, Scope: ScopeOf(by),",
+			Into:    "Via: approval.ViaAPI, Scope: store.Tenant(by.Tenant),",
+			Promise: "nobody decides another's approval beside the A2A client",
+			Test:    "TestApprovals",
+		},
+		{
+			File:    "task/engine/approvals.go",
+			What:    "	if !later {\n",
+			Into:    "	if false {\n",
+			Promise: "what older servers asked is listed, too",
+			Test:    "TestApprovalsOfOlderServers",
+		},
+
 		// A store that is damaged.
 		{
 			File:    "task/engine/list.go",

@@ -1,0 +1,66 @@
+package a2a_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/auth"
+)
+
+// What an Authenticator says decides what its caller is told, on both bindings; nothing
+// but a principal lets anybody in.
+func TestPrincipalErrors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		by        auth.Principal
+		err       error
+		status    int
+		challenge string
+		says      string
+	}{
+		"somebody":          {by: auth.Principal{Subject: "alice"}, status: http.StatusOK, says: "tasks"},
+		"nobody":            {status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
+		"no credential":     {err: auth.ErrNone, status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
+		"a wrong one":       {err: &auth.Error{Scheme: "ApiKey", Code: "invalid_token"}, status: http.StatusUnauthorized, challenge: `ApiKey error="invalid_token"`, says: "UNAUTHENTICATED"},
+		"cannot be checked": {err: errors.New("the issuer at 10.0.0.7 is down"), status: http.StatusServiceUnavailable, says: "cannot be checked now"},
+		"and is somebody":   {by: auth.Principal{Subject: "alice"}, err: errors.New("down"), status: http.StatusServiceUnavailable, says: "cannot be checked now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startWireServer(t, zerolog.Nop())
+			var seen *auth.Credentials
+			h, err := a2a.New(a2a.Config{Engine: s.engine, Authenticator: auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
+				seen = given
+				return c.by, c.err
+			})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range []*http.Request{
+				httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil),
+				httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`)),
+			} {
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("X-Key", "k")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if w.Code != c.status || w.Header().Get("WWW-Authenticate") != c.challenge || !strings.Contains(w.Body.String(), c.says) {
+					t.Errorf("%s: %d, challenge %q, %s; want %d, %q, %q", r.Method, w.Code, w.Header().Get("WWW-Authenticate"), w.Body, c.status, c.challenge, c.says)
+				}
+				if strings.Contains(w.Body.String(), "10.0.0.7") {
+					t.Errorf("the answer shows what is for the log: %s", w.Body)
+				}
+				if key := seen.Header("x-key"); len(key) != 1 || key[0] != "k" || !seen.Remote.IsValid() {
+					t.Errorf("the credentials are %q from %v", key, seen.Remote)
+				}
+			}
+		})
+	}
+}
