@@ -31,7 +31,7 @@ type answer struct {
 			Status struct{ State string }
 			// Artifacts hold what the tool returned.
 			Artifacts []struct {
-				Parts []struct{ Data struct{ Result string } }
+				Parts []struct{ Text string }
 			}
 		}
 		ArtifactUpdate struct {
@@ -61,7 +61,7 @@ func checkTask(body []byte, i int, text string) error {
 	}
 	t := a.Result.Task
 	if a.ID != i || t.ID == "" || t.Status.State != "TASK_STATE_COMPLETED" || len(t.Artifacts) != 1 ||
-		len(t.Artifacts[0].Parts) != 1 || t.Artifacts[0].Parts[0].Data.Result != text {
+		len(t.Artifacts[0].Parts) != 1 || t.Artifacts[0].Parts[0].Text != text {
 		return fmt.Errorf("the answer to request %d is not a completed task with the artifact %q: %s", i, text, body)
 	}
 	return nil

@@ -78,6 +78,8 @@ type echoTask struct {
 	Status    echoStatus     `json:"status"`
 	Artifacts []echoArtifact `json:"artifacts"`
 	History   []echoMessage  `json:"history"`
+
+	Metadata map[string]bool `json:"metadata"`
 }
 
 type echoAnswer struct {
@@ -120,6 +122,7 @@ func (s *echoServer) serve(c echo.Context) error {
 	t.Status = echoStatus{State: "TASK_STATE_COMPLETED", Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	if len(m.Parts) == 1 {
 		call := m.Parts[0].Data
+		t.Metadata = map[string]bool{"https://google.github.io/adk-docs/a2a/a2a-extension/": true}
 		t.Artifacts = []echoArtifact{{ID: "c1.1", Name: call.Tool, Parts: []echoPart{{Text: call.Args.Text}}}}
 		t.History = []echoMessage{{ID: m.MessageID, Role: m.Role, Parts: []echoPart{{Data: call}}}}
 	}
