@@ -210,7 +210,7 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 	if event.EmptyJSON(base) || bytes.Equal(base, over) {
 		return over
 	}
-	if event.EmptyJSON(over) {
+	if event.EmptyJSON(over) || bytes.Equal(base, over) {
 		return base
 	}
 	members := map[string]json.RawMessage{}

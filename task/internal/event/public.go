@@ -23,10 +23,6 @@ import (
 // it is copied as it is. Empty JSON, null, and an empty object or list stand for a
 // field that is left out.
 
-// timestamp is how a time is written: to the millisecond, zeros too (A2A 1.0 §5.6.1).
-// Events of earlier versions, which left zeros out, are read just as well.
-const timestamp = "2006-01-02T15:04:05.000Z07:00"
-
 // IDs are a task's ids, and their JSON, which every event of the task repeats.
 type IDs struct {
 	Task, Context         string
@@ -240,10 +236,20 @@ func AppendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json
 	dst = AppendString(dst, state.String())
 	if at != 0 {
 		dst = append(dst, `,"timestamp":"`...)
-		dst = at.Time().AppendFormat(dst, timestamp)
+		dst = appendMillis(dst, at)
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')
+}
+
+// appendMillis appends a time to the millisecond, zeros too (A2A 1.0 §5.6.1). What package
+// time is quick to write has no such part, or leaves zeros out, as earlier versions did,
+// whose events are read just as well.
+func appendMillis(dst []byte, at store.Millis) []byte {
+	t := at.Time().UTC()
+	dst = t.AppendFormat(dst, time.RFC3339)
+	ms := t.Nanosecond() / int(time.Millisecond)
+	return append(dst[:len(dst)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
 }
 
 // AppendRawField appends name, which is the field's punctuation too, and value,

@@ -12,7 +12,13 @@ func ResultPart(result json.RawMessage) json.RawMessage {
 	if string(result) == "null" {
 		return TextPart("")
 	}
-	if len(result) > 0 && result[0] == '"' && json.Unmarshal(result, &text) == nil {
+	switch {
+	case plainText(result):
+		b := make([]byte, 0, len(result)+10)
+		b = append(b, `{"text":`...)
+		b = append(b, result...)
+		return append(b, '}')
+	case len(result) > 0 && result[0] == '"' && json.Unmarshal(result, &text) == nil:
 		return TextPart(text)
 	}
 	b := make([]byte, 0, len(result)+10)
@@ -36,10 +42,13 @@ func TextPart(text string) json.RawMessage {
 // people what they get, or give it to a language model, and read texts only; unless that
 // takes more than limit bytes.
 func ResultParts(result json.RawMessage, limit int) json.RawMessage {
-	if bytes.HasPrefix(result, []byte(`{"result":"`)) {
-		var only map[string]json.RawMessage
-		if json.Unmarshal(result, &only) == nil && len(only) == 1 {
-			result = only["result"]
+	if only, ok := bytes.CutPrefix(result, []byte(`{"result":`)); ok && len(only) > 1 && only[0] == '"' {
+		var members map[string]json.RawMessage
+		switch only = only[:len(only)-1]; {
+		case plainText(only):
+			result = only
+		case json.Unmarshal(result, &members) == nil && len(members) == 1:
+			result = members["result"]
 		}
 	}
 	part := ResultPart(result)
@@ -51,6 +60,20 @@ func ResultParts(result json.RawMessage, limit int) json.RawMessage {
 		return part
 	}
 	return append(append(part, ','), text...)
+}
+
+// plainText reports whether raw is a text of JSON that stands for its own characters, and
+// as AppendString would write it: nearly every text.
+func plainText(raw json.RawMessage) bool {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return false
+	}
+	for _, c := range raw[1 : len(raw)-1] {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
 }
 
 // readable returns JSON without the escapes that only HTML needs.
