@@ -53,7 +53,7 @@ type Draft struct {
 // What a draft has room for before it grows: what a call needs from its message to
 // its start, or from there to its end.
 const (
-	draftBytes  = 1024
+	draftBytes  = 1536
 	draftEvents = 5
 	draftAudit  = 1
 )
