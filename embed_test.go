@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	a2aserver "a2a-server"
 )
 
@@ -45,7 +47,8 @@ func post(t *testing.T, client *http.Client, url, body string) *http.Response {
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	c := load(t, map[string]string{"store": "memory"})
-	c.NoListen = true
+	said := &logs{t: t}
+	c.NoListen, c.Log = true, zerolog.New(zerolog.SyncWriter(said))
 	s, err := a2aserver.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +88,9 @@ func TestEmbedded(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("Run() = %v", err)
+	}
+	if left := said.find("requests of the handler are left behind, because their clients do not send or do not read"); len(left) > 0 {
+		t.Error("the stream was not ended by the shutdown")
 	}
 	if got := status(); got != http.StatusServiceUnavailable {
 		t.Errorf("after Run: %d, want 503", got)

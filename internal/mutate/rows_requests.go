@@ -88,7 +88,6 @@ func requestRows() []Row {
 			Into:    "_ = all",
 			Promise: "requests of a server that is mounted end with it",
 			Test:    "TestEmbedded",
-			Hangs:   true,
 		},
 		{
 			File:    "server.go",
