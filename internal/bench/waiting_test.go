@@ -19,7 +19,7 @@ const (
 	// windowTasks is what the store's idempotency window holds at most. What tasks
 	// take beside the window is told by the difference to a file with so many.
 	windowTasks = 200_000
-	fillLimit   = 5 * time.Minute
+	fillLimit   = 10 * time.Minute
 )
 
 // BenchmarkParked fills a file with parked tasks and measures what they cost a
