@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// instance is one App that runs.
+// instance is one server that runs.
 type instance struct {
 	url    string
 	server *a2aserver.Server
@@ -78,7 +78,7 @@ func load(t *testing.T, set map[string]string) a2aserver.Config {
 	return a2aserver.Config{Set: all, Tools: []tool.Toolset{tools}}
 }
 
-// start runs an App until the test ends, or its stop is called.
+// start runs a server until the test ends, or its stop is called.
 func start(t *testing.T, c a2aserver.Config) *instance {
 	t.Helper()
 	in := startHooked(t, c, nil)

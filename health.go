@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// The phases of an App.
+// The phases of a Server.
 const (
 	starting int32 = iota
 	serving

@@ -20,7 +20,7 @@ const storeWatch = 250 * time.Millisecond
 // request, or do not read their answer.
 const cutOff = 4 * time.Second
 
-// running is an App that serves.
+// running is a Server that serves.
 type running struct {
 	*Server
 	endRequests context.CancelCauseFunc
@@ -70,7 +70,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(why, r.shutdown(lasting))
 }
 
-// wait returns when the App has to shut down: nil when it was asked to.
+// wait returns when the Server has to shut down: nil when it was asked to.
 func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()

@@ -143,7 +143,7 @@ func TestShutdownAnswersWaiting(t *testing.T) {
 	}
 }
 
-// An App that is not wanted any more gives back what it took.
+// A server that is not wanted any more gives back what it took.
 func TestRunWithEndedContext(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil)

@@ -37,8 +37,8 @@ func New(c Config) *Presenter {
 
 // Question returns the message that asks for all of pending, in their order and in
 // every dialect. no, when not nil, is a message that decided nothing: why that is, and
-// what does, becomes a text part of its own, marked validation_error. Nothing is left out or cut for length: whoever asks bounds what
-// can be asked.
+// what does, becomes a text part of its own, marked validation_error. Nothing is left out
+// or cut for length: whoever asks bounds what can be asked.
 //
 // The message's JSON depends on the arguments and NewID alone. Its values are plain
 // JSON values, some of which its parts share: it must not be changed. It is an error

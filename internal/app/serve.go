@@ -18,7 +18,7 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.load(given)
+	c, err := p.load(given) // what it says of the process holds before there is a server
 	if err != nil {
 		return err
 	}

@@ -141,10 +141,10 @@ func TestGoIsReplaceable(t *testing.T) {
 		want   bool
 	}{
 		{"/usr/local/go", true},
-		{"/root/go/pkg/modern", true},
-		{"/root/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64", false},
+		{"/modules-of-another", true},
+		{"/modules/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64", false},
 	} {
-		if got := (goTree{c.goroot, "/root/go/pkg/mod"}).replaceable(); got != c.want {
+		if got := (goTree{c.goroot, "/modules"}).replaceable(); got != c.want {
 			t.Errorf("replaceable() of %s = %t, want %t", c.goroot, got, c.want)
 		}
 	}

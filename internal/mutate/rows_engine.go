@@ -92,6 +92,13 @@ func engineRows() []Row {
 			Test:    "TestLostTaskStandsStill",
 		},
 		{
+			File:    "task/engine/follow.go",
+			What:    "if t.givenUp != nil {",
+			Into:    "if false {",
+			Promise: "whoever waits for a task that stands still is told",
+			Test:    "TestTurnOnReadOnlyStore",
+		},
+		{
 			File:    "task/engine/due.go",
 			What:    "case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):",
 			Into:    "case false:",

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/store"
-	"a2a-server/store/boltstore"
 )
 
 // unpack writes a golden file of an earlier program to a folder of the test.
@@ -41,16 +40,7 @@ func unpack(t *testing.T, name string) string {
 // events, and none of its events is bulk.
 func TestFormat1(t *testing.T) {
 	t.Parallel()
-	path := unpack(t, "format1.db")
-	db, err := boltstore.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := open(t, unpack(t, "format1.db"))
 	alice := store.Owner("t", "alice")
 	page, err := h.Tasks(t.Context(), alice, store.Query{})
 	if err != nil || len(page.Tasks) != 1 {
@@ -108,16 +98,7 @@ func TestFormat1(t *testing.T) {
 // written on: what is written now has them.
 func TestFormat2(t *testing.T) {
 	t.Parallel()
-	path := unpack(t, "format2.db")
-	db, err := boltstore.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := open(t, unpack(t, "format2.db"))
 	alice := store.Owner("t", "alice")
 	page, err := h.Tasks(t.Context(), alice, store.Query{})
 	if err != nil || len(page.Tasks) != 2 || page.Total != 2 {

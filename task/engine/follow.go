@@ -80,6 +80,9 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	case 2:
 		return nil, 0, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
 	}
+	if t.givenUp != nil {
+		return nil, 0, t.givenUp
+	}
 	if t.restAt < l.seq {
 		return nil, 0, nil
 	}

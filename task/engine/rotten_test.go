@@ -201,16 +201,33 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 	})
 }
 
-// A turn whose store takes nothing more ends, once.
+// A turn whose store takes nothing more ends, and whoever waits for its task is told.
 func TestTurnOnReadOnlyStore(t *testing.T) {
 	onRotten(t, func(t *testing.T, w *world, r *rotten) {
-		id := w.begin(w.calls("block", args{}))
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error, 1)
+		go func() {
+			answer := w.engine.Answer(alice)
+			defer answer.Release()
+			_, err := answer.Await(w.ctx(), sent)
+			waited <- err
+		}()
 		synctest.Wait()
 		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
 		w.tools.release()
-		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateWorking)
+		select {
+		case err := <-waited:
+			if !errors.Is(err, engine.ErrReadOnly) {
+				t.Errorf("Await() = %v, want ErrReadOnly", err)
+			}
+		default:
+			t.Error("who waits for the task is not told that it stands still")
+		}
+		w.wantState(w.get(a2a.TaskID(sent.Task.String())), a2a.TaskStateWorking)
 	})
 }
 

@@ -56,6 +56,10 @@ type turn struct {
 	size    atomic.Int64  // bytes of the log, with what runs have handed over
 	open    atomic.Int64  // how many there may be before runs may hand over no more
 
+	// givenUp is why nobody will go on with the task here; nil: somebody may. To be read
+	// when done is closed.
+	givenUp error
+
 	// The task at rest, when a client that waits has its answer, and its last seq. To
 	// be read when done is closed.
 	rest     *task.View
@@ -297,6 +301,7 @@ func (t *turn) lost(err error) {
 	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
 		// Another try would meet the same; the process that has a copy recovers the task.
 		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn given up: the task stands still until a copy of the store is restored")
+		t.givenUp = err
 		t.drop(err)
 	default:
 		t.abandon(err)

@@ -1,0 +1,62 @@
+package boltstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"a2a-server/store"
+)
+
+// Handle is one instance's access to a DB. It implements [store.Handle].
+type Handle struct {
+	db    *DB
+	epoch uint64
+
+	mu     sync.Mutex
+	closed bool
+	claim  store.TaskID // where Claim goes on
+}
+
+var _ store.Handle = (*Handle)(nil)
+
+// Handle returns a new handle: an instance of its own with a new epoch, which is
+// durable when Handle returns.
+func (db *DB) Handle() (store.Handle, error) {
+	h := &Handle{db: db}
+	err := db.do(context.Background(), func(r *round) error {
+		meta := r.tx.Bucket(bucketMeta)
+		h.epoch = readU64(meta.Get(keyEpoch)) + 1
+		return r.put(meta, keyEpoch, u64(h.epoch))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("raise epoch: %w", err)
+	}
+	return h, nil
+}
+
+// Close gives the handle back; see [store.Store].
+func (h *Handle) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	return nil
+}
+
+// Err is [DB.Err].
+func (h *Handle) Err() error { return h.db.Err() }
+
+// Trouble is [DB.Trouble].
+func (h *Handle) Trouble() error { return h.db.Trouble() }
+
+// Incarnation is [DB.Incarnation].
+func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
+
+func (h *Handle) alive() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return store.ErrClosed
+	}
+	return nil
+}
