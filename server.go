@@ -79,7 +79,7 @@ func New(c Config) (_ *Server, err error) {
 		Store: s.store.handle, Tools: s.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
 		Hooks: c.Hooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits().Engine, Answers: answersWithin(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, Hook: c.CrashPoint,
+		Limits: s.limits().Engine, Answers: answersWithin(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type checked []byte
 
 // check refuses a body that holds such things. It names them by their JSON Pointer.
 func check(raw []byte) (checked, error) {
-	if err := strictjson.CheckNumbers(raw); err != nil {
+	if err := strictjson.Validate(raw); err != nil {
 		var at *strictjson.Error
 		if !errors.As(err, &at) || at.Syntax {
 			return nil, notJSON(at)

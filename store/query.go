@@ -13,8 +13,8 @@ type Query struct {
 	Cursor  string // Page.Next of the page before; "": first page
 }
 
-// Page is one page of tasks.
-type Page struct {
+// TaskPage is one page of tasks.
+type TaskPage struct {
 	Tasks []Header
 	Next  string // "": last page
 	Total int64  // of all that match, before paging; -1 for Tenant and System

@@ -76,9 +76,9 @@ func (l Limit) WithDefaults() Limit {
 	return l
 }
 
-// View is a task's header and a page of its events, from one moment. Data may be
+// LogPage is a task's header and a page of its events, from one moment. Data may be
 // shared between views and must not be changed.
-type View struct {
+type LogPage struct {
 	Header   Header
 	Snapshot []byte // nil: none was asked for, or there is none
 	Bulk     []byte // the newest bulk of a snapshot; nil: as with Snapshot, or it was left out

@@ -33,11 +33,11 @@ type Store interface {
 	// limit leaves events out. Pages read one after the other, each from where the one
 	// before says, are consistent: events never change. ErrDataLoss: a part of it is
 	// damaged; no page has anything that is not as it was written.
-	Read(ctx context.Context, s Scope, id TaskID, from From, limit Limit) (View, error)
+	Read(ctx context.Context, s Scope, id TaskID, from From, limit Limit) (LogPage, error)
 
 	// Tasks lists headers; see [Query]. Damaged tasks do not hide others: see
 	// Header.Damaged.
-	Tasks(ctx context.Context, s Scope, q Query) (Page, error)
+	Tasks(ctx context.Context, s Scope, q Query) (TaskPage, error)
 
 	// Rows lists rows; see [RowQuery]. Damaged rows do not hide others: see Row.Damaged. A
 	// row that was asked for by its key is ErrDataLoss.

@@ -40,7 +40,8 @@ func BenchmarkHostile(b *testing.B) {
 	quiet := honestly(b, s, alone)
 	h := newHostile(b, s)
 	h.begin()
-	crowded := honestly(b, s, beside)
+	var crowded *honest
+	s.measure(b, func() { crowded = honestly(b, s, beside) })
 	h.end()
 	h.report(b)
 	before, after := quiet.quantile(0.99), crowded.quantile(0.99)

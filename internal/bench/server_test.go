@@ -146,7 +146,7 @@ func (s *server) stop() {
 func (s *server) measure(b *testing.B, f func()) time.Duration {
 	b.Helper()
 	folder := os.Getenv("BENCH_PROFILE")
-	profiled := folder != "" && s.spec.Kind == ours
+	profiled := folder != "" && (s.spec.Kind == ours || s.spec.Kind == whole)
 	if profiled {
 		path, err := filepath.Abs(folder)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 // MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
 const MaxDepth = 64
 
-// MaxValues is how many values [CheckNumbers] and [Members] take, counting every object,
+// MaxValues is how many values [Validate] and [Members] take, counting every object,
 // array, string, number and word, but not the names of members. What they pass can be
 // decoded within a few tens of megabytes, however long it is.
 const MaxValues = 1 << 16
@@ -36,9 +36,9 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// CheckNumbers refuses what [Decode] refuses, and more than [MaxValues] values, but
+// Validate refuses what [Decode] refuses, and more than [MaxValues] values, but
 // builds none. It stops at the first value too many.
-func CheckNumbers(raw []byte) error {
+func Validate(raw []byte) error {
 	d := decoder{raw: raw, check: true}
 	if _, err := d.whole(); err != nil {
 		return err

@@ -46,7 +46,7 @@ func TestDecode(t *testing.T) {
 			if !reflect.DeepEqual(got, want) { // go-cmp takes 2^depth steps
 				t.Errorf("Decode(%q) = %v, want %v", tt.in, got, want)
 			}
-			if err := strictjson.CheckNumbers([]byte(tt.in)); err != nil {
+			if err := strictjson.Validate([]byte(tt.in)); err != nil {
 				t.Errorf("CheckNumbers(%q) = %v", tt.in, err)
 			}
 		})
@@ -103,7 +103,7 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Parallel()
 			for _, read := range []func([]byte) error{
 				func(raw []byte) error { _, err := strictjson.Decode(raw); return err },
-				strictjson.CheckNumbers,
+				strictjson.Validate,
 			} {
 				e, ok := errors.AsType[*strictjson.Error](read([]byte(tt.in)))
 				if !ok {
@@ -162,7 +162,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, err := strictjson.Decode(raw)
-		if (err == nil) != (strictjson.CheckNumbers(raw) == nil) {
+		if (err == nil) != (strictjson.Validate(raw) == nil) {
 			t.Fatalf("Decode(%q) = %v, CheckNumbers differs", raw, err)
 		}
 		if err != nil {

@@ -9,14 +9,14 @@ type Member struct {
 	Value []byte
 }
 
-// Members refuses what [CheckNumbers] refuses, and what is no object, and returns
+// Members refuses what [Validate] refuses, and what is no object, and returns
 // the members of the object in their order. The values of the names in verbatim may
 // hold numbers of any size: nobody is going to calculate with them. With an error come
 // the members that were read before it.
 func Members(raw []byte, verbatim ...string) ([]Member, error) {
 	d := decoder{raw: raw, check: true, seen: 1}
 	if c := d.peek(); c != '{' {
-		if err := CheckNumbers(raw); err != nil {
+		if err := Validate(raw); err != nil {
 			return nil, err
 		}
 		v, err := Decode(raw)
@@ -51,7 +51,7 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 }
 
 // Elements returns how many elements the array has that raw, an object, holds at path,
-// member by member. It returns 0 when no array is there. raw has passed [CheckNumbers] or [Members].
+// member by member. It returns 0 when no array is there. raw has passed [Validate] or [Members].
 func Elements(raw []byte, path ...string) int {
 	for _, name := range path {
 		members, err := Members(raw)

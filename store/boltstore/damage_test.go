@@ -26,7 +26,7 @@ type damaged struct {
 	path  string
 	file  *os.File
 	bytes []byte // of the file when it was whole
-	reads map[string]store.View
+	reads map[string]store.LogPage
 }
 
 var alice = store.Owner("t", "alice")
@@ -182,7 +182,7 @@ func (d *damaged) read(t *testing.T, id store.TaskID) error {
 				continue
 			}
 			if d.reads == nil {
-				d.reads = map[string]store.View{}
+				d.reads = map[string]store.LogPage{}
 			}
 			way := fmt.Sprint(id, from, limit)
 			if want, known := d.reads[way]; !known {
@@ -485,7 +485,7 @@ func TestDamagedKey(t *testing.T) {
 			}
 			var paged []store.Header
 			q.Limit = 1
-			for page := (store.Page{Next: "-"}); page.Next != "" && len(paged) <= len(all); q.Cursor = page.Next {
+			for page := (store.TaskPage{Next: "-"}); page.Next != "" && len(paged) <= len(all); q.Cursor = page.Next {
 				var err error
 				if page, err = d.h.Tasks(t.Context(), alice, q); err != nil {
 					t.Fatal(err)

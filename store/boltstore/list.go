@@ -12,18 +12,18 @@ import (
 )
 
 // Tasks lists headers; see [store.Store].
-func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.Page, error) {
+func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.TaskPage, error) {
 	if err := h.alive(); err != nil {
-		return store.Page{}, err
+		return store.TaskPage{}, err
 	}
 	at, err := q.DecodeCursor(s)
 	if err != nil {
-		return store.Page{}, err
+		return store.TaskPage{}, err
 	}
 	if s.IsZero() {
-		return store.Page{}, nil
+		return store.TaskPage{}, nil
 	}
-	var page store.Page
+	var page store.TaskPage
 	if !s.IsOwner() {
 		page.Total = -1
 		err := h.db.view(ctx, func(tx *bolt.Tx) error { return walkTasks(tx, s, q, at, &page) })
@@ -39,13 +39,13 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		return nil
 	})
 	if err != nil {
-		return store.Page{}, err
+		return store.TaskPage{}, err
 	}
 	return page, nil
 }
 
 // walkTasks lists for a Tenant or System: newest id first.
-func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.Page) error {
+func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
 	limit := store.PageSize(q.Limit)
 	c := tx.Bucket(bucketTask).Cursor()
 	for k, v := seekBefore(c, at); k != nil; k, v = c.Prev() {
@@ -163,7 +163,7 @@ func (s *source) set(k []byte) {
 }
 
 // page merges the sources behind position before.
-func (l *lister) page(before []byte, page *store.Page) error {
+func (l *lister) page(before []byte, page *store.TaskPage) error {
 	if before != nil {
 		if _, _, err := store.ParseTaskPosition(before); err != nil {
 			return err

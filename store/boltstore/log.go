@@ -122,7 +122,7 @@ type pager struct {
 	task  *record
 	near  place // of a value known to begin not behind the page; zero: none is
 	limit store.Limit
-	view  *store.View
+	view  *store.LogPage
 	size  int // of the events so far
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // Read returns a page of a task; see [store.Store].
-func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	if err := h.alive(); err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
 	limit = limit.WithDefaults()
 	_, exact := from.Seq()
@@ -21,7 +21,7 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 			return v, nil
 		}
 	}
-	var v store.View
+	var v store.LogPage
 	err := h.db.view(ctx, func(tx *bolt.Tx) error {
 		t, err := readTask(tx.Bucket(bucketTask), s, id)
 		if err != nil {
@@ -43,7 +43,7 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 		return p.read()
 	})
 	if err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
 	return v, nil
 }

@@ -134,7 +134,7 @@ func (h *hub) publish(w *work) {
 }
 
 // read serves the events from from when the tail holds all of them.
-func (h *hub) read(s store.Scope, id store.TaskID, from store.From, limit store.Limit) (v store.View, ok bool) {
+func (h *hub) read(s store.Scope, id store.TaskID, from store.From, limit store.Limit) (v store.LogPage, ok bool) {
 	n, _ := from.Seq()
 	t := h.topic(id)
 	if t == nil {

@@ -9,18 +9,18 @@ import (
 )
 
 // Tasks lists headers; see [store.Query].
-func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.Page, error) {
+func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.TaskPage, error) {
 	if err := h.lock(ctx); err != nil {
-		return store.Page{}, err
+		return store.TaskPage{}, err
 	}
 	defer h.db.mu.Unlock()
 	cursor, err := q.DecodeCursor(s)
 	if err != nil {
-		return store.Page{}, err
+		return store.TaskPage{}, err
 	}
 	if cursor != nil {
 		if _, _, err := store.ParseTaskPosition(cursor); err != nil {
-			return store.Page{}, err
+			return store.TaskPage{}, err
 		}
 	}
 
@@ -33,7 +33,7 @@ func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 	slices.SortFunc(found, func(a, b store.Header) int {
 		return bytes.Compare(taskPosition(s, &b), taskPosition(s, &a)) // newest first
 	})
-	page := store.Page{Total: int64(len(found))}
+	page := store.TaskPage{Total: int64(len(found))}
 	if !s.IsOwner() && !s.IsZero() {
 		page.Total = -1
 	}

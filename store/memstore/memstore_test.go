@@ -94,7 +94,7 @@ func wantDuplicate(t *testing.T, c *store.Commit, first store.TaskID) {
 	}
 }
 
-func read(t *testing.T, h store.Handle, id store.TaskID, from store.From, limit store.Limit) store.View {
+func read(t *testing.T, h store.Handle, id store.TaskID, from store.From, limit store.Limit) store.LogPage {
 	t.Helper()
 	v, err := h.Read(t.Context(), store.System(), id, from, limit)
 	if err != nil {

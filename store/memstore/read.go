@@ -8,16 +8,16 @@ import (
 )
 
 // Read returns a page of a task's log; see [store.Store].
-func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	if err := h.lock(ctx); err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
 	defer h.db.mu.Unlock()
 	t, err := h.db.find(s, id)
 	if err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
-	v := store.View{Header: t.header}
+	v := store.LogPage{Header: t.header}
 	_, exact := from.Seq()
 	from = from.Start(&t.header, limit.NoBulk)
 	after, _ := from.Seq()

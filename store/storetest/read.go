@@ -56,15 +56,15 @@ func shorten(e store.Event) store.Event {
 
 // readLog reads pages until there are no more. It checks each page by itself:
 // header, events and More are of one moment, and the limit holds.
-func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	page, err := readPage(ctx, r, s, id, from, limit)
 	if err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
 	all := page
 	for page.More {
 		if page, err = readPage(ctx, r, s, id, page.Next, limit); err != nil {
-			return store.View{}, err
+			return store.LogPage{}, err
 		}
 		// Concat, because the page may share its array with the store.
 		all.Header, all.Events = page.Header, slices.Concat(all.Events, page.Events)
@@ -73,10 +73,10 @@ func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID
 	return all, nil
 }
 
-func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	view, err := r.Read(ctx, s, id, from, limit)
 	if err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
 	first, isAfter := from.Seq()
 	if !isAfter {

@@ -79,7 +79,7 @@ func testStoppedReader(t *testing.T, f *fixture) {
 	f.append(t, other)
 	var sameLog, otherLog history
 	sameLog.add(same.Events...)
-	page := make([]store.View, len(f.h))
+	page := make([]store.LogPage, len(f.h))
 	for i, h := range f.h {
 		var err error
 		if page[i], err = readPage(t.Context(), h, alice(), same.Task, store.After(0), store.Limit{Events: 10}); err != nil {

@@ -47,7 +47,7 @@ type counting struct {
 	read atomic.Int64
 }
 
-func (s *counting) Read(ctx context.Context, scope store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func (s *counting) Read(ctx context.Context, scope store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	v, err := s.Handle.Read(ctx, scope, id, from, limit)
 	n := len(v.Snapshot) + len(v.Bulk)
 	for i := range v.Events {

@@ -177,7 +177,7 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 			over.Add(1)
 			return false, ctx.Err()
 		}
-		w.cfg.Hook = func(point string) {
+		w.cfg.CrashPoint = func(point string) {
 			if point != engine.PointWoken || id == "" {
 				return
 			}

@@ -143,7 +143,7 @@ func (c *child) live() error {
 	c.engine, err = engine.New(engine.Config{
 		Store: c.store, Tools: tool.NewRegistry(tool.NewToolset("crash", c.tools()...)), Policy: policy,
 		Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{Keywords: true}),
-		Limits: task.Limits{Turns: 24, Window: 8 << 10}, Hook: c.at,
+		Limits: task.Limits{Turns: 24, Window: 8 << 10}, CrashPoint: c.at,
 		Log: zerolog.New(os.Stderr).Level(zerolog.WarnLevel),
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
 		var tried atomic.Int64
 		w.startAs(func(cfg *engine.Config) {
 			cfg.Log = zerolog.Nop()
-			cfg.Hook = func(point string) {
+			cfg.CrashPoint = func(point string) {
 				if point == engine.PointDue {
 					tried.Add(1)
 				}

@@ -82,7 +82,7 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 		}},
 	}
 	w.startAs(func(c *engine.Config) {
-		c.Hook = func(point string) {
+		c.CrashPoint = func(point string) {
 			if point == engine.PointStep && armed.CompareAndSwap(true, false) {
 				close(in)
 				<-out
@@ -140,7 +140,7 @@ type oldSnapshot struct {
 	data []byte
 }
 
-func (o *old) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, l store.Limit) (store.View, error) {
+func (o *old) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
 	shot := o.snapshot.Load()
 	if _, after := from.Seq(); after || shot == nil || shot.task != id {
 		return o.Handle.Read(ctx, s, id, from, l)

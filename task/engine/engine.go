@@ -50,7 +50,7 @@ type Config struct {
 	Now   func() time.Time    // Defaults to time.Now.
 	NewID func() store.TaskID // of tasks, contexts and messages. Defaults to store.NewTaskID.
 	Host  Host                // Defaults to goroutines and timers.
-	Hook  func(point string)  // called at named points, for tests that kill the process
+	CrashPoint  func(point string)  // called at named points, for tests that kill the process
 }
 
 // Engine runs tasks. It is safe for concurrent use. [Engine.Run] must be running
@@ -157,8 +157,8 @@ func (e *Engine) report(t task.Trouble) {
 
 // at calls the hook of tests at a named point.
 func (e *Engine) at(point string) {
-	if e.cfg.Hook != nil && point != "" {
-		e.cfg.Hook(point)
+	if e.cfg.CrashPoint != nil && point != "" {
+		e.cfg.CrashPoint(point)
 	}
 }
 

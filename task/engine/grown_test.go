@@ -21,7 +21,7 @@ type listing struct {
 	then func()
 }
 
-func (s *listing) Tasks(ctx context.Context, scope store.Scope, q store.Query) (store.Page, error) {
+func (s *listing) Tasks(ctx context.Context, scope store.Scope, q store.Query) (store.TaskPage, error) {
 	p, err := s.Handle.Tasks(ctx, scope, q)
 	s.then()
 	return p, err

@@ -113,7 +113,7 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 	w := onMemory(t, engine.Config{
 		Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2500 * time.Microsecond, OnExpiry: approval.ExpiryCancels}}),
 		Now:    func() time.Time { return start.Add(time.Duration(clock.Load())) },
-		Hook: func(point string) {
+		CrashPoint: func(point string) {
 			if point == engine.PointDue {
 				handled.Add(1)
 			}
@@ -131,7 +131,7 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 func TestWakeWithoutTurn(t *testing.T) {
 	t.Parallel()
 	var handled atomic.Int64
-	w := onMemory(t, engine.Config{Limits: task.Limits{Turns: 1}, Hook: func(point string) {
+	w := onMemory(t, engine.Config{Limits: task.Limits{Turns: 1}, CrashPoint: func(point string) {
 		if point == engine.PointDue {
 			handled.Add(1)
 		}

@@ -19,7 +19,7 @@ func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
 	taken, on := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	var armed atomic.Bool
-	w.cfg.Hook = func(point string) {
+	w.cfg.CrashPoint = func(point string) {
 		if point == engine.PointWoken && armed.Load() {
 			once.Do(func() {
 				close(taken)
@@ -86,7 +86,7 @@ func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
 				w.cfg.Limits = patient(1, 1)
 				rests, on := make(chan struct{}), make(chan struct{})
 				var first atomic.Bool
-				w.cfg.Hook = func(point string) {
+				w.cfg.CrashPoint = func(point string) {
 					if point == engine.PointStep && first.CompareAndSwap(false, true) {
 						close(rests)
 						<-on

@@ -37,9 +37,9 @@ func (m *mortal) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return m.Handle.Append(ctx, b)
 }
 
-func (m *mortal) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, l store.Limit) (store.View, error) {
+func (m *mortal) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
 	if m.dead.Load() {
-		return store.View{}, errDead
+		return store.LogPage{}, errDead
 	}
 	return m.Handle.Read(ctx, s, id, from, l)
 }

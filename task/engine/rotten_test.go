@@ -35,12 +35,12 @@ func (r *rotten) set(change func(*rotten)) {
 	change(r)
 }
 
-func (r *rotten) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func (r *rotten) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if id == r.lost {
 		r.reads++
-		return store.View{}, store.ErrDataLoss
+		return store.LogPage{}, store.ErrDataLoss
 	}
 	return r.Handle.Read(ctx, s, id, from, limit)
 }

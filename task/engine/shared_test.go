@@ -236,7 +236,7 @@ func TestProviderIsAskedWhatIsDecided(t *testing.T) {
 			return false, ctx.Err()
 		}
 		c.ProviderWait = time.Hour
-		c.Hook = func(point string) {
+		c.CrashPoint = func(point string) {
 			i, _ := id.Load().(a2a.TaskID)
 			if point != engine.PointStep || i == "" || len(w.waiting(i)) == 0 || !once.CompareAndSwap(false, true) {
 				return

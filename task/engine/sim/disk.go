@@ -197,16 +197,16 @@ func (h *handle) pause() error {
 	return nil
 }
 
-func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	if err := h.pause(); err != nil {
-		return store.View{}, err
+		return store.LogPage{}, err
 	}
 	return h.Handle.Read(ctx, s, id, from, limit)
 }
 
-func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.Page, error) {
+func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.TaskPage, error) {
 	if err := h.pause(); err != nil {
-		return store.Page{}, err
+		return store.TaskPage{}, err
 	}
 	return h.Handle.Tasks(ctx, s, q)
 }

@@ -241,7 +241,7 @@ func (w *world) checkStop() {
 // wholeLog is a store without snapshots.
 type wholeLog struct{ store.Handle }
 
-func (s *wholeLog) Read(ctx context.Context, scope store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.View, error) {
+func (s *wholeLog) Read(ctx context.Context, scope store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	if _, after := from.Seq(); !after {
 		from = store.After(0)
 	}

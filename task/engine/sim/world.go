@@ -159,7 +159,7 @@ func (w *world) start() *server {
 		Log:    zerolog.New(&logWatch{w: w, p: p}).Level(zerolog.WarnLevel),
 		Now:    p.Now,
 		NewID:  w.newID,
-		Hook: func(point string) {
+		CrashPoint: func(point string) {
 			if !w.finishing && p.within() && w.choices.Rarely(Faults, 150) {
 				w.coverage.Count("death at " + point)
 				w.kill(v)
