@@ -2,23 +2,19 @@ package a2a_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 	"golang.org/x/tools/txtar"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/golden"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/script"
 )
-
-var updateWire = flag.Bool("update", false, "rewrite the responses in testdata/wire with those of the server")
 
 // TestWire sends the requests of every file in testdata/wire to a server of its own
 // and compares the answers, byte by byte. A file is a list of sections:
@@ -47,16 +43,7 @@ func TestWire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := runWire(t, archive)
-			if *updateWire {
-				if err := os.WriteFile(file, txtar.Format(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(got))); diff != "" {
-				t.Errorf("the answers differ; if they are right, run the test with -update (-want +got):\n%s", diff)
-			}
+			golden.File(t, file, string(txtar.Format(runWire(t, archive))))
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"a2a-server/task/internal/event"
 
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,10 +15,9 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/golden"
 	"a2a-server/store"
 )
-
-var update = flag.Bool("update", false, "write the golden file of a snapshot version that has none")
 
 // The state table: every move that is not in it is refused.
 func TestStates(t *testing.T) {
@@ -90,18 +88,7 @@ func TestGoldenSnapshot(t *testing.T) {
 // goldenFile returns what a golden file has, which must be got.
 func goldenFile(t *testing.T, name string, got []byte) []byte {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	golden, err := os.ReadFile(path)
-	if os.IsNotExist(err) && *update {
-		golden, err = got, os.WriteFile(path, got, 0o600)
-	}
-	if err != nil {
-		t.Fatalf("%v: a version of snapshots needs a golden file: run with -update once", err)
-	}
-	if diff := cmp.Diff(string(golden), string(got)); diff != "" {
-		t.Errorf("a snapshot is written in another form (-%s +now):\n%s", path, diff)
-	}
-	return golden
+	return []byte(golden.Kept(t, filepath.Join("testdata", name), string(got)))
 }
 
 // A snapshot of an older version, of which a task may have one, still reads. It has the

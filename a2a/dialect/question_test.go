@@ -3,8 +3,6 @@ package dialect_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,13 +13,12 @@ import (
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/golden"
 	"a2a-server/task"
 )
 
 // The engine's interface is met without knowing the engine.
 var _ task.Presenter = (*dialect.Presenter)(nil)
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestQuestionGolden(t *testing.T) {
 	t.Parallel()
@@ -44,20 +41,7 @@ func TestQuestionGolden(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Question() = %v", err)
 			}
-			got := indented(t, message)
-			path := filepath.Join("testdata", "question-"+tt.name+".json")
-			if *update {
-				if err := os.WriteFile(path, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("Question() (-want +got):\n%s", diff)
-			}
+			golden.File(t, filepath.Join("testdata", "question-"+tt.name+".json"), string(indented(t, message)))
 		})
 	}
 }

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files and the reference")
 
 // problems returns what Load says of s, which must be wrong.
 func problems(t *testing.T, s config.Source) *config.Error {
@@ -40,23 +38,6 @@ func write(t testing.TB, text string) string {
 	return path
 }
 
-// golden compares got with a file, or rewrites it.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
 // TestWrongFiles reads each file of testdata/wrong and compares everything that is
 // said about it.
 func TestWrongFiles(t *testing.T) {
@@ -80,7 +61,7 @@ func TestWrongFiles(t *testing.T) {
 			}
 			got := strings.ReplaceAll(all.Error(), file, filepath.Base(file))
 			got = strings.ReplaceAll(got, here+string(filepath.Separator), "")
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", got+"\n")
+			golden.File(t, strings.TrimSuffix(file, ".yaml")+".txt", got+"\n")
 			for _, leak := range []string{"approval.", "yaml.Node", "go-yaml", "struct {", "config.", "%!"} {
 				if strings.Contains(got, leak) {
 					t.Errorf("the problems say %q, which is none of the author's business", leak)

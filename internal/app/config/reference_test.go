@@ -2,41 +2,24 @@ package config_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/golden"
 )
 
 func docs(name string) string { return filepath.Join("..", "..", "..", "docs", name) }
 
-// TestReference holds the tables of docs/configuration.md to the keys.
+//go:generate go test -count=1 -run ^TestReference$ . -update
+
+// TestReference compares the tables of docs/configuration.md with the keys.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(docs("configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := string(text)
-	for name, keys := range map[string][]config.Key{"keys": config.Keys(), "gates": config.GateKeys()} {
-		got = fill(t, got, name, table(keys))
-	}
-	golden(t, docs("configuration.md"), got)
-}
-
-// fill replaces what stands between the two marks of a table.
-func fill(t *testing.T, text, name, rows string) string {
-	t.Helper()
-	begin := fmt.Sprintf("<!-- %s: written by the tests of internal/app/config with -update -->\n", name)
-	before, rest, ok := strings.Cut(text, begin)
-	_, after, ended := strings.Cut(rest, "<!-- end -->")
-	if !ok || !ended {
-		t.Fatalf("docs/configuration.md has lost the marks of the table of %s", name)
-	}
-	return before + begin + rows + "<!-- end -->" + after
+	golden.Section(t, docs("configuration.md"), "keys", table(config.Keys()))
+	golden.Section(t, docs("configuration.md"), "gates", table(config.GateKeys()))
 }
 
 func table(keys []config.Key) string {

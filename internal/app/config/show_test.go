@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/golden"
 )
 
 func show(t testing.TB, c *config.Config) string {
@@ -43,7 +44,7 @@ gates:
 		Environment: []string{"A2A_SERVER_LOG_LEVEL=debug", "A2A_SERVER_ALLOWED_HOSTS=a,[::1]"},
 		Flags:       map[string]string{"listen": "127.0.0.1:2", "planner.kind": "direct", "planner.script": filepath.Join(filepath.Dir(path), "x.yaml")},
 	}))
-	golden(t, filepath.Join("testdata", "show.yaml"), strings.ReplaceAll(got, filepath.Dir(path), "/etc/a2a"))
+	golden.File(t, filepath.Join("testdata", "show.yaml"), strings.ReplaceAll(got, filepath.Dir(path), "/etc/a2a"))
 }
 
 func TestShowRoundTrip(t *testing.T) {

@@ -2,7 +2,6 @@ package script_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,12 +9,9 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"a2a-server/internal/golden"
 	"a2a-server/task/planner/script"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestWrongFiles reads each file of testdata/wrong and compares everything that is
 // said about it.
@@ -41,19 +37,7 @@ func TestWrongFiles(t *testing.T) {
 				t.Errorf("Load() = %T, want one that joins ProblemErrors", err)
 			}
 			got := err.Error() + "\n"
-			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			golden.File(t, strings.TrimSuffix(file, ".yaml")+".txt", got)
 			for _, leak := range []string{"script.", "yaml.Node", "go-yaml", "struct {", "interface {"} {
 				if strings.Contains(strings.ReplaceAll(got, "script.yaml", ""), leak) {
 					t.Errorf("the problems name %q, which is none of the author's business", leak)

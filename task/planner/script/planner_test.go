@@ -3,7 +3,6 @@ package script_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/internal/golden"
 	"a2a-server/task"
 )
 
@@ -64,19 +64,7 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", "played", tt.name+".json")
-			if *update {
-				if err := os.WriteFile(golden, append(text, '\n'), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(text)+"\n"); diff != "" {
-				t.Errorf("played (-want +got):\n%s", diff)
-			}
+			golden.File(t, filepath.Join("testdata", "played", tt.name+".json"), string(text)+"\n")
 		})
 	}
 }
