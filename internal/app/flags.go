@@ -1,11 +1,7 @@
 package app
 
 import (
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"strings"
+	"github.com/spf13/cobra"
 
 	"a2a-server/internal/app/config"
 )
@@ -16,28 +12,28 @@ type flags struct {
 	values map[string]string // by the name of the key
 }
 
-// parseFlags reads what follows a command. Every key of the configuration is a flag;
-// what is wrong with its value is said together with all else that is wrong with the
-// configuration.
-func parseFlags(c command, args []string) (*flags, error) {
+// configFlags has c take every key of the configuration. What is wrong with a value is
+// said together with all else that is wrong with the configuration.
+func configFlags(c *cobra.Command) *flags {
 	given := &flags{values: map[string]string{}}
-	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	set.SetOutput(io.Discard) // run says what is wrong
-	if c.flags {
-		set.StringVar(&given.file, "config", "", "")
-		for _, k := range config.Keys() {
-			set.Var(&value{key: k, into: given.values}, k.Flag(), "")
+	c.Flags().SortFlags = false
+	fileFlag(c, given)
+	for _, k := range config.Keys() {
+		about := k.Meaning + " Variable " + k.Variable()
+		if k.Default != "" {
+			about += ", default " + k.Default
+		}
+		f := c.Flags().VarPF(&value{key: k, into: given.values}, k.Flag(), "", about+".")
+		if isSwitch(k) {
+			f.NoOptDefVal = "true"
 		}
 	}
-	switch err := set.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return nil, err
-	case err != nil:
-		return nil, &usageError{fmt.Sprintf("%s: %v", c.name, err)}
-	case set.NArg() > 0:
-		return nil, &usageError{fmt.Sprintf("%s takes no %q: values are given with flags, such as --listen 127.0.0.1:8080", c.name, strings.Join(set.Args(), " "))}
-	}
-	return given, nil
+	return given
+}
+
+// fileFlag has c take the name of the configuration file.
+func fileFlag(c *cobra.Command, given *flags) {
+	c.Flags().StringVar(&given.file, "config", "", "The configuration `file`. Without this flag it is the value of "+fileVariable+", else there is none.")
 }
 
 // value is a flag of the configuration. It takes any text.
@@ -55,7 +51,8 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// IsBoolFlag reports whether the flag alone means true.
-func (v *value) IsBoolFlag() bool { return isSwitch(v.key) }
+// Type says how the value is written.
+func (v *value) Type() string { return v.key.Value }
 
+// isSwitch reports whether the flag alone means true.
 func isSwitch(k config.Key) bool { return k.Default == "true" || k.Default == "false" }

@@ -1,13 +1,14 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	a2aserver "a2a-server"
-	"a2a-server/internal/app/config"
 )
 
 const helpHead = `a2a-server serves the A2A protocol: it takes messages, runs tools, and asks a person
@@ -26,53 +27,49 @@ Exit codes: 0 all went well, 1 something failed, 2 the command line or the
 configuration is wrong.
 `
 
-// help writes what there is, or the flags of a command.
-func (p *program) help(words []string) error {
-	name := strings.Join(words, " ")
-	if name == "" {
-		return p.overview()
-	}
-	for _, c := range commands() {
-		if c.name == name {
-			return p.helpFor(c)
+// help writes what there is, or what a command takes.
+func (p *program) help(c *cobra.Command) error {
+	var b strings.Builder
+	switch {
+	case !c.HasParent():
+		b.WriteString(helpHead)
+		for _, leaf := range leaves(c) {
+			listed(&b, within(leaf), leaf)
 		}
-	}
-	return &usageError{fmt.Sprintf("there is no help on %q", name)}
-}
-
-func (p *program) overview() error {
-	var b strings.Builder
-	b.WriteString(helpHead)
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-14s %s\n", c.name, c.meaning)
-	}
-	fmt.Fprintf(&b, "  %-14s %s\n", "help [COMMAND]", "write this, or the flags of a command")
-	b.WriteString(helpTail)
-	_, err := fmt.Fprint(p.stdout, b.String())
-	return err
-}
-
-func (p *program) helpFor(c command) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "a2a-server %s: %s\n", c.name, c.meaning)
-	if c.flags {
-		describe(&b, "config FILE", "The configuration file. Without this flag it is the value of "+fileVariable+", else there is none.")
-		for _, k := range config.Keys() {
-			about := k.Meaning + " Variable " + k.Variable()
-			if k.Default != "" {
-				about += ", default " + k.Default
+		b.WriteString(helpTail)
+	case c.HasSubCommands():
+		fmt.Fprintf(&b, "a2a-server %s COMMAND: %s\n\n", within(c), c.Short)
+		for _, sub := range c.Commands() {
+			listed(&b, sub.Name(), sub)
+		}
+	default:
+		fmt.Fprintf(&b, "a2a-server %s: %s\n", within(c), c.Short)
+		if c.Long != "" {
+			b.WriteString("\n" + c.Long)
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" {
+				describe(&b, f)
 			}
-			describe(&b, k.Flag()+" ("+k.Value+")", about+".")
-		}
+		})
 	}
 	_, err := fmt.Fprint(p.stdout, b.String())
 	return err
+}
+
+func listed(b *strings.Builder, name string, c *cobra.Command) {
+	fmt.Fprintf(b, "  %-14s %s\n", name, c.Short)
 }
 
 // describe writes a flag, and what there is to say about it in lines that fit.
-func describe(b *strings.Builder, name, about string) {
+func describe(b *strings.Builder, f *pflag.Flag) {
 	const indent, width = "        ", 80
-	fmt.Fprintf(b, "\n  --%s\n%s", name, indent)
+	fmt.Fprintf(b, "\n  --%s", f.Name)
+	value, about := pflag.UnquoteUsage(f)
+	if value != "" {
+		fmt.Fprintf(b, " (%s)", value)
+	}
+	b.WriteString("\n" + indent)
 	at := len(indent)
 	for i, word := range strings.Fields(about) {
 		switch {
@@ -90,7 +87,7 @@ func describe(b *strings.Builder, name, about string) {
 	b.WriteByte('\n')
 }
 
-func (p *program) version(context.Context, *flags) error {
+func (p *program) version() error {
 	_, err := fmt.Fprintf(p.stdout, "a2a-server %s (%s, %s/%s)\n", a2aserver.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -3,10 +3,8 @@ package app
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"strings"
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/config"
@@ -25,23 +23,6 @@ type program struct {
 	stdout, stderr io.Writer
 }
 
-// command is something that the program can be told to do.
-type command struct {
-	name    string // one or two words
-	meaning string
-	flags   bool // takes those of the configuration
-	run     func(p *program, ctx context.Context, given *flags) error
-}
-
-func commands() []command {
-	return []command{
-		{"serve", "serve until SIGINT or SIGTERM; a second one ends it at once", true, (*program).serve},
-		{"config check", "say all that is wrong with the configuration", true, (*program).configCheck},
-		{"config show", "write the whole configuration and where each value is from", true, (*program).configShow},
-		{"version", "write the version", false, (*program).version},
-	}
-}
-
 // usageError is a command line that makes no sense.
 type usageError struct{ problem string }
 
@@ -50,11 +31,15 @@ func (e *usageError) Error() string {
 	return e.problem + "\nTry 'a2a-server help'."
 }
 
+func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
 // Run does what args, which do not begin with the program's name, say, and returns what
 // to exit with. env is the environment, NAME=value.
 func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int {
 	p := &program{env: env, stdout: stdout, stderr: stderr}
-	err := p.dispatch(ctx, args)
+	root := p.commands()                      //nolint:contextcheck // cobra hands the context on
+	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
+	err := root.ExecuteContext(ctx)
 	var usage *usageError
 	var wrong *config.Error
 	code := exitFailure
@@ -69,34 +54,4 @@ func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int 
 	}
 	_, _ = fmt.Fprintf(stderr, "a2a-server: %v\n", err) // there is no other place to say it
 	return code
-}
-
-func (p *program) dispatch(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return &usageError{"it has to be told what to do, such as 'a2a-server serve'"}
-	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		return p.help(args[1:])
-	case "-version", "--version":
-		args = append([]string{"version"}, args[1:]...)
-	}
-	for _, c := range commands() {
-		words := strings.Fields(c.name)
-		if len(args) < len(words) || strings.Join(args[:len(words)], " ") != c.name {
-			continue
-		}
-		given, err := parseFlags(c, args[len(words):])
-		if errors.Is(err, flag.ErrHelp) {
-			return p.help(words)
-		}
-		if err != nil {
-			return err
-		}
-		return c.run(p, ctx, given)
-	}
-	if args[0] == "config" {
-		return &usageError{"config takes 'check' or 'show'"}
-	}
-	return &usageError{fmt.Sprintf("there is no command %q", args[0])}
 }

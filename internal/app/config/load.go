@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"a2a-server/internal/suggest"
 )
 
 // Source is what a configuration is read from.
@@ -103,4 +105,13 @@ func (l *loader) flags(flags map[string]string) {
 		}
 		put(l, k, l.config, given{path: name, texts: k.split(flags[name]), at: at})
 	}
+}
+
+// didYouMean returns what name was most likely meant to be, for the end of a problem. A
+// file of many thousand wrong keys is not worth the search.
+func (l *loader) didYouMean(name string, candidates []string) string {
+	if len(l.problems) >= maxShown {
+		return ""
+	}
+	return suggest.DidYouMean(name, prefix, candidates)
 }

@@ -1,18 +1,20 @@
-package config
+// Package suggest finds what a misspelled name was most likely meant to be. It does not
+// know what the names are for.
+package suggest
 
 import "strings"
 
-// didYouMean returns "; did you mean …?" for the candidate that name is most likely a
-// misspelling of, and "" when it is like none of them. A file of many thousand wrong
-// keys is not worth the search.
-func (l *loader) didYouMean(name string, candidates []string) string {
-	if len(name) > 64 || len(l.problems) >= maxShown {
+// DidYouMean returns "; did you mean …?" with the candidate that is most like name, and ""
+// when none is. Capitals, dashes and underscores make no difference. Of a name with dots,
+// and of one that begins with prefix, about a quarter of the last part may be wrong.
+func DidYouMean(name, prefix string, candidates []string) string {
+	if len(name) > 64 {
 		return ""
 	}
 	own := strings.TrimPrefix(name[strings.LastIndexByte(name, '.')+1:], prefix)
 	best, least := "", max(1, len(own)/4)+1
 	for _, c := range candidates {
-		if d := distance(plainName(name), plainName(c)); d < least {
+		if d := distance(plain(name), plain(c)); d < least {
 			best, least = c, d
 		}
 	}
@@ -31,8 +33,8 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// plainName makes publicUrl and public-url the same as public_url.
-func plainName(name string) string {
+// plain makes publicUrl and public-url the same as public_url.
+func plain(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 

@@ -1,0 +1,178 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"a2a-server/internal/suggest"
+)
+
+// commands returns the program's command, with all others below it.
+func (p *program) commands() *cobra.Command {
+	root := &cobra.Command{Use: "a2a-server", SilenceErrors: true, SilenceUsage: true}
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) }) // help, the command, returns it
+	root.SetHelpCommand(p.helpCommand())
+
+	config := &cobra.Command{Use: "config", Short: "check or show the configuration"}
+	config.AddCommand(
+		configured("check", "say all that is wrong with the configuration", p.configCheck),
+		configured("show", "write the whole configuration and where each value is from", p.configShow),
+	)
+	root.AddCommand(
+		configured("serve", "serve until SIGINT or SIGTERM; a second one ends it at once", p.serve),
+		config,
+		p.healthCommand(),
+		&cobra.Command{Use: "version", Short: "write the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
+	)
+	// --version is what people try first.
+	asked := root.Flags().Bool("version", false, "write the version")
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Short = "write the script with which a shell completes commands and flags"
+	}
+	settle(root)
+	ofRoot := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if *asked && len(args) == 0 {
+			return p.version()
+		}
+		return ofRoot(c, args)
+	}
+	return root
+}
+
+// configured is a command that takes the flags of the configuration.
+func configured(name, short string, run func(context.Context, *flags) error) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short}
+	given := configFlags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error { return run(c.Context(), given) }
+	return c
+}
+
+// settle has c, and all below it, refuse what they do not take.
+func settle(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		settle(sub)
+	}
+	switch {
+	case c.HasSubCommands():
+		c.Args, c.RunE = cobra.ArbitraryArgs, needsCommand
+	case c.Args == nil:
+		c.Args = takesNone
+	}
+}
+
+// needsCommand refuses a command line that does not say which command is meant.
+func needsCommand(c *cobra.Command, args []string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	switch {
+	case len(args) > 0 && c.HasParent():
+		return usage("there is no command '%s %s'%s", c.Name(), args[0], suggest.DidYouMean(args[0], "", names))
+	case len(args) > 0:
+		return usage("there is no command %q%s", args[0], suggest.DidYouMean(args[0], "", names))
+	case c.HasParent():
+		return usage("%s takes one of %s", c.Name(), strings.Join(names, ", "))
+	}
+	return usage("no command given; 'a2a-server serve' starts the server")
+}
+
+// takesNone refuses what stands beside the flags.
+func takesNone(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	how := ""
+	if c.Flags().Lookup("listen") != nil {
+		how = ": values are given with flags, such as --listen 127.0.0.1:8080"
+	}
+	return usage("%s takes no %q%s", within(c), strings.Join(args, " "), how)
+}
+
+// flagError says what is wrong with a flag.
+func flagError(c *cobra.Command, err error) error {
+	if c.HasSubCommands() && c.Flags().NArg() > 0 {
+		return needsCommand(c, c.Flags().Args()) // the flag is that of a command which is misspelled
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	where := ""
+	if c.HasParent() {
+		where = within(c) + ": "
+	}
+	var unknown *pflag.NotExistError
+	var empty *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &empty):
+		return usage("%s--%s needs a value: %s", where, empty.GetFlag().Name, empty.GetFlag().Value.Type())
+	case !errors.As(err, &unknown):
+		return usage("%s%v", where, err)
+	}
+	dashes, name := "--", unknown.GetSpecifiedName()
+	if short := unknown.GetSpecifiedShortnames(); short != "" {
+		dashes = "-"
+		name, _, _ = strings.Cut(short, "=")
+		if c.Flags().Lookup(name) != nil {
+			return usage("%sthere is no flag -%s; flags have two dashes: --%[2]s", where, name)
+		}
+	}
+	meant := suggest.DidYouMean(name, "", known)
+	return usage("%sthere is no flag %s%s%s", where, dashes, name, strings.Replace(meant, "mean ", "mean --", 1))
+}
+
+// within returns the name of c below the program's.
+func within(c *cobra.Command) string {
+	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+}
+
+func (p *program) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "say all that there is, or what a command takes",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			about, left, err := c.Root().Find(args)
+			if err != nil || len(left) > 0 {
+				return usage("there is no help on %q", strings.Join(args, " "))
+			}
+			return p.help(about)
+		},
+		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			about, left, err := c.Root().Find(args)
+			if err != nil || len(left) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []cobra.Completion
+			for _, sub := range about.Commands() {
+				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// leaves returns the commands below c that do something, in their order.
+func leaves(c *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range c.Commands() {
+		switch {
+		case sub.Hidden:
+		case sub.HasSubCommands() && sub.Name() != "completion":
+			all = append(all, leaves(sub)...)
+		default:
+			all = append(all, sub)
+		}
+	}
+	return all
+}

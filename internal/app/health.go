@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/visible"
+)
+
+func (p *program) healthCommand() *cobra.Command {
+	c := &cobra.Command{Use: "health", Short: "ask a running server whether it is ready; exit with 1 and the reason if not"}
+	c.Flags().SortFlags = false
+	given := &flags{}
+	fileFlag(c, given)
+	base := c.Flags().String("url", "", "The server's `URL`; /readyz is added to it. Without this flag it is the address that the configuration has under listen, on this machine.")
+	timeout := c.Flags().Duration("timeout", 3*time.Second, "How long the answer may take, such as 500ms. Default 3s.")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *timeout <= 0 {
+			return usage("health: --timeout is %v: write a time such as 3s", *timeout)
+		}
+		if *base == "" {
+			var err error
+			if *base, err = p.listens(given); err != nil {
+				return err
+			}
+		}
+		u, err := url.Parse(*base)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return usage("health: --url is %q, which is no URL: write it as http://127.0.0.1:8080", *base)
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), *timeout)
+		defer cancel()
+		if err := ready(ctx, u.JoinPath("readyz").String()); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("no answer within %v", *timeout)
+			}
+			return fmt.Errorf("%s is not ready: %w", *base, err)
+		}
+		_, err = fmt.Fprintln(p.stdout, "ready")
+		return err
+	}
+	return c
+}
+
+// listens returns the URL by which this machine reaches a server with the configuration.
+func (p *program) listens(given *flags) (string, error) {
+	c, err := p.load(given)
+	if err != nil {
+		return "", err
+	}
+	host, port, err := net.SplitHostPort(c.Listen)
+	switch ip := net.ParseIP(host); {
+	case err != nil:
+		return "", err
+	case port == "0":
+		return "", usage("health: listen is %s, so that only the server knows its port: name it with --url", c.Listen)
+	case host == "" || ip.Equal(net.IPv4zero):
+		host = "127.0.0.1"
+	case ip.Equal(net.IPv6unspecified):
+		host = "::1"
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}
+
+// ready asks, past all proxies of the environment, and returns why a server is not ready.
+func ready(ctx context.Context, at string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		var outer *url.Error
+		if errors.As(err, &outer) {
+			err = outer.Err // the URL has been named
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = context.DeadlineExceeded
+		}
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	switch {
+	case answer.StatusCode == http.StatusOK && err == nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%s: %s", answer.Status, visible.Text(strings.TrimSpace(string(said))))
+}
