@@ -9,8 +9,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
@@ -28,6 +26,7 @@ type wireError struct {
 	metadata   map[string]string
 	violations []violation
 	challenge  string // of WWW-Authenticate; only with 401
+	theirs     error  // the SDK's name for it, which its transports and planners use; nil: it has none
 }
 
 type violation struct {
@@ -37,78 +36,6 @@ type violation struct {
 
 // Error returns the message that goes out.
 func (e *wireError) Error() string { return e.message }
-
-// The errors that A2A 1.0 §5.4 and JSON-RPC name. message is completed by toWire.
-var (
-	errParse           = wireError{code: -32700, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "PARSE_ERROR"}
-	errInvalidRequest  = wireError{code: -32600, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "INVALID_REQUEST"}
-	errMethodNotFound  = wireError{code: -32601, status: http.StatusNotFound, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_FOUND"}
-	errInvalidParams   = wireError{code: -32602, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "INVALID_PARAMS"}
-	errInternal        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INTERNAL_ERROR", message: "internal error"}
-	errDataLoss        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "DATA_LOSS", reason: "DATA_LOSS", message: "what is stored of this task is damaged and cannot be read: whoever runs this server has to restore a copy"}
-	errReadOnly        = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE", message: "the store of this server is damaged and takes nothing new: whoever runs it has to restore a copy; nothing was written"}
-	errBusy            = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE"}
-	errDiskFull        = wireError{code: -32603, status: http.StatusInsufficientStorage, grpc: "RESOURCE_EXHAUSTED", reason: "RESOURCE_EXHAUSTED"}
-	errTaskNotFound    = wireError{code: -32001, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "TASK_NOT_FOUND", message: "task not found"}
-	errNotCancelable   = wireError{code: -32002, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "TASK_NOT_CANCELABLE"}
-	errPushUnsupported = wireError{code: -32003, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "PUSH_NOTIFICATION_NOT_SUPPORTED", message: "this agent does not send push notifications"}
-	errUnsupported     = wireError{code: -32004, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "UNSUPPORTED_OPERATION"}
-	errContentType     = wireError{code: -32005, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED"}
-	errVersion         = wireError{code: -32009, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "VERSION_NOT_SUPPORTED"}
-	errInvalidAgent    = wireError{code: -32006, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INVALID_AGENT_RESPONSE"}
-	errNoExtendedCard  = wireError{code: -32007, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED"}
-	errNeedsExtension  = wireError{code: -32008, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENSION_SUPPORT_REQUIRED"}
-	errForbidden       = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED"}
-)
-
-// sdkErrors are the SDK's names for errors of the table, for its transports, and for
-// planners, which refuse a message with one of them.
-var sdkErrors = []struct {
-	ours   *wireError
-	theirs error
-}{
-	{&errParse, sdk.ErrParseError},
-	{&errInvalidRequest, sdk.ErrInvalidRequest},
-	{&errMethodNotFound, sdk.ErrMethodNotFound},
-	{&errInvalidParams, sdk.ErrInvalidParams},
-	{&errInternal, sdk.ErrInternalError},
-	{&errTaskNotFound, sdk.ErrTaskNotFound},
-	{&errNotCancelable, sdk.ErrTaskNotCancelable},
-	{&errPushUnsupported, sdk.ErrPushNotificationNotSupported},
-	{&errUnsupported, sdk.ErrUnsupportedOperation},
-	{&errContentType, sdk.ErrUnsupportedContentType},
-	{&errInvalidAgent, sdk.ErrInvalidAgentResponse},
-	{&errNoExtendedCard, sdk.ErrExtendedCardNotConfigured},
-	{&errNeedsExtension, sdk.ErrExtensionSupportRequired},
-	{&errVersion, sdk.ErrVersionNotSupported},
-}
-
-// transportError is what HTTP itself refuses, before a binding has the request.
-func transportError(status int) *wireError {
-	e := wireError{code: -32600, status: status, grpc: "INVALID_ARGUMENT", reason: "INVALID_REQUEST"}
-	switch status {
-	case http.StatusUnauthorized:
-		e.grpc, e.reason, e.message = "UNAUTHENTICATED", "UNAUTHENTICATED", "who makes this request could not be proved"
-	case http.StatusNotFound:
-		e.grpc, e.reason, e.message = "NOT_FOUND", "NOT_FOUND", "there is nothing at this path"
-	case http.StatusMethodNotAllowed:
-		e.grpc, e.reason, e.message = "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", "this path takes another method"
-	case http.StatusUnsupportedMediaType:
-		e.code, e.reason, e.message = errContentType.code, errContentType.reason, "the Content-Type must be application/json or application/a2a+json, in UTF-8"
-	case http.StatusRequestEntityTooLarge:
-		e.grpc, e.reason, e.message = "OUT_OF_RANGE", "REQUEST_TOO_LARGE", "the request is larger than this server takes"
-	case http.StatusRequestTimeout:
-		e.grpc, e.message = "DEADLINE_EXCEEDED", "the request did not arrive in time"
-	case http.StatusServiceUnavailable:
-		e = errBusy
-	default:
-		e.message = "the request cannot be read"
-		if status >= http.StatusInternalServerError {
-			e = errInternal
-		}
-	}
-	return &e
-}
 
 // saying returns the error with a message.
 func (e wireError) saying(message string) *wireError {
@@ -167,9 +94,9 @@ func toWire(err error) (w *wireError, known bool) {
 		}
 		return w, true
 	}
-	for _, e := range sdkErrors {
-		if errors.Is(err, e.theirs) {
-			return e.ours.saying(err.Error()), true
+	for _, e := range wireErrors {
+		if e.theirs != nil && errors.Is(err, e.theirs) {
+			return e.saying(err.Error()), true
 		}
 	}
 	return errInternal.saying(errInternal.message), false

@@ -43,8 +43,8 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 	}
 	w := h.s.wire(ctx, err, method).limited()
 	base := sdk.ErrInternalError
-	for _, e := range sdkErrors {
-		if e.ours.code == w.code {
+	for _, e := range wireErrors {
+		if e.theirs != nil && e.code == w.code {
 			base = e.theirs
 		}
 	}
