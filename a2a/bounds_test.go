@@ -118,7 +118,8 @@ func TestJSONRPCErrorsAreSmall(t *testing.T) {
 	huge := strings.Repeat("<", 500_000)
 	id := `"` + strings.Repeat("x", 1022) + `"`
 	for name, tc := range map[string]struct{ body, want string }{
-		"method":           {`{"jsonrpc":"2.0","id":1,"method":"` + huge + `"}`, `there is no method \u003c`},
+		"method":           {`{"jsonrpc":"2.0","id":1,"method":"` + huge + `"}`, `there is no method with a name of 500000 bytes`},
+		"longest method":   {`{"jsonrpc":"2.0","id":1,"method":"` + huge[:1022] + `"}`, `there is no method \u003c`},
 		"id":               {`{"jsonrpc":"2.0","id":"` + huge + `","method":"GetTask"}`, `"id":null,"error":{"code":-32600`},
 		"id, one too long": {`{"jsonrpc":"2.0","id":"x` + id[1:] + `,"method":"GetTask"}`, `"id":null,"error":{"code":-32600`},
 		"longest id":       {`{"jsonrpc":"2.0","id":` + id + `,"method":"GetTask","params":{}}`, `"id":` + id + `,"error":{"code":-32602`},

@@ -20,6 +20,10 @@ import (
 // answer, and in each frame of a stream.
 const maxID = 1024
 
+// maxWord is how long a method and a version are that are looked at, in bytes as they
+// came. To unquote one of megabytes takes a processor for long, and there is none such.
+const maxWord = 1024
+
 // rpcRequest is a JSON-RPC 2.0 request. The id stays as it came: clients compare it
 // to the letter.
 type rpcRequest struct {
@@ -179,7 +183,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		if m.Name == "id" && isID(m.Value) {
 			r.ID = m.Value
 		}
-		if m.Name == "method" {
+		if m.Name == "method" && len(m.Value) <= maxWord {
 			_ = json.Unmarshal(m.Value, &r.Method) // one that is no string is refused below
 		}
 	}
@@ -210,7 +214,11 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		default:
 			continue
 		}
-		if err := json.Unmarshal(m.Value, text); err != nil {
+		switch long, quoted := len(m.Value) > maxWord, m.Value[0] == '"'; {
+		case long && quoted && m.Name == "method":
+			return errMethodNotFound.saying(fmt.Sprintf("there is no method with a name of %d bytes", len(m.Value)-2))
+		case long && quoted: // refused below
+		case long || json.Unmarshal(m.Value, text) != nil:
 			return errInvalidRequest.saying(m.Name + " must be a string")
 		}
 	}

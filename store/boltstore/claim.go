@@ -46,7 +46,7 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store.Header) error {
 	c := r.live.Cursor() // it is as the round began: live is written at the end
 	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed) < limit; k, v = c.Next() {
-		if older, _ := readLive(v, [16]byte{}); older >= epoch {
+		if entry := decodeLive(v); entry.epoch >= epoch {
 			continue
 		}
 		t, err := r.load(store.TaskID(k))

@@ -260,7 +260,7 @@ func (t *tally) of(state store.State) int64 {
 // it knows of one context only: the others are counted by their keys.
 func (l *lister) tally(since store.Millis) (sum tally) {
 	for i := range l.atWork {
-		sum.states[l.atWork[i].State]++
+		sum.states[l.atWork[i].state]++
 		sum.open++
 	}
 	bucket, prefixes := l.ranges()

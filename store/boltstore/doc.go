@@ -10,7 +10,7 @@
 //	meta      format, epoch, created, incarnation, file (device and inode)
 //	log       position → the events that one commit added to one task
 //	task      id → header
-//	live      id → epoch, owner                 tasks that are Live
+//	live      id → epoch, sc, cx, state, t      tasks that are Live
 //	list      sc state t id → –                 tasks that are not
 //	list.ctx  sc cx t id → –                    the same by context
 //	row       kind owner key → rev, index entries, value

@@ -113,18 +113,41 @@ func listKeys(h *store.Header) (list, ctx []byte) {
 	return append(listPrefix(sc, h.State), pos...), append(ctxPrefix(sc, store.ContextKey(h.Context)), pos...)
 }
 
-// liveValue is what stands in live: the epoch of the task and the key of its owner, so
-// that lists pass over the tasks of others without reading their headers.
-func liveValue(h *store.Header) []byte {
-	sc := h.Owner.Key()
-	return append(u64(h.Epoch), sc[:]...)
+// liveEntry is what stands in live beside a task's id: whoever lists or claims finds what
+// is theirs, and in which order, without reading headers.
+type liveEntry struct {
+	epoch   uint64
+	owner   [16]byte // store.Scope.Key
+	context [16]byte // store.ContextKey
+	state   store.State
+	status  store.Millis // StatusTime
+	short   bool         // as an older server wrote it: only the epoch, and the owner if that is not zero, are known
 }
 
-// readLive reads what stands in live. others: the task is not of the owner with key sc.
-// Servers before this one have written the epoch alone.
-func readLive(v []byte, sc [16]byte) (epoch uint64, others bool) {
-	n := min(8, len(v))
-	return readU64(v[:n]), len(v) > n && string(v[n:]) != string(sc[:])
+func liveEntryOf(h *store.Header) liveEntry {
+	return liveEntry{epoch: h.Epoch, owner: h.Owner.Key(), context: store.ContextKey(h.Context), state: h.State, status: h.StatusTime}
+}
+
+const liveEntryBytes = 8 + 16 + 16 + 1 + 8
+
+func (e *liveEntry) encode() []byte {
+	b := make([]byte, 0, liveEntryBytes)
+	b = append(b, u64(e.epoch)...)
+	b = append(b, e.owner[:]...)
+	b = append(b, e.context[:]...)
+	b = append(b, byte(e.state))
+	return append(b, u64(uint64(e.status))...)
+}
+
+func decodeLive(v []byte) (e liveEntry) {
+	e.epoch = readU64(v[:min(8, len(v))])
+	if len(v) >= 24 {
+		e.owner = [16]byte(v[8:])
+	}
+	if e.short = len(v) != liveEntryBytes; !e.short {
+		e.context, e.state, e.status = [16]byte(v[24:]), store.State(v[40]), store.Millis(readU64(v[41:]))
+	}
+	return e
 }
 
 // after returns the smallest key that is larger than every key with this prefix,

@@ -90,25 +90,33 @@ type lister struct {
 	tasks  *bolt.Bucket
 	scope  store.Scope
 	query  store.Query
-	atWork []store.Header // of the owner, matching the query, best first
+	atWork []atWork // of the owner, matching the query, best first
+}
+
+// atWork is a task that is Live, as the index has it.
+type atWork struct {
+	position []byte
+	state    store.State
 }
 
 // live collects the owner's tasks at work that match.
 func (l *lister) live() {
-	c, sc := l.tx.Bucket(bucketLive).Cursor(), l.scope.Key()
+	c, sc, cx := l.tx.Bucket(bucketLive).Cursor(), l.scope.Key(), store.ContextKey(l.query.Context)
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if _, others := readLive(v, sc); others {
+		e, id := decodeLive(v), store.TaskID(k)
+		if e.short && (e.owner == sc || e.owner == [16]byte{}) {
+			t, err := readRecord(l.tasks, id)
+			if err != nil {
+				continue // whose it is cannot be told
+			}
+			e = liveEntryOf(&t.Header)
+		}
+		if e.owner != sc || e.status < l.query.Since || l.query.State != 0 && e.state != l.query.State || l.query.Context != "" && e.context != cx {
 			continue
 		}
-		t, err := readRecord(l.tasks, store.TaskID(k))
-		if err != nil {
-			continue // whose it is cannot be told
-		}
-		if l.scope.Covers(t.Owner) && matches(&t.Header, l.query) {
-			l.atWork = append(l.atWork, t.Header)
-		}
+		l.atWork = append(l.atWork, atWork{store.TaskPosition(e.status, id), e.state})
 	}
-	slices.SortFunc(l.atWork, func(a, b store.Header) int { return bytes.Compare(position(&b), position(&a)) })
+	slices.SortFunc(l.atWork, func(a, b atWork) int { return bytes.Compare(b.position, a.position) })
 }
 
 // header returns the header of a task at a position; of one that is damaged, or that is not
@@ -118,6 +126,9 @@ func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 		return rec.Header
 	}
 	h := store.Header{Task: id, Owner: l.scope, Context: l.query.Context, StatusTime: t, Damaged: true}
+	if v := l.tx.Bucket(bucketLive).Get(id[:]); v != nil {
+		h.State = decodeLive(v).state
+	}
 	c, sc := l.tx.Bucket(bucketList).Cursor(), l.scope.Key()
 	for state := store.State(1); state <= store.MaxState; state++ {
 		key := append(listPrefix(sc, state), store.TaskPosition(t, id)...)
@@ -182,7 +193,7 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 		s.set(k)
 	}
 	work := l.atWork
-	for before != nil && len(work) > 0 && bytes.Compare(position(&work[0]), before) >= 0 {
+	for before != nil && len(work) > 0 && bytes.Compare(work[0].position, before) >= 0 {
 		work = work[1:]
 	}
 	limit := store.PageSize(l.query.Limit)
@@ -193,26 +204,27 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 				best = s
 			}
 		}
-		var h store.Header
+		var next []byte
 		switch {
-		case len(work) > 0 && (best == nil || bytes.Compare(position(&work[0]), best.at) > 0):
-			h, work = work[0], work[1:]
+		case len(work) > 0 && (best == nil || bytes.Compare(work[0].position, best.at) > 0):
+			next, work = work[0].position, work[1:]
 		case best != nil:
-			t, id, err := store.ParseTaskPosition(best.at)
-			if err != nil {
-				return fmt.Errorf("%w: index entry %x: %w", store.ErrDataLoss, best.at, err)
-			}
-			if t < l.query.Since {
-				return nil // all further ones of every source are older still, or at work
-			}
-			h = l.header(t, id)
+			next = best.at
 			k, _ := best.c.Prev()
 			best.set(k)
-			if !matches(&h, l.query) {
-				continue // list.ctx knows no state, and shares keys by hash
-			}
 		default:
 			return nil
+		}
+		t, id, err := store.ParseTaskPosition(next)
+		if err != nil {
+			return fmt.Errorf("%w: index entry %x: %w", store.ErrDataLoss, next, err)
+		}
+		if t < l.query.Since {
+			return nil // all further ones of every source are older still
+		}
+		h := l.header(t, id)
+		if !matches(&h, l.query) {
+			continue // list.ctx knows no state, and contexts share keys by hash
 		}
 		if len(page.Tasks) == limit {
 			page.Next = l.query.EncodeCursor(l.scope, position(&page.Tasks[limit-1]))

@@ -34,7 +34,8 @@ func (db *DB) Rebuild(ctx context.Context) error {
 				return err
 			}
 			if t.Phase == store.Live {
-				return r.put(r.live, k, liveValue(&t.Header))
+				entry := liveEntryOf(&t.Header)
+				return r.put(r.live, k, entry.encode())
 			}
 			list, byContext := listKeys(&t.Header)
 			_ = r.put(r.list, list, nil)

@@ -381,8 +381,10 @@ func (r *round) putDerived(t *work) {
 	}
 	id := t.now.Task
 	switch {
-	case isLive && (!wasLive || t.before.Epoch != t.now.Epoch):
-		_ = r.put(r.live, id[:], liveValue(&t.now.Header))
+	case isLive:
+		if entry := liveEntryOf(&t.now.Header); !wasLive || entry != liveEntryOf(&t.before.Header) {
+			_ = r.put(r.live, id[:], entry.encode())
+		}
 	case wasLive && !isLive:
 		r.delete(r.live, id[:])
 	}

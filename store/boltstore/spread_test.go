@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"a2a-server/store"
@@ -136,8 +137,8 @@ func TestCountMeetsDamage(t *testing.T) {
 	}
 }
 
-// A damaged header hides no other task at work. Whose such a task is, is lost: nobody else
-// gets it into a list either.
+// A damaged header hides no other task at work, and is in the lists of its owner as damaged:
+// the index knows whose it is. Nobody else has it in a list.
 func TestDamagedAtWork(t *testing.T) {
 	t.Parallel()
 	d, rests, _, live := newDamaged(t)
@@ -151,8 +152,14 @@ func TestDamagedAtWork(t *testing.T) {
 	bad := bytes.Clone(value)
 	bad[len(bad)-1]++
 	d.put(t, bad, value)
-	if tasks := d.list(t, store.Query{}); len(tasks) != 2 || tasks[0].Task != live && tasks[1].Task != live {
-		t.Errorf("Tasks() = %v, want the other one at work, and the one that rests", tasks)
+	tasks := d.list(t, store.Query{})
+	for _, h := range tasks {
+		if want := h.Task == rests; h.Damaged != want || want && h.State == 0 {
+			t.Errorf("task %s in a list: damaged %v, state %v; want %v, and a state", h.Task, h.Damaged, h.State, want)
+		}
+	}
+	if len(tasks) != 3 || !slices.ContainsFunc(tasks, func(h store.Header) bool { return h.Task == live }) {
+		t.Errorf("Tasks() = %v, want the other one at work, the one that rests, and the damaged one", tasks)
 	}
 	if page, err := d.h.Tasks(t.Context(), store.Tenant("another"), store.Query{}); err != nil || len(page.Tasks) != 0 {
 		t.Errorf("Tasks() of another tenant = %v, %v, want none", page.Tasks, err)
