@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 )
 
@@ -68,7 +69,12 @@ type decoder struct {
 	seen  int  // values, when check is set
 	check bool // only check: values are nil
 	any   bool // integers of any size are taken
+	next  int  // where to let others have the processor
 }
+
+// stretch is how many bytes are read before others may have the processor. Go would take
+// it away only after 10 ms, and what a small request waits for are many such turns.
+const stretch = 32 << 10
 
 func (d *decoder) whole() (any, *Error) {
 	v, err := d.value()
@@ -119,6 +125,11 @@ func (d *decoder) value() (any, *Error) {
 	if d.check {
 		if d.seen++; d.seen > MaxValues {
 			return nil, &Error{Reason: "there are more than " + strconv.Itoa(MaxValues) + " values up to here; send less at once"}
+		}
+	}
+	if d.pos > d.next {
+		if d.next = d.pos + stretch; d.next > 2*stretch {
+			runtime.Gosched()
 		}
 	}
 	switch c := d.peek(); c {
