@@ -130,6 +130,9 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 		return nil, err
 	}
 	if c := pb.GetConfiguration(); c != nil {
+		if c.GetTaskPushNotificationConfig() != nil {
+			return nil, noPush() // which goes before what is wrong with it (§3.3.4)
+		}
 		if err := checkHistory("configuration.historyLength", c.HistoryLength); err != nil {
 			return nil, err
 		}
@@ -189,8 +192,12 @@ func decodeListTasks(raw checked) (*sdk.ListTasksRequest, error) {
 }
 
 // toListTasks checks what the SDK's conversion hides: its zero is a page size that
-// was not given, and again a negative number of messages.
+// was not given, a state without a name is no filter, and again a negative number of
+// messages.
 func toListTasks(pb *a2apb.ListTasksRequest) (*sdk.ListTasksRequest, error) {
+	if n := int32(pb.GetStatus()); a2apb.TaskState_name[n] == "" {
+		return nil, invalidField("status", fmt.Sprintf("cannot be %d", n))
+	}
 	if pb.PageSize != nil && pb.GetPageSize() == 0 {
 		return nil, invalidField("pageSize", "is 0; 1 to 100 are allowed")
 	}

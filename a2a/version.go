@@ -52,13 +52,15 @@ func (s *Server) checkVersion(r *http.Request) error {
 // askedVersions returns the versions that a request names: in the header A2A-Version or,
 // without that, in the parameter of the query, whose name has no case (§3.2.6).
 func askedVersions(r *http.Request) []string {
-	if asked := strings.TrimSpace(r.Header.Get(versionHeader)); asked != "" {
-		return []string{asked}
-	}
-	if r.URL.RawQuery == "" {
-		return nil
-	}
 	var all []string
+	for _, v := range r.Header[http.CanonicalHeaderKey(versionHeader)] {
+		if v = strings.TrimSpace(v); v != "" {
+			all = append(all, v)
+		}
+	}
+	if len(all) > 0 || r.URL.RawQuery == "" {
+		return all
+	}
 	for name, values := range r.URL.Query() {
 		for _, v := range values {
 			if v = strings.TrimSpace(v); v != "" && strings.EqualFold(name, versionHeader) {

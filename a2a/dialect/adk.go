@@ -52,11 +52,7 @@ func askADK(s *shown) *a2a.Part {
 func readADK(in *incoming) ([]approval.Answer, error) {
 	var all []approval.Answer
 	for part := range in.dataParts() {
-		mark := part.metadata[adkType]
-		if mark == nil {
-			mark = part.metadata[kagentType]
-		}
-		if mark != nil && mark != adkResponse || mark == nil && !functionResponse(part.object) {
+		if !adkAnswers(part.metadata, part.object) {
 			continue
 		}
 		answer, err := in.function(part.field, part.object, false /* byCall */)

@@ -18,15 +18,20 @@ func TestContradictionBesideADecision(t *testing.T) {
 	no := map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": "t.a1", "decision": "reject"}}}
 	fn := map[string]any{"id": "t.a1", "name": "adk_request_confirmation", "response": map[string]any{"confirmed": false}}
 	for name, m := range map[string]*a2a.Message{
-		"in an array":           a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart([]any{no})),
-		"of an unknown type":    a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"type": "approval_responses", "decisions": no["decisions"]})),
-		"without a type":        a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"decisions": no["decisions"]})),
-		"marked as a call":      marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function_call"),
-		"marked as a mistake":   marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function-response"),
-		"request with decision": meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, map[string]any{"type": "approval_request", "decisions": no["decisions"]}),
-		"kagent's request":      meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), KagentURI, map[string]any{"type": "tool_approval_request", "approvals": []any{map[string]any{"id": "t.a1", "approved": false}}}),
-		"text of JSON":          a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewTextPart(`{"type":"approval_response","decisions":[{"id":"t.a1","decision":"reject"}]}`)),
-		"metadata of a part":    partMeta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, no),
+		"in an array":                        a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart([]any{no})),
+		"of an unknown type":                 a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"type": "approval_responses", "decisions": no["decisions"]})),
+		"without a type":                     a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"decisions": no["decisions"]})),
+		"marked as a call":                   marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function_call"),
+		"marked as a mistake":                marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function-response"),
+		"request with decision":              meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, map[string]any{"type": "approval_request", "decisions": no["decisions"]}),
+		"kagent's request":                   meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), KagentURI, map[string]any{"type": "tool_approval_request", "approvals": []any{map[string]any{"id": "t.a1", "approved": false}}}),
+		"text of JSON":                       a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewTextPart(`{"type":"approval_response","decisions":[{"id":"t.a1","decision":"reject"}]}`)),
+		"text with a name that occurs twice": a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewTextPart(`{"type":"approval_response","decisions":[{"id":"t.a1","decision":"reject","decision":"reject"}]}`)),
+		"a mark that is null":                kagentMarked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function_call"),
+		"beside the response of another function": a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{
+			"adk:functionResponse": map[string]any{"id": "zz", "name": "get_weather", "response": map[string]any{}}, "decisions": no["decisions"],
+		})),
+		"metadata of a part": partMeta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, no),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,6 +44,12 @@ func TestContradictionBesideADecision(t *testing.T) {
 
 func marked(m *a2a.Message, as string) *a2a.Message {
 	m.Parts[1].Metadata = map[string]any{"adk_type": as}
+	return m
+}
+
+// kagentMarked marks a part as kagent does, and leaves ADK's own mark empty.
+func kagentMarked(m *a2a.Message, as string) *a2a.Message {
+	m.Parts[1].Metadata = map[string]any{"adk_type": nil, "kagent_type": as}
 	return m
 }
 

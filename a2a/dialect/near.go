@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -67,15 +67,19 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 		if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 			return false
 		}
-		v, err := strictjson.Decode([]byte(trimmed))
-		return err == nil && decides(v, 0)
+		var v any // what is not strict may say something else all the same
+		return json.Unmarshal([]byte(trimmed), &v) == nil && decides(v, 0)
 	}
 	v := part.Data()
 	object, isObject := v.(map[string]any)
 	if isObject {
 		switch {
-		case object["type"] == typeResponse, object[adkRustResponse] != nil, adkAnswers(part.Metadata, object):
+		case object["type"] == typeResponse, adkAnswers(part.Metadata, object):
 			return false // it has been read
+		case object[adkRustResponse] != nil: // which has been read, too
+			beside := maps.Clone(object)
+			delete(beside, adkRustResponse)
+			return decides(beside, 0)
 		case object["type"] == typeRequest && object["decisions"] == nil, markOf(part.Metadata) == adkCall && object["response"] == nil:
 			return false // the question, sent back
 		}
@@ -85,7 +89,7 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 
 // markOf returns how ADK, or kagent in its place, marks a part; nil when it is not.
 func markOf(metadata map[string]any) any {
-	if mark, ok := metadata[adkType]; ok {
+	if mark := metadata[adkType]; mark != nil {
 		return mark
 	}
 	return metadata[kagentType]

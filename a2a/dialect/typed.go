@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -11,8 +12,12 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// maxWord is how much of a word that does not count is repeated, in characters.
-const maxWord = 40
+// How much is repeated, in characters, of a word that does not count, and of what is
+// wrong with JSON.
+const (
+	maxWord = 40
+	maxWhy  = 200
+)
 
 // typed returns the text of a message that is nothing else, as a person types it; of
 // several parts joined by line breaks, so that the halves of a word are none.
@@ -105,9 +110,11 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 				_, reason = approval.TextCounts(pending, verb)
 			}
 			why = fmt.Sprintf("The word %s does not count: %s", visible.Shorten(visible.Line(strings.TrimSpace(text)), maxWord), reason)
+		} else if slices.ContainsFunc(no.Parts, func(p *a2a.Part) bool { return written(p.Text()) != nil }) {
+			why += ": a text that is one has to be the only part of its message"
 		} else if text = strings.TrimSpace(text); strings.HasPrefix(text, "{") {
 			if _, err := strictjson.Decode([]byte(text)); err != nil {
-				why += ": it begins like JSON and is none"
+				why += ": " + visible.Clip(err.Error(), maxWhy)
 			}
 		}
 	}

@@ -11,6 +11,20 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/answers.go",
+			What:    "in.near(); err != nil",
+			Into:    "in.near(); err != nil && false",
+			Promise: "what looks like a decision refuses the one beside it",
+			Test:    "TestContradictionBesideADecision/in_an_array",
+		},
+		{
+			File:    "a2a/dialect/near.go",
+			What:    "json.Unmarshal([]byte(trimmed), &v) == nil &&",
+			Into:    "json.Unmarshal([]byte(trimmed), &v) == nil && len(trimmed) == 0 &&",
+			Promise: "a text of JSON that is not strict is looked at all the same",
+			Test:    "TestContradictionBesideADecision/text_with_a_name_that_occurs_twice",
+		},
+		{
+			File:    "a2a/dialect/answers.go",
 			What:    "len(all) > MaxDecisions",
 			Into:    "false",
 			Promise: "the decisions of one message are bounded over all of its parts",
