@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
-	"github.com/labstack/echo/v4"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -87,23 +87,17 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 	return req, nil
 }
 
-// heavily does what takes a processor as long as a request is large.
-func (s *Server) heavily(c echo.Context, by auth.Principal, size int, work func() error) error {
-	return s.cfg.Engine.Heavily(c.Request().Context(), by, size, work)
-}
-
-// unmarshal is the function of this name for a request of any size.
-func (s *Server) unmarshal(c echo.Context, by auth.Principal, raw checked, into proto.Message) error {
-	return s.heavily(c, by, len(raw), func() error { return unmarshal(raw, into) })
-}
-
-func (s *Server) decodeSend(c echo.Context, by auth.Principal, raw checked) (req *sdk.SendMessageRequest, err error) {
-	err = s.heavily(c, by, len(raw), func() (err error) {
-		req, err = decodeSend(raw)
+// decode reads a request of any size.
+func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
+	err = s.cfg.Engine.Heavily(ctx, by, len(in.json), func() (err error) {
+		req, err = read(in)
 		return err
 	})
 	return req, err
 }
+
+// readSend reads the request of SendMessage and SendStreamingMessage.
+func readSend(in input) (*sdk.SendMessageRequest, error) { return decodeSend(in.json) }
 
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
@@ -159,18 +153,14 @@ func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
 	return convert(pb, pbconv.FromProtoGetTaskRequest)
 }
 
-func (s *Server) decodeListTasks(c echo.Context, by auth.Principal, raw checked) (req *sdk.ListTasksRequest, err error) {
-	err = s.heavily(c, by, len(raw), func() (err error) {
-		req, err = decodeListTasks(raw)
-		return err
-	})
-	return req, err
-}
-
-// decodeListTasks reads the parameters of ListTasks.
-func decodeListTasks(raw checked) (*sdk.ListTasksRequest, error) {
+// readListTasks reads the request of ListTasks.
+func readListTasks(in input) (*sdk.ListTasksRequest, error) {
+	// The SDK's client (v2.4.0) sends this filter by another name.
+	if theirs, ok := in.query["lastUpdatedAfter"]; ok && !in.query.Has("statusTimestampAfter") {
+		in.query["statusTimestampAfter"] = theirs
+	}
 	var pb a2apb.ListTasksRequest
-	if err := unmarshal(raw, &pb); err != nil {
+	if err := in.fill(&pb); err != nil {
 		return nil, err
 	}
 	// protojson takes the name of an unknown state for one of the future and drops it,
@@ -178,8 +168,8 @@ func decodeListTasks(raw checked) (*sdk.ListTasksRequest, error) {
 	var given struct {
 		Status any `json:"status"`
 	}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &given); err != nil {
+	if len(in.json) > 0 {
+		if err := json.Unmarshal(in.json, &given); err != nil {
 			return nil, fmt.Errorf("decode ListTasks: %w", err) // it was decoded before
 		}
 	}

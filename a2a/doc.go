@@ -4,8 +4,8 @@
 // errors on the wire, and who may call from where. It does not know how a task is
 // stored or run.
 //
-// What an operation does is said once (operations.go); a binding decodes its request
-// and encodes its answer. The bytes of the log go to the wire as they are: a frame
+// What an operation is, and how clients reach it, is said once (table.go); a binding finds
+// the request and says what stands around the answer. The bytes of the log go to the wire as they are: a frame
 // of a stream is an id, a prefix, the stored bytes, a suffix. The SDK's own
 // transports get the same operations as an a2asrv.RequestHandler.
 package a2a

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-
-	"a2a-server/task"
-	"a2a-server/task/engine"
 )
 
-// appendSent appends a SendMessageResponse.
-func appendSent(b []byte, s *sent) ([]byte, error) {
+// append appends a Task.
+func (t shown) append(b []byte) ([]byte, error) { return t.view.AppendTask(b, t.options), nil }
+
+// append appends a SendMessageResponse.
+func (s sent) append(b []byte) ([]byte, error) {
 	if s.message != nil {
 		data, err := json.Marshal(sdk.StreamResponse{Event: s.message})
 		if err != nil {
@@ -19,24 +19,24 @@ func appendSent(b []byte, s *sent) ([]byte, error) {
 		}
 		return append(b, data...), nil
 	}
-	return append(s.view.AppendTask(append(b, `{"task":`...), s.options), '}'), nil
+	return append(s.task.view.AppendTask(append(b, `{"task":`...), s.task.options), '}'), nil
 }
 
-// appendList appends a ListTasksResponse. Everything that it requires is always
-// there, as §3.1.4 asks: no list is null, no token left out.
-func appendList(b []byte, list *engine.List, options task.ViewOptions) ([]byte, error) {
-	token, err := json.Marshal(list.NextCursor)
+// append appends a ListTasksResponse. Everything that it requires is always there, as
+// §3.1.4 asks: no list is null, no token left out.
+func (l listed) append(b []byte) ([]byte, error) {
+	token, err := json.Marshal(l.list.NextCursor)
 	if err != nil {
 		return nil, fmt.Errorf("encode page token: %w", err)
 	}
 	b = append(b, `{"tasks":[`...)
-	for i, v := range list.Tasks {
+	for i, v := range l.list.Tasks {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = v.AppendTask(b, options)
+		b = v.AppendTask(b, l.options)
 	}
-	return fmt.Appendf(b, `],"totalSize":%d,"pageSize":%d,"nextPageToken":%s}`, list.Total, list.PageSize, token), nil
+	return fmt.Appendf(b, `],"totalSize":%d,"pageSize":%d,"nextPageToken":%s}`, l.list.Total, l.list.PageSize, token), nil
 }
 
 // quote returns text as a JSON string.

@@ -12,7 +12,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
 	"a2a-server/auth"
-	"a2a-server/task"
 	"a2a-server/task/engine"
 )
 
@@ -108,20 +107,20 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	out, err := h.s.ops.send(ctx, by, a, req, 0 /* bytes */)
+	out, err := h.s.ops.send(ctx, call{by: by, answer: a}, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "SendMessage")
 	}
 	if out.message != nil {
 		return out.message, nil
 	}
-	return h.task(ctx, out.view, out.options)
+	return h.task(ctx, out.task)
 }
 
 // task returns a task as the SDK's clients decode it.
-func (h *handler) task(ctx context.Context, v *task.View, options task.ViewOptions) (*sdk.Task, error) {
+func (h *handler) task(ctx context.Context, shown shown) (*sdk.Task, error) {
 	var t sdk.Task
-	if err := json.Unmarshal(v.AppendTask(nil, options), &t); err != nil {
+	if err := json.Unmarshal(shown.view.AppendTask(nil, shown.options), &t); err != nil {
 		return nil, h.fail(ctx, fmt.Errorf("decode task: %w", err), "")
 	}
 	return &t, nil
@@ -135,11 +134,11 @@ func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Ta
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	view, options, err := h.s.ops.get(ctx, a, req)
+	out, err := h.s.ops.get(ctx, call{by: by, answer: a}, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "GetTask")
 	}
-	return h.task(ctx, view, options)
+	return h.task(ctx, out)
 }
 
 // ListTasks implements [a2asrv.RequestHandler].
@@ -150,13 +149,14 @@ func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sd
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	list, options, err := h.s.ops.list(ctx, a, req)
+	found, err := h.s.ops.list(ctx, call{by: by, answer: a}, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "ListTasks")
 	}
+	list := found.list
 	out := &sdk.ListTasksResponse{Tasks: []*sdk.Task{}, TotalSize: int(list.Total), PageSize: list.PageSize, NextPageToken: list.NextCursor}
 	for _, v := range list.Tasks {
-		t, err := h.task(ctx, v, options)
+		t, err := h.task(ctx, shown{v, found.options})
 		if err != nil {
 			return nil, err
 		}
@@ -173,11 +173,11 @@ func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	view, err := h.s.ops.cancel(ctx, a, req)
+	out, err := h.s.ops.cancel(ctx, call{by: by, answer: a}, req)
 	if err != nil {
 		return nil, h.fail(ctx, err, "CancelTask")
 	}
-	return h.task(ctx, view, viewOptions(nil))
+	return h.task(ctx, out)
 }
 
 // SendStreamingMessage implements [a2asrv.RequestHandler].
@@ -186,15 +186,14 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 		if err := checkSent(req.Message); err != nil {
 			return err
 		}
-		return h.s.ops.stream(ctx, by, req, 0 /* bytes */, open)
+		return h.s.ops.stream(ctx, call{by: by}, req, open)
 	})
 }
 
 // SubscribeToTask implements [a2asrv.RequestHandler].
 func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
 	return h.events(ctx, "SubscribeToTask", func(by auth.Principal, open opener) error {
-		fromStart := func(engine.ID) (uint64, bool) { return 0, false }
-		return h.s.ops.subscribe(ctx, by, req, fromStart, open)
+		return h.s.ops.subscribe(ctx, call{by: by}, req, open)
 	})
 }
 

@@ -7,11 +7,8 @@ import (
 	"net/http"
 	"strings"
 
-	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
@@ -37,7 +34,8 @@ func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.P
 
 // jsonRPC serves POST at the base URL (§9).
 func (s *Server) jsonRPC(c echo.Context) error {
-	by, err := s.principal(c.Request())
+	r := c.Request()
+	by, err := s.principal(r)
 	if err != nil {
 		return err
 	}
@@ -46,132 +44,58 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return err
 	}
 	var rpc rpcRequest
-	if err := s.heavily(c, by, len(raw), func() error { return parseRPC(raw, &rpc) }); err != nil {
-		if streams(rpc.Method) {
-			return s.rpcStreamError(c, rpc.ID, err)
-		}
-		return s.rpcError(c, rpc.ID, err)
-	}
-	s.activate(c.Response(), c.Request())
-	err = s.checkMethod(c.Request(), rpc.Method)
-	if streams(rpc.Method) {
-		if err == nil {
-			return s.rpcStream(c, by, &rpc)
-		}
-		return s.rpcStreamError(c, rpc.ID, err)
-	}
-	var answer []byte
-	a := s.ops.engine.Answer(by)
-	defer a.Release()
+	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
+	m := s.methods[rpc.Method]
 	if err == nil {
-		answer, err = s.rpcCall(c, by, a, &rpc)
+		s.activate(c.Response(), r)
+		err = s.checkMethod(r, rpc.Method, m)
 	}
-	a.Made()
-	if err != nil {
-		return s.rpcError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
+	if err == nil {
+		head := append(rpcHead(rpc.ID), `"result":`...)
+		err = s.serve(c, by, m.op, input{json: rpc.Params}, envelope{head, "}", typeJSON})
 	}
-	return s.answer(c, typeJSON, append(answer, '}'))
+	if err == nil || c.Response().Committed {
+		return err
+	}
+	w := s.wire(r.Context(), err, rpc.Method)
+	if m.op != nil && m.op.stream != nil {
+		return s.rpcStreamError(c, rpc.ID, w)
+	}
+	return s.rpcError(c, rpc.ID, w)
 }
 
-// streams reports whether a method, of whatever version, is answered with a stream,
-// errors included.
-func streams(method string) bool {
-	if now, old := oldMethods[method]; old {
-		method = now
-	}
-	return method == "SendStreamingMessage" || method == "SubscribeToTask"
+// method is what a name of JSON-RPC stands for.
+type method struct {
+	op  *operation // nil: nothing
+	old bool       // the name is that of A2A 0.3
 }
 
-// rpcCall runs a method that has one answer, and returns it without its end.
-func (s *Server) rpcCall(c echo.Context, by auth.Principal, a *engine.Answer, rpc *rpcRequest) ([]byte, error) {
-	ctx := c.Request().Context()
-	head := append(rpcHead(rpc.ID), `"result":`...)
-	switch rpc.Method {
-	case "SendMessage":
-		req, err := s.decodeSend(c, by, rpc.Params)
-		if err != nil {
-			return nil, err
+// methods returns the methods of a table by their names, of whatever version.
+func methods(table []operation) map[string]method {
+	all := make(map[string]method, 2*len(table))
+	for i := range table {
+		op := &table[i]
+		all[op.name] = method{op: op}
+		if op.old != "" {
+			all[op.old] = method{op: op, old: true}
 		}
-		out, err := s.ops.send(ctx, by, a, req, len(rpc.Params))
-		if err != nil {
-			return nil, err
-		}
-		return appendSent(head, out)
-	case "GetTask":
-		var pb a2apb.GetTaskRequest
-		if err := s.unmarshal(c, by, rpc.Params, &pb); err != nil {
-			return nil, err
-		}
-		req, err := toGetTask(&pb)
-		if err != nil {
-			return nil, err
-		}
-		view, options, err := s.ops.get(ctx, a, req)
-		if err != nil {
-			return nil, err
-		}
-		return view.AppendTask(head, options), nil
-	case "ListTasks":
-		req, err := s.decodeListTasks(c, by, rpc.Params)
-		if err != nil {
-			return nil, err
-		}
-		list, options, err := s.ops.list(ctx, a, req)
-		if err != nil {
-			return nil, err
-		}
-		return appendList(head, list, options)
-	case "CancelTask":
-		var pb a2apb.CancelTaskRequest
-		if err := s.unmarshal(c, by, rpc.Params, &pb); err != nil {
-			return nil, err
-		}
-		req, err := convert(&pb, pbconv.FromProtoCancelTaskRequest)
-		if err != nil {
-			return nil, err
-		}
-		view, err := s.ops.cancel(ctx, a, req)
-		if err != nil {
-			return nil, err
-		}
-		return view.AppendTask(head, viewOptions(nil)), nil
-	case "CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig":
-		return nil, noPush()
-	case "GetExtendedAgentCard":
-		return nil, noExtendedCard()
-	default:
-		return nil, errMethodNotFound.saying("there is no method " + clip(rpc.Method))
 	}
+	return all
 }
 
-// rpcStream runs a method that streams.
-func (s *Server) rpcStream(c echo.Context, by auth.Principal, rpc *rpcRequest) error {
-	err := s.stream(c, by, append(rpcHead(rpc.ID), `"result":`...), []byte("}"), func(st *stream) error {
-		return s.rpcEvents(c, by, rpc, st)
-	})
-	if err != nil {
-		return s.rpcStreamError(c, rpc.ID, s.wire(c.Request().Context(), err, rpc.Method))
+// checkMethod refuses the methods of A2A 0.3, whatever checkVersion refuses, and a name
+// that stands for nothing.
+func (s *Server) checkMethod(r *http.Request, name string, m method) error {
+	if m.old {
+		return otherVersion(name + " is a method of A2A 0.3, which this server does not speak: use a client for A2A " + version + ", where it is " + m.op.name)
+	}
+	if err := s.checkVersion(r); err != nil {
+		return err
+	}
+	if m.op == nil {
+		return errMethodNotFound.saying("there is no method " + clip(name))
 	}
 	return nil
-}
-
-func (s *Server) rpcEvents(c echo.Context, by auth.Principal, rpc *rpcRequest, st *stream) error {
-	if rpc.Method == "SendStreamingMessage" {
-		req, err := s.decodeSend(c, by, rpc.Params)
-		if err != nil {
-			return err
-		}
-		return s.ops.stream(st.ctx, by, req, len(rpc.Params), st.open)
-	}
-	var pb a2apb.SubscribeToTaskRequest
-	if err := s.unmarshal(c, by, rpc.Params, &pb); err != nil {
-		return err
-	}
-	req, err := convert(&pb, pbconv.FromProtoSubscribeToTaskRequest)
-	if err != nil {
-		return err
-	}
-	return s.ops.subscribe(st.ctx, by, req, s.lastEventID(c.Request()), st.open)
 }
 
 // parseRPC reads the envelope of a request (JSON-RPC 2.0 §4). When it is wrong, r
@@ -281,15 +205,14 @@ func rpcFault(id []byte, e *wireError) []byte {
 }
 
 // rpcError answers with an error. JSON-RPC has its own: HTTP's status is 200.
-func (s *Server) rpcError(c echo.Context, id []byte, err error) error {
-	w := s.wire(c.Request().Context(), err, "")
-	w.retry(c.Response().Header())
-	return s.answer(c, typeJSON, rpcFault(id, w))
+func (s *Server) rpcError(c echo.Context, id []byte, e *wireError) error {
+	e.retry(c.Response().Header())
+	return s.answer(c, typeJSON, rpcFault(id, e))
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,
 // because the Go client reports nothing when it gets JSON there.
-func (s *Server) rpcStreamError(c echo.Context, id []byte, err error) error {
-	st := s.newStream(c, nil, nil)
-	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, s.wire(c.Request().Context(), err, ""))}}))
+func (s *Server) rpcStreamError(c echo.Context, id []byte, e *wireError) error {
+	st := s.newStream(c, envelope{})
+	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, e)}}))
 }

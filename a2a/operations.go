@@ -12,23 +12,38 @@ import (
 	"a2a-server/task/engine"
 )
 
-// operations are those of A2A 1.0 §3.1, the same for every binding: a binding
-// decodes what they take, and encodes what they return. Their errors are those of
-// [toWire].
-//
-// Those that return tasks read them for an [engine.Answer], which the binding releases
-// when it has sent them.
+// operations run those of A2A 1.0 §3.1, the same for every binding. The [table] says how
+// clients reach them. Their errors are those of [toWire].
 type operations struct {
 	engine  *engine.Engine
 	waiting *shares // sends that wait for their task to rest
 	modes   modes   // what the parts of messages may be
 }
 
+// call is what an operation knows of a call beside its request.
+type call struct {
+	by     auth.Principal
+	bytes  int            // that the request had, if that is known
+	answer *engine.Answer // for which tasks are read; the binding releases it when they are sent. Nil for a stream
+	from   resume         // where the reader of a stream goes on; nil: nowhere
+}
+
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
 // a task.
 type sent struct {
 	message *sdk.Message
+	task    shown
+}
+
+// shown is a task as an answer holds it.
+type shown struct {
 	view    *task.View
+	options task.ViewOptions
+}
+
+// listed are tasks as an answer holds them.
+type listed struct {
+	list    *engine.List
 	options task.ViewOptions
 }
 
@@ -66,34 +81,34 @@ func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, 
 // send gives a message to the engine, and waits until its task rests, unless the
 // request says otherwise (§3.2.2). When as many wait as may, a message that would make a
 // task is refused. One to a task that exists may be a decision, and is taken; its answer
-// is the task as it stands then. bytes is what the request had, if that is known.
-func (o operations) send(ctx context.Context, by auth.Principal, a *engine.Answer, req *sdk.SendMessageRequest, bytes int) (*sent, error) {
+// is the task as it stands then.
+func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageRequest) (sent, error) {
 	config, err := o.check(req)
 	if err != nil {
-		return nil, err
+		return sent{}, err
 	}
-	wait := a.Accepted
+	wait := c.answer.Accepted
 	if !config.ReturnImmediately {
-		switch give, err := o.waiting.take(by); {
+		switch give, err := o.waiting.take(c.by); {
 		case err == nil:
 			defer give()
-			wait = a.Await
+			wait = c.answer.Await
 		case req.Message.TaskID == "":
-			return nil, err
+			return sent{}, err
 		}
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message, Bytes: bytes})
+	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes})
 	if err != nil {
-		return nil, err
+		return sent{}, err
 	}
 	if out.Direct != nil {
-		return &sent{message: out.Direct}, nil
+		return sent{message: out.Direct}, nil
 	}
 	view, err := wait(ctx, out)
 	if err != nil {
-		return nil, err
+		return sent{}, err
 	}
-	return &sent{view: view, options: viewOptions(config.HistoryLength)}, nil
+	return sent{task: shown{view, viewOptions(config.HistoryLength)}}, nil
 }
 
 // sink takes the events of a stream, page by page. A page may be empty.
@@ -104,13 +119,13 @@ type sink func([]engine.Event) error
 type opener func(id engine.ID) sink
 
 // stream gives a message to the engine and follows what becomes of it until the
-// task ends or waits for input (D1). bytes is as in send.
-func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.SendMessageRequest, bytes int, open opener) error {
+// task ends or waits for input (D1).
+func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequest, open opener) error {
 	config, err := o.check(req)
 	if err != nil {
 		return err
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: by, Message: req.Message, Bytes: bytes})
+	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes})
 	if err != nil {
 		return err
 	}
@@ -122,7 +137,7 @@ func (o operations) stream(ctx context.Context, by auth.Principal, req *sdk.Send
 		return open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
 	var yield sink
-	return o.engine.Stream(ctx, by, out, func(first *engine.Snapshot) error {
+	return o.engine.Stream(ctx, c.by, out, func(first *engine.Snapshot) error {
 		yield = open(out.Task)
 		if first == nil {
 			return nil
@@ -139,14 +154,17 @@ type resume func(id engine.ID) (seq uint64, ok bool)
 // subscribe follows a task until it ends (§3.1.6). A reader that says where it was
 // goes on from there, also after the end; another begins with the task as it
 // stands, and is refused when it has ended.
-func (o operations) subscribe(ctx context.Context, by auth.Principal, req *sdk.SubscribeToTaskRequest, from resume, open opener) error {
+func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) error {
 	id, err := taskID(string(req.ID))
 	if err != nil {
 		return err
 	}
-	n, resumes := from(id)
+	n, resumes := uint64(0), false
+	if c.from != nil {
+		n, resumes = c.from(id)
+	}
 	if resumes {
-		h, err := o.engine.Header(ctx, by, id)
+		h, err := o.engine.Header(ctx, c.by, id)
 		if err != nil {
 			return err
 		}
@@ -157,12 +175,12 @@ func (o operations) subscribe(ctx context.Context, by auth.Principal, req *sdk.S
 		yield = open(id)
 		err = yield(nil) // the reader learns at once that the stream stands
 	} else {
-		yield, n, err = o.begin(ctx, by, id, open)
+		yield, n, err = o.begin(ctx, c.by, id, open)
 	}
 	if err != nil {
 		return err
 	}
-	return o.engine.Follow(ctx, by, id, n, engine.UntilEnd, yield)
+	return o.engine.Follow(ctx, c.by, id, n, engine.UntilEnd, yield)
 }
 
 // begin begins a stream with the task as it stands, and returns where it goes on.
@@ -201,39 +219,39 @@ func taskID(id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (o operations) get(ctx context.Context, a *engine.Answer, req *sdk.GetTaskRequest) (*task.View, task.ViewOptions, error) {
-	options := viewOptions(req.HistoryLength)
+func (o operations) get(ctx context.Context, c call, req *sdk.GetTaskRequest) (shown, error) {
 	if _, err := taskID(string(req.ID)); err != nil {
-		return nil, options, err
+		return shown{}, err
 	}
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
-		return nil, options, err
+		return shown{}, err
 	}
-	view, err := a.Get(ctx, string(req.ID))
-	return view, options, err
+	view, err := c.answer.Get(ctx, string(req.ID))
+	return shown{view, viewOptions(req.HistoryLength)}, err
 }
 
-func (o operations) list(ctx context.Context, a *engine.Answer, req *sdk.ListTasksRequest) (*engine.List, task.ViewOptions, error) {
+func (o operations) list(ctx context.Context, c call, req *sdk.ListTasksRequest) (listed, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.IncludeArtifacts
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
-		return nil, options, err
+		return listed{}, err
 	}
 	q := engine.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken, Artifacts: req.IncludeArtifacts}
 	if req.StatusTimestampAfter != nil {
 		q.Since = *req.StatusTimestampAfter
 	}
-	list, err := a.List(ctx, q)
-	return list, options, err
+	list, err := c.answer.List(ctx, q)
+	return listed{list, options}, err
 }
 
 // cancel ends a task, and returns it. It may be asked again (D5).
-func (o operations) cancel(ctx context.Context, a *engine.Answer, req *sdk.CancelTaskRequest) (*task.View, error) {
+func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskRequest) (shown, error) {
 	id, err := taskID(string(req.ID))
 	if err != nil {
-		return nil, err
+		return shown{}, err
 	}
-	return a.Cancel(ctx, id)
+	view, err := c.answer.Cancel(ctx, id)
+	return shown{view, viewOptions(nil)}, err
 }
 
 // noPush answers every operation on push notifications, as the card says.

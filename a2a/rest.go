@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"github.com/labstack/echo/v4"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -18,37 +16,111 @@ import (
 	"a2a-server/auth"
 )
 
-// restRoutes adds the paths of HTTP+JSON (§11.3). echo takes a colon for the
-// beginning of a parameter, so those of /message are escaped, and the verb behind a
-// task's id is split off by hand.
-func (s *Server) restRoutes() {
-	g := s.echo
-	g.POST(`/message\:send`, s.rest(s.restSend))
-	g.POST(`/message\:stream`, s.rest(s.restStream))
-	g.GET("/tasks", s.rest(s.restList))
-	g.GET("/tasks/:id", s.rest(s.restTask))
-	g.POST("/tasks/:id", s.rest(s.restTask))
-	push := s.rest(func(echo.Context, auth.Principal) error { return noPush() })
-	g.POST("/tasks/:id/pushNotificationConfigs", push)
-	g.GET("/tasks/:id/pushNotificationConfigs", push)
-	g.GET("/tasks/:id/pushNotificationConfigs/:config", push)
-	g.DELETE("/tasks/:id/pushNotificationConfigs/:config", push)
-	g.GET("/extendedAgentCard", s.rest(func(echo.Context, auth.Principal) error { return noExtendedCard() }))
+// place is a path of HTTP+JSON as the router has it, and what is served at it.
+type place struct {
+	verbs bool               // its last parameter may end in a verb
+	at    map[string][]visit // by verb
 }
 
-// rest does for every path what comes before it.
-func (s *Server) rest(next func(echo.Context, auth.Principal) error) echo.HandlerFunc {
+// visit is what a method does at a place.
+type visit struct {
+	op *operation
+	route
+}
+
+// restRoutes adds the paths of HTTP+JSON (§11.3).
+func (s *Server) restRoutes() {
+	places := map[string]*place{}
+	for i := range s.table {
+		for _, r := range s.table[i].routes {
+			path, verb := routed(r.path)
+			p := places[path]
+			if p == nil {
+				p = &place{at: map[string][]visit{}}
+				places[path] = p
+			}
+			p.verbs = p.verbs || verb != ""
+			p.at[verb] = append(p.at[verb], visit{&s.table[i], r})
+		}
+	}
+	for path, p := range places {
+		serve := s.rest(p)
+		for _, visits := range p.at {
+			for _, v := range visits {
+				s.echo.Add(v.method, path, serve)
+			}
+		}
+	}
+}
+
+// routed returns a path as echo has it. echo takes a colon for the beginning of a
+// parameter, so that others are escaped, and a verb after a parameter is left to us.
+func routed(path string) (routed, verb string) {
+	if before, after, ok := strings.Cut(path, "}:"); ok {
+		path, verb = before+"}", after
+	}
+	return strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path), verb
+}
+
+// rest serves what is at a place.
+func (s *Server) rest(p *place) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		by, err := s.principal(c.Request())
+		r := c.Request()
+		by, err := s.principal(r)
 		if err != nil {
 			return err
 		}
-		if err := s.checkVersion(c.Request()); err != nil {
+		if err := s.checkVersion(r); err != nil {
 			return err
 		}
-		s.activate(c.Response(), c.Request())
-		return next(c, by)
+		s.activate(c.Response(), r)
+		v, err := p.visit(c)
+		if err != nil {
+			return err
+		}
+		in, err := s.restInput(c, by, v.from)
+		if err != nil {
+			return err
+		}
+		return s.serve(c, by, v.op, in, envelope{media: answerType(r)})
 	}
+}
+
+// visit returns what a request asks for. It takes the verb off the path's last parameter.
+func (p *place) visit(c echo.Context) (*visit, error) {
+	verb := ""
+	if values := c.ParamValues(); p.verbs {
+		last := &values[len(values)-1]
+		*last, verb, _ = strings.Cut(*last, ":")
+	}
+	visits := p.at[verb]
+	if len(visits) == 0 {
+		return nil, transportError(http.StatusNotFound)
+	}
+	allow := http.MethodOptions
+	for i := range visits {
+		if visits[i].method == c.Request().Method {
+			return &visits[i], nil
+		}
+		allow += ", " + visits[i].method
+	}
+	c.Response().Header().Set(echo.HeaderAllow, allow)
+	return nil, transportError(http.StatusMethodNotAllowed)
+}
+
+// restInput reads a request from where its route has it.
+func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in input, err error) {
+	in.path = c.ParamValues()
+	switch from {
+	case query:
+		in.query = c.QueryParams()
+	case body:
+		in.json, err = s.checkedBody(c, by)
+	case someBody:
+		in.json, err = s.optionalBody(c, by)
+	case unread:
+	}
+	return in, err
 }
 
 func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {
@@ -56,7 +128,7 @@ func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, er
 	if err != nil {
 		return nil, err
 	}
-	err = s.heavily(c, by, len(body), func() (err error) {
+	err = s.cfg.Engine.Heavily(c.Request().Context(), by, len(body), func() (err error) {
 		raw, err = check(body)
 		return err
 	})
@@ -84,159 +156,6 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 		}{io.MultiReader(bytes.NewReader(first[:n]), rest), rest}
 	}
 	return s.checkedBody(c, by)
-}
-
-func (s *Server) restAnswer(c echo.Context, body []byte) error {
-	return s.answer(c, answerType(c.Request()), body)
-}
-
-func (s *Server) restSend(c echo.Context, by auth.Principal) error {
-	raw, err := s.checkedBody(c, by)
-	if err != nil {
-		return err
-	}
-	req, err := s.decodeSend(c, by, raw)
-	if err != nil {
-		return err
-	}
-	a := s.ops.engine.Answer(by)
-	defer a.Release()
-	out, err := s.ops.send(c.Request().Context(), by, a, req, len(raw))
-	if err != nil {
-		return err
-	}
-	body, err := appendSent(nil, out)
-	if err != nil {
-		return err
-	}
-	a.Made()
-	return s.restAnswer(c, body)
-}
-
-func (s *Server) restStream(c echo.Context, by auth.Principal) error {
-	raw, err := s.checkedBody(c, by)
-	if err != nil {
-		return err
-	}
-	req, err := s.decodeSend(c, by, raw)
-	if err != nil {
-		return err
-	}
-	return s.stream(c, by, nil, nil, func(st *stream) error { return s.ops.stream(st.ctx, by, req, len(raw), st.open) })
-}
-
-// restTask serves what is below /tasks/{id}: the task itself, or a verb on it.
-func (s *Server) restTask(c echo.Context, by auth.Principal) error {
-	id, verb, _ := strings.Cut(c.Param("id"), ":")
-	switch method := c.Request().Method; {
-	case verb == "" && method == http.MethodGet:
-		return s.restGet(c, by, id)
-	case verb == "cancel" && method == http.MethodPost:
-		return s.restCancel(c, by, id)
-	case verb == "subscribe": // GET in the proto, POST in the tables of the text (D3)
-		return s.restSubscribe(c, by, id)
-	case verb == "":
-		c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, GET")
-		return transportError(http.StatusMethodNotAllowed)
-	case verb == "cancel":
-		c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, POST")
-		return transportError(http.StatusMethodNotAllowed)
-	default:
-		return transportError(http.StatusNotFound)
-	}
-}
-
-func (s *Server) restGet(c echo.Context, by auth.Principal, id string) error {
-	var pb a2apb.GetTaskRequest
-	if err := decodeQuery(c.QueryParams(), &pb); err != nil {
-		return err
-	}
-	pb.Id = id
-	req, err := toGetTask(&pb)
-	if err != nil {
-		return err
-	}
-	a := s.ops.engine.Answer(by)
-	defer a.Release()
-	view, options, err := s.ops.get(c.Request().Context(), a, req)
-	if err != nil {
-		return err
-	}
-	body := view.AppendTask(nil, options)
-	a.Made()
-	return s.restAnswer(c, body)
-}
-
-func (s *Server) restList(c echo.Context, by auth.Principal) error {
-	query := c.QueryParams()
-	// The SDK's client (v2.4.0) sends this filter by another name.
-	if theirs, ok := query["lastUpdatedAfter"]; ok && !query.Has("statusTimestampAfter") {
-		query["statusTimestampAfter"] = theirs
-	}
-	var pb a2apb.ListTasksRequest
-	if err := decodeQuery(query, &pb); err != nil {
-		return err
-	}
-	req, err := toListTasks(&pb)
-	if err != nil {
-		return err
-	}
-	a := s.ops.engine.Answer(by)
-	defer a.Release()
-	list, options, err := s.ops.list(c.Request().Context(), a, req)
-	if err != nil {
-		return err
-	}
-	body, err := appendList(nil, list, options)
-	if err != nil {
-		return err
-	}
-	a.Made()
-	return s.restAnswer(c, body)
-}
-
-func (s *Server) restCancel(c echo.Context, by auth.Principal, id string) error {
-	raw, err := s.optionalBody(c, by)
-	if err != nil {
-		return err
-	}
-	var pb a2apb.CancelTaskRequest
-	if err := s.unmarshal(c, by, raw, &pb); err != nil {
-		return err
-	}
-	pb.Id = id
-	req, err := convert(&pb, pbconv.FromProtoCancelTaskRequest)
-	if err != nil {
-		return err
-	}
-	a := s.ops.engine.Answer(by)
-	defer a.Release()
-	view, err := s.ops.cancel(c.Request().Context(), a, req)
-	if err != nil {
-		return err
-	}
-	body := view.AppendTask(nil, viewOptions(nil))
-	a.Made()
-	return s.restAnswer(c, body)
-}
-
-func (s *Server) restSubscribe(c echo.Context, by auth.Principal, id string) error {
-	raw, err := s.optionalBody(c, by)
-	if err != nil {
-		return err
-	}
-	var pb a2apb.SubscribeToTaskRequest
-	if err := s.unmarshal(c, by, raw, &pb); err != nil {
-		return err
-	}
-	pb.Id = id
-	req, err := convert(&pb, pbconv.FromProtoSubscribeToTaskRequest)
-	if err != nil {
-		return err
-	}
-	return s.stream(c, by, nil, nil, func(st *stream) error {
-		return s.ops.subscribe(st.ctx, by, req, s.lastEventID(c.Request()), st.open)
-	})
 }
 
 // decodeQuery reads a request from its query (§11.5): names as in ProtoJSON, unknown

@@ -63,8 +63,10 @@ type Server struct {
 	cfg        Config
 	prefix     string // path of the base URL, without a trailing slash
 	ops        operations
-	extensions []string // URIs that we speak
-	streams    *shares  // that are open
+	table      []operation
+	methods    map[string]method // of the table, by their names in JSON-RPC
+	extensions []string          // URIs that we speak
+	streams    *shares           // that are open
 	echo       *echo.Echo
 	made       time.Time // when the card was, too
 }
@@ -107,6 +109,8 @@ func New(cfg Config) (*Server, error) {
 		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 	}
+	s.table = table()
+	s.methods = methods(s.table)
 	s.echo.HTTPErrorHandler = s.httpError
 	if cfg.Log.GetLevel() <= zerolog.DebugLevel {
 		s.echo.Use(s.logged)
@@ -168,6 +172,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.echo.ServeHTTP(w, r)
+}
+
+// envelope is what a binding puts around an answer, or around each event of a stream, and
+// the type of the answer.
+type envelope struct {
+	head  []byte
+	tail  string
+	media string
+}
+
+// serve runs an operation, and answers with what comes of it. What it returns before
+// anything is written is still to be answered.
+func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) error {
+	if op.stream != nil {
+		return s.stream(c, by, e, func(st *stream) error {
+			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), from: s.lastEventID(c.Request())}, in, st.open)
+		})
+	}
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
+	text, err := op.answer(s, c.Request().Context(), call{by: by, bytes: len(in.json), answer: a}, in, e.head)
+	a.Made()
+	if err != nil {
+		return err
+	}
+	return s.answer(c, e.media, append(text, e.tail...))
 }
 
 // logged writes a line for each request when it has been answered.

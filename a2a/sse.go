@@ -44,8 +44,7 @@ type stream struct {
 	response *echo.Response
 	w        http.ResponseWriter // the one below echo's: its Flush reports errors
 	control  *http.ResponseController
-	prefix   []byte
-	suffix   []byte
+	around   envelope // of each event
 
 	mu      sync.Mutex // guards what follows, and writing
 	tag     string
@@ -55,22 +54,22 @@ type stream struct {
 	ended   bool
 }
 
-func (s *Server) newStream(c echo.Context, prefix, suffix []byte) *stream {
+func (s *Server) newStream(c echo.Context, around envelope) *stream {
 	w := c.Response().Unwrap()
-	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), prefix: prefix, suffix: suffix}
+	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), around: around}
 	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
 	return st
 }
 
 // stream answers with what run sends, unless too many streams are open. What it
 // returns is still to be answered.
-func (s *Server) stream(c echo.Context, by auth.Principal, prefix, suffix []byte, run func(*stream) error) error {
+func (s *Server) stream(c echo.Context, by auth.Principal, around envelope, run func(*stream) error) error {
 	give, err := s.streams.take(by)
 	if err != nil {
 		return err
 	}
 	defer give()
-	st := s.newStream(c, prefix, suffix)
+	st := s.newStream(c, around)
 	return st.end(run(st))
 }
 
@@ -159,7 +158,7 @@ func (st *stream) frame(seq uint64, data []byte) {
 		st.buf = append(append(st.buf, st.tag...), '\n')
 	}
 	st.buf = append(st.buf, "data: "...)
-	st.buf = append(append(append(st.buf, st.prefix...), data...), st.suffix...)
+	st.buf = append(append(append(st.buf, st.around.head...), data...), st.around.tail...)
 	st.buf = append(st.buf, "\n\n"...)
 }
 
@@ -169,7 +168,7 @@ func (st *stream) events(page []engine.Event) error {
 	defer st.mu.Unlock()
 	size := len(st.buf)
 	for i := range page {
-		size += len(page[i].Data) + len(st.prefix) + len(st.suffix) + frameOverhead
+		size += len(page[i].Data) + len(st.around.head) + len(st.around.tail) + frameOverhead
 	}
 	if st.buf == nil {
 		st.buf = make([]byte, 0, min(size, frameBatch))

@@ -11,28 +11,6 @@ const version = "1.0"
 
 const versionHeader = "A2A-Version"
 
-// oldMethods are the methods of A2A 0.3 over JSON-RPC, by what 1.0 calls them.
-var oldMethods = map[string]string{
-	"message/send":                        "SendMessage",
-	"message/stream":                      "SendStreamingMessage",
-	"tasks/get":                           "GetTask",
-	"tasks/cancel":                        "CancelTask",
-	"tasks/resubscribe":                   "SubscribeToTask",
-	"tasks/pushNotificationConfig/set":    "CreateTaskPushNotificationConfig",
-	"tasks/pushNotificationConfig/get":    "GetTaskPushNotificationConfig",
-	"tasks/pushNotificationConfig/list":   "ListTaskPushNotificationConfigs",
-	"tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
-	"agent/getAuthenticatedExtendedCard":  "GetExtendedAgentCard",
-}
-
-// checkMethod refuses the methods of A2A 0.3, and whatever checkVersion refuses.
-func (s *Server) checkMethod(r *http.Request, method string) error {
-	if now, old := oldMethods[method]; old {
-		return otherVersion(method + " is a method of A2A 0.3, which this server does not speak: use a client for A2A " + version + ", where it is " + now)
-	}
-	return s.checkVersion(r)
-}
-
 // checkVersion refuses a version that is not served. Its patch part counts for nothing
 // (§3.6). Without one the name of the method, or the path, decides (D8), unless versions
 // are strict: then it is 0.3 (§3.6.2).

@@ -40,7 +40,7 @@ func a2aRows() []Row {
 			Test:    "TestSlowReaderIsCutOff/slow",
 		},
 		{
-			File:    "a2a/jsonrpc.go",
+			File:    "a2a/server.go",
 			What:    "defer a.Release()",
 			Into:    "defer func() { _ = a.Release }()",
 			Promise: "what an answer has taken is given back when it has been sent",

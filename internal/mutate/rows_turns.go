@@ -162,8 +162,8 @@ func turnsRows() []Row {
 		},
 		{
 			File:    "a2a/decode.go",
-			What:    "len(raw), func() error { return unmarshal",
-			Into:    "0, func() error { return unmarshal",
+			What:    "len(in.json), func() (err error) {",
+			Into:    "0, func() (err error) {",
 			Promise: "a large request is read with a processor for it, whatever its method",
 			Test:    "TestLargeRequestsAreReadInTurn",
 		},

@@ -1,0 +1,199 @@
+package a2a
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
+	"google.golang.org/protobuf/proto"
+
+	"a2a-server/auth"
+)
+
+// operation is an operation of A2A 1.0 §3.1: how clients reach it, and what it does.
+// Whatever serves operations, or says something of all of them, walks their table.
+type operation struct {
+	name    string      // in A2A 1.0: of the method in JSON-RPC and in the gRPC service
+	old     string      // of the method of A2A 0.3 in JSON-RPC; empty: 0.3 has none
+	action  auth.Action // what its caller wants to do
+	summary string      // what it does, in a sentence
+	routes  []route     // of HTTP+JSON, the preferred one first
+
+	// One of them runs it: answer appends what it returns to b, stream hands its events
+	// to what open returns.
+	answer func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error)
+	stream func(s *Server, ctx context.Context, c call, in input, open opener) error
+}
+
+// route is a way to an operation in HTTP+JSON (§11.3). A parameter of the path stands in
+// braces; a colon after it begins a verb.
+type route struct {
+	method string
+	path   string
+	from   source
+}
+
+// source says where a route has the request of its operation, beside the path.
+type source uint8
+
+const (
+	unread   source = iota // it is not looked at
+	query                  // in the parameters of the query (§11.5)
+	body                   // in the body
+	someBody               // in the body, if there is one
+)
+
+// table returns all operations. A new one is an entry here, and the method of
+// [operations] that runs it.
+func table() []operation {
+	return []operation{
+		{
+			name: "SendMessage", old: "message/send", action: auth.Create,
+			summary: "Sends a message to the agent, and waits until its task rests unless the request says otherwise.",
+			routes:  []route{{http.MethodPost, "/message:send", body}},
+			answer:  answers(readSend, operations.send),
+		},
+		{
+			name: "SendStreamingMessage", old: "message/stream", action: auth.Create,
+			summary: "Sends a message to the agent, and streams what becomes of its task until that rests.",
+			routes:  []route{{http.MethodPost, "/message:stream", body}},
+			stream:  streams(readSend, operations.stream),
+		},
+		{
+			name: "GetTask", old: "tasks/get", action: auth.Read,
+			summary: "Returns a task.",
+			routes:  []route{{http.MethodGet, "/tasks/{id}", query}},
+			answer:  answers(reads(toGetTask, func(r *a2apb.GetTaskRequest, path []string) { r.Id = path[0] }), operations.get),
+		},
+		{
+			name: "ListTasks", action: auth.List,
+			summary: "Lists the tasks of the caller, those that changed last first.",
+			routes:  []route{{http.MethodGet, "/tasks", query}},
+			answer:  answers(readListTasks, operations.list),
+		},
+		{
+			name: "CancelTask", old: "tasks/cancel", action: auth.Cancel,
+			summary: "Cancels a task, and returns it.",
+			routes:  []route{{http.MethodPost, "/tasks/{id}:cancel", someBody}},
+			answer: answers(reads(converts(pbconv.FromProtoCancelTaskRequest), func(r *a2apb.CancelTaskRequest, path []string) { r.Id = path[0] }),
+				operations.cancel),
+		},
+		{
+			name: "SubscribeToTask", old: "tasks/resubscribe", action: auth.Follow,
+			summary: "Streams a task until it ends: as it stands now and every change after that, or all that came after the event in Last-Event-ID.",
+			routes: []route{ // GET in the proto, POST in the tables of the text (D3)
+				{http.MethodGet, "/tasks/{id}:subscribe", someBody},
+				{http.MethodPost, "/tasks/{id}:subscribe", someBody},
+			},
+			stream: streams(reads(converts(pbconv.FromProtoSubscribeToTaskRequest), func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }),
+				operations.subscribe),
+		},
+		{
+			name: "CreateTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/set", action: auth.Push,
+			summary: "Is refused: this agent does not send push notifications.",
+			routes:  []route{{http.MethodPost, "/tasks/{task_id}/pushNotificationConfigs", unread}},
+			answer:  refused(noPush),
+		},
+		{
+			name: "GetTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/get", action: auth.Push,
+			summary: "Is refused: this agent does not send push notifications.",
+			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", unread}},
+			answer:  refused(noPush),
+		},
+		{
+			name: "ListTaskPushNotificationConfigs", old: "tasks/pushNotificationConfig/list", action: auth.Push,
+			summary: "Is refused: this agent does not send push notifications.",
+			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", unread}},
+			answer:  refused(noPush),
+		},
+		{
+			name: "DeleteTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/delete", action: auth.Push,
+			summary: "Is refused: this agent does not send push notifications.",
+			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", unread}},
+			answer:  refused(noPush),
+		},
+		{
+			name: "GetExtendedAgentCard", old: "agent/getAuthenticatedExtendedCard", action: auth.Read,
+			summary: "Is refused: this agent has no extended agent card.",
+			routes:  []route{{http.MethodGet, "/extendedAgentCard", unread}},
+			answer:  refused(noExtendedCard),
+		},
+	}
+}
+
+// input is a request before it is decoded, as a binding has it.
+type input struct {
+	json  checked    // the parameters of JSON-RPC, or the body of HTTP+JSON
+	query url.Values // nil: there is none
+	path  []string   // the parameters of the path, in their order; nil: it has none
+}
+
+// answers returns how an operation is run that has one answer.
+func answers[R any, A interface {
+	append(b []byte) ([]byte, error)
+}](
+	read func(input) (*R, error), run func(operations, context.Context, call, *R) (A, error),
+) func(*Server, context.Context, call, input, []byte) ([]byte, error) {
+	return func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error) {
+		req, err := decode(ctx, s, c.by, in, read)
+		if err != nil {
+			return nil, err
+		}
+		out, err := run(s.ops, ctx, c, req)
+		if err != nil {
+			return nil, err
+		}
+		return out.append(b)
+	}
+}
+
+// streams returns how an operation is run that streams.
+func streams[R any](read func(input) (*R, error), run func(operations, context.Context, call, *R, opener) error,
+) func(*Server, context.Context, call, input, opener) error {
+	return func(s *Server, ctx context.Context, c call, in input, open opener) error {
+		req, err := decode(ctx, s, c.by, in, read)
+		if err != nil {
+			return err
+		}
+		return run(s.ops, ctx, c, req, open)
+	}
+}
+
+// refused returns how an operation is run that this server does not have. Its request is
+// not looked at.
+func refused(why func() error) func(*Server, context.Context, call, input, []byte) ([]byte, error) {
+	return func(*Server, context.Context, call, input, []byte) ([]byte, error) { return nil, why() }
+}
+
+// reads returns what reads a request by way of its message in the proto: put, which may be
+// nil, sets what the path says, and from checks and converts the message.
+func reads[M any, P interface {
+	*M
+	proto.Message
+}, R any](from func(P) (*R, error), put func(P, []string)) func(input) (*R, error) {
+	return func(in input) (*R, error) {
+		pb := P(new(M))
+		if err := in.fill(pb); err != nil {
+			return nil, err
+		}
+		if put != nil && in.path != nil {
+			put(pb, in.path)
+		}
+		return from(pb)
+	}
+}
+
+// fill reads a message from JSON or the query, whichever there is.
+func (in input) fill(into proto.Message) error {
+	if in.query != nil {
+		return decodeQuery(in.query, into)
+	}
+	return unmarshal(in.json, into)
+}
+
+// converts returns what makes the SDK's request of a message.
+func converts[P proto.Message, R any](from func(P) (*R, error)) func(P) (*R, error) {
+	return func(pb P) (*R, error) { return convert(pb, from) }
+}
