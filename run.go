@@ -10,6 +10,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
+	"a2a-server/task/engine"
 )
 
 // storeWatch is how often the store is looked at: one that is damaged cannot say so
@@ -46,13 +47,13 @@ func (s *Server) Run(ctx context.Context) error {
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)
-	engine, endEngine := context.WithCancel(lasting)
+	working, endEngine := context.WithCancel(lasting)
 	r := &running{
 		Server: s, endRequests: endRequests, endEngine: endEngine,
 		served: make(chan error, 1), engineEnded: make(chan error, 1),
 	}
 	s.server.BaseContext = func(net.Listener) context.Context { return requests }
-	go func() { r.engineEnded <- s.engine.Run(engine) }()
+	go func() { r.engineEnded <- s.engine.Run(working) }()
 	s.mounted.open(requests)
 	if s.listener != nil {
 		go func() { r.served <- s.server.Serve(s.listener) }()
@@ -138,12 +139,13 @@ func (s *Server) announce() {
 }
 
 // shutdown ends what runs, from the outside in. Its error says what could not be
-// ended as it should.
+// ended as it should. The grace of calls begins with it, so that clients who do not read
+// take nothing on top of that.
 func (r *running) shutdown(ctx context.Context) error {
-	grace := r.config.Limits.Grace
+	over := time.Now().Add(r.config.Limits.Grace)
 	drained := make(chan error, 1)
-	// A run that does not end when its grace is over is given up by the engine.
-	const giveUp = 10 * time.Second
+	// What the engine waits for after the grace is bounded, but for the disk.
+	const slack = engine.LastWords + 10*time.Second
 	return r.steps(ctx, []step{
 		{"unready", time.Second, func(context.Context) error {
 			r.health.phase.Store(draining)
@@ -170,8 +172,8 @@ func (r *running) shutdown(ctx context.Context) error {
 			r.endRequests(a2a.ErrShutdown)
 			return <-drained
 		}},
-		{"finish calls", grace + r.config.Limits.Engine.ToolGrace + giveUp, func(context.Context) error {
-			r.engine.Stop(grace)
+		{"finish calls", r.config.Limits.Grace + slack, func(context.Context) error {
+			r.engine.Stop(time.Until(over))
 			r.endEngine()
 			return <-r.engineEnded
 		}},

@@ -333,10 +333,17 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/engine.go",
-			What:    "\te.busy.await(e)\n",
+			What:    "e.wait(e.tools.none(), over)",
 			Into:    "",
-			Promise: "Stop waits until nothing runs",
+			Promise: "Stop waits for tools that were told to end",
 			Test:    "TestStopWaits",
+		},
+		{
+			File:    "task/engine/engine.go",
+			What:    "e.wait(e.tools.none(), over)",
+			Into:    "e.wait(e.tools.none())",
+			Promise: "a tool that does not end when the server stops is left behind",
+			Test:    "TestStopLeavesStubbornToolsBehind",
 		},
 		{
 			File:    "task/engine/engine.go",

@@ -141,6 +141,14 @@ func requestRows() []Row {
 			Test:    "TestShutdownWithUnreadBodies",
 		},
 		{
+			File:    "run.go",
+			What:    "r.engine.Stop(time.Until(over))",
+			Into:    "r.engine.Stop(r.config.Limits.Grace + 0*time.Until(over))",
+			Promise: "the grace of calls begins with the shutdown",
+			Package: ".",
+			Test:    "TestShutdownFitsIntoTenSeconds",
+		},
+		{
 			File:    "http.go",
 			What:    "s.requests.Add(1) > int64(s.config.Limits.Requests)",
 			Into:    "s.requests.Add(1) < 0",

@@ -69,7 +69,8 @@ type Engine struct {
 	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc
 	due    chan struct{} // wakes the scheduler
-	busy   group         // turns, runs of tools and what else Stop waits for
+	busy   group         // turns and what else Stop waits for
+	tools  group         // runs of tools that were not given up, which Stop does not wait for as long as they like
 	whole  chan struct{} // holds a token unless a turn has read back a large task
 
 	asserts func(*turn) // of tests: looks at each turn that is about to wait; nil: nobody looks
@@ -218,10 +219,13 @@ func (e *Engine) work(ctx context.Context) error {
 	return e.schedule(ctx)
 }
 
+// LastWords is how long [Engine.Stop] waits for tools after it has told them to end.
+const LastWords = time.Second
+
 // Stop takes no more work, lets running turns go on for at most grace, cuts off
 // the rest and waits until nothing of the engine runs but tools and planners that
-// ignore being canceled. What was cut off is recovered by the next process. It may be
-// called more than once.
+// ignore being canceled: for tools [LastWords], or less where their own grace is. What
+// was cut off is recovered by the next process. It may be called more than once.
 func (e *Engine) Stop(grace time.Duration) {
 	e.mu.Lock()
 	if !e.draining {
@@ -240,7 +244,12 @@ func (e *Engine) Stop(grace time.Duration) {
 		stop()
 	}
 	e.cancel(errShutdown)
-	e.busy.await(e)
+	over := make(chan struct{})
+	stop := e.after(LastWords, func() { close(over) })
+	e.wait(e.busy.none()) // then no tool is entered any more
+	e.wait(e.tools.none(), over)
+	stop()
+	e.wait(e.busy.none()) // with what tools have returned
 }
 
 // running returns the turn of a task, if it runs here.

@@ -25,19 +25,20 @@ func (g *group) done() {
 	}
 }
 
-// await waits until the group is empty.
-func (g *group) await(e *Engine) {
+// none returns what is closed when the group is empty.
+func (g *group) none() <-chan struct{} {
 	g.mu.Lock()
-	if g.n == 0 {
-		g.mu.Unlock()
-		return
-	}
-	if g.empty == nil {
-		g.empty = make(chan struct{})
-	}
+	defer g.mu.Unlock()
 	empty := g.empty
-	g.mu.Unlock()
-	e.wait(empty)
+	if empty == nil {
+		empty = make(chan struct{})
+	}
+	if g.n == 0 {
+		close(empty)
+		return empty
+	}
+	g.empty = empty
+	return empty
 }
 
 // begin runs f beside the caller, and counts it as busy until it returns.

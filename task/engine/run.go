@@ -94,7 +94,7 @@ func (r *run) begin(ctx context.Context) {
 	x := newToolContext(ctx, r)
 
 	untime := r.e.after(r.e.cfg.Limits.ToolTimeout, func() { r.stop(errToolTimeout) })
-	r.e.busy.add()
+	r.e.tools.add()
 	r.e.spawn(func() {
 		o := &task.Ended{Entry: r.entry, Err: errors.New("the tool ended its goroutine")}
 		defer func() {
@@ -127,7 +127,7 @@ func (r *run) returned(ctx context.Context, o *task.Ended) {
 		r.e.abandon(r.entry.Name, -1)
 		return
 	}
-	r.e.busy.done()
+	r.e.tools.done()
 }
 
 // emit hands a chunk over. It waits while the tool is more than a window ahead of
@@ -296,7 +296,7 @@ func (r *run) giveUp() {
 	}
 	r.given = true
 	r.e.abandon(r.entry.Name, 1)
-	r.e.busy.done()
+	r.e.tools.done()
 	if r.orphan || r.outcome != nil {
 		return
 	}

@@ -153,7 +153,7 @@ func TestStopWaits(t *testing.T) {
 				case <-time.After(10 * time.Second):
 				case <-ctx.Done():
 					told.Store(true)
-					time.Sleep(2 * time.Second)
+					time.Sleep(time.Second / 2)
 				}
 				ended.Store(true)
 				return map[string]any{"ok": true}, context.Cause(ctx)
@@ -171,7 +171,7 @@ func TestStopWaits(t *testing.T) {
 			if told.Load() == enough {
 				t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
 			}
-			if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + 2*time.Second}[enough]; took != want {
+			if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
 				t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
 			}
 			v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
@@ -181,6 +181,37 @@ func TestStopWaits(t *testing.T) {
 			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
 				t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
 			}
+		})
+	}
+}
+
+// A tool that does not hear that it is told to end holds Stop up for a second, not for
+// its whole grace: not when Stop tells it to, and not when its task was canceled before.
+func TestStopLeavesStubbornToolsBehind(t *testing.T) {
+	t.Parallel()
+	for _, canceled := range []bool{false, true} {
+		inMemory(t, func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
+			w.start()
+			id := w.begin(w.calls("stubborn", args{}))
+			synctest.Wait()
+			if canceled {
+				if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			start := time.Now()
+			w.engine.Stop(8 * time.Second)
+			want := 9 * time.Second
+			if canceled {
+				want = time.Second // nothing is left that a grace is for
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
+			}
+			w.tools.release()
+			synctest.Wait()
 		})
 	}
 }

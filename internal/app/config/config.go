@@ -116,7 +116,7 @@ type Limits struct {
 	Answers      int64         // bytes of memory for answers. Defaults to 256 MiB.
 	Page         int64         // bytes of logs that a page of a list is made from. Defaults to 16 MiB.
 	ReadRate     int           // bytes a second that an answer must be read with. Defaults to 64 KiB.
-	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 10 s.
+	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 8 s.
 	Memory       int64         // soft limit of all of Go's memory, in bytes. Defaults to 1 GiB. 0: none.
 	GC           int           // GC percentage. Defaults to 400.
 
