@@ -19,7 +19,7 @@ packages.gate3 := . ./a2a ./a2aservertest ./examples/... ./internal/app/... ./in
 packages.gate4 := ./internal/bench
 packages.gate5 := ./internal/faults
 
-# Modules of their own, so that the clients of others are not every user's
+# Modules of their own, so that the dependencies of third-party clients are not every user's
 # dependencies. The first builds the program and drives it with them.
 INTEROP := internal/interop
 NESTED  := $(INTEROP) $(INTEROP)/adkgo
@@ -56,7 +56,7 @@ gate4: ## end to end, with clients that were not written here
 	go test $(TESTFLAGS) $(packages.gate4)
 	$(MAKE) --no-print-directory interop
 
-interop: ## the clients of others, installed for it; RUN='regexp' for some, INTEROPFLAGS=-update writes their transcripts
+interop: ## third-party clients, installed for it; RUN='regexp' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
 
 # The tests mostly wait, for a disk that is slow and for a server that notices.

@@ -89,7 +89,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// What a person has to do goes on after a restart, on the same file.
+// What a person has to do continues after a restart, on the same file.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil)

@@ -10,7 +10,7 @@ import (
 const both = list + "Content-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 // What net/http would answer itself is held to the same rules, and hides nothing of the
-// requests behind it.
+// requests after it.
 func TestOptionsOfTheServer(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory"}))
@@ -18,7 +18,7 @@ func TestOptionsOfTheServer(t *testing.T) {
 	l := in.dial(t)
 	l.ask(options + "\r\n")
 	if status, body, closed := l.ask(both + chunkedBody()); status != http.StatusBadRequest || !closed {
-		t.Errorf("both lengths behind OPTIONS * = %d %s, closed %t, want 400 and closed", status, body, closed)
+		t.Errorf("both lengths after OPTIONS * = %d %s, closed %t, want 400 and closed", status, body, closed)
 	}
 	if status, body, closed := in.dial(t).ask(options + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"); status != http.StatusBadRequest || !closed {
 		t.Errorf("OPTIONS * with both lengths = %d %s, closed %t, want 400 and closed", status, body, closed)
@@ -39,14 +39,14 @@ func TestEncodingInAnOldVersion(t *testing.T) {
 	l := in.dial(t)
 	l.ask(probe + old + "Content-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n" + listBody)
 	if status, body, closed := l.ask(); status != http.StatusBadRequest || !closed {
-		t.Errorf("both, behind another = %d %s, closed %t, want 400 and closed", status, body, closed)
+		t.Errorf("both, after another = %d %s, closed %t, want 400 and closed", status, body, closed)
 	}
 	if status, body, _ := in.dial(t).ask(old + "Content-Length: 46\r\n\r\n" + listBody); status != http.StatusOK {
 		t.Errorf("a length alone = %d %s, want 200", status, body)
 	}
 }
 
-// A body does not make the request behind it look as if it had been seen whole.
+// A body does not make the request after it look as if it had been seen whole.
 func TestBodyOfARequestThatWasNotSeen(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory"}))

@@ -125,7 +125,7 @@ func TestVersionOf(t *testing.T) {
 func TestHealthPhases(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	full := errors.New("the disk is full: it goes on by itself")
+	full := errors.New("the disk is full: it continues by itself")
 	for name, c := range map[string]struct {
 		phase          int32
 		store, trouble error
@@ -135,7 +135,7 @@ func TestHealthPhases(t *testing.T) {
 		"serving":  {serving, nil, nil, "ok\n"},
 		"draining": {draining, nil, full, "shutting down\n"},
 		"damaged":  {serving, broken, full, "the store takes no more writes\n"},
-		"full":     {serving, nil, full, "the disk is full: it goes on by itself\n"},
+		"full":     {serving, nil, full, "the disk is full: it continues by itself\n"},
 	} {
 		h := health{store: func() error { return c.store }, trouble: func() error { return c.trouble }}
 		h.phase.Store(c.phase)

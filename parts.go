@@ -13,7 +13,7 @@ import (
 	"a2a-server/task/planner/script"
 )
 
-// ErrConfig says that a configuration is right by itself, but not with what it
+// ErrConfig says that a configuration is valid by itself, but not with what it
 // names, such as the file of a script.
 var ErrConfig = errors.New("the configuration does not work")
 

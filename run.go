@@ -32,7 +32,7 @@ type running struct {
 
 // Run serves until ctx ends or the Server is closed, then shuts down: streams end with a
 // comment, running calls get their grace, the store is closed. It returns nil when that
-// went well, else what made going on impossible: the store takes no more writes, the port
+// went well, else what made it stop: the store takes no more writes, the port
 // is gone, or tasks cannot be recovered. It can be called once.
 func (s *Server) Run(ctx context.Context) error {
 	s.mu.Lock()
@@ -66,7 +66,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if why == nil {
 		s.log.Info().Msg("shutting down")
 	} else {
-		s.log.Error().Err(why).Msg("shutting down, because going on is impossible")
+		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
 	return errors.Join(why, r.shutdown(lasting))
 }

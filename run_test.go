@@ -192,7 +192,7 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
-// A store that has met damage takes no more, and the server goes on with what can be
+// A store that has met damage takes no more, and the server continues with what can be
 // read, until somebody ends it.
 func TestReadOnlyStore(t *testing.T) {
 	t.Parallel()

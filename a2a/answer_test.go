@@ -244,7 +244,7 @@ func TestUnreadAnswers(t *testing.T) {
 				t.Errorf("%s = %.300s, want UNAVAILABLE", call, body)
 			}
 		}
-		// What costs nothing goes on, and what is done is answered.
+		// What costs nothing continues, and what is done is answered.
 		if resp, body := get(http.MethodGet, "/tasks", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, id) || strings.Contains(body, task.Omitted) { //nolint:bodyclose // it has been read, or is closed with the test
 			t.Errorf("a list = %d %.300s, want it", resp.StatusCode, body)
 		}

@@ -88,7 +88,7 @@ func TestAnswersToHostileMessagesAreSmall(t *testing.T) {
 	}
 }
 
-// Parts and values are counted before anything is made of them: what is refused names
+// Parts and values are counted before they are used: what is refused names
 // the first one too many, or how many there are, and not each of them.
 func TestPartsAreCountedFirst(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,7 @@ func unmarshal(raw checked, into proto.Message) error {
 }
 
 // protoReason is what protojson says, without the name of its package and the space
-// behind that, which differs from build to build so that nobody relies on it.
+// after that, which differs from build to build so that nobody relies on it.
 func protoReason(err error) string {
 	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
@@ -102,7 +102,7 @@ func readSend(in input) (*sdk.SendMessageRequest, error) { return decodeSend(in.
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
 func decodeSend(raw checked) (*sdk.SendMessageRequest, error) {
-	// Parts are counted before anything is made of them. One has braces.
+	// Parts are counted before they are decoded. One has braces.
 	if bytes.Count(raw, []byte{'{'}) > maxParts {
 		if n := strictjson.Elements(raw, "message", "parts"); n > maxParts {
 			return nil, tooManyParts(n)

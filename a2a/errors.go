@@ -224,7 +224,7 @@ func restFault(e *wireError) []byte {
 	}
 	e = e.limited()
 	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
-	if err != nil { // it is made of texts only
+	if err != nil { // it holds strings only
 		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
 	return body

@@ -14,7 +14,7 @@ const linger = time.Second
 //
 // A connection whose request has a body is closed after the answer, until somebody has
 // read that body and says so with [read]: net/http would wait for the rest of it before
-// it answers. In HTTP/2 a stream ends by itself, and the connection goes on.
+// it answers. In HTTP/2 a stream ends by itself, and the connection continues.
 func begin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	values := []string{"nosniff", "same-origin", "no-store", "close"} // one allocation for all

@@ -241,7 +241,7 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 	}
 }
 
-// A connection whose requests are read goes on, also after an error.
+// A connection whose requests are read continues, also after an error.
 func TestConnectionIsKept(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a2a" }).URL

@@ -13,7 +13,7 @@ import (
 // makes them. [Server] applies its own; Wrap is for other routes beside it.
 type Guard struct {
 	// Hosts are the names, without port, that a request may be made to. Empty: any,
-	// which is right where not every browser of the machine can reach the server.
+	// which is fine where not every browser of the machine can reach the server.
 	Hosts []string
 	// Origins are the origins, as "https://example.com:8443", whose pages may call.
 	// A request without Origin does not come from another page, and passes.
@@ -24,7 +24,7 @@ type Guard struct {
 	Proxies []netip.Prefix
 }
 
-// Wrap returns h behind the guard. Its answers have the headers of every answer.
+// Wrap guards h. Its answers have the headers of every answer.
 func (g Guard) Wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin(w, r)

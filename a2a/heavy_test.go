@@ -86,10 +86,10 @@ func TestLargeRequestsAreReadInTurn(t *testing.T) {
 					if early() {
 						t.Fatal("a part of the request was read without a processor")
 					}
-					behind := r.heavy()
+					later := r.heavy()
 					synctest.Wait()
-					end() // the request is next, and then what came behind it
-					if end = behind(); end == nil {
+					end() // the request is next, and then what came after it
+					if end = later(); end == nil {
 						t.Fatal("the processor was not given back")
 					}
 				}

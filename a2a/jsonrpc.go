@@ -198,7 +198,7 @@ func rpcFault(id []byte, e *wireError) []byte {
 		Message string `json:"message"`
 		Data    []any  `json:"data"`
 	}{e.code, e.message, e.details()})
-	if err != nil { // it is made of texts only
+	if err != nil { // it holds strings only
 		fault = []byte(`{"code":-32603,"message":"internal error"}`)
 	}
 	return append(append(append(rpcHead(id), `"error":`...), fault...), '}')

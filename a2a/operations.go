@@ -148,11 +148,11 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 	}, func(page []engine.Event) error { return yield(page) })
 }
 
-// resume is where a reader goes on: behind the event that it has seen last.
+// resume is where a reader continues: after the event that it has seen last.
 type resume func(id engine.ID) (seq uint64, ok bool)
 
 // subscribe follows a task until it ends (§3.1.6). A reader that says where it was
-// goes on from there, also after the end; another begins with the task as it
+// continues from there, also after the end; another begins with the task as it
 // stands, and is refused when it has ended.
 func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) error {
 	id, err := taskID(string(req.ID))
@@ -183,7 +183,7 @@ func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToT
 	return o.engine.Follow(ctx, c.by, id, n, engine.UntilEnd, yield)
 }
 
-// begin begins a stream with the task as it stands, and returns where it goes on.
+// begin begins a stream with the task as it stands, and returns where it continues.
 func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (sink, uint64, error) {
 	a := o.engine.Answer(by)
 	defer a.Release()

@@ -24,7 +24,7 @@ import (
 // clients come back with Last-Event-ID.
 var ErrShutdown = errors.New("the server is shutting down")
 
-// Config is what a Server is made of.
+// Config configures a [Server].
 type Config struct {
 	Engine *engine.Engine // required
 

@@ -103,7 +103,7 @@ func (st *stream) open(id engine.ID) sink {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	st.response.WriteHeader(http.StatusOK)
-	// The timer's function is waited for by the lock that end takes: behind that it
+	// The timer's function is waited for by the lock that end takes: after that it
 	// touches nothing.
 	st.beat = time.AfterFunc(st.server.cfg.Heartbeat, st.heartbeat)
 	return st.events
@@ -119,9 +119,9 @@ func (st *stream) end(err error) error {
 		return err
 	}
 	st.beat.Stop()
-	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // whatever whoever noticed it made of it
+	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // however that was noticed
 	if !st.ended && (shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
-		st.comment("the server is shutting down; go on with Last-Event-ID")
+		st.comment("the server is shutting down; continue with Last-Event-ID")
 		_ = st.flush() // said as well as it can be
 	}
 	st.ended = true

@@ -46,7 +46,7 @@ func open(t *testing.T, url string) *http.Response {
 	return resp
 }
 
-// An idle stream says that it lives, and goes on saying it.
+// An idle stream says that it lives, and keeps saying it.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) { c.Heartbeat = 5 * time.Millisecond }).URL
@@ -126,7 +126,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the stream was cut: %v", err)
 	}
-	if !strings.HasSuffix(string(rest), ": the server is shutting down; go on with Last-Event-ID\n\n") {
+	if !strings.HasSuffix(string(rest), ": the server is shutting down; continue with Last-Event-ID\n\n") {
 		t.Errorf("the stream ended with %q", rest)
 	}
 }

@@ -22,7 +22,7 @@ type wireRun struct {
 	layout wireLayout
 }
 
-// wireClient asks for nothing by itself, and does not wait for ever.
+// wireClient asks for nothing by itself, and does not wait forever.
 var wireClient = &http.Client{
 	Timeout: 20 * time.Second,
 	// A request that says "Expect: 100-continue" holds its body back until the server

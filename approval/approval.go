@@ -62,8 +62,8 @@ type Terms struct {
 	Allowed   []Verb        `json:"allowed,omitempty"`   // nil: all that the kind has
 	FourEyes  bool          `json:"fourEyes,omitempty"`  // not the requester, nor its chain
 	Elsewhere bool          `json:"elsewhere,omitempty"` // not answered by the A2A client
-	// AuthRequired lets a task that only others can go on with wait in auth-required, not
-	// in input-required, where clients may ask their user in vain.
+	// AuthRequired lets a task that only others can continue with wait in auth-required, not
+	// in input-required, where clients may ask a user who cannot answer.
 	AuthRequired bool `json:"authRequired,omitempty"`
 	Destructive  bool `json:"destructive,omitempty"` // text is never an answer
 	NoText       bool `json:"noText,omitempty"`      // nor here
@@ -71,7 +71,7 @@ type Terms struct {
 }
 
 // Approval is what was asked, bound to what was shown, and how it ended. Its JSON
-// is stored for ever: a change of meaning is a new V.
+// is stored forever: a change of meaning is a new V.
 type Approval struct {
 	V          int             `json:"v"`  // 1
 	ID         string          `json:"id"` // "<task id>.a<n>"

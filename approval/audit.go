@@ -26,7 +26,7 @@ const (
 
 // Audit is one entry of the audit: who did what, when, and by which rule. It is
 // written in the batch that makes it true. It holds digests, never arguments. Its
-// JSON is stored for ever: a change of meaning is a new V.
+// JSON is stored forever: a change of meaning is a new V.
 type Audit struct {
 	V        int            `json:"v"` // AuditVersion
 	At       time.Time      `json:"at"`

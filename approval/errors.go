@@ -55,7 +55,7 @@ const (
 
 // Violation is one thing wrong with one field of an answer.
 type Violation struct {
-	Field       string // "args", or with a JSON pointer behind it: "args/to"
+	Field       string // "args", or followed by a JSON pointer: "args/to"
 	Description string
 }
 

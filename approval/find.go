@@ -160,7 +160,7 @@ func shared(name string, approvals []*Approval) *Error {
 		Violation{Field: "id", Description: "is what several calls of this task are called, so that it names none of them"})
 }
 
-// answerPending says how to go on, by ids.
+// answerPending says how to continue, by ids.
 func answerPending(ids []string) string {
 	if len(ids) == 0 {
 		return "no approval of this task is pending: read the task to see where it stands"

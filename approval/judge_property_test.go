@@ -10,7 +10,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// part is one thing that a random policy is made of: what it does when it is asked.
+// part is one element of a random policy: what it does when it is asked.
 type part struct {
 	action                Action
 	holds, fails, panicky bool

@@ -51,7 +51,7 @@ type Gate struct {
 	Terms Terms
 }
 
-// PolicyConfig is what a [Policy] is made of. The zero value asks for what the tools
+// PolicyConfig configures a [Policy]. The zero value asks for what the tools
 // themselves want asked, without deadlines.
 type PolicyConfig struct {
 	Gates []Gate

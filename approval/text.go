@@ -11,7 +11,7 @@ import (
 // Lengths of text that people read, in characters.
 const (
 	maxValue  = 200  // one value in a hint
-	maxWhole  = 2000 // arguments shown whole; beyond, each is shortened by itself
+	maxWhole  = 2000 // arguments shown whole; longer ones are shortened one by one
 	maxHint   = 8000 // a hint
 	maxReason = 300  // why something failed
 )

@@ -50,7 +50,7 @@ type Batch struct {
 	Parked uint32
 
 	// Disk, on a create, bounds what its owner and the store as a whole use of the disk
-	// once it has been added: beyond, it is a *DiskError, and so is each of those that
+	// once it has been added: a create that exceeds it gets a *DiskError, and so do those that
 	// are created at the same time. Nothing but a create is ever refused for the disk:
 	// what a task needs that has begun may exceed the bounds. 0: no bound. The first
 	// create with a bound of an owner's waits until all tasks have been counted.
@@ -61,7 +61,7 @@ type Batch struct {
 	// the first, for as long as the store's [Window] remembers, whatever is done to the
 	// system's clock. A store that is opened again remembers at least those of the
 	// newest [WindowSize] creations that were made within the hour before, if their
-	// tasks have not been deleted, and their hour begins anew. Put the owner into the
+	// tasks have not been deleted, and their hour begins again. Put the owner into the
 	// hash. Zero: none.
 	Dedup Hash
 }
@@ -102,7 +102,7 @@ type Event struct {
 //
 // It has two parts, so that a reader without bulk reads none: Bytes is the fold of
 // all events that are not bulk, Bulk that of those that are. Bulk may be left out:
-// then the newest one stays, with the bulk events behind it.
+// then the newest one stays, with the bulk events after it.
 type Snapshot struct {
 	After uint64 // the last seq that was folded, chunks on their way included
 	Rev   uint64 // the task's rev then, which chunks do not change

@@ -11,14 +11,14 @@ import (
 // filter) and a position; in base64url without padding. It holds nothing secret:
 // a forged one can only move within its own scope.
 
-// EncodeCursor returns the cursor that continues q of s behind pos.
+// EncodeCursor returns the cursor that continues q of s after pos.
 func (q Query) EncodeCursor(s Scope, pos []byte) string { return encodeCursor(q.bind(s), pos) }
 
 // DecodeCursor returns the position in q.Cursor, nil when there is none, or
 // ErrCursor.
 func (q Query) DecodeCursor(s Scope) ([]byte, error) { return decodeCursor(q.bind(s), q.Cursor) }
 
-// EncodeCursor returns the cursor that continues q of s behind pos.
+// EncodeCursor returns the cursor that continues q of s after pos.
 func (q RowQuery) EncodeCursor(s Scope, pos []byte) string { return encodeCursor(q.bind(s), pos) }
 
 // DecodeCursor returns the position in q.Cursor, nil when there is none, or

@@ -1,5 +1,5 @@
 // Package store is the storage contract of a2a-server: a task is an append-only
-// log of events behind a small header, and everything that must be true
+// log of events with a small header, and everything that must be true
 // together is one [Batch], committed whole or not at all.
 //
 // The package owns the contract: the interfaces, the values that cross them, the

@@ -31,7 +31,7 @@ var (
 	// disk is full, say. Nothing of the batch was written; the same may be tried again.
 	ErrUnavailable = errors.New("store is not available")
 	// ErrDataLoss: what is stored of a task, or where it is stored, is damaged and cannot
-	// be read. Nothing of the batch was written. Everything else goes on.
+	// be read. Nothing of the batch was written. Everything else continues.
 	ErrDataLoss = errors.New("stored data is damaged")
 	// ErrReadOnly: the backend has met damage while it wrote. Nothing of the batch was
 	// written, and nothing ever is: what can be read is still served, and a person has to

@@ -42,7 +42,7 @@ type Header struct {
 	// at most Snapshot, and less when newer snapshots came without their bulk.
 	BulkSnapshot uint64
 
-	// Damaged says that the header is damaged, so that the task is lost. Task is right,
+	// Damaged says that the header is damaged, so that the task is lost. Task is correct,
 	// and so are Owner, Context, State and StatusTime as far as they are not zero: an
 	// Owner's list knows them from its index, unless the task was Live; then it is only in
 	// the lists of System. Read returns ErrDataLoss.

@@ -8,17 +8,17 @@ type From struct {
 }
 
 // AtSnapshot begins with the newest snapshot and the events that it does not hold:
-// bulk ones behind Header.BulkSnapshot and others behind Header.Snapshot. Without a
+// bulk ones after Header.BulkSnapshot and others after Header.Snapshot. Without a
 // snapshot that is the whole log.
 func AtSnapshot() From { return From{} }
 
-// After begins with the event behind seq n; After(0) is the whole log.
+// After begins with the event after seq n; After(0) is the whole log.
 func After(n uint64) From { return From{after: n, set: true} }
 
 // Seq returns the n of After, and whether it was one.
 func (f From) Seq() (n uint64, ok bool) { return f.after, f.set }
 
-// Start returns the seq behind which f begins in a task with header h, when bulk
+// Start returns the seq after which f begins in a task with header h, when bulk
 // events are left out or not. It is for implementations.
 func (f From) Start(h *Header, noBulk bool) From {
 	if f.set {
@@ -31,8 +31,8 @@ func (f From) Start(h *Header, noBulk bool) From {
 	return start
 }
 
-// Behind returns f, of which everything up to seq n has been read.
-func (f From) Behind(n uint64) From {
+// Advance returns f, of which everything up to seq n has been read.
+func (f From) Advance(n uint64) From {
 	f.after, f.set = n, true
 	return f
 }
@@ -83,6 +83,6 @@ type LogPage struct {
 	Snapshot []byte // nil: none was asked for, or there is none
 	Bulk     []byte // the newest bulk of a snapshot; nil: as with Snapshot, or it was left out
 	Events   []Event
-	More     bool // events behind the page existed at that moment
+	More     bool // events after the page existed at that moment
 	Next     From // where the next page begins, when there are more
 }

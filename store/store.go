@@ -22,7 +22,7 @@ type Store interface {
 	// end changes nothing.
 	//
 	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all
-	// that its turn has queued behind it, and is committed when the backend can write
+	// that its turn has queued after it, and is committed when the backend can write
 	// again: nobody else has what it holds. Only the end of its ctx or of the store fails
 	// it, or that its turn is cut off. Any other batch is ErrUnavailable, a create at
 	// once; and one that is taken meanwhile overtakes the batches of turns that wait.
@@ -57,7 +57,7 @@ type Store interface {
 	// Claim takes up to limit Live tasks of older epochs over: each gets fence+1,
 	// rev+1 and this handle's epoch, durably, and its new header is returned. An
 	// empty result says that there are no more. A task whose header is damaged stays as it
-	// is, for ever. limit defaults to 50 and is at most 1,000. It acts as System.
+	// is, forever. limit defaults to 50 and is at most 1,000. It acts as System.
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
 	// Delete removes a Final task without due rows, all its rows and its log. It is

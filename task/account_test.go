@@ -14,7 +14,7 @@ import (
 
 // A task that ends before its calls says of each that had been started what came of it,
 // as far as anybody knows, and nothing of the others: when it is canceled, and when it
-// cannot go on.
+// cannot continue.
 func TestEndedTaskAccountsForItsCalls(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]task.Input{"canceled": task.Cancel{}, "broken": task.Broken{Cause: errors.New("no way on")}} {

@@ -222,8 +222,8 @@ func rejection(a *pendingApproval) string {
 	return text + ": " + a.Resolution.Reason
 }
 
-// died records that nobody knows what came of a call whose process is gone, and goes
-// on from there.
+// died records that nobody knows what came of a call whose process is gone, and continues
+// from there.
 func (d *Draft) died(c *call) error {
 	if err := d.unknown(c, event.CauseDied, "the server stopped while it ran"); err != nil {
 		return err
@@ -247,7 +247,7 @@ const (
 	maxRepeat   = time.Minute
 )
 
-// uncertain goes on from a call whose last run nobody knows the end of. One that is
+// uncertain continues from a call whose last run nobody knows the end of. One that is
 // declared read-only or idempotent is run again by itself when its process died, a
 // few times, and ends in an error when it was given up; about any other a person is
 // asked.
@@ -340,7 +340,7 @@ func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error
 // artifactID is the artifact of a call: the same in all of its runs.
 func artifactID(call string) string { return call }
 
-// plannerFailed ends the task because its planner cannot go on.
+// plannerFailed ends the task because its planner cannot continue.
 func (d *Draft) plannerFailed(cause error) error {
 	d.rules.report(Trouble{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
 	why := visible.Shorten(cause.Error(), maxProblem)
@@ -350,7 +350,7 @@ func (d *Draft) plannerFailed(cause error) error {
 	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
 }
 
-// fault records why the task cannot go on.
+// fault records why the task cannot continue.
 func (d *Draft) fault(why string) error {
 	return d.add(event.KindFailed, &event.TurnFailed{Error: why})
 }

@@ -42,8 +42,8 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
 }
 
-// Broken ends a task that cannot be gone on with: better failed than at work for
-// ever. It asks nobody: whatever is not ours may be what is broken.
+// Broken ends a task that cannot continue: better failed than working
+// forever. It asks nobody: whatever is not ours may be what is broken.
 type Broken struct{ Cause error }
 
 func (in Broken) put(d *Draft) error {

@@ -28,7 +28,7 @@ func (in Answers) put(d *Draft) error { return d.decide(in, nil) }
 // decision is looked at.
 var ErrStale = errors.New("approvals are out of date")
 
-// Freshen expires what is overdue, and asks anew about tools that have changed. Both
+// Freshen expires what is overdue, and asks again about tools that have changed. Both
 // are facts of their own, also when the decision that follows is refused.
 type Freshen struct{}
 
@@ -81,7 +81,7 @@ func (d *Draft) changed(a *approval.Approval) (x examined, changed bool) {
 }
 
 // replace supersedes an approval whose tool has changed: the arguments are checked
-// and the policy is asked anew.
+// and the policy is asked again.
 func (d *Draft) replace(a *pendingApproval, x *examined) error {
 	c := d.f.call(a.Call)
 	if err := d.supersede(a, "the tool has changed since it was asked"); err != nil {
@@ -168,7 +168,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 			return approval.Conflict(&a.Approval) // with a decision before it, which has ended the call
 		}
 		if v := &edits[i]; x.Answer.Verb == approval.Edit && v.verdict.Action == approval.ActionAsk && v.verdict.Terms.Rule != a.Terms.Rule {
-			// The edited call is another rule's business: it is asked anew.
+			// The edited call is another rule's business: it is asked again.
 			r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: x.Answer.Args, Reason: "the edited call needs another approval"}
 			if err := d.resolve(a, approval.Superseded, r); err != nil {
 				return err

@@ -38,7 +38,7 @@ func edit(id, args string) approval.Answer {
 	return approval.Answer{ID: id, Verb: approval.Edit, Args: json.RawMessage(args)}
 }
 
-// Whoever may approve a small amount edits it into a large one: that is asked anew, on
+// Whoever may approve a small amount edits it into a large one: that is asked again, on
 // the terms of the rule for large ones. An edit under the same rule runs.
 func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestOutcomeHasADigestOfItsOwn(t *testing.T) {
 }
 
 // Earlier servers asked what came of a call with the digest of the call. Such a question
-// can be answered, and the call run again by it; one of another digest is asked anew.
+// can be answered, and the call run again by it; one of another digest is asked again.
 func TestOutcomeOfAnEarlierServer(t *testing.T) {
 	t.Parallel()
 	for _, same := range []bool{true, false} {
@@ -206,7 +206,7 @@ func TestOutcomeOfAnEarlierServer(t *testing.T) {
 		}
 		k.wantEntries(1)
 		if a := k.one(); a.ID != id(3) || a.Supersedes != id(2) {
-			t.Errorf("%s is asked in place of %q, want the call anew", a.ID, a.Supersedes)
+			t.Errorf("%s is asked in place of %q, want the call again", a.ID, a.Supersedes)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 // desk is a task without an engine: a log, and the rules that say what follows. What
 // they draft is appended by the store's own arithmetic, and each input is put on a fold
-// that is read anew from the log.
+// that is read again from the log.
 type desk struct {
 	t       *testing.T
 	rules   *task.Rules
@@ -288,7 +288,7 @@ func (k *desk) confirms(call, name string) {
 	k.ends(call, task.Ended{Asks: []task.Asked{{ID: name, Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
 }
 
-// dies says that the process of the task is gone, and that another one goes on.
+// dies says that the process of the task is gone, and that another one continues.
 func (k *desk) dies() {
 	k.t.Helper()
 	clear(k.running)

@@ -41,8 +41,8 @@ type Draft struct {
 	settles  bool                 // see Settles
 	troubled bool                 // a call has been postponed in it
 	told     bool                 // somebody else has changed the log since the last draft
-	force    bool                 // go on though there is nothing to write
-	quiet    bool                 // do not go on
+	force    bool                 // continue though there is nothing to write
+	quiet    bool                 // do not continue
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 
 	// Where events and audit begin, so that a draft of usual size is made at once.
@@ -94,7 +94,7 @@ func (d *Draft) Quiet() bool { return d.quiet }
 // Rests reports whether a task at rest stays there with the draft.
 func (d *Draft) Rests() bool { return d.quiet || d.phase == store.Parked || d.onlyDue() }
 
-// Empty reports whether there is nothing to commit and nothing to go on with.
+// Empty reports whether there is nothing to commit and nothing to continue with.
 func (d *Draft) Empty() bool { return !d.force && d.blank() }
 
 func (d *Draft) blank() bool {
@@ -342,7 +342,7 @@ func (d *Draft) supersede(a *pendingApproval, why string) error {
 	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
-// closeAsks supersedes whatever else is asked about a call that goes on, or has
+// closeAsks supersedes whatever else is asked about a call that continues, or has
 // ended, without the answers.
 func (d *Draft) closeAsks(c *call, why string) error {
 	for _, a := range d.f.Approvals {

@@ -129,7 +129,7 @@ func TestExpiryDoesWhatItsTermsSay(t *testing.T) {
 }
 
 // What a suspended call has running elsewhere is told of a cancel, again after a
-// failure, and not for ever.
+// failure, and not forever.
 func TestChildIsToldOfACancel(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil)

@@ -47,6 +47,6 @@ func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(d.Asked()); n > 0 || len(d.Fold().Pending()) != 1 {
-		t.Errorf("%d approvals are asked anew, and %d wait; want the one that there is", n, len(d.Fold().Pending()))
+		t.Errorf("%d approvals are asked again, and %d wait; want the one that there is", n, len(d.Fold().Pending()))
 	}
 }

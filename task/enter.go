@@ -42,7 +42,7 @@ type ToolConfirmation = toolconfirmation.ToolConfirmation
 // end. The error is of writing the draft.
 //
 // A call that somebody has approved is entered when the tool's definition and the
-// arguments are those that were shown: else it is asked for anew. The terms of the
+// arguments are those that were shown: else it is asked for again. The terms of the
 // approval stand, but what is denied now is not run. A call that nobody has approved
 // is entered only when the policy allows it now. In all cases the arguments must be
 // valid against the schema as it is now.
@@ -108,7 +108,7 @@ func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	return digest == want, err
 }
 
-// askAgain asks anew about a call that is not what was approved or shown any more.
+// askAgain asks again about a call that is not what was approved or shown any more.
 func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 	if x.verdict.Action != approval.ActionAsk {
 		// A person was asked about it: doubt means ask.
@@ -220,7 +220,7 @@ func (d *Draft) resume(c *call, e *Entry) error {
 		return err
 	}
 	d.entering--
-	if err := d.closeAsks(c, "the call goes on without the answer"); err != nil {
+	if err := d.closeAsks(c, "the call continues without the answer"); err != nil {
 		return err
 	}
 	return d.launched(c, e, d.f.granted(c))

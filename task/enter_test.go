@@ -156,7 +156,7 @@ func TestGateApprovalIsNotTheTools(t *testing.T) {
 }
 
 // What a hook has made of the arguments is what the log says was started, so that the
-// call goes on with it.
+// call continues with it.
 func TestHookedArgumentsStay(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, func(r *task.Rules) {

@@ -19,7 +19,7 @@ import (
 )
 
 // Fold is a task as its log tells it: what a client sees (View) and what the rules
-// have to know to go on. It is a pure function of the log; nothing in it is decided
+// have to know to continue. It is a pure function of the log; nothing in it is decided
 // by a clock or by chance, and nothing but an event changes it.
 //
 // A Fold is not safe for concurrent use. A [Draft] consumes the Fold it is made on.

@@ -71,7 +71,7 @@ func TestCallThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// A call is repeated by itself only after the death of its process, and not for ever.
+// A call is repeated by itself only after the death of its process, and not forever.
 func TestRepeatsAreCounted(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}})

@@ -101,7 +101,7 @@ func TestOnlyAnEndEndsATask(t *testing.T) {
 	}
 }
 
-// A planner that goes on and on without a call is asked again only when what it has said
+// A planner that goes from step to step without a call is asked again only when what it has said
 // so far has been committed.
 func TestLargeDraftIsCommittedFirst(t *testing.T) {
 	t.Parallel()

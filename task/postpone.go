@@ -55,7 +55,7 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	if c.Since != nil {
 		e.Since = *c.Since
 	}
-	// Waiting goes on for days: only what is new is written, and said.
+	// Waiting continues for days: only what is new is written, and said.
 	says := e.N == sayTries || e.N > sayTries && why != c.Trouble
 	if why == c.Trouble {
 		e.Why = ""
@@ -80,7 +80,7 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 // waits reports whether a call is not to be tried before its time.
 func (d *Draft) waits(c *call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
 
-// doubt asks whether to go on waiting for the tool of a call.
+// doubt asks whether to keep waiting for the tool of a call.
 func (d *Draft) doubt(c *call) error {
 	n := 1
 	for _, a := range d.f.Approvals {
@@ -91,7 +91,7 @@ func (d *Draft) doubt(c *call) error {
 	a := &approval.Approval{
 		Kind: approval.KindQuestion, Args: c.Args, Ask: fmt.Sprintf("%s%d", askDoubt, n), AskKind: string(tool.AskForm),
 		Schema: json.RawMessage(`{"enum":["` + waitOn + `","` + giveUp + `"],"type":"string"}`),
-		Hint: fmt.Sprintf("The tool %s cannot be reached since %s (%d tries): %s. Respond %q to go on trying, or %q to end the call with an error.",
+		Hint: fmt.Sprintf("The tool %s cannot be reached since %s (%d tries): %s. Respond %q to continue trying, or %q to end the call with an error.",
 			c.Tool, c.Since.Format(time.RFC3339), c.Tries, c.Trouble, waitOn, giveUp),
 		Terms: d.rules.Policy.AskTerms(),
 	}
@@ -144,7 +144,7 @@ func (d *Draft) troubles() string {
 	var says []string
 	for _, c := range s.Progress {
 		if c.Retry != nil && c.Tries >= sayTries && c.State != callDone {
-			says = append(says, fmt.Sprintf("%s (%s) cannot go on since %s: %s. It is tried again at %s, and later and later after that.",
+			says = append(says, fmt.Sprintf("%s (%s) cannot continue since %s: %s. It is tried again at %s, then at longer intervals.",
 				c.Tool, c.ID, c.Since.Format(time.RFC3339), c.Trouble, c.Retry.Format(time.RFC3339)))
 		}
 	}

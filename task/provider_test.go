@@ -60,7 +60,7 @@ func TestWhatIsNotTheProviders(t *testing.T) {
 	}
 }
 
-// A task that only others can go on with waits in input-required, as clients expect who
+// A task that only others can continue with waits in input-required, as clients expect who
 // wait for one answer, unless all that it waits for asks for auth-required (C6).
 func TestWhatOthersDecideWaitsForInput(t *testing.T) {
 	t.Parallel()

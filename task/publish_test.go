@@ -13,7 +13,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// What a run publishes is folded from what it is made of, without reading it again; that
+// What a run publishes is folded from its parts, without reading it again; that
 // gives what reading the log gives. The last piece of a call's artifact is marked as
 // such, also when it is already on its way.
 func TestChunksAreFoldedAsTheyAreRead(t *testing.T) {

@@ -22,7 +22,7 @@ func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 		for _, text := range []string{"why?", "what for?"} {
 			k.mustPut(k.says(text, text, alice))
 			if n := len(k.pending()); n != 1 {
-				t.Fatalf("%d approvals are pending behind %q, want the one", n, text)
+				t.Fatalf("%d approvals are pending after %q, want the one", n, text)
 			}
 		}
 		f := k.fold()

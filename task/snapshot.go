@@ -64,7 +64,7 @@ func (f *Fold) Omit(artifacts, history bool) {
 	}
 }
 
-// Has reports whether the fold still has what these parts of a snapshot are made of:
+// Has reports whether the fold still has what these parts of a snapshot are built from:
 // [Fold.Lighten] may have let it go.
 func (f *Fold) Has(parts Snapshots) bool {
 	return f.View.detail == whole || f.View.detail == noArtifacts && !parts.Artifacts
@@ -99,7 +99,7 @@ func (f *Fold) encode() ([]byte, error) {
 
 // DecodeFold reads what Encode wrote; with viewOnly only the view. artifacts may be nil:
 // then the fold has those alone that an earlier version has in b. The header is for the
-// caller to fill in. The fold keeps parts of what it is made of, which must not be changed.
+// caller to fill in. The fold keeps parts of what it is built from, which must not be changed.
 func DecodeFold(b, artifacts []byte, viewOnly bool) (*Fold, error) {
 	if len(b) < 11 || b[0] < 1 || b[0] > snapshotVersion {
 		return nil, fmt.Errorf("snapshot is of another version than 1 to %d", snapshotVersion)

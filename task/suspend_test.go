@@ -40,8 +40,8 @@ func TestSuspensionAsksAllOrNothing(t *testing.T) {
 	}
 }
 
-// A call goes on when all that it asked is answered, and what it asked by the way is
-// closed with it: when it goes on by its timer, and when it ends.
+// A call continues when all that it asked is answered, and what it asked by the way is
+// closed with it: when it continues by its timer, and when it ends.
 func TestOpenQuestionsAreClosed(t *testing.T) {
 	t.Parallel()
 	ask := func(hint string) tool.Ask { return tool.Ask{Kind: tool.AskQuestion, Hint: hint} }

@@ -205,7 +205,7 @@ func (v *View) inOnePiece(dst []byte) []byte {
 	return append(dst[:len(dst)-1], v.appendArtifacts(nil)[1:]...)
 }
 
-// swap goes on with the View that the binary form gives.
+// swap continues with the View that the binary form gives.
 func (p *viewPair) swap(t testing.TB) {
 	t.Helper()
 	view, _, err := decodeView(p.view.inOnePiece(nil))

@@ -46,7 +46,7 @@ func (in Wake) put(d *Draft) error {
 			return d.drop(in.Row) // the next try of a call that cannot be entered looks at it
 		}
 		if d.f.Header.Phase == store.Live {
-			return ErrNotYet // its turn goes on, and removes the row in the same batch
+			return ErrNotYet // its turn continues, and removes the row in the same batch
 		}
 		d.force = true
 		return nil

@@ -10,7 +10,7 @@ import (
 // ErrConfirmationRequired says that a call has to wait until somebody has decided
 // on it. A tool that gets it returns it: its call is suspended, and entered again
 // after the decision.
-var ErrConfirmationRequired = errors.New("this call has to be confirmed before it goes on")
+var ErrConfirmationRequired = errors.New("this call has to be confirmed before it continues")
 
 // ErrConfirmationRejected says that somebody has decided against a call. A tool
 // that gets it returns it.
@@ -51,7 +51,7 @@ func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
 	return context.WithValue(ctx, confirmerKey{}, c)
 }
 
-// RequestConfirmation asks, from within a running call, whether it may go on. It
+// RequestConfirmation asks, from within a running call, whether it may continue. It
 // returns nil in one case only: this very question was answered with yes. Any
 // error must be returned by the tool as it is; whatever else it returns while its
 // question is open is discarded.

@@ -10,7 +10,7 @@ import (
 )
 
 // maxDefinitions bounds how many definitions are kept. A toolset that makes them
-// anew each time can fill it up; then it is emptied.
+// again each time can fill it up; then it is emptied.
 const maxDefinitions = 4096
 
 // definitions keeps what was computed from definitions of tools: compiling a schema
@@ -18,7 +18,7 @@ const maxDefinitions = 4096
 type definitions struct {
 	mu       sync.Mutex
 	byKey    map[definitionKey]*definition
-	byDigest map[string]*definition // for tools that make the same schema anew
+	byDigest map[string]*definition // for tools that make the same schema again
 }
 
 // definition is a definition with what was computed from it.

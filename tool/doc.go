@@ -9,7 +9,7 @@
 //
 // It owns the interfaces, toolsets and the predicates that filter them, what is
 // declared about tools (gates, annotations), checking arguments against schemas,
-// and the values by which a call pauses and goes on: [Suspension] and [Resumption].
+// and the values by which a call pauses and continues: [Suspension] and [Resumption].
 // It does not know tasks, nor where approvals are kept.
 //
 // # Declaring and doing
@@ -27,6 +27,6 @@
 // # Running once
 //
 // There is no idempotency key of its own: the task's id together with
-// [Context].FunctionCallID names a call for ever, through restarts and repeated
+// [Context].FunctionCallID names a call forever, through restarts and repeated
 // runs. A tool hands the two on to whatever can tell a repetition by them.
 package tool

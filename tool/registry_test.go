@@ -171,7 +171,7 @@ func TestDigest(t *testing.T) {
 	if got := digest(); got != want {
 		t.Errorf("Digest = %s, want %s", got, want)
 	}
-	current = named("a") // the same, made anew
+	current = named("a") // the same, made again
 	if got := digest(); got != want {
 		t.Errorf("Digest of the same definition = %s, want %s", got, want)
 	}

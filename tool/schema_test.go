@@ -74,7 +74,7 @@ func TestValidate(t *testing.T) {
 		}},
 		{"two of one", `{"path": "x", "one": 1}`, []tool.Violation{{"/one", "fits more than one of the alternatives, has to fit exactly one"}}},
 		{"never", `{"path": "x", "never": 1}`, []tool.Violation{{"/never", "is not allowed here"}}},
-		{"behind a reference", `{"path": "x", "ref": "Q"}`, []tool.Violation{{"/ref", `'Q' does not match pattern '^[a-z]+$'`}}},
+		{"under a reference", `{"path": "x", "ref": "Q"}`, []tool.Violation{{"/ref", `'Q' does not match pattern '^[a-z]+$'`}}},
 		{"a name", `{"path": "x", "env": {"a": 1}}`, []tool.Violation{{"/env/a", "is not an allowed name"}}},
 	}
 	s, err := tool.CompileSchema(decoded(t, schema))

@@ -16,7 +16,7 @@ type AskKind string
 
 // The kinds of questions. Only the first authorises anything.
 const (
-	AskConfirm  AskKind = "confirm"  // may this call go on: yes or no
+	AskConfirm  AskKind = "confirm"  // may this call continue: yes or no
 	AskQuestion AskKind = "question" // something that is answered in words
 	AskForm     AskKind = "form"     // something that is answered by a value of Schema
 	AskAuth     AskKind = "auth"     // something to be done elsewhere, such as a login
@@ -34,7 +34,7 @@ type Ask struct {
 // Call or in a yield of CallStreaming. The call is entered again, with the same id,
 // when all of Asks are answered or Wake has come, whichever is first; [Resumed]
 // then has State and the answers. It outlives restarts. One with neither Asks nor
-// Wake would wait for ever and is treated as a failure.
+// Wake would wait forever and is treated as a failure.
 type Suspension struct { //nolint:errname // a pause, which is an error only on its way out of a tool
 	Asks  []Ask
 	Wake  time.Time       // zero: no timer

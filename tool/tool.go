@@ -50,7 +50,7 @@ type StreamingTool interface {
 	Schema() map[string]any
 }
 
-// CancellableTool is a [Tool] one call of which can be stopped while others go on.
+// CancellableTool is a [Tool] one call of which can be stopped while others continue.
 // The context of a canceled call ends too; Cancel is for what a context does not
 // reach.
 type CancellableTool interface {

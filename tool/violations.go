@@ -36,8 +36,8 @@ func invalid(value any, err error) *InvalidError {
 }
 
 // mend puts the location of a name that is not allowed right: the library hands out
-// a slice there that it goes on writing to, so that it may point at a sibling. Its
-// length is right, and so is the name.
+// a slice there that it continues writing to, so that it may point at a sibling. Its
+// length is correct, and so is the name.
 func mend(value any, e *jsonschema.ValidationError) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
 		if at := locate(value, k.Property, len(e.InstanceLocation), e.InstanceLocation); at != nil {

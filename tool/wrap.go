@@ -19,7 +19,7 @@ func (g *gated) Unwrap() Tool           { return g.Tool }
 func (g *gated) RequiresApproval() bool { return g.approval || g.Tool.RequiresApproval() }
 
 // Gate implements [Gater] with the gates that were added; those of the tool itself
-// are found behind Unwrap.
+// are found through Unwrap.
 func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	var hints []string
 	for _, gate := range g.gates {

@@ -25,7 +25,7 @@ const (
 // pending until it is answered.
 //
 // Its Python client refuses to know more of a confirmation than the hint, confirmed
-// and the payload, so nothing else may stand there.
+// and the payload, so nothing else is allowed there.
 func askADK(s *shown) *a2a.Part {
 	if s.Elsewhere() {
 		return nil
@@ -146,7 +146,7 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 		if wrapping == "" {
 			return in.confirmed(c, a, answer)
 		}
-		if c.only("must not stand beside "+wrapping+", which holds the whole decision", wrapping); len(c.violations) > 0 {
+		if c.only("cannot be combined with "+wrapping+", which holds the whole decision", wrapping); len(c.violations) > 0 {
 			return nil, in.malformed(answer.ID, c.violations...)
 		}
 		field, v = field+"."+wrapping, object[wrapping]
@@ -203,7 +203,7 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.A
 // reason reads why a call is rejected, which nothing but a rejection may say.
 func (c *closed) reason(verb approval.Verb) string {
 	if _, ok := c.has(rejectionReason); ok && verb != approval.Reject {
-		c.bad(rejectionReason, "stands beside an approval, which has none")
+		c.bad(rejectionReason, "is given with an approval, which has none")
 	}
 	return c.text(rejectionReason, false /* required */)
 }

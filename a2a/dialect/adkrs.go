@@ -27,7 +27,7 @@ func readADKRust(in *incoming) ([]approval.Answer, error) {
 		if answer == nil {
 			continue
 		}
-		if c.only("must not stand beside "+adkRustResponse, adkRustResponse); len(c.violations) > 0 {
+		if c.only("cannot be combined with "+adkRustResponse, adkRustResponse); len(c.violations) > 0 {
 			return nil, in.malformed(answer.ID, c.violations...)
 		}
 		all = append(all, *answer)

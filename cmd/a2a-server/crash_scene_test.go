@@ -141,8 +141,8 @@ func (s *scene) look(ctx context.Context, c *client, first bool) error {
 	return s.answer(ctx, c, first, &got.Status)
 }
 
-// take takes a frame: it has to come after the last one, and a stream that goes on
-// does not begin anew.
+// take takes a frame: it has to come after the last one, and a stream that continues
+// does not begin again.
 func (s *scene) take(ctx context.Context, c *client, first bool, f frame) error {
 	if f.id == "" {
 		return fmt.Errorf("an event has no id: %s", f.data)
@@ -152,7 +152,7 @@ func (s *scene) take(ctx context.Context, c *client, first bool, f frame) error 
 			return fmt.Errorf("event %s comes after %s", f.id, last.id)
 		}
 		if f.event.Task != nil {
-			return fmt.Errorf("the stream begins anew: %s", f.data)
+			return fmt.Errorf("the stream begins again: %s", f.data)
 		}
 	}
 	s.frames = append(s.frames, f)

@@ -50,7 +50,7 @@ func TestReadmeTour(t *testing.T) {
 // returned. That is rare, right, and not what the README shows.
 const closing = `"parts":[{"text":""}]`
 
-// takeTour follows the README with a new server. false: it saw what is right and
+// takeTour follows the README with a new server. false: it saw what is correct and
 // rarer than what the README shows.
 func takeTour(t *testing.T, program, text string, blocks []console) bool {
 	t.Helper()
@@ -82,7 +82,7 @@ func takeTour(t *testing.T, program, text string, blocks []console) bool {
 type console struct{ text, command, output string }
 
 // consoles returns the commands of a document's console blocks. A command begins
-// with "$ " and goes on while its lines end with a backslash.
+// with "$ " and continues while its lines end with a backslash.
 func consoles(t *testing.T, doc string) []console {
 	t.Helper()
 	var all []console

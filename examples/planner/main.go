@@ -26,7 +26,7 @@ type mover struct{}
 // Inline says that Plan is pure and quick.
 func (mover) Inline() bool { return true }
 
-// Accept refuses what it would not understand, so that no task is made of it.
+// Accept refuses what it would not understand, so that it does not become a task.
 func (mover) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	if _, err := read(r.Message); err != nil {
 		return a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(err.Error())), nil

@@ -42,7 +42,7 @@ func (p *program) configCheck(_ context.Context, given *flags) error {
 	if err := a2aserver.Check(p.from(given)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(p.stdout, "the configuration is right")
+	_, err := fmt.Fprintln(p.stdout, "the configuration is valid")
 	return err
 }
 

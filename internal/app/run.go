@@ -26,7 +26,7 @@ type program struct {
 // usageError is a command line that makes no sense.
 type usageError struct{ problem string }
 
-// Error returns what is wrong, and where to read how it is right.
+// Error returns what is wrong, and where to read what is valid.
 func (e *usageError) Error() string {
 	return e.problem + "\nTry 'a2a-server help'."
 }

@@ -108,7 +108,7 @@ func (f *follower) frame(frame []byte) error {
 			seq = 10*seq + uint64(d-'0')
 		}
 		if seq <= f.seq {
-			return fmt.Errorf("a frame has id %d behind %d: %s", seq, f.seq, frame)
+			return fmt.Errorf("a frame has id %d after %d: %s", seq, f.seq, frame)
 		}
 		f.seq = seq
 	}
@@ -163,7 +163,7 @@ func (f *follower) parse(frame []byte) error {
 func (f *follower) end() error {
 	switch {
 	case f.next != f.want:
-		return errors.New("the stream ended behind " + strconv.Itoa(f.next) + " of " + strconv.Itoa(f.want) + " chunks")
+		return errors.New("the stream ended after " + strconv.Itoa(f.next) + " of " + strconv.Itoa(f.want) + " chunks")
 	case !f.done:
 		return errors.New("the stream ended before the task was completed")
 	}

@@ -83,10 +83,10 @@ func TestFollower(t *testing.T) {
 	}{
 		{name: "as it should be", frames: []string{chunk("3", 0), chunk("7", 1), end}},
 		{name: "a comment", frames: []string{": still here", chunk("3", 0), chunk("7", 1), end}},
-		{name: "lost", frames: []string{chunk("3", 0), end}, err: "behind 1 of 2"},
+		{name: "lost", frames: []string{chunk("3", 0), end}, err: "after 1 of 2"},
 		{name: "doubled", frames: []string{chunk("3", 0), chunk("4", 0)}, err: "chunk 0 came instead of chunk 1"},
 		{name: "out of order", frames: []string{chunk("3", 1)}, err: "chunk 1 came instead of chunk 0"},
-		{name: "an id again", frames: []string{chunk("3", 0), chunk("3", 1)}, err: "id 3 behind 3"},
+		{name: "an id again", frames: []string{chunk("3", 0), chunk("3", 1)}, err: "id 3 after 3"},
 		{name: "no end", frames: []string{chunk("3", 0), chunk("7", 1)}, err: "before the task was completed"},
 		{name: "an error", frames: []string{`data: {"error":{"code":-32603}}`}, err: "has an error"},
 		{name: "no JSON", frames: []string{"data: {"}, err: "not JSON"},

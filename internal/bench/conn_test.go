@@ -163,7 +163,7 @@ func (c *conn) open(body []byte) error {
 }
 
 // frames calls each with every frame of the stream up to its end, without the blank
-// line behind it. The bytes are good until each returns. It goes on behind the frame
+// line after it. The bytes are good until each returns. It continues after the frame
 // for which each returned errEnough when it is called again.
 func (c *conn) frames(each func(frame []byte) error) error {
 	for {

@@ -15,7 +15,7 @@
 //
 //   - ours: a2a on task on boltstore, in a new file, with every commit synced; in one
 //     case on memstore;
-//   - peer: the SDK's handler with its in-memory store, behind an agent that
+//   - peer: the SDK's handler with its in-memory store, in front of an agent that
 //     publishes the same events;
 //   - echo: a handler that decodes the request and answers a made-up task of the same
 //     size, or frames of the same size, and does nothing else. It is what HTTP and

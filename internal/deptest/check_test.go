@@ -147,7 +147,7 @@ func (c *checker) library(where, pkg, imported string) {
 	case ok && !fence.admits(pkg):
 		c.report(where, fmt.Sprintf("%s imports %s; the table of libraries in docs/ARCHITECTURE.md allows %s in %s (%s)",
 			pkg, imported, fence.name, fence.where(), fence.why),
-			"use it behind one of the packages that may, or change the row in the same commit and say why")
+			"use it through one of the packages that may, or change the row in the same commit and say why")
 	}
 }
 

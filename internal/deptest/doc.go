@@ -3,6 +3,9 @@
 // package does (init functions, registration by blank import, reading the
 // environment in the middle of the program).
 //
+// TestStyle finds, in everything that is tracked, the phrases that docs/style.md says
+// not to write.
+//
 // It owns the reading of those tables and the check, and has tests only. The
 // document is the single source: a design that changes is changed there, in the
 // commit that changes the code. It does not know what any package is for.

@@ -246,7 +246,7 @@ func (w *world) resend(most int) {
 }
 
 // The wall clock jumps by two hours, forward, back, and to before the program and its
-// file were there, as when somebody sets it; the monotonic clock goes on. Only what has a
+// file were there, as when somebody sets it; the monotonic clock continues. Only what has a
 // date moves with it.
 func TestClockJumps(t *testing.T) {
 	w := newClockWorld(t, "--deadlines-expires", term.String())
@@ -295,7 +295,7 @@ func TestClockJumps(t *testing.T) {
 	struck(t, w.clock.read)
 }
 
-// leaps lets the clock jump to two hours ahead, back, to two hours behind, and back.
+// leaps lets the clock jump to two hours ahead, back, to two hours before, and back.
 func (w *world) leaps() {
 	w.Helper()
 	busy := func() {
@@ -387,11 +387,11 @@ func TestTimersWhenClockJumps(t *testing.T) {
 	look(ahead, working)
 	w.jump(-leap)
 	look(begins("short", 5), completed)
-	behind := begins("long", 5)
+	later := begins("long", 5)
 	look(ahead, working)
 	w.jump(leap)
 	look(begins("short", 5), completed)
-	look(behind, completed)
+	look(later, completed)
 	look(ahead, working)
 	w.live.stop()
 	w.live.sound()

@@ -78,7 +78,7 @@ func identity(t *testing.T, path string) []byte {
 }
 
 // A page of each kind is damaged, in different ways, while the process is down: the start
-// is refused and says what to do, or what is served is right.
+// is refused and says what to do, or what is served is correct.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
@@ -88,7 +88,7 @@ func TestDamagedPages(t *testing.T) {
 	}{
 		{"zeros", func(p []byte) { clear(p) }},
 		{"noise", func(p []byte) { copy(p, noise(1, len(p))) }},
-		{"noise behind the header", func(p []byte) { copy(p[pageHeader:], noise(2, len(p)-pageHeader)) }},
+		{"noise after the header", func(p []byte) { copy(p[pageHeader:], noise(2, len(p)-pageHeader)) }},
 		{"another page", func(p []byte) { copy(p, s.used[s.pages.at["log leaf"]*s.pages.size:][:len(p)]) }},
 		{"a count too high", func(p []byte) { p[10], p[11] = 0xff, 0x0f }},
 	}

@@ -23,7 +23,7 @@ var refusals = map[string]struct {
 }
 
 // A disk that refuses a commit before its end: callers are told why, what was shown is
-// read, and all goes on by itself when the disk takes commits again.
+// read, and all continues by itself when the disk takes commits again.
 func TestDiskRefuses(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{atWrite, atSync, atWriteMeta} {
@@ -114,7 +114,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		w.ending.Store(true)
 		w.fault(atSyncMeta, syscall.EIO, 0, false)
 		if !s.ends(endBound) {
-			t.Fatalf("the server goes on although it does not know what the disk has:\n%s", s.said())
+			t.Fatalf("the server continues although it does not know what the disk has:\n%s", s.said())
 		}
 		l.stop()
 		if s.err == nil {

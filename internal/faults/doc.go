@@ -14,7 +14,7 @@
 // come to its end, and there is one task for each message.
 //
 // The program is built from a copy of bbolt in which four points of a commit look at a
-// file before they go on (see patch_test.go), so that errors come where they are wanted,
+// file before they continue (see patch_test.go), so that errors come where they are wanted,
 // on every machine and without privileges. For a clock that jumps it is built once more,
 // with an overlay of Go's time package (see overlay_test.go). The rest is done from the
 // outside: limits of the process, signals, a file system of its own where one can be mounted.

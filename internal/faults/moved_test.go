@@ -39,7 +39,7 @@ func TestFileIsMoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !s.ends(endBound) {
-				t.Fatalf("the server goes on without its file:\n%s", s.said())
+				t.Fatalf("the server continues without its file:\n%s", s.said())
 			}
 			l.stop()
 			if s.err == nil {
@@ -60,7 +60,7 @@ func TestFileIsMoved(t *testing.T) {
 }
 
 // A plain copy of a file that is being written to is not a backup: pages of different
-// commits stand in it. It is refused, or what it serves is right; it is never served as
+// commits stand in it. It is refused, or what it serves is correct; it is never served as
 // if it were empty.
 func TestCopiedWhileWritten(t *testing.T) {
 	t.Parallel()

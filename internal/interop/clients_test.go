@@ -68,7 +68,7 @@ func testClients(t *testing.T, p programs) {
 	}
 }
 
-// deadline bounds a case, so that a client that waits for ever fails it.
+// deadline bounds a case, so that a client that waits forever fails it.
 func deadline(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), time.Minute)
 }

@@ -10,7 +10,7 @@
 // binding that it has. The frameworks hold conversations (agents_test.go): somebody asks
 // for a transfer and approves or rejects it. What goes over the wire then is compared
 // with the transcripts in testdata, where ids, times and digests have other names;
-// `make interop INTEROPFLAGS=-update` writes them anew.
+// `make interop INTEROPFLAGS=-update` writes them again.
 //
 // Clients are installed by the tests, from locks that name the hash of every package:
 // js/package-lock.json and python/*/requirements.txt, which python/lock writes. Those in

@@ -35,7 +35,7 @@ func playSubscribe(ctx context.Context, t *testing.T, w world) {
 }
 
 // A client leaves a stream in its middle and comes back: the snapshot holds what it
-// has missed, and the events go on after it. The stream is without end, so that it
+// has missed, and the events continue after it. The stream is without end, so that it
 // cannot be over before the client is back, and is ended by a cancel.
 func playDisconnect(ctx context.Context, t *testing.T, w world) {
 	m := call("stream", map[string]any{"chunks": 100000, "size": 16, "interval": "5ms"})

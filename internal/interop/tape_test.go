@@ -18,7 +18,7 @@ import (
 )
 
 // A tape stands between clients and a server, hands everything on as it is, and keeps
-// what went over the wire. Its address stays when the server behind it is another.
+// what went over the wire. Its address stays when its server is replaced.
 type tape struct {
 	url    string
 	server atomic.Pointer[url.URL]
@@ -59,7 +59,7 @@ func startTape(t *testing.T) *tape {
 	return tp
 }
 
-// recorded starts a server behind a tape.
+// recorded starts a server, and a tape in front of it.
 func recorded(t *testing.T, p programs, flags ...string) (*tape, *server) {
 	t.Helper()
 	tp := startTape(t)

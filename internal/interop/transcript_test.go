@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the transcripts in testdata anew")
+var update = flag.Bool("update", false, "write the transcripts in testdata again")
 
 // A transcript is a conversation as it was: what a person did, what went over the wire,
 // and what the client showed. It is kept in testdata, with other names for what is
@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the transcripts in testdata anew"
 type transcript struct {
 	tape *tape
 	text strings.Builder
-	seen map[string]string // messages that stand there, by their id
+	seen map[string]string // messages that are there, by their id
 }
 
 // person begins a turn of the person at the client.
@@ -73,7 +73,7 @@ func (tr *transcript) check(t *testing.T, client, name string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got); if that is right, run go test with -update:\n%s", file, diff)
+		t.Errorf("%s (-want +got); if that is correct, run go test with -update:\n%s", file, diff)
 	}
 }
 

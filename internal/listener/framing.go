@@ -15,7 +15,7 @@ type framing struct {
 	mu     sync.Mutex // net/http reads in the background while a handler runs
 	line   [len("transfer-encoding:")]byte
 	n      int      // bytes of line
-	tail   [5]byte  // last bytes that were read: the end of chunks, and a byte behind it
+	tail   [5]byte  // last bytes that were read: the end of chunks, and a byte after it
 	total  int64    // bytes that were read
 	header int64    // bytes of the header; 0: it has not ended
 	named  framings // in the header so far
@@ -107,7 +107,7 @@ func (f *framing) next(r *http.Request) {
 		return
 	}
 	const end = "\r\n\r\n"
-	more := f.total - f.header - r.ContentLength // behind r
+	more := f.total - f.header - r.ContentLength // after r
 	if r.ContentLength < 0 {
 		switch {
 		case string(f.tail[1:]) == end:

@@ -17,7 +17,7 @@ import (
 type Row struct {
 	File    string // from the root of the module, with slashes
 	What    string // occurs in File exactly once
-	Into    string // what stands there instead
+	Into    string // what is there instead
 	Promise string // what no longer holds then, as a short sentence
 	Package string // folder of the package that has Test. Defaults to that of File
 	Test    string // as -test.v prints it, or with spaces: "TestCheck/no verb"

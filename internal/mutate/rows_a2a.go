@@ -6,7 +6,7 @@ func a2aRows() []Row {
 			File:    "a2a/operations.go",
 			What:    "resumes = n <= h.Seq",
 			Into:    "resumes = n == 0",
-			Promise: "a reader that says where it was goes on from there",
+			Promise: "a reader that says where it was continues from there",
 			Test:    "TestWire/resume",
 		},
 		{

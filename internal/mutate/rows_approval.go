@@ -329,7 +329,7 @@ func approvalRows() []Row {
 			File:    "approval/find.go",
 			What:    "case a.Supersedes != \"\":",
 			Into:    "case false:",
-			Promise: "the name of a call that was asked about anew reaches nothing",
+			Promise: "the name of a call that was asked about again reaches nothing",
 			Test:    "TestMatchByCall/replaced after it was approved",
 		},
 	}

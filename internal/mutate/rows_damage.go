@@ -134,7 +134,7 @@ func damageRows() []Row {
 			File:    "store/boltstore/begin.go",
 			What:    "id < oldest",
 			Into:    "id < 0*oldest",
-			Promise: "nothing goes on without what the newest meta page says",
+			Promise: "nothing is running without what the newest meta page says",
 			Test:    "TestBeginMeetsDamage/newest_meta_page",
 		},
 	}

@@ -111,7 +111,7 @@ func dialectRows() []Row {
 			File:    "a2a/dialect/adk.go",
 			What:    `", which holds the whole decision", wrapping)`,
 			Into:    `", which holds the whole decision", wrapping, "confirmed", "response", "result", "toolConfirmation")`,
-			Promise: "nothing stands beside the wrapping of a confirmation",
+			Promise: "nothing is beside the wrapping of a confirmation",
 			Test:    "TestAnswersRefused/adk, both ways",
 		},
 		{

@@ -88,7 +88,7 @@ func engineRows() []Row {
 			File:    "task/engine/turn.go",
 			What:    "case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):",
 			Into:    "case false:",
-			Promise: "a task that cannot be read is not tried again for ever",
+			Promise: "a task that cannot be read is not tried again forever",
 			Test:    "TestLostTaskStandsStill",
 		},
 		{
@@ -109,7 +109,7 @@ func engineRows() []Row {
 			File:    "task/engine/due.go",
 			What:    "w.over = err",
 			Into:    "w.over = nil",
-			Promise: "deadlines are not tried for ever on a store that takes nothing more",
+			Promise: "deadlines are not tried forever on a store that takes nothing more",
 			Test:    "TestDueWorkOnReadOnlyStore",
 		},
 		{
@@ -264,14 +264,14 @@ func engineRows() []Row {
 			File:    "task/engine/recover.go",
 			What:    "e.enqueue(&waiter{task: h.Task, owner: h.Owner, fence: h.Fence, class: resumed})",
 			Into:    "_ = h",
-			Promise: "what a dead process was running goes on",
+			Promise: "what a dead process was running continues",
 			Test:    "TestSameDecisionAfterDeathIsNoOther/ours/memstore",
 		},
 		{
 			File:    "task/engine/admit.go",
 			What:    "case t.failed && !e.draining:",
 			Into:    "case false:",
-			Promise: "a turn that cannot go on is followed by another",
+			Promise: "a turn that cannot continue is followed by another",
 			Test:    "TestTurnThatCannotGoOnIsTriedAgain",
 		},
 		{
@@ -286,7 +286,7 @@ func engineRows() []Row {
 			What:    "func() { cancel(late) })",
 			Into:    "func() { _ = late })",
 			Promise: "a planner has a time to make up its mind",
-			Test:    "TestPlanTimeout/goes on thinking/memstore",
+			Test:    "TestPlanTimeout/keeps thinking/memstore",
 		},
 		{
 			File:    "task/engine/run.go",
@@ -380,7 +380,7 @@ func engineRows() []Row {
 			File:    "task/engine/due.go",
 			What:    "f.times++",
 			Into:    "f.times = 0",
-			Promise: "work that fails is tried again later and later",
+			Promise: "work that fails is tried again at longer intervals",
 			Test:    "TestFailingRowIsTriedLaterAndLater",
 		},
 

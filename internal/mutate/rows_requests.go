@@ -8,7 +8,7 @@ func requestRows() []Row {
 			File:    "internal/strictjson/decode.go",
 			What:    "d.seen > MaxValues",
 			Into:    "d.seen > 100*MaxValues",
-			Promise: "values are counted before anything is made of them",
+			Promise: "values are counted before they are decoded",
 			Package: "a2a",
 			Test:    "TestPartsAreCountedFirst",
 		},
@@ -72,7 +72,7 @@ func requestRows() []Row {
 			File:    "a2a/exchange.go",
 			What:    `	delete(w.Header(), "Connection")` + "\n",
 			Into:    "",
-			Promise: "a connection whose requests are read goes on",
+			Promise: "a connection whose requests are read continues",
 			Test:    "TestConnectionIsKept",
 		},
 		{

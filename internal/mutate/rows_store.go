@@ -346,7 +346,7 @@ func storeRows() []Row {
 			File:    "store/boltstore/db.go",
 			What:    "known != nil && !bytes.Equal(known, db.itself)",
 			Into:    "known != nil && false",
-			Promise: "streams of a file do not go on in a copy of it",
+			Promise: "streams of a file do not continue in a copy of it",
 			Test:    "TestCopyIsAnotherFile",
 		},
 		{

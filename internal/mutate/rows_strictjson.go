@@ -20,7 +20,7 @@ func strictjsonRows() []Row {
 			File:    "internal/strictjson/decode.go",
 			What:    "if d.pos < len(d.raw) {\n\t\treturn nil, d.syntax",
 			Into:    "if false {\n\t\treturn nil, d.syntax",
-			Promise: "nothing stands behind the value",
+			Promise: "nothing follows the value",
 			Test:    "TestDecodeRefuses/trailing data",
 		},
 		{

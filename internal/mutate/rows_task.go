@@ -34,7 +34,7 @@ func entryRows() []Row {
 			File:    "task/enter.go",
 			What:    "if !same {",
 			Into:    "if !same && false {",
-			Promise: "what is not what was approved is asked anew at the door, whatever asks for entry",
+			Promise: "what is not what was approved is asked again at the door, whatever asks for entry",
 			Test:    "TestEntryOfACallThatStood/approved and confirmed, the definition",
 		},
 		{
@@ -130,9 +130,9 @@ func entryRows() []Row {
 		},
 		{
 			File:    "task/enter.go",
-			What:    "if err := d.closeAsks(c, \"the call goes on without the answer\"); err != nil {\n\t\treturn err\n\t}\n",
+			What:    "if err := d.closeAsks(c, \"the call continues without the answer\"); err != nil {\n\t\treturn err\n\t}\n",
 			Into:    "",
-			Promise: "a question is closed when its call goes on without the answer",
+			Promise: "a question is closed when its call continues without the answer",
 			Test:    "TestOpenQuestionsAreClosed",
 		},
 		{

@@ -28,7 +28,7 @@ func callRows() []Row {
 			File:    "task/advance.go",
 			What:    "maxRepeats  = 3",
 			Into:    "maxRepeats  = 300",
-			Promise: "a call that may be what kills the process is not repeated for ever",
+			Promise: "a call that may be what kills the process is not repeated forever",
 			Test:    "TestRepeatsAreCounted",
 		},
 		{

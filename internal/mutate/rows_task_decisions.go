@@ -15,14 +15,14 @@ func decisionRows() []Row {
 			File:    "task/decide.go",
 			What:    "return x, x.entry.Digest != a.Definition",
 			Into:    "return x, false",
-			Promise: "what was asked about another definition of the tool is asked anew before it is decided",
+			Promise: "what was asked about another definition of the tool is asked again before it is decided",
 			Test:    "TestStaleApprovalsAreNotDecided",
 		},
 		{
 			File:    "task/decide.go",
 			What:    "v.verdict.Terms.Rule != a.Terms.Rule {",
 			Into:    "v.verdict.Terms.Rule != a.Terms.Rule && false {",
-			Promise: "an edit that is another rule's business is asked anew",
+			Promise: "an edit that is another rule's business is asked again",
 			Test:    "TestEditUnderAnotherRuleIsAskedAnew",
 		},
 		{

@@ -83,7 +83,7 @@ func (d *decoder) whole() (any, *Error) {
 	}
 	d.space()
 	if d.pos < len(d.raw) {
-		return nil, d.syntax("there is more behind the end of the value")
+		return nil, d.syntax("unexpected data after the end of the value")
 	}
 	return v, nil
 }

@@ -41,7 +41,7 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 	})
 	if err == nil {
 		if d.space(); d.pos < len(raw) {
-			err = d.syntax("there is more behind the end of the value")
+			err = d.syntax("unexpected data after the end of the value")
 		}
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *decoder) checkObject() (any, *Error) {
 	})
 }
 
-// members reads an object behind its brace. value reads a member's value.
+// members reads an object after its brace. value reads a member's value.
 func (d *decoder) members(value func(name []byte) *Error) *Error {
 	if d.peek() == '}' {
 		d.pos++

@@ -83,7 +83,7 @@ func TestEscape(t *testing.T) {
 }
 
 // What is shown has nothing invisible in it, and stands for the very character: in a
-// string of JSON it means what it was made of.
+// string of JSON it means what it was made from.
 func TestEscapeOfEveryCodePoint(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

@@ -45,7 +45,7 @@ func (m *metas) check() (err error) {
 
 // tx begins a transaction of bbolt, unless that would be store.ErrDataLoss. Without a valid
 // meta page bbolt panics as it begins, and keeps its locks, so that everybody who begins
-// later waits for ever, and so does who closes the file. Without the newest one it begins
+// later waits forever, and so does who closes the file. Without the newest one it begins
 // where the commit before has ended: what has been acknowledged since would be missing, and
 // its pages be written over.
 func (db *DB) tx(writable bool) (*bolt.Tx, error) {

@@ -44,9 +44,9 @@ func TestBeginMeetsDamage(t *testing.T) {
 			_, err := d.file.WriteAt(make([]byte, page), root*page)
 			return err
 		},
-		"cut to nothing":           func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 0) },
-		"cut behind one meta page": func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, page) },
-		"cut behind both":          func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 2*page) },
+		"cut to nothing":          func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 0) },
+		"cut after one meta page": func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, page) },
+		"cut after both":          func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 2*page) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

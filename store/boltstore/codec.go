@@ -73,7 +73,7 @@ func (r *reader) version(what string, known ...byte) byte {
 // end fails unless everything has been read.
 func (r *reader) end() {
 	if r.err == nil && len(r.b) > 0 {
-		r.err = fmt.Errorf("%w: a value goes on after its end", store.ErrDataLoss)
+		r.err = fmt.Errorf("%w: a value has bytes after its end", store.ErrDataLoss)
 	}
 }
 
@@ -145,8 +145,8 @@ type head struct {
 	first    uint64 // seq of the first event, or the one it would have
 	pub      uint64 // last pub before the value
 	events   uint64
-	snapshot bool // a snapshot stands behind the events
-	bulk     bool // the bulk of a snapshot stands behind that
+	snapshot bool // a snapshot follows the events
+	bulk     bool // the bulk of a snapshot follows that
 	onlyBulk bool // all events are bulk: a reader without it passes the value over
 }
 

@@ -72,8 +72,8 @@ func (c *counts) total(l *lister) int64 {
 	return sum.of(l.query.State)
 }
 
-// use returns the counter of one context, which stays until release: what it says is
-// right for the writer in every round that follows.
+// use returns the counter of one context, which stays until release: it is correct for
+// the writer in every round that follows.
 func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID string) (*count, error) {
 	key := countKey{owner, contextID}
 	for {

@@ -506,7 +506,7 @@ func TestDamagedKey(t *testing.T) {
 }
 
 // Due work whose time was changed on the disk keeps no other from being found, and leads
-// nobody who reads page by page around for ever.
+// nobody who reads page by page around forever.
 func TestDamagedDueKey(t *testing.T) {
 	t.Parallel()
 	d, rests, _, _ := newDamaged(t)

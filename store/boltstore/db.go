@@ -42,10 +42,10 @@ var (
 	keyFile        = []byte("file") // device and inode that the file had
 )
 
-// Options tune a DB. The zero value is right for a server.
+// Options tune a DB. The zero value suits a server.
 type Options struct {
 	// InitialMmapSize is the address space reserved at open, in bytes. A file that
-	// outgrows it is mapped anew, which waits for readers that are in the file at
+	// outgrows it is mapped again, which waits for readers that are in the file at
 	// that moment, and ends the store if it fails. Defaults to four times the file, at
 	// least 64 GiB, unless the process may not have so much; it costs no memory.
 	InitialMmapSize int
@@ -219,7 +219,7 @@ func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 }
 
 // roomToGrow returns how much address space a file is given, so that it is never mapped
-// anew.
+// again.
 func roomToGrow(path string) (int, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -229,7 +229,7 @@ func roomToGrow(path string) (int, error) {
 }
 
 // checkLength refuses a file that is shorter than its own pages need: bbolt would
-// read behind its end. A read-only open touches no more than the meta pages.
+// read past its end. A read-only open touches no more than the meta pages.
 func checkLength(path string, o bolt.Options) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -370,11 +370,11 @@ func readU64(b []byte) uint64 {
 // nothing is.
 func (db *DB) Note() string { return db.note }
 
-// Incarnation is a random number given to the file when it was made, and anew when it is
+// Incarnation is a random number given to the file when it was made, and again when it is
 // found to be a copy.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
-// Err returns nil while the store goes on, and why it does not any more:
+// Err returns nil while the store continues, and why it does not any more:
 // store.ErrDamaged when the outcome of a commit is unknown, store.ErrClosed after Close.
 func (db *DB) Err() error {
 	db.mu.Lock()

@@ -28,8 +28,8 @@
 // tasks.
 //
 // A value whose events are all bulk says so in its head, and is passed over by whoever
-// reads without bulk. A snapshot stands behind the events of a value, and its bulk, if it
-// has any, behind that; the header has the position of either.
+// reads without bulk. A snapshot follows the events of a value, and its bulk, if it
+// has any, follows that; the header has the position of either.
 //
 // # Formats
 //
@@ -60,7 +60,7 @@
 // # Reading
 //
 // bbolt shows a commit to readers when its meta page is written, and that is before it
-// is synced. A read goes on only in a transaction that the disk has ([durable]); else it
+// is synced. A read continues only in a transaction that the disk has ([durable]); else it
 // waits.
 //
 // # A disk that fails

@@ -14,7 +14,7 @@ const readPatience = 10 * time.Second
 
 // durable is the newest transaction that the disk has. bbolt shows a commit to readers
 // as soon as its meta page is written, before that page is synced; a loss of power
-// then takes back what somebody has been shown. So no read goes on in a transaction
+// then takes back what somebody has been shown. So no read continues in a transaction
 // above this one.
 type durable struct {
 	id atomic.Uint64

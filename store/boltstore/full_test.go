@@ -30,7 +30,7 @@ const fullEnv = "BOLTSTORE_FULL_CHILD"
 var fullCases = map[string]int64{"growing": -1, "writing": 0, "ahead": 1 << 20}
 
 // A full disk refuses new tasks and says why. What turns write waits, and is there when
-// there is room again, in its order; reads go on; and nobody has to do anything.
+// there is room again, in its order; reads continue; and nobody has to do anything.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	for name := range fullCases {
@@ -370,7 +370,7 @@ func reserveOrder(path string) error {
 		return fmt.Errorf("the chunk when there is room again: %w", err)
 	}
 	if first.Last != c.last-1 || second.Last != c.last {
-		return fmt.Errorf("the step is event %d and the chunk that was queued behind it event %d, want %d and %d", first.Last, second.Last, c.last-1, c.last)
+		return fmt.Errorf("the step is event %d and the chunk that was queued after it event %d, want %d and %d", first.Last, second.Last, c.last-1, c.last)
 	}
 	return db.Close()
 }

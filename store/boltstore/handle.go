@@ -15,7 +15,7 @@ type Handle struct {
 
 	mu     sync.Mutex
 	closed bool
-	claim  store.TaskID // where Claim goes on
+	claim  store.TaskID // where Claim continues
 }
 
 var _ store.Handle = (*Handle)(nil)

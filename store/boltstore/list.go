@@ -142,7 +142,7 @@ func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, h.Task) }
 
 // ranges returns the ranges of the index that hold the resting tasks: bucket and
-// prefixes. Behind a prefix stands a task's position.
+// prefixes. A prefix is followed by a task's position.
 func (l *lister) ranges() (*bolt.Bucket, [][]byte) {
 	sc := l.scope.Key()
 	if l.query.Context != "" {
@@ -173,7 +173,7 @@ func (s *source) set(k []byte) {
 	}
 }
 
-// page merges the sources behind position before.
+// page merges the sources after position before.
 func (l *lister) page(before []byte, page *store.TaskPage) error {
 	if before != nil {
 		if _, _, err := store.ParseTaskPosition(before); err != nil {

@@ -102,7 +102,7 @@ func (f *finder) back(keep func(*head) bool) error {
 	return nil
 }
 
-// value walks to value number k, which must not lie behind f.
+// value walks to value number k, which must not be after f.
 func (f *finder) value(k uint64) error {
 	for f.h.k > k {
 		to := f.h.before()
@@ -120,7 +120,7 @@ func (f *finder) value(k uint64) error {
 type pager struct {
 	log   *bolt.Bucket
 	task  *record
-	near  place // of a value known to begin not behind the page; zero: none is
+	near  place // of a value known not to begin after the page; zero: none is
 	limit store.Limit
 	view  *store.LogPage
 	size  int // of the events so far
@@ -199,7 +199,7 @@ func (p *pager) read() error {
 	return nil
 }
 
-// window returns the places of the value that holds the event behind n and of the
+// window returns the places of the value that holds the event after n and of the
 // next ones, the last one first.
 func (p *pager) window(n uint64) ([]place, error) {
 	start := finder{log: p.log, task: p.task.Task}
@@ -211,7 +211,7 @@ func (p *pager) window(n uint64) ([]place, error) {
 		return nil, err
 	}
 	if start.h.first > n+1 {
-		// The wanted value is the one before the smallest that begins behind n+1.
+		// The wanted value is the one before the smallest that begins after n+1.
 		if err := start.back(func(h *head) bool { return h.first > n+1 }); err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (p *pager) window(n uint64) ([]place, error) {
 	}
 }
 
-// value adds the events of one value, and moves the view's Next behind what it has
+// value adds the events of one value, and moves the view's Next past what it has
 // added or passed over. full: there was no room for all.
 func (p *pager) value(at place) (full bool, err error) {
 	v := p.view
@@ -251,7 +251,7 @@ func (p *pager) value(at place) (full bool, err error) {
 		}
 		if n, _ := v.Next.Seq(); h.onlyBulk {
 			if last := h.first + h.events - 1; last > n {
-				v.Next = v.Next.Behind(last)
+				v.Next = v.Next.Advance(last)
 			}
 			return false, nil
 		}
@@ -284,7 +284,7 @@ func (p *pager) value(at place) (full bool, err error) {
 			p.size += len(e.Data)
 			v.Events = append(v.Events, e)
 		}
-		v.Next = v.Next.Behind(seq)
+		v.Next = v.Next.Advance(seq)
 	}
 	return false, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // The meta pages of bbolt, as far as they are looked at here: at the beginning of the
-// first two pages, behind a header of 16 bytes.
+// first two pages, after a header of 16 bytes.
 const (
 	metaAt       = 16
 	metaSize     = 64

@@ -3,7 +3,7 @@ package boltstore
 import "syscall"
 
 // networks are the file systems whose other end is another machine, by the numbers that
-// statfs(2) gives them. Their locks and syncs are as good as what is behind them.
+// statfs(2) gives them. Their locks and syncs are as good as the server that provides them.
 var networks = map[int64]string{
 	0x6969:     "NFS",
 	0x517B:     "SMB",

@@ -72,7 +72,7 @@ func TestOpenRefuses(t *testing.T) {
 		}, "restore a backup"},
 		{"both meta pages", overwrite(0, make([]byte, 2*4096)), "restore a backup"},
 		{"short", cut(100), "restore a backup"},
-		{"cut behind the meta pages", cut(2 * 4096), "restore a backup"},
+		{"cut after the meta pages", cut(2 * 4096), "restore a backup"},
 		{"cut in the middle", cut(64 << 10), "restore a backup"},
 		{"newer", func(t *testing.T, path string) {
 			db, err := bolt.Open(path, 0, nil)
@@ -162,7 +162,7 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
-// What is derived is equal, to the byte, when it is made anew.
+// What is derived is equal, to the byte, when it is made again.
 func TestRebuildBytes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -307,7 +307,7 @@ func roundPanics(t *testing.T, at string, want error, check func(*boltstore.DB))
 }
 
 // No append returns before its own commit has: at the time it is answered, the
-// writer has passed the point behind the commit.
+// writer has passed the point after the commit.
 func TestAnsweredAfterCommit(t *testing.T) {
 	t.Parallel()
 	committed := make(chan struct{}, 1)

@@ -282,7 +282,7 @@ func parseStrace(log, dir string) ([]*powerOp, error) {
 	return ops, nil
 }
 
-// arguments reads what stands behind the file.
+// arguments reads what follows the file.
 func (o *powerOp) arguments(rest string) error {
 	var size int64
 	switch o.name {

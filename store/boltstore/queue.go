@@ -127,7 +127,7 @@ func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	}
 	o.queued = &h.db.queue.bytes
 	if o.queued.Add(int64(o.size)) > maxQueued && !o.keeps() {
-		o.answer(slowError(fmt.Sprintf("the disk is behind: %d MiB wait for it; try again later", maxQueued>>20)))
+		o.answer(slowError(fmt.Sprintf("the disk is too slow: %d MiB wait to be written; try again later", maxQueued>>20)))
 		return o.commit
 	}
 	if !h.db.queue.put(o) {

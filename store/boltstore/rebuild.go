@@ -9,7 +9,7 @@ import (
 	"a2a-server/store"
 )
 
-// Rebuild makes live, list, list.ctx and rowidx anew from the headers and the
+// Rebuild makes live, list, list.ctx and rowidx again from the headers and the
 // rows, in one commit. It is for repair; nothing that can be observed changes
 // when the file is sound.
 func (db *DB) Rebuild(ctx context.Context) error {

@@ -135,7 +135,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	}
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		tasks, rows := tx.Bucket(bucketTask), tx.Bucket(bucketRow)
-		// add reports whether the page is full; next is where it would go on.
+		// add reports whether the page is full; next is where it would continue.
 		add := func(key, value, next []byte) (bool, error) {
 			row, owner, err := rowAt(q.Kind, key, value)
 			if err != nil {
@@ -199,7 +199,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	return page, nil
 }
 
-// scan calls fn for each key with prefix, behind after when it is not nil, until
+// scan calls fn for each key with prefix, past after when it is not nil, until
 // fn says that it has enough.
 func scan(b *bolt.Bucket, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
 	c := b.Cursor()

@@ -31,7 +31,7 @@ type topic struct {
 
 	// The tail: the header after, and the events up to, the newest commit since
 	// the topic began. It is only ever extended by the batch that follows it; what
-	// does not follow makes it begin anew.
+	// does not follow makes it begin again.
 	valid  bool
 	header store.Header
 	events []store.Event
@@ -158,12 +158,12 @@ func (h *hub) read(s store.Scope, id store.TaskID, from store.From, limit store.
 	if left := func(e store.Event) bool { return !from.Holds(&e, limit.NoBulk) }; slices.ContainsFunc(rest, left) {
 		rest = slices.DeleteFunc(slices.Clone(rest), left)
 	}
-	v.Next = from.Behind(t.header.Seq)
+	v.Next = from.Advance(t.header.Seq)
 	size := 0
 	for i := range rest {
 		if i > 0 && (i == limit.Events || size+len(rest[i].Data) > limit.Bytes) {
 			v.Events, v.More = rest[:i:i], true
-			v.Next = from.Behind(rest[i-1].Seq)
+			v.Next = from.Advance(rest[i-1].Seq)
 			return v, true
 		}
 		size += len(rest[i].Data)

@@ -40,7 +40,7 @@ func (e *unavailableError) Error() string {
 	case e.was(syscall.EROFS):
 		why = "the disk is mounted read-only"
 	}
-	return fmt.Sprintf("%s: nothing was written; it goes on by itself when that is mended (%v)", why, e.cause)
+	return fmt.Sprintf("%s: nothing was written; it continues by itself when that is mended (%v)", why, e.cause)
 }
 
 // was reports whether the system said no. bbolt passes on only the text of what it was told
@@ -88,13 +88,13 @@ func (t *trouble) now(now time.Time) error {
 		return t.why
 	}
 	if took := now.Sub(t.began); !t.began.IsZero() && took > slowCommit {
-		return slowError(fmt.Sprintf("the disk has been taking %v for one commit: what is sent waits for it, and goes on by itself", took.Truncate(time.Second)))
+		return slowError(fmt.Sprintf("the disk has been taking %v for one commit: what is sent waits for it, and continues by itself", took.Truncate(time.Second)))
 	}
 	return nil
 }
 
 // Trouble returns what keeps the store from writing, nil when nothing does. With
-// store.ErrUnavailable it goes on by itself when the cause is gone, with store.ErrReadOnly
+// store.ErrUnavailable it continues by itself when the cause is gone, with store.ErrReadOnly
 // never. What ends the store for good is [DB.Err]'s.
 func (db *DB) Trouble() error {
 	if err := db.refuses(); err != nil {
@@ -123,7 +123,7 @@ func (a *putOff) later() {
 }
 
 // refused deals with a round that the disk did not take: batches of turns are kept, all
-// other ops are told. What withinReserve has put off stays behind them: of a task of which
+// other ops are told. What withinReserve has put off stays after them: of a task of which
 // it has put anything off, nothing that was queued later is in the round.
 func (w *writer) refused(ops []*op, why error) {
 	w.putOff.why = why
@@ -152,7 +152,7 @@ func (w *writer) taken() {
 	w.putOff.pause = 0
 }
 
-// queueUp puts ops behind those that wait for the next try, after the disk has refused
+// queueUp puts ops after those that wait for the next try, after the disk has refused
 // the last one. Who wants a new task is told at once.
 func (w *writer) queueUp(ops []*op) {
 	for _, o := range ops {
@@ -175,18 +175,18 @@ func (w *writer) withinReserve(ops []*op) []*op {
 	why := &unavailableError{low}
 	w.db.trouble.set(why)
 	pass := make([]*op, 0, len(ops))
-	behind := map[store.TaskID]bool{}
+	waiting := map[store.TaskID]bool{}
 	for _, o := range w.putOff.ops {
 		if o.keeps() {
-			behind[o.batch.Task] = true
+			waiting[o.batch.Task] = true
 		}
 	}
 	for _, o := range ops {
 		switch {
 		case o.batch != nil && o.batch.Creates():
 			o.answer(why)
-		case o.keeps() && (o.batch.Rev == nil || behind[o.batch.Task]) && !w.db.queue.isClosed() && !w.cutOff(o.batch):
-			behind[o.batch.Task] = true
+		case o.keeps() && (o.batch.Rev == nil || waiting[o.batch.Task]) && !w.db.queue.isClosed() && !w.cutOff(o.batch):
+			waiting[o.batch.Task] = true
 			w.putOff.ops = append(w.putOff.ops, o)
 		default:
 			pass = append(pass, o)

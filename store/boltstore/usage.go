@@ -58,7 +58,7 @@ func (u *usage) add(owner store.Scope, n uint64) {
 	}
 }
 
-// walk takes the next step. When it returns an error it begins anew.
+// walk takes the next step. When it returns an error it begins again.
 func (u *usage) walk(db *DB) error {
 	if u.owners == nil {
 		u.owners = map[[16]byte]uint64{}

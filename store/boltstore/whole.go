@@ -154,7 +154,7 @@ func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 		return fmt.Errorf("its page %d %w", id, err)
 	}
 	for i, child := range children {
-		var from, to []byte // a bucket begins anew
+		var from, to []byte // a bucket begins again
 		switch {
 		case kind == pageBranch:
 			if from, to = keys[i], high; i+1 < len(keys) {

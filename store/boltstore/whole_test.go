@@ -153,7 +153,7 @@ func TestSmallBuckets(t *testing.T) {
 		e := 16 + 16*i
 		at := e + int(order.Uint32(root[e+4:]))
 		name := string(root[at:][:order.Uint32(root[e+8:])])
-		page := at + len(name) + 16 // behind the head of the bucket
+		page := at + len(name) + 16 // after the head of the bucket
 		if order.Uint64(root[page-16:]) != 0 || order.Uint16(root[page+10:]) == 0 {
 			continue // it has pages of its own, or is empty
 		}

@@ -88,7 +88,7 @@ func (w *writer) run() {
 }
 
 // count takes a step towards knowing what owners use, if somebody waits for that, and
-// goes on with those when it is known.
+// continues with those when it is known.
 func (w *writer) count() {
 	if len(w.waiting) == 0 {
 		return

@@ -19,6 +19,6 @@ func (h *handle) Audit(ctx context.Context, after uint64, limit int) ([]store.Au
 		return nil, err
 	}
 	defer h.db.mu.Unlock()
-	behind := h.db.audit[min(after, uint64(len(h.db.audit))):] // entry n is at n-1
-	return slices.Clone(behind[:min(store.PageSize(limit), len(behind))]), nil
+	later := h.db.audit[min(after, uint64(len(h.db.audit))):] // entry n is at n-1
+	return slices.Clone(later[:min(store.PageSize(limit), len(later))]), nil
 }

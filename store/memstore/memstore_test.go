@@ -192,7 +192,7 @@ func TestDedupWindow(t *testing.T) {
 	wantDuplicate(t, h.Append(t.Context(), send(alice)), second.Task) // deleting does not make it run again
 	now = now.Add(store.WindowAge)
 	if db.window.Find(store.Hash{}, db.ran()); db.window.Len() != 0 {
-		t.Errorf("%d messages are remembered for ever", db.window.Len())
+		t.Errorf("%d messages are remembered forever", db.window.Len())
 	}
 }
 

@@ -21,7 +21,7 @@ func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	_, exact := from.Seq()
 	from = from.Start(&t.header, limit.NoBulk)
 	after, _ := from.Seq()
-	v.Next = from.Behind(after)
+	v.Next = from.Advance(after)
 	if limit.Refuses(&t.header) {
 		v.More = after < t.header.Seq
 		return v, nil
@@ -33,19 +33,19 @@ func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 		}
 	}
 	wanted := t.events[min(after, t.header.Seq):]
-	v.Next = from.Behind(max(after, t.header.Seq))
+	v.Next = from.Advance(max(after, t.header.Seq))
 	if v.Events = selected(wanted, from, limit.NoBulk); len(v.Events) == 0 {
 		return v, nil
 	}
 	if n := pageLen(v.Events, limit.WithDefaults()); n < len(v.Events) {
 		v.Events, v.More = v.Events[:n], true
-		v.Next = from.Behind(v.Events[n-1].Seq)
+		v.Next = from.Advance(v.Events[n-1].Seq)
 	}
 	return v, nil
 }
 
 // selected returns a copy of those events that a reader from from gets: the log
-// grows in place behind what it shares.
+// grows in place after what it shares.
 func selected(events []store.Event, from store.From, noBulk bool) []store.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool { return !from.Holds(&e, noBulk) })
 }

@@ -140,7 +140,7 @@ func positions(q store.RowQuery, id rowID, r row) []string {
 }
 
 // ordered returns key with an end that sorts before all that may follow in a longer
-// key, so that what stands behind it does not disturb the order.
+// key, so that what follows it does not disturb the order.
 func ordered(key []byte) string {
 	return strings.ReplaceAll(string(key), "\x00", "\x00\xff") + "\x00\x00"
 }

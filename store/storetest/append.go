@@ -15,7 +15,7 @@ func appendCases() []testCase {
 		{"read back byte for byte", testReadBack},
 		{"limits of a page", testPageLimits},
 		{"an oversize event is still returned", testOversizeEvent},
-		{"behind the end", testReadBehindEnd},
+		{"after the end", testReadAfterEnd},
 		{"receipts and header", testReceipts},
 		{"create", testCreate},
 		{"create twice", testCreateTwice},
@@ -115,7 +115,7 @@ func testOversizeEvent(t *testing.T, f *fixture) {
 	}
 }
 
-func testReadBehindEnd(t *testing.T, f *fixture) {
+func testReadAfterEnd(t *testing.T, f *fixture) {
 	b := create(alice(), mixed(3, "event")...)
 	f.append(t, b)
 	for _, r := range f.h {
@@ -338,7 +338,7 @@ func testOneBadBatch(t *testing.T, f *fixture) {
 	f.checkLog(t, base.Task, log.events)
 }
 
-// Bytes of a view may be kept: also when the backend has gone on, was opened
+// Bytes of a view may be kept: also when the backend has moved on, was opened
 // again, or is closed.
 func testViewsAreKept(t *testing.T, f *fixture) {
 	b := create(alice(), mixed(100, "kept")...)
@@ -346,7 +346,7 @@ func testViewsAreKept(t *testing.T, f *fixture) {
 	b.Due = []store.DueChange{dueAt(1, "key", "payload")}
 	b.Audit = [][]byte{[]byte("entry")}
 	f.append(t, b)
-	snap := chunks(b.Task, 1, public("behind"))
+	snap := chunks(b.Task, 1, public("after"))
 	snap.Snapshot = &store.Snapshot{After: 100, Rev: 1, Bytes: []byte("snapshot")}
 	f.append(t, snap)
 	f.reopen(t)

@@ -61,14 +61,14 @@ func (f *fixture) checkBulk(t *testing.T, id store.TaskID, log *history, want fo
 			n, exact := from.Seq()
 			var events []store.Event
 			for _, e := range log.events {
-				behind := max(n, want.plain)
+				after := max(n, want.plain)
 				switch {
 				case exact:
-					behind = n
+					after = n
 				case e.Bulk:
-					behind = want.bulk
+					after = want.bulk
 				}
-				if e.Seq > behind && (!e.Bulk || !noBulk) {
+				if e.Seq > after && (!e.Bulk || !noBulk) {
 					events = append(events, e)
 				}
 			}

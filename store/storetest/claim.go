@@ -89,7 +89,7 @@ func testClaim(t *testing.T, f *fixture) {
 		}
 	}
 	for _, w := range want {
-		turn := change(w.Task, 2, public("goes on"))
+		turn := change(w.Task, 2, public("continues"))
 		turn.Fence = new(uint64(2))
 		mustAppend(t, younger, turn)
 	}
@@ -240,7 +240,7 @@ func testClaimAfterReopen(t *testing.T, f *fixture) {
 }
 
 // A claim lands in the middle of a stream: what was acknowledged to the older
-// turn is in the log, and nothing of it behind the claim.
+// turn is in the log, and nothing of it after the claim.
 func testClaimRunning(t *testing.T, f *fixture) {
 	b := create(alice())
 	mustAppend(t, f.h[0], b)

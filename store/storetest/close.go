@@ -64,7 +64,7 @@ func testCloseHandle(t *testing.T, f *fixture) {
 			t.Fatalf("Close() = %v, want nil", err)
 		}
 		checkClosed(t, f.h[i], b.Task)
-		// The other handle goes on.
+		// The other handle continues.
 		mustAppend(t, f.h[1-i], chunks(b.Task, 1, public("on")))
 		receive(t, "wake-up of the other handle", other)
 		stopOther()

@@ -153,7 +153,7 @@ func testGarbageCursor(t *testing.T, f *fixture) {
 	}
 }
 
-// A list goes on by the other handle, with another page size, and behind a
+// A list continues by the other handle, with another page size, and after a
 // reopen.
 func testCursorLasts(t *testing.T, f *fixture) {
 	listed(t, f)

@@ -121,7 +121,7 @@ func testOneRetriedDecisionWins(t *testing.T, f *fixture) {
 			if err != nil {
 				return err
 			}
-			// Go on for a while when it has been decided, as one that read the row
+			// Continue for a while when it has been decided, as one that read the row
 			// long ago would.
 			if rows[0].Rev != 1 && tries > 5 {
 				return nil
@@ -141,7 +141,7 @@ func testOneQueuedDecisionWins(t *testing.T, f *fixture) {
 	f.append(t, b)
 	commits := make([]*store.Commit, 50)
 	for i := range commits {
-		// The first makes rev 2; for those behind it 2 is right.
+		// The first makes rev 2; for those after it 2 is the correct one.
 		commits[i] = f.h[i%2].Append(t.Context(), decision(b.Task, uint64(min(i, 1))+1, i))
 	}
 	for i, c := range commits {

@@ -47,11 +47,11 @@ func testDueOrder(t *testing.T, f *fixture) {
 	all = sortDue(all)
 	for _, now := range []store.Millis{0, 1, 9, 100, 255, 256, 299, 300, 1000, endless} {
 		for _, limit := range []int{1, 2, 7, 50, 100, 101, 1000} {
-			behind := slices.IndexFunc(all, func(d store.Due) bool { return d.Time > now })
-			if behind < 0 {
-				behind = len(all)
+			end := slices.IndexFunc(all, func(d store.Due) bool { return d.Time > now })
+			if end < 0 {
+				end = len(all)
 			}
-			n := min(limit, behind)
+			n := min(limit, end)
 			wantNext := store.Millis(0)
 			if n < len(all) {
 				wantNext = all[n].Time

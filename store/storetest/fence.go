@@ -150,7 +150,7 @@ func stream(ctx context.Context, h store.Handle, id store.TaskID, running chan<-
 		case e != nil:
 			err = e
 		case err != nil:
-			return acked, fmt.Errorf("a chunk was committed behind one that got %w", err)
+			return acked, fmt.Errorf("a chunk was committed after one that got %w", err)
 		default:
 			acked++
 		}

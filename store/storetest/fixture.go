@@ -66,7 +66,7 @@ func (f *fixture) rebuild(t *testing.T) {
 	}
 }
 
-// next returns the two handles in turn, so that what one wrote the other goes on
+// next returns the two handles in turn, so that what one wrote the other continues
 // with.
 func (f *fixture) next() store.Handle {
 	f.writer++

@@ -71,8 +71,8 @@ func invalid(base store.TaskID) []invalidBatch {
 	addCreate("of a tenant", func(b *store.Batch) { b.Scope = store.Tenant("acme") })
 	addCreate("of the system", func(b *store.Batch) { b.Scope = store.System() })
 	addCreate("with state 0", func(b *store.Batch) { b.Change.Status = status(0, 1) })
-	addCreate("with a state behind the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
-	addCreate("with a phase behind the last", func(b *store.Batch) { b.Change.Phase = store.Final + 1 })
+	addCreate("with a state after the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
+	addCreate("with a phase after the last", func(b *store.Batch) { b.Change.Phase = store.Final + 1 })
 
 	addChange := altered("change", func() *store.Batch {
 		b := change(base, 1, public("never"))
@@ -86,8 +86,8 @@ func invalid(base store.TaskID) []invalidBatch {
 	addChange("with a bound", func(b *store.Batch) { b.Parked = 1 })
 	addChange("with a bound of the disk", func(b *store.Batch) { b.Disk.Owner = 1 })
 	addChange("with state 0", func(b *store.Batch) { b.Change.Status = status(0, 1) })
-	addChange("with a state behind the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
-	addChange("with a phase behind the last", func(b *store.Batch) { b.Change.Phase = store.Final + 1 })
+	addChange("with a state after the last", func(b *store.Batch) { b.Change.Status = status(store.MaxState+1, 1) })
+	addChange("with a phase after the last", func(b *store.Batch) { b.Change.Phase = store.Final + 1 })
 	return batches
 }
 

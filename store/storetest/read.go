@@ -15,7 +15,7 @@ import (
 	"a2a-server/store"
 )
 
-// endless is a time behind everything that a case writes.
+// endless is a time after everything that a case writes.
 const endless store.Millis = 1 << 60
 
 // diff compares values of the contract; a missing slice is an empty one.
@@ -277,7 +277,7 @@ func mustAudit(t *testing.T, r store.Handle, after uint64, limit int) []store.Au
 type contents struct {
 	Headers []store.Header // newest id first
 	Logs    [][]store.Event
-	Tails   [][]store.Event // behind the newest snapshot
+	Tails   [][]store.Event // after the newest snapshot
 	Snaps   [][]byte
 	Lists   map[string][]store.Header
 	Totals  map[string]int64

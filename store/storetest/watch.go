@@ -55,7 +55,7 @@ func testWatchEarly(t *testing.T, f *fixture) {
 	}
 }
 
-// Wake-ups that must not come are looked for behind a hundred that must.
+// Wake-ups that must not come are looked for after a hundred that must.
 func testWatchForeign(t *testing.T, f *fixture) {
 	b, other := create(alice()), create(alice())
 	type watched struct {
@@ -151,7 +151,7 @@ func consume(ctx context.Context, h store.Handle, id store.TaskID, until uint64)
 		select {
 		case <-wake:
 		case <-timer.C:
-			return fmt.Errorf("no wake-up behind event %d: %w", seq, errHang)
+			return fmt.Errorf("no wake-up after event %d: %w", seq, errHang)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func testWatchRows(t *testing.T, f *fixture) {
 	}
 }
 
-// Wake-ups that must not come are looked for behind some that must.
+// Wake-ups that must not come are looked for after some that must.
 func testWatchRowsSilent(t *testing.T, f *fixture) {
 	b := create(alice())
 	f.append(t, b)

@@ -87,7 +87,7 @@ func (e *Engine) enqueue(w *waiter) {
 }
 
 // leave gives the turn of t back and starts the next task that waits. A task that its
-// turn could not go on with is tried again, later and later.
+// turn could not continue is tried again, later each time.
 func (e *Engine) leave(t *turn) {
 	e.mu.Lock()
 	if e.turns[t.id] == t {
@@ -116,7 +116,7 @@ func (e *Engine) leave(t *turn) {
 	}
 }
 
-// retryPause is how long a task waits that its turn could not go on with n times.
+// retryPause is how long a task waits after n turns in a row could not continue it.
 func retryPause(n int) time.Duration {
 	return min(100*time.Millisecond<<min(n, 10), time.Minute)
 }

@@ -154,7 +154,7 @@ func TestQueueOfACaller(t *testing.T) {
 		w.tools.release()
 		synctest.Wait()
 		if l := w.engine.Load(); l.Waiting != 0 || l.Turns != 0 {
-			t.Errorf("Load() = %+v when nothing goes on", l)
+			t.Errorf("Load() = %+v when nothing is running", l)
 		}
 		w.begun(alice, w.calls("echo", args{}))
 	})

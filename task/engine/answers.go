@@ -33,7 +33,7 @@ func (e *AnswersError) Error() string {
 	return "the answers that are being sent need all the memory that there is for answers: try again later"
 }
 
-// answers is the memory that answers take before they read what they are made of, until
+// answers is the memory that answers take before they read their data, until
 // they have been sent. It is safe for concurrent use.
 type answers struct {
 	limit uint64

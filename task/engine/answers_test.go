@@ -387,7 +387,7 @@ func TestPageOfBytes(t *testing.T) {
 	})
 }
 
-// An answer that was released begins anew, also when what it was made from was free.
+// An answer that was released begins again, also when what it was made from was free.
 func TestReleasedAnswerBeginsAnew(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {

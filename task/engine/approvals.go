@@ -144,7 +144,7 @@ func taskOf(approvalID string) (store.TaskID, bool) {
 }
 
 // Decide decides an approval. When it returns nil the decision is durable, and the task
-// goes on. Give the Digest of what was shown to whoever decides: when it is another one by
+// continues. Give the Digest of what was shown to whoever decides: when it is another one by
 // then, nothing happens, and the error says so. The errors are those of [Engine.Decide]; an
 // *approval.Error says by its reason why the decision does not count.
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {

@@ -155,7 +155,7 @@ func BenchmarkBesideSlowCalls(b *testing.B) {
 }
 
 // BenchmarkHeld measures the memory that a running turn holds whose tool has
-// streamed 20 MiB and goes on.
+// streamed 20 MiB and continues.
 func BenchmarkHeld(b *testing.B) {
 	const chunks, size = 20 << 10, 1 << 10
 	w := &world{t: b, disk: newBolt(b), tools: newToolbox()}

@@ -237,7 +237,7 @@ func (b *brittle) play(t *testing.T, when moment, p part, calls int) {
 	if err == nil && sent.Direct == nil {
 		id := a2a.TaskID(sent.Task.String())
 		if (b.gated || when == making) && !b.rested(id) {
-			t.Fatalf("the task is at work for ever, with %d pending approvals", b.header(id).Pending)
+			t.Fatalf("the task is at work forever, with %d pending approvals", b.header(id).Pending)
 		}
 		if when != making {
 			b.goOn(t, id, when, p)
@@ -294,7 +294,7 @@ func (b *brittle) goOn(t *testing.T, id a2a.TaskID, when moment, p part) {
 	}
 	b.runs.open()
 	if !b.rested(id) {
-		t.Fatalf("the task is at work for ever, with %d pending approvals", b.header(id).Pending)
+		t.Fatalf("the task is at work forever, with %d pending approvals", b.header(id).Pending)
 	}
 }
 

@@ -297,7 +297,7 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 }
 
 // A tool that wants to be woken at a time that has no due row ends its own call, or is
-// woken at once; its task and its siblings go on.
+// woken at once; its task and its siblings continue.
 func TestWakeBeforeTheEpoch(t *testing.T) {
 	bubbled(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{&fake{name: "now", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {

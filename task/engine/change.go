@@ -13,7 +13,7 @@ import (
 var errCanceled = errors.New("the task was canceled")
 
 // ErrUnavailable is wrapped by what says that the store cannot write now, or not in
-// time, and why. Nothing has been written; it goes on by itself.
+// time, and why. Nothing has been written; it continues by itself.
 var ErrUnavailable = store.ErrUnavailable
 
 // ErrDataLoss is wrapped by what says that a task cannot be read, because what is stored of
@@ -27,12 +27,12 @@ var (
 // landed says where an input is. It is zero for one that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch
-	turn *turn  // that probably goes on from it; nil when none does here
+	turn *turn  // that probably continues from it; nil when none does here
 }
 
 // change puts an input into a task that exists: the one way in for follow-up
 // messages, decisions, wake-ups and deadlines. A task at rest is taken over and
-// runs on; one at work goes on running and is told. It returns when the input is
+// runs on; one at work keeps running and is told. It returns when the input is
 // durable, and says where it is. [task.ErrNothing]: there was nothing to write.
 func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
 	for {
@@ -86,7 +86,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		}
 		id, final := f.Header.Task, d.Phase() == store.Final
 		t = e.running(id)
-		switch { // one that is about to leave may have another behind it that waits
+		switch { // one that is about to leave may be followed by another that waits
 		case final:
 			e.forget(id)
 		case d.Settles():
@@ -109,7 +109,7 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 	if !stuck(err) {
 		return l, err
 	}
-	// What the task cannot go on with fails the task, not whoever wrote to it: the input
+	// What the task cannot continue with fails the task, not whoever wrote to it: the input
 	// is written as it is, and the turn that follows meets the same.
 	if f, err = e.loadTurn(ctx, s, f.Header.Task); err != nil {
 		return landed{}, err
@@ -171,7 +171,7 @@ func (e *Engine) taken(t *turn, d *task.Draft, run bool, r store.Receipt, err er
 	e.started(t, d, run)
 }
 
-// stuckError says that an input could be taken, and the task not go on from there.
+// stuckError says that an input could be taken, and the task not continue from there.
 type stuckError struct{ cause error }
 
 func (e *stuckError) Error() string { return e.cause.Error() }

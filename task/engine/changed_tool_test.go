@@ -133,7 +133,7 @@ func (h *halted) redefine(schema map[string]any) {
 }
 
 // What was approved is what is entered, also when the call stood meanwhile: if the
-// tool is another one by then, somebody is asked anew. Whoever says something on the
+// tool is another one by then, somebody is asked again. Whoever says something on the
 // old terms is heard or told so; the tool is not entered either way.
 func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestCallThatChangedToolRefusesIsNotEntered(t *testing.T) {
 	}
 }
 
-// shifty is a toolset that makes its tool anew each time that it is asked.
+// shifty is a toolset that makes its tool again each time that it is asked.
 type shifty struct {
 	mu      sync.Mutex
 	made    int

@@ -432,7 +432,7 @@ func (a *autopsy) checkScenes() {
 	}
 }
 
-// checkStream folds the chunks of a streaming call: each run begins anew, and the
+// checkStream folds the chunks of a streaming call: each run begins again, and the
 // last one is whole.
 func (a *autopsy) checkStream(s *scene, b *body, parts int) {
 	next := 0

@@ -101,7 +101,7 @@ type child struct {
 	out  io.Writer
 	hits map[string]int
 	held map[string]chan struct{} // by scene; closed when its tool has been entered and holds
-	free map[string]chan struct{} // by scene; closed to let the tool go on
+	free map[string]chan struct{} // by scene; closed to let the tool continue
 }
 
 // childTime is the longest that a child may live.
@@ -227,7 +227,7 @@ func (c *child) workload(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// play is a client that wants one scene done. It begins anew in each process, as a
+// play is a client that wants one scene done. It begins again in each process, as a
 // client does that got no answer: it sends the same message, and decides what is
 // pending.
 func (c *child) play(ctx context.Context, s *scene) error {
@@ -452,7 +452,7 @@ func (c *child) hold(ctx tool.Context, a map[string]any) error {
 	}
 }
 
-// remote is a tool whose calls go on elsewhere, and have to be told when they are
+// remote is a tool whose calls continue elsewhere, and have to be told when they are
 // canceled.
 type remote struct {
 	fake
@@ -529,7 +529,7 @@ func (c *child) tools() []tool.Tool {
 							return
 						}
 					}
-					if !yield(&tool.Result{Content: fmt.Sprintf("chunk %d of a stream that goes on for a while;", i), Streaming: true}, nil) {
+					if !yield(&tool.Result{Content: fmt.Sprintf("chunk %d of a stream that continues for a while;", i), Streaming: true}, nil) {
 						return
 					}
 				}

@@ -22,7 +22,7 @@ type Decision struct {
 }
 
 // Decide applies decisions. When it returns nil they are durable, and the task
-// goes on. The errors are those of [Engine.Send].
+// continues. The errors are those of [Engine.Send].
 func (e *Engine) Decide(ctx context.Context, d Decision) error {
 	_, err := e.changeFresh(ctx, d.Scope, d.Task, task.Answers{By: d.By, Via: d.Via, List: d.Answers})
 	if errors.Is(err, task.ErrNothing) {
@@ -36,7 +36,7 @@ func (e *Engine) Decide(ctx context.Context, d Decision) error {
 const maxFreshen = 8
 
 // changeFresh is change for decisions: what is overdue expires, and what was asked
-// about a tool that has changed is asked anew, before they are looked at. Both are
+// about a tool that has changed is asked again, before they are looked at. Both are
 // facts of their own, written even when the decision is then refused.
 func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
 	for range maxFreshen {

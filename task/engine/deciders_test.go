@@ -120,7 +120,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 	}
 	w.tools.release()
 	if !w.rested(id) {
-		t.Fatal("the task is at work for ever")
+		t.Fatal("the task is at work forever")
 	}
 	got := w.asked(id)[0]
 	if got.State != winner.state || got.Resolution == nil || got.Resolution.Verb != winner.answer.Verb || got.Resolution.By.Subject != winner.by.Subject {

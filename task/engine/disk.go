@@ -19,9 +19,9 @@ type DiskError struct {
 // Error says what is full, and what can be done.
 func (e *DiskError) Error() string {
 	if e.Caller {
-		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use before new ones are refused: have limits.disk_per_caller raised in the server's configuration; tasks that have begun go on, and can be decided", e.Used, e.Limit)
+		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use before new ones are refused: have limits.disk_per_caller raised in the server's configuration; tasks that have begun continue, and can be decided", e.Used, e.Limit)
 	}
-	return "the server's store has reached the size beyond which new tasks are refused: have limits.disk raised in its configuration; tasks that have begun go on, and can be decided"
+	return "the server's store has reached the size beyond which new tasks are refused: have limits.disk raised in its configuration; tasks that have begun continue, and can be decided"
 }
 
 // diskPause is how long nothing more is logged about a limit of the disk.

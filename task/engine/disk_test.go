@@ -34,7 +34,7 @@ func (l *lines) with(what string) (n int) {
 }
 
 // Beyond limits.disk_per_caller a caller makes no more tasks, however many he asks for
-// at once; what he has begun goes on, and others are not concerned.
+// at once; what he has begun continues, and others are not concerned.
 func TestDiskOfACaller(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {

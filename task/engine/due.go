@@ -31,7 +31,7 @@ const (
 type dueWork struct {
 	ended chan struct{} // a row was done, or has failed
 
-	at    store.DuePosition // where the scheduler goes on reading
+	at    store.DuePosition // where the scheduler continues reading
 	begun time.Time         // when it began with the first row
 	next  time.Time         // of the first row that was not due when all were read
 
@@ -167,8 +167,8 @@ func (e *Engine) schedule(ctx context.Context) error {
 }
 
 // doDue begins with the rows that are due, as far as there are workers. whole: all of
-// them have been read, so that the next call begins with the first again; else it goes
-// on from there. Rows that are being done or wait for another try are passed, so that
+// them have been read, so that the next call begins with the first again; else it continues
+// from there. Rows that are being done or wait for another try are passed, so that
 // they hide no others.
 func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) {
 	for {

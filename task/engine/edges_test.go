@@ -23,7 +23,7 @@ import (
 )
 
 // A tool that wants to be woken at an odd time has its call woken, or ended; the rest of
-// its task goes on.
+// its task continues.
 func TestOddWakeTimes(t *testing.T) {
 	for name, at := range map[string]time.Time{
 		"the epoch": time.Unix(0, 0), "before it": time.Unix(-1, 0), "a moment after nothing": time.Time{}.Add(1), "the year 12000": time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC),

@@ -46,11 +46,11 @@ type Config struct {
 	Answers       int64 // bytes of memory that answers to clients may take; see [Answer]. Defaults to 256 MiB.
 	Page          int64 // bytes of logs that a page of a list is made from; see [List]. Defaults to 16 MiB.
 
-	Log   zerolog.Logger
-	Now   func() time.Time    // Defaults to time.Now.
-	NewID func() store.TaskID // of tasks, contexts and messages. Defaults to store.NewTaskID.
-	Host  Host                // Defaults to goroutines and timers.
-	CrashPoint  func(point string)  // called at named points, for tests that kill the process
+	Log        zerolog.Logger
+	Now        func() time.Time    // Defaults to time.Now.
+	NewID      func() store.TaskID // of tasks, contexts and messages. Defaults to store.NewTaskID.
+	Host       Host                // Defaults to goroutines and timers.
+	CrashPoint func(point string)  // called at named points, for tests that kill the process
 }
 
 // Engine runs tasks. It is safe for concurrent use. [Engine.Run] must be running
@@ -82,7 +82,7 @@ type Engine struct {
 	unset     func() bool            // keeps it from ringing
 	saying    bool                   // sayWhoWaits runs
 	said      uint64                 // tasks that have said that they wait
-	failures  map[store.TaskID]int   // turns in a row that could not go on
+	failures  map[store.TaskID]int   // turns in a row that could not continue
 	abandoned map[string]int         // runs that do not end though they were told to, by tool
 	draining  bool
 	idle      chan struct{} // closed when draining and no turn runs
@@ -185,7 +185,7 @@ func (e *Engine) append(ctx context.Context, b *store.Batch, point string, then 
 
 // Run recovers what an earlier process left, does due work and runs turns until
 // ctx ends or the engine is stopped; then it stops the rest as [Engine.Stop] does,
-// without a grace. It returns nil when it was ended so, else what made going on
+// without a grace. It returns nil when it was stopped so, else what made continuing
 // impossible.
 func (e *Engine) Run(ctx context.Context) error {
 	err := e.work(ctx)
@@ -197,7 +197,7 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // work does what Run does until it has to stop. The engine is busy as long as it
-// goes on, because it starts what Stop waits for.
+// continues, because it starts what Stop waits for.
 func (e *Engine) work(ctx context.Context) error {
 	e.mu.Lock()
 	if e.draining {

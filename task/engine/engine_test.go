@@ -305,7 +305,7 @@ func TestSuspensions(t *testing.T) {
 		got := w.send(w.calls("confirm", args{"x": 1}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		if w.tools.count("confirm") != 0 {
-			t.Fatal("the tool went on before it was confirmed")
+			t.Fatal("the tool continued before it was confirmed")
 		}
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 		if n := w.tools.count("confirm"); n != 1 {

@@ -323,7 +323,7 @@ func (c *counted) holdOr(ctx tool.Context) error {
 	}
 }
 
-// open lets everything go on that holds, or will.
+// open lets everything continue that holds, or will.
 func (c *counted) open() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,7 +44,7 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 				return view, err
 			}
 			a.Release()
-			v.Header = h // it has gone on meanwhile
+			v.Header = h // it has moved on meanwhile
 		}
 		n = v.Header.Seq
 		switch e.wait(wakes, ctx.Done(), e.ctx.Done()) {
@@ -62,7 +62,7 @@ func rests(h *store.Header) bool {
 		h.Phase == store.Parked && (h.State == task.StateInputRequired || h.State == task.StateAuthRequired)
 }
 
-// awaitTurn waits for the turn that goes on from an input, and returns the task as
+// awaitTurn waits for the turn that continues from an input, and returns the task as
 // the turn left it, with the bytes of its log: durable, and what reading the log would
 // give, without reading it. It returns neither a view nor an error when the log has to
 // be read: there is no such turn here, it was cut off, or it did not come to a rest that

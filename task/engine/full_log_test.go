@@ -198,7 +198,7 @@ func nearlyFull(t *testing.T, w *world, room, size int) {
 	}
 	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(question))})
 	if !w.rested(got.ID) {
-		t.Fatal("the task is at work for ever")
+		t.Fatal("the task is at work forever")
 	}
 	kept(t, w, got.ID, runs, size, err)
 }

@@ -15,7 +15,7 @@ import (
 	"a2a-server/tool"
 )
 
-// listing is a store in which something happens behind a list.
+// listing is a store in which something happens while a list is read.
 type listing struct {
 	store.Handle
 	then func()

@@ -11,7 +11,7 @@ import (
 // heavy gives out processors for what takes one for long: large requests that are read,
 // large answers that are made, lists that look far. Go lets whatever can run take turns of 10 ms, so that a
 // hundred of these at once would keep everybody else from a processor for a second, time
-// and again. So only as many are at it as there are processors but one, and half of
+// and again. So it uses all processors but one, and half of
 // those for one caller. It is safe for concurrent use.
 type heavy struct {
 	all  chan struct{} // a token for each

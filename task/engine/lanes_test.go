@@ -21,7 +21,7 @@ func (w *world) sendAs(by auth.Principal, m *a2a.Message) (*engine.Sent, error) 
 	return w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
 }
 
-// begun begins a task for somebody, and returns it when nothing goes on any more.
+// begun begins a task for somebody, and returns it when nothing is running any more.
 func (w *world) begun(by auth.Principal, m *a2a.Message) a2a.TaskID {
 	w.t.Helper()
 	sent, err := w.sendAs(by, m)
@@ -142,7 +142,7 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 		w.tools.release()
 		synctest.Wait()
 		if n := w.engine.Lanes(); n != 0 {
-			t.Errorf("%d callers have lanes when nothing goes on", n)
+			t.Errorf("%d callers have lanes when nothing is running", n)
 		}
 		if n := w.tools.count("block"); n != 60 {
 			t.Errorf("%d calls have run, want all", n)
@@ -237,7 +237,7 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 		if got := w.stateOf(alice, id); got != a2a.TaskStateCompleted {
 			t.Errorf("beside calls that have been running for a second a task is %s, want %s", got, a2a.TaskStateCompleted)
 		}
-		// So it goes on, until four times as many calls are slow.
+		// So it continues, until four times as many calls are slow.
 		for range 100 {
 			w.begun(alice, w.calls("block", args{}))
 			time.Sleep(time.Second)
@@ -252,7 +252,7 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 			t.Errorf("%d calls have run, want all", n)
 		}
 		if l := w.engine.Load(); l.Turns != 0 || l.Waiting != 0 {
-			t.Errorf("Load() = %+v when nothing goes on", l)
+			t.Errorf("Load() = %+v when nothing is running", l)
 		}
 	})
 }

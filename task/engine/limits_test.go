@@ -84,7 +84,7 @@ func TestDeadlineKeeps(t *testing.T) {
 	}
 }
 
-// Due work that fails for ever does not hide what is due behind it.
+// Due work that fails forever does not hide what is due after it.
 func TestFailingDueWork(t *testing.T) {
 	t.Parallel()
 	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
@@ -224,7 +224,7 @@ func TestHoldSiblings(t *testing.T) {
 	}
 }
 
-// A definition that changes while its call is parked is asked about anew, and the
+// A definition that changes while its call is parked is asked about again, and the
 // decider of the old question is told.
 func TestToolChangedWhileParked(t *testing.T) {
 	t.Parallel()

@@ -81,7 +81,7 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 	return nil
 }
 
-// loadTurn reads a task and folds it, to go on with it: of a large one without its
+// loadTurn reads a task and folds it, to continue with it: of a large one without its
 // artifacts, which a turn does not need, and with no more of the view than it may keep.
 func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
 	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})

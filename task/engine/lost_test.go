@@ -45,7 +45,7 @@ func (m *moody) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return m.Handle.Append(ctx, b)
 }
 
-// A task whose turn cannot go on is not at work for ever: it is tried again. What has
+// A task whose turn cannot continue is not at work forever: it is tried again. What has
 // run meanwhile is not run again by itself.
 func TestAbandonedTurnIsTriedAgain(t *testing.T) {
 	t.Parallel()

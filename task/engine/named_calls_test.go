@@ -155,7 +155,7 @@ func TestAmbiguousCallIDsAreRefused(t *testing.T) {
 					}
 					id := a2a.TaskID(sent.Task.String())
 					if !w.rested(id) {
-						t.Fatal("the task is at work for ever")
+						t.Fatal("the task is at work forever")
 					}
 					if h := w.header(id); h.Phase == store.Final && len(w.asked(id)) == 0 && w.tools.count("transfer") == 0 {
 						return // refused as a task

@@ -15,7 +15,7 @@ import (
 	"a2a-server/tool"
 )
 
-// either is a tool that asks a question and goes on when it is answered, or an hour
+// either is a tool that asks a question and continues when it is answered, or an hour
 // later. Then it asks again as often as it is told to.
 type either struct {
 	fake
@@ -101,7 +101,7 @@ func TestAnswerRemovesTheTimer(t *testing.T) {
 }
 
 // The deadline of a question is over with the question: it neither cancels a task
-// whose call has been resumed by then, nor is it tried for ever.
+// whose call has been resumed by then, nor is it tried forever.
 func TestDeadlineOfClosedQuestion(t *testing.T) {
 	t.Parallel()
 	for _, on := range []approval.OnExpiry{approval.ExpiryCancels, approval.ExpiryRejects, approval.ExpiryKeeps} {

@@ -51,7 +51,7 @@ func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
 		err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject})
 		synctest.Wait()
 		if err != nil {
-			t.Errorf("reject = %v; the task is %s, and it will be the same for ever", err, w.get(id).Status.State)
+			t.Errorf("reject = %v; the task is %s, and it will be the same forever", err, w.get(id).Status.State)
 		}
 	})
 }

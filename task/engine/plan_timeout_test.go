@@ -23,11 +23,11 @@ func (planFunc) Inline() bool                                                   
 func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p(ctx) }
 
 // A planner has a time to make up its mind. Its task has failed when that is over, and
-// says why: whether the planner obeys, or goes on thinking.
+// says why: whether the planner obeys, or keeps thinking.
 func TestPlanTimeout(t *testing.T) {
 	t.Parallel()
 	for _, obeys := range []bool{true, false} {
-		name := "goes on thinking"
+		name := "keeps thinking"
 		if obeys {
 			name = "obeys"
 		}

@@ -197,7 +197,7 @@ func TestProviderQuestionEnds(t *testing.T) {
 						t.Errorf("the question ended because %v, want that it was resolved", cause)
 					}
 				case <-w.ctx().Done():
-					t.Fatal("the question goes on though it was resolved")
+					t.Fatal("the question continues though it was resolved")
 				}
 				w.ended(id)
 			})

@@ -13,8 +13,8 @@ import (
 // claimBatch is how many tasks are taken over in one commit.
 const claimBatch = 64
 
-// recoverTasks takes over what an earlier process was running. A task goes on from
-// its log: what was planned goes on, what was started and has no result is unknown.
+// recoverTasks takes over what an earlier process was running. A task continues from
+// its log: what was planned continues, what was started and has no result is unknown.
 func (e *Engine) recoverTasks(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		claimed, err := e.store.Claim(ctx, claimBatch)

@@ -65,7 +65,7 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 	})
 }
 
-// A call that stands in the middle goes on with the arguments that it began with: like
+// A call that stands in the middle continues with the arguments that it began with: like
 // what it asks while it runs, it cannot be edited.
 func TestEditOfASuspendedCall(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
@@ -89,7 +89,7 @@ func TestEditOfASuspendedCall(t *testing.T) {
 		err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":1000}`)})
 		synctest.Wait()
 		if err == nil {
-			t.Errorf("a suspended call was edited: it began and went on with the amounts %v", got)
+			t.Errorf("a suspended call was edited: it began and continued with the amounts %v", got)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func TestLostTaskIsListed(t *testing.T) {
 	})
 }
 
-// A task that cannot be read is not recovered, and not tried again for ever.
+// A task that cannot be read is not recovered, and not tried again forever.
 func TestLostTaskStandsStill(t *testing.T) {
 	onRotten(t, func(t *testing.T, w *world, r *rotten) {
 		id := w.begin(w.calls("block", args{}))
@@ -141,7 +141,7 @@ func TestLostTaskStandsStill(t *testing.T) {
 	})
 }
 
-// Deadlines and timers that cannot be read for a while are late, and the engine goes on.
+// Deadlines and timers that cannot be read for a while are late, and the engine continues.
 func TestDueWorkThatCannotBeRead(t *testing.T) {
 	for name, why := range map[string]error{"not now": store.ErrUnavailable, "damaged": store.ErrDataLoss} {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestTurnOnReadOnlyStore(t *testing.T) {
 	})
 }
 
-// Deadlines that a store does not take are not tried for ever: for good means for good.
+// Deadlines that a store does not take are not tried forever: for good means for good.
 func TestDueWorkOnReadOnlyStore(t *testing.T) {
 	onRotten(t, func(t *testing.T, w *world, r *rotten) {
 		s, _ := sleeper(time.Minute, 0)

@@ -87,7 +87,7 @@ func (e *Engine) abandon(tool string, n int) {
 }
 
 // begin runs the tool in a goroutine of its own, with a time-out. A tool that ignores
-// the end of its context is given up: its turn goes on, and what it still returns is
+// the end of its context is given up: its turn continues, and what it still returns is
 // recorded late.
 func (r *run) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)

@@ -140,7 +140,7 @@ func (c *crowd) play(m *a2a.Message) error {
 	}
 	open()
 	if !c.rested(id) {
-		return fmt.Errorf("task %s is at work for ever, with %d pending approvals", id, c.header(id).Pending)
+		return fmt.Errorf("task %s is at work forever, with %d pending approvals", id, c.header(id).Pending)
 	}
 	return c.examine(id)
 }

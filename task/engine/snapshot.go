@@ -9,7 +9,7 @@ import (
 )
 
 // maxTurnView is how much of what clients see a turn keeps in memory. A turn needs
-// none of it to go on: it is kept so that a snapshot, and the answer to a client
+// none of it to continue: it is kept so that a snapshot, and the answer to a client
 // that waits, cost nothing. Beyond this it is let go, artifacts first, and the log is
 // read when a snapshot of it is due. Else each of thousands of turns could hold
 // 64 MiB.

@@ -35,7 +35,7 @@ func (s *weighed) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return s.Handle.Append(ctx, b)
 }
 
-// Snapshots never outweigh events, whatever a task is made of, and in however many
+// Snapshots never outweigh events, whatever a task consists of, and in however many
 // batches it is written.
 func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 )
 
 // A turn lets go of what it has published beyond a bound. What is stored, shown and
-// gone on from is the same: the whole, whether it is folded from a snapshot or from
+// moved on from is the same: the whole, whether it is folded from a snapshot or from
 // the first event.
 func TestLargeTask(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestLargeTask(t *testing.T) {
 	})
 }
 
-// What a stream is made of does not depend on whether its last chunk was out before
+// What a stream contains does not depend on whether its last chunk was out before
 // its tool returned.
 func TestStreamIsClosed(t *testing.T) {
 	t.Parallel()

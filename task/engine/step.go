@@ -18,7 +18,7 @@ const maxConflicts = 100
 type stepped int
 
 const (
-	steppedOn    stepped = iota // it is durable, and what runs goes on
+	steppedOn    stepped = iota // it is durable, and what runs continues
 	steppedOver                 // the turn is over
 	steppedAgain                // it is durable, and there is more to do at once
 	conflicted                  // somebody else has written meanwhile
@@ -96,8 +96,8 @@ func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Nex
 	return s
 }
 
-// fail ends a task that the engine cannot go on with: better failed than at work
-// for ever.
+// fail ends a task that the engine cannot continue: better failed than working
+// forever.
 func (t *turn) fail(cause error) stepped {
 	t.e.log.Error().Err(cause).Str("task_id", t.id.String()).Msg("turn failed")
 	for range maxConflicts {
@@ -132,7 +132,7 @@ func (t *turn) fail(cause error) stepped {
 	return steppedOver
 }
 
-// commit appends a draft and goes on when that is durable.
+// commit appends a draft and continues when that is durable.
 func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if d.Empty() {
 		t.ended, t.told = nil, false

@@ -44,7 +44,7 @@ func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
 						}
 					}
 					if !w.rested(id) {
-						t.Fatalf("the task is at work for ever; the tool was entered %d times", runs.count())
+						t.Fatalf("the task is at work forever; the tool was entered %d times", runs.count())
 					}
 					if n := runs.count(); n != 1 {
 						t.Errorf("the tool was entered %d times, want 1", n)

@@ -26,7 +26,7 @@ func (w *world) answered(id a2a.TaskID, text string) (*a2a.Task, error) {
 	return w.get(id), err
 }
 
-// Whoever says yes means what was shown. When that is asked anew because of this very
+// Whoever says yes means what was shown. When that is asked again because of this very
 // message, nobody has been shown the new question.
 func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
@@ -48,7 +48,7 @@ func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
 	})
 }
 
-// The same when what was shown is overdue, and the planner goes on to another call.
+// The same when what was shown is overdue, and the planner continues to another call.
 func TestTextReachesWhatWasShownOverdue(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: time.Hour}})

@@ -44,7 +44,7 @@ type turn struct {
 	told     bool
 	planned  *task.Planned // what a slow planner has answered, not written yet; nil: none
 	over     bool          // its goroutine has come to its end by itself
-	failed   bool          // it could not go on; the task is live on disk
+	failed   bool          // it could not continue; the task is live on disk
 
 	place   place   // in the lanes; guarded by Engine.mu
 	waits   *waiter // of a turn that was not admitted: what is to be queued instead, when it is durable
@@ -56,7 +56,7 @@ type turn struct {
 	size    atomic.Int64  // bytes of the log, with what runs have handed over
 	open    atomic.Int64  // how many there may be before runs may hand over no more
 
-	// givenUp is why nobody will go on with the task here; nil: somebody may. To be read
+	// givenUp is why nobody will continue with the task here; nil: somebody may. To be read
 	// when done is closed.
 	givenUp error
 
@@ -175,7 +175,7 @@ func (t *turn) rested() {
 	}
 }
 
-// reload reads the task anew. What runs, and what came of it, stays.
+// reload reads the task again. What runs, and what came of it, stays.
 func (t *turn) reload() error {
 	for _, c := range t.inflight {
 		_, _ = t.e.await(c) // what failed is found out by the next batch of its kind
@@ -308,7 +308,7 @@ func (t *turn) lost(err error) {
 	}
 }
 
-// abandon ends the turn because the engine cannot go on with it. The task is live
+// abandon ends the turn because the engine cannot continue it. The task is live
 // on disk; it is tried again later, and by the next process.
 func (t *turn) abandon(err error) {
 	if t.e.ctx.Err() == nil {

@@ -27,7 +27,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { test(t, unstarted(t, &memDisk{memstore.New()})) })
 }
 
-// What is decided while a task is at work is heard by its turn, which goes on from it
+// What is decided while a task is at work is heard by its turn, which continues from it
 // with all that runs.
 func TestTurnHearsOfDecisions(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ type bomb struct{}
 func (bomb) MarshalJSON() ([]byte, error) { panic("boom") }
 
 // A turn whose task another process has taken over says nothing any more about the task:
-// neither that its call has failed, nor that it cannot go on itself.
+// neither that its call has failed, nor that it cannot continue itself.
 func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
@@ -261,7 +261,7 @@ func (h *hiccup) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return h.Handle.Append(ctx, b)
 }
 
-// A turn that cannot go on leaves its task to another one, a little later.
+// A turn that cannot continue leaves its task to another one, a little later.
 func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {

@@ -27,7 +27,7 @@ func (s *unmarking) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return s.Handle.Append(ctx, &old)
 }
 
-// A task that an earlier server began keeps its artifacts when this one goes on with it:
+// A task that an earlier server began keeps its artifacts when this one continues with it:
 // no snapshot is made without them.
 func TestArtifactsOfAnEarlierServer(t *testing.T) {
 	t.Parallel()

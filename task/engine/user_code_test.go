@@ -106,7 +106,7 @@ func TestToolEndsItsGoroutine(t *testing.T) {
 	})
 }
 
-// A gate that ends its goroutine leaves no task at work for ever.
+// A gate that ends its goroutine leaves no task at work forever.
 func TestGateEndsItsGoroutine(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		exits := false

@@ -174,7 +174,7 @@ func (w *world) until(what string, is func() bool) {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			w.t.Fatalf("waited in vain until %s", what)
+			w.t.Fatalf("never happened: %s", what)
 		}
 	}
 }

@@ -40,9 +40,9 @@ type EventActions struct {
 	StateDelta         map[string]any   // values to set in the state
 	ArtifactDelta      map[string]int64 // versions of artifacts that were saved
 	SkipSummarization  bool             // the result is the answer, as it is
-	TransferToAgent    string           // agent that goes on, "" for this one
+	TransferToAgent    string           // agent that continues, "" for this one
 	Escalate           bool             // end the loop that the agent is in
 	RequireInput       bool             // the planner needs something of the user
 	InputPrompt        string           // what it needs, with RequireInput
-	LongRunningToolIDs []string         // calls that go on after this one has returned
+	LongRunningToolIDs []string         // calls that continue after this one has returned
 }

@@ -207,7 +207,7 @@ func TestStreamLetGo(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		break // a tool that goes on all the same panics here
+		break // a tool that continues all the same panics here
 	}
 }
 

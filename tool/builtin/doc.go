@@ -15,7 +15,7 @@ import (
 // Name is the name of the toolset.
 const Name = "builtin"
 
-// Config is what the tools are made of.
+// Config configures the tools.
 type Config struct {
 	// Ledger is the file that transfer_money appends to, one line for each run. It is
 	// made with the first of them; its folder must exist. Required.

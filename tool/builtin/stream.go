@@ -36,7 +36,7 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 			yield(nil, &tool.InvalidError{Violations: []tool.Violation{{Pointer: "/interval", Message: fmt.Sprintf("is no duration: %v", err)}}})
 			return
 		}
-		// Every piece is cut from this one text: none is made anew.
+		// Every piece is cut from this one text: none is made again.
 		text := strings.Repeat(line, a.Size/len(line)+2)
 		for i := range a.Chunks {
 			if i > 0 {

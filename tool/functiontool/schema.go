@@ -20,7 +20,7 @@ func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 	}
 	defer func() { // the library panics at a type that JSON does not have
 		if p := recover(); p != nil {
-			err = fmt.Errorf("no schema can be made of %v: %v", t, p)
+			err = fmt.Errorf("no schema can be built from %v: %v", t, p)
 		}
 	}()
 	r := jsonschema.Reflector{Anonymous: true, Namer: namer()}

@@ -136,7 +136,7 @@ func webOrigin() form[string] {
 		case !ok || err != nil || scheme == "" || !isHost(u.Hostname()) || u.User != nil || u.Port() != "" && !isPort(u.Port()) || strings.HasSuffix(host, ":"):
 			return wrong("%s is not an origin; write scheme://host or scheme://host:port, without *", quote(text))
 		case strings.ContainsAny(host, "/?#"):
-			return wrong("%s goes on after the host, an origin does not; write %s://%s", quote(text), clip(scheme), clip(u.Host))
+			return wrong("%s has more than a scheme and a host; write %s://%s", quote(text), clip(scheme), clip(u.Host))
 		case strings.ToLower(text) != text:
 			return wrong("%s has capitals, browsers write none; write %s", quote(text), clip(strings.ToLower(text)))
 		case scheme == "http" && u.Port() == "80" || scheme == "https" && u.Port() == "443":

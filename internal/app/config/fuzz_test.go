@@ -10,7 +10,7 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// FuzzLoad loads any bytes as a file: it is right, and then shown and loaded again it
+// FuzzLoad loads any bytes as a file: it is valid, and then shown and loaded again it
 // is the same, or all that is wrong with it has a place and a text.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/wrong/*.yaml", "testdata/*.yaml", "../../../docs/*.yaml"} {

@@ -165,7 +165,7 @@ func (l *loader) checkGateUse(g *approval.Gate, path string, given map[string]or
 	}
 }
 
-// checkGateDeciders refuses what nobody could decide: the calls would wait for ever.
+// checkGateDeciders refuses what nobody could decide: the calls would wait forever.
 // The policy itself takes such terms, from whoever brings a way to decide.
 func (l *loader) checkGateDeciders(g *approval.Gate, path string) {
 	if g.Action != approval.ActionAsk {

@@ -73,7 +73,7 @@ func showValue(out *bytes.Buffer, indent, name string, list bool, texts []string
 }
 
 // plain is what YAML reads as it stands, wherever a value can be. A colon is good
-// only before something that goes on.
+// only before something that continues.
 var plain = regexp.MustCompile(`^[A-Za-z0-9./]([A-Za-z0-9._/@+-]|:[A-Za-z0-9._/@+-])*( [A-Za-z0-9._/@+(-][A-Za-z0-9._/@+()-]*)*$`)
 
 // scalar returns text as YAML.

@@ -17,7 +17,7 @@ type Stream int
 // The streams.
 const (
 	Script   Stream = iota // what the world outside does
-	Schedule               // who goes on, when time passes
+	Schedule               // who continues, when time passes
 	Commits                // how much the disk commits
 	Outcomes               // what comes of a run of a tool
 	Faults                 // what fails, and when a process dies
@@ -31,7 +31,7 @@ var streamNames = [streams]string{"script", "schedule", "commits", "outcomes", "
 func (s Stream) String() string { return streamNames[s] }
 
 // Tape is all the choices of a run: of each stream its lanes, of each lane what was
-// chosen. A lane that has come to its end, or is not there, goes on with 0. The zero
+// chosen. A lane that has come to its end, or is not there, continues with 0. The zero
 // Tape is the tamest run.
 type Tape [streams][][]uint16
 
@@ -109,7 +109,7 @@ func ParseTape(text string) (Tape, error) {
 		}
 	}
 	if err == nil && len(b) > 0 {
-		err = errors.New("the tape goes on after its end")
+		err = errors.New("the tape has bytes after its end")
 	}
 	return t, err
 }
@@ -137,7 +137,7 @@ func Replayed(t Tape) *Choices { return &Choices{given: t} }
 // others stay what they are.
 func (c *Choices) Lane(s Stream, lane int) { c.lane[s] = lane }
 
-// Choose returns a number from 0 to n-1. 0 has to be the tamest way to go on.
+// Choose returns a number from 0 to n-1. 0 has to be the tamest way to continue.
 func (c *Choices) Choose(s Stream, n int) int {
 	if n <= 1 {
 		return 0 // no choice

@@ -23,7 +23,7 @@ func TestDialectsAreUnderstood(t *testing.T) {
 	for _, kind := range []approval.Kind{approval.KindCall, approval.KindOutcome, approval.KindQuestion} {
 		a := &approval.Approval{
 			V: 1, ID: "t.a1", Kind: kind, State: approval.Pending, Task: "t", Call: "c1.1", Agent: "agent", Tool: "tool",
-			Args: json.RawMessage(`{"n":1}`), Digest: "d", Hint: "go on?", Asked: time.Unix(0, 0),
+			Args: json.RawMessage(`{"n":1}`), Digest: "d", Hint: "continue?", Asked: time.Unix(0, 0),
 		}
 		for _, verb := range a.Verbs() {
 			for d := range API {

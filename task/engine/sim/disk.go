@@ -20,7 +20,7 @@ type Disk struct {
 	Committed func(Committed)
 	// Claimed, when set, is called after each Claim with what it took over.
 	Claimed func(*Process, []store.Header)
-	// Pauses makes each read a place where others may go on first.
+	// Pauses makes each read a place where others may continue first.
 	Pauses bool
 }
 
@@ -186,7 +186,7 @@ func (h *handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return c
 }
 
-// pause lets others go on first: what is read may be about to change.
+// pause lets others continue first: what is read may be about to change.
 func (h *handle) pause() error {
 	if h.p.dead {
 		return store.ErrClosed

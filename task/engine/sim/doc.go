@@ -6,7 +6,7 @@
 //
 //   - [Choices]: everything that could go one way or another is chosen here, from a
 //     seed or from a recorded [Tape]. 0 is always the tamest way.
-//   - [Scheduler] and [Process]: who goes on, and when time passes. A process is a
+//   - [Scheduler] and [Process]: who continues, and when time passes. A process is a
 //     group of routines with its own host; it can be killed wherever it waits.
 //   - [Disk]: a memstore that commits when the scheduler says so, in order, and loses
 //     what a dead process had not got committed.

@@ -22,7 +22,7 @@ type action struct {
 // actions are what may happen, the tamest first.
 var actions = []action{
 	{"nothing", 1, func(*world) {}},
-	{"wait until nothing goes on", 4, (*world).idle},
+	{"wait until nothing is running", 4, (*world).idle},
 	{"send", 10, (*world).sendNew},
 	{"decide", 14, (*world).decideSomething},
 	{"let time pass", 4, func(w *world) {

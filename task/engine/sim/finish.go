@@ -97,9 +97,9 @@ func (w *world) bringToEnd(v *server) {
 	for _, t := range w.model.order {
 		switch t.phase {
 		case store.Live:
-			w.s.Fail("no task is at work for ever", "task %s:\n%s", t.id, w.log(t))
+			w.s.Fail("no task is at work forever", "task %s:\n%s", t.id, w.log(t))
 		case store.Parked:
-			w.s.Fail("no task waits for ever", "task %s:\n%s", t.id, w.log(t))
+			w.s.Fail("no task waits forever", "task %s:\n%s", t.id, w.log(t))
 		case store.Final:
 		}
 	}

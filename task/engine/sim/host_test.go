@@ -232,7 +232,7 @@ func TestDeathByOwnHand(t *testing.T) {
 	})
 	s.Run(func() bool { return false })
 	if !p.Dead() || !alive || s.Failure() != nil {
-		t.Errorf("dead = %v, the other goes on = %v, failure %v", p.Dead(), alive, s.Failure())
+		t.Errorf("dead = %v, the other continues = %v, failure %v", p.Dead(), alive, s.Failure())
 	}
 }
 

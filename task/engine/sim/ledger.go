@@ -12,7 +12,7 @@ type Run struct {
 	Version int    // of the tool's definition
 	Args    string // as JSON
 	Entry   int    // how often the call was entered, this time included
-	Resumed bool   // the tool was told that it goes on
+	Resumed bool   // the tool was told that it continues
 	Way     Way
 	Effect  bool // it has changed the world
 

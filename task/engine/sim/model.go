@@ -364,7 +364,7 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	case traits.Effect == Once:
 		a := t.newest(c.id, approval.KindOutcome)
 		if a != nil {
-			// When the tool has changed since, the call is asked for anew.
+			// When the tool has changed since, the call is asked for again.
 			if b := t.newest(c.id, approval.KindCall); b != nil && b.Supersedes == a.ID {
 				m.useApproval(t, c, b, e, v)
 				break

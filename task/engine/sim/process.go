@@ -46,7 +46,7 @@ func (p *Process) Wait(ch ...<-chan struct{}) int {
 	return r.wait()
 }
 
-// Yield lets others go on first.
+// Yield lets others continue first.
 func (p *Process) Yield() { p.Wait(always) }
 
 var always = func() <-chan struct{} {
@@ -55,7 +55,7 @@ var always = func() <-chan struct{} {
 	return c
 }()
 
-// Idle blocks the routine that calls it until nothing else can go on but by a timer.
+// Idle blocks the routine that calls it until nothing else can continue but by a timer.
 func (p *Process) Idle() {
 	r := p.routine()
 	r.idle = true
@@ -144,7 +144,7 @@ func (p *Process) die() {
 	}
 }
 
-// Pause stops the process, as SIGSTOP does; its timers still count. It goes on with
+// Pause stops the process, as SIGSTOP does; its timers still count. It continues with
 // Resume, or when nothing else is left to do.
 func (p *Process) Pause() { p.paused = true }
 

@@ -181,7 +181,7 @@ func (w *world) needsNoRoom(what string, err error) {
 	}
 }
 
-// idle waits until nothing goes on. Then nobody waits for a turn while there is room.
+// idle waits until nothing is running. Then nobody waits for a turn while there is room.
 func (w *world) idle() {
 	w.outside.Idle()
 	for _, v := range w.servers {

@@ -79,7 +79,7 @@ func ExplainTape(cfg Config, t Tape) string {
 	fmt.Fprintf(&b, "tape %s\n", t)
 	cfg.Coverage = nil
 	cfg.Trace = func(line string) {
-		if !strings.Contains(line, " goes on (") { // who goes on says little, and is most of it
+		if !strings.Contains(line, " continues (") { // who continues says little, and is most of it
 			b.WriteString(line + "\n")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Scheduler runs routines one at a time, in the goroutine that calls it. Each step
-// one of those that can go on is chosen, or the disk commits, or time passes until
+// one of those that can continue is chosen, or the disk commits, or time passes until
 // the next timer. It is not safe for concurrent use: all that happens in a run
 // happens in its routines, or between two steps.
 type Scheduler struct {
@@ -103,7 +103,7 @@ func (s *Scheduler) Run(done func() bool) bool {
 	return false
 }
 
-// Settle takes steps until nothing can go on but by a timer that is later than d from
+// Settle takes steps until nothing can continue but by a timer that is later than d from
 // now: no routine, no batch, no earlier timer.
 func (s *Scheduler) Settle(d time.Duration) {
 	until := s.now.Add(d)
@@ -120,7 +120,7 @@ func (s *Scheduler) step() bool {
 	ready, queued := s.runnable(), s.disk.queued()
 	switch {
 	case len(ready) > 0:
-		// A slow machine: time passes, or the disk is done, while others could go on.
+		// A slow machine: time passes, or the disk is done, while others could continue.
 		if queued > 0 {
 			if i := s.choices.Choose(Schedule, len(ready)+1); i < len(ready) {
 				s.resume(ready[i])
@@ -156,7 +156,7 @@ func (s *Scheduler) commit(queued int) {
 	s.disk.Commit(queued - s.choices.Choose(Commits, queued))
 }
 
-// runnable returns the routines that can go on, those of Idle only when there is
+// runnable returns the routines that can continue, those of Idle only when there is
 // nothing else to do.
 func (s *Scheduler) runnable() []*routine {
 	s.ready = s.ready[:0]
@@ -175,7 +175,7 @@ func (s *Scheduler) runnable() []*routine {
 	return s.ready
 }
 
-// idle lets paused processes go on when nobody else can.
+// idle lets paused processes continue when nobody else can.
 func (s *Scheduler) idle() bool {
 	some := false
 	for _, r := range s.routines {
@@ -185,7 +185,7 @@ func (s *Scheduler) idle() bool {
 	return some
 }
 
-// slowest is how much time may pass at once while somebody could go on.
+// slowest is how much time may pass at once while somebody could continue.
 const slowest = time.Second
 
 // jitter is how much too late a timer may be.
@@ -208,12 +208,12 @@ func (s *Scheduler) pass() {
 	t.p.Go(t.f)
 }
 
-// resume lets a routine go on until it waits again, or is over.
+// resume lets a routine continue until it waits again, or is over.
 func (s *Scheduler) resume(r *routine) {
 	i := slices.Index(s.routines, r)
 	s.routines = append(slices.Delete(s.routines, i, i+1), r)
 	at := r.receive()
-	s.mark('r', r.serial, at, func() string { return fmt.Sprintf("%s routine %d goes on (%d)", r.p.name, r.serial, at) })
+	s.mark('r', r.serial, at, func() string { return fmt.Sprintf("%s routine %d continues (%d)", r.p.name, r.serial, at) })
 	s.current = r
 	_, more := r.next()
 	s.current = nil
@@ -296,7 +296,7 @@ type routine struct {
 // name is that of the function.
 func (r *routine) name() string { return runtime.FuncForPC(reflect.ValueOf(r.f).Pointer()).Name() }
 
-// wait lets others go on until one of r.waits can be received from, and returns which.
+// wait lets others continue until one of r.waits can be received from, and returns which.
 // It never returns when the process has died.
 func (r *routine) wait() int {
 	if !r.yield(struct{}{}) {

@@ -10,7 +10,7 @@ import (
 	"a2a-server/task/engine/sim"
 )
 
-// bank is a toy with a race: a transfer reads a balance, lets others go on, and
+// bank is a toy with a race: a transfer reads a balance, lets others continue, and
 // writes it. The script has many tellers that do harmless things, too.
 func bank(c *sim.Choices) (*sim.Failure, []string) {
 	s := sim.NewScheduler(c)

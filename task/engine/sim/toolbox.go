@@ -140,7 +140,7 @@ func (b *Toolbox) Blocked() int {
 	return len(live)
 }
 
-// Release lets one of the runs that wait go on.
+// Release lets one of the runs that wait continue.
 func (b *Toolbox) Release(i int) {
 	if n := b.Blocked(); n > 0 {
 		w := b.blocked[i%n]
@@ -149,7 +149,7 @@ func (b *Toolbox) Release(i int) {
 	}
 }
 
-// ReleaseAll lets all runs that wait go on.
+// ReleaseAll lets all runs that wait continue.
 func (b *Toolbox) ReleaseAll() {
 	for b.Blocked() > 0 {
 		b.Release(0)

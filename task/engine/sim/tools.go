@@ -42,7 +42,7 @@ const (
 var wayNames = [...]string{
 	"result", "fails", "panics", "slow", "blocks", "late", "empty stream", "bad piece", "asks for confirmation", "asks a question",
 	"asks for a form", "asks for authorisation", "asks two questions", "asks a bad question", "asks, or a timer", "sleeps",
-	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends for ever",
+	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends forever",
 }
 
 // String returns the name of a way.
@@ -300,7 +300,7 @@ func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 	if r.Resumed {
 		s.State = json.RawMessage("11")
 	}
-	confirm := tool.Ask{Kind: tool.AskConfirm, Hint: "go on?", Payload: map[string]any{"n": 1}}
+	confirm := tool.Ask{Kind: tool.AskConfirm, Hint: "continue?", Payload: map[string]any{"n": 1}}
 	question := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
 	wake := t.p.Now().Add(time.Duration(1+t.choose(r, 100)) * time.Millisecond)
 	switch r.Way { //nolint:exhaustive // the others do not suspend

@@ -175,7 +175,7 @@ func (w *world) start() *server {
 		err := v.engine.Run(context.Background())
 		v.ran = true
 		if err != nil {
-			w.s.Fail("an engine goes on", "Run() of %s = %v", p.name, err)
+			w.s.Fail("an engine continues", "Run() of %s = %v", p.name, err)
 		}
 	})
 	w.s.Note("%s starts", p.name)

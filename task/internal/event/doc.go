@@ -3,6 +3,6 @@
 //
 // A public event is the bytes of an A2A StreamResponse, exactly as json.Marshal
 // writes the SDK's type; a private one is the JSON of the struct named beside its
-// kind. What was written once is readable for ever: golden files hold each kind to
+// kind. What was written once is readable forever: golden files hold each kind to
 // its first writing, and a change of shape is a new version of the kind.
 package event

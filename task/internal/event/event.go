@@ -11,7 +11,7 @@ import (
 
 // Kinds of events. Public events are the bytes of an A2A StreamResponse; the
 // others are JSON of the struct named beside them. A kind, once written, is
-// readable for ever: a change of shape is a new version and a new golden file.
+// readable forever: a change of shape is a new version and a new golden file.
 const (
 	KindTask     = "task"     // public: the Task, always the first public event
 	KindStatus   = "status"   // public: TaskStatusUpdateEvent
@@ -184,7 +184,7 @@ type CallLate struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// TurnFailed says why a task cannot go on.
+// TurnFailed says why a task cannot continue.
 type TurnFailed struct {
 	Error string `json:"error"`
 }

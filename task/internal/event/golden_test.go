@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write golden files of kinds that have none")
 
 // TestGoldenEvents holds each kind of private event to the file of its first
-// writing: what was written once must decode for ever. A kind without a file, and a
+// writing: what was written once must decode forever. A kind without a file, and a
 // field without a value in the file, fail: a change of shape is a new version.
 func TestGoldenEvents(t *testing.T) {
 	t.Parallel()

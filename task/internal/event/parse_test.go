@@ -38,7 +38,7 @@ func TestParseArtifact(t *testing.T) {
 }
 
 // TestParseArtifactRefuses has events that the scanner leaves to encoding/json;
-// some of them are right.
+// some of them are valid.
 func TestParseArtifactRefuses(t *testing.T) {
 	t.Parallel()
 	const plain = `{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"x"}]},"contextId":"c","taskId":"t"}}`
@@ -50,26 +50,26 @@ func TestParseArtifactRefuses(t *testing.T) {
 		data  string
 		right bool
 	}{
-		"empty":            {"", false},
-		"cut":              {plain[:len(plain)-1], false},
-		"something behind": {plain + "{}", false},
-		"a space":          {in(`"parts":[`, `"parts": [`), true},
-		"another order":    {in(`"contextId":"c","taskId":"t"`, `"taskId":"t","contextId":"c"`), true},
-		"append false":     {in(`"artifact":{`, `"append":false,"artifact":{`), true},
-		"parts null":       {in(`[{"text":"x"}]`, `null`), true},
-		"raw <":            {in(`x`, `<`), true},
-		"raw U+2028":       {in(`x`, "\u2028"), true},
-		"control":          {in(`x`, "\n"), false},
-		"escape":           {in(`x`, `\x`), false},
-		"short escape":     {in(`x`, `\u12`), false},
-		"number":           {in(`{"text":"x"}`, `01`), false},
-		"no digits":        {in(`{"text":"x"}`, `1.`), false},
-		"no exponent":      {in(`{"text":"x"}`, `1e+`), false},
-		"comma":            {in(`{"text":"x"}`, `{"text":"x",}`), false},
-		"word":             {in(`{"text":"x"}`, `nul`), false},
-		"no artifact":      {`{"artifactUpdate":{"contextId":"c"}}`, false},
-		"another event":    {`{"statusUpdate":{}}`, false},
-		"deep":             {in(`{"text":"x"}`, strings.Repeat("[", 100)+strings.Repeat("]", 100)), true},
+		"empty":              {"", false},
+		"cut":                {plain[:len(plain)-1], false},
+		"something after it": {plain + "{}", false},
+		"a space":            {in(`"parts":[`, `"parts": [`), true},
+		"another order":      {in(`"contextId":"c","taskId":"t"`, `"taskId":"t","contextId":"c"`), true},
+		"append false":       {in(`"artifact":{`, `"append":false,"artifact":{`), true},
+		"parts null":         {in(`[{"text":"x"}]`, `null`), true},
+		"raw <":              {in(`x`, `<`), true},
+		"raw U+2028":         {in(`x`, "\u2028"), true},
+		"control":            {in(`x`, "\n"), false},
+		"escape":             {in(`x`, `\x`), false},
+		"short escape":       {in(`x`, `\u12`), false},
+		"number":             {in(`{"text":"x"}`, `01`), false},
+		"no digits":          {in(`{"text":"x"}`, `1.`), false},
+		"no exponent":        {in(`{"text":"x"}`, `1e+`), false},
+		"comma":              {in(`{"text":"x"}`, `{"text":"x",}`), false},
+		"word":               {in(`{"text":"x"}`, `nul`), false},
+		"no artifact":        {`{"artifactUpdate":{"contextId":"c"}}`, false},
+		"another event":      {`{"statusUpdate":{}}`, false},
+		"deep":               {in(`{"text":"x"}`, strings.Repeat("[", 100)+strings.Repeat("]", 100)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -95,7 +95,7 @@ func TestNoCalls(t *testing.T) {
 		{"no pairs", text("/transfer_money 5 bob"), "/transfer_money: expected key=value at \"5 bob\"; a value with blanks needs quotes\n"},
 		{"a key twice", text("/transfer_money to=a to=b"), "\"to\" is given twice\n"},
 		{"open quote", text(`/transfer_money to="a`), "the value of \"to\" is not one quoted JSON string"},
-		{"text behind a quote", text(`/transfer_money to="a"b`), "the value of \"to\" is not one quoted JSON string"},
+		{"text after a quote", text(`/transfer_money to="a"b`), "the value of \"to\" is not one quoted JSON string"},
 		{"bad json", text(`/transfer_money {"to":}`), "the arguments are not valid JSON: invalid character"},
 		{"misspelt key", data(t, `{"tool":"echo","arg":{}}`), "part 1: unknown key \"arg\"; known are [\"tool\" \"args\" \"arguments\" \"id\"]\n"},
 		{"both names of the arguments", data(t, `{"tool":"echo","args":{},"arguments":{}}`), "\"args\" and \"arguments\" are the same; use one of them\n"},

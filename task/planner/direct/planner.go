@@ -16,7 +16,7 @@ import (
 // MaxCalls is how many calls one message may name.
 const MaxCalls = 64
 
-// Config is what a [Planner] is made of. The zero value is ready to use.
+// Config configures a [Planner]. The zero value is ready to use.
 type Config struct {
 	// NewID makes the ids of direct messages. It must be safe for concurrent use.
 	// Defaults to random UUIDs.

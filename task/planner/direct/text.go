@@ -35,7 +35,7 @@ func readText(s string, tools []tool.Tool) ([]task.PlannedCall, error) {
 	return nil, fmt.Errorf("there is no tool named %q", clip(name, 100))
 }
 
-// textArgs returns the arguments that are written behind the name of a tool.
+// textArgs returns the arguments that are written after the name of a tool.
 func textArgs(s string, sig signature) (json.RawMessage, error) {
 	if s == "" {
 		return json.RawMessage("{}"), nil

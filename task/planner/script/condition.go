@@ -131,7 +131,7 @@ func same(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// plain returns v as JSON gives it back, whatever Go types it is made of; nil when
+// plain returns v as JSON gives it back, whatever Go types it consists of; nil when
 // it is no JSON.
 func plain(v any) any {
 	text, err := json.Marshal(v)

@@ -36,7 +36,7 @@ func (r *report) says(n *yaml.Node, f fields, key string) content {
 	text, parts := f.get("text"), f.get("parts")
 	switch {
 	case text != nil && parts != nil:
-		r.add(n, key, "text stands beside parts; use one of them")
+		r.add(n, key, "text and parts are both given; use one of them")
 	case text != nil:
 		s, _ := r.str(text, join(key, "text"))
 		return textContent(s)

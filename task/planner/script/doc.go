@@ -22,7 +22,7 @@
 // scenarios without follow_up; one without conditions fits every such message. A
 // scenario whose when says follow_up: true is for a message that answers an ask, of
 // any scenario: it takes over from its own first step. If none fits such an answer,
-// the scenario that asked goes on. A message that would make a task and fits nothing
+// the scenario that asked continues. A message that would make a task and fits nothing
 // is answered with the list of the scenarios. The text of a message is that of its
 // text parts, joined by newlines. A scenario that no message can play, because one
 // before it fits whatever it fits, or nothing asks, is an error.
@@ -34,14 +34,14 @@
 //	message   a direct Message, no task; only as the only step of a first message
 //	status    a status update, still working
 //	artifact  {id, name, description, metadata, extensions, text or parts}: a whole
-//	          artifact. With append: true it goes on with the one of that id, with
+//	          artifact. With append: true it continues with the one of that id, with
 //	          last_chunk: false more of it is to come
 //	chunks    {id, name, description, metadata, extensions, append, texts: […]}, or
 //	          {…, count, text} with {n} from 1: an artifact in pieces
 //	call      {tool, args, alias}: a call of a tool, waited for
 //	calls     a list of them, made together
 //	wait      a duration such as 50ms, durable
-//	ask       asks for input, ask_auth for authorisation; the scenario goes on
+//	ask       asks for input, ask_auth for authorisation; the scenario continues
 //	          with the answer
 //	complete, fail, reject, cancel
 //	          ends the task so. A scenario that runs out of steps completes

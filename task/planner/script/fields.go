@@ -13,7 +13,7 @@ type fields map[string]*yaml.Node
 func (f fields) get(key string) *yaml.Node { return f[key] }
 
 // mapping reads a mapping with the known keys. It is not ok when n is no mapping; an
-// unknown or doubled key is reported, and the others are still there.
+// unknown or duplicate key is reported, and the others are still there.
 func (r *report) mapping(n *yaml.Node, key string, known ...string) (fields, bool) {
 	if n.Kind != yaml.MappingNode {
 		r.add(n, key, "expected a mapping with %s, found %s", list(known), kindOf(n))

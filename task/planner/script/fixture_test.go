@@ -64,7 +64,7 @@ func (r *run) accept() bool {
 	return r.direct == nil && r.err == nil
 }
 
-// next plans a step, and reports whether the task goes on after it without an answer
+// next plans a step, and reports whether the task continues after it without an answer
 // to wait for. It plans twice, and the second plan must be the same.
 func (r *run) next() bool {
 	r.t.Helper()

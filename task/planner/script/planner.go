@@ -90,7 +90,7 @@ func (p *Planner) listing() string {
 	return b.String()
 }
 
-// position is what a task remembers: where its scenario goes on. It is on disk.
+// position is what a task remembers: where its scenario continues. It is on disk.
 type position struct {
 	Scenario string `json:"scenario"`
 	Next     int    `json:"next"`            // index of the step
@@ -99,7 +99,7 @@ type position struct {
 
 // Plan returns what the scenario does next: everything that it publishes up to the
 // next call, wait, ask or end, and that. What is long is cut into several steps. An
-// error is that of an error step, or says that the file has changed too much to go on.
+// error is that of an error step, or says that the file has changed too much to continue.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Messages) == 0 || progress.Messages[len(progress.Messages)-1].Message == nil {
 		return nil, fmt.Errorf("plan task %s: it has no message", progress.Task)
@@ -122,7 +122,7 @@ func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, 
 	return step, nil
 }
 
-// resume returns where to go on. Its scenario exists.
+// resume returns where to continue. Its scenario exists.
 func (p *Planner) resume(progress *task.Progress, newest *a2a.Message) (position, error) {
 	if len(progress.Steps) == 0 {
 		s := p.match(newest, false /* answers */)

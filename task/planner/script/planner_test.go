@@ -264,7 +264,7 @@ func TestNoMessage(t *testing.T) {
 	}
 }
 
-// TestFollowUp shows that an answer which fits no follow-up goes on with the scenario
+// TestFollowUp shows that an answer which fits no follow-up continues with the scenario
 // that asked, and that a follow-up can ask again.
 func TestFollowUp(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func (askStep) isStep()      {}
 func (endStep) isStep()      {}
 func (errorStep) isStep()    {}
 
-// about is what an artifact says of itself, and whether it goes on with one that is
+// about is what an artifact says of itself, and whether it continues with one that is
 // there.
 type about struct {
 	id, name, description string

@@ -92,7 +92,7 @@ func (r *report) chunks(n *yaml.Node, key string) step {
 	texts, count, text := f.get("texts"), f.get("count"), f.get("text")
 	switch {
 	case texts != nil && (count != nil || text != nil):
-		r.add(n, key, "texts stands beside count or text; use texts alone, or count with text")
+		r.add(n, key, "texts is given with count or text; use texts alone, or count with text")
 	case texts != nil:
 		entries, ok := r.sequence(texts, join(key, "texts"))
 		if ok && len(entries) > MaxChunks {
