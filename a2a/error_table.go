@@ -63,7 +63,7 @@ var wireErrors = []struct {
 	{&errDataLoss, "What is stored of this task is damaged.", "Tell whoever runs the server to restore a copy. Other tasks are not affected."},
 	{&errReadOnly, "The store is damaged and takes nothing new. Nothing was written.", "Read what you need, and tell whoever runs the server to restore a copy."},
 	{&errBusy, "There is no room for the request now: as many wait, are open or are being answered as may; or the server stops. Nothing was written.", "Try again after `Retry-After`, with growing pauses."},
-	{&errDiskFull, "The tasks of the caller, or all, use as much of the disk as they may.", "Have `limits.disk_per_caller` or `limits.disk` raised. Tasks that have begun go on, and can be decided."},
+	{&errDiskFull, "The tasks of the caller, or all, use as much of the disk as they may.", "Have `limits.disk_per_caller` or `limits.disk` raised. Tasks that have begun continue, and can be decided."},
 	{&errUnauthenticated, "Who makes the request could not be proved.", "Send a credential of the kind that `WWW-Authenticate` asks for."},
 	{&errNoPath, "There is nothing at this path.", "Take the URL from the agent card, and compare the path with the specification."},
 	{&errMethodNotAllowed, "The path takes another method.", "Use one of those in `Allow`."},

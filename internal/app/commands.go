@@ -87,7 +87,7 @@ func needsCommand(c *cobra.Command, args []string) error {
 	return usage("no command given; 'a2a-server serve' starts the server")
 }
 
-// takesNone refuses what stands beside the flags.
+// takesNone refuses arguments that are not flags.
 func takesNone(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 		"complete":      {args: "__complete serve --listen", stdout: []string{`(?m)^--listen\t`}, stderr: []string{`Completion ended`}},
 		"complete help": {args: "__complete help con", stdout: []string{`^config\t[^\n]+\n:`}, stderr: []string{`Completion ended`}},
 
-		"check":                {args: "config check", stdout: []string{`^the configuration is right\n$`}},
+		"check":                {args: "config check", stdout: []string{`^the configuration is valid\n$`}},
 		"check a wrong file":   {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
 		"check everything":     {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: exitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
 		"check a file by name": {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: exitUsage, stderr: []string{`wrong\.yaml:1:9`}},

@@ -31,7 +31,7 @@ func File(t testing.TB, file, got string) {
 		write(t, file, got)
 		return
 	}
-	same(t, file, got, "if that is right, run the test with -update")
+	same(t, file, got, "if that is correct, run the test with -update")
 }
 
 // Kept compares got with a file that shows what is on somebody's disk, and returns what

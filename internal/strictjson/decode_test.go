@@ -47,7 +47,7 @@ func TestDecode(t *testing.T) {
 				t.Errorf("Decode(%q) = %v, want %v", tt.in, got, want)
 			}
 			if err := strictjson.Validate([]byte(tt.in)); err != nil {
-				t.Errorf("CheckNumbers(%q) = %v", tt.in, err)
+				t.Errorf("Validate(%q) = %v", tt.in, err)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, err := strictjson.Decode(raw)
 		if (err == nil) != (strictjson.Validate(raw) == nil) {
-			t.Fatalf("Decode(%q) = %v, CheckNumbers differs", raw, err)
+			t.Fatalf("Decode(%q) = %v, Validate differs", raw, err)
 		}
 		if err != nil {
 			if _, ok := errors.AsType[*strictjson.Error](err); !ok {
