@@ -25,7 +25,7 @@ type call struct {
 	by     auth.Principal
 	bytes  int            // that the request had, if that is known
 	answer *engine.Answer // for which tasks are read; the binding releases it when they are sent. Nil for a stream
-	from   resume         // where the reader of a stream goes on; nil: nowhere
+	from   resume         // where the reader of a stream continues; nil: nowhere
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or

@@ -222,7 +222,7 @@ func (e *Engine) work(ctx context.Context) error {
 // LastWords is how long [Engine.Stop] waits for tools after it has told them to end.
 const LastWords = time.Second
 
-// Stop takes no more work, lets running turns go on for at most grace, cuts off
+// Stop takes no more work, lets running turns continue for at most grace, cuts off
 // the rest and waits until nothing of the engine runs but tools and planners that
 // ignore being canceled: for tools [LastWords], or less where their own grace is. What
 // was cut off is recovered by the next process. It may be called more than once.

@@ -221,7 +221,7 @@ func limitKeys() []key[Config] {
 			"How many bytes a second a client has to take of an answer, over 10 seconds. A slower one is cut off. Streams have limits.write_timeout instead."),
 		one("limits.grace", "8s", duration(0),
 			func(c *Config) *time.Duration { return &c.Limits.Grace },
-			"How long running calls may go on when the server is told to stop. Then they are canceled, and have a second to end. With the default the whole shutdown takes less than the 10 s after which containers are killed; where they get more time, give the calls all of that but 2 s."),
+			"How long running calls may continue when the server is told to stop. Then they are canceled, and have a second to end. With the default the whole shutdown takes less than the 10 s after which containers are killed; where they get more time, give the calls all of that but 2 s."),
 		one("limits.memory", "1GiB", size[int64](32*mib, 1<<14*gib, true /* none */),
 			func(c *Config) *int64 { return &c.Limits.Memory },
 			"The memory that the garbage collector tries to stay below. It is not a hard limit. The least of it, GOMEMLIMIT and nine tenths of what the control group of the process has counts. 0 means that the other two do."),
