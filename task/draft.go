@@ -28,6 +28,7 @@ type Draft struct {
 	rows    []store.RowChange
 	due     []store.DueChange
 	audit   [][]byte
+	audited []Audited     // see Audited
 	status  *store.Status // nil, or newest
 	newest  store.Status
 	pending uint32      // approvals, when the batch was made
@@ -76,6 +77,16 @@ func (d *Draft) Asked() []*approval.Approval { return d.asked }
 
 // Resolved returns the ids of the approvals that the draft resolves.
 func (d *Draft) Resolved() []string { return d.resolved }
+
+// Audited is an entry of the audit, as the log of the process tells it.
+type Audited struct {
+	approval.Audit
+	Routine bool // the start or end of a call that nobody was asked about
+}
+
+// Audited returns what the draft adds to the audit. What is routine is in it only with
+// [Rules.EachCall].
+func (d *Draft) Audited() []Audited { return d.audited }
 
 // Settles reports whether the draft says what came of an approval: what somebody has
 // decided, or that its deadline has passed. It is never refused for want of room.
@@ -364,5 +375,9 @@ func (d *Draft) record(entry approval.Audit) error {
 		return fmt.Errorf("encode audit entry: %w", err)
 	}
 	d.audit = append(d.audit, d.since(start))
+	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.asked(entry.Call)
+	if !routine || d.rules.EachCall {
+		d.audited = append(d.audited, Audited{entry, routine})
+	}
 	return nil
 }

@@ -151,6 +151,11 @@ func (f *Fold) approval(id string) *pendingApproval {
 	return nil
 }
 
+// asked reports whether somebody was asked about a call.
+func (f *Fold) asked(call string) bool {
+	return slices.ContainsFunc(f.Approvals, func(a *pendingApproval) bool { return a.Call == call })
+}
+
 // approvals returns every approval of the task, oldest first.
 func (f *Fold) approvals() []*approval.Approval {
 	all := make([]*approval.Approval, len(f.Approvals))

@@ -34,6 +34,7 @@ type Rules struct {
 	Agent         string // name of this agent, part of every digest
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
 	NoIdempotency bool   // the same message sent twice makes two tasks
+	EachCall      bool   // see [Draft.Audited]
 
 	// ProviderWait is how long a new approval is left to the confirmation provider
 	// before anybody else is asked for it; 0: there is no provider.
@@ -50,9 +51,14 @@ type Trouble struct {
 	Task  string
 	What  string // constant, lower case
 	Err   error  // nil with Panic
+	Wrong bool   // somebody has to put it right
 	Panic any
 	Stack []byte
 }
+
+// GateFailed is the Trouble of a call that a person is asked about because a rule that
+// should have judged it could not.
+const GateFailed = "gate failed, so a person is asked"
 
 // At is the moment at which a rule is asked.
 type At struct {

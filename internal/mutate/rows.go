@@ -12,6 +12,7 @@ func rows() []Row {
 		dialectRows(),
 		engineRows(),
 		eventRows(),
+		logRows(),
 		plannerRows(),
 		requestRows(),
 		storeRows(),

@@ -243,6 +243,7 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 
 // committed does what follows from a draft that is durable, whoever it came from.
 func (e *Engine) committed(f *task.Fold, d *task.Draft) {
+	e.tell(d.Audited())
 	if d.HasDue() {
 		signal(e.due)
 	}

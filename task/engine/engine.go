@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -130,7 +131,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.rules = &task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait,
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, EachCall: cfg.Log.GetLevel() <= zerolog.DebugLevel,
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
 	}
 	e.whole <- struct{}{}
@@ -146,7 +147,13 @@ func (e *Engine) now() time.Time { return e.cfg.Now().UTC() }
 
 // report logs what the rules have to say.
 func (e *Engine) report(t task.Trouble) {
-	l := e.log.Warn().Err(t.Err)
+	l := e.log.Warn()
+	if t.Wrong {
+		l = e.log.Error()
+	}
+	if t.Err != nil {
+		l = l.Str(zerolog.ErrorFieldName, visible.ClipText(t.Err.Error(), maxLogged))
+	}
 	if t.Panic != nil {
 		l = e.log.Error().Str("panic", fmt.Sprint(t.Panic)).Bytes("stack", t.Stack)
 	}

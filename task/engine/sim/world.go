@@ -235,8 +235,11 @@ func (l *logWatch) Write(line []byte) (int, error) {
 	if err := json.NewDecoder(bytes.NewReader(line)).Decode(&entry); err != nil {
 		return len(line), nil //nolint:nilerr // it has a field of another type, and is no error of ours
 	}
-	if l.p.dead || entry.Message == "tool panicked" {
+	switch {
+	case l.p.dead:
 		return len(line), nil
+	case entry.Message == "tool panicked", entry.Message == engine.UnknownOutcome, entry.Message == task.GateFailed:
+		return len(line), nil // the world does this to them
 	}
 	l.w.s.Note("%s logs %s: %s: %s", l.p.name, entry.Level, entry.Message, entry.Error)
 	if entry.Level == "error" {

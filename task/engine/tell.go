@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/task"
+)
+
+// UnknownOutcome is what the log says of a call that was started, and of which nobody
+// knows what came.
+const UnknownOutcome = "call has an unknown outcome"
+
+// What a line of the log repeats of a text from outside, in characters.
+const (
+	maxName   = 100
+	maxLogged = 1000
+)
+
+// tell writes a line for each entry of the audit, which must be durable: who, what and by
+// which rule. Arguments, results and the reasons of people and tools are for those who
+// may read the task, not for those who may read the log.
+func (e *Engine) tell(entries []task.Audited) {
+	for i := range entries {
+		level, message := lineOf(&entries[i])
+		e.log.WithLevel(level).EmbedObject(auditLine{&entries[i]}).Msg(message)
+	}
+}
+
+// auditLine is an entry of the audit as a line of the log.
+type auditLine struct{ *task.Audited }
+
+// MarshalZerologObject implements [zerolog.LogObjectMarshaler].
+func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
+	for _, field := range []struct{ key, value string }{
+		{"task_id", a.Task},
+		{"call_id", a.Call},
+		{"tool", a.Tool},
+		{"approval_id", a.Approval},
+		{"digest", a.Digest},
+		{"rule", a.Rule},
+		{"state", string(a.State)},
+		{"outcome", a.Outcome},
+		{"tenant", a.By.Tenant},
+		{"by", a.By.Subject},
+		{"acting", strings.Join(a.By.Chain, " ")},
+		{"via", a.Via},
+	} {
+		if field.value != "" {
+			l.Str(field.key, visible.Clip(field.value, maxName))
+		}
+	}
+	if a.Attempt > 1 {
+		l.Int("attempt", a.Attempt)
+	}
+}
+
+func lineOf(a *task.Audited) (level zerolog.Level, message string) {
+	level = zerolog.InfoLevel
+	if a.Routine {
+		level = zerolog.DebugLevel
+	}
+	switch a.What {
+	case approval.AuditAsked:
+		message = "approval asked"
+	case approval.AuditResolved:
+		if message = "approval decided"; a.Via == approval.ViaSystem {
+			message = "approval ended without a decision"
+		}
+	case approval.AuditKept:
+		message = "approval stays pending after its deadline"
+	case approval.AuditStarted:
+		message = "call started"
+	case approval.AuditFinished:
+		message = "call finished"
+	case approval.AuditLate:
+		message = "call finished late"
+	case approval.AuditUnknown:
+		level, message = zerolog.ErrorLevel, UnknownOutcome
+	case approval.AuditCanceled:
+		if message = "task canceled"; a.Call != "" {
+			message = "call canceled where it runs"
+		}
+	}
+	return level, message
+}
