@@ -12,7 +12,7 @@ func DidYouMean(name, prefix string, candidates []string) string {
 		return ""
 	}
 	own := strings.TrimPrefix(name[strings.LastIndexByte(name, '.')+1:], prefix)
-	best, least := "", max(1, len(own)/4)+1
+	best, least := "", min(len(own), max(1, len(own)/4)+1) // one letter is not meant to be another
 	for _, c := range candidates {
 		if d := distance(plain(name), plain(c)); d < least {
 			best, least = c, d

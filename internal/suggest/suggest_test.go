@@ -4,7 +4,7 @@ import "testing"
 
 func TestDidYouMean(t *testing.T) {
 	t.Parallel()
-	candidates := []string{"listen", "log.level", "public_url", "transfer_money", "A2A_SERVER_DATA"}
+	candidates := []string{"listen", "log.level", "public_url", "y", "transfer_money", "A2A_SERVER_DATA"}
 	for name, want := range map[string]string{
 		"lisetn":          "listen",
 		"log.levle":       "log.level",
@@ -15,6 +15,7 @@ func TestDidYouMean(t *testing.T) {
 		"nothing":         "",
 		"":                "",
 		"A2A_SERVER_ABCD": "",
+		"x":               "",
 	} {
 		if want != "" {
 			want = "; did you mean " + want + "?"

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.yaml.in/yaml/v4"
+
+	"a2a-server/internal/strictyaml"
 )
 
 // condition is when a scenario plays. The zero condition fits every first message.
@@ -18,28 +19,19 @@ type condition struct {
 	data          any // as JSON gives it; nil for none
 }
 
-func (r *report) condition(n *yaml.Node, key string) condition {
-	var c condition
-	f, ok := r.mapping(n, key, "message_id_prefix", "text", "text_contains", "data", "follow_up")
-	if !ok {
-		return c
+func readCondition(n strictyaml.Node) condition {
+	f, _ := n.Fields("message_id_prefix", "text", "text_contains", "data", "follow_up")
+	c := condition{text: pointer(f.Get("text")), followUp: truth(f.Get("follow_up"), false)}
+	if v := f.Get("message_id_prefix"); !v.Missing() {
+		c.messagePrefix = required(v)
 	}
-	if f.get("message_id_prefix") != nil {
-		c.messagePrefix, _ = r.required(n, f, key, "message_id_prefix")
+	if v := f.Get("text_contains"); !v.Missing() {
+		c.textContains = required(v)
 	}
-	if v := f.get("text"); v != nil {
-		c.text = r.pointer(v, join(key, "text"))
-	}
-	if f.get("text_contains") != nil {
-		c.textContains, _ = r.required(n, f, key, "text_contains")
-	}
-	if v := f.get("data"); v != nil {
-		if c.data = plain(r.value(v, join(key, "data"))); c.data == nil {
-			r.add(v, join(key, "data"), "write the data that a part must have")
+	if v := f.Get("data"); !v.Missing() {
+		if c.data = plain(v.JSON()); c.data == nil {
+			v.Add("write the data that a part must have")
 		}
-	}
-	if v := f.get("follow_up"); v != nil {
-		c.followUp = r.boolean(v, join(key, "follow_up"))
 	}
 	return c
 }

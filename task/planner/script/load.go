@@ -1,17 +1,16 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
-	"go.yaml.in/yaml/v4"
+	"a2a-server/internal/strictyaml"
 )
 
 // Limits of a file.
 const (
 	// MaxFile is how many bytes a file may have.
-	MaxFile = 1 << 20
+	MaxFile = strictyaml.MaxFile
 	// MaxChunks is how many pieces one chunks step may publish.
 	MaxChunks = 10_000
 	// MaxCalls is how many calls one step may make.
@@ -22,121 +21,76 @@ const (
 // errors call the file. When the file is wrong the error joins a [*ProblemError] for
 // everything that is wrong with it.
 func Load(r io.Reader, name string) (*Planner, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	report := &strictyaml.Report{File: name}
+	root, ok, err := report.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("read script %s: %w", name, err)
 	}
-	rep := &report{file: name}
-	if len(text) > MaxFile {
-		rep.add(&yaml.Node{}, "", "the file is larger than %d bytes; split it or make it smaller", MaxFile)
-		return nil, rep.err()
-	}
-	var documents []yaml.Node
-	if err := yaml.Load(text, &documents, yaml.WithAllDocuments()); err != nil {
-		return nil, rep.syntax(err)
-	}
+	var scenarios []scenario
 	switch {
-	case len(documents) == 0 || len(documents[0].Content) == 0:
-		rep.add(&yaml.Node{}, "", "the file is empty; write scenarios: and a list below it")
-		return nil, rep.err()
-	case len(documents) > 1:
-		rep.add(&documents[1], "", "a second document begins here; put all scenarios below one scenarios:")
-		return nil, rep.err()
+	case ok && root.Null():
+		root.Add("the file is empty; write scenarios: and a list below it")
+	case ok:
+		scenarios = readScenarios(report, root)
 	}
-	scenarios := rep.scenarios(documents[0].Content[0])
-	if err := rep.err(); err != nil {
+	if err := joined(report); err != nil {
 		return nil, err
 	}
 	return newPlanner(scenarios), nil
 }
 
-// syntax translates what the YAML library says of a text that is not YAML.
-func (r *report) syntax(err error) error {
-	var all *yaml.LoadErrors
-	var one *yaml.LoadError
-	switch {
-	case errors.As(err, &all):
-		for _, e := range all.Errors {
-			r.add(&yaml.Node{Line: e.Mark.Line, Column: e.Mark.Column}, "", "%s", e.Message)
-		}
-	case errors.As(err, &one):
-		r.add(&yaml.Node{Line: one.Mark.Line, Column: one.Mark.Column}, "", "%s", one.Message)
-	default:
-		r.add(&yaml.Node{}, "", "%v", err)
-	}
-	return r.err()
-}
-
-// scenarios reads the whole file.
-func (r *report) scenarios(root *yaml.Node) []scenario {
-	fields, ok := r.mapping(root, "", "scenarios")
+// readScenarios reads the whole file.
+func readScenarios(report *strictyaml.Report, root strictyaml.Node) []scenario {
+	fields, ok := root.Fields("scenarios")
 	if !ok {
 		return nil
 	}
-	list := fields.get("scenarios")
-	if list == nil {
-		r.add(root, "scenarios", "missing; write a list of scenarios")
-		return nil
-	}
-	entries, ok := r.sequence(list, "scenarios")
-	if !ok {
-		return nil
-	}
+	list := entries(fields.Get("scenarios"), "scenarios")
+	all := make([]scenario, len(list))
 	lines := map[string]int{}
-	all := make([]scenario, 0, len(entries))
-	names := make([]*yaml.Node, 0, len(entries))
-	for i, entry := range entries {
-		key := fmt.Sprintf("scenarios[%d]", i)
-		s, nameNode := r.scenario(entry, key)
-		if first, taken := lines[s.name]; taken && s.name != "" {
-			r.add(nameNode, key+".name", "%q is already the name of the scenario in line %d; names are unique", s.name, first)
-		} else if nameNode != nil {
-			lines[s.name] = nameNode.Line
+	for i, entry := range list {
+		var name strictyaml.Node
+		all[i], name = readScenario(entry)
+		switch first, taken := lines[all[i].name]; {
+		case all[i].name == "":
+		case taken:
+			name.Add("%s is already the name of the scenario in line %d; names are unique", strictyaml.Quote(all[i].name), first)
+		default:
+			lines[all[i].name] = name.Place().Line
 		}
-		all, names = append(all, s), append(names, nameNode)
 	}
-	if len(r.problems) == 0 { // else what a when says may not have been read
-		r.reach(all, names)
+	if len(report.Problems()) == 0 { // else what a when says may not have been read
+		reach(all, list)
 	}
 	return all
 }
 
-func (r *report) scenario(n *yaml.Node, key string) (s scenario, name *yaml.Node) {
-	fields, ok := r.mapping(n, key, "name", "when", "steps")
+func readScenario(n strictyaml.Node) (s scenario, name strictyaml.Node) {
+	fields, ok := n.Fields("name", "when", "steps")
 	if !ok {
-		return s, nil
+		return s, n
 	}
-	if s.name, ok = r.required(n, fields, key, "name"); ok {
-		name = fields.get("name")
+	name = fields.Get("name")
+	s.name = required(name)
+	if when := fields.Get("when"); !when.Missing() {
+		s.when = readCondition(when)
 	}
-	if when := fields.get("when"); when != nil {
-		s.when = r.condition(when, key+".when")
-	}
-	steps := fields.get("steps")
-	if steps == nil {
-		r.add(n, key+".steps", "missing; write a list of steps")
-		return s, name
-	}
-	entries, ok := r.sequence(steps, key+".steps")
-	if !ok {
-		return s, name
-	}
-	for i, entry := range entries {
-		stepKey := fmt.Sprintf("%s.steps[%d]", key, i)
-		step := r.step(entry, stepKey)
+	steps := entries(fields.Get("steps"), "steps")
+	for i, entry := range steps {
+		step := readStep(entry)
 		if step == nil {
 			continue
 		}
 		s.steps = append(s.steps, step)
 		if _, is := step.(messageStep); is && (i > 0 || s.when.followUp) {
-			r.add(entry, stepKey, "a direct message is only possible as the first step of a scenario for a first message; use status, or complete with a text")
+			entry.Add("a direct message is only possible as the first step of a scenario for a first message; use status, or complete with a text")
 			continue
 		}
 		if e, is := step.(errorStep); is && e.named && (i > 0 || s.when.followUp) {
-			r.add(entry, stepKey+".error.name", "only the first step for a first message answers it with an error; here it breaks the task, so write error: and the text alone")
+			entry.Below("error.name").Add("only the first step for a first message answers it with an error; here it breaks the task, so write error: and the text alone")
 		}
-		if i < len(entries)-1 && isLast(step) {
-			r.add(entries[i+1], fmt.Sprintf("%s.steps[%d]", key, i+1), "nothing can follow the step before, which ends the scenario; remove one of the two")
+		if i < len(steps)-1 && isLast(step) {
+			steps[i+1].Add("nothing can follow the step before, which ends the scenario; remove one of the two")
 		}
 	}
 	return s, name

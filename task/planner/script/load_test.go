@@ -51,7 +51,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	head := "scenarios:\n  - name: a\n    steps:\n"
 	tests := []struct{ name, text, want string }{
-		{"file", head + strings.Repeat("#", script.MaxFile), "x.yaml: the file is larger than 1048576 bytes; split it or make it smaller"},
+		{"file", head + strings.Repeat("#", script.MaxFile), "x.yaml: is larger than 1 MiB; make it smaller, or name another file"},
 		{"chunks", head + "      - chunks: {id: a, texts: [" + strings.Repeat("a, ", script.MaxChunks+1) + "]}\n", "x.yaml:4:32: scenarios[0].steps[0].chunks.texts: has 10001 entries, at most 10000 are allowed"},
 		{"calls", head + "      - calls: [" + strings.Repeat("{tool: a}, ", script.MaxCalls+1) + "]\n", "x.yaml:4:16: scenarios[0].steps[0].calls: has 65 calls, at most 64 are allowed in one step; use several steps"},
 		{"nesting", head + "      - call: {tool: a, args: {a: " + strings.Repeat("[", 65) + strings.Repeat("]", 65) + "}}\n", "nested deeper than 64"},

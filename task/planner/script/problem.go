@@ -3,9 +3,8 @@ package script
 import (
 	"errors"
 	"fmt"
-	"slices"
 
-	"go.yaml.in/yaml/v4"
+	"a2a-server/internal/strictyaml"
 )
 
 // ProblemError is one thing that is wrong with a file. What [Load] returns joins
@@ -18,45 +17,18 @@ type ProblemError struct {
 }
 
 // Error returns the problem on one line that begins with file, line and column.
-func (p *ProblemError) Error() string {
-	where := p.File
-	if p.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-	}
-	if p.Key != "" {
-		where += ": " + p.Key
-	}
-	return where + ": " + p.Problem
-}
+func (p *ProblemError) Error() string { return strictyaml.Problem(*p).String() }
 
-// maxProblems is how many problems are reported; more would help nobody.
-const maxProblems = 100
-
-// report collects the problems of one file.
-type report struct {
-	file     string
-	problems []*ProblemError
-}
-
-func (r *report) add(n *yaml.Node, key, format string, args ...any) {
-	r.problems = append(r.problems, &ProblemError{File: r.file, Line: n.Line, Column: n.Column, Key: key, Problem: fmt.Sprintf(format, args...)})
-}
-
-// err returns all problems, nil when there are none.
-func (r *report) err() error {
-	slices.SortStableFunc(r.problems, func(a, b *ProblemError) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	})
-	errs := make([]error, 0, min(len(r.problems), maxProblems+1))
-	for i, p := range r.problems {
-		if i == maxProblems {
-			errs = append(errs, fmt.Errorf("%s: and %d problems more", r.file, len(r.problems)-i))
+// joined returns all problems, nil when there are none.
+func joined(r *strictyaml.Report) error {
+	var errs []error
+	for i, p := range r.Problems() {
+		if i == strictyaml.MaxShown {
+			errs = append(errs, fmt.Errorf("%s: and %d problems more", r.File, len(r.Problems())-i))
 			break
 		}
-		errs = append(errs, p)
+		wrong := ProblemError(p)
+		errs = append(errs, &wrong)
 	}
 	return errors.Join(errs...)
 }

@@ -1,29 +1,28 @@
 package script
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
+	"a2a-server/internal/strictyaml"
 )
 
-// reach reports the scenarios that no message can ever play. names are the nodes of
-// their names.
-func (r *report) reach(all []scenario, names []*yaml.Node) {
+// reach reports the scenarios that no message can ever play. nodes are where
+// they stand.
+func reach(all []scenario, nodes []strictyaml.Node) {
 	asks := slices.ContainsFunc(all, func(s scenario) bool { return !s.when.followUp && s.asks() })
 	for i := range all {
-		s, n, key := &all[i], names[i], fmt.Sprintf("scenarios[%d]", i)
+		s, n := &all[i], nodes[i]
 		if c := s.when; c.text != nil && !strings.Contains(*c.text, c.textContains) {
-			r.add(n, key, "never plays: its text is %s, which does not contain %s; remove one of the two", quote(*c.text), quote(c.textContains))
+			n.Add("never plays: its text is %s, which does not contain %s; remove one of the two", quote(*c.text), quote(c.textContains))
 			continue
 		}
 		if s.when.followUp && !asks {
-			r.add(n, key, "never plays: it is for the answer to an ask, and no scenario for a first message asks; remove follow_up, or let one ask")
+			n.Add("never plays: it is for the answer to an ask, and no scenario for a first message asks; remove follow_up, or let one ask")
 			continue
 		}
 		if j := slices.IndexFunc(all[:i], func(before scenario) bool { return before.when.covers(s.when) }); j >= 0 {
-			r.add(n, key, "never plays: every message that fits it fits %s in line %d, which comes first; move it up, or say more in the when of the other", quote(all[j].name), names[j].Line)
+			n.Add("never plays: every message that fits it fits %s in line %d, which comes first; move it up, or say more in the when of the other", quote(all[j].name), nodes[j].Place().Line)
 		}
 	}
 }

@@ -1,192 +1,169 @@
 package script
 
 import (
-	"fmt"
-	"strconv"
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.yaml.in/yaml/v4"
+
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
 )
 
-// kinds are the keys of steps.
-const kinds = "message, status, artifact, chunks, call, calls, wait, ask, ask_auth, complete, fail, reject, cancel and error"
+// kinds are the keys of steps, and how the value of each is read.
+var kinds = []struct {
+	name string
+	read func(strictyaml.Node) step
+}{
+	{"message", func(n strictyaml.Node) step { return messageStep{readContent(n)} }},
+	{"status", readStatus},
+	{"artifact", readArtifact},
+	{"chunks", readChunks},
+	{"call", func(n strictyaml.Node) step { return callStep{[]call{readCall(n)}} }},
+	{"calls", readCalls},
+	{"wait", readWait},
+	{"ask", func(n strictyaml.Node) step { return askStep{content: perhaps(n)} }},
+	{"ask_auth", func(n strictyaml.Node) step { return askStep{content: perhaps(n), auth: true} }},
+	{"complete", ends(a2a.TaskStateCompleted)},
+	{"fail", ends(a2a.TaskStateFailed)},
+	{"reject", ends(a2a.TaskStateRejected)},
+	{"cancel", ends(a2a.TaskStateCanceled)},
+	{"error", readError},
+}
 
-// step reads one step; nil when it is none.
-func (r *report) step(n *yaml.Node, key string) step {
-	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
-		r.add(n, key, "a step is a mapping with exactly one key; known are %s", kinds)
+func ends(state a2a.TaskState) func(strictyaml.Node) step {
+	return func(n strictyaml.Node) step { return endStep{state: state, content: perhaps(n)} }
+}
+
+// readStep reads one step; nil when it is none.
+func readStep(n strictyaml.Node) step {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	const what = "a step, which is a mapping with exactly one key"
+	members, ok := n.Members(what, "; known are "+strictyaml.List(names))
+	switch {
+	case !ok:
+		return nil
+	case len(members) != 1:
+		n.Add("expected %s, found %d; known are %s", what, len(members), strictyaml.List(names))
 		return nil
 	}
-	kind, value := n.Content[0].Value, n.Content[1]
-	at := join(key, kind)
-	switch kind {
-	case "message":
-		return messageStep{r.content(value, at)}
-	case "status":
-		return r.status(value, at)
-	case "artifact":
-		return r.artifact(value, at)
-	case "chunks":
-		return r.chunks(value, at)
-	case "call":
-		return callStep{[]call{r.call(value, at)}}
-	case "calls":
-		return r.calls(value, at)
-	case "wait":
-		return r.wait(value, at)
-	case "ask":
-		return askStep{content: r.perhaps(value, at)}
-	case "ask_auth":
-		return askStep{content: r.perhaps(value, at), auth: true}
-	case "complete":
-		return r.end(value, at, a2a.TaskStateCompleted)
-	case "fail":
-		return r.end(value, at, a2a.TaskStateFailed)
-	case "reject":
-		return r.end(value, at, a2a.TaskStateRejected)
-	case "cancel":
-		return r.end(value, at, a2a.TaskStateCanceled)
-	case "error":
-		return r.failure(value, at)
+	m := members[0]
+	if i := slices.Index(names, m.Name); i >= 0 {
+		return kinds[i].read(m.Value)
 	}
-	r.add(n.Content[0], at, "unknown step; known are %s", kinds)
+	m.Unknown(names)
 	return nil
 }
 
-// status reads what is said while the task is working: nothing, a text, or a mapping.
-func (r *report) status(n *yaml.Node, key string) step {
-	if n.Kind != yaml.MappingNode {
-		return statusStep{content: r.perhaps(n, key)}
+// readStatus reads what is said while the task is working: nothing, a text, or a mapping.
+func readStatus(n strictyaml.Node) step {
+	if !n.IsMapping() {
+		return statusStep{content: perhaps(n)}
 	}
-	f, ok := r.mapping(n, key, "text", "parts", "metadata")
-	if !ok {
-		return statusStep{}
-	}
-	s := statusStep{metadata: r.object(f.get("metadata"), join(key, "metadata"))}
-	if f.get("text") != nil || f.get("parts") != nil {
-		s.content = r.says(n, f, key)
+	f, _ := n.Fields("text", "parts", "metadata")
+	s := statusStep{metadata: f.Get("metadata").Object()}
+	if !f.Get("text").Missing() || !f.Get("parts").Missing() {
+		s.content = says(n, f)
 	}
 	return s
 }
 
-func (r *report) artifact(n *yaml.Node, key string) step {
-	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "extensions", "append", "text", "parts", "last_chunk")
+func readArtifact(n strictyaml.Node) step {
+	f, ok := n.Fields("id", "name", "description", "metadata", "extensions", "append", "text", "parts", "last_chunk")
 	if !ok {
 		return artifactStep{}
 	}
-	s := artifactStep{about: r.about(n, f, key), content: r.says(n, f, key), last: true}
-	if last := f.get("last_chunk"); last != nil {
-		s.last = r.boolean(last, join(key, "last_chunk"))
-	}
-	return s
+	return artifactStep{about: readAbout(f), content: says(n, f), last: truth(f.Get("last_chunk"), true)}
 }
 
-func (r *report) chunks(n *yaml.Node, key string) step {
-	f, ok := r.mapping(n, key, "id", "name", "description", "metadata", "extensions", "append", "texts", "count", "text")
+func readChunks(n strictyaml.Node) step {
+	f, ok := n.Fields("id", "name", "description", "metadata", "extensions", "append", "texts", "count", "text")
 	if !ok {
 		return chunksStep{}
 	}
-	s := chunksStep{about: r.about(n, f, key)}
-	texts, count, text := f.get("texts"), f.get("count"), f.get("text")
+	s := chunksStep{about: readAbout(f)}
+	list, count, text := f.Get("texts"), f.Get("count"), f.Get("text")
 	switch {
-	case texts != nil && (count != nil || text != nil):
-		r.add(n, key, "texts is given with count or text; use texts alone, or count with text")
-	case texts != nil:
-		entries, ok := r.sequence(texts, join(key, "texts"))
-		if ok && len(entries) > MaxChunks {
-			r.add(texts, join(key, "texts"), "has %d entries, at most %d are allowed", len(entries), MaxChunks)
-			return s
+	case !list.Missing() && (!count.Missing() || !text.Missing()):
+		n.Add("texts is given with count or text; use texts alone, or count with text")
+	case !list.Missing():
+		if s.texts = texts(list); len(s.texts) > MaxChunks {
+			list.Add("has %d entries, at most %d are allowed", len(s.texts), MaxChunks)
 		}
-		for i, e := range entries {
-			if t, ok := r.str(e, fmt.Sprintf("%s.texts[%d]", key, i)); ok {
-				s.texts = append(s.texts, t)
-			}
-		}
-	case count == nil || text == nil:
-		r.add(n, key, "write texts, or count and text")
+	case count.Missing() || text.Missing():
+		n.Add("write texts, or count and text")
 	default:
-		s.count = r.integer(count, join(key, "count"), 1, MaxChunks)
-		s.text, _ = r.str(text, join(key, "text"))
+		s.count = integer(count, 1, MaxChunks)
+		s.text, _ = text.Text()
 	}
 	return s
 }
 
-func (r *report) about(n *yaml.Node, f fields, key string) about {
-	id, _ := r.required(n, f, key, "id")
+func readAbout(f strictyaml.Fields) about {
 	a := about{
-		id: id, name: r.optional(f, key, "name"), description: r.optional(f, key, "description"),
-		metadata: r.object(f.get("metadata"), join(key, "metadata")),
+		id: required(f.Get("id")), name: optional(f.Get("name")), description: optional(f.Get("description")),
+		metadata: f.Get("metadata").Object(), append: truth(f.Get("append"), false),
 	}
-	if more := f.get("append"); more != nil {
-		a.append = r.boolean(more, join(key, "append"))
-	}
-	if uris := f.get("extensions"); uris != nil {
-		entries, _ := r.sequence(uris, join(key, "extensions"))
-		for i, e := range entries {
-			if uri, ok := r.str(e, fmt.Sprintf("%s.extensions[%d]", key, i)); ok {
-				a.extensions = append(a.extensions, uri)
-			}
-		}
+	if uris := f.Get("extensions"); !uris.Missing() {
+		a.extensions = texts(uris)
 	}
 	return a
 }
 
-func (r *report) calls(n *yaml.Node, key string) step {
-	entries, ok := r.sequence(n, key)
-	if !ok {
+func readCalls(n strictyaml.Node) step {
+	all := entries(n, "calls")
+	if len(all) > MaxCalls {
+		n.Add("has %d calls, at most %d are allowed in one step; use several steps", len(all), MaxCalls)
 		return callStep{}
 	}
-	if len(entries) > MaxCalls {
-		r.add(n, key, "has %d calls, at most %d are allowed in one step; use several steps", len(entries), MaxCalls)
-		return callStep{}
-	}
-	s := callStep{calls: make([]call, 0, len(entries))}
-	for i, e := range entries {
-		s.calls = append(s.calls, r.call(e, fmt.Sprintf("%s[%d]", key, i)))
+	s := callStep{calls: make([]call, 0, len(all))}
+	for _, e := range all {
+		s.calls = append(s.calls, readCall(e))
 	}
 	return s
 }
 
-func (r *report) call(n *yaml.Node, key string) call {
-	f, ok := r.mapping(n, key, "tool", "args", "alias")
+func readCall(n strictyaml.Node) call {
+	f, ok := n.Fields("tool", "args", "alias")
 	if !ok {
 		return call{}
 	}
-	tool, _ := r.required(n, f, key, "tool")
-	return call{tool: tool, alias: r.optional(f, key, "alias"), args: r.object(f.get("args"), join(key, "args"))}
+	return call{tool: required(f.Get("tool")), alias: optional(f.Get("alias")), args: f.Get("args").Object()}
 }
 
-func (r *report) wait(n *yaml.Node, key string) step {
-	d, err := time.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil || d < time.Millisecond {
-		r.add(n, key, "expected a duration of at least 1ms, such as 50ms, 2s or 1h30m, found %s", kindOf(n))
+func readWait(n strictyaml.Node) step {
+	text, _ := n.Scalar()
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond {
+		n.Expected("a duration of at least 1ms, such as 50ms, 2s or 1h30m", "")
 	}
 	return waitStep{d}
 }
 
-// failure reads an error: its text, or {name, text}.
-func (r *report) failure(n *yaml.Node, key string) step {
+// readError reads an error: its text, or {name, text}.
+func readError(n strictyaml.Node) step {
 	s := errorStep{is: a2a.ErrUnsupportedOperation}
-	if n.Kind == yaml.MappingNode {
-		f, ok := r.mapping(n, key, "name", "text")
+	if n.IsMapping() {
+		f, ok := n.Fields("name", "text")
 		if !ok {
 			return s
 		}
-		if name := f.get("name"); name != nil {
-			s.is, s.named = r.errorNamed(name, join(key, "name")), true
+		if name := f.Get("name"); !name.Missing() {
+			s.is, s.named = errorNamed(name), true
 		}
-		text := f.get("text")
-		if text == nil {
-			r.add(n, join(key, "text"), "missing; write what went wrong")
+		if n = f.Get("text"); n.Missing() {
+			n.Expected("what went wrong", "")
 			return s
 		}
-		n, key = text, join(key, "text")
 	}
 	var ok bool
-	if s.text, ok = r.str(n, key); ok && strings.TrimSpace(s.text) == "" {
-		r.add(n, key, "must not be empty; write what went wrong")
+	if s.text, ok = n.Text(); ok && strings.TrimSpace(s.text) == "" {
+		n.Add("must not be empty; write what went wrong")
 	}
 	return s
 }
@@ -210,8 +187,8 @@ var errorNames = []struct {
 	{"InternalError", a2a.ErrInternalError},
 }
 
-func (r *report) errorNamed(n *yaml.Node, key string) error {
-	name, ok := r.str(n, key)
+func errorNamed(n strictyaml.Node) error {
+	name, ok := n.Text()
 	if !ok {
 		return nil
 	}
@@ -222,10 +199,6 @@ func (r *report) errorNamed(n *yaml.Node, key string) error {
 		}
 		known = append(known, e.name)
 	}
-	r.add(n, key, "%s is not the name of an error; known are %s", strconv.Quote(clip(name)), list(known))
+	n.Add("%s is not the name of an error%s", strictyaml.Quote(name), cmp.Or(suggest.DidYouMean(name, "", known), "; known are "+strictyaml.List(known)))
 	return nil
-}
-
-func (r *report) end(n *yaml.Node, key string, state a2a.TaskState) step {
-	return endStep{state: state, content: r.perhaps(n, key)}
 }

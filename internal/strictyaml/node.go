@@ -1,0 +1,231 @@
+package strictyaml
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"a2a-server/internal/suggest"
+)
+
+// Node is a value in a file, or one that is missing there.
+type Node struct {
+	path   string
+	place  Place
+	yaml   *yaml.Node // nil: there is nothing
+	report *Report
+}
+
+// Path returns the way to n from the root, such as gates[0].tool.
+func (n Node) Path() string { return n.path }
+
+// Place returns where n begins; for a missing one, where the mapping around it does.
+func (n Node) Place() Place { return n.place }
+
+// Add adds a problem with n.
+func (n Node) Add(format string, args ...any) { n.report.Add(n.place, n.path, format, args...) }
+
+// Missing reports whether n is not in the file.
+func (n Node) Missing() bool { return n.yaml == nil }
+
+// Below returns what is missing in n under a name.
+func (n Node) Below(name string) Node {
+	return Node{path: join(n.path, name), place: n.place, report: n.report}
+}
+
+// Null reports whether nothing is written at n, or null is.
+func (n Node) Null() bool {
+	return n.Missing() || n.yaml.Kind == yaml.ScalarNode && n.yaml.Style&yaml.TaggedStyle == 0 && n.yaml.ShortTag() == "!!null"
+}
+
+// IsMapping reports whether n is a mapping.
+func (n Node) IsMapping() bool { return !n.Missing() && n.yaml.Kind == yaml.MappingNode }
+
+// Says reports whether anything is written at n but null and {}.
+func (n Node) Says() bool { return !n.Null() && (!n.is(yaml.MappingNode) || len(n.yaml.Content) > 0) }
+
+// IsText reports whether n is a text, to YAML. What it takes for a date is one, too.
+func (n Node) IsText() bool {
+	if n.Missing() || n.yaml.Kind != yaml.ScalarNode || n.yaml.Style&yaml.TaggedStyle != 0 {
+		return false
+	}
+	tag := n.yaml.ShortTag()
+	return tag == "!!str" || tag == "!!timestamp"
+}
+
+// Found names what n is, for somebody who does not know YAML well.
+func (n Node) Found() string {
+	switch {
+	case n.Null():
+		return "nothing"
+	case n.IsMapping():
+		return "a mapping of keys"
+	case n.yaml.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.yaml.Kind == yaml.AliasNode:
+		return "an alias"
+	case n.IsText():
+		return Quote(n.yaml.Value)
+	}
+	return Clip(n.yaml.Value)
+}
+
+// Expected adds the problem that n is not what was expected. more may say what to write.
+func (n Node) Expected(what, more string) {
+	switch {
+	case n.Missing():
+		n.Add("is missing; write %s%s", what, more)
+	case n.yaml.Kind == yaml.AliasNode:
+		n.Add("aliases are not supported; write the value out")
+	case n.yaml.Style&yaml.TaggedStyle != 0:
+		n.Add("the tag %s is not supported; remove it", Clip(n.yaml.Tag))
+	default:
+		n.Add("expected %s, found %s%s", what, n.Found(), more)
+	}
+}
+
+// is reports whether n is of a kind, without a tag.
+func (n Node) is(kind yaml.Kind) bool {
+	return !n.Missing() && n.yaml.Kind == kind && n.yaml.Style&yaml.TaggedStyle == 0
+}
+
+// Items returns the entries of a list. What n should be, and more, are for [Node.Expected].
+func (n Node) Items(what, more string) ([]Node, bool) {
+	if !n.is(yaml.SequenceNode) {
+		n.Expected(what, more)
+		return nil, false
+	}
+	items := make([]Node, len(n.yaml.Content))
+	for i, item := range n.yaml.Content {
+		items[i] = Node{path: fmt.Sprintf("%s[%d]", n.path, i), place: placeOf(item), yaml: item, report: n.report}
+	}
+	return items, true
+}
+
+// Member is an entry of a mapping.
+type Member struct {
+	Name  string
+	Key   Node // where the name stands
+	Value Node
+}
+
+// Unknown adds the problem that no key has the member's name. In a file with many
+// problems nothing is said about what was meant.
+func (m Member) Unknown(known []string) {
+	hint := ""
+	if len(m.Key.report.problems) < MaxShown {
+		hint = suggest.DidYouMean(m.Name, "", known)
+	}
+	switch {
+	case hint != "":
+	case len(known) == 1:
+		hint = "; the only one is " + known[0]
+	case len(known) <= 15:
+		hint = "; known are " + List(known)
+	}
+	m.Key.Add("there is no such key%s", hint)
+}
+
+// Members returns the entries of a mapping but those with a problem, such as a name that
+// came before. What n should be, and more, are for [Node.Expected].
+func (n Node) Members(what, more string) ([]Member, bool) {
+	if !n.is(yaml.MappingNode) {
+		n.Expected(what, more)
+		return nil, false
+	}
+	lines := map[string]int{}
+	var all []Member
+	for i := 0; i+1 < len(n.yaml.Content); i += 2 {
+		k, v := n.yaml.Content[i], n.yaml.Content[i+1]
+		key := Node{path: n.path, place: placeOf(k), yaml: k, report: n.report}
+		if k.Kind != yaml.ScalarNode {
+			key.Add("a key must be a word, found %s", key.Found())
+			continue
+		}
+		key.path = join(n.path, Clip(k.Value))
+		first, twice := lines[k.Value]
+		switch {
+		case k.ShortTag() == "!!merge":
+			key.Add("merge keys are not supported; write the members out")
+		case k.Style&yaml.TaggedStyle != 0:
+			key.Expected("a word", "")
+		case twice:
+			key.Add("is given twice, first in line %d; remove one", first)
+		default:
+			lines[k.Value] = k.Line
+			all = append(all, Member{Name: k.Value, Key: key, Value: Node{path: key.path, place: placeOf(v), yaml: v, report: n.report}})
+		}
+	}
+	return all, true
+}
+
+// Fields are the members of a mapping with known names.
+type Fields struct {
+	of     Node
+	values map[string]Node
+}
+
+// Fields reads a mapping with the known names. Other members are problems.
+func (n Node) Fields(known ...string) (Fields, bool) {
+	members, ok := n.Members("a mapping with "+List(known), "")
+	f := Fields{of: n, values: map[string]Node{}}
+	for _, m := range members {
+		if !slices.Contains(known, m.Name) {
+			m.Unknown(known)
+			continue
+		}
+		f.values[m.Name] = m.Value
+	}
+	return f, ok
+}
+
+// Get returns the value of a member, which may be [Node.Missing].
+func (f Fields) Get(name string) Node {
+	if v, ok := f.values[name]; ok {
+		return v
+	}
+	return f.of.Below(name)
+}
+
+// Scalar returns one value as its author wrote it, if n is that: 1.10 and no are texts
+// like any other.
+func (n Node) Scalar() (string, bool) {
+	if n.Null() || !n.is(yaml.ScalarNode) {
+		return "", false
+	}
+	return n.yaml.Value, true
+}
+
+// Text returns a text. A number or a truth value is none: 007 or yes may have lost what
+// the author meant.
+func (n Node) Text() (string, bool) {
+	if n.IsText() {
+		return n.yaml.Value, true
+	}
+	more := ""
+	if n.is(yaml.ScalarNode) && !n.Null() {
+		more = "; put quotes around it"
+	}
+	n.Expected("a text", more)
+	return "", false
+}
+
+// Bool returns true or false.
+func (n Node) Bool() bool {
+	if !n.is(yaml.ScalarNode) || n.yaml.ShortTag() != "!!bool" {
+		n.Expected("true or false", "")
+		return false
+	}
+	return strings.EqualFold(n.yaml.Value, "true")
+}
+
+func placeOf(n *yaml.Node) Place { return Place{n.Line, n.Column} }
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
