@@ -26,7 +26,7 @@ func (r *Report) Open() (root Node, ok bool) {
 			r.Add(Place{}, "", "is a folder; name the file in it")
 			return Node{}, false
 		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
-			// Opening it could wait for ever, and it cannot be read twice.
+			// Opening it could wait forever, and it cannot be read twice.
 			r.Add(Place{}, "", "is a pipe or a socket; save what comes from it and name that file")
 			return Node{}, false
 		}
