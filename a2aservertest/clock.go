@@ -13,7 +13,12 @@ type clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	timers []*timer // those that have not rung, the first one first
+	over   bool     // the server ends: what it still waits for comes soon
 }
+
+// soon is how long a server that ends waits for what would never come, because the
+// clock stands still.
+const soon = 10 * time.Millisecond
 
 type timer struct {
 	at  time.Time
@@ -46,6 +51,13 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
+// end lets timers that are set from here on ring by themselves.
+func (c *clock) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+}
+
 // Go implements engine.Host.
 func (*clock) Go(f func()) { go f() }
 
@@ -53,6 +65,9 @@ func (*clock) Go(f func()) { go f() }
 func (c *clock) After(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if d <= 0 || c.over {
+		return time.AfterFunc(min(d, soon), f).Stop
+	}
 	t := &timer{at: c.now.Add(d), run: func() { go f() }}
 	place, _ := slices.BinarySearchFunc(c.timers, t, func(a, b *timer) int {
 		if !a.at.After(b.at) {

@@ -19,6 +19,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,16 +49,18 @@ type Server struct {
 	clock  *clock
 }
 
-// New runs a server with this Config, but in memory unless Config.Store or the key store
-// says otherwise, and without a port of its own. Its time begins now.
+// New runs a server with this Config, but in memory unless Config.Store, or the key store
+// in Config.Set, says otherwise, and without a port of its own. Its time begins now. What
+// it logs goes to the test, unless Config.Log is set.
 func New(t testing.TB, c a2aserver.Config) *Server {
 	t.Helper()
 	set := map[string]string{"store": "memory", "data": t.TempDir()}
 	maps.Copy(set, c.Set)
 	s := &Server{t: t, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
 	c.Set, c.NoListen, c.Now, c.Host = set, true, s.clock.Now, s.clock
-	if c.Log.GetLevel() == zerolog.NoLevel || c.Log.GetLevel() == zerolog.Disabled {
-		c.Log = zerolog.New(zerolog.NewTestWriter(t))
+	log := &testLog{t: t}
+	if reflect.ValueOf(c.Log).IsZero() {
+		c.Log = zerolog.New(log)
 	}
 	var err error
 	if s.Server, err = a2aserver.New(c); err != nil {
@@ -76,6 +79,7 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 		}
 		serving.CloseClientConnections()
 		serving.Close()
+		log.end()
 	})
 	for until := time.Now().Add(patience); !s.ready(); {
 		if time.Now().After(until) {
@@ -83,6 +87,13 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 		}
 	}
 	return s
+}
+
+// Close ends the server as [a2aserver.Server.Close] does, but gives calls that run no
+// grace. The end of the test does it by itself.
+func (s *Server) Close() error {
+	s.clock.end()
+	return s.Server.Close()
 }
 
 func (s *Server) ready() bool {

@@ -1,16 +1,23 @@
 package a2aservertest_test
 
 import (
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type payment struct {
 	Amount int `json:"amount"`
@@ -66,4 +73,68 @@ func TestAdvance(t *testing.T) {
 	if paid != 0 {
 		t.Errorf("%d was paid after the deadline", paid)
 	}
+}
+
+// heard counts what is logged to a test.
+type heard struct {
+	testing.TB
+	lines atomic.Int64
+}
+
+func (h *heard) Log(...any) { h.lines.Add(1) }
+
+// What the server has to say is part of the test, unless the test has a log for it.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		log  zerolog.Logger
+		says bool
+	}{
+		"none":    {says: true},
+		"silence": {log: zerolog.Nop()},
+	} {
+		h := &heard{TB: t}
+		a2aservertest.New(h, a2aserver.Config{Log: c.log})
+		if says := h.lines.Load() > 0; says != c.says {
+			t.Errorf("%s: the test is told %d lines", name, h.lines.Load())
+		}
+	}
+}
+
+// A call that runs, and even one that does not end when it is told to, holds up the end of
+// a test for a moment only, and is no failure of it.
+func TestCloseWithRunningCalls(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	defer close(left)
+	for name, wait := range map[string]func(tool.Context){
+		"until it is told to end": func(ctx tool.Context) { <-ctx.Done() },
+		"whatever it is told":     func(tool.Context) { <-left },
+	} {
+		began := make(chan struct{})
+		hang := functiontool.Must(functiontool.New(functiontool.Config{Name: "hang"}, func(ctx tool.Context, _ struct{}) (string, error) {
+			close(began)
+			wait(ctx)
+			return "", ctx.Err()
+		}))
+		s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("test", hang)}})
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			resp, err := http.Post(s.URL+"/message:send", "application/json", strings.NewReader(`{"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "/hang"}]}}`)) //nolint:noctx // it ends with the server
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+		}()
+		<-began
+		at := time.Now()
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: Close() = %v", name, err)
+		}
+		if took := time.Since(at); took > 10*time.Second {
+			t.Errorf("%s: Close took %v", name, took)
+		}
+		<-sent
+	}
+	http.DefaultClient.CloseIdleConnections()
 }

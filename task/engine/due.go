@@ -24,6 +24,7 @@ const (
 	dueRetry     = time.Second     // after the first failure; twice as long each time
 	maxDueRetry  = 5 * time.Minute // at most
 	maxSleep     = time.Minute     // clocks jump; look at least this often
+	clockJump    = 10 * time.Millisecond
 )
 
 // dueWork is what the scheduler knows of the rows that it has begun with. Only the
@@ -158,7 +159,11 @@ func (e *Engine) schedule(ctx context.Context) error {
 			e.wait(w.ended, ctx.Done(), e.ctx.Done()) // for a worker
 			continue
 		}
-		stop := e.after(max(w.sleep(e.now()), time.Millisecond), func() { signal(alarm) })
+		now := e.now()
+		stop := e.after(max(w.sleep(now), time.Millisecond), func() { signal(alarm) })
+		if later := e.now(); later.Sub(now) > clockJump || w.sleep(later) <= 0 {
+			signal(alarm) // the clock is past it, or was moved while it was set
+		}
 		// When a row has ended, only the next alarm may be another one.
 		read = e.wait(alarm, w.ended, e.due, ctx.Done(), e.ctx.Done()) != 1
 		stop()

@@ -5,9 +5,18 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store/memstore"
+	"a2a-server/task/engine"
 )
 
 // All that the engine starts, waits for and times goes by its Host: the simulation sees
@@ -59,4 +68,44 @@ func TestEngineWaitsByItsHost(t *testing.T) {
 	if files < 10 {
 		t.Errorf("only %d files were looked at", files)
 	}
+}
+
+// leapingHost is a host whose clock stands still, but leaps once between the moments at
+// which the scheduler reads it and sets its alarm by it.
+type leapingHost struct {
+	base  time.Time
+	moved atomic.Int64
+	leap  atomic.Bool // at the next alarm, which is set for a minute at most
+}
+
+func (h *leapingHost) now() time.Time { return h.base.Add(time.Duration(h.moved.Load())) }
+
+func (*leapingHost) Go(f func()) { go f() }
+
+func (*leapingHost) Wait(channels ...<-chan struct{}) int {
+	cases := make([]reflect.SelectCase, len(channels))
+	for i, c := range channels {
+		cases[i] = reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)}
+	}
+	place, _, _ := reflect.Select(cases)
+	return place
+}
+
+func (h *leapingHost) After(d time.Duration, _ func()) (stop func() bool) {
+	if d == time.Minute && h.leap.CompareAndSwap(true, false) {
+		h.moved.Add(int64(2 * time.Hour))
+	}
+	return func() bool { return true } // it never rings: the clock stands still
+}
+
+// A deadline comes also when the clock leaps over it just as the alarm is set.
+func TestClockLeapsOverDeadline(t *testing.T) {
+	t.Parallel()
+	h := &leapingHost{base: time.Now()}
+	p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Hour, OnExpiry: approval.ExpiryCancels}})
+	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{Policy: p, Host: h, Now: h.now})
+	id := w.send(w.calls("deadline", args{})).ID
+	h.leap.Store(true)
+	w.send(w.calls("deadline", args{})) // so that the alarm is set anew
+	w.wantState(w.ended(id), a2a.TaskStateCanceled)
 }
