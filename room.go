@@ -23,6 +23,6 @@ func fit(l config.Limits, files int) room {
 	return room{files: files, connections: connections, streams: min(l.Streams, most(connections), most(l.Requests))}
 }
 
-// answersWithin returns how much of the memory that the process has answers may take: what
-// is configured, and at most a quarter.
-func answersWithin(configured, memory int64) int64 { return min(configured, max(memory/4, 1<<20)) }
+// within returns how much of the memory that the process has answers, or requests, may take:
+// what is configured, and at most a quarter.
+func within(configured, memory int64) int64 { return min(configured, max(memory/4, 1<<20)) }

@@ -34,8 +34,8 @@ func TestFit(t *testing.T) {
 func TestAnswersWithin(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]int64{{256 << 20, 1 << 30, 256 << 20}, {256 << 20, 200 << 20, 50 << 20}, {1 << 20, math.MaxInt64, 1 << 20}, {256 << 20, 1 << 20, 1 << 20}} {
-		if got := answersWithin(c[0], c[1]); got != c[2] {
-			t.Errorf("answersWithin(%d, %d) = %d, want %d", c[0], c[1], got, c[2])
+		if got := within(c[0], c[1]); got != c[2] {
+			t.Errorf("within(%d, %d) = %d, want %d", c[0], c[1], got, c[2])
 		}
 	}
 }

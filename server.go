@@ -79,7 +79,7 @@ func New(c Config) (_ *Server, err error) {
 		Store: s.store.handle, Tools: s.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
 		Hooks: c.Hooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits().Engine, Answers: answersWithin(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *Server) serveProtocol() error {
 			Version: Version(), URL: s.config.PublicURL, Skills: skills, InputModes: s.config.Agent.InputModes,
 		},
 		StrictVersions: s.config.Versions.Strict,
-		Guard:          guard, MaxBody: limits.Body, Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
+		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,
 	})
 	if err != nil {

@@ -40,7 +40,7 @@ func TestShutdownWithUnreadBodies(t *testing.T) {
 // A request that stops coming is given up, whatever it is for.
 func TestRequestsComeInTime(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "50ms"}))
+	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "300ms"}))
 	for _, head := range []string{
 		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
 		"POST /message:send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",

@@ -47,6 +47,10 @@ func read(w http.ResponseWriter, r *http.Request) {
 // what of the answer is still to be written.
 func finish(w http.ResponseWriter, r *http.Request) {
 	bound(w)
+	if m, ok := r.Body.(*metered); ok {
+		m.release()
+		r.Body = http.NoBody
+	}
 	if r.ContentLength == 0 || r.ProtoMajor != 1 || r.Body == http.NoBody {
 		return
 	}

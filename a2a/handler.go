@@ -208,7 +208,7 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 			yield(nil, err)
 			return
 		}
-		give, err := h.s.streams.take(by)
+		give, err := h.s.streams.take(by, 1)
 		if err != nil {
 			yield(nil, h.fail(ctx, err, method))
 			return

@@ -39,7 +39,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	raw, err := s.body(c)
+	raw, err := s.body(c, by)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 	}
 	wait := c.answer.Accepted
 	if !config.ReturnImmediately {
-		switch give, err := o.waiting.take(c.by); {
+		switch give, err := o.waiting.take(c.by, 1); {
 		case err == nil:
 			defer give()
 			wait = c.answer.Await

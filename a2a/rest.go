@@ -124,7 +124,7 @@ func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in i
 }
 
 func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {
-	body, err := s.body(c)
+	body, err := s.body(c, by)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -42,6 +40,7 @@ type Config struct {
 	StrictVersions bool
 
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
+	Bodies       int           // bytes of all large requests that are read or worked on at once. Defaults to 256 MiB, at least 4 × MaxBody.
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends at once that wait for their task to rest. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
@@ -67,6 +66,7 @@ type Server struct {
 	methods    map[string]method // of the table, by their names in JSON-RPC
 	extensions []string          // URIs that we speak
 	streams    *shares           // that are open
+	bodies     *shares           // bytes of large requests
 	echo       *echo.Echo
 	made       time.Time // when the card was, too
 }
@@ -82,6 +82,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 4 << 20
+	}
+	if cfg.Bodies <= 0 {
+		cfg.Bodies = 256 << 20
 	}
 	if cfg.Streams <= 0 {
 		cfg.Streams = 10_000
@@ -108,6 +111,7 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(), made: cfg.Now(),
 		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
+		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
 	}
 	s.table = table()
 	s.methods = methods(s.table)
@@ -224,55 +228,6 @@ func (s *Server) httpError(err error, c echo.Context) {
 		err = transportError(he.Code)
 	}
 	writeError(c.Response(), c.Request(), s.wire(c.Request().Context(), err, c.Path()))
-}
-
-// body reads a request of JSON whole, or says why not: 415 for another content type,
-// coding or charset, 413 beyond the limit, 408 when it takes too long.
-func (s *Server) body(c echo.Context) ([]byte, error) {
-	r := c.Request()
-	if types := r.Header["Content-Type"]; len(types) != 1 || !jsonContent(types[0]) {
-		return nil, transportError(http.StatusUnsupportedMediaType)
-	}
-	if coding := r.Header["Content-Encoding"]; len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
-		return nil, transportError(http.StatusUnsupportedMediaType).saying("the body must be sent as it is, without a Content-Encoding")
-	}
-	if r.ContentLength > s.cfg.MaxBody {
-		return nil, transportError(http.StatusRequestEntityTooLarge)
-	}
-	raw, err := readBody(http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody), r.ContentLength)
-	var tooLarge *http.MaxBytesError
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, transportError(http.StatusRequestEntityTooLarge)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return nil, transportError(http.StatusRequestTimeout)
-	case err != nil:
-		return nil, transportError(http.StatusBadRequest)
-	}
-	read(c.Response(), r)
-	return raw, nil
-}
-
-// readBody reads all: into one piece when its length is known, unless that is much to
-// set aside for what may never come.
-func readBody(body io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > 64<<10 {
-		return io.ReadAll(body)
-	}
-	raw := make([]byte, length)
-	_, err := io.ReadFull(body, raw)
-	return raw, err
-}
-
-func jsonContent(header string) bool {
-	switch header {
-	case typeJSON, typeA2A:
-		return true
-	}
-	media, params, err := mime.ParseMediaType(header)
-	charset, given := params["charset"]
-	return err == nil && (media == typeJSON || media == typeA2A) && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // wire returns err as it goes out, and logs it when it is ours.

@@ -32,25 +32,25 @@ func newShares(what string, all, each int) *shares {
 	return &shares{what: what, all: all, each: min(all, each), by: map[caller]int{}}
 }
 
-// take takes one for a caller, who gives it back, once. An error says that there is none
-// now.
-func (s *shares) take(by auth.Principal) (give func(), err error) {
+// take takes n for a caller, who gives them back, once. An error says that there are not
+// so many now.
+func (s *shares) take(by auth.Principal, n int) (give func(), err error) {
 	who := caller{by.Tenant, by.Subject}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.by[who] >= s.each:
+	case s.by[who]+n > s.each:
 		return nil, errBusy.saying(fmt.Sprintf("%d %s for this caller, which is the most that may: try again when one has ended", s.by[who], s.what))
-	case s.held >= s.all:
+	case s.held+n > s.all:
 		return nil, errBusy.saying(fmt.Sprintf("%d %s, which is the most that this server serves: try again later", s.held, s.what))
 	}
-	s.by[who]++
-	s.held++
+	s.by[who] += n
+	s.held += n
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.held--
-		if s.by[who]--; s.by[who] == 0 {
+		s.held -= n
+		if s.by[who] -= n; s.by[who] == 0 {
 			delete(s.by, who)
 		}
 	}, nil

@@ -64,7 +64,7 @@ func (s *Server) newStream(c echo.Context, around envelope) *stream {
 // stream answers with what run sends, unless too many streams are open. What it
 // returns is still to be answered.
 func (s *Server) stream(c echo.Context, by auth.Principal, around envelope, run func(*stream) error) error {
-	give, err := s.streams.take(by)
+	give, err := s.streams.take(by, 1)
 	if err != nil {
 		return err
 	}

@@ -134,10 +134,24 @@ func turnsRows() []Row {
 		},
 		{
 			File:    "a2a/shares.go",
-			What:    "case s.by[who] >= s.each:",
+			What:    "case s.by[who]+n > s.each:",
 			Into:    "case false:",
 			Promise: "one caller has its share of what waits",
 			Test:    "TestMessagesThatWaitAreShared",
+		},
+		{
+			File:    "a2a/body.go",
+			What:    "give, err := m.shares.take(m.by, freeBody)",
+			Into:    "give, err := m.shares.take(m.by, 0)",
+			Promise: "large requests hold no more memory than there is for them",
+			Test:    "TestHalfSentBodiesAreBounded",
+		},
+		{
+			File:    "a2a/exchange.go",
+			What:    "		m.release()\n",
+			Into:    "",
+			Promise: "what a large request has held is given back",
+			Test:    "TestHalfSentBodiesAreBounded",
 		},
 		{
 			File:    "a2a/operations.go",

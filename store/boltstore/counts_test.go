@@ -42,7 +42,8 @@ func TestListsLeaveNoCounter(t *testing.T) {
 	}
 }
 
-// A list costs the same however many tasks of others are at work.
+// A list costs the same however many tasks are at work: of others, and of the caller beyond
+// the page.
 func TestListPassesOverOthersAtWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	h := open(t, filepath.Join(t.TempDir(), "tasks.db"))
 	alice, bob := store.Owner("", "alice"), store.Owner("", "bob")
@@ -53,7 +54,7 @@ func TestListPassesOverOthersAtWork(t *testing.T) { //nolint:paralleltest // it 
 		}
 	}
 	list := func() {
-		if page, err := h.Tasks(t.Context(), bob, store.Query{}); err != nil || len(page.Tasks) != 1 {
+		if page, err := h.Tasks(t.Context(), bob, store.Query{Limit: 1}); err != nil || len(page.Tasks) != 1 {
 			t.Fatalf("Tasks() = %d, %v, want the one at work", len(page.Tasks), err)
 		}
 	}
@@ -64,5 +65,11 @@ func TestListPassesOverOthersAtWork(t *testing.T) { //nolint:paralleltest // it 
 	}
 	if n := testing.AllocsPerRun(10, list); n > alone+100 {
 		t.Errorf("a list beside 500 tasks of another caller makes %.0f allocations, want %.0f as without them", n, alone)
+	}
+	for range 500 {
+		begin(bob)
+	}
+	if n := testing.AllocsPerRun(10, list); n > alone+100 {
+		t.Errorf("a page of one of 501 tasks at work makes %.0f allocations, want %.0f as when there is one", n, alone)
 	}
 }

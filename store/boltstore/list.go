@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -95,8 +96,16 @@ type lister struct {
 
 // atWork is a task that is Live, as the index has it.
 type atWork struct {
-	position []byte
-	state    store.State
+	id     store.TaskID
+	status store.Millis
+	state  store.State
+}
+
+func (a *atWork) position() []byte { return store.TaskPosition(a.status, a.id) }
+
+// later orders as positions do, without making them.
+func later(a, b atWork) int {
+	return cmp.Or(cmp.Compare(uint64(b.status), uint64(a.status)), bytes.Compare(b.id[:], a.id[:]))
 }
 
 // live collects the owner's tasks at work that match.
@@ -114,9 +123,9 @@ func (l *lister) live() {
 		if e.owner != sc || e.status < l.query.Since || l.query.State != 0 && e.state != l.query.State || l.query.Context != "" && e.context != cx {
 			continue
 		}
-		l.atWork = append(l.atWork, atWork{store.TaskPosition(e.status, id), e.state})
+		l.atWork = append(l.atWork, atWork{id, e.status, e.state})
 	}
-	slices.SortFunc(l.atWork, func(a, b atWork) int { return bytes.Compare(b.position, a.position) })
+	slices.SortFunc(l.atWork, later)
 }
 
 // header returns the header of a task at a position; of one that is damaged, or that is not
@@ -193,7 +202,7 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 		s.set(k)
 	}
 	work := l.atWork
-	for before != nil && len(work) > 0 && bytes.Compare(work[0].position, before) >= 0 {
+	for before != nil && len(work) > 0 && bytes.Compare(work[0].position(), before) >= 0 {
 		work = work[1:]
 	}
 	limit := store.PageSize(l.query.Limit)
@@ -206,8 +215,8 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 		}
 		var next []byte
 		switch {
-		case len(work) > 0 && (best == nil || bytes.Compare(work[0].position, best.at) > 0):
-			next, work = work[0].position, work[1:]
+		case len(work) > 0 && (best == nil || bytes.Compare(work[0].position(), best.at) > 0):
+			next, work = work[0].position(), work[1:]
 		case best != nil:
 			next = best.at
 			k, _ := best.c.Prev()
@@ -223,7 +232,7 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 			return nil // all further ones of every source are older still
 		}
 		h := l.header(t, id)
-		if !matches(&h, l.query) {
+		if !l.scope.Covers(h.Owner) || !matches(&h, l.query) {
 			continue // list.ctx knows no state, and contexts share keys by hash
 		}
 		if len(page.Tasks) == limit {

@@ -114,6 +114,7 @@ type Limits struct {
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
 	Answers      int64         // bytes of memory for answers. Defaults to 256 MiB.
+	Bodies       int64         // bytes of memory for large requests. Defaults to 256 MiB.
 	Page         int64         // bytes of logs that a page of a list is made from. Defaults to 16 MiB.
 	ReadRate     int           // bytes a second that an answer must be read with. Defaults to 64 KiB.
 	Grace        time.Duration // of a shutdown, for calls that run. Defaults to 8 s.

@@ -1,0 +1,112 @@
+package a2a
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"a2a-server/auth"
+)
+
+// freeBody is how much of a request is read without taking anything: nearly every one.
+const freeBody = 64 << 10
+
+// body reads a request of JSON whole, or says why not: 415 for another content type,
+// coding or charset, 413 beyond the limit, 408 when it takes too long, 503 when large ones
+// hold all that they may. What this one holds is given back when it has been answered.
+func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error) {
+	r, m := c.Request(), &metered{by: by, shares: s.bodies, left: freeBody}
+	defer func() {
+		if err != nil {
+			m.release()
+		}
+	}()
+	if types := r.Header["Content-Type"]; len(types) != 1 || !jsonContent(types[0]) {
+		return nil, transportError(http.StatusUnsupportedMediaType)
+	}
+	if coding := r.Header["Content-Encoding"]; len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
+		return nil, transportError(http.StatusUnsupportedMediaType).saying("the body must be sent as it is, without a Content-Encoding")
+	}
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, transportError(http.StatusRequestEntityTooLarge)
+	}
+	m.body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	raw, err = readBody(m, r.ContentLength)
+	var tooLarge *http.MaxBytesError
+	var timeout interface{ Timeout() bool }
+	switch {
+	case m.full != nil:
+		return nil, m.full
+	case errors.As(err, &tooLarge):
+		return nil, transportError(http.StatusRequestEntityTooLarge)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil, transportError(http.StatusRequestTimeout)
+	case err != nil:
+		return nil, transportError(http.StatusBadRequest)
+	}
+	read(c.Response(), r)
+	if len(m.taken) > 0 {
+		r.Body = m
+	}
+	return raw, nil
+}
+
+// metered is a request's body that takes memory as it comes, so that one of which little
+// comes takes little.
+type metered struct {
+	body   io.Reader
+	by     auth.Principal
+	shares *shares
+	left   int // bytes that may come before more is taken
+	taken  []func()
+	full   error // there was no more
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		give, err := m.shares.take(m.by, freeBody)
+		if err != nil {
+			m.full = err
+			return 0, err
+		}
+		m.taken, m.left = append(m.taken, give), freeBody
+	}
+	n, err := m.body.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
+}
+
+// Close does nothing: whoever reads the body does not end it.
+func (m *metered) Close() error { return nil }
+
+func (m *metered) release() {
+	for _, give := range m.taken {
+		give()
+	}
+	m.taken = nil
+}
+
+// readBody reads all: into one piece when its length is known, unless that is much to
+// set aside for what may never come.
+func readBody(body io.Reader, length int64) ([]byte, error) {
+	if length < 0 || length > freeBody {
+		return io.ReadAll(body)
+	}
+	raw := make([]byte, length)
+	_, err := io.ReadFull(body, raw)
+	return raw, err
+}
+
+func jsonContent(header string) bool {
+	switch header {
+	case typeJSON, typeA2A:
+		return true
+	}
+	media, params, err := mime.ParseMediaType(header)
+	charset, given := params["charset"]
+	return err == nil && (media == typeJSON || media == typeA2A) && (!given || strings.EqualFold(charset, "utf-8"))
+}

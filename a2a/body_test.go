@@ -1,0 +1,64 @@
+package a2a_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"a2a-server/a2a"
+	"a2a-server/task/engine"
+)
+
+// Large requests that are on their way hold what has come of them. Beyond what they may
+// hold together there is 503 with Retry-After, small ones go on, and what one has held is
+// free when it has been answered, or its client has left.
+func TestHalfSentBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		// One caller may hold a quarter of it: one request, but for what is free.
+		r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.MaxBody, c.Bodies = 1<<20, 4<<20 })
+		message := func(id string, size int) string {
+			head, tail := `{"message":{"messageId":"`+id+`","role":"ROLE_USER","parts":[{"text":"/pour n=1 size=1"}],"metadata":{"x":"`, `"}}}`
+			return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+		}
+		dial := func() net.Conn {
+			near, far := net.Pipe()
+			t.Cleanup(func() { _ = near.Close() })
+			r.pipes.conns <- far
+			return near
+		}
+		head := "POST %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+		half := func(path, body string) (net.Conn, error) {
+			c := dial()
+			_, err := fmt.Fprintf(c, head+"%s", path, len(body), body[:len(body)-1])
+			return c, err
+		}
+		large := message("large", 900<<10)
+		for _, path := range []string{"/message:send", "/"} {
+			first, err := half(path, large)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := dial()
+			go func() { _, _ = fmt.Fprintf(refused, head+"%s", path, len(large), large) }() // nobody reads all of it
+			resp, body := r.response(refused)                                               //nolint:bodyclose // response reads and closes it
+			if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "large requests") {
+				t.Errorf("%s: a second large request = %d %.300s, want 503 that says why", path, resp.StatusCode, body)
+			}
+			if resp, body := r.response(r.request(http.MethodPost, "/message:send", message("small"+fmt.Sprint(len(path)), 1<<10))); resp.StatusCode != http.StatusOK { //nolint:bodyclose // response reads and closes it
+				t.Errorf("%s: a small request beside it = %d %.300s, want 200", path, resp.StatusCode, body)
+			}
+			_ = first.Close()
+			synctest.Wait()
+		}
+		for i := range 3 {
+			whole := message(fmt.Sprintf("whole-%d", i), 900<<10)
+			if resp, body := r.response(r.request(http.MethodPost, "/message:send", whole)); resp.StatusCode != http.StatusOK { //nolint:bodyclose // response reads and closes it
+				t.Errorf("large request %d when the others are gone = %d %.300s, want 200", i, resp.StatusCode, body)
+			}
+		}
+	})
+}
