@@ -13,7 +13,7 @@ import (
 )
 
 // Large requests that are on their way hold what has come of them. Beyond what they may
-// hold together there is 503 with Retry-After, small ones go on, and what one has held is
+// hold together there is 503 with Retry-After, small ones are served, and what one has held is
 // free when it has been answered, or its client has left.
 func TestHalfSentBodiesAreBounded(t *testing.T) {
 	t.Parallel()

@@ -215,7 +215,7 @@ func limitKeys() []key[Config] {
 			"The memory for answers that are being made and sent; at most a quarter of what limits.memory leaves. Each takes 4 times the log of its task, nothing up to 64 KiB of log; one caller gets at most half, or one answer, and one that is larger than all of it goes alone. Beyond that, clients are told to try again later; what they have done is answered without the artifacts, and says so."),
 		one("limits.bodies", "256MiB", size[int64](4*mib, 1<<14*gib, false),
 			func(c *Config) *int64 { return &c.Limits.Bodies },
-			"The memory for requests of more than 64 KiB that are on their way or being worked on; at most a quarter of what limits.memory leaves, and at least four requests of limits.body. One caller gets a quarter. Beyond, clients are told to try again later."),
+			"The memory for requests of more than 64 KiB that are on their way or being worked on; at most a quarter of what limits.memory leaves, and at least four requests of limits.body. One caller gets a quarter. Beyond that, clients are told to try again later."),
 		one("limits.page", "16MiB", size[int64](64*kib, 1*gib, false),
 			func(c *Config) *int64 { return &c.Limits.Page },
 			"The logs that a page of a list of tasks is made from. A task whose artifacts do not fit into it is listed without them and says so; one that does not fit even so begins the next page."),
