@@ -67,12 +67,16 @@ func (c *Config) load() (*config.Config, error) {
 }
 
 // Check says what keeps a Server with this Config from being made, as far as can be seen
-// without opening or changing anything. Of what is wrong with keys the error says all.
+// without opening or changing anything. Of what is wrong with keys the error says all;
+// warnings go to the log.
 func Check(c Config) error {
 	conf, err := c.load()
 	if err != nil {
 		return err
 	}
-	_, err = c.parts(conf)
+	p, err := c.parts(conf)
+	for _, warning := range p.warnings {
+		c.Log.Warn().Msg(warning)
+	}
 	return err
 }

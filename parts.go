@@ -11,6 +11,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
 	"a2a-server/task/planner/script"
+	"a2a-server/tool"
 )
 
 // ErrConfig says that a configuration is valid by itself, but not with what it
@@ -22,6 +23,8 @@ type parts struct {
 	planner   task.Planner
 	policy    *approval.Policy
 	presenter task.Presenter
+	registry  *tool.Registry
+	warnings  []string
 }
 
 // parts returns what was given, or else what is configured.
@@ -40,8 +43,15 @@ func (c *Config) parts(conf *config.Config) (parts, error) {
 	if err := errors.Join(policyErr, plannerErr); err != nil {
 		return parts{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return p, nil
+	if c.Policy != nil {
+		conf = nil // its gates are not used
+	}
+	p.registry = tool.NewRegistry(c.Tools...)
+	var err error
+	p.warnings, err = checkGates(p.policy, conf, p.registry)
+	return p, err
 }
+
 func newPlanner(c config.Planner, policy *approval.Policy) (task.Planner, error) {
 	switch c.Kind {
 	case "direct":

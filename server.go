@@ -64,12 +64,15 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.registry = p.registry
+	for _, warning := range p.warnings {
+		s.log.Warn().Msg(warning)
+	}
 	if c.Store != nil {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w: choose another one with data", err)
 	}
-	s.registry = tool.NewRegistry(c.Tools...)
 	if s.store == nil {
 		if s.store, err = openStore(conf, c.CrashPoint); err != nil {
 			return nil, err

@@ -54,7 +54,7 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 		ownGate = ownGate && g.action != ActionAllow
 	}
 	for _, g := range p.globs {
-		always = always || g.when == nil && g.action == ActionAsk && g.matches(name)
+		always = always || g.when == nil && g.action == ActionAsk && matches(g.glob, name)
 	}
 	if ownGate {
 		for t := range tool.Chain(t) {

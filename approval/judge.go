@@ -49,7 +49,7 @@ func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 		}
 	}
 	for _, g := range p.globs {
-		if g.matches(j.name) && j.consider(g) && g.action == ActionAllow && j.allowed == nil {
+		if matches(g.glob, j.name) && j.consider(g) && g.action == ActionAllow && j.allowed == nil {
 			j.allowed = g
 		}
 	}

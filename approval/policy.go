@@ -65,6 +65,7 @@ type PolicyConfig struct {
 // Policy decides about calls. It does not change and is safe for concurrent use. A
 // nil *Policy asks about everything.
 type Policy struct {
+	gates    []Gate             // as they were given
 	exact    map[string][]*gate // by tool, in the order of the configuration
 	globs    []*gate
 	defaults Terms
@@ -83,7 +84,7 @@ type gate struct {
 
 // NewPolicy returns the policy of c, or all that is wrong with c, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
-	p := &Policy{exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
+	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
 	p.defaults.Allowed = slices.Clone(c.Defaults.Allowed)
 	problems := checkTerms("the default terms", c.Defaults)
 	if c.Defaults.Expires < 0 {
@@ -188,14 +189,30 @@ func withDefaults(t, d Terms) Terms {
 	return t
 }
 
-// matches reports whether a glob gate is about the tool of this name.
-func (g *gate) matches(name string) bool {
-	first, last := g.glob[0], g.glob[len(g.glob)-1]
+// Matches reports whether g is about the tool of this name.
+func (g Gate) Matches(name string) bool {
+	return matches(strings.Split(g.Tool, "*"), name)
+}
+
+// Gates returns the gates of the policy, in their order.
+func (p *Policy) Gates() []Gate {
+	if p == nil {
+		return nil
+	}
+	return slices.Clone(p.gates)
+}
+
+// matches reports whether name is the texts of glob, with any text between them.
+func matches(glob []string, name string) bool {
+	if len(glob) == 1 {
+		return name == glob[0]
+	}
+	first, last := glob[0], glob[len(glob)-1]
 	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
 		return false
 	}
 	name = name[len(first) : len(name)-len(last)]
-	for _, text := range g.glob[1 : len(g.glob)-1] {
+	for _, text := range glob[1 : len(glob)-1] {
 		at := strings.Index(name, text)
 		if at < 0 {
 			return false

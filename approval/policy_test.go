@@ -66,17 +66,18 @@ func TestGlob(t *testing.T) {
 		{"a*b*c", []string{"abc", "axbxc", "abbc"}, []string{"ac", "acb", "abcd"}},
 		{"a**b", []string{"ab", "axb"}, []string{"a"}},
 		{"[a]*", []string{"[a]x"}, []string{"a"}},
+		{"a", []string{"a"}, []string{"", "ab"}},
 		{"ab*bc", []string{"abbc", "abxbc"}, []string{"abc"}},
 	}
 	for _, tc := range tests {
-		g := gate{glob: strings.Split(tc.glob, "*")}
+		g := Gate{Tool: tc.glob}
 		for _, name := range tc.yes {
-			if !g.matches(name) {
+			if !g.Matches(name) {
 				t.Errorf("%q does not match %q", tc.glob, name)
 			}
 		}
 		for _, name := range tc.not {
-			if g.matches(name) {
+			if g.Matches(name) {
 				t.Errorf("%q matches %q", tc.glob, name)
 			}
 		}

@@ -90,6 +90,10 @@ func NewRegistry(sets ...Toolset) *Registry {
 	return r
 }
 
+// Dynamic reports whether there may be more tools than Tools returns without a context,
+// because a toolset has to be asked each time.
+func (r *Registry) Dynamic() bool { return r.dynamic }
+
 // Tools returns the tools that ctx may use, in the order of the toolsets. Two tools
 // of one name are an error that names both toolsets, and no tools are returned. A
 // toolset that fails or panics, or a tool with a bad schema, is left out, and said

@@ -39,10 +39,15 @@ func (p *program) variable(name string) string {
 }
 
 func (p *program) configCheck(_ context.Context, given *flags) error {
-	if err := a2aserver.Check(p.from(given)); err != nil {
+	options, _, err := p.configure(given)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(p.stdout, "the configuration is valid")
+	options.Log = newLogger(config.Log{Level: "warn", Format: "console"}, p.stderr)
+	if err := a2aserver.Check(options); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.stdout, "the configuration is valid")
 	return err
 }
 

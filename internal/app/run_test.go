@@ -32,6 +32,8 @@ func TestRun(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	file := write(t, "config.yaml", "agent: {name: from the file}\nlog: {level: warn}\n")
 	wrong := write(t, "wrong.yaml", "listen: nowhere\nlog: {level: loud}\n")
+	gates := write(t, "gates.yaml", "gates:\n  - tool: transfer_monney\n  - {tool: \"*_mony\", action: deny}\n")
+	patterns := write(t, "patterns.yaml", "gates:\n  - tool: pay_*\n  - tool: transfer_*\n")
 	script := write(t, "script.yaml", "no scenarios: at all\n")
 	for name, c := range map[string]struct {
 		args   string // separated by blanks
@@ -68,13 +70,16 @@ func TestRun(t *testing.T) {
 		"complete":      {args: "__complete serve --listen", stdout: []string{`(?m)^--listen\t`}, stderr: []string{`Completion ended`}},
 		"complete help": {args: "__complete help con", stdout: []string{`^config\t[^\n]+\n:`}, stderr: []string{`Completion ended`}},
 
-		"check":                {args: "config check", stdout: []string{`^the configuration is valid\n$`}},
-		"check a wrong file":   {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
-		"check everything":     {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: exitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
-		"check a file by name": {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: exitUsage, stderr: []string{`wrong\.yaml:1:9`}},
-		"check no file":        {args: "config check --config /nowhere.yaml", code: exitUsage, stderr: []string{`/nowhere\.yaml`}},
-		"check a wrong script": {args: "config check --planner-kind script --planner-script " + script, code: exitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
-		"check a variable":     {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
+		"check":                          {args: "config check", stdout: []string{`^the configuration is valid\n$`}},
+		"check a wrong file":             {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
+		"check everything":               {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: exitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
+		"check a file by name":           {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: exitUsage, stderr: []string{`wrong\.yaml:1:9`}},
+		"check no file":                  {args: "config check --config /nowhere.yaml", code: exitUsage, stderr: []string{`/nowhere\.yaml`}},
+		"check a wrong script":           {args: "config check --planner-kind script --planner-script " + script, code: exitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
+		"check a gate of no tool":        {args: "config check --config " + gates, code: exitUsage, stderr: []string{`gates\.yaml:2:\d+: gates\[0\]\.tool: there is no tool "transfer_monney"; did you mean transfer_money\?\n`, `WRN .*gates\.yaml:3:\d+: gates\[1\]\.tool: no tool matches "\*_mony"`}},
+		"serve with a gate of no tool":   {args: "serve --listen 127.0.0.1:0 --data " + t.TempDir() + " --config " + gates, code: exitUsage, stderr: []string{`did you mean transfer_money\?\n`}},
+		"check a gate that does nothing": {args: "config check --config " + patterns, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN \S+patterns\.yaml:2:\d+: gates\[0\]\.tool: no tool matches "pay_\*", so that this gate does nothing\n$`}},
+		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
 
 		"show":             {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
 		"flag over env":    {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	a2aserver "a2a-server"
+	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -18,18 +19,13 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.load(given) // what it says of the process holds before there is a server
-	if err != nil {
-		return err
-	}
-	demo, err := builtin.New(builtin.Config{Ledger: filepath.Join(c.Data, "ledger.jsonl")})
+	options, c, err := p.configure(given)
 	if err != nil {
 		return err
 	}
 	log := newLogger(c.Log, p.stderr)
-	process(c.Limits, log)
-	options := p.from(given)
-	options.Tools, options.Log, options.CrashPoint = []tool.Toolset{demo}, log, hook
+	process(c.Limits, log) // before there is a server
+	options.Log, options.CrashPoint = log, hook
 	server, err := a2aserver.New(options) //nolint:contextcheck // ctx ends what is served, not what is opened
 	if err != nil {
 		return err
@@ -38,4 +34,16 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
 	return server.Run(ctx)
+}
+
+// configure returns what the server is made from, and what its configuration says.
+func (p *program) configure(given *flags) (a2aserver.Config, *config.Config, error) {
+	c, err := p.load(given)
+	if err != nil {
+		return a2aserver.Config{}, nil, err
+	}
+	demo, err := builtin.New(builtin.Config{Ledger: filepath.Join(c.Data, "ledger.jsonl")})
+	options := p.from(given)
+	options.Tools = []tool.Toolset{demo}
+	return options, c, err
 }

@@ -141,6 +141,14 @@ func requestRows() []Row {
 			Test:    "TestShutdownWithUnreadBodies",
 		},
 		{
+			File:    "gates.go",
+			What:    "case pattern || r.Dynamic():",
+			Into:    "case true:",
+			Promise: "a gate for a tool that does not exist is refused",
+			Package: ".",
+			Test:    "TestGateOfNoTool",
+		},
+		{
 			File:    "run.go",
 			What:    "r.engine.Stop(time.Until(over))",
 			Into:    "r.engine.Stop(r.config.Limits.Grace + 0*time.Until(over))",

@@ -35,10 +35,10 @@ func (p Problem) String() string {
 			where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 		}
 	}
-	if p.Key != "" {
-		where += ": " + p.Key
+	if where != "" && p.Key != "" {
+		where += ": "
 	}
-	return where + ": " + p.Problem
+	return where + p.Key + ": " + p.Problem
 }
 
 // Error is everything that is wrong with a configuration, and the only kind of error

@@ -25,7 +25,7 @@ func gateKeys() []key[approval.Gate] {
 			"What approvals and the audit call the gate. No two gates have the same name. Without it, gate: and the tool."),
 		one("tool", "", words("a text", every(notEmpty("the name of a tool, or * for all"), checkLine)),
 			func(g *approval.Gate) *string { return &g.Tool },
-			"Needed. The name of a tool, or a pattern in which * stands for any text."),
+			"Needed. The name of a tool, or a pattern in which * stands for any text. A name that no tool has is refused at the start, unless a toolset may have more tools later; of that, and of a pattern that matches nothing, the log warns."),
 		one("action", "ask", actions,
 			func(g *approval.Gate) *approval.Action { return &g.Action },
 			"ask lets a person decide, deny refuses the call, allow has nothing against it. Where several gates are about one tool, deny wins over ask, and ask over allow. The gate that a tool brings with it is taken away only by an allow that names this tool exactly, without *."),
@@ -55,6 +55,13 @@ func gateKeys() []key[approval.Gate] {
 			func(g *approval.Gate) *bool { return &g.Terms.CancelsTask },
 			"What a rejection does beside rejecting the call: cancel cancels the task, continue leaves it to the planner."),
 	}
+}
+
+// GateProblem returns where the i-th gate names its tool, for something that is wrong
+// with the name: the Problem itself is left to the caller.
+func (c *Config) GateProblem(i int) Problem {
+	path := fmt.Sprintf("%s[%d].tool", gatesKey, i)
+	return c.origins[path].problem(path)
 }
 
 func notReserved(name string) error {

@@ -61,10 +61,8 @@ type loader struct {
 }
 
 func (l *loader) add(at origin, path, format string, args ...any) {
-	p := Problem{Source: at.layer, Line: at.line, Column: at.column, Key: at.key(path), Problem: fmt.Sprintf(format, args...)}
-	if at.layer == File {
-		p.File = printable(at.name)
-	}
+	p := at.problem(path)
+	p.Problem = fmt.Sprintf(format, args...)
 	l.problems = append(l.problems, p)
 }
 

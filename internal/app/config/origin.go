@@ -22,6 +22,15 @@ func (o origin) String() string {
 	return "default"
 }
 
+// problem returns one that is there, and is still to be said.
+func (o origin) problem(path string) Problem {
+	p := Problem{Source: o.layer, Line: o.line, Column: o.column, Key: o.key(path)}
+	if o.layer == File {
+		p.File = printable(o.name)
+	}
+	return p
+}
+
 // key returns how the origin's layer writes a key of the file.
 func (o origin) key(path string) string {
 	if o.layer == File || o.layer == "" {

@@ -1,0 +1,61 @@
+package a2aserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/suggest"
+	"a2a-server/tool"
+)
+
+// checkGates looks for gates that are about no tool: with a name that is misspelled, calls
+// run that somebody wanted to be asked about. That is an error where all tools are known.
+// While a toolset may have more tools than it has listed there are only warnings, and of a
+// pattern, too, which may be for tools that are to come. conf has the places of the gates;
+// nil: the policy was made in Go.
+func checkGates(p *approval.Policy, conf *config.Config, r *tool.Registry) (warnings []string, _ error) {
+	gates := p.Gates()
+	if len(gates) == 0 {
+		return nil, nil
+	}
+	tools, err := r.Tools(nil)
+	if err != nil {
+		return nil, fmt.Errorf("the tools: %w", err)
+	}
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name()
+	}
+	var wrong []config.Problem
+	var errs []error
+	for i := range gates {
+		name := gates[i].Tool
+		if slices.ContainsFunc(names, gates[i].Matches) {
+			continue
+		}
+		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
+		if conf != nil {
+			problem = conf.GateProblem(i)
+		}
+		pattern := strings.Contains(name, "*")
+		if problem.Problem = fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name, "", names)); pattern {
+			problem.Problem = fmt.Sprintf("no tool matches %q, so that this gate does nothing", name)
+		}
+		switch {
+		case pattern || r.Dynamic():
+			warnings = append(warnings, problem.String())
+		case conf != nil:
+			wrong = append(wrong, problem)
+		default:
+			errs = append(errs, fmt.Errorf("%w: %s", ErrConfig, problem))
+		}
+	}
+	if len(wrong) > 0 {
+		return warnings, &config.Error{Problems: wrong}
+	}
+	return warnings, errors.Join(errs...)
+}

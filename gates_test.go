@@ -1,0 +1,99 @@
+package a2aserver_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/builtin"
+)
+
+// A gate that is about no tool is an error that says which tool was meant; one that may
+// be about a tool that is to come is a warning.
+func TestGateOfNoTool(t *testing.T) {
+	t.Parallel()
+	static, err := builtin.New(builtin.Config{Ledger: filepath.Join(t.TempDir(), "ledger.jsonl")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dynamic := tool.Filter(static, func(agent.ReadonlyContext, tool.Tool) bool { return true })
+	inGo := func(name string) *approval.Policy {
+		p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: name}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		gates    string // a file; "": none
+		policy   *approval.Policy
+		tools    tool.Toolset
+		want     []string // what the error says
+		warnings []string
+	}{
+		"every kind of name":  {gates: "[{tool: echo}, {tool: transfer_*}, {tool: \"*\"}]", tools: static},
+		"misspelled":          {gates: "[{tool: ehco}]", tools: static, want: []string{`:1:`, `gates[0].tool: there is no tool "ehco"; did you mean echo?`}},
+		"all of them":         {gates: "[{tool: ehco}, {tool: paint}]", tools: static, want: []string{`gates[0].tool: `, `gates[1].tool: there is no tool "paint"`}},
+		"a pattern":           {gates: "[{tool: pay_*}]", tools: static, warnings: []string{`no tool matches "pay_*"`}},
+		"a tool to come":      {gates: "[{tool: ehco}]", tools: dynamic, warnings: []string{`there is no tool "ehco"; did you mean echo?`}},
+		"a policy in Go":      {policy: inGo("ehco"), tools: static, want: []string{`gate 0 of the policy: there is no tool "ehco"; did you mean echo?`}},
+		"not those of a file": {gates: "[{tool: ehco}]", policy: inGo("echo"), tools: static},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &logs{t: t}
+			config := a2aserver.Config{Policy: c.policy, Tools: []tool.Toolset{c.tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}
+			if c.gates != "" {
+				config.File = filepath.Join(t.TempDir(), "config.yaml")
+				if err := os.WriteFile(config.File, []byte("gates: "+c.gates), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := a2aserver.Check(config)
+			if wrong := err != nil; wrong != (len(c.want) > 0) {
+				t.Errorf("Check() = %v, want an error: %t", err, !wrong)
+			}
+			for _, want := range c.want {
+				if err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("Check() = %v, want it to say %s", err, want)
+				}
+			}
+			if c.policy != nil && err != nil && !errors.Is(err, a2aserver.ErrConfig) {
+				t.Errorf("Check() = %v, which is not ErrConfig", err)
+			}
+			var said []string
+			for _, line := range log.lines {
+				text, _ := line["message"].(string)
+				if i := strings.Index(text, ".tool: "); i >= 0 {
+					text = text[i+len(".tool: "):]
+				}
+				said = append(said, text)
+			}
+			for i := range c.warnings {
+				if i < len(said) && strings.HasPrefix(said[i], c.warnings[i]) {
+					said[i] = c.warnings[i]
+				}
+			}
+			if diff := cmp.Diff(c.warnings, said); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if s, err := a2aserver.New(config); err == nil {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				if len(c.want) > 0 {
+					t.Error("New takes what Check refuses")
+				}
+			}
+		})
+	}
+}
