@@ -19,34 +19,6 @@ import (
 	"a2a-server/store"
 )
 
-// The state table: every move that is not in it is refused.
-func TestStates(t *testing.T) {
-	t.Parallel()
-	legal := 0
-	for from := range stateRejected + 2 {
-		for to := range stateRejected + 2 {
-			if !allowed(from, to) {
-				continue
-			}
-			legal++
-			if stateName(from).Terminal() {
-				t.Errorf("a task may leave %s", stateName(from))
-			}
-			if to == stateSubmitted && from != 0 && from != stateSubmitted || to == stateUnspecified {
-				t.Errorf("a task may go from %s to %s", stateName(from), stateName(to))
-			}
-		}
-	}
-	if legal != 1+3*7+8 {
-		t.Errorf("%d moves are legal, want %d", legal, 1+3*7+8)
-	}
-	for s := stateUnspecified; s <= StateAuthRequired; s++ {
-		if back, err := StateOf(stateName(s)); err != nil || back != s {
-			t.Errorf("StateOf(%s) = %d, %v, want %d", stateName(s), back, err, s)
-		}
-	}
-}
-
 // A snapshot of the version that is written now reads, and writes, as the file of its
 // first writing: another form is another version.
 func TestGoldenSnapshot(t *testing.T) {

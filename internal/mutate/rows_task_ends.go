@@ -3,6 +3,13 @@ package main
 // endRows are about what falls due, what ends, and what is kept of it.
 func endRows() []Row {
 	return []Row{
+		{
+			File:    "task/draft.go",
+			What:    "!allowed(from, to)",
+			Into:    "!allowed(from, to) && false",
+			Promise: "a task does not go where the state table does not lead",
+			Test:    "TestStates",
+		},
 		// Deadlines, timers, cancels.
 		{
 			File:    "task/expire.go",

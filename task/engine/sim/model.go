@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -214,13 +215,8 @@ func (m *model) numbers(t *modelTask, b *store.Batch, r store.Receipt) {
 	t.seq, t.rev, t.fence = r.Last, rev, fence
 }
 
-var moves = map[a2a.TaskState][]a2a.TaskState{
-	"":                         {a2a.TaskStateSubmitted},
-	a2a.TaskStateSubmitted:     {a2a.TaskStateSubmitted, a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
-	a2a.TaskStateWorking:       {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
-	a2a.TaskStateInputRequired: {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
-	a2a.TaskStateAuthRequired:  {a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired},
-}
+// moves are the lines of the state table.
+var moves = task.Moves()
 
 func (m *model) public(t *modelTask, e *store.Event) {
 	if e.Pub != t.pub+1 {
@@ -246,11 +242,7 @@ func (m *model) public(t *modelTask, e *store.Event) {
 	if e.Kind == "task" {
 		state = u.Task.Status.State
 	}
-	ok := state.Terminal() && t.state != "" && !t.state.Terminal()
-	for _, to := range moves[t.state] {
-		ok = ok || to == state
-	}
-	if !ok {
+	if !slices.ContainsFunc(moves, func(m task.Move) bool { return m.From == t.state && m.To == state }) {
 		m.fail(t, "the table of states", "event %d goes from %q to %q", e.Seq, t.state, state)
 	}
 	t.state = state

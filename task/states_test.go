@@ -1,0 +1,128 @@
+package task
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/internal/golden"
+	"a2a-server/store"
+)
+
+//go:generate go test -count=1 -run ^TestStatesDocument$ . -update
+
+// TestStatesDocument compares the chart and the table of docs/task-states.md with the
+// state table.
+func TestStatesDocument(t *testing.T) {
+	t.Parallel()
+	short := func(s a2a.TaskState) string { return strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")) }
+	var chart, table strings.Builder
+	chart.WriteString("```mermaid\nstateDiagram-v2\n")
+	table.WriteString("| from | to | by what |\n|---|---|---|\n")
+	for _, m := range Moves() {
+		from, begin := "`"+string(m.From)+"`", short(m.From)
+		if m.From == "" {
+			from, begin = "–", "[*]"
+		}
+		fmt.Fprintf(&chart, "    %s --> %s\n", begin, short(m.To))
+		fmt.Fprintf(&table, "| %s | `%s` | %s |\n", from, m.To, m.By)
+	}
+	for _, s := range stateNames {
+		if s.Terminal() {
+			fmt.Fprintf(&chart, "    %s --> [*]\n", short(s))
+		}
+	}
+	chart.WriteString("```\n")
+	document := filepath.Join("..", "docs", "task-states.md")
+	golden.Section(t, document, "chart", chart.String())
+	golden.Section(t, document, "moves", table.String())
+}
+
+// The table is what drafts go by: what is not in it is refused.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	listed := map[[2]a2a.TaskState]bool{}
+	for _, m := range Moves() {
+		listed[[2]a2a.TaskState{m.From, m.To}] = true
+		if m.From.Terminal() {
+			t.Errorf("a task may leave %s", m.From)
+		}
+		if m.To == a2a.TaskStateSubmitted && m.From != "" && m.From != a2a.TaskStateSubmitted {
+			t.Errorf("a task may go back from %s to %s", m.From, m.To)
+		}
+	}
+	for from := range store.MaxState + 2 {
+		for to := stateSubmitted; to <= store.MaxState; to++ {
+			d := &Draft{f: NewFold(store.TaskID{1}, "c")}
+			d.f.Header.State = from
+			err := d.enter(stateNames[to])
+			if want := from != stateUnspecified && listed[[2]a2a.TaskState{stateName(from), stateNames[to]}] && from <= store.MaxState; (err == nil) != want {
+				t.Errorf("from %d to %s: %v, want it allowed: %v", from, stateNames[to], err, want)
+			}
+			if err == nil && d.f.Header.State != to || err != nil && d.f.Header.State != from {
+				t.Errorf("from %d to %s: %v, and the state is %d", from, stateNames[to], err, d.f.Header.State)
+			}
+		}
+	}
+	for s := stateUnspecified; s <= StateAuthRequired; s++ {
+		if back, err := StateOf(stateName(s)); err != nil || back != s {
+			t.Errorf("StateOf(%s) = %d, %v, want %d", stateName(s), back, err, s)
+		}
+	}
+}
+
+// What clients have seen of tasks, in the wire cases and in the transcripts of others'
+// clients, goes by the table.
+func TestStatesOfStreams(t *testing.T) {
+	t.Parallel()
+	listed, seen := map[[2]string]bool{}, map[[2]string]bool{}
+	for _, m := range Moves() {
+		listed[[2]string{string(m.From), string(m.To)}] = true
+	}
+	// A stream is several objects one after the other, each with one status at most.
+	object := regexp.MustCompile(`(?m)^(?:data: )?\{(?:\n(?:.*\n)+?\}|.*\})$`)
+	state := regexp.MustCompile(`"state": ?"(TASK_STATE_\w+)"`)
+	streams := 0
+	for _, pattern := range []string{"../a2a/testdata/wire/*.txtar", "../internal/interop/testdata/*/*.txt"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, answer := range strings.Split(string(raw), "text/event-stream\n")[1:] {
+				answer, _, _ = strings.Cut(answer, "\n-- ")
+				answer, _, _ = strings.Cut(answer, "\n\nshows")
+				answer, _, _ = strings.Cut(answer, "\n\n> ")
+				answer, _, _ = strings.Cut(answer, "\n\n== ")
+				streams++
+				before := ""
+				for _, o := range object.FindAllString(answer, -1) {
+					m := state.FindStringSubmatch(o)
+					if m == nil {
+						continue
+					}
+					if !strings.Contains(o, `"statusUpdate": {`) { // the task, where a stream begins
+						before = m[1]
+						continue
+					}
+					move := [2]string{before, m[1]}
+					if before, seen[move] = m[1], true; move[0] != "" && !listed[move] {
+						t.Errorf("%s: a stream goes from %s to %s, which is not in the table", file, move[0], move[1])
+					}
+				}
+			}
+		}
+	}
+	if streams < 50 || len(seen) < 12 {
+		t.Errorf("%d streams with %d moves were read, want more: are they still written like this?", streams, len(seen))
+	}
+}
