@@ -55,7 +55,7 @@ func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
 				return
 			}
 		}
-		if c != nil && c.Beyond() {
+		if c != nil && c.OverLimit() {
 			w.Header().Set("Connection", "close")
 		}
 		switch {
@@ -63,7 +63,7 @@ func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
 			live.ServeHTTP(w, r)
 		case r.URL.Path == "/readyz":
 			ready.ServeHTTP(w, r)
-		case c != nil && c.Beyond():
+		case c != nil && c.OverLimit():
 			a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
 		default:
 			s.admit(protocol, w, r)

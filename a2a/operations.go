@@ -43,7 +43,7 @@ type shown struct {
 
 // listed are tasks as an answer holds them.
 type listed struct {
-	list    *engine.List
+	list    *engine.TaskPage
 	options task.ViewOptions
 }
 

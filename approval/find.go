@@ -25,7 +25,7 @@ import (
 //     shown under this name is not what would be decided.
 //   - A name that several calls have is refused, and so is one of a call that only has
 //     other questions: what came of it, or what its tool wants to know.
-//   - An alias in the form of our own ids finds nothing; see [OurID].
+//   - An alias in the form of our own ids finds nothing; see [LooksLikeOurID].
 func Find(ans Answer, approvals []*Approval) (*Approval, *Error) {
 	if ans.ID == "" {
 		return nil, Unknown(ans.ID, approvals)
@@ -57,7 +57,7 @@ func callNamed(name string, approvals []*Approval) (string, *Error) {
 		}
 		call = a.Call
 	}
-	if call == "" || call != name && OurID(name) {
+	if call == "" || call != name && LooksLikeOurID(name) {
 		return "", Unknown(name, approvals)
 	}
 	return call, nil

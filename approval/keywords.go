@@ -10,7 +10,7 @@ import (
 // with A to Z read as a to z, has to be one of the listed words. Everything else is no
 // decision, and so is a text with anything beyond ASCII in it: there are letters that
 // Unicode turns into those of a keyword, and letters that only look like them. Whether a
-// text counts at all is for [TextCounts] to say.
+// text counts at all is for [KeywordTarget] to say.
 func Keyword(text string) (Verb, bool) {
 	text = strings.Trim(text, " \t\n\v\f\r")
 	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -26,13 +26,13 @@ func Keyword(text string) (Verb, bool) {
 	}
 }
 
-// TextCounts returns the approval that a keyword which reads as verb answers, or says why
+// KeywordTarget returns the approval that a keyword which reads as verb answers, or says why
 // it answers none, as the rest of a sentence. There is one only when exactly one approval
 // is pending, of whatever kind ("yes" next to an open question may mean the question), it
 // is of [KindCall], and its terms neither switch text off, nor send it elsewhere, nor mark
 // it destructive: such a call a word may reject, and never approve. Approvals that are not
 // pending are not looked at.
-func TextCounts(approvals []*Approval, verb Verb) (one *Approval, why string) {
+func KeywordTarget(approvals []*Approval, verb Verb) (one *Approval, why string) {
 	for _, a := range approvals {
 		if a.State != Pending {
 			continue

@@ -55,12 +55,12 @@ func TestTextCounts(t *testing.T) {
 			t.Parallel()
 			for verb, want := range map[Verb]string{Approve: tc.want, Reject: max(tc.want, tc.rejects)} {
 				got := ""
-				a, why := TextCounts(tc.approvals, verb)
+				a, why := KeywordTarget(tc.approvals, verb)
 				if a != nil {
 					got = a.ID
 				}
 				if got != want || (why == "") != (a != nil) {
-					t.Errorf("TextCounts(%s) = %q, %q, want %q", verb, got, why, want)
+					t.Errorf("KeywordTarget(%s) = %q, %q, want %q", verb, got, why, want)
 				}
 			}
 		})

@@ -23,11 +23,11 @@ func (n Names) Add(call, alias string) {
 	}
 }
 
-// OurID reports whether a person could take s for an id of ours: that of a call,
+// LooksLikeOurID reports whether a person could take s for an id of ours: that of a call,
 // "c<digits>.<digits>", or that of an approval, which ends in ".a<digits>". The case of
 // letters does not matter, nor does what is invisible, stands around it or only looks alike. No caller may
 // call a call so: it would pass for another one.
-func OurID(s string) bool {
+func LooksLikeOurID(s string) bool {
 	s = strings.Map(func(r rune) rune { // of the form without look-alikes
 		switch {
 		case r == ' ' || visible.Invisible(r):
@@ -55,5 +55,5 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// digits reports whether s is what OurID has made of digits.
+// digits reports whether s is what LooksLikeOurID reads as digits.
 func digits(s string) bool { return s != "" && strings.Trim(s, "0") == "" }

@@ -45,7 +45,7 @@ func TestRepeatedDecisionThatSaysMore(t *testing.T) {
 func TestOurIDCompatibilityForms(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"c1\u20241", "c1\uff0e1", "\uff431.1", "\u217d1.1", "c1.\u2081", "c1.\u00b9", "t.\uff411"} {
-		if !OurID(s) {
+		if !LooksLikeOurID(s) {
 			t.Errorf("%s (%+q) is taken as an alias", s, s)
 		}
 	}

@@ -17,12 +17,12 @@ import (
 // cannot continue.
 func TestEndedTaskAccountsForItsCalls(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]task.Input{"canceled": task.Cancel{}, "broken": task.Broken{Cause: errors.New("no way on")}} {
+	for name, end := range map[string]task.Input{"canceled": task.Cancel{}, "broken": task.Fail{Cause: errors.New("no way on")}} {
 		k := newDesk(t, nil, &fake{name: "run"}, &fake{name: "pay", gated: true})
 		run := task.PlannedCall{Tool: "run"}
 		k.begin(run, run, run, run, task.PlannedCall{Tool: "pay"})
 		k.returns("c1.1", `1`)
-		k.ends("c1.2", task.Ended{Err: errors.New("no account")})
+		k.ends("c1.2", task.RunEnded{Err: errors.New("no account")})
 		k.pauses("c1.3", tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}})
 		if err := k.put(end); err != nil {
 			t.Fatal(err)

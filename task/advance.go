@@ -342,7 +342,7 @@ func artifactID(call string) string { return call }
 
 // plannerFailed ends the task because its planner cannot continue.
 func (d *Draft) plannerFailed(cause error) error {
-	d.rules.report(Trouble{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
+	d.rules.report(Problem{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
 	why := visible.Shorten(cause.Error(), maxProblem)
 	if err := d.fault(why); err != nil {
 		return err

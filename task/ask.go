@@ -166,16 +166,18 @@ func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	return state
 }
 
-// Provided reports whether an approval is one that a confirmation provider may
+// ProviderMayAnswer reports whether an approval is one that a confirmation provider may
 // answer.
-func Provided(a *approval.Approval) bool { return a.Kind == approval.KindCall && !a.Elsewhere() }
+func ProviderMayAnswer(a *approval.Approval) bool {
+	return a.Kind == approval.KindCall && !a.Elsewhere()
+}
 
 // offers reports whether an approval is left to the confirmation provider first.
-func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && Provided(a) }
+func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && ProviderMayAnswer(a) }
 
 // silence is the due row for the end of the provider's time.
 func (r *Rules) silence(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: DueSilence, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: DueProviderTimeout, Key: []byte(a.ID)}
 }
 
 // takesPayload reports whether a tool declares that it reads what comes with a
@@ -203,7 +205,7 @@ func annotationsOf(t tool.Tool) (is tool.Annotations) {
 
 // askOf makes the approval of a question that a running tool has put. It is not
 // bound to anything yet.
-func askOf(c *call, q Asked) (*approval.Approval, error) {
+func askOf(c *call, q ToolQuestion) (*approval.Approval, error) {
 	a := &approval.Approval{Kind: approval.KindQuestion, Args: c.Args, Hint: q.Hint, Ask: q.ID, AskKind: string(q.Kind)}
 	switch q.Kind {
 	case tool.AskConfirm:

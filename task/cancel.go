@@ -22,7 +22,7 @@ type Cancel struct{ By auth.Principal }
 func (in Cancel) put(d *Draft) error {
 	if d.f.Header.Phase == store.Final {
 		if d.f.Header.State == stateCanceled {
-			return ErrNothing
+			return ErrNoChange
 		}
 		return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: true}
 	}
@@ -42,13 +42,13 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
 }
 
-// Broken ends a task that cannot continue: better failed than working
+// Fail ends a task that cannot continue: better failed than working
 // forever. It asks nobody: whatever is not ours may be what is broken.
-type Broken struct{ Cause error }
+type Fail struct{ Cause error }
 
-func (in Broken) put(d *Draft) error {
+func (in Fail) put(d *Draft) error {
 	if d.f.Header.Phase == store.Final {
-		return ErrNothing
+		return ErrNoChange
 	}
 	why := visible.Shorten(in.Cause.Error(), maxProblem)
 	if err := d.fault(why); err != nil {
@@ -149,7 +149,7 @@ type ChildCanceler interface {
 	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
 }
 
-// ChildCancel is the payload of due work of kind [DueChild].
+// ChildCancel is the payload of due work of kind [DueChildCancel].
 type ChildCancel struct {
 	Tool  string          `json:"tool"`
 	Call  string          `json:"call"`
@@ -169,7 +169,7 @@ func (d *Draft) cancelChild(c *call) error {
 	if err != nil {
 		return fmt.Errorf("encode child cancel: %w", err)
 	}
-	d.due = append(d.due, store.DueChange{Time: d.now(), Kind: DueChild, Key: []byte(c.ID), Payload: payload})
+	d.due = append(d.due, store.DueChange{Time: d.now(), Kind: DueChildCancel, Key: []byte(c.ID), Payload: payload})
 	return nil
 }
 
@@ -192,13 +192,13 @@ func (d *Draft) hasChildren(c *call) (has bool) {
 	return ok
 }
 
-// ChildTold is what came of due work of kind [DueChild].
-type ChildTold struct {
+// ChildCancelResult is what came of due work of kind [DueChildCancel].
+type ChildCancelResult struct {
 	Row    store.Due
 	Failed error // nil: it was told
 }
 
-func (in ChildTold) put(d *Draft) error {
+func (in ChildCancelResult) put(d *Draft) error {
 	var p ChildCancel
 	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
@@ -213,7 +213,7 @@ func (in ChildTold) put(d *Draft) error {
 			return fmt.Errorf("encode child cancel: %w", err)
 		}
 		again := d.at.Now.Add(time.Second << p.Try)
-		d.due = append(d.due, store.DueChange{Time: store.MillisOf(again), Kind: DueChild, Key: in.Row.Key, Payload: payload})
+		d.due = append(d.due, store.DueChange{Time: store.MillisOf(again), Kind: DueChildCancel, Key: in.Row.Key, Payload: payload})
 		return nil
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}

@@ -24,15 +24,15 @@ type Answers struct {
 
 func (in Answers) put(d *Draft) error { return d.decide(in, nil) }
 
-// ErrStale says that approvals have to be brought up to date, by [Freshen], before a
+// ErrStale says that approvals have to be brought up to date, by [Refresh], before a
 // decision is looked at.
 var ErrStale = errors.New("approvals are out of date")
 
-// Freshen expires what is overdue, and asks again about tools that have changed. Both
+// Refresh expires what is overdue, and asks again about tools that have changed. Both
 // are facts of their own, also when the decision that follows is refused.
-type Freshen struct{}
+type Refresh struct{}
 
-func (Freshen) put(d *Draft) error {
+func (Refresh) put(d *Draft) error {
 	for _, a := range d.f.Pending() {
 		p := d.f.approval(a.ID)
 		switch {
@@ -53,7 +53,7 @@ func (Freshen) put(d *Draft) error {
 		}
 	}
 	if d.Empty() {
-		return ErrNothing
+		return ErrNoChange
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		}
 	}
 	if !news {
-		return ErrNothing // the same decision again: the same answer
+		return ErrNoChange // the same decision again: the same answer
 	}
 	if received != nil {
 		// Decisions may use the reserve; a small one is taken whatever else.

@@ -228,7 +228,7 @@ func TestStaleApprovalsAreNotDecided(t *testing.T) {
 		if err := k.answer(approval.Answer{ID: id(1), Verb: approval.Approve}); !errors.Is(err, task.ErrStale) {
 			t.Fatalf("%s: the decision = %v, want ErrStale", name, err)
 		}
-		k.mustPut(task.Freshen{})
+		k.mustPut(task.Refresh{})
 		if a := k.approval(1); a.State == approval.Pending {
 			t.Errorf("%s: the approval is still pending", name)
 		}
@@ -371,7 +371,7 @@ func TestDecisionThatIsRepeated(t *testing.T) {
 	again := k.says("m1", "", alice)
 	again.Message.Parts = a2a.ContentParts{a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": id(1), "decision": "approve"}}})}
 	for _, in := range []task.Input{again, task.Answers{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Approve}}}} {
-		if err := k.put(in); !errors.Is(err, task.ErrNothing) || k.header.Seq != seq {
+		if err := k.put(in); !errors.Is(err, task.ErrNoChange) || k.header.Seq != seq {
 			t.Errorf("the same decision by %T = %v, and %d events were written", in, err, k.header.Seq-seq)
 		}
 	}

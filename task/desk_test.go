@@ -132,7 +132,7 @@ func (k *desk) put(in task.Input) error {
 	k.t.Helper()
 	d, err := k.rules.On(k.at(), k.fold(), in)
 	if err == nil && d.Empty() {
-		err = task.ErrNothing
+		err = task.ErrNoChange
 	}
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (k *desk) put(in task.Input) error {
 		k.goOn(d)
 	case k.header.Phase == store.Live && d.Phase() != store.Final && !d.Quiet():
 		k.commit(d)
-		k.step(task.Told{})
+		k.step(task.LogChanged{})
 	default:
 		k.commit(d)
 	}
@@ -232,7 +232,7 @@ func (k *desk) commit(d *task.Draft) {
 // whole returns all that a fold knows: what a client sees, and what the rules do.
 func (k *desk) whole(f *task.Fold) [2]string {
 	k.t.Helper()
-	b, _, err := f.Encode(task.Snapshots{Fold: true})
+	b, _, err := f.Encode(task.SnapshotParts{Fold: true})
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func audits(t *testing.T, b *store.Batch) []approval.Audit {
 }
 
 // ends says how the run of a call ended.
-func (k *desk) ends(call string, how task.Ended) {
+func (k *desk) ends(call string, how task.RunEnded) {
 	k.t.Helper()
 	how.Entry = k.running[call]
 	if how.Entry == nil {
@@ -273,19 +273,19 @@ func (k *desk) ends(call string, how task.Ended) {
 // returns says that the run of a call has returned a result.
 func (k *desk) returns(call, result string) {
 	k.t.Helper()
-	k.ends(call, task.Ended{Result: json.RawMessage(result)})
+	k.ends(call, task.RunEnded{Result: json.RawMessage(result)})
 }
 
 // pauses says that the run of a call has suspended it.
 func (k *desk) pauses(call string, s tool.Suspension) {
 	k.t.Helper()
-	k.ends(call, task.Ended{Suspension: &s})
+	k.ends(call, task.RunEnded{Suspension: &s})
 }
 
 // confirms says that the run of a call has asked to be confirmed, under a name.
 func (k *desk) confirms(call, name string) {
 	k.t.Helper()
-	k.ends(call, task.Ended{Asks: []task.Asked{{ID: name, Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
+	k.ends(call, task.RunEnded{Asks: []task.ToolQuestion{{ID: name, Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
 }
 
 // dies says that the process of the task is gone, and that another one continues.

@@ -39,7 +39,7 @@
 //
 //   - at rest: an input takes the task over (fence+1) and it runs on;
 //   - at work: an input is written beside the turn, which is told and reads it;
-//   - at its end: nothing changes any more but what is recorded late ([Late]).
+//   - at its end: nothing changes any more but what is recorded late ([LateResult]).
 //
 // # Words
 //
@@ -48,7 +48,7 @@
 //   - approval: what was asked of a person, pending or resolved (package approval). Its
 //     kind is call, outcome or question.
 //   - ask: to request an approval ([Draft.ask]); as a noun, one question of a tool
-//     ([Asked], package tool) or of a planner ([Ask]).
+//     ([ToolQuestion], package tool) or of a planner ([Ask]).
 //   - call: one call of a tool that a planner wants ([PlannedCall]) and what became of it;
 //     attempt: an entry that a person or the policy allowed; repeat: an entry of the same
 //     attempt after its process died.

@@ -329,7 +329,7 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 		due.Delete = true
 		d.due = append(d.due, due)
 	}
-	if d.rules.ProviderWait > 0 && !a.Opened && Provided(&a.Approval) {
+	if d.rules.ProviderWait > 0 && !a.Opened && ProviderMayAnswer(&a.Approval) {
 		due := d.rules.silence(&a.Approval)
 		due.Delete = true
 		d.due = append(d.due, due)

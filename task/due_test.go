@@ -74,7 +74,7 @@ func TestDeadlineGoesWithItsApproval(t *testing.T) {
 		"canceled": func(k *desk) { k.mustPut(task.Cancel{}) },
 		"replaced": func(k *desk) {
 			k.shelf.tools[0].schema = amounts("to anybody")
-			k.mustPut(task.Freshen{})
+			k.mustPut(task.Refresh{})
 			k.decide(id(2), approval.Reject)
 		},
 		"expired": func(k *desk) {
@@ -139,7 +139,7 @@ func TestChildIsToldOfACancel(t *testing.T) {
 	k.mustPut(task.Cancel{})
 	tries := 0
 	for ; len(k.due) > 0; tries++ {
-		row := k.dueRow(task.DueChild, "c1.1")
+		row := k.dueRow(task.DueChildCancel, "c1.1")
 		if got := store.MillisOf(k.now); tries > 0 && row.Time <= got {
 			t.Fatalf("try %d comes at once", tries+1)
 		}
@@ -148,7 +148,7 @@ func TestChildIsToldOfACancel(t *testing.T) {
 			t.Fatalf("what is told is %s, %v", row.Payload, err)
 		}
 		k.now = row.Time.Time()
-		k.mustPut(task.ChildTold{Row: row, Failed: errors.New("not reached")})
+		k.mustPut(task.ChildCancelResult{Row: row, Failed: errors.New("not reached")})
 	}
 	if tries != 8 {
 		t.Errorf("the child was told %d times, want 8", tries)

@@ -18,7 +18,7 @@ func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 	k.begin(call("pay", 1))
 	k.decide(id(1), approval.Approve)
 	k.dies()
-	b, _, err := k.fold().Encode(task.Snapshots{Fold: true})
+	b, _, err := k.fold().Encode(task.SnapshotParts{Fold: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Header = k.header
-	d, err := k.rules.On(k.at(), f, task.Told{})
+	d, err := k.rules.On(k.at(), f, task.LogChanged{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,14 +28,14 @@ func (f *Fold) Publish(chunks []Chunk) {
 	}
 }
 
-// Asked is a question that a running tool has put.
-type Asked struct {
+// ToolQuestion is a question that a running tool has put.
+type ToolQuestion struct {
 	ID string // the same in every run of the call
 	tool.Ask
 }
 
-// Ended is how a run ended.
-type Ended struct {
+// RunEnded is how a run ended.
+type RunEnded struct {
 	Entry  *Entry
 	Chunks int     // of the call's artifact, published in all
 	Last   []Chunk // what it has published and is not in the log yet
@@ -47,12 +47,12 @@ type Ended struct {
 	Err        error            // what the tool failed with
 	Rejected   bool             // Err says that a person rejected what the tool asked
 	Suspension *tool.Suspension // the tool pauses
-	Asks       []Asked          // what it asked by the way, undecided: whatever it returned is discarded
+	Asks       []ToolQuestion   // what it asked by the way, undecided: whatever it returned is discarded
 	GivenUp    error            // it did not end though it was told to: why nobody knows what came of it
 	TimedOut   bool             // GivenUp because of its time
 }
 
-func (in Ended) put(d *Draft) error {
+func (in RunEnded) put(d *Draft) error {
 	c := d.f.call(in.Entry.Call)
 	if c == nil || c.State != callRunning {
 		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
@@ -99,7 +99,7 @@ func (in Ended) put(d *Draft) error {
 // whole returns the text of all chunks as the part that takes their place, nil when they
 // stand: nothing else is wanted, they are one chunk that is still to be written, or the
 // text does not fit into an event.
-func (d *Draft) whole(in *Ended) json.RawMessage {
+func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Chunks == 1 && len(in.Last) > 0 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 
 // suspend parks a call on what its tool asks, on its timer, or both. All that it asks
 // is made before any of it is written.
-func (d *Draft) suspend(c *call, in *Ended) error {
+func (d *Draft) suspend(c *call, in *RunEnded) error {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
 	fail := func(format string, args ...any) error {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf(format, args...), nil)
@@ -159,7 +159,7 @@ func (d *Draft) suspend(c *call, in *Ended) error {
 		}
 		if len(asks) == 0 {
 			for i, a := range s.Asks {
-				asks = append(asks, Asked{ID: fmt.Sprintf("s%d.%d", e.N, i+1), Ask: a})
+				asks = append(asks, ToolQuestion{ID: fmt.Sprintf("s%d.%d", e.N, i+1), Ask: a})
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (d *Draft) possible(at time.Time) time.Time {
 
 // asks makes the approvals of what a run asks, bound to what ran, without writing
 // any.
-func (d *Draft) asks(c *call, e *Entry, asks []Asked) ([]*approval.Approval, error) {
+func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
 	x := e.examined
 	var err error
 	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have changed those it was given
@@ -222,18 +222,18 @@ func (d *Draft) asks(c *call, e *Entry, asks []Asked) ([]*approval.Approval, err
 	return made, nil
 }
 
-// Late is a result that came after its turn had let go of the call. It is recorded,
+// LateResult is a result that came after its turn had let go of the call. It is recorded,
 // privately and in the audit; the task, which may have ended, does not change.
-type Late struct {
+type LateResult struct {
 	Entry  *Entry // of the run that it came of, which need not be the newest
 	Result json.RawMessage
 	Err    error
 }
 
-func (in Late) put(d *Draft) error {
+func (in LateResult) put(d *Draft) error {
 	c := d.f.call(in.Entry.Call)
 	if c == nil {
-		return ErrNothing // its start was never durable
+		return ErrNoChange // its start was never durable
 	}
 	d.quiet = true
 	e := &event.CallLate{Call: c.ID, Result: in.Result}

@@ -195,7 +195,7 @@ func TestCallThatMayHaveRunSaysSo(t *testing.T) {
 		"its tool does not take it": func(_ *testing.T, k *desk) {
 			k.dies()
 			k.shelf.tools[0].schema = map[string]any{"type": "object", "required": []any{"iban"}}
-			k.mustPut(task.Freshen{})
+			k.mustPut(task.Refresh{})
 		},
 	} {
 		k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})

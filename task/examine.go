@@ -80,7 +80,7 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 	}
 	x.verdict = d.rules.Policy.Judge(ctx, entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
-		d.rules.report(Trouble{Task: d.f.View.ids.Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
+		d.rules.report(Problem{Task: d.f.View.ids.Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	if hookErr != nil && x.verdict.Action == approval.ActionAllow {
 		x.verdict = d.rules.Policy.Ask(entry.Tool, x.args, "a hook failed: "+hookErr.Error())

@@ -54,30 +54,30 @@ func (d *Draft) drop(row store.Due) error {
 	return nil
 }
 
-// Silence is a due row of kind [DueSilence]: the confirmation provider has had its
+// ProviderTimeout is a due row of kind [DueProviderTimeout]: the confirmation provider has had its
 // time for an approval.
-type Silence struct{ Row store.Due }
+type ProviderTimeout struct{ Row store.Due }
 
-func (in Silence) put(d *Draft) error {
+func (in ProviderTimeout) put(d *Draft) error {
 	if err := d.drop(in.Row); err != nil {
 		return err
 	}
 	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
 }
 
-// NoAnswer says that the confirmation provider has given no answer about an
+// ProviderFailed says that the confirmation provider has given no answer about an
 // approval, and will not.
-type NoAnswer struct {
+type ProviderFailed struct {
 	Approval string // id
 	Why      string // for people
 }
 
-func (in NoAnswer) put(d *Draft) error {
+func (in ProviderFailed) put(d *Draft) error {
 	if err := d.open(in.Approval, in.Why); err != nil {
 		return err
 	}
 	if d.Empty() {
-		return ErrNothing
+		return ErrNoChange
 	}
 	return nil
 }

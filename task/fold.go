@@ -444,7 +444,7 @@ func (f *Fold) names(answers []approval.Answer) approval.Names {
 // takes reports whether a name is free to become the alias of a call: it cannot be
 // taken for an id of ours, and no call of the task has had it.
 func (f *Fold) takes(alias string) bool {
-	if approval.OurID(alias) {
+	if approval.LooksLikeOurID(alias) {
 		return false
 	}
 	for _, s := range f.Steps {

@@ -39,7 +39,7 @@ func TestGoldenSnapshot(t *testing.T) {
 		Approvals: []*pendingApproval{{Approval: approval.Approval{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Asked: at}, Opened: true}},
 	}}
 	f.Header.Bytes = 1234
-	both := Snapshots{Fold: true, Artifacts: true}
+	both := SnapshotParts{Fold: true, Artifacts: true}
 	got, artifacts, err := f.Encode(both)
 	if err != nil {
 		t.Fatal(err)
@@ -80,11 +80,11 @@ func TestGoldenSnapshotsOfBefore(t *testing.T) {
 			t.Errorf("%s: %d artifacts, want 1", version, n)
 		}
 		f.Header.Bytes, f.tail = 1<<20, 1<<20
-		if due := f.WantsSnapshot(false /* chunks */); due != (Snapshots{Fold: true, Artifacts: true}) {
+		if due := f.WantsSnapshot(false /* chunks */); due != (SnapshotParts{Fold: true, Artifacts: true}) {
 			t.Errorf("%s: due is %+v, want both parts", version, due)
 		}
 		f.ArtifactsAt = 1 << 20
-		if due := f.WantsSnapshot(false /* chunks */); due != (Snapshots{}) {
+		if due := f.WantsSnapshot(false /* chunks */); due != (SnapshotParts{}) {
 			t.Errorf("%s: due is %+v, want none: it would be without the artifacts", version, due)
 		}
 	}

@@ -18,7 +18,7 @@ func TestLateResultChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]func(k *desk){
 		"the task waits": func(k *desk) {
-			k.ends("c1.1", task.Ended{GivenUp: errors.New("it did not end in time"), TimedOut: true})
+			k.ends("c1.1", task.RunEnded{GivenUp: errors.New("it did not end in time"), TimedOut: true})
 		},
 		"the task has ended": func(k *desk) {
 			k.mustPut(task.Cancel{})
@@ -28,7 +28,7 @@ func TestLateResultChangesNothing(t *testing.T) {
 		k.begin(task.PlannedCall{Tool: "run"})
 		given(k)
 		before, pending, entered := k.header, k.pending(), len(k.entered)
-		k.mustPut(task.Late{Entry: &task.Entry{Call: "c1.1"}, Result: json.RawMessage(`{"late":true}`)})
+		k.mustPut(task.LateResult{Entry: &task.Entry{Call: "c1.1"}, Result: json.RawMessage(`{"late":true}`)})
 		after := k.header
 		if after.Fence != before.Fence || after.Phase != before.Phase || after.State != before.State || after.Pub != before.Pub {
 			t.Errorf("%s: the task was %+v, and is %+v", name, before, after)
@@ -42,8 +42,8 @@ func TestLateResultChangesNothing(t *testing.T) {
 	}
 	k := newDesk(t, nil, &fake{name: "run"})
 	k.begin(task.PlannedCall{Tool: "run"})
-	if err := k.put(task.Late{Entry: &task.Entry{Call: "c9.9"}}); !errors.Is(err, task.ErrNothing) {
-		t.Errorf("a result of a call that never was = %v, want ErrNothing", err)
+	if err := k.put(task.LateResult{Entry: &task.Entry{Call: "c9.9"}}); !errors.Is(err, task.ErrNoChange) {
+		t.Errorf("a result of a call that never was = %v, want ErrNoChange", err)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestCallThatWasGivenUp(t *testing.T) {
 		for _, timed := range []bool{true, false} {
 			k := newDesk(t, nil, &fake{name: "run", is: is})
 			k.begin(task.PlannedCall{Tool: "run"})
-			k.ends("c1.1", task.Ended{GivenUp: errors.New("it did not end"), TimedOut: timed})
+			k.ends("c1.1", task.RunEnded{GivenUp: errors.New("it did not end"), TimedOut: timed})
 			k.wantEntries(1)
 			outcome, _ := k.outcome("c1.1")
 			if is.ReadOnly || is.Idempotent {

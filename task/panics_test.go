@@ -71,12 +71,12 @@ func TestPanicsAreErrors(t *testing.T) {
 		},
 		"Answers": func(k *desk, _ *nervous) error { return k.put(k.says("m", "yes", alice)) },
 	} {
-		var said []task.Trouble
+		var said []task.Problem
 		n := &nervous{}
 		k := newDesk(t, func(r *task.Rules) {
 			n.Presenter, r.Presenter = r.Presenter, n
 			r.Planner = n
-			r.Report = func(x task.Trouble) { said = append(said, x) }
+			r.Report = func(x task.Problem) { said = append(said, x) }
 		}, &fake{name: "pay", gated: true})
 		n.list = []*task.Step{{Calls: []task.PlannedCall{{Tool: "pay"}}}}
 		k.beginAs()

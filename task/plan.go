@@ -87,7 +87,7 @@ func (d *Draft) progress() (*Progress, error) {
 	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
 		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
 			// A toolset that fails is no reason to fail the task: its tools are missing now.
-			d.rules.report(Trouble{Task: p.Task, What: "no tools can be listed", Err: err})
+			d.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
 		}
 	}
 	for i := range f.Messages {
@@ -105,7 +105,7 @@ func (d *Draft) progress() (*Progress, error) {
 		p.Messages = append(p.Messages, PlannerMessage{Message: msg, After: m.Step})
 	}
 	for _, s := range f.Steps {
-		done := Done{State: s.State, Asked: s.Ask != nil}
+		done := DoneStep{State: s.State, Asked: s.Ask != nil}
 		for _, c := range s.Progress {
 			args, _ := tool.DecodeArgs(c.Args) // what is no object has become the call's error
 			done.Calls = append(done.Calls, Result{

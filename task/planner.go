@@ -48,7 +48,7 @@ type Progress struct {
 	// Messages are those that are for the planner: the first, and each answer to
 	// what it asked. After says how many steps were planned when one came.
 	Messages []PlannerMessage
-	Steps    []Done
+	Steps    []DoneStep
 }
 
 // PlannerMessage is a message to the planner.
@@ -57,8 +57,8 @@ type PlannerMessage struct {
 	After   int
 }
 
-// Done is a step that has been done.
-type Done struct {
+// DoneStep is a step that has been done.
+type DoneStep struct {
 	State json.RawMessage // Step.State
 	Calls []Result        // in the order of the step
 	Asked bool            // it asked, and was answered by the next PlannerMessage

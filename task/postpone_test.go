@@ -83,7 +83,7 @@ func TestCallOfAToolThatIsGone(t *testing.T) {
 	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
 	k.begin(call("pay", 1))
 	k.shelf.tools = nil
-	k.mustPut(task.Freshen{})
+	k.mustPut(task.Refresh{})
 	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeInvalid || !strings.Contains(problem, "no tool") {
 		t.Errorf("the call ended %q, %q", outcome, problem)
 	}

@@ -19,9 +19,9 @@ func TestClientIsAskedAfterTheProvider(t *testing.T) {
 	for name, after := range map[string]func(k *desk){
 		"silence": func(k *desk) {
 			k.now = k.now.Add(time.Minute)
-			k.mustPut(task.Silence{Row: k.dueRow(task.DueSilence, id(1))})
+			k.mustPut(task.ProviderTimeout{Row: k.dueRow(task.DueProviderTimeout, id(1))})
 		},
-		"a failure": func(k *desk) { k.mustPut(task.NoAnswer{Approval: id(1), Why: "it failed"}) },
+		"a failure": func(k *desk) { k.mustPut(task.ProviderFailed{Approval: id(1), Why: "it failed"}) },
 		"nothing":   nil,
 	} {
 		k := newDesk(t, func(r *task.Rules) { r.ProviderWait = time.Minute }, &fake{name: "pay", gated: true})
@@ -55,7 +55,7 @@ func TestWhatIsNotTheProviders(t *testing.T) {
 	k.decide(id(1), approval.Approve)
 	k.dies()
 	k.wantState(a2a.TaskStateAuthRequired)
-	if task.Provided(k.one()) {
+	if task.ProviderMayAnswer(k.one()) {
 		t.Error("the question what came of a call is the provider's")
 	}
 }

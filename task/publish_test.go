@@ -53,7 +53,7 @@ func TestChunksAreFoldedAsTheyAreRead(t *testing.T) {
 		if diff := cmp.Diff(k.whole(k.fold()), k.whole(f)); diff != "" {
 			t.Errorf("early %t: what was published is not what is read (-log +published):\n%s", early, diff)
 		}
-		k.ends("c1.1", task.Ended{Chunks: 3, Last: chunks[n:], Result: []byte(`"done"`)})
+		k.ends("c1.1", task.RunEnded{Chunks: 3, Last: chunks[n:], Result: []byte(`"done"`)})
 		last := 0
 		for _, e := range k.log {
 			if e.Kind == "artifact" && bytes.Contains(e.Data, []byte(`"artifactId":"c1.1"`)) && bytes.Contains(e.Data, []byte(`"lastChunk":true`)) {

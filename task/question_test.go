@@ -27,7 +27,7 @@ func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 		}
 		f := k.fold()
 		if snapshots {
-			b, _, err := f.Encode(task.Snapshots{Fold: true})
+			b, _, err := f.Encode(task.SnapshotParts{Fold: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,14 +18,14 @@ const queuedRoom = 2 << 10
 
 func (Queued) put(d *Draft) error {
 	if d.f.Header.Phase != store.Live {
-		return ErrNothing
+		return ErrNoChange
 	}
 	pending, room := d.f.Pending(), queuedRoom
 	if len(pending) > 0 {
 		room += d.rules.Limits.Event
 	}
 	if d.openRoom() < room {
-		return ErrNothing
+		return ErrNoChange
 	}
 	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
 	case stateSubmitted:
@@ -33,5 +33,5 @@ func (Queued) put(d *Draft) error {
 	case stateWorking:
 		return d.tell(a2a.TaskStateWorking, pending, queuedText)
 	}
-	return ErrNothing
+	return ErrNoChange
 }

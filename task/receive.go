@@ -15,16 +15,16 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// ErrNothing says that an input changes nothing.
-var ErrNothing = errors.New("nothing to change")
+// ErrNoChange says that an input changes nothing.
+var ErrNoChange = errors.New("nothing to change")
 
-// ErrDuplicate says that a follow-up has been received before. It is an [ErrNothing].
+// ErrDuplicate says that a follow-up has been received before. It is an [ErrNoChange].
 var ErrDuplicate error = duplicate{}
 
 type duplicate struct{}
 
 func (duplicate) Error() string        { return "the message has been received before" }
-func (duplicate) Is(target error) bool { return target == ErrNothing }
+func (duplicate) Is(target error) bool { return target == ErrNoChange }
 
 // FollowUp is a message to a task that exists: decisions, an answer to what the
 // planner asks, or no answer to what is asked.

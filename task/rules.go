@@ -43,11 +43,11 @@ type Rules struct {
 	NewID func() string // of messages and contexts
 	// Report is told of panics, which may hold secrets, and of what else is for the
 	// log and not for clients.
-	Report func(Trouble)
+	Report func(Problem)
 }
 
-// Trouble is something for the log.
-type Trouble struct {
+// Problem is something for the log.
+type Problem struct {
 	Task  string
 	What  string // constant, lower case
 	Err   error  // nil with Panic
@@ -81,12 +81,12 @@ func (e *PanicError) Error() string { return e.What + " panicked; the server's l
 // guard is deferred by what calls code that was handed in.
 func (r *Rules) guard(task, what string, err *error) {
 	if p := recover(); p != nil {
-		r.report(Trouble{Task: task, What: what + " panicked", Panic: p, Stack: debug.Stack()})
+		r.report(Problem{Task: task, What: what + " panicked", Panic: p, Stack: debug.Stack()})
 		*err = &PanicError{What: what}
 	}
 }
 
-func (r *Rules) report(t Trouble) {
+func (r *Rules) report(t Problem) {
 	if r.Report != nil {
 		r.Report(t)
 	}
@@ -103,18 +103,18 @@ type Input interface {
 	put(d *Draft) error
 }
 
-// Told says that somebody else has written to the log since the task was last
+// LogChanged says that somebody else has written to the log since the task was last
 // advanced.
-type Told struct{}
+type LogChanged struct{}
 
-func (Told) put(d *Draft) error {
+func (LogChanged) put(d *Draft) error {
 	d.told = true
 	return nil
 }
 
 // On puts inputs into a draft on f, which it consumes. When it fails the draft must
 // be thrown away, and nothing of it written: the inputs are refused. [ErrNothing]: there
-// is nothing to write. [ErrStale]: put [Freshen] first.
+// is nothing to write. [ErrStale]: put [Refresh] first.
 func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
 	defer r.guard(f.View.TaskID(), "code that was handed to the engine", &err)
 	d = r.draft(at, f)
@@ -140,16 +140,16 @@ func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
 	}
 }
 
-// Listed is what was found out about a message before there is a task: what the first
+// Lookup is what was found out about a message before there is a task: what the first
 // plan can use again.
-type Listed struct {
+type Lookup struct {
 	tools []tool.Tool
 }
 
 // Accept asks the planner whether it takes a message that would make a new task. A
 // non-nil message is the whole answer; it is in the context of m, or in a new one
 // (A2A 1.0 §3.4.1). A decision makes none: it is of a task that its sender has not named.
-func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Listed, err error) {
+func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Lookup, err error) {
 	if err := r.decidesNothing(c, m); err != nil {
 		return nil, l, err
 	}
@@ -184,7 +184,7 @@ type New struct {
 	Message *a2a.Message // must not be changed any more
 	JSON    []byte       // as [EncodeMessage] gives it
 	Context *ReadonlyContext
-	Listed  Listed
+	Listed  Lookup
 }
 
 // Create makes the draft of a new task: the message, the task and its submitted
@@ -216,7 +216,7 @@ func (r *Rules) listTools(c *ReadonlyContext) (tools []tool.Tool, err error) {
 		return nil, fmt.Errorf("list tools: %w", err)
 	}
 	if err != nil {
-		r.report(Trouble{Task: c.task, What: "some tools cannot be listed", Err: err})
+		r.report(Problem{Task: c.task, What: "some tools cannot be listed", Err: err})
 	}
 	return tools, nil
 }

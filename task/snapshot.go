@@ -21,25 +21,25 @@ const (
 	minChunks = 1 << 20
 )
 
-// Snapshots says which parts of a snapshot are due. There is none of the artifacts alone.
-type Snapshots struct{ Fold, Artifacts bool }
+// SnapshotParts says which parts of a snapshot are due. There is none of the artifacts alone.
+type SnapshotParts struct{ Fold, Artifacts bool }
 
 // WantsSnapshot says which parts of a snapshot are due, so that neither ever outweighs
 // the events: the fold when more has come than the last one had, and with it the
 // artifacts when the log has doubled. chunks: nothing but chunks is about to be written.
-func (f *Fold) WantsSnapshot(chunks bool) Snapshots {
+func (f *Fold) WantsSnapshot(chunks bool) SnapshotParts {
 	if f.tail < max(minSnapshot, f.snapshotSize) {
-		return Snapshots{}
+		return SnapshotParts{}
 	}
 	if f.Header.Bytes >= max(2*f.ArtifactsAt, minSnapshot) {
-		return Snapshots{Fold: true, Artifacts: true}
+		return SnapshotParts{Fold: true, Artifacts: true}
 	}
-	return Snapshots{Fold: !f.unmarked && (!chunks || f.tail >= minChunks)}
+	return SnapshotParts{Fold: !f.unmarked && (!chunks || f.tail >= minChunks)}
 }
 
 // Snapshotted notes that the parts of a snapshot have been made that were due, the fold
 // with n bytes; 0: they could not be made, and are not tried again at once.
-func (f *Fold) Snapshotted(made Snapshots, n int) {
+func (f *Fold) Snapshotted(made SnapshotParts, n int) {
 	if f.tail = 0; n > 0 {
 		f.snapshotSize = n
 	}
@@ -66,14 +66,14 @@ func (f *Fold) Omit(artifacts, history bool) {
 
 // Has reports whether the fold still has what these parts of a snapshot are built from:
 // [Fold.Lighten] may have let it go.
-func (f *Fold) Has(parts Snapshots) bool {
+func (f *Fold) Has(parts SnapshotParts) bool {
 	return f.View.detail == whole || f.View.detail == noArtifacts && !parts.Artifacts
 }
 
 // Encode returns the fold as a snapshot: a version, the private part as JSON, the view
 // without its artifacts. artifacts are these, nil if they are not wanted. The fold must
 // have what is wanted.
-func (f *Fold) Encode(wanted Snapshots) (snapshot, artifacts []byte, err error) {
+func (f *Fold) Encode(wanted SnapshotParts) (snapshot, artifacts []byte, err error) {
 	if !f.Has(wanted) {
 		return nil, nil, errors.New("encode snapshot: the view was let go")
 	}

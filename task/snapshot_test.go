@@ -41,7 +41,7 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	if n < 5 || n > 12 || snapshots > 2*events {
 		t.Errorf("%d snapshots of %d KiB for %d KiB of events, want one each time that the log has doubled", n, snapshots>>10, events>>10)
 	}
-	if f.Snapshotted(task.Snapshots{Fold: true, Artifacts: true}, 0); f.WantsSnapshot(false /* chunks */) != (task.Snapshots{}) {
+	if f.Snapshotted(task.SnapshotParts{Fold: true, Artifacts: true}, 0); f.WantsSnapshot(false /* chunks */) != (task.SnapshotParts{}) {
 		t.Error("a snapshot that could not be made is tried again at once")
 	}
 }

@@ -95,7 +95,7 @@ func TestAskedByTheWay(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "ask"})
 	k.begin(task.PlannedCall{Tool: "ask"})
-	k.ends("c1.1", task.Ended{Result: json.RawMessage(`"done"`), Asks: []task.Asked{{ID: "q", Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
+	k.ends("c1.1", task.RunEnded{Result: json.RawMessage(`"done"`), Asks: []task.ToolQuestion{{ID: "q", Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
 	if outcome, _ := k.outcome("c1.1"); outcome != "" || k.one().AskKind != string(tool.AskConfirm) {
 		t.Errorf("the call ended %q, want its question asked", outcome)
 	}

@@ -29,11 +29,11 @@ func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
 	return context.WithValue(ctx, checkedKey{}, c)
 }
 
-// WereChecked reports whether these very arguments have been checked against this very
+// ArgsChecked reports whether these very arguments have been checked against this very
 // schema: maps are compared by their identity. A tool that is called by somebody who
 // has not, or with other arguments by a tool around it, hears false, and checks them
 // itself.
-func WereChecked(ctx context.Context, schema, args map[string]any) bool {
+func ArgsChecked(ctx context.Context, schema, args map[string]any) bool {
 	if ctx == nil {
 		return false
 	}

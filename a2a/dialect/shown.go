@@ -59,7 +59,7 @@ func defaultHint(a *approval.Approval) string {
 // id of ours is not shown: it would pass for another call. None is taken any more, but
 // tasks of earlier servers may have one.
 func (s *shown) callID() string {
-	if s.Alias != "" && !approval.OurID(s.Alias) {
+	if s.Alias != "" && !approval.LooksLikeOurID(s.Alias) {
 		return s.Alias
 	}
 	return s.Call

@@ -50,7 +50,7 @@ func readTyped(in *incoming) ([]approval.Answer, error) {
 	if !ok || !in.keywords {
 		return nil, nil
 	}
-	one, _ := approval.TextCounts(in.pending, verb)
+	one, _ := approval.KeywordTarget(in.pending, verb)
 	if one == nil {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 func (p *Presenter) words(pending []*approval.Approval) string {
 	var words []string
 	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
-		if one, _ := approval.TextCounts(pending, verb); one != nil && p.keywords {
+		if one, _ := approval.KeywordTarget(pending, verb); one != nil && p.keywords {
 			words = append(words, string(verb))
 		}
 	}
@@ -107,7 +107,7 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 		if verb, isWord := approval.Keyword(text); isWord {
 			reason := "this server takes no words"
 			if p.keywords {
-				_, reason = approval.TextCounts(pending, verb)
+				_, reason = approval.KeywordTarget(pending, verb)
 			}
 			why = fmt.Sprintf("The word %s does not count: %s", visible.Shorten(visible.Line(strings.TrimSpace(text)), maxWord), reason)
 		} else if slices.ContainsFunc(no.Parts, func(p *a2a.Part) bool { return written(p.Text()) != nil }) {

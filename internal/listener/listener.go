@@ -27,7 +27,7 @@ const (
 )
 
 // Listener counts its connections: in all, and those of one address. One too many is
-// taken all the same, but may only have a probe answered (see [Conn.Beyond]). It is safe
+// taken all the same, but may only have a probe answered (see [Conn.OverLimit]). It is safe
 // for concurrent use.
 type Listener struct {
 	net.Listener
@@ -192,8 +192,8 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// Beyond reports whether the connection is one too many.
-func (c *Conn) Beyond() bool { return c.beyond }
+// OverLimit reports whether the connection is one too many.
+func (c *Conn) OverLimit() bool { return c.beyond }
 
 // Ambiguous reports whether the length of the body of r, whose header has just been read
 // from the connection, is said twice, or may be. It is false for HTTP/2.

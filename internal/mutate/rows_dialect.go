@@ -130,7 +130,7 @@ func dialectRows() []Row {
 		},
 		{
 			File:    "a2a/dialect/shown.go",
-			What:    `s.Alias != "" && !approval.OurID(s.Alias)`,
+			What:    `s.Alias != "" && !approval.LooksLikeOurID(s.Alias)`,
 			Into:    `s.Alias != ""`,
 			Promise: "a caller's id that looks like one of ours is not shown",
 			Test:    "TestForgedAliasIsNotShown",

@@ -239,14 +239,14 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/provide.go",
-			What:    "err = e.changed(e.ctx, store.System(), id, task.NoAnswer{Approval: a.ID, Why: \"the confirmation provider failed\"})",
+			What:    "err = e.changed(e.ctx, store.System(), id, task.ProviderFailed{Approval: a.ID, Why: \"the confirmation provider failed\"})",
 			Into:    "err = nil",
 			Promise: "the client is asked when the provider fails",
 			Test:    "TestProviderHasItsTime/fails",
 		},
 		{
 			File:    "task/engine/due.go",
-			What:    "err = e.changed(e.ctx, store.System(), row.Task, task.Silence{Row: row})",
+			What:    "err = e.changed(e.ctx, store.System(), row.Task, task.ProviderTimeout{Row: row})",
 			Into:    "err = task.ErrNotYet",
 			Promise: "the client is asked when the provider is silent",
 			Test:    "TestProviderHasItsTime/silent",
@@ -326,8 +326,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/run.go",
-			What:    "if p := recover(); p != nil {\n\t\t\to = &task.Ended{Err: errPanicked}",
-			Into:    "if p := any(nil); p != nil {\n\t\t\to = &task.Ended{Err: errPanicked}",
+			What:    "if p := recover(); p != nil {\n\t\t\to = &task.RunEnded{Err: errPanicked}",
+			Into:    "if p := any(nil); p != nil {\n\t\t\to = &task.RunEnded{Err: errPanicked}",
 			Promise: "a tool that panics harms its own call",
 			Test:    "TestBadCalls/memstore",
 		},

@@ -105,7 +105,7 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/fold.go",
-			What:    "if approval.OurID(alias) {",
+			What:    "if approval.LooksLikeOurID(alias) {",
 			Into:    "if false {",
 			Promise: "a name that looks like an id of ours is not kept",
 			Test:    "TestAliasThatCouldBeAnotherIsDropped",

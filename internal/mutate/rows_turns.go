@@ -120,7 +120,7 @@ func turnsRows() []Row {
 		{
 			File:    "task/queued.go",
 			What:    "return d.tell(a2a.TaskStateSubmitted, pending, queuedText)",
-			Into:    "return ErrNothing",
+			Into:    "return ErrNoChange",
 			Promise: "a task that waits for its turn says so",
 			Package: "task/engine",
 			Test:    "TestTaskSaysThatItWaits",

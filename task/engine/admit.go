@@ -26,24 +26,24 @@ var ErrBusy error = &BusyError{Why: "the server cannot take this now"}
 
 // Load says how much an engine has to do.
 type Load struct {
-	Turns   int    // tasks at work
-	Long    int    // of them, those that have been for more than a second, as far as that had to be known
-	Waiting int    // tasks that wait for a turn
-	Said    uint64 // tasks whose status has said that they wait, since the engine was made
+	Turns     int    // tasks at work
+	Long      int    // of them, those that have been for more than a second, as far as that had to be known
+	Waiting   int    // tasks that wait for a turn
+	Announced uint64 // tasks whose status has said that they wait, since the engine was made
 }
 
 // Load returns how much the engine has to do.
 func (e *Engine) Load() Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Load{Turns: e.lanes.used.held(), Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Said: e.said}
+	return Load{Turns: e.lanes.used.held(), Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Announced: e.said}
 }
 
 // LoadOf returns how much of it is there for a caller; Said counts those of all.
 func (e *Engine) LoadOf(by auth.Principal) Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l := Load{Said: e.said}
+	l := Load{Announced: e.said}
 	if n := e.lanes.lanes[ScopeOf(by)]; n != nil {
 		l.Turns, l.Long, l.Waiting = n.used.held(), n.used.long, n.waiting
 	}

@@ -54,7 +54,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	// What is pending stands in two ranges of the index: what servers before this one have
 	// asked is older than all else.
 	rows.Index = task.IndexPending
-	before, own := task.PendingBefore(), task.PendingOf(by.Tenant)
+	before, own := task.OldPendingPrefix(), task.PendingPrefix(by.Tenant)
 	rows.Prefix = before
 	rest, later := strings.CutPrefix(q.Cursor, laterRange)
 	page := ApprovalPage{}

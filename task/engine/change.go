@@ -33,7 +33,7 @@ type landed struct {
 // change puts an input into a task that exists: the one way in for follow-up
 // messages, decisions, wake-ups and deadlines. A task at rest is taken over and
 // runs on; one at work keeps running and is told. It returns when the input is
-// durable, and says where it is. [task.ErrNothing]: there was nothing to write.
+// durable, and says where it is. [task.ErrNoChange]: there was nothing to write.
 func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
 	for {
 		f, err := e.loadTurn(ctx, s, id)
@@ -58,7 +58,7 @@ func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in 
 // changed is change for inputs of which nobody waits to hear that they were nothing.
 func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
 	_, err := e.change(ctx, s, id, in)
-	if errors.Is(err, task.ErrNothing) {
+	if errors.Is(err, task.ErrNoChange) {
 		return nil
 	}
 	return err
@@ -71,7 +71,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		return landed{}, err
 	}
 	if d.Empty() {
-		return landed{}, task.ErrNothing
+		return landed{}, task.ErrNoChange
 	}
 	var t *turn
 	r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
@@ -125,7 +125,7 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 	t.take(f)
 	d, err := e.rules.On(t.at(ctx), f, in)
 	if err == nil && d.Empty() {
-		err = task.ErrNothing
+		err = task.ErrNoChange
 	}
 	if err != nil {
 		t.cancel(nil)

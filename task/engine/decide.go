@@ -25,7 +25,7 @@ type Decision struct {
 // continues. The errors are those of [Engine.Send].
 func (e *Engine) Decide(ctx context.Context, d Decision) error {
 	_, err := e.changeFresh(ctx, d.Scope, d.Task, task.Answers{By: d.By, Via: d.Via, List: d.Answers})
-	if errors.Is(err, task.ErrNothing) {
+	if errors.Is(err, task.ErrNoChange) {
 		return nil
 	}
 	return translate(err)
@@ -44,7 +44,7 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 		if !errors.Is(err, task.ErrStale) {
 			return l, err
 		}
-		if err := e.changed(ctx, s, id, task.Freshen{}); err != nil {
+		if err := e.changed(ctx, s, id, task.Refresh{}); err != nil {
 			return landed{}, err
 		}
 	}

@@ -234,15 +234,15 @@ func (e *Engine) handle(row store.Due) (err error) {
 		err = e.store.Delete(e.ctx, store.System(), row.Task)
 	case task.DueExpiry:
 		err = e.changed(e.ctx, store.System(), row.Task, task.Expiry{Row: row})
-	case task.DueSilence:
-		err = e.changed(e.ctx, store.System(), row.Task, task.Silence{Row: row})
+	case task.DueProviderTimeout:
+		err = e.changed(e.ctx, store.System(), row.Task, task.ProviderTimeout{Row: row})
 	case task.DueWake:
 		err = e.changed(e.ctx, store.System(), row.Task, task.Wake{Row: row})
 		if t := e.running(row.Task); t != nil && errors.Is(err, task.ErrNotYet) {
 			t.tell()
 		}
-	case task.DueChild:
-		err = e.changed(e.ctx, store.System(), row.Task, task.ChildTold{Row: row, Failed: e.cancelChild(row)})
+	case task.DueChildCancel:
+		err = e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Failed: e.cancelChild(row)})
 	default:
 		err = fmt.Errorf("due work of kind %q is not known to this program: use the newer one that wrote it", row.Kind)
 	}

@@ -175,7 +175,7 @@ func TestEditInASnapshotOfVersion1(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		data, _, err := f.Encode(task.Snapshots{Fold: true})
+		data, _, err := f.Encode(task.SnapshotParts{Fold: true})
 		if err != nil {
 			t.Fatal(err)
 		}

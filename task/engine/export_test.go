@@ -81,7 +81,7 @@ func (e *Engine) Get(ctx context.Context, by auth.Principal, id string) (*task.V
 }
 
 // List is [Answer.List].
-func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*List, error) {
+func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*TaskPage, error) {
 	a := e.Answer(by)
 	defer a.Release()
 	return a.List(ctx, q)

@@ -73,7 +73,7 @@ func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 				}
 				a := w.engine.Answer(alice)
 				defer a.Release()
-				var list *engine.List
+				var list *engine.TaskPage
 				listed := make(chan error, 1)
 				go func() {
 					var err error

@@ -23,12 +23,12 @@ type Query struct {
 	Artifacts bool
 }
 
-// List is one page of tasks. It is made from at most Config.Page bytes of logs: a task
+// TaskPage is one page of tasks. It is made from at most Config.Page bytes of logs: a task
 // whose artifacts do not fit into that comes without them (see [task.Omitted]), and one
 // that does not fit even so begins the next page, unless it is the first of this one. So
 // a page may have fewer tasks than were asked for, and others after it. A task that cannot
 // be read is on its page, and says so (see [task.Damaged]).
-type List struct {
+type TaskPage struct {
 	Tasks      []*task.View
 	NextCursor string // "": last page
 	Total      int64
@@ -36,7 +36,7 @@ type List struct {
 }
 
 // List returns a page of the caller's tasks.
-func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
+func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	if q.PageSize == 0 {
 		q.PageSize = 50
 	}
@@ -70,7 +70,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &List{NextCursor: page.Next, Total: page.Total, PageSize: q.PageSize}
+	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: q.PageSize}
 	fitting, bytes := a.e.fit(page.Tasks, q.Artifacts)
 	if n := len(fitting); n < len(page.Tasks) {
 		last := &page.Tasks[n-1]

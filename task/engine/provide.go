@@ -50,7 +50,7 @@ func (e *Engine) provide(d *task.Draft) {
 		}
 	}
 	for _, a := range d.Asked() {
-		if task.Provided(a) && a.State == approval.Pending {
+		if task.ProviderMayAnswer(a) && a.State == approval.Pending {
 			e.offer(a)
 		}
 	}
@@ -145,7 +145,7 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	case err != nil:
 		// Doubt means ask: it stays pending, for somebody else to answer.
 		e.log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
-		err = e.changed(e.ctx, store.System(), id, task.NoAnswer{Approval: a.ID, Why: "the confirmation provider failed"})
+		err = e.changed(e.ctx, store.System(), id, task.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
 	default:
 		verb := approval.Reject
 		if ok {
@@ -217,7 +217,7 @@ func (e *Engine) provideAgain() {
 				e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; the confirmation provider is not asked about it again")
 				continue
 			}
-			if task.Provided(a) && !e.offer(a) {
+			if task.ProviderMayAnswer(a) && !e.offer(a) {
 				e.log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
 				return
 			}

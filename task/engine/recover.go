@@ -39,7 +39,7 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 
 // orphan lets go of a run. What it still returns, or has returned and could not
 // write, is recorded late.
-func (e *Engine) orphan(id store.TaskID, r *run, o *task.Ended) {
+func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
 	if o == nil {
 		o = r.letGo()
 	}
@@ -55,7 +55,7 @@ const lateTimeout = 30 * time.Second
 // late records the result of a call whose turn is over, privately and in the
 // audit. The task, which may have ended, does not change. While the store cannot write
 // it is tried again: nobody else has the result.
-func (e *Engine) late(id store.TaskID, o *task.Ended) {
+func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 	var err error
 	for n := 1; ; n++ {
 		err = e.lateOnce(id, o)
@@ -68,10 +68,10 @@ func (e *Engine) late(id store.TaskID, o *task.Ended) {
 	}
 }
 
-func (e *Engine) lateOnce(id store.TaskID, o *task.Ended) error {
+func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
 	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
 	defer cancel()
-	return e.changed(ctx, store.System(), id, task.Late{Entry: o.Entry, Result: o.Result, Err: o.Err})
+	return e.changed(ctx, store.System(), id, task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err})
 }
 
 // pause waits. It returns false when the engine ends first.

@@ -36,8 +36,8 @@ type run struct {
 	output    int64            // bytes that the call has published, in all of its runs
 	tooMuch   error            // it has tried to publish more than it may
 	cut       error            // chunks are refused: why
-	outcome   *task.Ended
-	asks      []task.Asked         // that the tool has put and nobody has decided
+	outcome   *task.RunEnded
+	asks      []task.ToolQuestion  // that the tool has put and nobody has decided
 	stopped   bool                 // it was told to end
 	orphan    bool                 // nobody waits for it any more: what still comes is recorded late
 	ended     bool                 // the tool has returned
@@ -62,7 +62,7 @@ func (t *turn) launch(entries []*task.Entry) {
 		t.runs = append(t.runs, r)
 		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
 			r.cancel = func(error) {}
-			r.end(&task.Ended{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it do not end though they were told to; repair it, or restart the server", entry.Name, n)})
+			r.end(&task.RunEnded{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it do not end though they were told to; repair it, or restart the server", entry.Name, n)})
 			continue
 		}
 		t.e.at(PointLaunch)
@@ -96,7 +96,7 @@ func (r *run) begin(ctx context.Context) {
 	untime := r.e.after(r.e.cfg.Limits.ToolTimeout, func() { r.stop(errToolTimeout) })
 	r.e.tools.add()
 	r.e.spawn(func() {
-		o := &task.Ended{Entry: r.entry, Err: errors.New("the tool ended its goroutine")}
+		o := &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine")}
 		defer func() {
 			untime()
 			r.returned(ctx, o)
@@ -106,7 +106,7 @@ func (r *run) begin(ctx context.Context) {
 }
 
 // returned hands over what the tool has returned, or records it.
-func (r *run) returned(ctx context.Context, o *task.Ended) {
+func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 	r.mu.Lock()
 	r.ended = true
 	given := r.given
@@ -185,7 +185,7 @@ func (r *run) makeRoom() {
 
 // take returns the chunks handed over, and the outcome when there is one: then
 // there are no more.
-func (r *run) take() ([]task.Chunk, *task.Ended) {
+func (r *run) take() ([]task.Chunk, *task.RunEnded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	chunks := r.waiting
@@ -206,7 +206,7 @@ func (r *run) handed() int64 {
 
 // end hands over what the tool returned. When the turn has let go of the run, or
 // given it up, it is recorded late.
-func (r *run) end(o *task.Ended) {
+func (r *run) end(o *task.RunEnded) {
 	r.mu.Lock()
 	late := r.orphan || r.outcome != nil
 	if !late {
@@ -225,7 +225,7 @@ func (r *run) end(o *task.Ended) {
 }
 
 // letGo makes the run an orphan and returns an outcome that was not settled.
-func (r *run) letGo() *task.Ended {
+func (r *run) letGo() *task.RunEnded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orphan = true
@@ -300,7 +300,7 @@ func (r *run) giveUp() {
 	if r.orphan || r.outcome != nil {
 		return
 	}
-	o := &task.Ended{Entry: r.entry, GivenUp: errors.New("it was told to end and did not")}
+	o := &task.RunEnded{Entry: r.entry, GivenUp: errors.New("it was told to end and did not")}
 	if o.TimedOut = errors.Is(r.cut, errToolTimeout); o.TimedOut {
 		o.GivenUp = errors.New("it did not end in time")
 	}
@@ -309,10 +309,10 @@ func (r *run) giveUp() {
 }
 
 // execute calls the tool and never panics.
-func (r *run) execute(x *toolContext) (o *task.Ended) {
+func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = &task.Ended{Err: errPanicked} // what it says is for the log: it may hold secrets
+			o = &task.RunEnded{Err: errPanicked} // what it says is for the log: it may hold secrets
 			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 		}
 		if o == nil {
@@ -330,7 +330,7 @@ func (r *run) execute(x *toolContext) (o *task.Ended) {
 	}()
 	o = r.call(x)
 	if err := r.exceeded(); err != nil {
-		o = &task.Ended{Err: err}
+		o = &task.RunEnded{Err: err}
 		return o
 	}
 	if o.Err != nil { // it is the tool's, and so is all of its methods
@@ -363,7 +363,7 @@ func plain(err error) error {
 }
 
 // call calls or streams the tool.
-func (r *run) call(x *toolContext) *task.Ended {
+func (r *run) call(x *toolContext) *task.RunEnded {
 	var result any
 	var err error
 	if s, ok := tool.As[tool.StreamingTool](r.entry.Tool); ok {
@@ -373,7 +373,7 @@ func (r *run) call(x *toolContext) *task.Ended {
 	} else {
 		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
 	}
-	o := &task.Ended{Err: err}
+	o := &task.RunEnded{Err: err}
 	if err == nil {
 		o.Result, o.Err = task.EncodeResult(result)
 	}

@@ -150,7 +150,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
 	l, err := e.changeFresh(ctx, sent.scope, id, in)
 	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
-	if err != nil && !errors.Is(err, task.ErrNothing) {
+	if err != nil && !errors.Is(err, task.ErrNoChange) {
 		return nil, translate(err)
 	}
 	sent.From, sent.landed = in.Before, l

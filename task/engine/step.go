@@ -65,7 +65,7 @@ func (t *turn) stepOnce() stepped {
 	snapshot := t.snapshot(false /* chunks */)
 	in := make([]task.Input, 0, len(t.ended)+2)
 	if t.told {
-		in = append(in, task.Told{})
+		in = append(in, task.LogChanged{})
 	}
 	for i := range t.ended {
 		in = append(in, t.ended[i].ended)
@@ -109,7 +109,7 @@ func (t *turn) fail(cause error) stepped {
 			t.drop(errCut)
 			return steppedOver
 		}
-		d, err := t.e.rules.On(t.at(t.ctx), t.fold, task.Broken{Cause: cause})
+		d, err := t.e.rules.On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver

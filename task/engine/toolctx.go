@@ -148,7 +148,7 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	approved, known := x.run.entry.Decided[id]
 	switch {
 	case !known:
-		x.run.note(task.Asked{ID: id, Ask: q})
+		x.run.note(task.ToolQuestion{ID: id, Ask: q})
 		return &tool.Suspension{Asks: []tool.Ask{q}}
 	case approved:
 		return nil
@@ -159,7 +159,7 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 
 // note keeps a question that the tool has put, so that the call is suspended on it
 // whatever the tool returns.
-func (r *run) note(a task.Asked) {
+func (r *run) note(a task.ToolQuestion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asks = append(r.asks, a)

@@ -73,7 +73,7 @@ type turn struct {
 // outcome is how a run ended.
 type outcome struct {
 	run   *run
-	ended task.Ended
+	ended task.RunEnded
 }
 
 // maxInflight is how many batches of chunks of one turn may be on their way: one
@@ -165,7 +165,7 @@ func (t *turn) recover() {
 
 // rested notes that the task has come to rest.
 func (t *turn) rested() {
-	if !t.fold.Has(task.Snapshots{Fold: true, Artifacts: true}) {
+	if !t.fold.Has(task.SnapshotParts{Fold: true, Artifacts: true}) {
 		return
 	}
 	h := &t.fold.Header

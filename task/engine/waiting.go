@@ -107,7 +107,7 @@ func (e *Engine) sayWaits(w *waiter) error {
 			e.said++
 			e.mu.Unlock()
 			return nil
-		case errors.Is(err, task.ErrNothing):
+		case errors.Is(err, task.ErrNoChange):
 			return nil
 		case !errors.Is(err, store.ErrConflict):
 			return err

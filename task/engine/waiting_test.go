@@ -36,7 +36,7 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 		if h := w.header(id); h.Pub != 2 {
 			t.Errorf("the task has %d public events, want that it has said it once", h.Pub)
 		}
-		if l := w.engine.Load(); l.Said != 1 || l.Waiting != 1 || l.Turns != 5 || l.Long < 4 {
+		if l := w.engine.Load(); l.Announced != 1 || l.Waiting != 1 || l.Turns != 5 || l.Long < 4 {
 			t.Errorf("Load() = %+v", l)
 		}
 		w.tools.release()

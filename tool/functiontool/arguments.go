@@ -55,7 +55,7 @@ func (a *arguments) decode(ctx context.Context, args map[string]any, to any) err
 	if args == nil {
 		args = map[string]any{}
 	}
-	if !tool.WereChecked(ctx, a.schema, args) {
+	if !tool.ArgsChecked(ctx, a.schema, args) {
 		if err := a.compiled.Validate(args); err != nil {
 			return err
 		}

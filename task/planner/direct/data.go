@@ -114,7 +114,7 @@ func planned(key string, name, args, id any) (task.PlannedCall, error) {
 		if call.Alias, ok = text(id); !ok {
 			return call, fmt.Errorf(`"id" of the call of %q must be a string`, call.Tool)
 		}
-		if approval.OurID(call.Alias) {
+		if approval.LooksLikeOurID(call.Alias) {
 			return call, fmt.Errorf(`"id" of the call of %q is %q, which looks like an id of this server; choose another one, or leave it out`, call.Tool, clip(call.Alias, 100))
 		}
 	}

@@ -96,7 +96,7 @@ func TestEnd(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			progress := &task.Progress{Task: "t1", Context: "ctx1", Messages: []task.PlannerMessage{{Message: message(text("/bare"))}}, Steps: []task.Done{{Calls: tt.results}}}
+			progress := &task.Progress{Task: "t1", Context: "ctx1", Messages: []task.PlannerMessage{{Message: message(text("/bare"))}}, Steps: []task.DoneStep{{Calls: tt.results}}}
 			step, err := direct.New(direct.Config{}).Plan(t.Context(), progress)
 			if err != nil {
 				t.Fatal(err)

@@ -81,7 +81,7 @@ func (r *run) next() bool {
 		r.t.Errorf("the step is not JSON: %v", err)
 	}
 	r.steps = append(r.steps, step)
-	done := task.Done{State: step.State}
+	done := task.DoneStep{State: step.State}
 	for _, c := range step.Calls {
 		done.Calls = append(done.Calls, task.Result{Call: tool.ToolCall{Name: c.Tool}, Outcome: task.OutcomeOK})
 	}

@@ -227,7 +227,7 @@ scenarios:
 			t.Parallel()
 			r := newRun(t, p, message("m1", tt.text))
 			if tt.state != "none" {
-				r.progress.Steps = []task.Done{{State: json.RawMessage(tt.state)}}
+				r.progress.Steps = []task.DoneStep{{State: json.RawMessage(tt.state)}}
 			}
 			r.next()
 			got := ""
