@@ -19,10 +19,7 @@ const (
 // asked returns the scheme and the host that a client has asked for: those of the
 // request, or what one of the proxies says of it.
 func (g Guard) asked(r *http.Request) (scheme, host string) {
-	scheme, host = "http", r.Host
-	if r.TLS != nil {
-		scheme = "https"
-	}
+	scheme, host = schemeOf(r), r.Host
 	if !g.proxied(r) {
 		return scheme, host
 	}
@@ -34,6 +31,14 @@ func (g Guard) asked(r *http.Request) (scheme, host string) {
 		host = forwarded
 	}
 	return scheme, host
+}
+
+// schemeOf returns the scheme of the connection itself.
+func schemeOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
 }
 
 // proxied reports whether a request comes from one of the proxies.
@@ -57,7 +62,8 @@ func nearest(values []string) string {
 
 // base returns the URL of the interfaces as the client of a request reaches them: the
 // one of the card or, when it has none, by the name that was asked for. A name counts
-// when it is one of the guard's; else the address does that the request came to.
+// when it is one of the guard's; else the address does that the request came to, with the
+// scheme that it came by.
 func (s *Server) base(r *http.Request) string {
 	if s.cfg.Card.URL != "" {
 		return s.cfg.Card.URL
@@ -72,9 +78,9 @@ func (s *Server) base(r *http.Request) string {
 		}
 	}
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		return scheme + "://" + addr.String()
+		return schemeOf(r) + "://" + addr.String()
 	}
-	return scheme + "://localhost"
+	return schemeOf(r) + "://localhost"
 }
 
 func isPort(text string) bool {

@@ -65,6 +65,14 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 			header: map[string]string{"X-Forwarded-Proto": "javascript"}, status: 200, want: "http://localhost",
 		},
 		{
+			name: "the scheme of a proxy is not that of our own address", proxies: loopback, host: "agent.example",
+			header: map[string]string{"X-Forwarded-Proto": "https"}, status: 200,
+		},
+		{
+			name: "no port, behind a proxy", hosts: hosts, proxies: loopback, host: "localhost",
+			header: map[string]string{"X-Forwarded-Host": "agent.example:80@evil", "X-Forwarded-Proto": "https"}, status: 200,
+		},
+		{
 			name: "more than a host", hosts: hosts, proxies: loopback, host: "localhost",
 			header: map[string]string{"X-Forwarded-Host": "agent.example/evil"}, status: 403,
 		},

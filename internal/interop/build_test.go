@@ -14,8 +14,8 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, cli, adkgo, sample, node, script, curl string
-	python                                         map[string]string // the interpreter of each client in Python
+	server, elsewhere, cli, adkgo, sample, node, script, curl string
+	python                                                    map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -27,13 +27,14 @@ const root = "../.."
 func prepare(t *testing.T) programs {
 	dir := t.TempDir()
 	p := programs{
-		server: filepath.Join(dir, "a2a-server"),
-		cli:    filepath.Join(dir, "a2a"),
-		adkgo:  filepath.Join(dir, "adkgo"),
-		sample: filepath.Join(dir, "sample"),
-		node:   find(t, "node", "install Node.js 20 or newer"),
-		script: filepath.Join(dir, "js", "drive.mjs"),
-		curl:   find(t, "curl", "install curl"),
+		server:    filepath.Join(dir, "a2a-server"),
+		elsewhere: filepath.Join(dir, "elsewhere"),
+		cli:       filepath.Join(dir, "a2a"),
+		adkgo:     filepath.Join(dir, "adkgo"),
+		sample:    filepath.Join(dir, "sample"),
+		node:      find(t, "node", "install Node.js 20 or newer"),
+		script:    filepath.Join(dir, "js", "drive.mjs"),
+		curl:      find(t, "curl", "install curl"),
 	}
 	checkNode(t, p.node)
 	npm := find(t, "npm", "install npm, which comes with Node.js")
@@ -41,6 +42,7 @@ func prepare(t *testing.T) programs {
 		t.Run("server", func(t *testing.T) {
 			t.Parallel()
 			must(t, root, "go", "build", "-race", "-o", p.server, "./cmd/a2a-server")
+			must(t, root, "go", "build", "-o", p.elsewhere, "./examples/elsewhere")
 		})
 		t.Run("command line", func(t *testing.T) {
 			t.Parallel()

@@ -14,12 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testDelegation has an agent of ADK, which is itself served over A2A, delegate to two
-// of our servers. Both ask; one of them is killed while it waits, and started again; the
-// person answers the outer tasks, and these complete.
+// testDelegation has agents of ADK, which are themselves served over A2A, delegate to two
+// of our servers. One of ours is killed while it waits, and started again; the person
+// answers the outer tasks, and these complete.
 func testDelegation(t *testing.T, p programs) {
-	ctx, cancel := deadline(t)
-	defer cancel()
 	folder := t.TempDir()
 	leftTape, left := startTape(t), (*server)(nil)
 	startLeft := func() {
@@ -28,13 +26,14 @@ func testDelegation(t *testing.T, p programs) {
 	}
 	startLeft()
 	rightTape, right := recorded(t, p)
-	outer := &sdkClient{
-		url:      serveOuter(t, p, leftTape.url, rightTape.url),
-		binding:  a2a.TransportProtocolJSONRPC,
-		resolver: agentcard.NewResolver(&http.Client{}),
-	}
+	serving := [...]func() *sdkClient{serveOuter(t, p, "one", leftTape.url, rightTape.url), serveOuter(t, p, "both", leftTape.url, rightTape.url)}
+	outer, chain := serving[0](), serving[1]()
+	ctx, cancel := deadline(t) // they have taken what time they need to start
+	defer cancel()
 
 	one, two := send(ctx, t, outer, text("/transfer_money amount=5 to=left")), send(ctx, t, outer, text("/transfer_money amount=6 to=right"))
+	// One outer task that delegates twice: the second bank is asked when the first has paid.
+	twice := send(ctx, t, chain, text("/transfer_money amount=7 to=both"))
 	left.kill(t)
 	startLeft()
 	for _, task := range []*a2a.Task{one, two} {
@@ -44,10 +43,22 @@ func testDelegation(t *testing.T, p programs) {
 			t.Errorf("the outer task says %q, want what was transferred in it", said)
 		}
 	}
-	if diff := cmp.Diff([]transfer{{5, "left"}}, left.transfers(t)); diff != "" {
-		t.Errorf("transfers of the one that was killed (-want +got):\n%s", diff)
+	again := send(ctx, t, chain, confirm(t, twice, true))
+	if again.ID != twice.ID {
+		t.Errorf("the second question is of task %s, want %s, which asked the first", again.ID, twice.ID)
 	}
 	if diff := cmp.Diff([]transfer{{6, "right"}}, right.transfers(t)); diff != "" {
+		t.Errorf("transfers of the second bank before it was answered (-want +got):\n%s", diff)
+	}
+	done := send(ctx, t, chain, confirm(t, again, true))
+	wantState(t, done, a2a.TaskStateCompleted)
+	if done.ID != twice.ID {
+		t.Errorf("task %s is completed, want %s", done.ID, twice.ID)
+	}
+	if diff := cmp.Diff([]transfer{{5, "left"}, {7, "both"}}, left.transfers(t)); diff != "" {
+		t.Errorf("transfers of the one that was killed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]transfer{{6, "right"}, {7, "both"}}, right.transfers(t)); diff != "" {
 		t.Errorf("transfers of the other one (-want +got):\n%s", diff)
 	}
 
@@ -99,10 +110,10 @@ func confirm(t *testing.T, task *a2a.Task, answers ...bool) *a2a.Message {
 	return m
 }
 
-// serveOuter starts the outer agent and returns its URL.
-func serveOuter(t *testing.T, p programs, left, right string) string {
+// serveOuter starts an outer agent, and returns what waits until it listens.
+func serveOuter(t *testing.T, p programs, how, left, right string) (listening func() *sdkClient) {
 	t.Helper()
-	cmd := exec.Command(p.python["google-adk"], "python/google-adk/outer.py", left, right)
+	cmd := exec.Command(p.python["google-adk"], "python/google-adk/outer.py", how, left, right)
 	cmd.Env = quiet(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -121,9 +132,15 @@ func serveOuter(t *testing.T, p programs, left, right string) string {
 			t.Logf("the outer agent ended with %v:\n%s", err, stderr.String())
 		}
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the outer agent does not say where it listens: %v", err)
+	return func() *sdkClient {
+		line, err := bufio.NewReader(stdout).ReadString('\n')
+		if err != nil {
+			t.Fatalf("the outer agent does not say where it listens: %v", err)
+		}
+		return &sdkClient{
+			url:      strings.TrimSpace(line),
+			binding:  a2a.TransportProtocolJSONRPC,
+			resolver: agentcard.NewResolver(&http.Client{}),
+		}
 	}
-	return strings.TrimSpace(line)
 }

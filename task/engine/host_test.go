@@ -106,6 +106,6 @@ func TestClockLeapsOverDeadline(t *testing.T) {
 	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{Policy: p, Host: h, Now: h.now})
 	id := w.send(w.calls("deadline", args{})).ID
 	h.leap.Store(true)
-	w.send(w.calls("deadline", args{})) // so that the alarm is set anew
+	w.send(w.calls("deadline", args{})) // so that the alarm is set again
 	w.wantState(w.ended(id), a2a.TaskStateCanceled)
 }

@@ -1,9 +1,10 @@
 """An agent of Google's ADK, served by its to_a2a, that delegates to two servers:
 
-    python outer.py LEFT_URL RIGHT_URL
+    python outer.py one LEFT_URL RIGHT_URL     to the one that is named in a message
+    python outer.py both LEFT_URL RIGHT_URL    to the left one, and then to the right one
 
-It writes its own URL, and serves until it is told to end. Its model is a stub, which
-hands a conversation to the one of the two that is named in it.
+It writes its own URL when it has begun to listen, and serves until it is told to end.
+Its model is a stub.
 """
 
 import logging
@@ -15,9 +16,11 @@ warnings.simplefilter("ignore")  # its A2A support is experimental, and says so 
 
 import uvicorn
 from google.adk.a2a.utils.agent_to_a2a import to_a2a
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
+from google.adk.apps import App, ResumabilityConfig
 from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 logging.disable(logging.WARNING)
@@ -39,10 +42,16 @@ def bank(name, url):
     return RemoteA2aAgent(name=name, description="Moves money.", agent_card=url + "/.well-known/agent-card.json")
 
 
-left, right = sys.argv[1:]
+how, left, right = sys.argv[1:]
+banks = [bank("left", left), bank("right", right)]
+if how == "both":
+    root = SequentialAgent(name="root", sub_agents=banks)
+    # One that cannot be resumed does not come to the second bank after a question of the first.
+    runner = InMemoryRunner(app=App(name="root", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=True)))
+else:
+    root, runner = LlmAgent(name="root", model=Handing(), sub_agents=banks), None
 listener = socket.create_server(("127.0.0.1", 0))
 port = listener.getsockname()[1]
-root = LlmAgent(name="root", model=Handing(), sub_agents=[bank("left", left), bank("right", right)])
-app = to_a2a(root, host="127.0.0.1", port=port)
+app = to_a2a(root, host="127.0.0.1", port=port, runner=runner)
 print(f"http://127.0.0.1:{port}", flush=True)
 uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])

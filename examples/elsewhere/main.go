@@ -1,0 +1,113 @@
+// Command elsewhere has payments approved by whoever sits at its terminal, not by the
+// client that asks for them: it shows what waits, and "approve ID" or "reject ID" decides.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+type payment struct {
+	Amount int64  `json:"amount"`
+	To     string `json:"to"`
+}
+
+// config returns a server whose payments others approve. Until they have, a task waits in
+// input-required or, with authRequired, in auth-required.
+func config(authRequired bool) (a2aserver.Config, error) {
+	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", Description: "Pays somebody"},
+		func(_ tool.Context, p payment) (string, error) {
+			return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil
+		}))
+	policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+		{Tool: "pay", Terms: approval.Terms{Elsewhere: true, AuthRequired: authRequired}},
+	}})
+	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Policy: policy}, err
+}
+
+// desk writes what waits as it comes, and does what lines say, until they end. by is whose
+// approvals these are.
+func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, lines <-chan string, out io.Writer) error {
+	wake, stop := approvals.Watch(by)
+	defer stop()
+	shown := map[string]string{} // digests: what is decided is what was shown
+	for {
+		page, err := approvals.List(ctx, by, engine.ApprovalQuery{})
+		if err != nil {
+			return err
+		}
+		for i := range page.Approvals {
+			if a := &page.Approvals[i]; shown[a.ID] == "" {
+				shown[a.ID] = a.Digest
+				_, _ = fmt.Fprintln(out, a.ID, a.Hint) // whoever does not read it decides nothing
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case line, ok := <-lines:
+			if !ok {
+				return nil
+			}
+			verb, id, _ := strings.Cut(line, " ")
+			said := "done"
+			if err := approvals.Decide(ctx, by, approval.Answer{ID: id, Verb: approval.Verb(verb), Digest: shown[id]}); err != nil {
+				said = err.Error()
+			}
+			_, _ = fmt.Fprintln(out, said)
+		}
+	}
+}
+
+// read gives the lines of in.
+func read(in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() { // ends with the process: nobody can tell a terminal to
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return lines
+}
+
+func main() {
+	listen, authRequired := flag.String("listen", "127.0.0.1:8080", "address"), flag.Bool("auth-required", false, "tasks that wait say auth-required")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	c, err := config(*authRequired)
+	if err != nil {
+		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+	}
+	c.Set = map[string]string{"listen": *listen, "store": "memory"}
+	server, err := a2aserver.New(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("http://%s\n", server.Addr())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	if err := desk(ctx, server.Approvals(), auth.Anonymous(), read(os.Stdin), os.Stdout); err != nil && ctx.Err() == nil {
+		log.Print(err)
+	}
+	if err := <-ended; err != nil {
+		log.Fatal(err)
+	}
+}
