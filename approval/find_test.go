@@ -174,7 +174,7 @@ func TestLooksLikeOurID(t *testing.T) {
 		"c1.1", "c12.345", "C1.2", "t.a1", "019b7c00-0000-7000-8000-000000000001.a12", "T.A1", ".a1", "a.b.a1", "c1.a1",
 		" c1.1 ", "c1.1\n", "c\u200b1.1", "c1.1\ufe0f", "t.\u00a0a1", "c\u0661.\u0662", "\u202ec1.1",
 	} {
-		if !LooksLikeLooksLikeOurID(s) {
+		if !LooksLikeOurID(s) {
 			t.Errorf("LooksLikeOurID(%q) = false, want true", s)
 		}
 	}
@@ -182,7 +182,7 @@ func TestLooksLikeOurID(t *testing.T) {
 		"", "c", "c1", "c1.", "c.1", ".", "1.1", "cc1.1", "c1.1.1", "c1.1x", "xc1.1", "c1,1", "a1", "t.a", "t.a1b", "t.b1", "a1.t", "t.1a",
 		"adk-961c85e9-2c9b-4c9e-9d2e-7f2f9d0c4b11", "call_abc123", "toolu_01A09q90qw90lq917835lq9", "注文.一",
 	} {
-		if LooksLikeLooksLikeOurID(s) {
+		if LooksLikeOurID(s) {
 			t.Errorf("LooksLikeOurID(%q) = true, want false", s)
 		}
 	}
@@ -229,7 +229,7 @@ func TestNameReachesOnlyWhatWasShown(t *testing.T) {
 			return
 		case found == nil || found.Call != a.Call:
 			t.Fatalf("Match() found %s, and Find() %v", a.ID, found)
-		case names[ans.ID] != 1 || a.Call != ans.ID && LooksLikeLooksLikeOurID(ans.ID):
+		case names[ans.ID] != 1 || a.Call != ans.ID && LooksLikeOurID(ans.ID):
 			t.Fatalf("%q, which is what %d calls are called, reached %s", ans.ID, names[ans.ID], a.ID)
 		case a.Kind != KindCall:
 			t.Fatalf("%q reached %s, of kind %s", ans.ID, a.ID, a.Kind)

@@ -56,7 +56,7 @@ type Problem struct {
 	Stack []byte
 }
 
-// GateFailed is the Trouble of a call that a person is asked about because a rule that
+// GateFailed is the Problem of a call that a person is asked about because a rule that
 // should have judged it could not.
 const GateFailed = "gate failed, so a person is asked"
 

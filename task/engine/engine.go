@@ -146,7 +146,7 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) now() time.Time { return e.cfg.Now().UTC() }
 
 // report logs what the rules have to say.
-func (e *Engine) report(t task.Trouble) {
+func (e *Engine) report(t task.Problem) {
 	l := e.log.Warn()
 	if t.Wrong {
 		l = e.log.Error()
