@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
@@ -16,15 +17,22 @@ import (
 // come, also from many goroutines; w need not be safe for that. Nothing that is hidden
 // gets into them: it is escaped as in JSON, so that a line of JSON means the same.
 func newLogger(c config.Log, w io.Writer) zerolog.Logger {
+	shown := terminal(w)
 	w = escaping{w}
-	if c.Format == "console" {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: true}
+	if c.Format == "console" || c.Format == "auto" && shown {
+		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: true, FieldsOrder: []string{"url"}}
 	}
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
 		level = zerolog.InfoLevel // config.Load lets no other through
 	}
 	return zerolog.New(zerolog.SyncWriter(w)).Level(level).With().Timestamp().Logger()
+}
+
+// terminal reports whether a person reads what is written to w.
+func terminal(w io.Writer) bool {
+	file, ok := w.(interface{ Fd() uintptr })
+	return ok && isatty.IsTerminal(file.Fd())
 }
 
 // escaping writes lines without what a person would not see.

@@ -53,7 +53,7 @@ func (c *Config) Policy() (*approval.Policy, error) {
 // Log says what is logged and how.
 type Log struct {
 	Level  string // debug, info, warn, error. Defaults to info.
-	Format string // json or console. Defaults to json.
+	Format string // auto, json or console. Defaults to auto.
 }
 
 // Agent is how the server introduces itself in its card.

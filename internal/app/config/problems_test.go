@@ -114,7 +114,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 	})
 	want := []config.Problem{
 		{Source: config.File, File: path, Line: 2, Column: 10, Key: "log.level", Problem: `"loud" is not a level; use debug, info, warn or error`},
-		{Source: config.File, File: path, Line: 3, Column: 11, Key: "log.format", Problem: `"text" is not a format; use json or console`},
+		{Source: config.File, File: path, Line: 3, Column: 11, Key: "log.format", Problem: `"text" is not a format; use auto, json or console`},
 		{Source: config.Environment, Key: "A2A_SERVER_ALLOWED_HOSTS", Problem: `"b c" is not a host; write a name or an address, without scheme, port or *`},
 		{Source: config.Environment, Key: "A2A_SERVER_GATES", Problem: "gates can be written only in the file"},
 		{Source: config.Environment, Key: "A2A_SERVER_LISTEN", Problem: "is empty; write host:port"},
