@@ -36,7 +36,7 @@ func defaults() *config.Config {
 		Listen:       "127.0.0.1:8080",
 		Data:         "./data",
 		Store:        "bolt",
-		Log:          config.Log{Level: "info", Format: "json"},
+		Log:          config.Log{Level: "info", Format: "auto"},
 		Agent:        config.Agent{Name: "a2a-server", InputModes: []string{"text/plain", "application/json"}},
 		Planner:      config.Planner{Kind: "direct"},
 		Idempotency:  true,
