@@ -50,43 +50,43 @@ func StateOf(name a2a.TaskState) (store.State, error) {
 	return 0, fmt.Errorf("task state %q is not one of A2A's", name)
 }
 
-// moves is the state table: by what a task goes from one state to another. What is not
-// in it cannot be written, and docs/task-states.md shows it. 0 is a task that does not
+// moves is the state table: which state may follow which, and what causes
+// the change. Any other change is refused. docs/task-states.md is generated from it. 0 is a task that does not
 // exist yet.
 var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	0: {stateSubmitted: "a message makes the task"},
 	stateSubmitted: {
-		stateSubmitted: "it waits for its turn, and says so",
-		stateWorking:   "its planner has a first step",
+		stateSubmitted: "it has to wait for its turn, and says so",
+		stateWorking:   "its planner has planned the first step",
 		stateCompleted: "its planner ends it at once",
 		stateFailed:    "its planner ends it at once, or fails",
 		stateCanceled:  "its client cancels it, or its planner does",
 		stateRejected:  "its planner rejects it",
 	},
 	stateWorking: {
-		stateWorking:       "its planner says something, the confirmation provider is asked, a tool cannot be reached, or it waits for its turn",
+		stateWorking:       "its planner reports progress, the confirmation provider is asked, a tool cannot be reached, or it has to wait for its turn",
 		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or somebody has to say what came of a call",
 		StateAuthRequired:  "everything it waits for is decided by others, and their rules want this state; or its planner asks for authorization",
 		stateCompleted:     "its planner ends it",
-		stateFailed:        "its planner ends it, or fails; or the task cannot go on",
+		stateFailed:        "its planner ends it, or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",
 		stateRejected:      "its planner rejects it",
 	},
 	StateInputRequired: {
-		stateWorking:       "it is answered, or a deadline or a timer lets it go on",
+		stateWorking:       "it is answered, or a deadline or a timer resumes it",
 		StateInputRequired: "a message decides nothing, a part is answered, or something else is asked",
 		StateAuthRequired:  "what is left to decide is for others",
 		stateCompleted:     "it is answered, and its planner ends it",
-		stateFailed:        "it is answered, and its planner ends it or fails; or the task cannot go on",
+		stateFailed:        "it is answered, and its planner ends it or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",
 		stateRejected:      "it is answered, and its planner rejects it",
 	},
 	StateAuthRequired: {
-		stateWorking:       "it is answered, or a deadline or a timer lets it go on",
+		stateWorking:       "it is answered, or a deadline or a timer resumes it",
 		StateInputRequired: "something is asked that its client may answer",
 		StateAuthRequired:  "a message decides nothing, a part is answered, or something else is asked",
 		stateCompleted:     "it is answered, and its planner ends it",
-		stateFailed:        "it is answered, and its planner ends it or fails; or the task cannot go on",
+		stateFailed:        "it is answered, and its planner ends it or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",
 		stateRejected:      "it is answered, and its planner rejects it",
 	},
@@ -97,10 +97,10 @@ func allowed(from, to store.State) bool {
 	return from <= store.MaxState && to <= store.MaxState && moves[from][to] != ""
 }
 
-// Move is a line of the state table.
+// Move is a change of state that the state table allows.
 type Move struct {
 	From, To a2a.TaskState // From is empty for a task that does not exist yet
-	By       string        // what makes a task do it
+	By       string        // what causes the change
 }
 
 // Moves returns the state table.

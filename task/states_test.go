@@ -23,7 +23,7 @@ func TestStatesDocument(t *testing.T) {
 	short := func(s a2a.TaskState) string { return strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")) }
 	var chart, table strings.Builder
 	chart.WriteString("```mermaid\nstateDiagram-v2\n")
-	table.WriteString("| from | to | by what |\n|---|---|---|\n")
+	table.WriteString("| from | to | cause |\n|---|---|---|\n")
 	for _, m := range Moves() {
 		from, begin := "`"+string(m.From)+"`", short(m.From)
 		if m.From == "" {
@@ -43,7 +43,7 @@ func TestStatesDocument(t *testing.T) {
 	golden.Section(t, document, "moves", table.String())
 }
 
-// The table is what drafts go by: what is not in it is refused.
+// A draft refuses every change of state that is not in the table.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	listed := map[[2]a2a.TaskState]bool{}
@@ -76,8 +76,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// What clients have seen of tasks, in the wire cases and in the transcripts of others'
-// clients, goes by the table.
+// The streams in the wire cases and in the transcripts of third-party clients follow the
+// table.
 func TestStatesOfStreams(t *testing.T) {
 	t.Parallel()
 	listed, seen := map[[2]string]bool{}, map[[2]string]bool{}
