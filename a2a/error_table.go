@@ -39,37 +39,37 @@ var (
 	errTooSlow          = wireError{code: -32600, status: http.StatusRequestTimeout, grpc: "DEADLINE_EXCEEDED", reason: "INVALID_REQUEST", message: "the request did not arrive in time"}
 )
 
-// wireErrors is every error that goes out, with what a person has to know of it.
-// docs/errors.md is made from it.
+// wireErrors lists every error that clients get, when it happens and what to do next.
+// docs/errors.md is generated from it.
 var wireErrors = []struct {
 	*wireError
 	when, next string
 }{
-	{&errParse, "The body is not JSON, or not JSON that every reader understands the same way: a duplicate name, invalid UTF-8, an integer that a double cannot hold, deep nesting.", "Correct the place that the message names, and send it again."},
-	{&errInvalidRequest, "The request is JSON and no request: a member of JSON-RPC is missing or of another type, or the query cannot be read.", "Correct what the message names, and send it again."},
-	{&errMethodNotFound, "JSON-RPC: A2A 1.0 has no such method.", "Use one of A2A 1.0, such as `SendMessage`."},
-	{&errInvalidParams, "A field is missing or wrong, or a decision does not fit (see the approval errors).", "Correct each of the `fieldViolations`. Nothing has been done."},
-	{&errTaskNotFound, "There is no such task, or it is another caller's.", "Check the id, and who you are authenticated as; ListTasks lists your tasks."},
-	{&errNotCancelable, "The task has ended, and not by being canceled.", "Get the task for how it ended."},
-	{&errPushUnsupported, "Push notifications were asked for.", "Use a stream, or get the task from time to time."},
-	{&errUnsupported, "The task takes no such request in its state, or this agent does not offer what was asked for.", "Read the message: of a task that has ended get the result, or send a new message without `taskId`."},
-	{&errContentType, "A part of the message has a media type that this agent does not take.", "Use one of the card's `defaultInputModes`, which the message names."},
-	{&errInvalidAgent, "A planner says that its agent has answered wrongly.", "Tell whoever runs the agent."},
-	{&errNoExtendedCard, "A planner says that there is no extended agent card.", "Use the agent card."},
-	{&errNeedsExtension, "A planner wants an extension that the message does not name.", "Activate the extension that the message names in `A2A-Extensions`."},
-	{&errVersion, "The request is of a version of A2A that is not served, or calls a method of 0.3.", "Use a client for one of `supportedVersions` in the metadata, and send `A2A-Version`."},
-	{&errForbidden, "The Host, the Origin or the site that the request comes from may not call this server.", "Call the server by its own name, or have the name added to `allowed_hosts` or `allowed_origins`."},
-	{&errInternal, "The server, or a part that was added to it, has failed.", "Try again once. If that fails too, tell whoever runs the server: the log has the cause."},
-	{&errDataLoss, "What is stored of this task is damaged.", "Tell whoever runs the server to restore a copy. Other tasks are not affected."},
-	{&errReadOnly, "The store is damaged and takes nothing new. Nothing was written.", "Read what you need, and tell whoever runs the server to restore a copy."},
-	{&errBusy, "There is no room for the request now: as many wait, are open or are being answered as may; or the server stops. Nothing was written.", "Try again after `Retry-After`, with growing pauses."},
-	{&errDiskFull, "The tasks of the caller, or all, use as much of the disk as they may.", "Have `limits.disk_per_caller` or `limits.disk` raised. Tasks that have begun continue, and can be decided."},
-	{&errUnauthenticated, "Who makes the request could not be proved.", "Send a credential of the kind that `WWW-Authenticate` asks for."},
-	{&errNoPath, "There is nothing at this path.", "Take the URL from the agent card, and compare the path with the specification."},
-	{&errMethodNotAllowed, "The path takes another method.", "Use one of those in `Allow`."},
-	{&errMediaType, "The body is not declared as JSON in UTF-8, or has a `Content-Encoding`.", "Send `Content-Type: application/json`, and the body as it is."},
+	{&errParse, "The body is not JSON, or parsers could disagree about it: a duplicate name, invalid UTF-8, an integer that a double cannot hold, deep nesting.", "Correct the place that the message names, and send it again."},
+	{&errInvalidRequest, "The body is JSON but not a JSON-RPC request, because a member is missing or has the wrong type; or the query string cannot be parsed.", "Correct what the message names, and send it again."},
+	{&errMethodNotFound, "A2A 1.0 has no such JSON-RPC method.", "Use a method of A2A 1.0, such as `SendMessage`."},
+	{&errInvalidParams, "A field is missing or invalid, or a decision is refused (see the approval errors).", "Correct each of the `fieldViolations`, and send it again. Nothing was changed."},
+	{&errTaskNotFound, "No such task exists, or it belongs to another caller.", "Check the id, and who you are authenticated as; ListTasks lists your tasks."},
+	{&errNotCancelable, "The task has already ended in another way.", "Get the task to see how it ended."},
+	{&errPushUnsupported, "The request is about push notifications, which this agent does not send.", "Use a stream, or poll GetTask."},
+	{&errUnsupported, "The task does not accept this request in its state, or the agent does not offer the operation.", "If the task has ended, get its result, or send a message without `taskId` to make a new task."},
+	{&errContentType, "A part of the message has a media type that the agent does not accept.", "Use one of `defaultInputModes` in the agent card; the message lists them."},
+	{&errInvalidAgent, "The planner reports an invalid response of its agent.", "Tell whoever runs the agent."},
+	{&errNoExtendedCard, "The planner reports that there is no extended agent card.", "Use the agent card."},
+	{&errNeedsExtension, "The planner requires an extension that the message does not activate.", "Activate the extension that the message names, in `A2A-Extensions`."},
+	{&errVersion, "The request is for a version of A2A that is not supported, or calls a method of 0.3.", "Use a client for one of the `supportedVersions` in the metadata, and send `A2A-Version`."},
+	{&errForbidden, "The Host, the Origin or the site of the request may not call this server.", "Use a name of the server, or have the name added to `allowed_hosts` or the origin to `allowed_origins`."},
+	{&errInternal, "The server failed, or a component that was added to it.", "Retry once. If that fails too, tell whoever runs the server; the log has the cause."},
+	{&errDataLoss, "The stored data of this task is damaged.", "Tell whoever runs the server to restore a copy. Other tasks are not affected."},
+	{&errReadOnly, "The store is damaged and read-only. Nothing was written.", "Tell whoever runs the server to restore a copy. Reading still works."},
+	{&errBusy, "The server is at one of its limits, cannot write at the moment, or is shutting down. Nothing was written.", "Retry after `Retry-After`, with a backoff."},
+	{&errDiskFull, "The tasks of the caller, or all tasks, have reached their limit of disk space.", "Have `limits.disk_per_caller` or `limits.disk` raised. Existing tasks continue and accept decisions."},
+	{&errUnauthenticated, "The caller could not be authenticated.", "Send a credential of the kind in `WWW-Authenticate`."},
+	{&errNoPath, "There is nothing at this path.", "Take the URL from the agent card, and the path from the specification."},
+	{&errMethodNotAllowed, "The path does not accept this HTTP method.", "Use one of the methods in `Allow`."},
+	{&errMediaType, "The body is not declared as JSON in UTF-8, or has a `Content-Encoding`.", "Send `Content-Type: application/json`, and the body uncompressed."},
 	{&errTooLarge, "The body is larger than `limits.body`.", "Send less, or have the limit raised."},
-	{&errTooSlow, "The body did not arrive in time.", "Send it again, over a connection that takes it faster."},
+	{&errTooSlow, "The body did not arrive in time.", "Send it again, or have `limits.read_timeout` raised."},
 }
 
 // transportError is what HTTP itself refuses with a status.

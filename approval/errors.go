@@ -20,22 +20,22 @@ const (
 	ReasonDecided    Reason = "APPROVAL_DECIDED"     // decided already, in just this way
 )
 
-// A Case says of a [Reason] when it is given, and what whoever answered does next.
+// A Case says of a [Reason] when it happens, and what to do next.
 type Case struct {
 	Reason     Reason
 	When, Next string // sentences in Markdown
 }
 
-// Cases returns every reason. docs/errors.md is made from it.
+// Cases returns every reason. docs/errors.md is generated from it.
 func Cases() []Case {
 	return []Case{
 		{ReasonUnknown, "No approval of this task has that id.", "Answer one of those in `pending`."},
-		{ReasonMalformed, "The shape is known and filled in wrongly or says two things, a payload is sent that nobody reads, arguments do not fit the tool's schema, a name is that of several calls, or one approval is answered in two ways.", "Correct each of the `fieldViolations`, and send the message again."},
-		{ReasonNotAllowed, "Not this decision, not by this person, or not in this way.", "Use one of the decisions in `allowed`, or have somebody decide who may; the message names the rule."},
-		{ReasonConflict, "It has been decided otherwise. `by`, `at` and `verb` say by whom, when and how.", "Nothing: that decision is final. Read the task for what came of it."},
-		{ReasonDecided, "It has been decided in just this way, and its task has ended.", "Nothing: what you want has been done. Read the task for what came of it."},
+		{ReasonMalformed, "A known shape is filled in wrongly or contradicts itself, it has a payload that nobody reads, arguments do not fit the tool's schema, a name is that of several calls, or one approval is answered in two ways.", "Correct each of the `fieldViolations`, and send the message again."},
+		{ReasonNotAllowed, "Not this decision, not by this person, or not this way.", "Use one of the decisions in `allowed`, or have a permitted person decide; the message names the rule."},
+		{ReasonConflict, "It was decided differently; `by`, `at` and `verb` say by whom, when and how.", "Nothing: that decision is final. Read the task for its result."},
+		{ReasonDecided, "It was already decided this way, and its task has ended.", "Nothing: it was done. Read the task for its result."},
 		{ReasonExpired, "Its `deadline` has passed.", "If the call is still wanted, ask for it again with a new message."},
-		{ReasonChanged, "What was shown is not what stands now.", "Read the task, look at the approval in `successor` or, if there is none, at this one again, and answer it with the `digest` that is named."},
+		{ReasonChanged, "What was shown has changed since.", "Read the task, review the approval in `successor` or, without one, this one again, and answer it with the given `digest`."},
 	}
 }
 
