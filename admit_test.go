@@ -111,6 +111,19 @@ func TestLengthIsSaidOnce(t *testing.T) {
 	}
 }
 
+// What the server refuses at the URL of JSON-RPC is an error of JSON-RPC also where that
+// URL has a path, which a proxy passes on (K1).
+func TestRefusedBelowAPath(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "public_url": "http://localhost/agent"}))
+	for _, path := range []string{"/", "/agent", "/agent/"} {
+		request := "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n"
+		if status, body, _ := in.dial(t).ask(request + chunkedBody()); status != http.StatusBadRequest || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`) {
+			t.Errorf("POST %s = %d %s, want 400 and an error of JSON-RPC", path, status, body)
+		}
+	}
+}
+
 // A body may have whatever lines: the header of the next request begins after it.
 func TestBodyIsNoHeader(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, 
 
 // routes are the protocol's at the root, and ours beside them. What comes to them has
 // been admitted.
-func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
+func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 	live := probes.Wrap(http.HandlerFunc(s.health.serveLive))
 	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
 			defer c.Answered(r)
 			if c.Ambiguous(r) {
 				w.Header().Set("Connection", "close")
-				a2a.Refuse(w, r, http.StatusBadRequest, "the request says twice how long it is, or may: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
+				protocol.Refuse(w, r, http.StatusBadRequest, "the request says twice how long it is, or may: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
 				return
 			}
 		}
@@ -64,7 +64,7 @@ func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
 		case r.URL.Path == "/readyz":
 			ready.ServeHTTP(w, r)
 		case c != nil && c.OverLimit():
-			a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
+			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
 		default:
 			s.admit(protocol, w, r)
 		}
@@ -72,13 +72,13 @@ func (s *Server) routes(protocol http.Handler, probes a2a.Guard) http.Handler {
 }
 
 // admit serves one request, unless too many are being served.
-func (s *Server) admit(h http.Handler, w http.ResponseWriter, r *http.Request) {
+func (s *Server) admit(protocol *a2a.Server, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
 	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
-		a2a.Refuse(w, r, http.StatusServiceUnavailable, "too many requests are being answered: try again later")
+		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests are being answered: try again later")
 		return
 	}
-	h.ServeHTTP(w, r)
+	protocol.ServeHTTP(w, r)
 }
 
 // shutServer waits until the last request is answered. Connections that are left when

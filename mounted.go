@@ -11,7 +11,8 @@ import (
 // mounted is the handler of a [Server] in an HTTP server that is not ours: it ends its
 // requests when the Server shuts down, which nobody else would do.
 type mounted struct {
-	handler http.Handler
+	handler  http.Handler
+	protocol *a2a.Server // which refuses
 
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // of all requests; nil: the Server does not run
@@ -53,7 +54,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) { //nolint:c
 	}
 	m.mu.Unlock()
 	if refused {
-		a2a.Refuse(w, r, http.StatusServiceUnavailable, "the server does not run: try again later")
+		m.protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server does not run: try again later")
 		return
 	}
 	defer func() {

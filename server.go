@@ -133,7 +133,7 @@ func (s *Server) serveProtocol() error {
 	}
 	s.health.store, s.health.trouble = s.store.err, s.store.trouble
 	routes := s.routes(protocol, probeGuard(guard, s.Addr()))
-	s.mounted.handler, s.mounted.idle = routes, make(chan struct{})
+	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
 	s.server = s.newServer(routes)
 	return nil
 }

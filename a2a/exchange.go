@@ -61,8 +61,8 @@ func finish(w http.ResponseWriter, r *http.Request) {
 // Refuse answers a request as the server itself does: an error in the form of its binding,
 // with the headers of every answer. It is for what serves beside a [Server]. status is of HTTP; 503 says
 // to try again.
-func Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	begin(w, r)
 	defer finish(w, r)
-	writeError(w, r, transportError(status).saying(message))
+	writeError(w, s.local(r), transportError(status).saying(message))
 }

@@ -38,7 +38,8 @@ func end(p *task.Progress) *task.End {
 		}
 		// The error of a rejection says that it is one, which the line does, too.
 		if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
-			line += ": " + clip(text, maxErrorText)
+			// Indented, so that what a tool or a person says is no line of another call.
+			line += ": " + strings.ReplaceAll(clip(text, maxErrorText), "\n", "\n  ")
 		}
 		lines = append(lines, line)
 	}
