@@ -44,11 +44,11 @@ type Config struct {
 	// error and Incarnation() uint64 are used, as those of *boltstore.Handle are.
 	Store store.Handle
 
-	// NoListen leaves the port alone: requests come by [Server.Handler], in an HTTP server
-	// of the caller's, whose business time-outs and connections are.
+	// NoListen opens no port: requests come through [Server.Handler], in the caller's own
+	// HTTP server, which is then responsible for timeouts and connections.
 	NoListen bool
 
-	// Log is where the server says what happens. The zero Logger discards all.
+	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger
 
 	// Now and Host are the time of tasks: of deadlines, timers and time-outs of calls. They
@@ -56,8 +56,8 @@ type Config struct {
 	Now  func() time.Time
 	Host engine.Host
 
-	// CrashPoint is called at the points of packages engine and boltstore, by tests that
-	// kill the process there.
+	// CrashPoint is called at the crash points of packages engine and boltstore, for tests
+	// that kill the process there.
 	CrashPoint func(point string)
 }
 
@@ -66,8 +66,8 @@ func (c *Config) load() (*config.Config, error) {
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen})
 }
 
-// Check says what keeps a Server with this Config from being made, as far as can be seen
-// without opening or changing anything. Of what is wrong with keys the error says all;
+// Check returns what would keep New from making a Server with this Config, as far as that
+// can be seen without opening or changing anything. The error has all problems with keys;
 // warnings go to the log.
 func Check(c Config) error {
 	conf, err := c.load()

@@ -89,7 +89,7 @@ func TestEmbedded(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Run() = %v", err)
 	}
-	if left := said.find("requests of the handler are left behind, because their clients do not send or do not read"); len(left) > 0 {
+	if left := said.find("requests to the handler are abandoned, because their clients neither send nor read"); len(left) > 0 {
 		t.Error("the stream was not ended by the shutdown")
 	}
 	if got := status(); got != http.StatusServiceUnavailable {

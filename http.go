@@ -15,9 +15,10 @@ import (
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
-// know beforehand that it is there. Every request has to come in time, also one that is
-// answered before its end: its body ends the time-out, so that it does not hold for a
-// stream. It has no write time-out, because streams last; each write to one has its own.
+// use it with prior knowledge. Every request has to arrive in time, also one that is
+// answered before its end; the timeout ends with the body, so that it does not cut
+// streams. There is no write timeout, because streams are long; each write to one has
+// its own.
 func (s *Server) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -82,17 +83,17 @@ func (s *Server) admit(protocol *a2a.Server, w http.ResponseWriter, r *http.Requ
 }
 
 // shutServer waits until the last request is answered. Connections that are left when
-// ctx ends are cut off: all requests have been told to end by then, so that they wait
-// for a client that does not send or does not read. That is no failure of ours.
+// ctx ends are closed: all requests have been told to end by then, so they are waiting
+// for a client that neither sends nor reads. That is not a failed shutdown.
 func (s *Server) shutServer(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	select {
 	case <-s.mounted.idle:
 	case <-ctx.Done():
-		s.log.Warn().Msg("requests of the handler are left behind, because their clients do not send or do not read")
+		s.log.Warn().Msg("requests to the handler are abandoned, because their clients neither send nor read")
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn().Msg("connections are cut off, because their clients do not send or do not read")
+		s.log.Warn().Msg("connections are closed, because their clients neither send nor read")
 		err = s.server.Close()
 	}
 	return err

@@ -11,9 +11,9 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// listen takes the port. An address that others can reach is refused as long as
-// nobody has to prove who he is, unless that is wanted: whoever reaches it may run
-// tools, and approve what they ask.
+// listen opens the port. Without authentication, an address that others can reach is
+// refused unless insecure_no_auth is set: whoever reaches it may run tools, and approve
+// what they ask.
 func listen(c *config.Config, authenticated bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
@@ -21,7 +21,7 @@ func listen(c *config.Config, authenticated bool) (net.Listener, error) {
 	}
 	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
 		_ = l.Close() // it served nobody
-		return nil, fmt.Errorf("%w: %s can be reached by others and there is no authentication: listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
+		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
 	}
 	return l, nil
 }
@@ -47,10 +47,9 @@ func baseURL(c *config.Config, a net.Addr) string {
 	return "http://" + a.String()
 }
 
-// guardOf returns who may call from where. A loopback address is guarded against
-// pages that have a browser of this machine call it by a name of their own; any other
-// is as soon as the configuration names a host, because not each of its callers can be
-// known to name it rightly.
+// guardOf returns who may call from where. A loopback address is guarded against web
+// pages whose own name resolves to it (DNS rebinding). Any other address is guarded once
+// the configuration names a host, because its callers may not know its right name.
 func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	g := a2a.Guard{Origins: c.AllowedOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
@@ -64,7 +63,7 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 		}
 		g.Hosts = append(g.Hosts, own)
 	}
-	// A proxy before us passes the name on that clients were told.
+	// A proxy in front of us passes on the name that clients use.
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
 		host := strings.TrimSuffix(u.Host, ":"+u.Port())
 		g.Hosts = append(g.Hosts, strings.ToLower(host))
@@ -74,8 +73,8 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	return g
 }
 
-// probeGuard is the guard of probes. Whoever runs the server probes it by the address
-// that it has just then; where others reach it they learn nothing from that.
+// probeGuard guards the probes. Operators probe a server at whatever address it has;
+// anybody else learns nothing from them.
 func probeGuard(g a2a.Guard, a net.Addr) a2a.Guard {
 	if !loopback(a) {
 		g.Hosts = nil

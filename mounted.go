@@ -8,8 +8,8 @@ import (
 	"a2a-server/a2a"
 )
 
-// mounted is the handler of a [Server] in an HTTP server that is not ours: it ends its
-// requests when the Server shuts down, which nobody else would do.
+// mounted is the handler of a [Server] in the caller's HTTP server: it ends its requests
+// when the Server shuts down, which nothing else would do.
 type mounted struct {
 	handler  http.Handler
 	protocol *a2a.Server // which refuses
@@ -21,7 +21,7 @@ type mounted struct {
 	idle    chan struct{} // closed when over and nothing is served
 }
 
-// open lets requests in, until ctx ends, by which they end, too.
+// open lets requests in until ctx ends, which also ends them.
 func (m *mounted) open(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

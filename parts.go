@@ -59,11 +59,11 @@ func newPlanner(c config.Planner, policy *approval.Policy) (task.Planner, error)
 	case "script":
 		file, err := os.Open(c.Script)
 		if err != nil {
-			return nil, fmt.Errorf("open the script of the planner: %w: name the file of scenarios with planner.script", err)
+			return nil, fmt.Errorf("open the planner's script: %w: name the file of scenarios with planner.script", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
 		return script.Load(file, c.Script)
 	default:
-		return nil, fmt.Errorf("there is no planner %q: use direct or script", c.Kind)
+		return nil, fmt.Errorf("unknown planner %q: use direct or script", c.Kind)
 	}
 }

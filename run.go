@@ -13,8 +13,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// storeWatch is how often the store is looked at: one that is damaged cannot say so
-// by itself when nobody writes.
+// storeWatch is how often the store is checked: while nobody writes, nothing else would
+// notice that it is damaged.
 const storeWatch = 250 * time.Millisecond
 
 // cutOff is how long a shutdown waits for clients that do not send the rest of their
@@ -83,7 +83,7 @@ func (r *running) wait(ctx context.Context) error {
 		case err := <-r.engineEnded:
 			r.engineEnded <- nil // for the shutdown, which waits for its end
 			if err == nil {
-				err = errors.New("it ended by itself")
+				err = errors.New("it stopped unexpectedly")
 			}
 			return fmt.Errorf("the engine: %w", err)
 		case err := <-r.served:
@@ -124,9 +124,9 @@ func (s *Server) announce() {
 	switch {
 	case s.authenticator != nil:
 	case s.listener == nil:
-		s.log.Warn().Msg("no authentication: whoever reaches the handler may call tools and approve their calls")
+		s.log.Warn().Msg("no authentication: everybody who reaches the handler may call tools and approve their calls")
 	case loopback(s.listener.Addr()):
-		s.log.Warn().Msg("no authentication: whoever reaches this address from this machine may call tools and approve their calls")
+		s.log.Warn().Msg("no authentication: everybody on this machine may call tools and approve their calls")
 	default:
 		s.log.Warn().Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls")
 	}
@@ -134,7 +134,7 @@ func (s *Server) announce() {
 		s.log.Warn().Msg("confirmation is opt-in: tools that want approval run without it, unless a gate of the configuration asks")
 	}
 	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
-		s.log.Warn().Msg("the card names the address that a request comes to: set public_url, or allowed_hosts to the names by which clients may call")
+		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")
 	}
 }
 

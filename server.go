@@ -23,8 +23,8 @@ import (
 	"a2a-server/tool"
 )
 
-// Server is a server that is put together and has its port, but serves nobody before Run.
-// It is safe for concurrent use.
+// A Server has its store and its port open, but serves nothing before Run. It is safe for
+// concurrent use.
 type Server struct {
 	config        *config.Config
 	log           zerolog.Logger
@@ -46,9 +46,9 @@ type Server struct {
 	ended  chan struct{}      // closed when all is released
 }
 
-// New opens the store and takes the port. What is wrong with keys of the configuration is
-// in the error, all of it; one that wraps [ErrConfig] says that the configuration does not
-// fit its surroundings; all others are of the machine. Nothing stays open after an error.
+// New opens the store and the port. The error has all problems of the configuration's
+// keys; one that wraps [ErrConfig] says that the configuration does not fit its
+// surroundings; all others come from the machine. Nothing stays open after an error.
 func New(c Config) (_ *Server, err error) {
 	conf, err := c.load()
 	if err != nil {
@@ -71,7 +71,7 @@ func New(c Config) (_ *Server, err error) {
 	if c.Store != nil {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w: choose another one with data", err)
+		return nil, fmt.Errorf("create the data folder: %w: choose another one with data", err)
 	}
 	if s.store == nil {
 		if s.store, err = openStore(conf, c.CrashPoint); err != nil {
@@ -152,13 +152,13 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Approvals is how people and programs beside the A2A client see what is asked, and decide
-// it.
+// Approvals lists and decides approvals for people and programs other than the A2A
+// client.
 func (s *Server) Approvals() *engine.Approvals { return s.engine.Approvals() }
 
-// Close ends Run, if it was called, and waits for that; else it gives back what New has
-// opened. It may be called more than once. Its error is that of what could not be given
-// back; Run returns its own.
+// Close ends Run, if it was called, and waits for it; otherwise it closes what New
+// opened. It may be called more than once. It returns the error of closing; Run returns
+// its own.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	end, first := s.end, !s.closed

@@ -52,7 +52,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 		b.note, b.close = db.Note(), db.Close
 		return b, nil
 	default:
-		return nil, fmt.Errorf("%w: there is no store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)
+		return nil, fmt.Errorf("%w: unknown store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time
-	timers []*timer // those that have not rung, the first one first
+	timers []*timer // not fired yet, the next one first
 	over   bool     // the server ends: what it still waits for comes soon
 }
 
@@ -31,7 +31,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-// advance moves the clock, and stops at each timer on its way.
+// advance moves the clock and fires each timer on the way.
 func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
-// end lets timers that are set from here on ring by themselves.
+// end makes timers that are set from here on fire in real time.
 func (c *clock) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,12 +1,12 @@
-// Package a2aservertest has servers for tests: in memory, on no port that anybody else
-// could take, with a clock that stands still unless the test moves it.
+// Package a2aservertest has servers for tests: in memory, without a fixed port, and with
+// a clock that stands still unless the test advances it.
 //
 //	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{mine}})
 //	asked := s.Send("/pay amount=5")       // input-required
 //	s.Approve(asked)
 //	done := s.Wait(asked.ID, a2a.TaskStateCompleted)
 //
-// What does not go as a helper says ends the test that it was made for.
+// A helper that fails ends its test.
 package a2aservertest
 
 import (
@@ -83,7 +83,7 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 	})
 	for until := time.Now().Add(patience); !s.ready(); {
 		if time.Now().After(until) {
-			t.Fatal("the server does not become ready")
+			t.Fatal("the server did not become ready")
 		}
 	}
 	return s
@@ -105,20 +105,22 @@ func (s *Server) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Advance moves the server's clock. Deadlines and timers that come meanwhile do what they
-// are for beside the caller: [Server.Wait] waits for what becomes of a task.
+// Advance moves the server's clock. Deadlines and timers that expire meanwhile run in the
+// background: use [Server.Wait] to wait for their effect on a task.
 func (s *Server) Advance(d time.Duration) { s.clock.advance(d) }
 
 // Now returns the server's time.
 func (s *Server) Now() time.Time { return s.clock.Now() }
 
-// Send sends a text in a message of its own and returns its task, when that rests.
+// Send sends a text as a new message and returns its task, once that waits for input or
+// has ended.
 func (s *Server) Send(text string) *a2a.Task {
 	s.t.Helper()
 	return s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text)))
 }
 
-// SendMessage sends a message and returns its task, when that rests.
+// SendMessage sends a message and returns its task, once that waits for input or has
+// ended.
 func (s *Server) SendMessage(m *a2a.Message) *a2a.Task {
 	s.t.Helper()
 	var answer struct {
@@ -127,12 +129,12 @@ func (s *Server) SendMessage(m *a2a.Message) *a2a.Task {
 	}
 	s.call(http.MethodPost, "/message:send", map[string]any{"message": m}, &answer)
 	if answer.Task == nil {
-		s.t.Fatalf("the answer is a message and no task: %+v", answer.Message)
+		s.t.Fatalf("the answer is a message, want a task: %+v", answer.Message)
 	}
 	return answer.Task
 }
 
-// Get returns a task as it stands.
+// Get returns the current state of a task.
 func (s *Server) Get(id a2a.TaskID) *a2a.Task {
 	s.t.Helper()
 	var t a2a.Task
@@ -140,7 +142,7 @@ func (s *Server) Get(id a2a.TaskID) *a2a.Task {
 	return &t
 }
 
-// Wait waits until a task is in a state and returns it. It fails when the task ends in
+// Wait waits until a task has the state and returns it. It fails if the task ends in
 // another one.
 func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 	s.t.Helper()

@@ -1,12 +1,12 @@
-// Package auth says who acts: the [Principal], what proves it ([Authenticator]), and what
-// it wants to do ([Action]). It does not know how a call came in, or where anything is
-// stored.
+// Package auth says who is calling (the [Principal]), what proves that ([Authenticator]),
+// and what a caller wants to do ([Action]). It does not know how a call came in, or where
+// anything is stored.
 package auth
 
 import "slices"
 
-// Principal is who a call is made for, as its credential proved it. It is a value:
-// safe to copy and to keep. The zero Principal is nobody.
+// A Principal is the authenticated caller. It is a value: safe to copy and to keep. The
+// zero Principal is nobody.
 type Principal struct {
 	Tenant  string   `json:"tenant,omitempty"`
 	Subject string   `json:"subject"`

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// Credentials are what a request brings to prove who makes it. They hold nothing of its
-// body, which is not read before its caller is known.
+// Credentials are what a request carries to prove who makes it. The body is not part of
+// them: it is not read before the caller is known.
 type Credentials struct {
 	// Header returns the values of a header field, in whatever case its name is written;
 	// nil when there are none. They must not be changed.
@@ -17,33 +17,33 @@ type Credentials struct {
 	Remote netip.AddrPort       // of the peer, which may be a proxy; zero when it is not known
 }
 
-// Authenticator proves who makes a request. It must be safe for concurrent use, and
-// should return soon: nothing of the request is read meanwhile.
+// An Authenticator finds out who makes a request. It must be safe for concurrent use, and
+// should return quickly: nothing of the request is read meanwhile.
 //
 // Its error decides what the caller is told:
 //
-//   - [ErrNone], when there is no credential of its kind, and an [*Error], when one does
-//     not hold: 401 (UNAUTHENTICATED), with a challenge;
-//   - any other, when the credential could not be checked: 503 (UNAVAILABLE), so that a
-//     client that is in its rights tries again. The error is logged, and not shown.
+//   - [ErrNone], when there is no credential of its kind, and an [*Error], when one is
+//     invalid: 401 (UNAUTHENTICATED), with a challenge;
+//   - any other, when the credential could not be checked: 503 (UNAVAILABLE), so that an
+//     entitled client tries again. The error is logged, and not shown.
 //
-// The zero [Principal] is nobody, and refused like ErrNone.
+// Returning the zero [Principal] has the effect of ErrNone.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c *Credentials) (Principal, error)
 }
 
-// Func makes an [Authenticator] of a function.
+// Func is a function that is an [Authenticator].
 type Func func(ctx context.Context, c *Credentials) (Principal, error)
 
 // Authenticate calls f.
 func (f Func) Authenticate(ctx context.Context, c *Credentials) (Principal, error) { return f(ctx, c) }
 
-// ErrNone says that a request brings no credential of the kind that an Authenticator
+// ErrNone says that a request has no credential of the kind that an Authenticator
 // knows.
 var ErrNone = errors.New("no credential")
 
-// Error says that a credential does not hold. The caller is shown all of it, so that it
-// must not say more than the caller may know.
+// Error says that a credential is invalid. The caller is shown all of it, so it must not
+// say more than the caller may know.
 type Error struct {
 	Scheme      string // of the challenge (RFC 9110, section 11.6.1). Defaults to "Bearer".
 	Code        string // as RFC 6750, section 3.1 has it, such as "invalid_token"; may be empty
@@ -56,13 +56,13 @@ func (e *Error) Error() string {
 	case e.Description != "":
 		return e.Description
 	case e.Code != "":
-		return "the credential does not hold: " + e.Code
+		return "the credential is invalid: " + e.Code
 	}
-	return "the credential does not hold"
+	return "the credential is invalid"
 }
 
-// Challenge returns what a WWW-Authenticate header says of the error. What could end a
-// quoted text early is left out of it.
+// Challenge returns the value of the WWW-Authenticate header for the error. Characters
+// that could end a quoted string early are left out.
 func (e *Error) Challenge() string {
 	scheme, comma := e.Scheme, " "
 	if !isToken(scheme) {
@@ -102,8 +102,8 @@ func printable(s string) string {
 	return string(kept)
 }
 
-// Action is what a caller wants to do: what rights are about, whatever the binding and
-// the operation.
+// An Action is what a caller wants to do, in the terms in which rights are granted,
+// whatever the binding and the operation.
 type Action uint8
 
 // The actions.

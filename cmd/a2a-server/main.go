@@ -1,12 +1,12 @@
 // Command a2a-server serves the A2A protocol: it takes messages, runs tools, and asks
 // a person before it runs those that need approval.
 //
-//	a2a-server serve            serve until told to end
-//	a2a-server config check     say what is wrong with the configuration
-//	a2a-server help             say all that there is
+//	a2a-server serve            serve until told to stop
+//	a2a-server config check     report all problems of the configuration
+//	a2a-server help             list the commands
 //
-// It exits with 0 when all went well, 1 when something failed, and 2 when the
-// command line or the configuration is wrong.
+// It exits with 0 on success, 1 when something failed, and 2 when the command line or
+// the configuration is invalid.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"a2a-server/internal/suggest"
 )
 
-// commands returns the program's command, with all others below it.
+// commands returns the program's root command with all its subcommands.
 func (p *program) commands() *cobra.Command {
 	root := &cobra.Command{Use: "a2a-server", SilenceErrors: true, SilenceUsage: true}
 	root.SetOut(p.stdout)
@@ -22,21 +22,21 @@ func (p *program) commands() *cobra.Command {
 
 	config := &cobra.Command{Use: "config", Short: "check or show the configuration"}
 	config.AddCommand(
-		configured("check", "say all that is wrong with the configuration", p.configCheck),
-		configured("show", "write the whole configuration and where each value is from", p.configShow),
+		configured("check", "report all problems of the configuration", p.configCheck),
+		configured("show", "print the whole configuration and where each value comes from", p.configShow),
 	)
 	root.AddCommand(
-		configured("serve", "serve until SIGINT or SIGTERM; a second one ends it at once", p.serve),
+		configured("serve", "serve until SIGINT or SIGTERM; a second one stops it immediately", p.serve),
 		config,
 		p.healthCommand(),
-		&cobra.Command{Use: "version", Short: "write the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
+		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
 	)
 	// --version is what people try first.
-	asked := root.Flags().Bool("version", false, "write the version")
+	asked := root.Flags().Bool("version", false, "print the version")
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
-		c.Short = "write the script with which a shell completes commands and flags"
+		c.Short = "print a script that completes commands and flags in a shell"
 	}
 	settle(root)
 	ofRoot := root.RunE
@@ -57,7 +57,7 @@ func configured(name, short string, run func(context.Context, *flags) error) *co
 	return c
 }
 
-// settle has c, and all below it, refuse what they do not take.
+// settle makes c and its subcommands refuse arguments that they do not take.
 func settle(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		settle(sub)
@@ -70,7 +70,7 @@ func settle(c *cobra.Command) {
 	}
 }
 
-// needsCommand refuses a command line that does not say which command is meant.
+// needsCommand refuses a command line that names no command.
 func needsCommand(c *cobra.Command, args []string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -137,7 +137,7 @@ func within(c *cobra.Command) string {
 
 func (p *program) helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [command]", Short: "say all that there is, or what a command takes",
+		Use: "help [command]", Short: "list the commands, or describe one",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			about, left, err := c.Root().Find(args)
@@ -162,7 +162,7 @@ func (p *program) helpCommand() *cobra.Command {
 	}
 }
 
-// leaves returns the commands below c that do something, in their order.
+// leaves returns the subcommands of c that do something, in order.
 func leaves(c *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range c.Commands() {

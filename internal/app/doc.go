@@ -1,4 +1,4 @@
-// Package app is the program: its commands, its flags, what it does with signals and with
-// the process as a whole. It does not know how a server is put together: that is package
-// a2aserver's.
+// Package app is the program: its commands and flags, and how it handles signals and the
+// process as a whole. It does not know how a server is put together; package a2aserver
+// does.
 package app

@@ -12,8 +12,8 @@ type flags struct {
 	values map[string]string // by the name of the key
 }
 
-// configFlags has c take every key of the configuration. What is wrong with a value is
-// said together with all else that is wrong with the configuration.
+// configFlags gives c a flag for every key of the configuration. A wrong value is
+// reported together with all other problems of the configuration.
 func configFlags(c *cobra.Command) *flags {
 	given := &flags{values: map[string]string{}}
 	c.Flags().SortFlags = false
@@ -31,12 +31,12 @@ func configFlags(c *cobra.Command) *flags {
 	return given
 }
 
-// fileFlag has c take the name of the configuration file.
+// fileFlag gives c the flag that names the configuration file.
 func fileFlag(c *cobra.Command, given *flags) {
-	c.Flags().StringVar(&given.file, "config", "", "The configuration `file`. Without this flag it is the value of "+fileVariable+", else there is none.")
+	c.Flags().StringVar(&given.file, "config", "", "The configuration `file`. Defaults to the value of "+fileVariable+"; without both, no file is read.")
 }
 
-// value is a flag of the configuration. It takes any text.
+// value is a flag of the configuration. It accepts any text.
 type value struct {
 	key  config.Key
 	into map[string]string

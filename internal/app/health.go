@@ -22,11 +22,11 @@ func (p *program) healthCommand() *cobra.Command {
 	c.Flags().SortFlags = false
 	given := &flags{}
 	fileFlag(c, given)
-	base := c.Flags().String("url", "", "The server's `URL`; /readyz is added to it. Without this flag it is the address that the configuration has under listen, on this machine.")
-	timeout := c.Flags().Duration("timeout", 3*time.Second, "How long the answer may take, such as 500ms. Default 3s.")
+	base := c.Flags().String("url", "", "The server's `URL`; /readyz is added to it. Defaults to the configured listen address, on this machine.")
+	timeout := c.Flags().Duration("timeout", 3*time.Second, "How long to wait for the answer, such as 500ms. Default 3s.")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *timeout <= 0 {
-			return usage("health: --timeout is %v: write a time such as 3s", *timeout)
+			return usage("health: --timeout is %v: write a duration such as 3s", *timeout)
 		}
 		if *base == "" {
 			var err error
@@ -36,7 +36,7 @@ func (p *program) healthCommand() *cobra.Command {
 		}
 		u, err := url.Parse(*base)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return usage("health: --url is %q, which is no URL: write it as http://127.0.0.1:8080", *base)
+			return usage("health: --url is %q, which is not a URL: write it as http://127.0.0.1:8080", *base)
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), *timeout)
 		defer cancel()
@@ -52,7 +52,7 @@ func (p *program) healthCommand() *cobra.Command {
 	return c
 }
 
-// listens returns the URL by which this machine reaches a server with the configuration.
+// listens returns the URL at which this machine reaches a server with the configuration.
 func (p *program) listens(given *flags) (string, error) {
 	c, err := p.load(given)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *program) listens(given *flags) (string, error) {
 	case err != nil:
 		return "", err
 	case port == "0":
-		return "", usage("health: listen is %s, so that only the server knows its port: name it with --url", c.Listen)
+		return "", usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
 	case host == "" || ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
 	case ip.Equal(net.IPv6unspecified):
@@ -72,7 +72,7 @@ func (p *program) listens(given *flags) (string, error) {
 	return "http://" + net.JoinHostPort(host, port), nil
 }
 
-// ready asks, past all proxies of the environment, and returns why a server is not ready.
+// ready asks a server, ignoring proxies set in the environment, and returns why it is not ready.
 func ready(ctx context.Context, at string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {

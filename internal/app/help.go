@@ -23,11 +23,11 @@ const helpTail = `
 an environment variable too; a flag overrides a variable, and a variable the file.
 The file is named by --config, or else by A2A_SERVER_CONFIG.
 
-Exit codes: 0 all went well, 1 something failed, 2 the command line or the
-configuration is wrong.
+Exit codes: 0 success, 1 something failed, 2 the command line or the
+configuration is invalid.
 `
 
-// help writes what there is, or what a command takes.
+// help prints the list of commands, or what one command takes.
 func (p *program) help(c *cobra.Command) error {
 	var b strings.Builder
 	switch {
@@ -61,7 +61,7 @@ func listed(b *strings.Builder, name string, c *cobra.Command) {
 	fmt.Fprintf(b, "  %-14s %s\n", name, c.Short)
 }
 
-// describe writes a flag, and what there is to say about it in lines that fit.
+// describe prints a flag and its description, wrapped to the width.
 func describe(b *strings.Builder, f *pflag.Flag) {
 	const indent, width = "        ", 80
 	fmt.Fprintf(b, "\n  --%s", f.Name)

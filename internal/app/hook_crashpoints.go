@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// crashVariable names the point at which the process kills itself, and the how
-// manieth time: "task.step:3". It is there in builds for the crash suite only.
+// crashVariable names the point at which the process kills itself, and at which
+// passage: "task.step:3". It exists only in builds for the crash suite.
 const crashVariable = "A2A_SERVER_CRASH_AT"
 
 // crashHook returns what kills the process at its point, as a loss of power would:

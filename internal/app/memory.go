@@ -9,9 +9,9 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// bound is how much memory the process has, and who says so.
+// bound is how much memory the process has, and what sets the limit.
 type bound struct {
-	bytes int64 // math.MaxInt64: nobody says
+	bytes int64 // math.MaxInt64: no limit
 	by    string
 }
 
@@ -31,7 +31,7 @@ func memoryBound(configured, variable int64, group uint64) bound {
 	return b
 }
 
-// boundMemory has Go's collector stay within what the process has.
+// boundMemory keeps Go's garbage collector within the memory that the process has.
 func boundMemory(l config.Limits) bound {
 	group, err := memlimit.FromCgroup()
 	if err != nil {

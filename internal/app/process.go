@@ -13,9 +13,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// newLogger returns the logger of c, which writes to w. Lines are written as they
-// come, also from many goroutines; w need not be safe for that. Nothing that is hidden
-// gets into them: it is escaped as in JSON, so that a line of JSON means the same.
+// newLogger returns a logger that writes to w as c configures it. Lines are written as
+// they come, also from several goroutines; w need not be safe for concurrent use.
+// Invisible characters are escaped as in JSON, so that a line of JSON means the same.
 func newLogger(c config.Log, w io.Writer) zerolog.Logger {
 	shown := terminal(w)
 	w = escaping{w}
@@ -58,6 +58,6 @@ func process(l config.Limits, log zerolog.Logger) {
 		debug.SetGCPercent(l.GC)
 	}
 	if b := boundMemory(l); b.bytes < l.Memory {
-		log.Warn().Int64("bytes", b.bytes).Str("by", b.by).Msg("the process has less memory than limits.memory: the collector stays below that, and answers get at most a quarter of it")
+		log.Warn().Int64("bytes", b.bytes).Str("by", b.by).Msg("the process has less memory than limits.memory: the garbage collector stays below that, and answers get at most a quarter of it")
 	}
 }

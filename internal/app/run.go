@@ -10,20 +10,20 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// What the program exits with.
+// The exit codes.
 const (
 	exitOK      = 0
 	exitFailure = 1 // something went wrong while it ran
 	exitUsage   = 2 // the command line or the configuration is wrong
 )
 
-// program is one run of the program, with what it sees of the world around.
+// program is one run of the program, with its environment and output.
 type program struct {
 	env            []string // NAME=value
 	stdout, stderr io.Writer
 }
 
-// usageError is a command line that makes no sense.
+// usageError reports a command line that makes no sense.
 type usageError struct{ problem string }
 
 // Error returns what is wrong, and where to read what is valid.
@@ -33,8 +33,8 @@ func (e *usageError) Error() string {
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// Run does what args, which do not begin with the program's name, say, and returns what
-// to exit with. env is the environment, NAME=value.
+// Run runs the command line args, without the program's name, and returns the exit
+// code. env is the environment, NAME=value.
 func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int {
 	p := &program{env: env, stdout: stdout, stderr: stderr}
 	root := p.commands()                      //nolint:contextcheck // cobra hands the context on
@@ -47,7 +47,7 @@ func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int 
 	case err == nil:
 		return exitOK
 	case errors.As(err, &wrong):
-		err = fmt.Errorf("the configuration is wrong:\n%w", wrong)
+		err = fmt.Errorf("the configuration is invalid:\n%w", wrong)
 		code = exitUsage
 	case errors.As(err, &usage), errors.Is(err, a2aserver.ErrConfig):
 		code = exitUsage

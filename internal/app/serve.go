@@ -12,7 +12,7 @@ import (
 	"a2a-server/tool/builtin"
 )
 
-// serve runs the server until ctx ends or a signal comes. After the first signal the
+// serve runs the server until ctx ends or a signal arrives. After the first signal the
 // system's own handling is back: a second one ends the process at once.
 func (p *program) serve(ctx context.Context, given *flags) error {
 	hook, err := p.crashHook()

@@ -45,7 +45,7 @@ func baseURL() form[string] {
 		case err != nil:
 			return err
 		case u.User != nil:
-			return wrong("the URL has a user or a password, which everybody could read in the card; remove them")
+			return wrong("the URL has a user or a password, which everybody could read in the agent card; remove them")
 		case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
 			return wrong("%s has a query or a fragment; paths are appended to this URL, so end it before ? and #", quote(text))
 		}
@@ -67,7 +67,7 @@ func webURL(text string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, wrong("%s does not begin with http:// or https://", quote(text))
 	case !isHost(u.Hostname()) || u.Port() != "" && !isPort(u.Port()) || strings.HasSuffix(u.Host, ":"):
-		return nil, wrong("%s has no host, or a port that cannot be; write it as https://agent.example.com:8443", quote(text))
+		return nil, wrong("%s has no host, or an impossible port; write it as https://agent.example.com:8443", quote(text))
 	}
 	return u, nil
 }
@@ -114,7 +114,7 @@ func network() form[netip.Prefix] {
 			case p != p.Masked():
 				return p, wrong("%s has an address within the network; write %s for the network, or the address alone", quote(text), p.Masked())
 			case p.Addr().Is4In6():
-				return p, wrong("%s is of IPv4; write it as 10.0.0.0/8", quote(text))
+				return p, wrong("%s is an IPv4 network; write it as 10.0.0.0/8", quote(text))
 			}
 			return p, nil
 		},
@@ -138,9 +138,9 @@ func webOrigin() form[string] {
 		case strings.ContainsAny(host, "/?#"):
 			return wrong("%s has more than a scheme and a host; write %s://%s", quote(text), clip(scheme), clip(u.Host))
 		case strings.ToLower(text) != text:
-			return wrong("%s has capitals, browsers write none; write %s", quote(text), clip(strings.ToLower(text)))
+			return wrong("%s has capital letters, which browsers do not send; write %s", quote(text), clip(strings.ToLower(text)))
 		case scheme == "http" && u.Port() == "80" || scheme == "https" && u.Port() == "443":
-			return wrong("%s names the usual port, browsers leave it out; write %s", quote(text), clip(strings.TrimSuffix(text, ":"+u.Port())))
+			return wrong("%s names the default port, which browsers leave out; write %s", quote(text), clip(strings.TrimSuffix(text, ":"+u.Port())))
 		}
 		return nil
 	})

@@ -30,7 +30,7 @@ func (l *loader) environment(environ []string) {
 		case known:
 			put(l, k, l.config, given{path: k.name, texts: k.split(value), at: at})
 		case name == variable(gatesKey):
-			l.add(at, gatesKey, "gates can be written only in the file")
+			l.add(at, gatesKey, "gates can only be set in the file")
 		case !fromKubernetes(name):
 			l.add(at, name, "there is no such setting%s", l.didYouMean(name, append(names(l.keys, variable), fileVariable)))
 		}

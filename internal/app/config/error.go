@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	var lines []string
 	for i, p := range e.Problems {
 		if i == maxShown {
-			lines = append(lines, fmt.Sprintf("and %d problems more", len(e.Problems)-i))
+			lines = append(lines, fmt.Sprintf("and %d more problems", len(e.Problems)-i))
 			break
 		}
 		lines = append(lines, p.String())

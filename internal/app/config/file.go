@@ -102,7 +102,7 @@ func (l *loader) readable(text string) bool {
 		case r == '\n':
 			at.line, at.column = at.line+1, 0
 		case r < ' ' && r != '\t' && r != '\r' || r == '\x7f':
-			l.add(at, "", "the control character %U cannot stand here; remove it", r)
+			l.add(at, "", "the control character %U is not allowed; remove it", r)
 			return false
 		}
 		at.column++

@@ -79,7 +79,7 @@ func many[C any, T comparable](name string, f form[T], field func(*C) *[]T, mean
 				case err != nil:
 					flaws = append(flaws, flaw{item: i, problem: err})
 				case seen[v]:
-					flaws = append(flaws, flaw{item: i, problem: wrong("%s stands in the list already; remove one", quote(text))})
+					flaws = append(flaws, flaw{item: i, problem: wrong("%s is in the list twice; remove one", quote(text))})
 				}
 				seen[v] = true
 				all = append(all, v)

@@ -116,7 +116,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 		{Source: config.File, File: path, Line: 2, Column: 10, Key: "log.level", Problem: `"loud" is not a level; use debug, info, warn or error`},
 		{Source: config.File, File: path, Line: 3, Column: 11, Key: "log.format", Problem: `"text" is not a format; use auto, json or console`},
 		{Source: config.Environment, Key: "A2A_SERVER_ALLOWED_HOSTS", Problem: `"b c" is not a host; write a name or an address, without scheme, port or *`},
-		{Source: config.Environment, Key: "A2A_SERVER_GATES", Problem: "gates can be written only in the file"},
+		{Source: config.Environment, Key: "A2A_SERVER_GATES", Problem: "gates can only be set in the file"},
 		{Source: config.Environment, Key: "A2A_SERVER_LISTEN", Problem: "is empty; write host:port"},
 		{Source: config.Environment, Key: "A2A_SERVER_LOG_LEVL", Problem: "there is no such setting; did you mean A2A_SERVER_LOG_LEVEL?"},
 		{Source: config.Environment, Key: "A2A_SERVER_STORE", Problem: `"redis" is not a store; use bolt, bolt:PATH or memory`},
@@ -150,7 +150,7 @@ func TestManyProblems(t *testing.T) {
 		t.Errorf("%d problems, want all 1000", len(all.Problems))
 	}
 	lines := strings.Split(all.Error(), "\n")
-	if len(lines) != 101 || lines[100] != "and 900 problems more" {
+	if len(lines) != 101 || lines[100] != "and 900 more problems" {
 		t.Errorf("%d lines, the last %q, want 101 and a count", len(lines), lines[len(lines)-1])
 	}
 }

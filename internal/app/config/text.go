@@ -78,7 +78,7 @@ func mediaRange() form[string] {
 		case err != nil || !ok || kind == "" || subtype == "" || kind == "*" && subtype != "*":
 			return wrong("%s is not a media type; write it as text/plain, or text/* for all texts, or */* for everything", quote(text))
 		case len(params) > 0:
-			return wrong("%s has parameters, which do not count; write %s", quote(text), clip(media))
+			return wrong("%s has parameters, which are ignored; write %s", quote(text), clip(media))
 		case media != text:
 			return wrong("%s has capitals or spaces; write %s", quote(text), clip(media))
 		}

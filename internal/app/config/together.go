@@ -36,7 +36,7 @@ func (l *loader) checkScript() {
 	used := p.Kind == "script"
 	if p.Script == "" {
 		if used {
-			l.at("planner.kind", "script needs the file of its scenarios; set planner.script")
+			l.at("planner.kind", "script needs a file of scenarios; set planner.script")
 		}
 		return
 	}
@@ -53,7 +53,7 @@ func (l *loader) checkScript() {
 	p.Script = path
 	if !used {
 		if l.config.origins["planner.kind"].layer == "" {
-			l.at("planner.script", "nothing would read it, because planner.kind is direct unless it is set; set planner.kind to script, or to direct if that is meant")
+			l.at("planner.script", "it would not be read, because planner.kind is direct by default; set planner.kind to script, or to direct if you mean that")
 		}
 		return
 	}
