@@ -20,9 +20,10 @@ packages.gate4 := ./internal/bench
 packages.gate5 := ./internal/faults
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
-# dependencies. The first builds the program and drives it with them.
+# dependencies. The first builds the program and drives it with them; the last runs it
+# as operators do, and reads what they read with the libraries of Kubernetes and Compose.
 INTEROP := internal/interop
-NESTED  := $(INTEROP) $(INTEROP)/adkgo
+NESTED  := $(INTEROP) $(INTEROP)/adkgo deploy
 
 # What `make test` and `make check` run. A package that is in no gate fails `gates`.
 GATES := gate1 gate2 gate3 gate4 gate5
@@ -31,7 +32,7 @@ GATES := gate1 gate2 gate3 gate4 gate5
 CHECKS := format vet lint modules generated gates $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 interop gate5 bench faults mutate sim vuln tools
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -55,9 +56,13 @@ gate3: ## the wire, the configuration and the program
 gate4: ## end to end, with clients that were not written here
 	go test $(TESTFLAGS) $(packages.gate4)
 	$(MAKE) --no-print-directory interop
+	$(MAKE) --no-print-directory operate
 
 interop: ## third-party clients, installed for it; RUN='regexp' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
+
+operate: ## the files of deploy/ and the commands of docs/operations.md, run; needs root
+	cd deploy && go test -count=1 -timeout 10m ./...
 
 # The tests mostly wait, for a disk that is slow and for a server that notices.
 gate5: ## the faults of disk, process and clock, in their short form

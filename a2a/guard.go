@@ -39,7 +39,7 @@ func (g Guard) Wrap(h http.Handler) http.Handler {
 
 func (g Guard) check(r *http.Request) *wireError {
 	if _, host := g.asked(r); len(g.Hosts) > 0 && !slices.Contains(g.Hosts, hostname(host)) {
-		return errForbidden.saying("this server does not answer to that Host: call it by a name of its own, or add the name to allowed_hosts")
+		return errForbidden.saying("this server does not answer to that Host: call it by a name of its own, or add the name to allowed_hosts; behind a proxy, set public_url to the URL that clients use")
 	}
 	origin := r.Header["Origin"]
 	if len(origin) > 0 && (len(origin) > 1 || !slices.Contains(g.Origins, origin[0])) {

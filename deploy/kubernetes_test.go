@@ -1,0 +1,109 @@
+package deploy
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// lastWords is what tools have when limits.grace is over, and what the rest of a shutdown
+// takes.
+const lastWords = 2 * time.Second
+
+// defaultGrace is that of limits.grace.
+const defaultGrace = 8 * time.Second
+
+// manifests are what kubernetes.yaml has, in the types of Kubernetes.
+type manifests struct {
+	deployment appsv1.Deployment
+	service    corev1.Service
+	claim      corev1.PersistentVolumeClaim
+}
+
+func kubernetes(t *testing.T) *manifests {
+	t.Helper()
+	var m manifests
+	for _, text := range strings.Split(read(t, "kubernetes.yaml"), "\n---\n") {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(text), &kind); err != nil {
+			t.Fatal(err)
+		}
+		into := map[string]any{"Deployment": &m.deployment, "Service": &m.service, "PersistentVolumeClaim": &m.claim}[kind.Kind]
+		if into == nil {
+			t.Fatalf("kubernetes.yaml has a %s, which nothing here knows", kind.Kind)
+		}
+		if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+			t.Fatalf("%s: %v", kind.Kind, err)
+		}
+	}
+	return &m
+}
+
+// What the manifests say is what Kubernetes knows, and fits together.
+func TestKubernetes(t *testing.T) {
+	t.Parallel()
+	m := kubernetes(t)
+	d := m.deployment.Spec
+	pod := d.Template.Spec
+	if len(pod.Containers) != 1 || len(pod.Volumes) != 1 {
+		t.Fatalf("the pod has %d containers and %d volumes, want one of each", len(pod.Containers), len(pod.Volumes))
+	}
+	c := pod.Containers[0]
+	if d.Replicas == nil || *d.Replicas != 1 || d.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		t.Error("two processes may have the data folder at once: want one replica and Recreate")
+	}
+	for key, value := range d.Selector.MatchLabels {
+		if d.Template.Labels[key] != value || m.service.Spec.Selector[key] != value {
+			t.Errorf("the label %s: %s is not that of the pod and of the service", key, value)
+		}
+	}
+	volume := pod.Volumes[0]
+	if volume.PersistentVolumeClaim == nil || volume.PersistentVolumeClaim.ClaimName != m.claim.Name || len(c.VolumeMounts) != 1 || c.VolumeMounts[0].Name != volume.Name || c.VolumeMounts[0].MountPath != "/data" {
+		t.Errorf("the data folder is not that of the claim: %+v, %+v", pod.Volumes, c.VolumeMounts)
+	}
+	if user := pod.SecurityContext; user == nil || *user.RunAsUser != 65532 || *user.FSGroup != 65532 || !*user.RunAsNonRoot {
+		t.Errorf("the user is %+v, want that of the image", user)
+	}
+	for name, probe := range map[string]*corev1.Probe{"/livez": c.LivenessProbe, "/livez at the start": c.StartupProbe, "/readyz": c.ReadinessProbe} {
+		path, _, _ := strings.Cut(name, " ")
+		if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != path || probe.HTTPGet.Port.StrVal != c.Ports[0].Name {
+			t.Errorf("the probe of %s is %+v", name, probe)
+		}
+	}
+	if m.service.Spec.Ports[0].TargetPort.StrVal != c.Ports[0].Name || c.Ports[0].ContainerPort != 8080 {
+		t.Errorf("the service calls %+v, the container has %+v", m.service.Spec.Ports, c.Ports)
+	}
+	var env []string
+	grace := defaultGrace
+	for _, v := range c.Env {
+		env = append(env, v.Name+"="+v.Value)
+		if v.Name == "A2A_SERVER_LIMITS_GRACE" {
+			var err error
+			if grace, err = time.ParseDuration(v.Value); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if given := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; given <= grace+lastWords {
+		t.Errorf("the pod is killed after %v, and the server needs up to %v", given, grace+lastWords)
+	}
+	valid(t, env)
+}
+
+// valid wants settings that the server takes, beside those of the image.
+func valid(t *testing.T, env []string) {
+	t.Helper()
+	i := unpack(t, chroot(t))
+	cmd := exec.Command(program(t), "config", "check")
+	cmd.Env = slices.Concat(i.env, env)
+	if said, code := run(t, cmd); code != 0 || said != "the configuration is valid\n" {
+		t.Errorf("with %q the server says:\n%s", env, said)
+	}
+}
