@@ -79,7 +79,6 @@ func (s *Server) card(x echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("agent card: %w", err)
 	}
-	sum := sha256.Sum256(body)
 	h := x.Response().Header()
 	if s.cfg.Card.URL == "" {
 		h.Add("Vary", "Host")
@@ -89,8 +88,14 @@ func (s *Server) card(x echo.Context) error {
 	}
 	h.Set("Content-Type", typeJSON)
 	h.Set("Cache-Control", "public, max-age=300")
-	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+	h.Set("ETag", etag(body))
 	bound(x.Response())
 	http.ServeContent(x.Response(), x.Request(), "", s.made, bytes.NewReader(body))
 	return nil
+}
+
+// etag is the digest of an answer as its ETag.
+func etag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }

@@ -69,6 +69,7 @@ type Server struct {
 	bodies     *shares           // bytes of large requests
 	echo       *echo.Echo
 	made       time.Time // when the card was, too
+	openAPITag string    // ETag of openAPI
 }
 
 // New returns a Server.
@@ -115,6 +116,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.table = table()
 	s.methods = methods(s.table)
+	s.openAPITag = etag([]byte(openAPI))
 	s.echo.HTTPErrorHandler = s.httpError
 	if cfg.Log.GetLevel() <= zerolog.DebugLevel {
 		s.echo.Use(s.logged)
@@ -131,6 +133,8 @@ func New(cfg Config) (*Server, error) {
 	s.echo.POST("/", s.jsonRPC)
 	s.echo.GET(cardPath, s.card)
 	s.echo.HEAD(cardPath, s.card)
+	s.echo.GET(openAPIPath, s.document)
+	s.echo.HEAD(openAPIPath, s.document)
 	s.restRoutes()
 	return s, nil
 }

@@ -30,6 +30,7 @@ func (run *wireRun) read(a *wireAnswer) string {
 	if err != nil {
 		run.t.Fatalf("read answer after %d bytes: %v", len(body), err)
 	}
+	checkDocumented(run.t, a.Request, a.StatusCode, a.Header.Get("Content-Type"), body)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s\n", a.StatusCode, http.StatusText(a.StatusCode))
 	for name := range wireAlways {

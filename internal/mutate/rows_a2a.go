@@ -24,6 +24,29 @@ func a2aRows() []Row {
 			Test:    "TestWire/resume",
 		},
 
+		// The table of operations, and its document.
+		{
+			File:    "a2a/table.go",
+			What:    `{http.MethodGet, "/tasks/{id}:subscribe", someBody},`,
+			Into:    "",
+			Promise: "each operation is at every path that the proto has for it",
+			Test:    "TestOperationsAreThoseOfTheProto",
+		},
+		{
+			File:    "a2a/rest.go",
+			What:    "visits[i].method == c.Request().Method",
+			Into:    "visits[i].method != c.Request().Method",
+			Promise: "each route of the table is served",
+			Test:    "TestOperationsAreServed",
+		},
+		{
+			File:    "a2a/encode.go",
+			What:    `],"totalSize":%d`,
+			Into:    `],"total":%d`,
+			Promise: "answers are as openapi.json has them",
+			Test:    "TestAnswersAreAsDocumented",
+		},
+
 		// Answers.
 		{
 			File:    "a2a/answer.go",
