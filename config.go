@@ -25,7 +25,9 @@ type Config struct {
 	Environment []string          // NAME=value, as os.Environ gives it; nil: none is looked at
 	Set         map[string]string // values by key, such as "limits.tool_timeout"; lists are comma separated
 
-	Tools   []tool.Toolset            // what can be called; names must not occur twice
+	// Tools are what can be called; no name may occur twice. New lists them once, on behalf
+	// of auth.Anonymous, for the card: a toolset that fails then is an error.
+	Tools   []tool.Toolset
 	Planner task.Planner              // nil: the one that is configured
 	Confirm tool.ConfirmationProvider // asked for every new approval beside the client; see engine.Config.Provider
 	Hooks   []task.Hook               // run before the policy, in order, on each planned call

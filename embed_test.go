@@ -2,10 +2,13 @@ package a2aserver_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // mount serves the handler of a server that does not listen at /agent.
@@ -136,4 +141,64 @@ func TestClose(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// Mounted at a path without a slash at its end, which is what the card names, it answers
+// there, too.
+func TestMountedRoot(t *testing.T) {
+	t.Parallel()
+	c := load(t, map[string]string{"store": "memory", "public_url": "http://localhost:8080/agent"})
+	in := start(t, c)
+	mounted := http.StripPrefix("/agent", in.server.Handler())
+	in.get(t, "/readyz")
+	for path, want := range map[string]int{"/agent": http.StatusOK, "/agent/": http.StatusOK, "/agent/nothing": http.StatusNotFound} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		if mounted.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("POST %s = %d %s, want %d", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+// A toolset may look at who asks, also while the card is made.
+func TestToolsetThatLooksAtItsCaller(t *testing.T) {
+	t.Parallel()
+	c := load(t, map[string]string{"store": "memory"})
+	c.Tools[0] = tool.Filter(c.Tools[0], func(ctx agent.ReadonlyContext, t tool.Tool) bool {
+		return len(ctx.Roles()) > 0 || ctx.UserID() != "" || t.Name() == "echo"
+	})
+	in := start(t, c)
+	if _, card := in.get(t, "/.well-known/agent-card.json"); !strings.Contains(card, "echo") || strings.Contains(card, "transfer_money") {
+		t.Errorf("the card lists what not everybody may use, or not what they may: %s", card)
+	}
+}
+
+// Tools that cannot be used are said before anything is opened.
+func TestToolsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for says, set := range map[string][]tool.Toolset{
+		`two tools called "echo"`:     {load(t, nil).Tools[0], tool.Filter(load(t, nil).Tools[0], tool.AllowAll())},
+		"tool 0 is nil":               {tool.NewToolset("mine", nil)},
+		"the server of tools is down": {unreachable{}},
+	} {
+		c := load(t, nil)
+		c.Tools = set
+		for name, err := range map[string]error{"Check": a2aserver.Check(c), "New": func() error { _, err := a2aserver.New(c); return err }()} {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s() = %v, want that %s", name, err, says)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(c.Set["data"], "tasks.db")); err == nil {
+			t.Errorf("%s: the store was opened", says)
+		}
+	}
+}
+
+type unreachable struct{}
+
+func (unreachable) Name() string { return "remote" }
+func (unreachable) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	return nil, errors.New("the server of tools is down")
 }

@@ -17,14 +17,10 @@ import (
 // While a toolset may have more tools than it has listed there are only warnings, and of a
 // pattern, too, which may be for tools that are to come. conf has the places of the gates;
 // nil: the policy was made in Go.
-func checkGates(p *approval.Policy, conf *config.Config, r *tool.Registry) (warnings []string, _ error) {
+func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
 	gates := p.Gates()
 	if len(gates) == 0 {
 		return nil, nil
-	}
-	tools, err := r.Tools(nil)
-	if err != nil {
-		return nil, fmt.Errorf("the tools: %w", err)
 	}
 	names := make([]string, len(tools))
 	for i, t := range tools {
@@ -46,7 +42,7 @@ func checkGates(p *approval.Policy, conf *config.Config, r *tool.Registry) (warn
 			problem.Problem = fmt.Sprintf("no tool matches %q, so that this gate does nothing", name)
 		}
 		switch {
-		case pattern || r.Dynamic():
+		case pattern || dynamic:
 			warnings = append(warnings, problem.String())
 		case conf != nil:
 			wrong = append(wrong, problem)

@@ -1,12 +1,14 @@
 package a2aserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
@@ -24,6 +26,7 @@ type parts struct {
 	policy    *approval.Policy
 	presenter task.Presenter
 	registry  *tool.Registry
+	tools     []tool.Tool // that anybody may use
 	warnings  []string
 }
 
@@ -43,12 +46,16 @@ func (c *Config) parts(conf *config.Config) (parts, error) {
 	if err := errors.Join(policyErr, plannerErr); err != nil {
 		return parts{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	p.registry = tool.NewRegistry(c.Tools...)
+	anybody := (&task.Rules{Agent: conf.Agent.Name}).Readonly(context.Background(), auth.Anonymous())
+	var err error
+	if p.tools, err = p.registry.Tools(anybody); err != nil {
+		return parts{}, fmt.Errorf("the tools: %w", err)
+	}
 	if c.Policy != nil {
 		conf = nil // its gates are not used
 	}
-	p.registry = tool.NewRegistry(c.Tools...)
-	var err error
-	p.warnings, err = checkGates(p.policy, conf, p.registry)
+	p.warnings, err = checkGates(p.policy, conf, p.tools, p.registry.Dynamic())
 	return p, err
 }
 

@@ -31,7 +31,7 @@ type Server struct {
 	authenticator auth.Authenticator // nil: everybody is anonymous
 	store         *backend
 	engine        *engine.Engine
-	registry      *tool.Registry
+	tools         []tool.Tool  // that anybody may use, for the card and the log
 	listener      net.Listener // nil: NoListen
 	url           string       // base URL, for the log
 	server        *http.Server
@@ -64,7 +64,7 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.registry = p.registry
+	s.tools = p.tools
 	for _, warning := range p.warnings {
 		s.log.Warn().Msg(warning)
 	}
@@ -79,7 +79,7 @@ func New(c Config) (_ *Server, err error) {
 		}
 	}
 	s.engine, err = engine.New(engine.Config{
-		Store: s.store.handle, Tools: s.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
+		Store: s.store.handle, Tools: p.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
 		Hooks: c.Hooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
@@ -112,17 +112,13 @@ func (s *Server) limits() config.Limits {
 
 // serveProtocol makes the HTTP server with all its routes.
 func (s *Server) serveProtocol() error {
-	skills, err := skills(s.registry, s.config)
-	if err != nil {
-		return err
-	}
 	guard := guardOf(s.config, s.Addr())
 	limits := s.limits()
 	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.config.PublicURL, Skills: skills, InputModes: s.config.Agent.InputModes,
+			Version: Version(), URL: s.config.PublicURL, Skills: skills(s.tools, s.config), InputModes: s.config.Agent.InputModes,
 		},
 		StrictVersions: s.config.Versions.Strict,
 		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
@@ -140,8 +136,8 @@ func (s *Server) serveProtocol() error {
 
 // Handler serves what the Server does, in an HTTP server of the caller's, while Run runs;
 // before and after it answers 503. When Run ends, streams end with a comment, and clients
-// come back. Mount it at a path with [http.StripPrefix], and set public_url to the URL that
-// clients use.
+// come back. Mount it at a path, both with and without a slash at its end, with
+// [http.StripPrefix], and set public_url to the URL that clients use.
 func (s *Server) Handler() http.Handler { return &s.mounted }
 
 // Addr returns the address that the Server listens on; nil: it does not.
@@ -189,9 +185,8 @@ func (s *Server) release() error {
 
 // toolNames returns the names of all tools, for the log.
 func (s *Server) toolNames() string {
-	tools, _ := s.registry.Tools(nil) // what is wrong with one has been said by New
 	var names []string
-	for _, t := range tools {
+	for _, t := range s.tools {
 		names = append(names, t.Name())
 	}
 	return strings.Join(names, " ")

@@ -1,24 +1,18 @@
 package a2aserver
 
 import (
-	"fmt"
-
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 )
 
-// skills returns the tools as the card lists them.
-func skills(r *tool.Registry, c *config.Config) ([]a2a.Skill, error) {
-	tools, err := r.Tools(nil)
-	if err != nil {
-		return nil, fmt.Errorf("the tools: %w", err)
-	}
+// skills returns the tools as the card lists them: those that anybody may use.
+func skills(tools []tool.Tool, c *config.Config) []a2a.Skill {
 	var all []a2a.Skill
 	for _, t := range tools {
 		all = append(all, a2a.Skill{ID: t.Name(), Name: t.Name(), Description: t.Description(), Tags: tags(t, c)})
 	}
-	return all, nil
+	return all
 }
 
 // tags are what a tool declares. Gates of the configuration are not in them: whether

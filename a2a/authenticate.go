@@ -18,10 +18,15 @@ func (s *Server) principal(r *http.Request) (auth.Principal, error) {
 		err = auth.ErrNone
 	}
 	if err == nil {
+		err = by.Validate()
+	}
+	if err == nil {
 		return by, nil
 	}
 	wrong, refused := errors.AsType[*auth.Error](err)
 	switch {
+	case refused && wrong == nil:
+		err = errors.New("the Authenticator returned a nil *auth.Error as its error: return nil itself")
 	case refused:
 		return auth.Principal{}, unauthenticated(wrong).saying(wrong.Error())
 	case errors.Is(err, auth.ErrNone):

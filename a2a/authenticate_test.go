@@ -30,6 +30,9 @@ func TestPrincipalErrors(t *testing.T) {
 		"no credential":     {err: auth.ErrNone, status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
 		"a wrong one":       {err: &auth.Error{Scheme: "ApiKey", Code: "invalid_token"}, status: http.StatusUnauthorized, challenge: `ApiKey error="invalid_token"`, says: "UNAUTHENTICATED"},
 		"cannot be checked": {err: errors.New("the issuer at 10.0.0.7 is down"), status: http.StatusServiceUnavailable, says: "cannot be checked now"},
+		"a nil *auth.Error": {by: auth.Principal{Subject: "alice"}, err: (*auth.Error)(nil), status: http.StatusServiceUnavailable, says: "cannot be checked now"},
+		"not UTF-8":         {by: auth.Principal{Subject: "Jos\xe9"}, status: http.StatusServiceUnavailable, says: "cannot be checked now"},
+		"too large":         {by: auth.Principal{Subject: "alice", Roles: []string{strings.Repeat("r", 1<<20)}}, status: http.StatusServiceUnavailable, says: "cannot be checked now"},
 		"and is somebody":   {by: auth.Principal{Subject: "alice"}, err: errors.New("down"), status: http.StatusServiceUnavailable, says: "cannot be checked now"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,5 +65,24 @@ func TestPrincipalErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A request that the shutdown cuts off can be repeated, whatever the store makes of it.
+func TestCutOffByShutdown(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	h, err := a2a.New(a2a.Config{Engine: s.engine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(a2a.ErrShutdown)
+	for _, path := range []string{"/tasks", "/tasks/01a202f1-8160-7c8e-a9c2-57d35242287e"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+			t.Errorf("GET %s = %d %s, want 503 with Retry-After", path, w.Code, w.Body)
+		}
 	}
 }

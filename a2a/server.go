@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -147,6 +148,9 @@ func (s *Server) local(r *http.Request) *http.Request {
 	if rest, ok := strings.CutPrefix(path, s.prefix); ok && (rest == "" || rest[0] == '/') {
 		path = "/" + strings.TrimPrefix(rest, "/")
 	}
+	if path == "" {
+		path = "/" // where http.StripPrefix has taken all of it
+	}
 	if path == r.URL.Path && r.URL.RawPath == "" {
 		return r
 	}
@@ -163,7 +167,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		finish(w, r)
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-				s.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Str("path", clip(r.URL.Path)).Msg("request panicked")
+				s.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("path", clip(r.URL.Path)).Msg("request panicked")
 			}
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
@@ -236,6 +240,9 @@ func (s *Server) httpError(err error, c echo.Context) {
 
 // wire returns err as it goes out, and logs it when it is ours.
 func (s *Server) wire(ctx context.Context, err error, method string) *wireError {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrShutdown) {
+		err = ErrShutdown // whatever whoever noticed it made of it
+	}
 	w, known := toWire(err)
 	if !known && ctx.Err() == nil {
 		s.cfg.Log.Error().Err(err).Str("method", clip(method)).Msg("internal error")

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,5 +76,29 @@ func TestPrincipalJSON(t *testing.T) {
 				t.Errorf("read back (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What would be stored as somebody else, or not at all, is refused.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		p    Principal
+		says string
+	}{
+		"nobody":            {},
+		"somebody":          {p: Principal{Tenant: "acme", Subject: "José", Roles: []string{"ops"}, Chain: []string{"desk"}, Method: "key"}},
+		"as long as can be": {p: Principal{Tenant: "acme", Subject: strings.Repeat("a", MaxOwner-4), Roles: []string{strings.Repeat("r", MaxRest)}}},
+		"subject":           {p: Principal{Subject: "Jos\xe9"}, says: "not UTF-8"},
+		"tenant":            {p: Principal{Subject: "a", Tenant: "\xff"}, says: "not UTF-8"},
+		"role":              {p: Principal{Subject: "a", Roles: []string{"b", "\xff"}}, says: "not UTF-8"},
+		"chain":             {p: Principal{Subject: "a", Chain: []string{"\xff"}}, says: "not UTF-8"},
+		"method":            {p: Principal{Subject: "a", Method: "\xff"}, says: "not UTF-8"},
+		"long":              {p: Principal{Tenant: "acme", Subject: strings.Repeat("a", MaxOwner)}, says: "have 1028 bytes"},
+		"many roles":        {p: Principal{Subject: "a", Roles: []string{strings.Repeat("r", MaxRest)}, Method: "m"}, says: "have 65537 bytes"},
+	} {
+		if err := tc.p.Validate(); (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: Validate() = %v, want %q", name, err, tc.says)
+		}
 	}
 }

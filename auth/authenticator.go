@@ -27,7 +27,8 @@ type Credentials struct {
 //   - any other, when the credential could not be checked: 503 (UNAVAILABLE), so that an
 //     entitled client tries again. The error is logged, and not shown.
 //
-// Returning the zero [Principal] has the effect of ErrNone.
+// Returning the zero [Principal] has the effect of ErrNone, and one that
+// [Principal.Validate] rejects that of any other error.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c *Credentials) (Principal, error)
 }
@@ -61,8 +62,12 @@ func (e *Error) Error() string {
 	return "the credential is invalid"
 }
 
+// maxChallenge bounds each text of a challenge: proxies refuse an answer whose header is
+// large.
+const maxChallenge = 500
+
 // Challenge returns the value of the WWW-Authenticate header for the error. Characters
-// that could end a quoted string early are left out.
+// that could end a quoted string early are left out, and each text is cut at 500.
 func (e *Error) Challenge() string {
 	scheme, comma := e.Scheme, " "
 	if !isToken(scheme) {
@@ -93,8 +98,8 @@ func isToken(s string) bool {
 // printable returns s without what RFC 6750, section 3 does not allow in the values of a
 // challenge.
 func printable(s string) string {
-	kept := make([]byte, 0, len(s))
-	for i := range len(s) {
+	kept := make([]byte, 0, min(len(s), maxChallenge))
+	for i := 0; i < len(s) && len(kept) < maxChallenge; i++ {
 		if c := s[i]; c >= 0x20 && c <= 0x7e && c != '"' && c != '\\' {
 			kept = append(kept, c)
 		}

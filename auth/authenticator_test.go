@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"a2a-server/auth"
@@ -20,6 +21,7 @@ func TestChallenge(t *testing.T) {
 		{"no scheme", auth.Error{Scheme: "Bearer\r\nSet-Cookie: a=b"}, "Bearer"},
 		{"all", auth.Error{Scheme: "Bearer", Code: "invalid_token", Description: "it has expired: get another one"}, `Bearer error="invalid_token", error_description="it has expired: get another one"`},
 		{"only why", auth.Error{Description: "no"}, `Bearer error_description="no"`},
+		{"much", auth.Error{Description: strings.Repeat("d\n", 100_000)}, `Bearer error_description="` + strings.Repeat("d", 500) + `"`},
 		{"quotes, ends of lines and more", auth.Error{Code: "a\"b\\c", Description: "one\r\ntwo\x00 “three”\x7f"}, `Bearer error="abc", error_description="onetwo three"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -42,7 +42,9 @@ func newAgent(c a2aserver.Config) (*a2aserver.Server, error) {
 
 func routes(agent *a2aserver.Server) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/agent/", http.StripPrefix("/agent", agent.Handler()))
+	a2a := http.StripPrefix("/agent", agent.Handler())
+	mux.Handle("/agent", a2a) // the URL on the card, which JSON-RPC is posted to
+	mux.Handle("/agent/", a2a)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("our own page\n")) })
 	return mux
 }

@@ -50,6 +50,9 @@ func TestEmbed(t *testing.T) {
 	if status != http.StatusOK || !strings.Contains(body, "hello") {
 		t.Errorf("alice: %d %s", status, body)
 	}
+	if status, body := list(t, web); status != http.StatusOK || !strings.Contains(body, "totalSize") {
+		t.Errorf("JSON-RPC at the URL of the card: %d %s", status, body)
+	}
 	if status, _, challenge := send("", "m2"); status != http.StatusUnauthorized || challenge != "Bearer" {
 		t.Errorf("nobody: %d, challenge %q", status, challenge)
 	}
@@ -62,4 +65,25 @@ func TestEmbed(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// list lists tasks by JSON-RPC, as a client does that follows no redirect.
+func list(t *testing.T, web *httptest.Server) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/agent", strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-API-Key", "k-alice")
+	resp, err := web.Client().Transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
 }

@@ -187,3 +187,26 @@ func TestWatchApprovals(t *testing.T) {
 		}
 	})
 }
+
+// Whoever has a name that the log would change is nobody: four eyes would not know them
+// again, and let them approve what they have asked for.
+func TestPrincipalThatIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	jose := auth.Principal{Tenant: "acme", Subject: "Jos\xe9", Method: "test"}
+	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
+	sent, err := w.engine.Send(w.ctx(), engine.Send{By: jose, Message: w.calls("transfer", args{"amount": 1, "to": "x"})})
+	if errors.Is(err, store.ErrNotFound) {
+		return
+	}
+	t.Errorf("Send() = %v, want %v", err, store.ErrNotFound)
+	answer := w.engine.Answer(jose)
+	defer answer.Release()
+	if _, err := answer.Await(w.ctx(), sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range w.inbox(jose, 0) {
+		if err := w.engine.Approvals().Decide(w.ctx(), jose, approval.Answer{ID: a.ID, Verb: approval.Approve}); err == nil {
+			t.Error("who asked has approved it")
+		}
+	}
+}

@@ -35,7 +35,7 @@ type Sent struct {
 
 // ScopeOf returns the scope of what belongs to a principal.
 func ScopeOf(p auth.Principal) store.Scope {
-	if p.IsZero() {
+	if p.IsZero() || p.Validate() != nil {
 		return store.Scope{}
 	}
 	return store.Owner(p.Tenant, p.Subject)

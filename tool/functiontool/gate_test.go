@@ -1,9 +1,12 @@
 package functiontool_test
 
 import (
+	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -52,4 +55,47 @@ func TestGate(t *testing.T) {
 		}
 	}()
 	functiontool.Must(functiontool.New(functiontool.Config{}, returnsArgs[transfer]))
+}
+
+// The types of a gate's arguments are those of a tool: what fits one fits the other, as
+// the same value.
+func TestGateSeesWhatTheToolSees(t *testing.T) {
+	t.Parallel()
+	type inner struct {
+		Deep *int64 `json:"deep,omitempty"`
+	}
+	type odd struct {
+		inner
+		Number json.Number     `json:"number,omitempty"`
+		Large  uint64          `json:"large,omitempty"`
+		Any    any             `json:"any,omitempty"`
+		At     *time.Time      `json:"at,omitempty"`
+		Nested map[string]*odd `json:"nested,omitempty"`
+	}
+	for _, args := range []string{
+		`{}`, `{"deep": 9007199254740991}`, `{"number": 1.5}`, `{"number": 1e300}`, `{"large": 4503599627370496}`, `{"any": {"a": [1, null, "x"]}}`,
+		`{"at": "2026-01-01T00:00:00Z"}`, `{"nested": {"a": {"number": 7, "nested": {}}}}`,
+	} {
+		var given map[string]any
+		if err := json.Unmarshal([]byte(args), &given); err != nil {
+			t.Fatal(err)
+		}
+		var gated, called odd
+		x := functiontool.Must(functiontool.New(functiontool.Config{Name: "odd", Gate: functiontool.Gate(func(_ agent.ReadonlyContext, a odd) (bool, string, error) {
+			gated = a
+			return false, "", nil
+		})}, func(_ tool.Context, a odd) (string, error) {
+			called = a
+			return "", nil
+		}))
+		if ask, _, err := tool.NeedsApproval(nil, x, given); ask || err != nil {
+			t.Errorf("%s: NeedsApproval() = %t, %v, want that it does not ask", args, ask, err)
+		}
+		if _, err := x.Call(nil, given); err != nil {
+			t.Errorf("%s: Call() = %v", args, err)
+		}
+		if !reflect.DeepEqual(gated, called) {
+			t.Errorf("%s: the gate sees %+v, the tool %+v", args, gated, called)
+		}
+	}
 }

@@ -23,7 +23,12 @@ func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 			err = fmt.Errorf("no schema can be built from %v: %v", t, p)
 		}
 	}()
-	r := jsonschema.Reflector{Anonymous: true, Namer: namer()}
+	r := jsonschema.Reflector{Anonymous: true, Namer: namer(), Mapper: func(t reflect.Type) *jsonschema.Schema {
+		if t == anyNumber { // the library takes it for the text that it is in Go
+			return &jsonschema.Schema{Type: "number"}
+		}
+		return nil
+	}}
 	raw, err := json.Marshal(r.ReflectFromType(t))
 	if err != nil {
 		return nil, fmt.Errorf("encode the schema of %v: %w", t, err)
