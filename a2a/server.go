@@ -241,7 +241,7 @@ func (s *Server) httpError(err error, c echo.Context) {
 // wire returns err as it goes out, and logs it when it is ours.
 func (s *Server) wire(ctx context.Context, err error, method string) *wireError {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrShutdown) {
-		err = ErrShutdown // whatever whoever noticed it made of it
+		err = ErrShutdown // whatever the store calls it
 	}
 	w, known := toWire(err)
 	if !known && ctx.Err() == nil {
