@@ -2,6 +2,7 @@ package a2aserver_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -74,5 +75,40 @@ func TestWholeText(t *testing.T) {
 				t.Errorf("the last piece is %.80q, want %q", last, tt.last)
 			}
 		})
+	}
+}
+
+// Who comes back in the middle of such a stream, before or after the server was started
+// again, gets what follows, and so the whole text in any case (C5).
+func TestWholeTextIsResumed(t *testing.T) {
+	t.Parallel()
+	config := load(t, map[string]string{"streams.whole_text": "true"})
+	in := start(t, config)
+	text := request(t, "SendStreamingMessage", message("m", "/stream chunks=3 size=12"))
+	_, all := in.do(t, http.MethodPost, "/", text)
+	frames := strings.SplitAfter(all, "\n\n")
+	frames = frames[:len(frames)-1] // after the last there is nothing
+	_, after, _ := strings.Cut(all, `"taskId":"`)
+	id, _, _ := strings.Cut(after, `"`)
+	resumed := func(in *instance) {
+		t.Helper()
+		for i, frame := range frames {
+			last, _, ok := strings.Cut(strings.TrimPrefix(frame, "id: "), "\n")
+			if !ok || last == frame {
+				t.Fatalf("frame %d has no id: %q", i, frame)
+			}
+			want := strings.Join(frames[i+1:], "")
+			if _, got := in.do(t, http.MethodPost, "/", request(t, "SubscribeToTask", map[string]any{"id": id}), "Last-Event-ID", last); got != want {
+				t.Errorf("after frame %d: %q, want %q", i, got, want)
+			}
+		}
+	}
+	resumed(in)
+	if err := in.stop(); err != nil {
+		t.Fatal(err)
+	}
+	resumed(start(t, config))
+	if len(frames) < 6 || !strings.Contains(frames[len(frames)-2], `"lastChunk":true`) {
+		t.Errorf("the stream is %q; want a task, a status, pieces, the whole text and the end", all)
 	}
 }

@@ -345,6 +345,7 @@ func TestAnswersRefused(t *testing.T) {
 		{"adk, wrapped forever", marked(t, "t1.a1", confirmation, `{"response":{"response":{"response":{"confirmed":true}}}}`), nil, malformed, ".response"},
 		{"adk, text that is no keyword", marked(t, "t1.a1", confirmation, `{"result":"perhaps"}`), nil, malformed, ".response.result"},
 		{"adk, text for a destructive call", marked(t, "t1.a1", confirmation, `{"result":"yes"}`), destructive, approval.ReasonNotAllowed, ""},
+		{"adk, text where no word counts", marked(t, "t1.a1", confirmation, `{"result":"no"}`), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.NoText = true })}, approval.ReasonNotAllowed, ""},
 		{"adk, name of the tool", marked(t, "t1.a1", "transfer_money", `{"ok":true}`), nil, malformed, ".name"},
 		{"adk, input for a call", marked(t, "t1.a1", "adk_request_input", `{"ok":true}`), nil, malformed, ".name"},
 		{"adk, confirmation for a question", marked(t, "t1.a3", confirmation, `{"confirmed":true}`), nil, malformed, ".name"},

@@ -59,6 +59,13 @@ func dialectRows() []Row {
 			Test:    "TestAnswersRefused/adk, text for a destructive call",
 		},
 		{
+			File:    "a2a/dialect/adk.go",
+			What:    "!in.keywords || a.Terms.NoText ||",
+			Into:    "!in.keywords ||",
+			Promise: "a rule that takes no words takes none in ADK's shape either",
+			Test:    "TestAnswersRefused/adk, text where no word counts",
+		},
+		{
 			File:    "a2a/dialect/kagent.go",
 			What:    "if !slices.Contains(in.message.Extensions, KagentURI) {",
 			Into:    "if false {",
