@@ -52,7 +52,7 @@ func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 			defer c.Answered(r)
 			if c.Ambiguous(r) {
 				w.Header().Set("Connection", "close")
-				protocol.Refuse(w, r, http.StatusBadRequest, "the request says twice how long it is, or may: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
+				protocol.Refuse(w, r, http.StatusBadRequest, "the length of the request is ambiguous: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
 				return
 			}
 		}
@@ -65,7 +65,7 @@ func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 		case r.URL.Path == "/readyz":
 			ready.ServeHTTP(w, r)
 		case c != nil && c.OverLimit():
-			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many connections are open, or too many from this address: try again later, and use one for several requests")
+			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")
 		default:
 			s.admit(protocol, w, r)
 		}
@@ -76,7 +76,7 @@ func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 func (s *Server) admit(protocol *a2a.Server, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
 	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
-		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests are being answered: try again later")
+		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests in progress: try again later")
 		return
 	}
 	protocol.ServeHTTP(w, r)

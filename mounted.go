@@ -54,7 +54,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) { //nolint:c
 	}
 	m.mu.Unlock()
 	if refused {
-		m.protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server does not run: try again later")
+		m.protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server is not running: try again later")
 		return
 	}
 	defer func() {
