@@ -147,7 +147,7 @@ func goVersion(t *testing.T) string {
 }
 
 // The image has the program and its folder, and nothing else; in it the server runs as a
-// user without rights, says that it is healthy, stops, and goes on where it was.
+// user without rights, says that it is healthy, stops, and continues where it was.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	i := unpack(t, chroot(t))
