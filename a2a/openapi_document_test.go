@@ -131,7 +131,7 @@ func (d *description) document() any {
 			"extensions": parameter("header", extensionsHeader, object{"type": "string"},
 				"URIs of the extensions that the client wants to use, separated by commas."),
 			"lastEventID": parameter("header", "Last-Event-ID", object{"type": "string"},
-				"The id of the last event that the client has seen of this task: the stream goes on after it, also when the task has ended."),
+				"The id of the last event that the client has seen of this task: the stream continues after it, also when the task has ended."),
 		}},
 	}
 }
