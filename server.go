@@ -120,6 +120,7 @@ func (s *Server) serveProtocol() error {
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
 			Version: Version(), URL: s.config.PublicURL, Skills: skills(s.tools, s.config), InputModes: s.config.Agent.InputModes,
 		},
+		Health:         "/readyz",
 		StrictVersions: s.config.Versions.Strict,
 		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,

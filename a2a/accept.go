@@ -31,20 +31,21 @@ func answerType(r *http.Request) string {
 	return typeA2A
 }
 
-// quality returns how much a client wants an application type, from 0 to 1: what the most
+// quality returns how much a client wants a media type, from 0 to 1: what the most
 // specific range of its Accept says (RFC 9110 §12.5.1).
 func quality(accept []string, media string) float64 {
 	if len(accept) == 0 {
 		return 1
 	}
 	found, best := 0.0, 0
+	kind, _, _ := strings.Cut(media, "/")
 	for _, line := range accept {
 		for item := range strings.SplitSeq(line, ",") {
 			name, params, err := mime.ParseMediaType(item)
 			if err != nil {
 				continue
 			}
-			fit := map[string]int{media: 3, "application/*": 2, "*/*": 1}[name]
+			fit := map[string]int{media: 3, kind + "/*": 2, "*/*": 1}[name]
 			if fit <= best {
 				continue
 			}

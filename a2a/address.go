@@ -83,6 +83,17 @@ func (s *Server) base(r *http.Request) string {
 	return schemeOf(r) + "://localhost"
 }
 
+// vary says to caches what an answer with the base URL in it depends on.
+func (s *Server) vary(h http.Header) {
+	if s.cfg.Card.URL != "" {
+		return
+	}
+	h.Add("Vary", "Host")
+	if len(s.cfg.Guard.Proxies) > 0 {
+		h.Add("Vary", forwardedHost+", "+forwardedProto)
+	}
+}
+
 func isPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && n > 0 && text[0] != '0'

@@ -80,12 +80,7 @@ func (s *Server) card(x echo.Context) error {
 		return fmt.Errorf("agent card: %w", err)
 	}
 	h := x.Response().Header()
-	if s.cfg.Card.URL == "" {
-		h.Add("Vary", "Host")
-		if len(s.cfg.Guard.Proxies) > 0 {
-			h.Add("Vary", forwardedHost+", "+forwardedProto)
-		}
-	}
+	s.vary(h)
 	h.Set("Content-Type", typeJSON)
 	h.Set("Cache-Control", "public, max-age=300")
 	h.Set("ETag", etag(body))

@@ -97,8 +97,8 @@ func TestCrossSite(t *testing.T) {
 		{"GET", "/.well-known/agent-card.json", "cross-site", "", 200},
 		{"HEAD", "/.well-known/agent-card.json", "cross-site", "", 200},
 		{"GET", "/a2a/.well-known/agent-card.json", "cross-site", "", 200},
-		{"GET", "/", "cross-site", "", 405},
-		{"GET", "/a2a", "cross-site", "", 405},
+		{"GET", "/", "cross-site", "", 200},
+		{"GET", "/a2a", "cross-site", "", 200},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), tc.method, url+tc.path, http.NoBody)
 		if err != nil {

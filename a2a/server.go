@@ -33,8 +33,9 @@ type Config struct {
 	// Incarnation is the store's: stream ids of another one are not ours.
 	Incarnation uint64
 
-	Card  Card  // what the agent card says
-	Guard Guard // who may call from where
+	Card   Card   // what the agent card says
+	Health string // path of a probe beside the server, for people at its base URL; "": there is none
+	Guard  Guard  // who may call from where
 
 	// StrictVersions: a request that names no version of A2A is one of 0.3, as §3.6.2 has
 	// it, and refused. Otherwise it is taken for one of the version that is served.
@@ -68,6 +69,7 @@ type Server struct {
 	extensions []string          // URIs that we speak
 	streams    *shares           // that are open
 	bodies     *shares           // bytes of large requests
+	pages      pages
 	echo       *echo.Echo
 	made       time.Time // when the card was, too
 	openAPITag string    // ETag of openAPI
@@ -131,7 +133,12 @@ func New(cfg Config) (*Server, error) {
 			MaxAge:        600,
 		}))
 	}
+	if s.pages, err = newPages(); err != nil {
+		return nil, err
+	}
 	s.echo.POST("/", s.jsonRPC)
+	s.echo.GET("/", s.front)
+	s.echo.HEAD("/", s.front)
 	s.echo.GET(cardPath, s.card)
 	s.echo.HEAD(cardPath, s.card)
 	s.echo.GET(openAPIPath, s.document)

@@ -229,5 +229,29 @@ func requestRows() []Row {
 			Promise: "the card repeats only a host that is one of the server's",
 			Test:    "TestCardHasTheURLOfItsClient",
 		},
+		{
+			File:    "a2a/page.go",
+			What:    "\"default-src 'none'; style-src",
+			Into:    "\"default-src *; style-src",
+			Promise: "the page lets nothing of others in",
+			Package: ".",
+			Test:    "TestPage",
+		},
+		{
+			File:    "a2a/page.go",
+			What:    "by, err := s.principal(r)\n\tif err != nil {",
+			Into:    "by, err := s.principal(r)\n\tif false && err != nil {",
+			Promise: "strangers see no tools on the page",
+			Package: ".",
+			Test:    "TestPageForStrangers",
+		},
+		{
+			File:    "a2a/page.go",
+			What:    "Description: visible.Line(card.Description)",
+			Into:    "Description: card.Description",
+			Promise: "the page hides nothing",
+			Package: ".",
+			Test:    "TestPage",
+		},
 	}
 }

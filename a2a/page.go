@@ -1,0 +1,151 @@
+package a2a
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"a2a-server/internal/visible"
+	"a2a-server/task/engine"
+)
+
+// What a person or a program finds at the base URL.
+const (
+	protocolDocs = "https://a2a-protocol.org/latest/specification/"
+	typeHTML     = "text/html"
+)
+
+// maxCounted is how many pending approvals the page counts.
+const maxCounted = 100
+
+// pageStyle is all that the page brings: no script, no image, nothing from elsewhere.
+const pageStyle = `:root{color-scheme:light dark}
+body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}
+h1{margin-bottom:0}
+small,.tags{opacity:.7}
+dt{font-weight:600;margin-top:.6rem}
+dd{margin:0}`
+
+const pageText = `<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Name}}</title>
+<style>{{.Style}}</style>
+<h1>{{.Name}}</h1>
+<p><small>version {{.Version}}, A2A {{.Protocol}}</small></p>
+<p>{{.Description}}</p>
+<ul>
+<li><a href="{{.Card}}">Agent card</a>: what clients read first</li>
+{{with .Health}}<li><a href="{{.}}">Health</a>: whether this server takes requests</li>
+{{end}}<li><a href="{{.Docs}}">A2A</a>: the protocol, for whoever writes a client</li>
+</ul>
+{{with .Inside}}<h2>Approvals</h2>
+<p>{{.Pending}}</p>
+<h2>Tools</h2>
+{{if .Tools}}<dl>
+{{range .Tools}}<dt>{{.Name}}</dt><dd>{{.Description}}{{range .Tags}} <span class="tags">· {{.}}</span>{{end}}</dd>
+{{end}}</dl>
+{{else}}<p>none</p>
+{{end}}{{end}}</html>
+`
+
+// page is what a browser is shown at the base URL.
+type page struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Version     string       `json:"version"`
+	Protocol    string       `json:"protocolVersion"`
+	Card        string       `json:"agentCard"`
+	Health      string       `json:"health,omitempty"`
+	Docs        string       `json:"documentation"`
+	Inside      *inside      `json:"-"`
+	Style       template.CSS `json:"-"`
+}
+
+// inside is what only those see who may list tasks.
+type inside struct {
+	Pending string
+	Tools   []Skill
+}
+
+// pages shows what is at the base URL.
+type pages struct {
+	template *template.Template
+	policy   string // of its content
+}
+
+func newPages() (pages, error) {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return pages{}, fmt.Errorf("a2a: the page: %w", err)
+	}
+	style := sha256.Sum256([]byte(pageStyle))
+	return pages{t, "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nil
+}
+
+// front serves GET at the base URL: a page for a browser, and for anybody else JSON that
+// says where the card is. It is for everybody; what is behind the door is for those whom
+// the Authenticator knows.
+func (s *Server) front(c echo.Context) error {
+	r, h := c.Request(), c.Response().Header()
+	base, card := s.base(r), s.cfg.Card.build("")
+	p := page{
+		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: version,
+		Card: base + cardPath, Docs: protocolDocs, Style: pageStyle,
+	}
+	if s.cfg.Health != "" {
+		p.Health = base + s.cfg.Health
+	}
+	h.Add("Vary", "Accept")
+	s.vary(h)
+	accept := r.Header["Accept"]
+	if quality(accept, typeHTML) <= quality(accept, typeJSON) {
+		body, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("front: %w", err)
+		}
+		return s.answer(c, typeJSON, body)
+	}
+	p.Inside = s.inside(r)
+	var body bytes.Buffer
+	if err := s.pages.template.Execute(&body, p); err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	h.Set("Content-Security-Policy", s.pages.policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	return s.answer(c, typeHTML+"; charset=utf-8", body.Bytes())
+}
+
+// inside returns what the caller of r may see beyond the door; nil: nothing, because
+// nobody knows who it is.
+func (s *Server) inside(r *http.Request) *inside {
+	by, err := s.principal(r)
+	if err != nil {
+		return nil
+	}
+	in := &inside{Pending: "They cannot be counted now."}
+	for _, k := range s.cfg.Card.Skills {
+		k.Name, k.Description = visible.Line(k.Name), visible.Line(k.Description)
+		in.Tools = append(in.Tools, k)
+	}
+	switch list, err := s.cfg.Engine.Approvals().List(r.Context(), by, engine.ApprovalQuery{Limit: maxCounted}); {
+	case err != nil:
+		s.cfg.Log.Warn().Err(err).Msg("pending approvals cannot be counted")
+	case list.Next != "":
+		in.Pending = strconv.Itoa(maxCounted) + " or more wait for a decision."
+	case len(list.Approvals)+list.Damaged == 0:
+		in.Pending = "None waits for a decision."
+	default:
+		in.Pending = strconv.Itoa(len(list.Approvals)+list.Damaged) + " waiting for a decision."
+	}
+	return in
+}
