@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,10 +105,13 @@ func New(c Config) (_ *Server, err error) {
 // limits are those of the configuration: shared among the callers, if they can be told
 // apart.
 func (s *Server) limits() config.Limits {
+	l := s.config.Limits
 	if s.authenticator == nil {
-		return s.config.Limits.Unshared()
+		l.Engine = l.Engine.Unshared()
+		l.StreamsPerCaller = cmp.Or(l.StreamsPerCaller, l.Streams)
+		l.WaitingPerCaller = cmp.Or(l.WaitingPerCaller, l.Waiting)
 	}
-	return s.config.Limits
+	return l
 }
 
 // serveProtocol makes the HTTP server with all its routes.

@@ -66,7 +66,7 @@ func (n Node) scalar() any {
 		switch {
 		case whole && len(digits) > 1 && digits[0] == '0':
 			// To YAML 1.1 it is octal, to 1.2 and to people it is not.
-			n.Add("%s can be read in two ways; remove the zero, or put quotes around it if a text is meant", Clip(n.yaml.Value))
+			n.Add("%s can be read in two ways; remove the zero, or put quotes around it if a text is meant", clip(n.yaml.Value))
 			return nil
 		case n.yaml.ShortTag() == "!!int" && n.yaml.Decode(&i) == nil:
 			return i
@@ -76,7 +76,7 @@ func (n Node) scalar() any {
 		case n.yaml.Decode(&f) == nil && !math.IsNaN(f) && !math.IsInf(f, 0):
 			return f
 		}
-		n.Add("%s is not a number that JSON has; put quotes around it if a text is meant", Clip(n.yaml.Value))
+		n.Add("%s is not a number that JSON has; put quotes around it if a text is meant", clip(n.yaml.Value))
 		return nil
 	}
 	return n.yaml.Value // a text, or what YAML takes for a date

@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"encoding"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
 )
 
 // Node is a value in a file, or one that is missing there.
@@ -67,9 +69,9 @@ func (n Node) Found() string {
 	case n.yaml.Kind == yaml.AliasNode:
 		return "an alias"
 	case n.IsText():
-		return Quote(n.yaml.Value)
+		return visible.Quote(n.yaml.Value, maxQuoted)
 	}
-	return Clip(n.yaml.Value)
+	return clip(n.yaml.Value)
 }
 
 // Expected adds the problem that n is not what was expected. more may say what to write.
@@ -80,7 +82,7 @@ func (n Node) Expected(what, more string) {
 	case n.yaml.Kind == yaml.AliasNode:
 		n.Add("aliases are not supported; write the value out")
 	case n.yaml.Style&yaml.TaggedStyle != 0:
-		n.Add("the tag %s is not supported; remove it", Clip(n.yaml.Tag))
+		n.Add("the tag %s is not supported; remove it", clip(n.yaml.Tag))
 	default:
 		n.Add("expected %s, found %s%s", what, n.Found(), more)
 	}
@@ -144,7 +146,7 @@ func (n Node) Members(what, more string) ([]Member, bool) {
 			key.Add("a key must be a word, found %s", key.Found())
 			continue
 		}
-		key.path = join(n.path, Clip(k.Value))
+		key.path = join(n.path, clip(k.Value))
 		first, twice := lines[k.Value]
 		switch {
 		case k.ShortTag() == "!!merge":
@@ -196,6 +198,28 @@ func (n Node) Scalar() (string, bool) {
 		return "", false
 	}
 	return n.yaml.Value, true
+}
+
+// One is [Node.Scalar]. What is none is a problem.
+func (n Node) One() (string, bool) {
+	text, ok := n.Scalar()
+	switch {
+	case ok:
+	case n.Null() && !n.Missing():
+		n.Add("has no value; write one, or remove the line for the default")
+	default:
+		n.Expected("one value", "")
+	}
+	return text, ok
+}
+
+// Into has v take the value. What v does not take is a problem.
+func (n Node) Into(v encoding.TextUnmarshaler) {
+	if text, ok := n.One(); ok {
+		if err := v.UnmarshalText([]byte(text)); err != nil {
+			n.Add("%v", err)
+		}
+	}
 }
 
 // Text returns a text. A number or a truth value is none: 007 or yes may have lost what

@@ -31,10 +31,10 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
-	if p.Key != "" {
-		where += ": " + p.Key
+	if where != "" && p.Key != "" {
+		where += ": "
 	}
-	return where + ": " + p.Problem
+	return where + p.Key + ": " + p.Problem
 }
 
 // MaxShown is how many problems an error should list; more would help nobody.

@@ -17,42 +17,53 @@ import (
 // MaxFile is how many bytes a file may have.
 const MaxFile = 1 << 20
 
-// Open reads the file with the name File. It is not ok when there is a problem.
-func (r *Report) Open() (root Node, ok bool) {
-	info, err := os.Stat(r.File)
-	if err == nil {
-		switch {
-		case info.IsDir():
-			r.Add(Place{}, "", "is a folder; name the file in it")
-			return Node{}, false
-		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
-			// Opening it could wait forever, and it cannot be read twice.
-			r.Add(Place{}, "", "is a pipe or a socket; save what comes from it and name that file")
-			return Node{}, false
-		}
-		var f *os.File
-		if f, err = os.Open(r.File); err == nil {
-			defer f.Close() //nolint:errcheck // nothing was written
-			if root, ok, err = r.Read(f); err == nil {
-				return root, ok
-			}
-		}
+// Stat returns what keeps the file at path from being read: [fs.ErrNotExist], or an error
+// in the words of a [Problem].
+func Stat(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fs.ErrNotExist
+	case err != nil:
+		return unreadable(err)
+	case info.IsDir():
+		return errors.New("is a folder; name the file in it")
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		// To open it could take forever, and it cannot be read twice.
+		return errors.New("is a pipe or a socket; save what comes from it and name that file")
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		r.Add(Place{}, "", "there is no such file; correct its name, or leave it out to use the defaults")
-		return Node{}, false
-	}
-	r.Add(Place{}, "", "cannot be read: %v; make it readable for the user who runs the server", Cause(err))
-	return Node{}, false
+	return nil
 }
 
-// Cause returns err without operation and path, for a problem that names the file.
-func Cause(err error) error {
+// Open reads the file at path. It is not ok when there is a problem.
+func (r *Report) Open(path string) (root Node, ok bool) {
+	err := Stat(path)
+	if err == nil {
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			defer f.Close() //nolint:errcheck // nothing was written
+			root, ok, err = r.Read(f)
+		}
+		if err != nil {
+			err = unreadable(err)
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Add(Place{}, "", "there is no such file; correct its name, or leave it out to use the defaults")
+	case err != nil:
+		r.Add(Place{}, "", "%v", err)
+	}
+	return root, ok
+}
+
+// unreadable says err without operation and path, which a problem names already.
+func unreadable(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		return path.Err
+		err = path.Err
 	}
-	return err
+	return fmt.Errorf("cannot be read: %w; make it readable for the user who runs the server", err)
 }
 
 // Read reads a file from f, at most [MaxFile] bytes of it. The root of one without a
@@ -97,7 +108,7 @@ func (r *Report) readable(text string) bool {
 		case c == '\n':
 			at = Place{at.Line + 1, 0}
 		case c < ' ' && c != '\t' && c != '\r' || c == '\x7f':
-			r.Add(at, "", "the control character %U cannot stand here; remove it", c)
+			r.Add(at, "", "the control character %U is not allowed; remove it", c)
 			return false
 		}
 		at.Column++
@@ -117,7 +128,7 @@ func (r *Report) syntax(err error, text string) {
 		found = []*yaml.LoadError{one}
 	}
 	if len(found) == 0 {
-		r.Add(Place{}, "", "is not YAML: %s", Clip(err.Error()))
+		r.Add(Place{}, "", "is not YAML: %s", clip(err.Error()))
 	}
 	lines := strings.Split(text, "\n")
 	for _, e := range found {
@@ -133,18 +144,14 @@ func (r *Report) syntax(err error, text string) {
 		if begins := e.ContextMark.Line; begins >= 1 && begins < at.Line {
 			context = fmt.Sprintf(", in what begins in line %d", begins)
 		}
-		r.Add(at, "", "is not YAML: %s%s", Clip(e.Message), context)
+		r.Add(at, "", "is not YAML: %s%s", clip(e.Message), context)
 	}
 }
 
 // maxQuoted is how much of a value a problem repeats, in characters.
 const maxQuoted = 60
 
-// Clip returns text as a problem repeats it: on one line, and not all of a long one.
-func Clip(text string) string { return visible.Clip(text, maxQuoted) }
-
-// Quote is [Clip] in quotation marks.
-func Quote(text string) string { return `"` + Clip(text) + `"` }
+func clip(text string) string { return visible.Clip(text, maxQuoted) }
 
 // List names alternatives: "a, b and c".
 func List(names []string) string {

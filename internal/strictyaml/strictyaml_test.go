@@ -54,8 +54,8 @@ func TestProblems(t *testing.T) {
 		{"no number", "a: .nan", "f:1:4: a: .nan is not a number that JSON has; put quotes around it if a text is meant"},
 		{"deep", deep, "f:1:66: " + strings.Repeat("[0]", 65) + ": nested deeper than 64"},
 		{"two documents", "a: 1\n---\nb: 1", "f:2:1: a second document begins here; put all into one, without --- between"},
-		{"NUL", "a: \x00", "f:1:4: the control character U+0000 cannot stand here; remove it"},
-		{"DEL in a later line", "ä: 1\nb: \x7f", "f:2:4: the control character U+007F cannot stand here; remove it"},
+		{"NUL", "a: \x00", "f:1:4: the control character U+0000 is not allowed; remove it"},
+		{"DEL in a later line", "ä: 1\nb: \x7f", "f:2:4: the control character U+007F is not allowed; remove it"},
 		{"not UTF-8", "a: \xff", "f:1:4: a byte here is not UTF-8; save the file in that encoding"},
 		{"UTF-16", "\xff\xfea\x00", "f:1:1: a byte here is not UTF-8; save the file in that encoding"},
 		{"tab", "a:\n \tb: 1", "f:2:2: the line begins with a tab; use spaces, YAML has no tabs there"},
@@ -141,10 +141,10 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile(file, []byte("a: 1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if root, ok := (&strictyaml.Report{File: file}).Open(); !ok || !root.IsMapping() {
+	if root, ok := (&strictyaml.Report{}).Open(file); !ok || !root.IsMapping() {
 		t.Errorf("Open() = %+v, %v, want a mapping", root, ok)
 	}
-	if root, ok := (&strictyaml.Report{File: os.DevNull}).Open(); !ok || !root.Null() {
+	if root, ok := (&strictyaml.Report{}).Open(os.DevNull); !ok || !root.Null() {
 		t.Errorf("Open(%s) = %+v, %v, want nothing", os.DevNull, root, ok)
 	}
 	broken := errors.New("disk on fire")

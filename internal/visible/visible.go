@@ -65,6 +65,9 @@ func Text(s string) string { return escape(s, "\n\t") }
 // cut is how many bytes that had.
 func Clip(s string, limit int) string { return clip(s, limit, "") }
 
+// Quote is [Clip] in quotation marks.
+func Quote(s string, limit int) string { return `"` + Clip(s, limit) + `"` }
+
 // ClipText is [Clip] for a text of several lines: line feeds and tabs stay.
 func ClipText(s string, limit int) string { return clip(s, limit, "\n\t") }
 

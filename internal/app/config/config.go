@@ -26,7 +26,7 @@ type Config struct {
 
 	Log          Log
 	Agent        Agent
-	Versions     Versions
+	Versions     struct{ Strict bool } // a request that names no version is one of 0.3
 	Planner      Planner
 	Idempotency  bool // the same message sent again is the same task. Defaults to true.
 	Keywords     bool // a text that is one keyword may answer. Defaults to true.
@@ -34,7 +34,7 @@ type Config struct {
 	Confirmation Confirmation
 	Terms        approval.Terms // deadlines: of every approval whose gate says nothing else
 	Gates        []approval.Gate
-	Streams      Streams
+	Streams      struct{ WholeText bool } // the last piece of a stream of text is the whole text
 	Limits       Limits
 
 	origins map[string]origin // by key; what is missing is a default
@@ -63,20 +63,10 @@ type Agent struct {
 	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
 }
 
-// Versions says which versions of A2A are spoken.
-type Versions struct {
-	Strict bool // a request that names no version is one of 0.3
-}
-
 // Planner names the planner.
 type Planner struct {
 	Kind   string // direct or script. Defaults to direct.
 	Script string // absolute path of the file of scenarios, for script. Empty: none.
-}
-
-// Streams says what streams carry.
-type Streams struct {
-	WholeText bool // the last piece of a stream of text is the whole text
 }
 
 // Confirmation says which gates count.
@@ -87,19 +77,6 @@ const (
 	Required Confirmation = "required" // tools' own gates ask. The default.
 	OptIn    Confirmation = "opt-in"   // only gates of the configuration ask
 )
-
-// Unshared returns l for a server that cannot tell its callers apart: what is not set
-// for one caller is what there is for all.
-func (l Limits) Unshared() Limits {
-	l.Engine = l.Engine.Unshared()
-	if l.StreamsPerCaller == 0 {
-		l.StreamsPerCaller = l.Streams
-	}
-	if l.WaitingPerCaller == 0 {
-		l.WaitingPerCaller = l.Waiting
-	}
-	return l
-}
 
 // Limits bound what the server takes.
 type Limits struct {

@@ -1,13 +1,9 @@
 package config
 
+import "a2a-server/approval"
+
 // GateKeys returns the keys of a gate, for the test of the reference.
-func GateKeys() []Key {
-	var all []Key
-	for _, k := range gateKeys() {
-		all = append(all, k.public())
-	}
-	return all
-}
+func GateKeys() []Key { return public(gateKeys(&approval.Gate{})) }
 
 // Default reports whether no layer gave a value for the key.
 func (c *Config) Default(name string) bool { return c.origins[name].layer == "" }

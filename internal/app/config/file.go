@@ -1,145 +1,106 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"go.yaml.in/yaml/v4"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
 )
 
-// maxFile is how many bytes a file may have.
-const maxFile = 1 << 20
+// quote returns text as a problem repeats it.
+func quote(text string) string { return visible.Quote(text, 60) }
 
-// file takes the file at path.
-func (l *loader) file(path string) {
-	l.path = path
-	text, ok := l.read(path)
-	if !ok {
-		return
-	}
-	root := l.document(text)
-	switch {
-	case root == nil || isNull(root):
-	case root.Kind != yaml.MappingNode:
-		l.add(l.place(root), "", "expected keys with values, found %s; write them as listen: 127.0.0.1:8080", kindOf(root))
-	default:
-		l.section(root, "")
+// file takes the file.
+func (l *loader) file() {
+	if root, ok := l.report.Open(l.source.File); ok && !root.Null() {
+		l.mapping(root, l.keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
 	}
 }
 
-// read returns the text of the file. However large that is, little of it is read.
-func (l *loader) read(path string) (text []byte, ok bool) {
-	whole := origin{layer: File, name: path}
-	f, err := os.Open(path)
-	if err == nil {
-		defer f.Close() //nolint:errcheck // nothing was written
-		var info fs.FileInfo
-		if info, err = f.Stat(); err == nil && info.IsDir() {
-			l.add(whole, "", "is a folder; name the file in it")
-			return nil, false
-		}
-	}
-	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		l.add(whole, "", "there is no such file; correct its name, or leave it out to use the defaults")
-	case err != nil:
-		l.add(whole, "", "cannot be read: %v; make it readable for the user who runs the server", cause(err))
-	case len(text) > maxFile:
-		l.add(whole, "", "is larger than 1 MiB, so it is hardly a configuration; name another file")
-	default:
-		return text, true
-	}
-	return nil, false
-}
-
-// cause returns err without operation and path, which the problem names already.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
-
-// document returns the root of the only document in text, nil when there is none or
-// a problem.
-func (l *loader) document(text []byte) *yaml.Node {
-	if !l.readable(string(text)) {
-		return nil
-	}
-	var documents []yaml.Node
-	if err := yaml.Load(text, &documents, yaml.WithAllDocuments()); err != nil {
-		l.syntax(err, string(text))
-		return nil
-	}
-	if len(documents) > 1 {
-		l.add(l.place(&documents[1]), "", "a second document begins here; put all into one, without --- between")
-		return nil
-	}
-	if len(documents) == 0 || len(documents[0].Content) == 0 {
-		return nil
-	}
-	return documents[0].Content[0]
-}
-
-// readable reports what YAML does not take for text, where it is.
-func (l *loader) readable(text string) bool {
-	at := origin{layer: File, name: l.path, line: 1, column: 1}
-	for i, r := range text {
-		_, width := utf8.DecodeRuneInString(text[i:])
+// mapping reads the members of n. Their keys are those that begin with prefix. What n
+// should be, and more, are for [strictyaml.Node.Expected].
+func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more string) bool {
+	members, ok := n.Members(what, more)
+	for _, m := range members {
+		m.Name = prefix + m.Name
+		k, isKey := find(keys, m.Name)
 		switch {
-		case r == utf8.RuneError && width == 1:
-			l.add(at, "", "a byte here is not UTF-8; save the file in that encoding")
-			return false
-		case r == '\n':
-			at.line, at.column = at.line+1, 0
-		case r < ' ' && r != '\t' && r != '\r' || r == '\x7f':
-			l.add(at, "", "the control character %U is not allowed; remove it", r)
-			return false
+		case isKey:
+			l.member(k, m)
+		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
+			m.Unknown(names(keys))
+		case !m.Value.Null(): // else all of its keys are commented out
+			l.mapping(m.Value, keys, m.Name+".", "keys below it", "")
 		}
-		at.column++
 	}
-	return true
+	return ok
 }
 
-// syntax reports that text is not YAML.
-func (l *loader) syntax(err error, text string) {
-	lines := strings.Split(text, "\n")
-	found := func(e *yaml.LoadError) {
-		at := origin{layer: File, name: l.path, line: e.Mark.Line, column: e.Mark.Column}
-		if at.line < 1 {
-			at.line, at.column = 0, 0
+// names returns everything that can be written where the keys belong, sections among it.
+func names(keys []key) []string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.name)
+		if section, _, nested := strings.Cut(k.name, "."); nested && !slices.Contains(all, section) {
+			all = append(all, section)
 		}
-		if at.line >= 1 && at.line <= len(lines) && strings.Contains(indentation(lines[at.line-1]), "\t") {
-			l.add(at, "", "the line begins with a tab; use spaces, YAML has no tabs there")
+	}
+	return all
+}
+
+// member reads the value of a key.
+func (l *loader) member(k key, m strictyaml.Member) {
+	n := m.Value
+	at := l.origin(n)
+	at.key = m.Key.Place()
+	var texts []string
+	var items []origin
+	good := false
+	switch {
+	case k.entry != nil:
+		l.config.origins[n.Path()] = at
+		if n.Null() {
 			return
 		}
-		context := ""
-		if begins := e.ContextMark.Line; begins >= 1 && begins < at.line {
-			context = fmt.Sprintf(", in what begins in line %d", begins)
+		entries, _ := n.Items("a list", "; begin each "+k.noun+" with a dash, as in "+k.example)
+		for _, entry := range entries {
+			k.entry(l, entry)
 		}
-		l.add(at, "", "is not YAML: %s%s", clip(e.Message), context)
-	}
-	var all *yaml.LoadErrors
-	var single *yaml.LoadError
-	switch {
-	case errors.As(err, &all) && len(all.Errors) > 0:
-		for _, e := range all.Errors {
-			found(e)
+		return
+	case k.list && n.Null():
+		n.Add("has no value; write a list, or remove the line for the default")
+	case k.list:
+		more := "; write it as [one, two]"
+		if text, is := n.Scalar(); is {
+			more = "; write it in brackets, as in [" + visible.Clip(text, 60) + "]"
 		}
-	case errors.As(err, &single):
-		found(single)
+		var values []strictyaml.Node
+		values, good = n.Items("a list", more)
+		for _, v := range values {
+			text, is := v.One()
+			good = good && is
+			texts, items = append(texts, text), append(items, l.origin(v))
+		}
 	default:
-		l.add(origin{layer: File, name: l.path}, "", "is not YAML: %s", clip(err.Error()))
+		var text string
+		text, good = n.One()
+		texts = []string{text}
 	}
+	if good {
+		l.put(k, n.Path(), at, texts, items...)
+		return
+	}
+	l.config.origins[n.Path()], l.refused[n.Path()] = at, true
 }
 
-func indentation(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
+// origin is where n is.
+func (l *loader) origin(n strictyaml.Node) origin {
+	return origin{layer: File, name: l.source.File, at: n.Place()}
+}
+
+// given returns where a member of n is, and whether there is one.
+func (l *loader) given(n strictyaml.Node, name string) (origin, bool) {
+	at, ok := l.config.origins[n.Below(name).Path()]
+	return at, ok
+}

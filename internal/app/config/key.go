@@ -1,11 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"strings"
+
+	"a2a-server/internal/setting"
+	"a2a-server/internal/strictyaml"
 )
 
-// Key describes one setting, for flags and for the reference. Gates, which can only
-// be written in the file, have none.
+// Key describes one setting, for flags and for the reference. What has keys of its own,
+// such as gates, can only be written in the file and has none.
 type Key struct {
 	Name    string // as in the file, such as log.level
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
@@ -18,106 +22,126 @@ func (k Key) Flag() string { return strings.TrimPrefix(flagName(k.Name), "--") }
 
 // Variable returns the name of the environment variable of k, such as
 // A2A_SERVER_LOG_LEVEL.
-func (k Key) Variable() string { return variable(k.Name) }
+func (k Key) Variable() string { return variableName(k.Name) }
 
 // Keys returns all keys in the order of the reference.
-func Keys() []Key {
+func Keys() []Key { return public((&Config{}).keys()) }
+
+func public(keys []key) []Key {
 	var all []Key
-	for _, k := range configKeys() {
-		all = append(all, k.public())
+	for _, k := range keys {
+		if k.entry == nil {
+			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning})
+		}
 	}
 	return all
 }
 
-// key is one setting of a C, which is a [Config] or an approval.Gate: all that
-// loading, showing and the reference need to know about it.
-type key[C any] struct {
-	name     string
-	value    string // how it is written
-	meaning  string
-	list     bool
-	fallback []string // the default: one text, or the items of a list
-	// set parses texts into c. With any flaw, c is as it was.
-	set func(c *C, texts []string) []flaw
-	// texts returns the value of c such that set takes it.
-	texts func(c *C) []string
+// key is a setting and its variable: all that loading, showing and the reference need to
+// know about it. Its name has a dot in it when it belongs to a section.
+type key struct {
+	name, fallback string // fallback is the default, as a flag would give it
+	form, meaning  string
+
+	list  bool
+	set   func(texts []string, wrong func(item int, err error)) // wrong: the variable is as it was; item -1: all of them
+	texts func() []string                                       // the value, such that set takes it
+
+	// For a list of mappings; else nil.
+	noun, example string
+	entry         func(*loader, strictyaml.Node) // reads one more
+	entries       func() (all [][]key, blank []key)
 }
 
-// flaw is what is wrong with a text.
-type flaw struct {
-	item    int // of a list; -1: the list itself
-	problem error
-}
-
-// one is a key with one value of the type T. The default is what fallback says.
-func one[C, T any](name, fallback string, f form[T], field func(*C) *T, meaning string) key[C] {
-	return key[C]{
-		name: name, value: f.value, meaning: meaning, fallback: []string{fallback},
-		set: func(c *C, texts []string) []flaw {
-			v, err := f.parse(texts[0])
-			if err != nil {
-				return []flaw{{problem: err}}
+// one is a key with one value.
+func one(name, fallback string, v setting.Value, meaning string) key {
+	return key{
+		name: name, fallback: fallback, form: v.Form(), meaning: meaning,
+		set: func(texts []string, wrong func(int, error)) {
+			if err := v.UnmarshalText([]byte(texts[0])); err != nil {
+				wrong(-1, err)
 			}
-			*field(c) = v
-			return nil
 		},
-		texts: func(c *C) []string { return []string{f.write(*field(c))} },
+		texts: func() []string { return []string{v.String()} },
 	}
 }
 
-// many is a key with a list of values. The default is nil.
-func many[C any, T comparable](name string, f form[T], field func(*C) *[]T, meaning string) key[C] {
-	return key[C]{
-		name: name, value: "a list, each " + f.value, meaning: meaning, list: true,
-		set: func(c *C, texts []string) []flaw {
-			var all []T
-			var flaws []flaw
-			seen := map[T]bool{}
+// many is a key with a list of different values, which passes all checks. One with a
+// default is never empty.
+func many[T comparable](name, fallback string, to *[]T, item func(*T) setting.Value, meaning string, checks ...func([]T) error) key {
+	return key{
+		name: name, fallback: fallback, form: "a list, each " + item(new(T)).Form(), meaning: meaning, list: true,
+		set: func(texts []string, wrong func(int, error)) {
+			good, all, seen := true, make([]T, len(texts)), map[T]bool{}
 			for i, text := range texts {
-				v, err := f.parse(text)
-				switch {
-				case err != nil:
-					flaws = append(flaws, flaw{item: i, problem: err})
-				case seen[v]:
-					flaws = append(flaws, flaw{item: i, problem: wrong("%s is in the list twice; remove one", quote(text))})
+				err := item(&all[i]).UnmarshalText([]byte(text))
+				if err == nil && seen[all[i]] {
+					err = fmt.Errorf("%s is in the list twice; remove one", quote(text))
 				}
-				seen[v] = true
-				all = append(all, v)
+				if seen[all[i]] = true; err != nil {
+					good = false
+					wrong(i, err)
+				}
 			}
-			if len(flaws) == 0 {
-				*field(c) = all
+			if len(all) == 0 && fallback != "" {
+				good = false
+				wrong(-1, fmt.Errorf("is empty; write at least one entry, or remove the line for %s", strings.ReplaceAll(fallback, ",", " and ")))
 			}
-			return flaws
+			for _, check := range checks {
+				if err := check(all); good && err != nil {
+					good = false
+					wrong(-1, err)
+				}
+			}
+			if good {
+				*to = all
+			}
 		},
-		texts: func(c *C) []string {
+		texts: func() []string {
 			var all []string
-			for _, v := range *field(c) {
-				all = append(all, f.write(v))
+			for _, v := range *to {
+				all = append(all, item(&v).String())
 			}
 			return all
 		},
 	}
 }
 
-// some is k, a list that is never empty, with a default.
-func some[C any](k key[C], fallback ...string) key[C] {
-	set := k.set
-	k.fallback = fallback
-	k.set = func(c *C, texts []string) []flaw {
-		if len(texts) == 0 {
-			return []flaw{{item: -1, problem: wrong("is empty; write at least one entry, or remove the line for %s", strings.Join(fallback, " and "))}}
-		}
-		return set(c, texts)
+// mappings is a key with a list of mappings, which have keys of their own; those may be
+// lists of mappings again. check looks at a whole entry, which n is. noun is what an
+// entry is called, and example how one begins.
+func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, check func(l *loader, entry *T, n strictyaml.Node)) key {
+	return key{
+		name: name, noun: noun, example: example,
+		entry: func(l *loader, n strictyaml.Node) {
+			var v T
+			of := keys(&v)
+			setDefaults(of)
+			if l.mapping(n, of, "", "a "+noun, "; write its keys, as in "+example) {
+				check(l, &v, n)
+				*to = append(*to, v)
+			}
+		},
+		entries: func() (all [][]key, blank []key) {
+			for i := range *to {
+				all = append(all, keys(&(*to)[i]))
+			}
+			return all, keys(new(T))
+		},
 	}
-	return k
 }
 
-func (k key[C]) public() Key {
-	return Key{Name: k.name, Value: k.value, Default: strings.Join(k.fallback, ","), Meaning: k.meaning}
+// setDefaults gives every variable its default; that of what has none is Go's zero.
+func setDefaults(keys []key) {
+	for _, k := range keys {
+		if k.fallback != "" {
+			k.set(k.split(k.fallback), func(_ int, err error) { panic("the default of " + k.name + ": " + err.Error()) })
+		}
+	}
 }
 
 // split returns the texts in one, as the environment and flags give it.
-func (k key[C]) split(text string) []string {
+func (k key) split(text string) []string {
 	switch {
 	case !k.list:
 		return []string{text}
@@ -131,28 +155,19 @@ func (k key[C]) split(text string) []string {
 	return items
 }
 
-func find[C any](keys []key[C], name string) (key[C], bool) {
+func find(keys []key, name string) (key, bool) {
 	for _, k := range keys {
 		if k.name == name {
 			return k, true
 		}
 	}
-	return key[C]{}, false
-}
-
-// names returns how the keys are called elsewhere.
-func names[C any](keys []key[C], as func(string) string) []string {
-	var all []string
-	for _, k := range keys {
-		all = append(all, as(k.name))
-	}
-	return all
+	return key{}, false
 }
 
 func flagName(name string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(name)
 }
 
-func variable(name string) string {
+func variableName(name string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }

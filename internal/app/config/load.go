@@ -1,11 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
+	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
 )
 
 // Source is what a configuration is read from.
@@ -26,24 +31,23 @@ type Source struct {
 func Load(s Source) (*Config, error) {
 	l := loader{
 		config:  &Config{origins: map[string]origin{}},
-		keys:    configKeys(),
 		refused: map[string]bool{},
-		gateAt:  map[string]origin{},
-
-		authenticated: s.Authenticated,
+		gateAt:  map[string]int{},
+		report:  strictyaml.Report{File: visible.Line(s.File)},
+		source:  s,
 	}
-	for _, k := range l.keys {
-		k.set(l.config, k.fallback)
-	}
+	l.keys = l.config.keys()
+	setDefaults(l.keys)
 	if s.File != "" {
-		l.file(s.File)
+		l.file()
 	}
 	l.environment(s.Environment)
-	l.flags(s.Flags)
-	l.checkTogether()
-	if len(l.problems) > 0 {
-		sortProblems(l.problems)
-		return nil, &Error{Problems: l.problems}
+	for _, name := range slices.Sorted(maps.Keys(s.Flags)) {
+		l.give(origin{layer: Flag, name: flagName(name)}, name, s.Flags[name], "flag", l.names(flagName))
+	}
+	l.validate()
+	if all := l.all(); len(all) > 0 {
+		return nil, &Error{Problems: all}
 	}
 	return l.config, nil
 }
@@ -51,13 +55,42 @@ func Load(s Source) (*Config, error) {
 // loader is one run of [Load].
 type loader struct {
 	config   *Config
-	keys     []key[Config]
+	keys     []key
 	refused  map[string]bool   // keys with a problem, which others are not compared with
-	path     string            // of the file
-	gateAt   map[string]origin // where a gate got its name
-	problems []Problem
+	report   strictyaml.Report // of the file
+	gateAt   map[string]int    // in which line a gate got its name
+	problems []Problem         // but those
+	source   Source
+}
 
-	authenticated bool // the Source's
+// origin is where a value was given. The zero origin is the defaults.
+type origin struct {
+	layer Layer
+	name  string           // of the file, the variable or the flag
+	at    strictyaml.Place // in the file
+	key   strictyaml.Place // of the name of the value
+}
+
+// String returns the origin as [Show] writes it after a value.
+func (o origin) String() string {
+	switch o.layer {
+	case File:
+		return fmt.Sprintf("%s:%d", visible.Line(o.name), o.at.Line)
+	case Environment, Flag:
+		return string(o.layer) + " " + o.name
+	}
+	return "default"
+}
+
+// problem returns one that is there, and is still to be said.
+func (o origin) problem(path string) Problem {
+	p := Problem{Source: o.layer, Line: o.at.Line, Column: o.at.Column, Key: path}
+	if o.layer == File {
+		p.File = visible.Line(o.name)
+	} else if o.name != "" {
+		p.Key = o.name
+	}
+	return p
 }
 
 func (l *loader) add(at origin, path, format string, args ...any) {
@@ -66,50 +99,86 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 	l.problems = append(l.problems, p)
 }
 
-// given is a value as it was given.
-type given struct {
-	path  string   // of its key, from the root
-	texts []string // one, or the items of a list
-	at    origin
-	items []origin // of each text; nil: at
+// all returns the problems in the order in which somebody would look for them.
+func (l *loader) all() []Problem {
+	for _, p := range l.report.Problems() {
+		l.problems = append(l.problems, Problem{File, p.File, p.Line, p.Column, p.Key, p.Problem})
+	}
+	slices.SortStableFunc(l.problems, func(a, b Problem) int {
+		layers := []Layer{File, Environment, Flag}
+		return cmp.Or(
+			cmp.Compare(slices.Index(layers, a.Source), slices.Index(layers, b.Source)),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key),
+		)
+	})
+	return l.problems
 }
 
-// put sets the key of target to what was given, or reports what is wrong with that.
-func put[C any](l *loader, k key[C], target *C, v given) {
-	flaws := k.set(target, v.texts)
-	if len(flaws) == 0 {
-		l.config.origins[v.path] = v.at
-		return
-	}
-	l.refused[v.path] = true
-	for _, f := range flaws {
-		at, path := v.at, v.path
-		if f.item >= 0 && f.item < len(v.items) {
-			at = v.items[f.item]
-			path = fmt.Sprintf("%s[%d]", path, f.item)
+// put sets a key, whose path from the root that is, or reports what is wrong with the
+// texts. items are the origins of each of them, if they have their own.
+func (l *loader) put(k key, path string, at origin, texts []string, items ...origin) {
+	l.config.origins[path] = at
+	k.set(texts, func(item int, err error) {
+		l.refused[path] = true
+		if item >= 0 && item < len(items) {
+			l.add(items[item], fmt.Sprintf("%s[%d]", path, item), "%v", err)
+		} else {
+			l.add(at, path, "%v", err)
 		}
-		l.add(at, path, "%v", f.problem)
+	})
+}
+
+// give sets the key with that name to a text. what is the word for a key in its layer,
+// and known are those that there are.
+func (l *loader) give(at origin, name, text, what string, known []string) {
+	k, ok := find(l.keys, name)
+	switch {
+	case !ok:
+		l.add(at, name, "there is no such %s%s", what, suggest.DidYouMean(at.name, prefix, known))
+	case k.entry != nil:
+		l.add(at, name, "%s can only be set in the file", name)
+	default:
+		l.put(k, name, at, k.split(text))
 	}
 }
 
-// flags takes the flags that were set.
-func (l *loader) flags(flags map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		at := origin{layer: Flag, name: flagName(name)}
-		k, ok := find(l.keys, name)
-		if !ok {
-			l.add(at, name, "there is no such flag%s", l.didYouMean(at.name, names(l.keys, flagName)))
+// names returns how the keys that are not only in the file are called elsewhere.
+func (l *loader) names(as func(string) string) []string {
+	var all []string
+	for _, k := range public(l.keys) {
+		all = append(all, as(k.Name))
+	}
+	return all
+}
+
+const (
+	// prefix begins the name of every variable that is ours.
+	prefix = "A2A_SERVER_"
+	// fileVariable names the file, which the caller has read.
+	fileVariable = prefix + "CONFIG"
+)
+
+// environment takes the variables that are ours. One that is not known is an error:
+// it is more likely misspelt than meant for nobody.
+func (l *loader) environment(environ []string) {
+	known := append(l.names(variableName), fileVariable)
+	for _, line := range environ {
+		name, text, ok := strings.Cut(line, "=")
+		if !ok || !strings.HasPrefix(name, prefix) || name == fileVariable {
 			continue
 		}
-		put(l, k, l.config, given{path: name, texts: k.split(flags[name]), at: at})
+		i := slices.IndexFunc(l.keys, func(k key) bool { return variableName(k.name) == name })
+		switch at := (origin{layer: Environment, name: visible.Line(name)}); {
+		case i >= 0:
+			l.give(at, l.keys[i].name, text, "", nil)
+		case !serviceLink.MatchString(name):
+			l.give(at, "", "", "setting", known)
+		}
 	}
 }
 
-// didYouMean returns what name was most likely meant to be, for the end of a problem. A
-// file of many thousand wrong keys is not worth the search.
-func (l *loader) didYouMean(name string, candidates []string) string {
-	if len(l.problems) >= maxShown {
-		return ""
-	}
-	return suggest.DidYouMean(name, prefix, candidates)
-}
+// Kubernetes tells every container about every service of its namespace, by
+// variables that begin with the service's name. For one called a2a-server or
+// a2a-server-more they look like ours.
+var serviceLink = regexp.MustCompile(`^` + prefix + `([A-Z0-9_]+_)?` +
+	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)

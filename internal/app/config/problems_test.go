@@ -87,7 +87,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	tests := []struct{ name, path, want string }{
 		{"missing", missing, missing + ": there is no such file; correct its name, or leave it out to use the defaults"},
 		{"folder", folder, folder + ": is a folder; name the file in it"},
-		{"huge", huge, huge + ": is larger than 1 MiB, so it is hardly a configuration; name another file"},
+		{"huge", huge, huge + ": is larger than 1 MiB; make it smaller, or name another file"},
 		{"in a file", huge + "/a.yaml", huge + "/a.yaml: cannot be read: not a directory; make it readable for the user who runs the server"},
 	}
 	for _, tt := range tests {
@@ -121,7 +121,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 		{Source: config.Environment, Key: "A2A_SERVER_LOG_LEVL", Problem: "there is no such setting; did you mean A2A_SERVER_LOG_LEVEL?"},
 		{Source: config.Environment, Key: "A2A_SERVER_STORE", Problem: `"redis" is not a store; use bolt, bolt:PATH or memory`},
 		{Source: config.Environment, Key: "A2A_SERVER_WHATEVER", Problem: "there is no such setting"},
-		{Source: config.Flag, Key: "--gates", Problem: "there is no such flag"},
+		{Source: config.Flag, Key: "--gates", Problem: "gates can only be set in the file"},
 		{Source: config.Flag, Key: "--limits-gc", Problem: "5 is too small; at least 10 is needed"},
 		{Source: config.Flag, Key: "--log-lvel", Problem: "there is no such flag; did you mean --log-level?"},
 	}

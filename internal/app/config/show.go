@@ -8,76 +8,76 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"a2a-server/approval"
 )
 
 // Show writes c as a file that [Load] reads as the same configuration, with a comment
-// after each value that says where it was given. Of a gate it writes what is not as
-// in an empty one.
+// after each value that says where it was given. Of an entry of a list it writes what is
+// not as in an empty one.
 func Show(w io.Writer, c *Config) error {
-	out := &bytes.Buffer{}
+	s := shower{origins: c.origins}
 	section := ""
-	for _, k := range configKeys() {
-		parent, name, nested := strings.Cut(k.name, ".")
-		if !nested {
-			parent, name = "", k.name
-		}
-		if parent != section {
+	for _, k := range c.keys() {
+		parent, _, nested := strings.Cut(k.name, ".")
+		if nested && parent != section {
+			fmt.Fprintf(&s.out, "%s:\n", parent)
 			section = parent
-			if parent != "" {
-				fmt.Fprintf(out, "%s:\n", parent)
-			}
 		}
 		indent := ""
 		if nested {
 			indent = "  "
 		}
-		showValue(out, indent, name, k.list, k.texts(c), c.origins[k.name])
+		s.key(k, indent, k.name)
 	}
-	showGates(out, c)
-	_, err := out.WriteTo(w)
+	_, err := s.out.WriteTo(w)
 	return err
 }
 
-func showGates(out *bytes.Buffer, c *Config) {
-	if len(c.Gates) == 0 {
-		fmt.Fprintf(out, "%s: [] # %s\n", gatesKey, c.origins[gatesKey])
-		return
-	}
-	fmt.Fprintf(out, "%s:\n", gatesKey)
-	empty := &approval.Gate{}
-	for i := range c.Gates {
-		dash := "  - "
-		for _, k := range gateKeys() {
-			texts := k.texts(&c.Gates[i])
-			if slices.Equal(texts, k.texts(empty)) {
-				continue
-			}
-			showValue(out, dash, k.name, k.list, texts, c.origins[fmt.Sprintf("%s[%d].%s", gatesKey, i, k.name)])
-			dash = "    "
-		}
-	}
+// shower collects what is shown.
+type shower struct {
+	out     bytes.Buffer
+	origins map[string]origin
 }
 
-func showValue(out *bytes.Buffer, indent, name string, list bool, texts []string, at origin) {
-	scalars := make([]string, len(texts))
-	for i, text := range texts {
-		scalars[i] = scalar(text)
+// key writes a key, whose path from the root that is.
+func (s *shower) key(k key, start, path string) {
+	name := k.name[strings.LastIndexByte(k.name, '.')+1:]
+	at := s.origins[path]
+	if k.entry == nil {
+		texts := k.texts()
+		for i, text := range texts {
+			texts[i] = quoted(text)
+		}
+		value := strings.Join(texts, ", ")
+		if k.list {
+			value = "[" + value + "]"
+		}
+		fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, value, at)
+		return
 	}
-	value := strings.Join(scalars, ", ")
-	if list {
-		value = "[" + value + "]"
+	entries, blank := k.entries()
+	if len(entries) == 0 {
+		fmt.Fprintf(&s.out, "%s%s: [] # %s\n", start, name, at)
+		return
 	}
-	fmt.Fprintf(out, "%s%s: %s # %s\n", indent, name, value, at)
+	fmt.Fprintf(&s.out, "%s%s:\n", start, name)
+	indent := strings.Repeat(" ", len(start))
+	for i, entry := range entries {
+		begin := indent + "  - "
+		for j, k := range entry {
+			if k.entry != nil || !slices.Equal(k.texts(), blank[j].texts()) {
+				s.key(k, begin, fmt.Sprintf("%s[%d].%s", path, i, k.name))
+				begin = indent + "    "
+			}
+		}
+	}
 }
 
 // plain is what YAML reads as it stands, wherever a value can be. A colon is good
 // only before something that continues.
 var plain = regexp.MustCompile(`^[A-Za-z0-9./]([A-Za-z0-9._/@+-]|:[A-Za-z0-9._/@+-])*( [A-Za-z0-9._/@+(-][A-Za-z0-9._/@+()-]*)*$`)
 
-// scalar returns text as YAML.
-func scalar(text string) string {
+// quoted returns text as YAML.
+func quoted(text string) string {
 	if plain.MatchString(text) && !slices.Contains([]string{"null", "Null", "NULL"}, text) {
 		return text
 	}

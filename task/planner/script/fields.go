@@ -1,11 +1,6 @@
 package script
 
-import (
-	"fmt"
-	"strconv"
-
-	"a2a-server/internal/strictyaml"
-)
+import "a2a-server/internal/strictyaml"
 
 // entries reads a list that is not empty; what says of what.
 func entries(n strictyaml.Node, what string) []strictyaml.Node {
@@ -60,14 +55,4 @@ func truth(n strictyaml.Node, fallback bool) bool {
 		return fallback
 	}
 	return n.Bool()
-}
-
-func integer(n strictyaml.Node, lowest, highest int) int {
-	text, _ := n.Scalar()
-	value, err := strconv.Atoi(text)
-	if err != nil || n.IsText() || value < lowest || value > highest {
-		n.Expected(fmt.Sprintf("a whole number from %d to %d", lowest, highest), "")
-		return lowest
-	}
-	return value
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
 )
 
 // Limits of a file.
@@ -54,7 +55,7 @@ func readScenarios(report *strictyaml.Report, root strictyaml.Node) []scenario {
 		switch first, taken := lines[all[i].name]; {
 		case all[i].name == "":
 		case taken:
-			name.Add("%s is already the name of the scenario in line %d; names are unique", strictyaml.Quote(all[i].name), first)
+			name.Add("%s is already the name of the scenario in line %d; names are unique", visible.Quote(all[i].name, 60), first)
 		default:
 			lines[all[i].name] = name.Place().Line
 		}

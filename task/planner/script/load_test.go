@@ -55,7 +55,7 @@ func TestLimits(t *testing.T) {
 		{"chunks", head + "      - chunks: {id: a, texts: [" + strings.Repeat("a, ", script.MaxChunks+1) + "]}\n", "x.yaml:4:32: scenarios[0].steps[0].chunks.texts: has 10001 entries, at most 10000 are allowed"},
 		{"calls", head + "      - calls: [" + strings.Repeat("{tool: a}, ", script.MaxCalls+1) + "]\n", "x.yaml:4:16: scenarios[0].steps[0].calls: has 65 calls, at most 64 are allowed in one step; use several steps"},
 		{"nesting", head + "      - call: {tool: a, args: {a: " + strings.Repeat("[", 65) + strings.Repeat("]", 65) + "}}\n", "nested deeper than 64"},
-		{"problems", head + strings.Repeat("      - nope: 1\n", 130), "x.yaml: and 30 problems more"},
+		{"problems", head + strings.Repeat("      - nope: 1\n", 130), "x.yaml: and 30 more problems"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func joined(r *strictyaml.Report) error {
 	var errs []error
 	for i, p := range r.Problems() {
 		if i == strictyaml.MaxShown {
-			errs = append(errs, fmt.Errorf("%s: and %d problems more", r.File, len(r.Problems())-i))
+			errs = append(errs, fmt.Errorf("%s: and %d more problems", r.File, len(r.Problems())-i))
 			break
 		}
 		wrong := ProblemError(p)

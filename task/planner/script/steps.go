@@ -8,8 +8,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
 )
 
 // kinds are the keys of steps, and how the value of each is read.
@@ -98,7 +100,7 @@ func readChunks(n strictyaml.Node) step {
 	case count.Missing() || text.Missing():
 		n.Add("write texts, or count and text")
 	default:
-		s.count = integer(count, 1, MaxChunks)
+		count.Into(setting.Count(&s.count, 1, MaxChunks))
 		s.text, _ = text.Text()
 	}
 	return s
@@ -137,12 +139,9 @@ func readCall(n strictyaml.Node) call {
 }
 
 func readWait(n strictyaml.Node) step {
-	text, _ := n.Scalar()
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Millisecond {
-		n.Expected("a duration of at least 1ms, such as 50ms, 2s or 1h30m", "")
-	}
-	return waitStep{d}
+	var s waitStep
+	n.Into(setting.Duration(&s.duration, time.Millisecond))
+	return s
 }
 
 // readError reads an error: its text, or {name, text}.
@@ -199,6 +198,6 @@ func errorNamed(n strictyaml.Node) error {
 		}
 		known = append(known, e.name)
 	}
-	n.Add("%s is not the name of an error%s", strictyaml.Quote(name), cmp.Or(suggest.DidYouMean(name, "", known), "; known are "+strictyaml.List(known)))
+	n.Add("%s is not the name of an error%s", visible.Quote(name, 60), cmp.Or(suggest.DidYouMean(name, "", known), "; known are "+strictyaml.List(known)))
 	return nil
 }

@@ -3,25 +3,28 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"a2a-server/internal/setting"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
 )
 
-// checkTogether checks what depends on several values. It runs when all layers have
+// validate checks what depends on several values. It runs when all layers have
 // been taken, and says nothing about values that were refused.
-func (l *loader) checkTogether() {
+func (l *loader) validate() {
 	c := l.config
-	if l.sound("listen", "insecure_no_auth") && !loopback(c.Listen) && !c.InsecureNoAuth && !l.authenticated {
+	if l.sound("listen", "insecure_no_auth") && !setting.Loopback(c.Listen) && !c.InsecureNoAuth && !l.source.Authenticated {
 		l.at("listen", "%s can be reached by other machines, and there is no authentication yet; listen on 127.0.0.1, or set insecure_no_auth if something in front of the server authenticates its callers", quote(c.Listen))
 	}
 	l.checkScript()
 	l.notLarger("limits.event", c.Limits.Engine.Event, "limits.task", c.Limits.Engine.Task)
 	l.notLarger("limits.args", c.Limits.Engine.Args, "limits.event", c.Limits.Engine.Event)
-	if len(l.problems) == 0 {
+	if len(l.problems) == 0 && len(l.report.Problems()) == 0 {
 		// Every rule of a policy has its check above, with a place; this is for one
 		// that approval has learnt since.
 		if _, err := c.Policy(); err != nil {
-			l.at(gatesKey, "%v", err)
+			l.at("gates", "%v", err)
 		}
 	}
 }
@@ -57,14 +60,11 @@ func (l *loader) checkScript() {
 		}
 		return
 	}
-	info, err := os.Stat(path)
-	switch {
+	switch err := strictyaml.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		l.at("planner.script", "%s does not exist; it was looked for at %s", quote(written), printable(path))
+		l.at("planner.script", "%s does not exist; it was looked for at %s", quote(written), visible.Line(path))
 	case err != nil:
-		l.at("planner.script", "%s cannot be read: %v", quote(written), cause(err))
-	case info.IsDir():
-		l.at("planner.script", "%s is a folder; name the file in it", quote(written))
+		l.at("planner.script", "%s %v", quote(written), err)
 	}
 }
 
@@ -73,12 +73,14 @@ func (l *loader) notLarger(small string, n int, large string, most int) {
 	if n <= most || !l.sound(small, large) {
 		return
 	}
+	one, _ := find(l.keys, small)
+	other, _ := find(l.keys, large)
 	// The one that was given is at fault, not the default of the other.
 	if l.config.origins[small].layer != "" {
-		l.at(small, "%s is more than %s, which is %s", writeSize(int64(n)), large, writeSize(int64(most)))
+		l.at(small, "%s is more than %s, which is %s", one.texts()[0], large, other.texts()[0])
 		return
 	}
-	l.at(large, "%s is less than %s, which is %s; lower both", writeSize(int64(most)), small, writeSize(int64(n)))
+	l.at(large, "%s is less than %s, which is %s; lower both", other.texts()[0], small, one.texts()[0])
 }
 
 // sound reports whether all values for these keys were good.

@@ -1,0 +1,229 @@
+// Package setting has the values that people write as text, in files, variables and
+// flags: how each is written, its bounds, and what is said about a text that is wrong. A
+// value is bound to a variable, as in package flag, and is an [encoding.TextUnmarshaler].
+// The package does not know what is set.
+package setting
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Value is a variable that is written as one text.
+type Value interface {
+	encoding.TextUnmarshaler // its error says what is wrong with the text, and what to write instead
+	fmt.Stringer             // the text that gives the variable the value it has
+	Form() string            // for the reference: "true or false"
+}
+
+// variable is a value of any type.
+type variable[T any] struct {
+	to    *T
+	how   string // its Form
+	parse func(text string) (T, error)
+	write func(T) string
+}
+
+func (v variable[T]) UnmarshalText(text []byte) error {
+	parsed, err := v.parse(string(text))
+	if err == nil {
+		*v.to = parsed
+	}
+	return err
+}
+
+func (v variable[T]) String() string { return v.write(*v.to) }
+func (v variable[T]) Form() string   { return v.how }
+
+// Bool is true or false.
+func Bool(to *bool) Value { return Either(to, "true", "false") }
+
+// Either is a bool with words of its own.
+func Either(to *bool, yes, no string) Value {
+	return variable[bool]{
+		to: to, how: yes + " or " + no,
+		parse: func(text string) (bool, error) {
+			if !strings.EqualFold(text, yes) && !strings.EqualFold(text, no) {
+				return false, fmt.Errorf("%s is neither %s nor %s; write one of the two", quote(text), yes, no)
+			}
+			return strings.EqualFold(text, yes), nil
+		},
+		write: func(b bool) string {
+			if b {
+				return yes
+			}
+			return no
+		},
+	}
+}
+
+// Choice is one of a few words; what is the noun for them, with its article.
+func Choice[T ~string](to *T, what string, words ...T) Value {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	last := len(texts) - 1
+	all := strings.Join(texts[:last], ", ") + " or " + texts[last]
+	return variable[T]{
+		to: to, how: all,
+		parse: func(text string) (T, error) {
+			if !slices.Contains(words, T(text)) {
+				return "", fmt.Errorf("%s is not %s; use %s", quote(text), what, all)
+			}
+			return T(text), nil
+		},
+		write: func(w T) string { return string(w) },
+	}
+}
+
+// number is a count, a size or a duration from least to most. Zero is always possible
+// when none is true. parse returns [strconv.ErrRange] for what is too large for an int64.
+func number[T ~int | ~int64](to *T, least, most T, none bool, little string, parse func(string) (int64, error), write func(int64) string) variable[T] {
+	return variable[T]{
+		to: to,
+		parse: func(text string) (T, error) {
+			n, err := parse(text)
+			switch {
+			case errors.Is(err, strconv.ErrRange) || err == nil && n > int64(most):
+				return 0, fmt.Errorf("%s is too large; at most %s is possible", clip(text), write(int64(most)))
+			case err == nil && n < int64(least) && (n != 0 || !none):
+				return 0, fmt.Errorf("%s is too %s; at least %s is needed", clip(text), little, write(int64(least)))
+			}
+			return T(n), err
+		},
+		write: func(n T) string { return write(int64(n)) },
+	}
+}
+
+// Unlimited is a bound for counts that have none but what a computer can hold.
+const Unlimited = math.MaxInt32
+
+// Count is a whole number from least to most.
+func Count(to *int, least, most int) Value {
+	v := number(to, least, most, false, "small", func(text string) (int64, error) {
+		n, err := digits(text)
+		if errors.Is(err, strconv.ErrSyntax) {
+			err = fmt.Errorf("%s is not a whole number; write one such as %d", quote(text), max(least, 64))
+		}
+		return n, err
+	}, func(n int64) string { return strconv.FormatInt(n, 10) })
+	v.how = fmt.Sprintf("a number from %d", least)
+	if most != Unlimited {
+		v.how += fmt.Sprintf(" to %d", most)
+	}
+	return v
+}
+
+// digits parses a decimal number. It is stricter than YAML, to which 010 is eight in
+// one version and ten in the other.
+func digits(text string) (int64, error) {
+	plain := strings.TrimPrefix(text, "-")
+	if plain == "" || strings.Trim(plain, "0123456789") != "" || len(plain) > 1 && plain[0] == '0' {
+		return 0, strconv.ErrSyntax
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if n < 0 {
+		err = nil // too small, also when it is not an int64
+	}
+	return n, err
+}
+
+var units = []struct {
+	suffix string
+	bytes  int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// Size is a number of bytes from least to most, or 0 when none is true.
+func Size[T int | int64](to *T, least, most T, none bool) Value {
+	v := number(to, least, most, none, "small", func(text string) (int64, error) {
+		number, scale := text, int64(1)
+		for _, u := range units {
+			if before, ok := strings.CutSuffix(text, u.suffix); ok {
+				number, scale = strings.TrimRight(before, " "), u.bytes
+			}
+		}
+		n, err := digits(number)
+		switch {
+		case errors.Is(err, strconv.ErrSyntax):
+			return 0, fmt.Errorf("%s is not a size; write bytes, or KiB, MiB or GiB such as 4MiB", quote(text))
+		case n > math.MaxInt64/scale:
+			return 0, strconv.ErrRange
+		case n < 0:
+			return n, nil // too small, whatever its unit
+		}
+		return n * scale, err
+	}, writeSize)
+	v.how = fmt.Sprintf("a size from %s to %s", writeSize(int64(least)), writeSize(int64(most)))
+	if none {
+		v.how += ", or 0"
+	}
+	return v
+}
+
+func writeSize(n int64) string {
+	for _, u := range units {
+		if n != 0 && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Duration is a time of at least least.
+func Duration(to *time.Duration, least time.Duration) Value { return duration(to, least) }
+
+func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
+	v := number(to, least, math.MaxInt64, false, "short", func(text string) (int64, error) {
+		d, err := time.ParseDuration(text)
+		if _, number := digits(text); err != nil && number == nil {
+			return 0, fmt.Errorf("%s has no unit; write %[1]ss for seconds, or use ms, m or h", clip(text))
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s is not a duration; use h, m, s and ms, such as 1h30m or 10s", quote(text))
+		}
+		return int64(d), nil
+	}, func(n int64) string {
+		// 5m where Go writes 5m0s.
+		text := time.Duration(n).String()
+		if strings.HasSuffix(text, "m0s") {
+			text = strings.TrimSuffix(text, "0s")
+		}
+		if strings.HasSuffix(text, "h0m") {
+			text = strings.TrimSuffix(text, "0m")
+		}
+		return text
+	})
+	v.how = "a duration such as 500ms, 10s or 5m"
+	return v
+}
+
+// Deadline is a duration, or never, whose value is the one given.
+func Deadline(to *time.Duration, never time.Duration) Value {
+	d := duration(to, time.Millisecond)
+	return variable[time.Duration]{
+		to: to, how: "never, or a duration such as 30m or 72h",
+		parse: func(text string) (time.Duration, error) {
+			if text == "never" {
+				return never, nil
+			}
+			at, err := d.parse(text)
+			if err != nil {
+				return 0, fmt.Errorf("%w; or never", err)
+			}
+			return at, nil
+		},
+		write: func(at time.Duration) string {
+			if at == never {
+				return "never"
+			}
+			return d.write(at)
+		},
+	}
+}
