@@ -45,6 +45,10 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 			header: map[string]string{"X-Forwarded-Host": "attacker.example, agent.example", "X-Forwarded-Proto": "ftp,HTTPS"}, status: 200, want: "https://agent.example",
 		},
 		{
+			name: "proxy that adds a header to what it got", hosts: hosts, proxies: loopback, host: "localhost",
+			header: map[string]string{"X-Forwarded-Host": "attacker.example\nagent.example", "X-Forwarded-Proto": "ftp\nhttps"}, status: 200, want: "https://agent.example",
+		},
+		{
 			name: "proxy that passes a foreign host on", hosts: hosts, proxies: loopback, host: "localhost",
 			header: map[string]string{"X-Forwarded-Host": "attacker.example"}, status: 403,
 		},
@@ -87,8 +91,10 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Host = tt.host
-			for name, value := range tt.header {
-				r.Header.Set(name, value)
+			for name, values := range tt.header {
+				for value := range strings.Lines(values) { // a header each
+					r.Header.Add(name, strings.TrimSpace(value))
+				}
 			}
 			got := do(t, r)
 			if got.status != tt.status {

@@ -312,6 +312,7 @@ func TestAnswersRefused(t *testing.T) {
 		{"ours, the id of a call", ours(`[{"id":"c1.1","decision":"approve"}]`), nil, unknown, "[0].id"},
 		{"ours, the alias of a call", ours(`[{"id":"adk-961c85e9","decision":"approve"}]`), nil, unknown, "[0].id"},
 		{"ours, unknown id", ours(`[{"id":"t1.a1","decision":"approve"},{"id":"t2.a1","decision":"approve"}]`), nil, unknown, "[1].id"},
+		{"kagent, too many", kagents(`[` + strings.Repeat(`{"id":"t1.a1","approved":true},`, 64) + `{"id":"t1.a2","approved":true}]`), nil, malformed, ".approvals"},
 		{"ours, too many", ours(`[` + strings.Repeat(`{"id":"t1.a1","decision":"approve"},`, 64) + `{"id":"t1.a1","decision":"approve"}]`), nil, malformed, ".decisions"},
 
 		{"adk, confirmed is text", marked(t, "t1.a1", confirmation, `{"confirmed":"yes"}`), nil, malformed, ".response.confirmed"},
@@ -416,6 +417,7 @@ func TestAnswersRefused(t *testing.T) {
 		{"yes beside what the metadata say", withMetadata(text(t, "yes"), `{"x":{"approved":false}}`), []*approval.Approval{transfer()}, malformed, "message.metadata[x]"},
 		{"typed beside a decision", withText(ours(`[{"id":"t1.a1","decision":"approve"}]`), typedApproval), nil, malformed, "message.parts[1]"},
 		{"typed in ADK for Python, about another", marked(t, "t1.a2", confirmation, `{"result":`+quoted(typedApproval)+`}`), nil, malformed, ".response.result"},
+		{"typed in ADK for Python, about two", marked(t, "t1.a1", confirmation, `{"result":`+quoted(strings.Replace(typedApproval, "]", `,{"id":"t1.a2","decision":"reject","digest":"sha256:d2"}]`, 1))+`}`), nil, malformed, ".response.result"},
 		{"typed in ADK for Python, without its digest", marked(t, "t1.a1", confirmation, `{"result":"{\"type\":\"approval_response\",\"decisions\":[{\"id\":\"t1.a1\",\"decision\":\"approve\"}]}"}`), nil, malformed, ".digest"},
 		{"a keyword beside a wrong decision", user(t, `"parts":[{"text":"yes"},{"data":{"id":"t9","name":"adk_request_confirmation","response":{"confirmed":true}}}]`),
 			[]*approval.Approval{transfer()}, unknown, ".id"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -234,5 +235,36 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		if n := strings.Count(text, `{"amount":100,"to":"bob"}`); n != 1 && tt.name != "words that begin alike" {
 			t.Errorf("%s: the arguments stand %d times in %q", tt.name, n, text)
 		}
+	}
+}
+
+// Programs are told all who act for whoever asks; people are told the first of many.
+func TestQuestionSaysThroughWhom(t *testing.T) {
+	t.Parallel()
+	chain := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}
+	a := with(transfer(), func(a *approval.Approval) { a.Requester = auth.Principal{Subject: "alice", Chain: chain} })
+	m, err := presenter().Question([]*approval.Approval{a}, nil)
+	if err != nil {
+		t.Fatalf("Question() = %v", err)
+	}
+	const want = "Requested by: alice, through 1, through 2, through 3, through 4, through 5, through 6, through 7, through 8 and 2 more\n"
+	if text := m.Parts[0].Text(); !strings.Contains(text, want) {
+		t.Errorf("the text is %q, want %q in it", text, want)
+	}
+	raw, err := json.Marshal(m.Metadata[dialect.URI])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked struct {
+		Approvals []struct {
+			RequestedBy      string
+			RequestedThrough []string
+		}
+	}
+	if err := json.Unmarshal(raw, &asked); err != nil || len(asked.Approvals) != 1 {
+		t.Fatalf("the question is %s, %v", raw, err)
+	}
+	if got := asked.Approvals[0]; got.RequestedBy != "alice" || !slices.Equal(got.RequestedThrough, chain) {
+		t.Errorf("asked by %q through %q, want alice through %q", got.RequestedBy, got.RequestedThrough, chain)
 	}
 }
