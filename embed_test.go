@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
+	"a2a-server/store/memstore"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -201,4 +202,38 @@ type unreachable struct{}
 func (unreachable) Name() string { return "remote" }
 func (unreachable) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 	return nil, errors.New("the server of tools is down")
+}
+
+// A store that was given is its owner's: the server leaves it open, whether it has run or
+// not, and the next one finds what is in it. A server that runs cannot be run again.
+func TestGivenStore(t *testing.T) {
+	t.Parallel()
+	handle, err := memstore.New().Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, nil)
+	c.Store = handle
+	unused, err := a2aserver.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, c)
+	sent := first.send(t, "m1", "/echo hello")
+	if err := first.server.Run(t.Context()); err == nil {
+		t.Error("Run() = nil while the server runs")
+	}
+	if again := first.send(t, "m1", "/echo hello"); again.ID != sent.ID {
+		t.Errorf("after the second Run the same message is task %s, want %s", again.ID, sent.ID)
+	}
+	if err := first.stop(); err != nil {
+		t.Fatalf("Run() = %v", err)
+	}
+	second := start(t, c)
+	if again := second.send(t, "m1", "/echo hello"); again.ID != sent.ID {
+		t.Errorf("in the next server the same message is task %s, want %s", again.ID, sent.ID)
+	}
 }

@@ -91,7 +91,7 @@ func TestApprovals(t *testing.T) {
 		if err := approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.ID, Verb: approval.Approve, Digest: "sha256:0"}); !errors.As(err, &said) || said.Reason != approval.ReasonChanged {
 			t.Errorf("Decide() with another digest = %v, want %s", err, approval.ReasonChanged)
 		}
-		if err := approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.ID, Verb: approval.Approve, Digest: first.Digest}); err != nil {
+		if err := approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.ID, ByCall: true, Verb: approval.Approve, Digest: first.Digest}); err != nil { // by the id of an approval all the same
 			t.Fatal(err)
 		}
 		w.settled(mine[0], a2a.TaskStateCompleted)
@@ -209,4 +209,66 @@ func TestPrincipalThatIsNotUTF8(t *testing.T) {
 			t.Error("who asked has approved it")
 		}
 	}
+}
+
+// Of opposite decisions that come at once by both ways exactly one counts, and the other
+// is told; who lists after each wake-up has seen all in the end.
+func TestOppositeDecisions(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		approvals := w.engine.Approvals()
+		wake, stop := approvals.Watch(alice)
+		defer stop()
+		const rounds = 25
+		go func() {
+			for range rounds {
+				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("transfer", args{"amount": 1, "to": "x"})})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				id := sent.Task.String()
+				for n := 0; n == 0 && w.ctx().Err() == nil; { // until it asks
+					page, err := approvals.List(w.ctx(), alice, engine.ApprovalQuery{Task: id})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					n = len(page.Approvals)
+				}
+				approve := w.decision(a2a.TaskID(id), map[string]any{"id": id + ".a1", "decision": "approve"})
+				answers := make(chan error, 2)
+				go func() {
+					answers <- approvals.Decide(w.ctx(), alice, approval.Answer{ID: id + ".a1", Verb: approval.Reject})
+				}()
+				go func() {
+					_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: approve})
+					answers <- err
+				}()
+				if a, b := <-answers, <-answers; (a == nil) == (b == nil) {
+					t.Errorf("two opposite decisions: %v and %v, want that one counts", a, b)
+				}
+			}
+		}()
+		for seen := map[string]approval.State{}; len(seen) < rounds; {
+			if !within(patience, wake) {
+				t.Fatalf("no wake-up with %d of %d approvals seen", len(seen), rounds)
+			}
+			tasks, err := w.store.Tasks(w.ctx(), engine.ScopeOf(alice), store.Query{Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range tasks.Tasks {
+				page, err := approvals.List(w.ctx(), alice, engine.ApprovalQuery{Task: h.Task.String()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, a := range page.Approvals {
+					if a.State != approval.Pending {
+						seen[a.ID] = a.State
+					}
+				}
+			}
+		}
+	})
 }
