@@ -22,8 +22,8 @@ func Chain(t Tool) iter.Seq[Tool] {
 	}
 }
 
-// As returns the first tool of the [Chain] of t that is a T. It finds what wrappers
-// do not know of; they pass on themselves only what is named in this package.
+// As returns the first tool of the [Chain] of t that is a T. What a tool can do is asked
+// with As, not with a type assertion: a wrapper implements only what it adds.
 func As[T any](t Tool) (T, bool) {
 	for t := range Chain(t) {
 		if v, ok := t.(T); ok {

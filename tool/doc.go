@@ -16,8 +16,9 @@
 //
 // Nothing here runs a tool. A wrapper, [WithConfirmation] among them, only declares;
 // whoever runs tools asks [NeedsApproval] first, for every kind of tool in the same
-// way, so that no kind slips past a gate. A wrapper keeps the optional interfaces
-// of what it wraps; abilities that are none of this package's are found with [As].
+// way, so that no kind slips past a gate. A wrapper adds
+// to what is declared; what the tool it wraps declares and can do, in this package's
+// interfaces or in others, is found with [As].
 //
 // # Failing closed
 //

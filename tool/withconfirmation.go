@@ -42,9 +42,9 @@ func ConfirmWhen(gate GateFunc) ConfirmationOption {
 }
 
 // WithConfirmation returns a toolset of the tools of ts, calls of which have to be
-// approved: all of them, or those that opts say. Tools of every kind are gated, and
-// keep the interfaces of this package that they implement. The tools themselves
-// are not changed. It never takes a gate away.
+// approved: all of them, or those that opts say. Tools of every kind are gated, and what
+// they can do is found with [As]. The tools themselves are not changed. It never takes a
+// gate away.
 func WithConfirmation(ts Toolset, opts ...ConfirmationOption) Toolset {
 	c := &confirmed{Toolset: ts}
 	for _, o := range opts {
@@ -104,7 +104,7 @@ func (c *confirmed) wrap(t Tool) Tool {
 	if !approval && len(c.gates) == 0 {
 		return t
 	}
-	return keep(&gated{Tool: t, approval: approval, gates: c.gates})
+	return &gated{Tool: t, approval: approval, gates: c.gates}
 }
 
 // missing returns the first name that no tool has.

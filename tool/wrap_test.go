@@ -24,33 +24,48 @@ func (p *plain) Description() string    { return "does " + p.name }
 func (p *plain) IsLongRunning() bool    { return false }
 func (p *plain) RequiresApproval() bool { return p.approval }
 
-type schema struct{ of map[string]any }
+// Each of these adds one thing to a tool.
+type (
+	calls     struct{ tool.Tool }
+	streams   struct{ tool.Tool }
+	cancels   struct{ tool.Tool }
+	processes struct{ tool.Tool }
+	foreign   struct{ tool.Tool }
+	slow      struct{ tool.Tool }
+)
 
-func (s schema) Schema() map[string]any { return s.of }
+var arguments = map[string]any{"type": "object"}
 
-type calls struct{}
-
+func (c calls) Unwrap() tool.Tool    { return c.Tool }
+func (calls) Schema() map[string]any { return arguments }
 func (calls) Call(tool.Context, map[string]any) (map[string]any, error) {
 	return map[string]any{"called": true}, nil
 }
 
-type streams struct{}
-
+func (s streams) Unwrap() tool.Tool    { return s.Tool }
+func (streams) Schema() map[string]any { return arguments }
 func (streams) CallStreaming(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
 	return func(yield func(*tool.Result, error) bool) { yield(&tool.Result{Content: "streamed"}, nil) }
 }
 
-type cancels struct{}
-
+func (c cancels) Unwrap() tool.Tool        { return c.Tool }
 func (cancels) Cancel(id string) bool      { return id == "c1.1" }
 func (cancels) SupportsCancellation() bool { return true }
 
-type processes struct{}
-
+func (p processes) Unwrap() tool.Tool { return p.Tool }
 func (processes) ProcessRequest(_ tool.Context, r *tool.Request) error {
 	r.SystemInstruction = "processed"
 	return nil
 }
+
+// foreigner is an interface that this package does not know.
+type foreigner interface{ Foreign() string }
+
+func (f foreign) Unwrap() tool.Tool { return f.Tool }
+func (foreign) Foreign() string     { return "known to others" }
+
+func (s slow) Unwrap() tool.Tool { return s.Tool }
+func (slow) IsLongRunning() bool { return true }
 
 type annotated struct{ tool.Tool }
 
@@ -74,173 +89,110 @@ func (g gate) Gate(ctx agent.ReadonlyContext, args map[string]any) (bool, string
 	return g.f(ctx, args)
 }
 
-func TestWrappedTwiceKeepsShape(t *testing.T) {
+// TestWrappedKeepsWhatIsDeclared wraps a tool of every combination of what a tool can
+// declare: outside, outside twice, and between any two of its parts.
+func TestWrappedKeepsWhatIsDeclared(t *testing.T) {
 	t.Parallel()
-	p, s := &plain{name: "t"}, schema{map[string]any{"type": "object"}}
-	type (
-		P = *plain
-		S = schema
-		C = calls
-		R = streams
-		X = cancels
-		Q = processes
-	)
-	shapes := map[string]tool.Tool{
-		"plain": p,
-		"call": struct {
-			P
-			S
-			C
-		}{p, s, C{}},
-		"stream": struct {
-			P
-			S
-			R
-		}{p, s, R{}},
-		"call stream": struct {
-			P
-			S
-			C
-			R
-		}{p, s, C{}, R{}},
-		"cancel": struct {
-			P
-			X
-		}{p, X{}},
-		"call cancel": struct {
-			P
-			S
-			C
-			X
-		}{p, s, C{}, X{}},
-		"stream cancel": struct {
-			P
-			S
-			R
-			X
-		}{p, s, R{}, X{}},
-		"call stream cancel": struct {
-			P
-			S
-			C
-			R
-			X
-		}{p, s, C{}, R{}, X{}},
-		"process": struct {
-			P
-			Q
-		}{p, Q{}},
-		"call process": struct {
-			P
-			S
-			C
-			Q
-		}{p, s, C{}, Q{}},
-		"stream process": struct {
-			P
-			S
-			R
-			Q
-		}{p, s, R{}, Q{}},
-		"call stream process": struct {
-			P
-			S
-			C
-			R
-			Q
-		}{p, s, C{}, R{}, Q{}},
-		"cancel process": struct {
-			P
-			X
-			Q
-		}{p, X{}, Q{}},
-		"call cancel process": struct {
-			P
-			S
-			C
-			X
-			Q
-		}{p, s, C{}, X{}, Q{}},
-		"stream cancel process": struct {
-			P
-			S
-			R
-			X
-			Q
-		}{p, s, R{}, X{}, Q{}},
-		"call stream cancel process": struct {
-			P
-			S
-			C
-			R
-			X
-			Q
-		}{p, s, C{}, R{}, X{}, Q{}},
+	parts := []func(tool.Tool) tool.Tool{
+		// The first one, for it cannot be unwrapped.
+		func(t tool.Tool) tool.Tool {
+			return gate{t, func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "its own gate", nil }}
+		},
+		func(t tool.Tool) tool.Tool { return calls{t} },
+		func(t tool.Tool) tool.Tool { return streams{t} },
+		func(t tool.Tool) tool.Tool { return cancels{t} },
+		func(t tool.Tool) tool.Tool { return processes{t} },
+		func(t tool.Tool) tool.Tool { return annotated{t} },
+		func(t tool.Tool) tool.Tool { return takesPayload{t, true} },
+		func(t tool.Tool) tool.Tool { return foreign{t} },
+		func(t tool.Tool) tool.Tool { return slow{t} },
 	}
-	for name, inner := range shapes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ts := tool.WithConfirmation(tool.WithConfirmation(tool.NewToolset("set", inner)), tool.ConfirmNamed("t"))
-			tools, err := ts.Tools(nil)
-			if err != nil || len(tools) != 1 {
-				t.Fatalf("Tools() = %v, %v", tools, err)
+	confirmed := func(inner tool.Tool, o tool.ConfirmationOption) tool.Tool {
+		tools, err := tool.WithConfirmation(tool.NewToolset("set", inner), o).Tools(nil)
+		if err != nil || len(tools) != 1 || tools[0] == inner {
+			t.Fatalf("Tools() = %v, %v, want one that is wrapped", tools, err)
+		}
+		return tools[0]
+	}
+	never := tool.ConfirmWhen(func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return false, "", nil })
+	for has := range 1 << len(parts) {
+		for _, approval := range []bool{false, true} {
+			bare := tool.Tool(&plain{name: "t", approval: approval})
+			between := bare
+			for i, part := range parts {
+				if has&(1<<i) != 0 {
+					bare, between = part(bare), confirmed(part(between), never)
+				}
 			}
-			outer := tools[0]
-			if outer == inner {
-				t.Fatal("the tool is not wrapped")
+			want := shapeOf(t, bare)
+			for where, wrapped := range map[string]tool.Tool{
+				"outside": confirmed(bare, never), "twice": confirmed(confirmed(bare, never), never), "between": confirmed(between, never),
+			} {
+				if diff := cmp.Diff(want, shapeOf(t, wrapped)); diff != "" {
+					t.Errorf("parts %09b, approval %v, wrapped %s (-want +got):\n%s", has, approval, where, diff)
+				}
 			}
-			if diff := cmp.Diff(shapeOf(t, inner), shapeOf(t, outer)); diff != "" {
-				t.Errorf("what it can do (-want +got):\n%s", diff)
+			want.Asks, want.Approval = true, true
+			if diff := cmp.Diff(want, shapeOf(t, confirmed(bare, tool.ConfirmNamed("t")))); diff != "" {
+				t.Errorf("parts %09b, approval %v, to be approved (-want +got):\n%s", has, approval, diff)
 			}
-			if !outer.RequiresApproval() {
-				t.Error("RequiresApproval() = false")
-			}
-			if ask, _, _ := tool.NeedsApproval(nil, outer, nil); !ask {
-				t.Error("NeedsApproval() = false")
-			}
-			if diff := cmp.Diff(tool.ToDefinition(inner), tool.ToDefinition(outer)); diff != "" {
-				t.Errorf("definition (-want +got):\n%s", diff)
-			}
-			if got, ok := tool.As[tool.Unwrapper](outer); !ok || got.Unwrap() == nil {
-				t.Error("As[Unwrapper] finds none")
-			}
-		})
+		}
 	}
 }
 
-// shapeOf says what plain type assertions find, and that it works.
-func shapeOf(t *testing.T, tl tool.Tool) []string {
+// shape is what a tool declares and can do.
+type shape struct {
+	Definition     tool.Definition
+	Annotations    tool.Annotations
+	Slow, Approval bool // Approval: as the chain declares it
+	Asks           bool
+	Hint           string
+	Can            []string
+}
+
+// shapeOf says what is found in a tool, and that it works.
+func shapeOf(t *testing.T, tl tool.Tool) shape {
 	t.Helper()
-	var can []string
-	if c, ok := tl.(tool.CallableTool); ok {
+	s := shape{Definition: tool.ToDefinition(tl), Annotations: tool.AnnotationsOf(tl), Slow: tl.IsLongRunning(), Approval: tl.RequiresApproval()}
+	var err error
+	if s.Asks, s.Hint, err = tool.NeedsApproval(nil, tl, nil); err != nil {
+		t.Error(err)
+	}
+	if c, ok := tool.As[tool.CallableTool](tl); ok {
 		r, err := c.Call(nil, nil)
-		if err != nil || r["called"] != true || c.Schema() == nil {
+		if err != nil || r["called"] != true {
 			t.Errorf("Call() = %v, %v", r, err)
 		}
-		can = append(can, "call")
+		s.Can = append(s.Can, "call")
 	}
-	if s, ok := tl.(tool.StreamingTool); ok {
-		for r, err := range s.CallStreaming(nil, nil) {
-			if err != nil || r.Content != "streamed" || s.Schema() == nil {
+	if c, ok := tool.As[tool.StreamingTool](tl); ok {
+		for r, err := range c.CallStreaming(nil, nil) {
+			if err != nil || r.Content != "streamed" {
 				t.Errorf("CallStreaming yields %v, %v", r, err)
 			}
 		}
-		can = append(can, "stream")
+		s.Can = append(s.Can, "stream")
 	}
-	if c, ok := tl.(tool.CancellableTool); ok {
+	if c, ok := tool.As[tool.CancellableTool](tl); ok {
 		if !c.SupportsCancellation() || !c.Cancel("c1.1") || c.Cancel("c1.2") {
 			t.Error("Cancel does not reach the tool")
 		}
-		can = append(can, "cancel")
+		s.Can = append(s.Can, "cancel")
 	}
-	if p, ok := tl.(tool.RequestProcessor); ok {
+	if p, ok := tool.As[tool.RequestProcessor](tl); ok {
 		var r tool.Request
 		if err := p.ProcessRequest(nil, &r); err != nil || r.SystemInstruction != "processed" {
 			t.Errorf("ProcessRequest() = %v", err)
 		}
-		can = append(can, "process")
+		s.Can = append(s.Can, "process")
 	}
-	return can
+	if p, ok := tool.As[tool.TakesPayload](tl); ok && p.TakesPayload() {
+		s.Can = append(s.Can, "take a payload")
+	}
+	if f, ok := tool.As[foreigner](tl); ok {
+		s.Can = append(s.Can, f.Foreign())
+	}
+	return s
 }
 
 // renamed hides its tool behind another name and forgets its gates.
