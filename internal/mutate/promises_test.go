@@ -34,22 +34,12 @@ func TestPromises(t *testing.T) {
 	for _, row := range rows() {
 		mutations[row.Promise] = true
 	}
-	tests := func(line []string, cell string) []string {
-		names := spans(cell)
-		for _, name := range names {
-			folder, test, ok := strings.Cut(name, " ")
-			if !ok || !declared(t, filepath.Join(moduleFolder, filepath.FromSlash(folder)), test) {
-				t.Errorf("%.60s: no test file declares %q", line[0], name)
-			}
-		}
-		return names
-	}
 	promises, findings := 0, []string{}
 	for _, line := range tableLines(string(doc)) {
 		switch len(line) {
 		case 5:
 			promises++
-			kept, shown := spans(line[1]), tests(line, line[2])
+			kept, shown := spans(line[1]), testsIn(t, line)
 			for _, name := range kept {
 				if !functions[name] {
 					t.Errorf("%.60s: there is no function %s", line[0], name)
@@ -71,7 +61,7 @@ func TestPromises(t *testing.T) {
 			}
 		case 3:
 			findings = append(findings, line[0])
-			if len(tests(line, line[2])) == 0 {
+			if len(testsIn(t, line)) == 0 {
 				t.Errorf("%s: no test is named", line[0])
 			}
 		default:
@@ -116,6 +106,23 @@ func TestPromisesOfTheREADME(t *testing.T) {
 			t.Errorf("%s has no line for %q", promisesFile, m[1])
 		}
 	}
+}
+
+// testsIn returns the tests in the third cell of a line, as package and function, and
+// fails for those that do not exist.
+func testsIn(t *testing.T, line []string) []string {
+	t.Helper()
+	if len(line) < 3 {
+		return nil
+	}
+	names := spans(line[2])
+	for _, name := range names {
+		folder, test, ok := strings.Cut(name, " ")
+		if !ok || !declared(t, filepath.Join(moduleFolder, filepath.FromSlash(folder)), test) {
+			t.Errorf("%.60s: no test file declares %q", line[0], name)
+		}
+	}
+	return names
 }
 
 // tableLines returns the cells of the lines of all tables, without their heads.
