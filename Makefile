@@ -32,7 +32,7 @@ GATES := gate1 gate2 gate3 gate4 gate5
 CHECKS := format vet lint modules generated gates $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln tools
+.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -129,6 +129,12 @@ mutate: ## break each promise of a table and see its test fail, in minutes; ROW=
 # without it has checked nothing.
 vuln: ## known vulnerabilities in what we call; needs a network
 	go run golang.org/x/vuln/cmd/govulncheck@v$(GOVULNCHECK_VERSION) ./...
+
+# Not part of check: the tool is built from modules that nothing else needs.
+sbom: build ## the modules in the program, as CycloneDX, to ./bin
+	cd internal/sbom && go build -o $(BIN)/cyclonedx-gomod github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+	$(BIN)/cyclonedx-gomod bin -json -std -version "$$(git describe --always --dirty)" -output $(BIN)/a2a-server.cdx.json $(BIN)/a2a-server
+	@echo 'sbom: wrote bin/a2a-server.cdx.json'
 
 tools: ## the pinned linter in ./bin (about two minutes, once)
 	@[ "$$($(LINT) version --short 2>/dev/null)" = '$(GOLANGCI_LINT_VERSION)' ] || { \
