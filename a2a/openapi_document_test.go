@@ -20,7 +20,7 @@ import (
 
 //go:generate go test -count=1 -run ^TestOpenAPIDocument$ . -update
 
-// TestOpenAPIDocument compares the document that is served with what it is made of: the
+// TestOpenAPIDocument compares the document that is served with its sources: the
 // table of operations, the proto, and the table of errors.
 func TestOpenAPIDocument(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ type Kind string
 const (
 	KindCall     Kind = "call"     // may this call run
 	KindOutcome  Kind = "outcome"  // what came of a call whose result is unknown
-	KindQuestion Kind = "question" // something a tool wants to know; it authorises nothing
+	KindQuestion Kind = "question" // something a tool wants to know; it authorizes nothing
 )
 
 // State is where an approval stands. All but [Pending] are final.
@@ -32,7 +32,7 @@ const (
 	Superseded State = "superseded" // by a new approval that names it
 )
 
-// Verb is what a decider may say. A person rejects; a policy denies.
+// A Verb is a decision. A person rejects; a policy denies.
 type Verb string
 
 // The decisions.
@@ -54,7 +54,7 @@ const (
 	ExpiryKeeps   OnExpiry = "keep"   // pending, without a deadline
 )
 
-// Terms are what a rule fixes for an approval. They are frozen when it is asked.
+// Terms are what a rule sets for an approval. They are frozen when it is asked.
 type Terms struct {
 	Rule      string        `json:"rule"`                // name of the rule that asked
 	Expires   time.Duration `json:"expires,omitempty"`   // after asking, in ns; 0: never
@@ -65,8 +65,8 @@ type Terms struct {
 	// AuthRequired lets a task that only others can continue with wait in auth-required, not
 	// in input-required, where clients may ask a user who cannot answer.
 	AuthRequired bool `json:"authRequired,omitempty"`
-	Destructive  bool `json:"destructive,omitempty"` // text is never an answer
-	NoText       bool `json:"noText,omitempty"`      // nor here
+	Destructive  bool `json:"destructive,omitempty"` // a keyword never approves it
+	NoText       bool `json:"noText,omitempty"`      // a keyword never decides it
 	CancelsTask  bool `json:"cancelsTask,omitempty"` // a rejection cancels the task
 }
 

@@ -6,9 +6,8 @@ import (
 	"a2a-server/tool"
 )
 
-// Ask returns the verdict that asks about a call though no gate does, because
-// something that the policy does not know of went wrong: what says it. Like Judge it
-// never panics.
+// Ask returns a verdict that asks about a call although no gate does, because something
+// outside the policy failed; what describes it. Like Judge it never panics.
 func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) {
 	j := judgement{policy: p, tool: t, args: args, toolAsks: true}
 	defer func() {
@@ -17,12 +16,12 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 		}
 	}()
 	if p == nil {
-		return j.broken("there is no policy; and before it: " + what)
+		return j.broken("there is no policy; and before that: " + what)
 	}
 	j.name = t.Name()
 	j.problem("a check before the policy", errors.New(what))
 	v = j.ask()
-	v.Terms.Destructive = true // nobody knows what the check would have said, so text is no answer
+	v.Terms.Destructive = true // nobody knows what the check would have said, so a keyword must not approve
 	return v
 }
 
@@ -33,9 +32,8 @@ func (p *Policy) AskTerms() Terms {
 	return terms
 }
 
-// Always reports whether every call of t has to be approved, whatever its arguments
-// are. It is for lists of tools; what a call needs is for Judge to say. Like Judge it
-// never panics.
+// Always reports whether every call of t has to be approved, whatever its arguments are.
+// It is for lists of tools; for one call, use Judge. Like Judge it never panics.
 func (p *Policy) Always(t tool.Tool) (always bool) {
 	defer func() {
 		if recover() != nil {

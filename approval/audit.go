@@ -24,7 +24,7 @@ const (
 	AuditKept     AuditEvent = "kept"          // its deadline has passed, and it stays pending
 )
 
-// Audit is one entry of the audit: who did what, when, and by which rule. It is
+// An Audit is one entry of the audit log: who did what, when, and under which rule. It is
 // written in the batch that makes it true. It holds digests, never arguments. Its
 // JSON is stored forever: a change of meaning is a new V.
 type Audit struct {

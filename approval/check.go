@@ -13,7 +13,7 @@ import (
 	"a2a-server/tool"
 )
 
-// The ways in which an answer may come. They are the values of [Resolution].Via.
+// How an answer may arrive: the values of [Resolution].Via.
 const (
 	ViaA2A      = "a2a"      // a message of the A2A client
 	ViaAPI      = "api"      // the approvals API, the inbox or the command line
@@ -28,14 +28,13 @@ const (
 	MaxJSON = 128 << 10
 )
 
-// Check reports whether by may answer a with ans, which came by via, at now. A nil
-// error means that the answer takes effect as it stands, but for arguments of an
-// edit: those have still to pass the tool's schema and the policy. Any other
-// error is an *[Error].
+// Check reports whether by may answer a with ans, which came through via, at now. A nil
+// error means that the answer takes effect as it is, except that the arguments of an edit
+// still have to pass the tool's schema and the policy. Any other error is an *[Error].
 //
-// Who answers is by and nobody else: nothing in an answer says so. ans.ID is not
-// looked at; finding the approval is the work of [Match]. Nothing in an answer is
-// dropped: what its verb or the tool would not use is refused.
+// The answer is by's, whatever the answer itself says. ans.ID is ignored; [Match] finds
+// the approval. Nothing in an answer is dropped: what its verb or the tool would not use
+// is refused.
 func (a *Approval) Check(ans Answer, by auth.Principal, via string, now time.Time) error {
 	if err := a.check(ans, by, via, now); err != nil {
 		return err
@@ -45,7 +44,7 @@ func (a *Approval) Check(ans Answer, by auth.Principal, via string, now time.Tim
 
 func (a *Approval) check(ans Answer, by auth.Principal, via string, now time.Time) *Error {
 	if by.IsZero() {
-		return NotAllowed(a, "nobody is known to have sent the answer; authenticate and send it again")
+		return NotAllowed(a, "the sender of the answer is unknown; authenticate and send it again")
 	}
 	if a.State != Pending {
 		if a.settledBy(ans) {
@@ -75,13 +74,13 @@ func (a *Approval) checkPerson(by auth.Principal, via string) *Error {
 	case ViaAPI, ViaProvider:
 	case ViaA2A:
 		if a.Elsewhere() {
-			return NotAllowed(a, "it is not for the A2A client to answer; somebody who may has to do it in the inbox or by the approvals API")
+			return NotAllowed(a, "the A2A client may not answer it; somebody who may has to do so in the inbox or through the approvals API")
 		}
 	default:
-		return NotAllowed(a, fmt.Sprintf("answers do not come by %s", quote(via)))
+		return NotAllowed(a, fmt.Sprintf("%s is not a way to answer", quote(via)))
 	}
 	if a.Terms.FourEyes && !separate(a.Requester, by) {
-		return NotAllowed(a, fmt.Sprintf("rule %s wants somebody else than who asked for the call, and than anybody they act for; have another person answer",
+		return NotAllowed(a, fmt.Sprintf("rule %s requires somebody other than the requester of the call and those they act for; have another person answer",
 			quote(a.Terms.Rule)))
 	}
 	return nil
@@ -107,10 +106,10 @@ func (a *Approval) checkVerb(v Verb) *Error {
 	}
 	next := "answer with one of: " + joinVerbs(verbs, ", ")
 	if !v.known() {
-		return Malformed(a.ID, next, Violation{Field: "decision", Description: fmt.Sprintf("%s is no decision", quote(string(v)))})
+		return Malformed(a.ID, next, Violation{Field: "decision", Description: fmt.Sprintf("%s is not a decision", quote(string(v)))})
 	}
 	if a.Kind == KindQuestion && v == Approve {
-		return NotAllowed(a, "it is a question, and an answer to it approves nothing; "+next)
+		return NotAllowed(a, "it is a question, which cannot be approved; "+next)
 	}
 	return NotAllowed(a, fmt.Sprintf("%s is not among its decisions; %s", v, next))
 }
@@ -123,7 +122,7 @@ func (a *Approval) checkContent(ans Answer) *Error {
 		wrong = append(wrong, Violation{Field: field, Description: description})
 	}
 	if len(ans.Reason) > MaxReason {
-		add("reason", fmt.Sprintf("is %d bytes long, and %d are allowed", len(ans.Reason), MaxReason))
+		add("reason", fmt.Sprintf("is %d bytes long; at most %d are allowed", len(ans.Reason), MaxReason))
 	} else if !utf8.ValidString(ans.Reason) {
 		add("reason", "is not UTF-8")
 	}
@@ -134,11 +133,11 @@ func (a *Approval) checkContent(ans Answer) *Error {
 	}{{"args", ans.Args, Edit}, {"response", ans.Response, Respond}} {
 		switch {
 		case ans.Verb == f.verb && len(f.raw) == 0:
-			add(f.name, fmt.Sprintf("is missing, and %s needs it", f.verb))
+			add(f.name, fmt.Sprintf("is missing; %s needs it", f.verb))
 		case ans.Verb != f.verb && len(f.raw) > 0:
-			add(f.name, fmt.Sprintf("goes with %s, not with %s", f.verb, ans.Verb))
+			add(f.name, fmt.Sprintf("belongs to %s, not to %s", f.verb, ans.Verb))
 		case len(f.raw) > MaxJSON:
-			add(f.name, fmt.Sprintf("is %d bytes long, and %d are allowed", len(f.raw), MaxJSON))
+			add(f.name, fmt.Sprintf("is %d bytes long; at most %d are allowed", len(f.raw), MaxJSON))
 		case len(f.raw) == 0:
 		case f.verb == Edit:
 			_, err := strictjson.DecodeObject(f.raw)
@@ -152,7 +151,7 @@ func (a *Approval) checkContent(ans Answer) *Error {
 	case !a.AcceptsPayload():
 		add("payload", a.noPayload())
 	case len(ans.Payload) > MaxJSON:
-		add("payload", fmt.Sprintf("is %d bytes long, and %d are allowed", len(ans.Payload), MaxJSON))
+		add("payload", fmt.Sprintf("is %d bytes long; at most %d are allowed", len(ans.Payload), MaxJSON))
 	default:
 		_, err := strictjson.Decode(ans.Payload)
 		wrong = append(wrong, violations("payload", err)...)
@@ -160,7 +159,7 @@ func (a *Approval) checkContent(ans Answer) *Error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return Malformed(a.ID, "mend that and send the answer again", wrong...)
+	return Malformed(a.ID, "correct that and send the answer again", wrong...)
 }
 
 // noPayload says that nobody would read a payload, and what to do instead.
@@ -171,7 +170,7 @@ func (a *Approval) noPayload() string {
 	return fmt.Sprintf("is not read by %s; leave it out", quote(a.Tool))
 }
 
-// checkResponse holds a response against the schema that was asked with.
+// checkResponse checks a response against the schema of the question.
 func (a *Approval) checkResponse(raw json.RawMessage) error {
 	v, err := strictjson.Decode(raw)
 	if err != nil || len(a.Schema) == 0 {
@@ -179,7 +178,7 @@ func (a *Approval) checkResponse(raw json.RawMessage) error {
 	}
 	var schema map[string]any
 	if err := json.Unmarshal(a.Schema, &schema); err != nil {
-		return fmt.Errorf("cannot be checked, because the schema of the question is not readable: %w", err)
+		return fmt.Errorf("cannot be checked, because the schema of the question cannot be read: %w", err)
 	}
 	compiled, err := tool.CompileSchema(schema)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 		{name: "verb of another kind", answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonNotAllowed,
 			words: []string{"approve, edit, reject, cancel"}},
 		{name: "F23 a question is not approved", edits: []func(*Approval){kind(KindQuestion)}, answer: approve, by: alice(), reason: ReasonNotAllowed,
-			words: []string{"approves nothing", "respond, reject, cancel"}},
+			words: []string{"cannot be approved", "respond, reject, cancel"}},
 		{name: "verb that the rule leaves out", edits: []func(*Approval){terms(Terms{Rule: "r", Allowed: []Verb{Approve, Reject}})},
 			answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)}, by: alice(), reason: ReasonNotAllowed, words: []string{"approve, reject"}},
 		{name: "F1 a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)},
@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 		{name: "edit with a name twice", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":{"b":1,"b":2}}`)}, by: alice(), reason: ReasonMalformed, words: []string{"args/a/b"}},
 		{name: "edit beyond the limit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":"` + strings.Repeat("x", MaxJSON) + `"}`)}, by: alice(), reason: ReasonMalformed},
 		{name: "F1 approve with arguments that would not run", answer: Answer{Verb: Approve, Args: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
-			words: []string{"goes with edit"}},
+			words: []string{"belongs to edit"}},
 		{name: "reject with a response", answer: Answer{Verb: Reject, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
 
 		{name: "respond to a question", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`"blue"`)}, by: alice()},

@@ -8,7 +8,7 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// digestVersion changes when what a digest covers does.
+// digestVersion changes with what a digest covers.
 const digestVersion = 1
 
 // Digest returns what binds an approval to a call: the lower-case hex SHA-256 of the

@@ -1,6 +1,6 @@
-// Package approval decides what has to be asked, what may be answered and by whom,
-// and what an answer means. It holds values and pure functions: no storage, no
-// transport, and no clock of its own (time is always an argument).
+// Package approval decides what has to be asked, who may answer what, and what an answer
+// means. It has only values and pure functions: no storage, no transport, and no clock of
+// its own (time is always an argument).
 //
 // # From a call to a verdict
 //
@@ -40,9 +40,9 @@
 // needs no effect any more; [Approval.Check] says whether this person may give this
 // answer now; [Approval.Resolve] makes the record of it. Storage and effects belong
 // to the caller, who does all of it in one batch. A question that is answered
-// authorises nothing: [Respond] is no verb of [KindCall].
+// authorizes nothing: [Respond] is not a verb of [KindCall].
 //
-// What is still to come has its place: grants are looked up between [Policy.Judge]
-// and asking, quorum and votes between [Approval.Check] and [Approval.Resolve], roles
-// inside Check, rules from a file are made into [Gate] values.
+// What is planned has its place: grants are looked up between [Policy.Judge] and asking,
+// quorum and votes come between [Approval.Check] and [Approval.Resolve], roles inside
+// Check, and rules from a file become [Gate] values.
 package approval

@@ -59,8 +59,8 @@ type Violation struct {
 	Description string
 }
 
-// Error is an answer that was refused. It is safe to show to whoever answered: its
-// message says what was wrong and how to answer instead.
+// An Error is a refused answer. It is safe to show to its sender: the message says what
+// was wrong and how to answer instead.
 type Error struct {
 	Reason     Reason
 	ID         string // of the approval or, when there is none, as it was given
@@ -85,8 +85,8 @@ func Unknown(id string, pending []*Approval) *Error {
 	}
 }
 
-// Malformed says that an answer to id is not well formed, with one violation for
-// each thing that is wrong. next says what to send instead.
+// Malformed says that an answer to id is not valid, with one violation for each problem.
+// next says what to send instead.
 func Malformed(id, next string, violations ...Violation) *Error {
 	what := make([]string, len(violations))
 	for i, v := range violations {
@@ -101,8 +101,8 @@ func Malformed(id, next string, violations ...Violation) *Error {
 	}
 }
 
-// NotAllowed says that a may not be answered so. why names the rule of it, and what
-// to do instead.
+// NotAllowed says that a may not be answered like this. why names the rule, and what to
+// do instead.
 func NotAllowed(a *Approval, why string) *Error {
 	return &Error{
 		Reason:   ReasonNotAllowed,
@@ -117,7 +117,7 @@ func Conflict(a *Approval) *Error {
 	return &Error{
 		Reason:   ReasonConflict,
 		ID:       a.ID,
-		Message:  fmt.Sprintf("approval %s %s; that is final, so read the task for what came of it", a.ID, ended(a)),
+		Message:  fmt.Sprintf("approval %s %s; that is final; read the task for its result", a.ID, ended(a)),
 		Metadata: endMeta(a),
 	}
 }
@@ -149,15 +149,15 @@ func TooLate(a *Approval) *Error {
 	}
 }
 
-// Changed says that the decider was shown something else than what stands now. With
-// a successor, that is what to look at and answer; else it is a itself, whose current
-// digest is in the metadata.
+// Changed says that the decider was shown something other than the current question. With
+// a successor, that is what to look at and answer; otherwise it is a itself, whose
+// current digest is in the metadata.
 func Changed(a, successor *Approval) *Error {
 	if successor == nil {
 		return &Error{
 			Reason: ReasonChanged,
 			ID:     a.ID,
-			Message: fmt.Sprintf("approval %s is not for what you were shown: its digest is %s; read the task, look again, and answer with that digest",
+			Message: fmt.Sprintf("approval %s is not what you were shown: its digest is %s; read the task, look again, and answer with that digest",
 				a.ID, a.Digest),
 			Metadata: meta(MetaApproval, a.ID, MetaState, string(a.State), MetaDigest, a.Digest),
 		}
@@ -170,8 +170,8 @@ func Changed(a, successor *Approval) *Error {
 	}
 }
 
-// joined makes one refusal of several: the first gives the case, all say what is
-// wrong. It returns nil for none.
+// joined combines several refusals: the first gives the reason, all say what is wrong. It
+// returns nil for none.
 func joined(errs []*Error) error {
 	switch len(errs) {
 	case 0:

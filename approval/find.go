@@ -89,9 +89,9 @@ func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 		return pending[0], nil
 	case len(pending) > 1:
 		return nil, Malformed(name, "answer by the id of an approval: "+strings.Join(pendingIDs(pending), ", "),
-			Violation{Field: "id", Description: "is a call about which several things are asked"})
+			Violation{Field: "id", Description: "names a call with several open questions"})
 	}
-	return nil, NotAllowed(other, fmt.Sprintf("%s is what the call is called, which stands for whether it may run, and something else is asked; answer by the id of the approval",
+	return nil, NotAllowed(other, fmt.Sprintf("%s names the call, which only answers whether it may run, and something else is asked; answer by the id of the approval",
 		quote(name)))
 }
 
@@ -157,13 +157,13 @@ func replaced(name string, a *Approval, approvals []*Approval) *Error {
 // meant would be to approve a call that the decider may not have been shown.
 func shared(name string, approvals []*Approval) *Error {
 	return Malformed(name, answerPending(pendingIDs(approvals)),
-		Violation{Field: "id", Description: "is what several calls of this task are called, so that it names none of them"})
+		Violation{Field: "id", Description: "is the name of several calls of this task, so it is ambiguous"})
 }
 
 // answerPending says how to continue, by ids.
 func answerPending(ids []string) string {
 	if len(ids) == 0 {
-		return "no approval of this task is pending: read the task to see where it stands"
+		return "no approval of this task is pending: read the task for its current state"
 	}
-	return "answer one that is pending by its id: " + strings.Join(ids, ", ")
+	return "answer a pending one by its id: " + strings.Join(ids, ", ")
 }

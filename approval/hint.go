@@ -21,7 +21,7 @@ type segment struct {
 }
 
 // parseTemplate splits text at its placeholders, {name} and {/json/pointer}. It
-// takes all texts: a brace that opens no placeholder stands for itself.
+// accepts any text: a brace that opens no placeholder stands for itself.
 func parseTemplate(text string) template {
 	var t template
 	for text != "" {
@@ -112,8 +112,7 @@ func lookup(args map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// DefaultHint is the hint of a call about which neither its gate nor its tool has words
-// of its own.
+// DefaultHint is the hint of a call for which neither its gate nor its tool has one.
 func DefaultHint(tool string, args map[string]any) (string, error) {
 	if len(args) == 0 {
 		return fmt.Sprintf("May the tool %s run, without arguments?", quote(tool)), nil

@@ -12,19 +12,19 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Verdict is what a policy says about one call.
+// A Verdict is what a policy says about one call.
 type Verdict struct {
 	Action Action
 	Hint   string // the question, for ActionAsk
 	Reason string // why, for the planner and the log
 	Terms  Terms  // of the approval; Rule is always set
-	Failed error  // what went wrong while it was judged, for the log; nil: nothing
+	Failed error  // what failed while judging, for the log; may be nil
 }
 
-// Judge says whether t may run with args. It never panics, and nothing that goes wrong
-// ends in ActionAllow: an error or a panic of a gate's predicate, of the tool's
+// Judge says whether t may run with args. It never panics, and no failure ends in
+// ActionAllow: an error or a panic of a gate's predicate, of the tool's
 // own gate or of a template makes it ask, unless another gate denies. The hint says that
-// something failed, and Failed what, which is not for whoever is asked.
+// something failed; Failed says what, which the person who is asked does not see.
 //
 // The terms and the hint are those of the most specific gate that asks: exact ones
 // first, then patterns, each in the order of the configuration, then the tool's own.
@@ -244,7 +244,7 @@ func (j *judgement) broken(r any) Verdict {
 		Hint:   fmt.Sprintf("May the tool %s run?\nIts rule failed, so you are asked: the policy", quote(j.name)),
 		Reason: "the policy failed",
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
-		// Nobody knows what the rule would have been, so text is no answer.
+		// Nobody knows what the rule would have been, so a keyword must not approve.
 		Terms: Terms{Destructive: true},
 	}
 	if j.policy != nil {

@@ -38,21 +38,21 @@ func KeywordTarget(approvals []*Approval, verb Verb) (one *Approval, why string)
 			continue
 		}
 		if one != nil {
-			return nil, "more than one thing is asked, and a word does not say which it is about"
+			return nil, "more than one question is open, and a word does not say which one it answers"
 		}
 		one = a
 	}
 	switch {
 	case one == nil:
-		return nil, "nothing is asked"
+		return nil, "no question is open"
 	case one.Elsewhere():
-		return nil, "somebody else decides, not in this conversation"
+		return nil, "somebody outside this conversation decides"
 	case one.Kind == KindOutcome:
-		return nil, "it is asked what came of a call, and there is more than one answer to that"
+		return nil, "the question is what happened to a call, and a word cannot answer that"
 	case one.Kind != KindCall:
-		return nil, "a question is asked, and a word is no answer to it"
+		return nil, "a tool asks a question, and a word is not an answer to it"
 	case one.Terms.NoText:
-		return nil, fmt.Sprintf("the rule %s takes no words", quote(one.Terms.Rule))
+		return nil, fmt.Sprintf("the rule %s does not accept keywords", quote(one.Terms.Rule))
 	case one.Terms.Destructive && verb != Reject:
 		return nil, "the call is marked as destructive, and a word never approves such a call"
 	}

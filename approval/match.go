@@ -39,7 +39,7 @@ func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, er
 		if at, ok := place[a]; ok {
 			if !merge(&decisions[at].Answer, ans) {
 				errs = append(errs, Malformed(a.ID, "decide each approval once",
-					Violation{Field: "id", Description: "is answered twice, in different ways"}))
+					Violation{Field: "id", Description: "is answered twice, differently"}))
 			}
 			continue
 		}
@@ -63,7 +63,7 @@ func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, er
 	return decisions, nil
 }
 
-// find is Find with what the other calls of the task add to it.
+// find is Find, and takes the other calls of the task into account.
 func find(ans Answer, approvals []*Approval, names Names) (*Approval, *Error) {
 	a, err := Find(ans, approvals)
 	switch {
@@ -147,7 +147,7 @@ func (a *Approval) settledBy(ans Answer) bool {
 	}
 }
 
-// refusal says why a, which is not pending, takes no other answer.
+// refusal says why a, which is not pending, accepts no other answer.
 func (a *Approval) refusal(approvals []*Approval) *Error {
 	switch a.State {
 	case Expired:

@@ -23,7 +23,7 @@ func (n Names) Add(call, alias string) {
 	}
 }
 
-// LooksLikeOurID reports whether a person could take s for an id of ours: that of a call,
+// LooksLikeOurID reports whether a person could mistake s for one of our ids: that of a call,
 // "c<digits>.<digits>", or that of an approval, which ends in ".a<digits>". The case of
 // letters does not matter, nor does what is invisible, stands around it or only looks alike. No caller may
 // call a call so: it would pass for another one.

@@ -11,8 +11,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Action is what a policy says about a call. Where several gates speak, deny wins
-// over ask, and ask over allow.
+// An Action is what a policy says about a call. When several gates match, deny wins over
+// ask, and ask over allow.
 type Action string
 
 // The actions.
@@ -22,22 +22,21 @@ const (
 	ActionDeny  Action = "deny"
 )
 
-// Predicate says whether a gate speaks about a call. It is called at once from many
-// goroutines and must not change args. An error or a panic makes the policy ask.
+// A Predicate says whether a gate matches a call. It is called concurrently and must not
+// change args. An error or a panic makes the policy ask.
 type Predicate func(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (bool, error)
 
-// Gate is one rule of a policy.
+// A Gate is one rule of a policy.
 type Gate struct {
 	// Name is the rule's name in approvals and in the audit; no two gates of a policy
 	// have the same. Defaults to "gate:" and Tool.
 	Name string
-	// Tool names the tools: one exactly, or several by a pattern in which * stands
-	// for any text, or all by "*".
+	// Tool names the tools: one exactly, or several with a pattern in which * matches any
+	// text, or all with "*".
 	Tool string
-	// Action defaults to ActionAsk. ActionAllow says that this gate has nothing
-	// against a call. It takes away what other gates ask for never, and the tool's
-	// own gate only when Tool is exact: then an operator has said that just this tool
-	// need not ask.
+	// Action defaults to ActionAsk. ActionAllow says that this gate does not object. It
+	// never overrides what other gates ask for, and overrides the tool's own gate only
+	// when Tool is exact: then an operator has said that this very tool need not ask.
 	Action Action
 	// When limits the gate to some calls. Defaults to all.
 	When Predicate
@@ -46,8 +45,8 @@ type Gate struct {
 	// hidden characters escaped; what names no argument stays as it is. Defaults to
 	// the hint of the tool's own gate, else to one with the name and all arguments.
 	Hint string
-	// Terms are those of the approvals. Rule is Name. What is zero comes from
-	// [PolicyConfig].Defaults; a negative Expires means no deadline whatever they say.
+	// Terms are the terms of the approvals. Rule is set to Name. Zero fields are taken
+	// from [PolicyConfig].Defaults; a negative Expires means no deadline in any case.
 	Terms Terms
 }
 
@@ -62,8 +61,8 @@ type PolicyConfig struct {
 	OptIn bool
 }
 
-// Policy decides about calls. It does not change and is safe for concurrent use. A
-// nil *Policy asks about everything.
+// A Policy decides on calls. It is immutable and safe for concurrent use. A nil *Policy
+// asks about everything.
 type Policy struct {
 	gates    []Gate             // as they were given
 	exact    map[string][]*gate // by tool, in the order of the configuration
@@ -82,7 +81,7 @@ type gate struct {
 	terms  Terms
 }
 
-// NewPolicy returns the policy of c, or all that is wrong with c, joined.
+// NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
 	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
 	p.defaults.Allowed = slices.Clone(c.Defaults.Allowed)

@@ -7,9 +7,9 @@ import (
 	"a2a-server/auth"
 )
 
-// Resolve returns what ans makes of a, after [Approval.Check] has passed it. It does not
-// change a. The digest of edited arguments is for the caller to fill in; so is what
-// follows from Terms.CancelsTask.
+// Resolve returns the state and resolution of a after ans, which [Approval.Check] has
+// passed. It does not change a. The caller fills in the digest of edited arguments, and
+// acts on Terms.CancelsTask.
 func (a *Approval) Resolve(ans Answer, by auth.Principal, via string, now time.Time) (State, Resolution) {
 	r := Resolution{
 		Verb:    ans.Verb,
@@ -44,8 +44,8 @@ func Overdue(a *Approval, now time.Time) bool {
 	return a.State == Pending && a.Deadline != nil && !now.Before(*a.Deadline)
 }
 
-// Expire returns what its deadline makes of a, which is [Overdue]. With kept, a stays
-// pending and loses its deadline, and there is no resolution. Else it has expired;
+// Expire returns the state of a after its deadline, once it is [Overdue]. With kept, a
+// stays pending without a deadline, and there is no resolution. Otherwise it has expired;
 // when Terms.OnExpiry is ExpiryCancels the caller cancels the task too. An approval
 // that is not overdue keeps its state, with no resolution.
 func Expire(a *Approval, now time.Time) (state State, r Resolution, kept bool) {

@@ -6,8 +6,8 @@ import "slices"
 // arguments are in use already, so that they cannot be edited.
 const AskConfirm = "confirm"
 
-// AllowedVerbs returns the decisions that an approval of kind k with terms t takes,
-// in the order in which they are offered. A running tool that asks has fewer: see
+// AllowedVerbs returns the decisions that an approval of kind k with terms t accepts, in
+// the order in which they are offered. A question of a running tool accepts fewer: see
 // [Approval.Verbs].
 func AllowedVerbs(k Kind, t Terms) []Verb {
 	var verbs []Verb

@@ -105,7 +105,7 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 	why := "This message was not understood as a decision"
 	if text, ok := typed(no); ok {
 		if verb, isWord := approval.Keyword(text); isWord {
-			reason := "this server takes no words"
+			reason := "this server does not accept keywords"
 			if p.keywords {
 				_, reason = approval.KeywordTarget(pending, verb)
 			}

@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN, default\s+127.0.0.1:8080\.`, `(?m)^  --config \(file\)$`}},
 		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
 		"help check":      {args: "help config check", stdout: []string{`(?m)^  --data `}},
-		"help config":     {args: "help config", stdout: []string{`(?m)^  check +say `, `(?m)^  show `}},
+		"help config":     {args: "help config", stdout: []string{`(?m)^  check +report `, `(?m)^  show `}},
 		"help on nothing": {args: "help nothing", code: exitUsage, stderr: []string{`no help on "nothing"`}},
 		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \(go1\.\S+, \w+/\w+\)\n$`}},
 		"--version":       {args: "--version", stdout: []string{`^a2a-server `}},
