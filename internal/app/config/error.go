@@ -40,13 +40,13 @@ type Error struct {
 
 // Error returns one problem a line.
 func (e *Error) Error() string {
+	shown := e.Problems[:min(len(e.Problems), strictyaml.MaxShown)]
 	var lines []string
-	for i, p := range e.Problems {
-		if i == strictyaml.MaxShown {
-			lines = append(lines, fmt.Sprintf("and %d more problems", len(e.Problems)-i))
-			break
-		}
+	for _, p := range shown {
 		lines = append(lines, p.String())
+	}
+	if more := len(e.Problems) - len(shown); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more problems", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -23,9 +23,12 @@ func (l *loader) file() {
 func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more string) bool {
 	members, ok := n.Members(what, more)
 	for _, m := range members {
+		section, name, dotted := strings.Cut(m.Name, ".")
 		m.Name = prefix + m.Name
 		k, isKey := find(keys, m.Name)
 		switch {
+		case isKey && dotted:
+			m.Key.Add("is two keys; write %s: and, below it, %s:", section, name)
 		case isKey:
 			l.member(k, m)
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):

@@ -18,11 +18,11 @@ type Key struct {
 }
 
 // Flag returns the name of the flag of k, without dashes in front, such as log-level.
-func (k Key) Flag() string { return strings.TrimPrefix(flagName(k.Name), "--") }
+func (k Key) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.Name) }
 
 // Variable returns the name of the environment variable of k, such as
 // A2A_SERVER_LOG_LEVEL.
-func (k Key) Variable() string { return variableName(k.Name) }
+func (k Key) Variable() string { return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_")) }
 
 // Keys returns all keys in the order of the reference.
 func Keys() []Key { return public((&Config{}).keys()) }
@@ -162,12 +162,4 @@ func find(keys []key, name string) (key, bool) {
 		}
 	}
 	return key{}, false
-}
-
-func flagName(name string) string {
-	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(name)
-}
-
-func variableName(name string) string {
-	return prefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }

@@ -42,9 +42,7 @@ func Load(s Source) (*Config, error) {
 		l.file()
 	}
 	l.environment(s.Environment)
-	for _, name := range slices.Sorted(maps.Keys(s.Flags)) {
-		l.give(origin{layer: Flag, name: flagName(name)}, name, s.Flags[name], "flag", l.names(flagName))
-	}
+	l.flags(s.Flags)
 	l.validate()
 	if all := l.all(); len(all) > 0 {
 		return nil, &Error{Problems: all}
@@ -73,13 +71,10 @@ type origin struct {
 
 // String returns the origin as [Show] writes it after a value.
 func (o origin) String() string {
-	switch o.layer {
-	case File:
+	if o.layer == File {
 		return fmt.Sprintf("%s:%d", visible.Line(o.name), o.at.Line)
-	case Environment, Flag:
-		return string(o.layer) + " " + o.name
 	}
-	return "default"
+	return cmp.Or(strings.TrimSpace(string(o.layer)+" "+o.name), "default")
 }
 
 // problem returns one that is there, and is still to be said.
@@ -142,13 +137,15 @@ func (l *loader) give(at origin, name, text, what string, known []string) {
 	}
 }
 
-// names returns how the keys that are not only in the file are called elsewhere.
-func (l *loader) names(as func(string) string) []string {
-	var all []string
+// flags takes the flags that were set.
+func (l *loader) flags(flags map[string]string) {
+	var known []string
 	for _, k := range public(l.keys) {
-		all = append(all, as(k.Name))
+		known = append(known, "--"+k.Flag())
 	}
-	return all
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		l.give(origin{layer: Flag, name: "--" + Key{Name: name}.Flag()}, name, flags[name], "flag", known)
+	}
 }
 
 const (
@@ -161,18 +158,18 @@ const (
 // environment takes the variables that are ours. One that is not known is an error:
 // it is more likely misspelt than meant for nobody.
 func (l *loader) environment(environ []string) {
-	known := append(l.names(variableName), fileVariable)
+	keys := map[string]string{fileVariable: ""}
+	for _, k := range l.keys {
+		keys[Key{Name: k.name}.Variable()] = k.name
+	}
+	known := slices.Sorted(maps.Keys(keys))
 	for _, line := range environ {
 		name, text, ok := strings.Cut(line, "=")
 		if !ok || !strings.HasPrefix(name, prefix) || name == fileVariable {
 			continue
 		}
-		i := slices.IndexFunc(l.keys, func(k key) bool { return variableName(k.name) == name })
-		switch at := (origin{layer: Environment, name: visible.Line(name)}); {
-		case i >= 0:
-			l.give(at, l.keys[i].name, text, "", nil)
-		case !serviceLink.MatchString(name):
-			l.give(at, "", "", "setting", known)
+		if key, ok := keys[name]; ok || !serviceLink.MatchString(name) {
+			l.give(origin{layer: Environment, name: visible.Line(name)}, key, text, "setting", known)
 		}
 	}
 }

@@ -22,11 +22,7 @@ func Show(w io.Writer, c *Config) error {
 			fmt.Fprintf(&s.out, "%s:\n", parent)
 			section = parent
 		}
-		indent := ""
-		if nested {
-			indent = "  "
-		}
-		s.key(k, indent, k.name)
+		s.key(k, strings.Repeat("  ", strings.Count(k.name, ".")), k.name)
 	}
 	_, err := s.out.WriteTo(w)
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
@@ -85,12 +86,7 @@ func (l *loader) notLarger(small string, n int, large string, most int) {
 
 // sound reports whether all values for these keys were good.
 func (l *loader) sound(keys ...string) bool {
-	for _, k := range keys {
-		if l.refused[k] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(keys, func(k string) bool { return l.refused[k] })
 }
 
 // at adds a problem where the value of the key was given.
