@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"encoding/json"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+)
+
+type modelApproval struct {
+	approval.Approval
+	used bool
+}
+
+func (a *modelApproval) String() string {
+	if a == nil {
+		return "never asked"
+	}
+	return string(a.State)
+}
+
+// newest returns the newest approval of a kind of a call that no running tool asked.
+func (t *modelTask) newest(call string, kind approval.Kind) *modelApproval {
+	for i := len(t.approvals) - 1; i >= 0; i-- {
+		if a := t.approvals[i]; a.Call == call && a.Kind == kind && a.Ask == "" {
+			return a
+		}
+	}
+	return nil
+}
+
+func (t *modelTask) approval(id string) *modelApproval {
+	for _, a := range t.approvals {
+		if a.ID == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// pending returns what waits for an answer.
+func (t *modelTask) pending() []*approval.Approval {
+	var all []*approval.Approval
+	for _, a := range t.approvals {
+		if a.State == approval.Pending {
+			all = append(all, &a.Approval)
+		}
+	}
+	return all
+}
+
+func (m *model) asked(t *modelTask, a *modelApproval) {
+	if t.approval(a.ID) != nil {
+		m.fail(t, "an approval is asked once", "%s is asked again", a.ID)
+	}
+	if a.Ask == "" {
+		for _, o := range t.approvals {
+			if o.Call == a.Call && o.Ask == "" && o.State == approval.Pending {
+				m.fail(t, "a call is asked for once at a time", "%s is asked while %s waits", a.ID, o.ID)
+			}
+		}
+	}
+	t.approvals = append(t.approvals, a)
+}
+
+func (m *model) resolved(t *modelTask, v *event) {
+	a := t.approval(v.ID)
+	if a == nil || a.State != approval.Pending {
+		m.fail(t, "an approval is resolved once", "%s is resolved as %s, and was %s", v.ID, v.State, a)
+		return
+	}
+	if err := json.Unmarshal(v.State, &a.State); err != nil {
+		m.fail(t, "events can be read", "the state of %s: %v", a.ID, err)
+	}
+	r := v.Resolution
+	a.Resolution = &r
+}
+
+// rows checks that the rows of approvals say what the log says.
+func (m *model) rows(t *modelTask, b *store.Batch) {
+	newest := map[string]int{} // one that is asked and resolved at once has two rows
+	for i := range b.Rows {
+		newest[b.Rows[i].Kind+string(b.Rows[i].Key)] = i
+	}
+	for i := range b.Rows {
+		row := &b.Rows[i]
+		if row.Kind != "approval" || row.Delete || newest[row.Kind+string(row.Key)] != i {
+			continue
+		}
+		var a approval.Approval
+		if err := json.Unmarshal(row.Value, &a); err != nil {
+			m.fail(t, "rows can be read", "%v", err)
+			return
+		}
+		if o := t.approval(a.ID); o == nil || o.State != a.State || len(row.Index) > 0 != (a.State == approval.Pending) {
+			m.fail(t, "rows say what the log says", "the row of %s says %s with %d entries, the log %s", a.ID, a.State, len(row.Index), o)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+type callPhase int
+
+const (
+	planned callPhase = iota
+	running
+	suspended
+	unknown
+	finished
+)
+
+var callPhaseNames = [...]string{"planned", "running", "suspended", "unknown", "finished"}
+
+func (p callPhase) String() string { return callPhaseNames[p] }
+
+// modelCall is a call of a task.
+type modelCall struct {
+	id, tool   string
+	args       json.RawMessage // as planned
+	phase      callPhase
+	starts     int
+	rights     []*entry // starts that are durable and were not used; a cancel, or another process, does not take them away
+	claims     int      // of the task, when it was started last
+	timer      bool     // it is suspended until a time, too
+	retry      bool     // it is put off until a time
+	outcome    task.Outcome
+	result     json.RawMessage
+	late       []json.RawMessage
+	lateErrors int
+}
+
+func (c *modelCall) String() string {
+	if c == nil {
+		return "no call"
+	}
+	return fmt.Sprintf("call %s of %s, %s", c.id, c.tool, c.phase)
+}
+
+func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *event) {
+	was := c.phase
+	c.retry = c.retry && kind == "call.finished_late"
+	bad := func() {
+		m.fail(t, "the life of a call", "%s of call %s, which is %s", kind, c.id, was)
+	}
+	switch kind {
+	case "call.started":
+		if was != planned && was != unknown {
+			bad()
+		}
+		m.started(t, c, p, v)
+	case "call.resumed":
+		if was != suspended {
+			bad()
+		}
+		c.phase, c.claims = running, t.claims
+		c.rights = append(c.rights, &entry{p: p, args: c.args})
+	case "call.suspended":
+		if was != running {
+			bad()
+		}
+		c.phase, c.timer = suspended, v.Wake != nil
+	case "call.postponed":
+		if was == running || was == finished {
+			bad()
+		}
+		c.retry = true
+	case "call.unknown":
+		if was != running {
+			bad()
+		}
+		c.phase = unknown
+	case "call.finished":
+		if was == finished {
+			bad()
+		}
+		c.phase, c.outcome, c.result = finished, v.Outcome, v.Result
+	case "call.finished_late":
+		c.late = append(c.late, v.Result)
+		if v.Error != "" {
+			c.lateErrors++
+		}
+	}
+}
+
+// started checks that a call may start: for the first time when nobody has to approve
+// it or somebody has; again when a person says so, or it may be repeated and whoever
+// ran it has gone.
+func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
+	traits := m.by[c.tool]
+	e := &entry{p: p, args: c.args}
+	if v.Args != nil {
+		e.args = v.Args
+	}
+	switch {
+	case c.starts == 0:
+		a := t.newest(c.id, approval.KindCall)
+		if a == nil && traits.Gated {
+			m.fail(t, "no gated call runs without an approval", "call %s of %s started", c.id, c.tool)
+		}
+		if a != nil {
+			m.useApproval(t, c, a, e, v)
+		}
+	case traits.Effect == Once:
+		a := t.newest(c.id, approval.KindOutcome)
+		if a != nil {
+			// When the tool has changed since, the call is asked for again.
+			if b := t.newest(c.id, approval.KindCall); b != nil && b.Supersedes == a.ID {
+				m.useApproval(t, c, b, e, v)
+				break
+			}
+		}
+		if a == nil || a.used || a.State != approval.Approved {
+			m.fail(t, "what may not be repeated runs again only when a person says so", "call %s of %s started again", c.id, c.tool)
+			break
+		}
+		a.used = true
+		e.definition = a.Definition
+	case c.claims == t.claims:
+		if a := t.newest(c.id, approval.KindOutcome); a != nil && !a.used && a.State == approval.Approved {
+			a.used = true
+			break
+		}
+		m.fail(t, "a call is repeated only after a crash", "call %s of %s started again in the process that ran it", c.id, c.tool)
+	}
+	c.phase, c.claims, c.rights = running, t.claims, append(c.rights, e)
+	c.starts++
+	c.args = e.args
+}
+
+func (m *model) useApproval(t *modelTask, c *modelCall, a *modelApproval, e *entry, v *event) {
+	want, args := a.Digest, a.Args
+	if a.State == approval.Edited {
+		want, args = a.Resolution.Digest, a.Resolution.Args
+	} else if a.State != approval.Approved {
+		m.fail(t, "no gated call runs without an approval", "call %s of %s started, approval %s is %s", c.id, c.tool, a.ID, a.State)
+	}
+	if a.used {
+		m.fail(t, "an approved call runs once", "call %s of %s started again by approval %s", c.id, c.tool, a.ID)
+	}
+	if v.Digest != want {
+		m.fail(t, "what runs is what was approved", "call %s of %s started with digest %q, approved was %q", c.id, c.tool, v.Digest, want)
+	}
+	if !sameJSON(e.args, args) {
+		m.fail(t, "what runs is what was approved", "call %s of %s started with %s, approved was %s", c.id, c.tool, e.args, args)
+	}
+	a.used = true
+	e.definition = a.Definition
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return string(mustJSON(x)) == string(mustJSON(y))
+}
+
+// entered checks that a tool may be entered.
+func (m *model) entered(r *Run) {
+	id, _ := store.ParseTaskID(r.Task)
+	t := m.tasks[id]
+	if t == nil {
+		if m.optimistic && r.Traits.Effect == ReadOnly {
+			return
+		}
+		m.s.Fail("a tool is entered after its start is durable", "run %d of task %s, which does not exist", r.N, r.Task)
+		return
+	}
+	var e *entry
+	c := t.calls[r.Call]
+	if c != nil {
+		for i, right := range c.rights {
+			if right.p == r.Process {
+				e, c.rights = right, append(c.rights[:i:i], c.rights[i+1:]...)
+				break
+			}
+		}
+	}
+	if e == nil {
+		if !m.optimistic || r.Traits.Effect != ReadOnly {
+			m.fail(t, "a tool is entered after its start is durable", "run %d of %s, call %s, in process %s", r.N, r.Traits.Name(), r.Call, r.Process.name)
+		}
+		return
+	}
+	if !sameJSON(e.args, []byte(r.Args)) {
+		m.fail(t, "what runs is what was approved", "run %d of %s has %s, started was %s", r.N, r.Traits.Name(), r.Args, e.args)
+	}
+	if e.definition != "" && e.definition != m.tools.Digest(r.Traits, r.Version) {
+		m.fail(t, "what runs is what was approved", "run %d is of version %d of %s, which is not what was shown", r.N, r.Version, r.Traits.Name())
+	}
+	if property := map[bool]string{false: `"n"`, true: `"m"`}[r.Version%3 == 2]; !strings.Contains(r.Args, property) {
+		m.fail(t, "a tool gets arguments that fit its schema", "run %d of version %d of %s has %s", r.N, r.Version, r.Traits.Name(), r.Args)
+	}
+}
