@@ -97,6 +97,28 @@ func requestRows() []Row {
 			Test:    "TestClose",
 		},
 		{
+			File:    "store.go",
+			What:    "close: nothing}",
+			Into:    "close: h.Close}",
+			Promise: "a store that was given stays open",
+			Test:    "TestGivenStore",
+		},
+		{
+			File:    "a2a/server.go",
+			What:    `if path == "" {`,
+			Into:    "if false {",
+			Promise: "a mounted server answers at the URL on its card",
+			Package: ".",
+			Test:    "TestMountedRoot",
+		},
+		{
+			File:    "task/engine/send.go",
+			What:    "p.IsZero() || p.Validate() != nil",
+			Into:    "p.IsZero()",
+			Promise: "a principal that the log would change may do nothing",
+			Test:    "TestPrincipalThatIsNotUTF8",
+		},
+		{
 			File:    "a2a/authenticate.go",
 			What:    "return auth.Principal{}, errBusy.saying",
 			Into:    "return auth.Anonymous(), nil; return auth.Principal{}, errBusy.saying",
@@ -142,7 +164,7 @@ func requestRows() []Row {
 		},
 		{
 			File:    "gates.go",
-			What:    "case pattern || r.Dynamic():",
+			What:    "case pattern || dynamic:",
 			Into:    "case true:",
 			Promise: "a gate for a tool that does not exist is refused",
 			Package: ".",
