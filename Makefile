@@ -23,7 +23,7 @@ packages.gate5 := ./internal/faults
 # dependencies. The first builds the program and drives it with them; the last runs it
 # as operators do, and reads what they read with the libraries of Kubernetes and Compose.
 INTEROP := internal/interop
-NESTED  := $(INTEROP) $(INTEROP)/adkgo deploy
+NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy
 
 # What `make test` and `make check` run. A package that is in no gate fails `gates`.
 GATES := gate1 gate2 gate3 gate4 gate5
@@ -60,6 +60,7 @@ gate4: ## end to end, with clients that were not written here
 
 interop: ## third-party clients, installed for it; RUN='TestEndToEnd/(prepare|curl)' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
+	cd $(INTEROP)/openapi && go test -count=1 ./...
 
 operate: ## the files of deploy/ and the commands of docs/operations.md, run; needs root
 	cd deploy && go test -count=1 -timeout 10m ./...
