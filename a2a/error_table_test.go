@@ -128,7 +128,7 @@ func TestErrorTableIsComplete(t *testing.T) {
 		refused[string(c.Reason)] = true
 	}
 	codeOrReason := regexp.MustCompile(`"code": (-?\d+)|"reason": "([A-Z][A-Z_]+)"`)
-	files, err := filepath.Glob("testdata/wire/*.txtar")
+	files, err := filepath.Glob("../testdata/wire/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

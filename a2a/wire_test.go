@@ -16,23 +16,12 @@ import (
 	"a2a-server/task/planner/script"
 )
 
-// TestWire sends the requests of every file in testdata/wire to a server of its own
-// and compares the answers, byte by byte. A file is a list of sections:
-//
-//	-- request --       is sent, and answered by the next response
-//	-- response --
-//	-- request NAME --  is sent, and its stream stays open …
-//	-- response NAME -- … until here, where it is read to its end
-//	-- wait 1h --       moves the server's clock
-//	-- shutdown --      has the engine take no more work
-//	-- server --        sets the server up, a line each: a key of the configuration and its value
-//	-- script --        has it play these scenarios
-//
-// wire_request_test.go says how a request is written, and wire_response_test.go how
-// an answer is. The comment above the first section says what a file guards.
+// TestWire sends the requests of every file in testdata/wire of the repository to a
+// server of its own and compares the answers, byte by byte. testdata/README.md has the
+// format.
 func TestWire(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/wire/*.txtar")
+	files, err := filepath.Glob("../testdata/wire/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("testdata/wire holds %d cases, %v", len(files), err)
 	}

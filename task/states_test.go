@@ -88,7 +88,7 @@ func TestStatesOfStreams(t *testing.T) {
 	object := regexp.MustCompile(`(?m)^(?:data: )?\{(?:\n(?:.*\n)+?\}|.*\})$`)
 	state := regexp.MustCompile(`"state": ?"(TASK_STATE_\w+)"`)
 	streams := 0
-	for _, pattern := range []string{"../a2a/testdata/wire/*.txtar", "../internal/interop/testdata/*/*.txt"} {
+	for _, pattern := range []string{"../testdata/wire/*.txtar", "../testdata/transcripts/*/*.txt"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

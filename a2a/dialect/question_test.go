@@ -42,7 +42,7 @@ func TestQuestionGolden(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Question() = %v", err)
 			}
-			golden.File(t, filepath.Join("testdata", "question-"+tt.name+".json"), string(indented(t, message)))
+			golden.File(t, filepath.Join("..", "..", "testdata", "questions", tt.name+".json"), string(indented(t, message)))
 		})
 	}
 }

@@ -9,7 +9,8 @@
 // Every client of A2A does what it can of one table of cases (clients_test.go), on each
 // binding that it has. The frameworks hold conversations (agents_test.go): somebody asks
 // for a transfer and approves or rejects it. What goes over the wire then is compared
-// with the transcripts in testdata, where ids, times and digests have other names;
+// with the transcripts in testdata/transcripts of the repository, where ids, times and
+// digests have other names;
 // `make interop INTEROPFLAGS=-update` writes them again.
 //
 // Clients are installed by the tests, from locks that name the hash of every package:

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the transcripts in testdata again")
+var update = flag.Bool("update", false, "write the transcripts in testdata/transcripts again")
 
 // A transcript is a conversation as it was: what a person did, what went over the wire,
-// and what the client showed. It is kept in testdata, with other names for what is
+// and what the client showed. It is kept in testdata/transcripts of the repository, with other names for what is
 // different each time.
 type transcript struct {
 	tape *tape
@@ -58,7 +58,7 @@ func (tr *transcript) lines(printed string) {
 func (tr *transcript) check(t *testing.T, client, name string) {
 	t.Helper()
 	got := strings.TrimRight(anonymous(tr.text.String()), "\n") + "\n"
-	file := filepath.Join("testdata", client, name+".txt")
+	file := filepath.Join("..", "..", "testdata", "transcripts", client, name+".txt")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
