@@ -189,7 +189,7 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
-		if status, body, closed := in.dial(t).ask(read); status != http.StatusServiceUnavailable || !closed || !strings.Contains(body, "too many connections") {
+		if status, body, closed := in.dial(t).ask(read); status != http.StatusServiceUnavailable || !closed || !strings.Contains(body, "too many open connections") {
 			t.Errorf("beyond the limit: %d %s, closed %t, want 503 and closed", status, body, closed)
 		}
 		if status, body, closed := in.dial(t).ask(probe); status != http.StatusOK || !closed || body != "ok\n" {
