@@ -91,7 +91,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Only whom the Authenticator knows sees what is behind the door, and of the approvals
+// Only whom the Authenticator knows sees tools and pending approvals, and of these
 // only their own.
 func TestPageForStrangers(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func newPages() (pages, error) {
 }
 
 // front serves GET at the base URL: a page for a browser, and for anybody else JSON that
-// says where the card is. It is for everybody; what is behind the door is for those whom
+// says where the card is. It is for everybody; the rest of it is for those whom
 // the Authenticator knows.
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()

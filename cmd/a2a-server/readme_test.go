@@ -1,14 +1,21 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,93 +28,111 @@ var update = flag.Bool("update", false, "write what the tour of the README print
 
 const readme = "../../README.md"
 
-// The tour of the README prints what it says: its console blocks are run by one
-// shell, with a server started and stopped where it says so.
+// Who pastes the README into a shell sees what it says, the second time on the same data,
+// too: its blocks of shell go to one bash as they stand, from building the program on.
 func TestReadmeTour(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := consoles(t, string(text))
-	if len(blocks) < 5 {
-		t.Fatalf("the README has %d console blocks, want the whole tour", len(blocks))
-	}
-	program := filepath.Join(t.TempDir(), "a2a-server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	for range 3 {
-		if takeTour(t, program, string(text), blocks) {
-			return
+	blocks := tourOf(t, string(text))
+	folder := t.TempDir()
+	copyModule(t, folder)
+	after := string(text)
+	for range 2 {
+		s := openShell(t, folder)
+		var servers []int
+		for _, b := range blocks {
+			got := s.paste(t, b.commands)
+			if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
+				t.Errorf("%s\nprints something else (-README +printed); -update writes it down:\n%s", b.commands, diff)
+			}
+			if s.server != 0 && !slices.Contains(servers, s.server) {
+				servers = append(servers, s.server)
+			}
+			if b.text != "" {
+				after = strings.Replace(after, b.text, blockText(b.commands, got), 1)
+			}
 		}
-	}
-	t.Error("three tours had a stream whose last chunk was out before its tool had returned")
-}
-
-// closing is what a stream ends with when its last chunk is out before its tool has
-// returned. That is rare, right, and not what the README shows.
-const closing = `"parts":[{"text":""}]`
-
-// takeTour follows the README with a new server. false: it saw what is correct and
-// rarer than what the README shows.
-func takeTour(t *testing.T, program, text string, blocks []console) bool {
-	t.Helper()
-	tour := &tour{folder: t.TempDir(), program: program, address: "127.0.0.1:0"}
-	defer tour.stop(t)
-	after := text
-	for _, b := range blocks {
-		got := tour.run(t, b.command)
-		if strings.Contains(got, closing) {
-			return false
+		if len(servers) != 2 {
+			t.Errorf("the tour ran the servers %v, want one before the crash and one after it", servers)
 		}
-		if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
-			t.Errorf("$ %s\nprints something else (-README +printed); -update writes it down:\n%s", b.command, diff)
+		for _, pid := range servers {
+			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("server %d still runs: %v", pid, err)
+			}
 		}
-		if got != "" && !strings.HasSuffix(got, "\n") {
-			t.Errorf("$ %s\nprints a last line without an end: %q", b.command, got)
-		}
-		after = strings.Replace(after, b.text, "$ "+b.command+"\n"+got, 1)
+		s.close(t)
 	}
 	if *update {
 		if err := os.WriteFile(readme, []byte(after), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
 		}
 	}
-	return true
 }
 
-// console is one command of the tour and what it prints.
-type console struct{ text, command, output string }
+// block is what is pasted at once, and what it prints.
+type block struct{ text, commands, output string }
 
-// consoles returns the commands of a document's console blocks. A command begins
-// with "$ " and continues while its lines end with a backslash.
-func consoles(t *testing.T, doc string) []console {
+const (
+	shellFence  = "```sh\n"
+	outputFence = "```text\n"
+)
+
+func blockText(commands, output string) string {
+	return shellFence + commands + "```\n\n" + outputFence + output + "```\n"
+}
+
+// tourOf returns the blocks of shell of a document that are followed by what they print,
+// after the one that builds the program, which prints nothing.
+func tourOf(t *testing.T, doc string) []block {
 	t.Helper()
-	var all []console
-	for i, block := range strings.Split(doc, "```console\n") {
-		if i == 0 {
-			continue
-		}
-		block, _, ok := strings.Cut(block, "```")
+	var all []block
+	for _, rest := range strings.Split(doc, shellFence)[1:] {
+		commands, rest, ok := strings.Cut(rest, "```\n")
 		if !ok {
-			t.Fatal("a console block of the README has no end")
+			t.Fatal("a block of shell in the README has no end")
 		}
-		for _, one := range strings.Split("\n"+block, "\n$ ")[1:] {
-			one = strings.TrimSuffix(one, "\n") + "\n"
-			end := 0
-			for {
-				n := strings.IndexByte(one[end:], '\n')
-				end += n + 1
-				if !strings.HasSuffix(one[:end], "\\\n") {
-					break
-				}
-			}
-			all = append(all, console{text: "$ " + one, command: strings.TrimSuffix(one[:end], "\n"), output: one[end:]})
+		if after, ok := strings.CutPrefix(rest, "\n"+outputFence); ok {
+			output, _, _ := strings.Cut(after, "```\n")
+			all = append(all, block{blockText(commands, output), commands, output})
+		} else if strings.HasPrefix(commands, "go build ") {
+			all = append(all, block{commands: commands})
 		}
 	}
+	crash := slices.IndexFunc(all, func(b block) bool { return strings.Contains(b.commands, "kill -9 $SERVER") })
+	if len(all) < 6 || all[0].text != "" || crash < 2 || crash > len(all)-3 {
+		t.Fatalf("the README has %d blocks of a tour, with the crash in number %d: want the build, then the whole tour with a crash in the middle", len(all), crash)
+	}
 	return all
+}
+
+// copyModule makes folder a clone of what a program is built from.
+func copyModule(t *testing.T, folder string) {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "-co", "--exclude-standard", "--", ":!*_test.go", ":!*testdata*", ":!internal/interop", ":!docs")
+	list.Dir = filepath.Dir(readme)
+	names, err := list.Output()
+	if err != nil {
+		t.Fatalf("list the files of the repository: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(readme), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed, and not committed yet
+		}
+		to := filepath.Join(folder, name)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(to, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // What differs from run to run, and what stands for it when outputs are compared.
@@ -118,7 +143,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<id>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<digest>"},
-	{regexp.MustCompile(`(?m)^id: (\d+)-[0-9a-f]{4}$`), "id: $1-<tag>"},
+	{regexp.MustCompile(`(?m)^(cut off after \d+)-[0-9a-f]{4}$`), "$1-<tag>"},
 }
 
 func stable(output string) string {
@@ -128,98 +153,107 @@ func stable(output string) string {
 	return output
 }
 
-// tour is a person who follows the README: one shell, and a second one in which the
-// server runs.
-type tour struct {
-	folder, program, address string
-	server                   *exec.Cmd
+// shell is a bash that somebody pastes into. What its curl asks of localhost:8080 goes to
+// a port that is free.
+type shell struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	errors bytes.Buffer
+	server int // process of the newest server; 0: none yet
 }
 
-func (x *tour) run(t *testing.T, command string) string {
+func openShell(t *testing.T, folder string) *shell {
 	t.Helper()
-	switch {
-	case strings.HasPrefix(command, "go run ./cmd/a2a-server serve"):
-		x.start(t)
-		return ""
-	case command == "kill -9 $SERVER":
-		x.kill(t)
-		return ""
-	}
-	state := filepath.Join(x.folder, "state")
-	script := "set -a; [ -f " + state + " ] && . " + state + "\n" + strings.ReplaceAll(command, "localhost:8080", x.address) +
-		"\nrc=$?; declare -p | grep -E '^declare -x (TASK|APPROVAL|LAST)=' > " + state + "; exit $rc"
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	shell := exec.CommandContext(ctx, "bash", "-c", script)
-	shell.Dir = x.folder
-	var out bytes.Buffer
-	shell.Stdout, shell.Stderr = &out, &out
-	if err := shell.Run(); err != nil {
-		t.Fatalf("$ %s\n%v\n%s", command, err, &out)
-	}
-	return out.String()
-}
-
-func (x *tour) start(t *testing.T) {
-	t.Helper()
-	log := &addressFinder{address: make(chan string, 1)}
-	x.server = exec.CommandContext(context.WithoutCancel(t.Context()), x.program, "serve", "--listen", x.address)
-	x.server.Dir, x.server.Stderr = x.folder, log
-	if err := x.server.Start(); err != nil {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case x.address = <-log.address:
-	case <-time.After(time.Minute):
-		t.Fatal("the server does not say where it listens")
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err == nil {
+		err = l.Close()
 	}
-}
-
-// kill ends the server as a crash does.
-func (x *tour) kill(t *testing.T) {
-	t.Helper()
-	if err := x.server.Process.Kill(); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.server.Wait(); err == nil {
-		t.Error("the server has ended well though it was killed")
-	}
-	x.server = nil
-}
-
-func (x *tour) stop(t *testing.T) {
-	t.Helper()
-	if x.server == nil {
-		return
-	}
-	if err := x.server.Process.Signal(syscall.SIGTERM); err != nil {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), fmt.Appendf(nil, "connect-to = \"localhost:8080:127.0.0.1:%s\"\n", port), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.server.Wait(); err != nil {
-		t.Errorf("the server ended with %v", err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	s := &shell{cmd: exec.CommandContext(ctx, "bash", "--norc", "-i")}
+	s.cmd.Dir, s.cmd.Stderr = folder, &s.errors
+	s.cmd.Env = append(os.Environ(), "CURL_HOME="+home, "HISTFILE=", "GOFLAGS=-trimpath", fmt.Sprintf("A2A_SERVER_LISTEN=127.0.0.1:%s", port))
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: it would take that of whoever runs the tests
+	s.cmd.WaitDelay = time.Second
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
 	}
+	out, err := s.cmd.StdoutPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.out = bufio.NewReader(out)
+	t.Cleanup(func() { // when the test has failed in the middle
+		if s.server != 0 {
+			_ = syscall.Kill(s.server, syscall.SIGKILL)
+		}
+	})
+	return s
 }
 
-var listening = regexp.MustCompile(`"address":"([^"]+)".*"message":"listening"`)
+// end is what the test has the shell print after each block.
+const end = "--- end of block, server "
 
-// addressFinder finds the address in the server's log. One goroutine writes to it,
-// that of the command.
-type addressFinder struct {
-	buf     bytes.Buffer
-	found   bool
-	address chan string // gets it once
-}
-
-// Write never fails.
-func (b *addressFinder) Write(p []byte) (int, error) {
-	if !b.found {
-		b.buf.Write(p)
-		if m := listening.FindSubmatch(b.buf.Bytes()); m != nil {
-			b.found = true
-			b.address <- string(m[1])
+// paste gives a block to the shell as it stands and returns what it prints.
+func (s *shell) paste(t *testing.T, commands string) string {
+	t.Helper()
+	if _, err := io.WriteString(s.in, commands+"echo '"+end+"'$SERVER\n"); err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	for {
+		line, err := s.out.ReadString('\n')
+		if pid, ok := strings.CutPrefix(line, end); ok {
+			s.server, _ = strconv.Atoi(strings.TrimSpace(pid))
+			return printed.String()
+		}
+		printed.WriteString(line)
+		if err != nil {
+			t.Fatalf("%s\nprints %q, and the shell ends: %v\n%s", commands, printed.String(), err, s.errors.String())
 		}
 	}
-	return len(p), nil
+}
+
+func (s *shell) close(t *testing.T) {
+	t.Helper()
+	_ = s.in.Close()
+	if err := s.cmd.Wait(); err != nil {
+		t.Logf("the shell ends with %v, as its last command did", err)
+	}
+	s.server = 0
+}
+
+// The Go of the README is that of an example, which tests compile and run.
+func TestReadmeGo(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```go\n")
+	code, _, _ := strings.Cut(rest, "```")
+	example, err := os.ReadFile(filepath.Join(filepath.Dir(readme), "examples", "hello", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code == "" || !strings.Contains(string(example), code) {
+		t.Errorf("examples/hello/main.go has not what the README shows of it:\n%s", code)
+	}
 }
 
 // Every link of the README leads to a file.
