@@ -250,7 +250,7 @@ func testClaimRunning(t *testing.T, f *fixture) {
 		defer close(ended)
 		n, err := stream(t.Context(), f.h[0], b.Task, running, stop)
 		if acked = n; !errors.Is(err, store.ErrFenced) {
-			return fmt.Errorf("stream ended with %w, want %w", err, store.ErrFenced)
+			return fmt.Errorf("stream ended with %s, want %w", said(err), store.ErrFenced)
 		}
 		return nil
 	})

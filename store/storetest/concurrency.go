@@ -44,7 +44,7 @@ func testManyTasks(t *testing.T, f *fixture) {
 				want.Rev = rev
 			}
 			if r, err := do(t.Context(), f.h[(i+n)%2], next); err != nil || r != want {
-				return fmt.Errorf("Append() = %+v, %w, want %+v", r, err, want)
+				return fmt.Errorf("Append() = %+v, %s, want %+v", r, said(err), want)
 			}
 		}
 		return nil
@@ -141,7 +141,7 @@ func testConcurrentChanges(t *testing.T, f *fixture) {
 				continue
 			}
 			if err != nil || r.Rev != header.Rev+1 {
-				return fmt.Errorf("Append() = %+v, %w, want rev %d", r, err, header.Rev+1)
+				return fmt.Errorf("Append() = %+v, %s, want rev %d", r, said(err), header.Rev+1)
 			}
 			landed++
 			mu.Lock()
@@ -193,10 +193,10 @@ func testEverythingAtOnce(t *testing.T, f *fixture) {
 				return err
 			}
 			if tasks, total, err := listAll(ctx, h, alice(), store.Query{Context: "context"}); err != nil || total != 4 || len(tasks) != 4 {
-				return fmt.Errorf("Tasks() = %d tasks, total %d, %w, want 4", len(tasks), total, err)
+				return fmt.Errorf("Tasks() = %d tasks, total %d, %s, want 4", len(tasks), total, said(err))
 			}
 			if rows, err := rowsAll(ctx, h, alice(), store.RowQuery{Kind: "kind", Index: "index"}); err != nil || len(rows) != 4 {
-				return fmt.Errorf("Rows() = %d rows, %w, want 4", len(rows), err)
+				return fmt.Errorf("Rows() = %d rows, %s, want 4", len(rows), said(err))
 			}
 			if _, _, err := h.Due(ctx, endless, "", 100); err != nil {
 				return err

@@ -34,7 +34,7 @@ func createWith(key store.Hash) *store.Batch {
 // checkDuplicate is for any goroutine.
 func checkDuplicate(err error, first store.TaskID) error {
 	if dup, ok := errors.AsType[*store.DuplicateError](err); !ok || dup.Task != first {
-		return fmt.Errorf("Append() = %w, want the duplicate of %s", err, first)
+		return fmt.Errorf("Append() = %s, want the duplicate of %s", said(err), first)
 	}
 	return nil
 }

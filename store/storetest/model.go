@@ -285,7 +285,7 @@ func (want outcome) differs(r store.Receipt, err error) error {
 		}
 	}
 	if !errors.Is(err, want.err) || want.err == nil && r != want.receipt {
-		return fmt.Errorf("Append() = %+v, %w, want %+v, %w", r, err, want.receipt, want.err)
+		return fmt.Errorf("Append() = %+v, %s, want %+v, %s", r, said(err), want.receipt, said(want.err))
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (m *modelRun) answer(t *testing.T, q queued) {
 	t.Helper()
 	r, err := await(q.commit)
 	if err := q.want.differs(r, err); err != nil {
-		t.Fatalf("step %d: %v\nbatch %+v", m.step, err, *q.batch)
+		t.Fatalf("step %d: %v\nbatch (-none +this)\n%s", m.step, err, show(q.batch))
 	}
 }
 

@@ -29,7 +29,7 @@ func createParked(limit uint32, contextID string) *store.Batch {
 func checkParked(err error, open int64, limit uint32) error {
 	want := store.ParkedError{Open: open, Limit: limit}
 	if full, ok := errors.AsType[*store.ParkedError](err); !ok || *full != want {
-		return fmt.Errorf("Append() = %w, want %q", err, want.Error())
+		return fmt.Errorf("Append() = %s, want %q", said(err), want.Error())
 	}
 	return nil
 }

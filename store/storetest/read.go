@@ -30,6 +30,12 @@ func diff(want, got any) string {
 		gocmp.FilterPath(notBytes, cmpopts.EquateEmpty()))
 }
 
+// said returns what an error says, or that it is nil: %w is for errors only.
+func said(err error) string { return fmt.Sprint(err) }
+
+// show returns what is set in a batch, with what its pointers point to.
+func show(b *store.Batch) string { return diff(store.Batch{}, *b) }
+
 func sameEvent(a, b store.Event) bool {
 	return a.Seq == b.Seq && a.Pub == b.Pub && a.Public == b.Public && a.Bulk == b.Bulk && a.Kind == b.Kind && a.Time == b.Time && bytes.Equal(a.Data, b.Data)
 }
