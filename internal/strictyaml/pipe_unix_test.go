@@ -22,7 +22,7 @@ func TestPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // of a test
+	t.Cleanup(func() { _ = l.Close() })
 	for _, path := range []string{pipe, socket} {
 		r := &strictyaml.Report{File: path}
 		if _, ok := r.Open(path); ok || len(r.Problems()) != 1 || r.Problems()[0].Problem != "is a pipe or a socket; save what comes from it and name that file" {
