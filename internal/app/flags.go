@@ -1,6 +1,8 @@
 package app
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"a2a-server/internal/app/config"
@@ -33,7 +35,7 @@ func configFlags(c *cobra.Command) *flags {
 
 // fileFlag gives c the flag that names the configuration file.
 func fileFlag(c *cobra.Command, given *flags) {
-	c.Flags().StringVar(&given.file, "config", "", "The configuration `file`. Defaults to the value of "+fileVariable+"; without both, no file is read.")
+	c.Flags().StringVar(&given.file, "config", "", "The configuration `file`. Defaults to the value of "+config.FileVariable+"; without both, no file is read.")
 }
 
 // value is a flag of the configuration. It accepts any text.
@@ -45,8 +47,11 @@ type value struct {
 // String returns the default.
 func (v *value) String() string { return v.key.Default }
 
-// Set keeps text for config.Load.
+// Set keeps text for config.Load. A list that is given twice has the entries of both.
 func (v *value) Set(text string) error {
+	if before, twice := v.into[v.key.Name]; twice && strings.HasPrefix(v.key.Value, "a list") {
+		text = before + "," + text
+	}
 	v.into[v.key.Name] = text
 	return nil
 }

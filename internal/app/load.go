@@ -9,14 +9,11 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// fileVariable names the file of the configuration when no flag does.
-const fileVariable = "A2A_SERVER_CONFIG"
-
 // from returns where the configuration is read from.
 func (p *program) from(given *flags) a2aserver.Config {
 	file := given.file
 	if file == "" {
-		file = p.variable(fileVariable)
+		file = p.variable(config.FileVariable)
 	}
 	return a2aserver.Config{File: file, Environment: p.env, Set: given.values}
 }

@@ -82,6 +82,7 @@ func TestRun(t *testing.T) {
 		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
 
 		"show":             {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
+		"a list twice":     {args: "config show --allowed-hosts a --allowed-hosts b,c", stdout: []string{`(?m)^allowed_hosts: \[a, b, c\] # flag --allowed-hosts$`}},
 		"flag over env":    {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
 		"env over file":    {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
 		"flag names file":  {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},

@@ -55,8 +55,7 @@ func names(keys []key) []string {
 // member reads the value of a key.
 func (l *loader) member(k key, m strictyaml.Member) {
 	n := m.Value
-	at := l.origin(n)
-	at.key = m.Key.Place()
+	at := origin{layer: File, name: l.source.File, at: n.Place(), key: m.Key.Place()}
 	var texts []string
 	var items []origin
 	good := false
@@ -83,7 +82,7 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		for _, v := range values {
 			text, is := v.One()
 			good = good && is
-			texts, items = append(texts, text), append(items, l.origin(v))
+			texts, items = append(texts, text), append(items, origin{layer: File, name: l.source.File, at: v.Place()})
 		}
 	default:
 		var text string
@@ -95,11 +94,6 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		return
 	}
 	l.config.origins[n.Path()], l.refused[n.Path()] = at, true
-}
-
-// origin is where n is.
-func (l *loader) origin(n strictyaml.Node) origin {
-	return origin{layer: File, name: l.source.File, at: n.Place()}
 }
 
 // given returns where a member of n is, and whether there is one.

@@ -151,21 +151,21 @@ func (l *loader) flags(flags map[string]string) {
 const (
 	// prefix begins the name of every variable that is ours.
 	prefix = "A2A_SERVER_"
-	// fileVariable names the file, which the caller has read.
-	fileVariable = prefix + "CONFIG"
+	// FileVariable names the file, which the caller has read.
+	FileVariable = prefix + "CONFIG"
 )
 
 // environment takes the variables that are ours. One that is not known is an error:
 // it is more likely misspelt than meant for nobody.
 func (l *loader) environment(environ []string) {
-	keys := map[string]string{fileVariable: ""}
+	keys := map[string]string{FileVariable: ""}
 	for _, k := range l.keys {
 		keys[Key{Name: k.name}.Variable()] = k.name
 	}
 	known := slices.Sorted(maps.Keys(keys))
 	for _, line := range environ {
 		name, text, ok := strings.Cut(line, "=")
-		if !ok || !strings.HasPrefix(name, prefix) || name == fileVariable {
+		if !ok || !strings.HasPrefix(name, prefix) || name == FileVariable {
 			continue
 		}
 		if key, ok := keys[name]; ok || !serviceLink.MatchString(name) {
