@@ -29,10 +29,10 @@ NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy
 GATES := gate1 gate2 gate3 gate4 gate5
 
 # What `make check` does, in this order; each part is a target of its own.
-CHECKS := format vet lint modules generated gates $(GATES)
+CHECKS := format vet lint modules generated gates cross $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln sbom tools
+.PHONY: help build test check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -106,6 +106,15 @@ generated: ## go generate changes nothing
 	go generate ./... && sums >"$$after" && \
 	{ diff "$$before" "$$after" || { echo 'generated: go generate changed these files; commit what it makes' >&2; exit 1; }; } && \
 	echo "generated: $$(git grep -hI --untracked '^//go:generate ' -- '*.go' | wc -l) directives, no file changed"
+
+# What is built for other systems; the image is linux/amd64. Windows is refused by the
+# compiler, with a name that says so (store/boltstore/unsupported_windows.go).
+CROSS := linux/arm64 darwin/arm64
+
+cross: ## the program for other systems
+	@for on in $(CROSS); do \
+		echo "$$on" && CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/} go build -o /dev/null ./cmd/a2a-server || exit 1; \
+	done
 
 # Figures belong to the machine they were taken on: no test compares them.
 bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, BENCHFLAGS for more
