@@ -1,0 +1,151 @@
+package deploy
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// supervisor stands for systemd and its journal, with the files of the unit in $ROOT.
+const supervisor = `
+set -eu
+export A2A_SERVER_LISTEN=$LISTEN
+export PATH="$ROOT/usr/local/bin:$PATH"
+systemctl() {
+	case "$1" in
+	daemon-reload) ;;
+	stop) kill -TERM "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null; do :; done ;;
+	start|enable)
+		(
+			set -a; . "$ROOT/etc/default/a2a-server"; set +a
+			A2A_SERVER_DATA="$ROOT/var/lib/a2a-server" exec a2a-server serve 2>>"$ROOT/journal" >/dev/null
+		) &
+		echo $! >"$ROOT/pid"
+		tries=0
+		until a2a-server health 2>/dev/null >/dev/null; do
+			tries=$((tries + 1)); [ $tries -lt 600 ] || { cat "$ROOT/journal"; exit 9; }
+			kill -0 $! || { cat "$ROOT/journal"; exit 9; }
+		done ;;
+	esac
+}
+journalctl() { cat "$ROOT/journal"; }
+`
+
+// machine is a folder with those of a machine that the document names.
+type machine struct {
+	t            *testing.T
+	root, listen string
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	m := &machine{t, chroot(t), free(t)}
+	for _, dir := range []string{"usr/local/bin", "etc/systemd/system", "etc/default", "var/lib/a2a-server", "var/backups"} {
+		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("cp", program(t), m.root+"/a2a-server").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.CopyFS(filepath.Join(m.root, "deploy"), os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = m.try("systemctl stop a2a-server") })
+	return m
+}
+
+// block returns the commands below a heading of docs/operations.md.
+func block(t *testing.T, heading string) string {
+	t.Helper()
+	pattern := regexp.MustCompile("(?s)\n## " + regexp.QuoteMeta(heading) + "\n(?:[^#]|#[^#])*?\n```sh\n(.*?)```")
+	found := pattern.FindStringSubmatch(read(t, "../docs/operations.md"))
+	if found == nil {
+		t.Fatalf("docs/operations.md has no commands below %q", heading)
+	}
+	return found[1]
+}
+
+// try runs commands of the document.
+func (m *machine) try(commands string) (output string, err error) {
+	paths := regexp.MustCompile(`/(usr/local/bin|etc|var)/`)
+	cmd := exec.Command("sh", "-c", supervisor+paths.ReplaceAllString(commands, "$$ROOT/$1/"))
+	cmd.Dir = m.root
+	cmd.Env = append(os.Environ(), "ROOT="+m.root, "LISTEN="+m.listen)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (m *machine) do(heading string) string {
+	m.t.Helper()
+	out, err := m.try(block(m.t, heading))
+	if err != nil {
+		m.t.Fatalf("%s: %v\n%s", heading, err, out)
+	}
+	return out
+}
+
+// What docs/operations.md says about installing, upgrading and restoring can be done as it
+// says, also with the data of earlier formats; what was asked before is decided after.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	for _, data := range []string{"", "format1.db.gz", "format2.db.gz"} {
+		t.Run("from "+data, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			if data != "" {
+				unzip(t, "../store/boltstore/testdata/"+data, filepath.Join(m.root, "var", "lib", "a2a-server", "tasks.db"))
+			}
+			base := "http://" + m.listen
+			if said := m.do("Install"); said != "ready\n" {
+				t.Errorf("after the installation health says %q", said)
+			}
+			asked := send(t, http.DefaultClient, base, message("m1", "/transfer_money amount=5 to=bob", nil))
+			if said := m.do("Upgrade, and no way back"); said != "the configuration is valid\nready\n" {
+				t.Errorf("the upgrade says %q", said)
+			}
+			for _, id := range []string{"m2", "m3"} { // the second one after the copy, which knows nothing of it, is back
+				if done := send(t, http.DefaultClient, base, approval(id, asked)); done.Status.State != "TASK_STATE_COMPLETED" {
+					t.Errorf("after the upgrade the task is %s, want completed", done.Status.State)
+				}
+				if id == "m2" {
+					if said := m.do("Back up and restore"); said != "ready\n" {
+						t.Errorf("after the restoration health says %q", said)
+					}
+				}
+			}
+			if said := m.do("Logs"); strings.Count(said, "\n") != 3 {
+				t.Errorf("the log has %q, want one line for each of three starts", said)
+			}
+			if out, err := m.try("A2A_SERVER_LISTEN=127.0.0.1:0 a2a-server serve --data /var/lib/a2a-server"); err == nil || !strings.Contains(out, "in use by another process") {
+				t.Errorf("a second server on the folder: %v, %s", err, out)
+			}
+		})
+	}
+}
+
+func unzip(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	zipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
