@@ -212,7 +212,7 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 			t.Fatal("a connection that was closed is counted")
 		}
 	}
-	if len(in.log.find("connections beyond limits.connections get probes answered and nothing else")) != 1 {
+	if len(in.log.find("connections beyond limits.connections are refused, except for probes")) != 1 {
 		t.Error("the log does not say once that the limit was met")
 	}
 }

@@ -29,7 +29,7 @@ func TestDiskLimit(t *testing.T) {
 			t.Errorf("the refusal is %s, want %s in it", body, want)
 		}
 	}
-	if len(in.log.find("the tasks of a caller use most of limits.disk_per_caller: beyond it no new ones are made")) != 1 {
+	if len(in.log.find("the tasks of a caller use most of limits.disk_per_caller: when it is reached, new ones are refused")) != 1 {
 		t.Error("the log does not say that the limit comes near")
 	}
 	_, body = in.do(t, http.MethodPost, "/", `{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": `+message(taken)+`}`)

@@ -33,7 +33,7 @@ func (s *Server) principal(r *http.Request) (auth.Principal, error) {
 		return auth.Principal{}, unauthenticated(&auth.Error{})
 	}
 	s.cfg.Log.Error().Err(err).Msg("a credential could not be checked")
-	return auth.Principal{}, errBusy.saying("who makes this request cannot be checked now: try again later")
+	return auth.Principal{}, errBusy.saying("the credential cannot be checked at the moment: try again later")
 }
 
 // unauthenticated is a 401 with its challenge (RFC 9110, section 11.6.1).

@@ -118,7 +118,7 @@ func TestJSONRPCErrorsAreSmall(t *testing.T) {
 	huge := strings.Repeat("<", 500_000)
 	id := `"` + strings.Repeat("x", 1022) + `"`
 	for name, tc := range map[string]struct{ body, want string }{
-		"method":           {`{"jsonrpc":"2.0","id":1,"method":"` + huge + `"}`, `there is no method with a name of 500000 bytes`},
+		"method":           {`{"jsonrpc":"2.0","id":1,"method":"` + huge + `"}`, `unknown method, with a name of 500000 bytes`},
 		"longest method":   {`{"jsonrpc":"2.0","id":1,"method":"` + huge[:1022] + `"}`, `there is no method \u003c`},
 		"id":               {`{"jsonrpc":"2.0","id":"` + huge + `","method":"GetTask"}`, `"id":null,"error":{"code":-32600`},
 		"id, one too long": {`{"jsonrpc":"2.0","id":"x` + id[1:] + `,"method":"GetTask"}`, `"id":null,"error":{"code":-32600`},
@@ -126,7 +126,7 @@ func TestJSONRPCErrorsAreSmall(t *testing.T) {
 		"id of a stream":   {`{"jsonrpc":"2.0","id":"` + huge + `","method":"SubscribeToTask"}`, `data: {"jsonrpc":"2.0","id":null,"error":{"code":-32600`},
 		"digits":           {`{"jsonrpc":"2.0","id":` + strings.Repeat("1", 100_000) + `,"method":"GetTask"}`, `"id":null,"error":{"code":-32600`},
 		"version":          {`{"jsonrpc":"` + huge + `","id":1,"method":"GetTask"}`, `jsonrpc must be`},
-		"parameter":        {`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"historyLength":"` + huge + `"}}`, `this is no GetTaskRequest`},
+		"parameter":        {`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"historyLength":"` + huge + `"}}`, `this is not a valid GetTaskRequest`},
 		"state":            {`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"status":"` + huge + `"}}`, `status cannot be`},
 		"task":             {`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + huge + `"}}`, `TASK_NOT_FOUND`},
 		"page token":       {`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"pageToken":"` + huge + `"}}`, `"error"`},

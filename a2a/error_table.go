@@ -13,8 +13,8 @@ var (
 	errMethodNotFound  = wireError{code: -32601, status: http.StatusNotFound, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_FOUND", theirs: sdk.ErrMethodNotFound}
 	errInvalidParams   = wireError{code: -32602, status: http.StatusBadRequest, grpc: "INVALID_ARGUMENT", reason: "INVALID_PARAMS", theirs: sdk.ErrInvalidParams}
 	errInternal        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INTERNAL_ERROR", message: "internal error", theirs: sdk.ErrInternalError}
-	errDataLoss        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "DATA_LOSS", reason: "DATA_LOSS", message: "what is stored of this task is damaged and cannot be read: whoever runs this server has to restore a copy"}
-	errReadOnly        = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE", message: "the store of this server is damaged and takes nothing new: whoever runs it has to restore a copy; nothing was written"}
+	errDataLoss        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "DATA_LOSS", reason: "DATA_LOSS", message: "the stored data of this task is damaged and cannot be read: the operator of this server has to restore a backup"}
+	errReadOnly        = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE", message: "the store of this server is damaged and read-only: its operator has to restore a backup; nothing was written"}
 	errBusy            = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE"}
 	errDiskFull        = wireError{code: -32603, status: http.StatusInsufficientStorage, grpc: "RESOURCE_EXHAUSTED", reason: "RESOURCE_EXHAUSTED"}
 	errTaskNotFound    = wireError{code: -32001, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "TASK_NOT_FOUND", message: "task not found", theirs: sdk.ErrTaskNotFound}
@@ -31,11 +31,11 @@ var (
 
 // What HTTP itself refuses, before a binding has the request.
 var (
-	errUnauthenticated  = wireError{code: -32600, status: http.StatusUnauthorized, grpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", message: "who makes this request could not be proved"}
+	errUnauthenticated  = wireError{code: -32600, status: http.StatusUnauthorized, grpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", message: "the caller could not be authenticated"}
 	errNoPath           = wireError{code: -32600, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "NOT_FOUND", message: "there is nothing at this path"}
-	errMethodNotAllowed = wireError{code: -32600, status: http.StatusMethodNotAllowed, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED", message: "this path takes another method"}
+	errMethodNotAllowed = wireError{code: -32600, status: http.StatusMethodNotAllowed, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED", message: "this path does not accept this method"}
 	errMediaType        = wireError{code: -32005, status: http.StatusUnsupportedMediaType, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED", message: "the Content-Type must be application/json or application/a2a+json, in UTF-8"}
-	errTooLarge         = wireError{code: -32600, status: http.StatusRequestEntityTooLarge, grpc: "OUT_OF_RANGE", reason: "REQUEST_TOO_LARGE", message: "the request is larger than this server takes"}
+	errTooLarge         = wireError{code: -32600, status: http.StatusRequestEntityTooLarge, grpc: "OUT_OF_RANGE", reason: "REQUEST_TOO_LARGE", message: "the request is larger than this server accepts"}
 	errTooSlow          = wireError{code: -32600, status: http.StatusRequestTimeout, grpc: "DEADLINE_EXCEEDED", reason: "INVALID_REQUEST", message: "the request did not arrive in time"}
 )
 

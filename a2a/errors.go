@@ -62,7 +62,7 @@ func toWire(err error) (w *wireError, known bool) {
 	case errors.Is(err, task.ErrTaskNotFound):
 		return errTaskNotFound.saying(errTaskNotFound.message), true
 	case errors.Is(err, ErrShutdown):
-		return errBusy.saying("the server cannot take this now: try again later"), true
+		return errBusy.saying("the server cannot accept this now: try again later"), true
 	case errors.As(err, &full):
 		return errDiskFull.saying(full.Error()), true
 	case errors.As(err, &answers):

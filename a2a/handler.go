@@ -65,7 +65,7 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
 	by, err := h.principal(ctx)
 	if err != nil || by.IsZero() {
-		return auth.Principal{}, sdk.NewError(sdk.ErrUnauthenticated, "who makes this call could not be proved")
+		return auth.Principal{}, sdk.NewError(sdk.ErrUnauthenticated, "the caller could not be authenticated")
 	}
 	return by, nil
 }

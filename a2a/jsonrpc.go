@@ -87,7 +87,7 @@ func methods(table []operation) map[string]method {
 // that stands for nothing.
 func (s *Server) checkMethod(r *http.Request, name string, m method) error {
 	if m.old {
-		return otherVersion(name + " is a method of A2A 0.3, which this server does not speak: use a client for A2A " + version + ", where it is " + m.op.name)
+		return otherVersion(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + version + ", where it is " + m.op.name)
 	}
 	if err := s.checkVersion(r); err != nil {
 		return err
@@ -140,7 +140,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		}
 		switch long, quoted := len(m.Value) > maxWord, m.Value[0] == '"'; {
 		case long && quoted && m.Name == "method":
-			return errMethodNotFound.saying(fmt.Sprintf("there is no method with a name of %d bytes", len(m.Value)-2))
+			return errMethodNotFound.saying(fmt.Sprintf("unknown method, with a name of %d bytes", len(m.Value)-2))
 		case long && quoted: // refused below
 		case long || json.Unmarshal(m.Value, text) != nil:
 			return errInvalidRequest.saying(m.Name + " must be a string")
@@ -152,7 +152,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 	case r.Method == "":
 		return errInvalidRequest.saying("method is missing")
 	case !named: // a notification: what it asks for would be done with nobody told
-		return errInvalidRequest.saying("id is missing: every method of A2A has an answer")
+		return errInvalidRequest.saying("id is missing: every A2A method has a response")
 	case len(params) > 0 && params[0] != '{':
 		return errInvalidParams.saying("params must be an object")
 	}

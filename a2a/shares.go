@@ -40,9 +40,9 @@ func (s *shares) take(by auth.Principal, n int) (give func(), err error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.by[who]+n > s.each:
-		return nil, errBusy.saying(fmt.Sprintf("%d %s for this caller, which is the most that may: try again when one has ended", s.by[who], s.what))
+		return nil, errBusy.saying(fmt.Sprintf("%d %s for this caller, which is the limit: try again when one has ended", s.by[who], s.what))
 	case s.held+n > s.all:
-		return nil, errBusy.saying(fmt.Sprintf("%d %s, which is the most that this server serves: try again later", s.held, s.what))
+		return nil, errBusy.saying(fmt.Sprintf("%d %s, which is this server's limit: try again later", s.held, s.what))
 	}
 	s.by[who] += n
 	s.held += n

@@ -17,7 +17,7 @@ const versionHeader = "A2A-Version"
 func (s *Server) checkVersion(r *http.Request) error {
 	asked := askedVersions(r)
 	if len(asked) == 0 && s.cfg.StrictVersions {
-		return otherVersion("a request that names no version is one of A2A 0.3, which this server does not speak: send the header " + versionHeader + ": " + version)
+		return otherVersion("a request that names no version counts as A2A 0.3, which this server does not support: send the header " + versionHeader + ": " + version)
 	}
 	for _, v := range asked {
 		if v != version && !strings.HasPrefix(v, version+".") {

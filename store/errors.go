@@ -59,5 +59,5 @@ type ParkedError struct {
 
 // Error says how many tasks there are, and how many there may be.
 func (e *ParkedError) Error() string {
-	return fmt.Sprintf("context has %d tasks that have not ended, and may have %d", e.Open, e.Limit)
+	return fmt.Sprintf("context has %d unfinished tasks; at most %d are allowed", e.Open, e.Limit)
 }

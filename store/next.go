@@ -30,7 +30,7 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 	}
 	c := &b.Change
 	if n.Phase == Final && (c.Status != nil || c.Phase != 0 || c.TakeFence) {
-		return n, Receipt{}, fmt.Errorf("%w: a final task changes no more", ErrInvalid)
+		return n, Receipt{}, fmt.Errorf("%w: a final task cannot change", ErrInvalid)
 	}
 	if b.Rev != nil {
 		n.Rev++

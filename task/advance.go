@@ -29,7 +29,7 @@ const maxDraft = 1 << 20
 // Advance adds to the draft everything that can be decided now: plans, checks,
 // questions, starts, results, rest or end.
 func (d *Draft) Advance() (n Next, err error) {
-	defer d.rules.guard(d.f.View.TaskID(), "code that was handed to the engine", &err)
+	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
 	for d.phase != store.Final {
 		s := d.f.step()
 		switch {

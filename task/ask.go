@@ -99,7 +99,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	limits := &d.rules.Limits
 	pending := append(d.f.Pending(), with...)
 	if len(pending) >= limits.Pending {
-		return fmt.Errorf("the task already waits for %d approvals, which is the most it may: answer some first", len(pending))
+		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
 	}
 	if n := argsSize(a.Args); n > limits.Args {
 		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
@@ -221,7 +221,7 @@ func askOf(c *call, q ToolQuestion) (*approval.Approval, error) {
 	var err error
 	if q.Payload != nil {
 		if a.Payload, err = json.Marshal(q.Payload); err != nil {
-			return nil, fmt.Errorf("the payload of the tool's question is no JSON: %w", err)
+			return nil, fmt.Errorf("the payload of the tool's question is not JSON: %w", err)
 		}
 	}
 	if q.Schema != nil {

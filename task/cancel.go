@@ -88,7 +88,7 @@ func (f *Fold) account() []string {
 func (c *call) came() string {
 	switch {
 	case c.State == callWaiting, c.Paused:
-		return "it was suspended, and what it had done until then stands"
+		return "it was suspended; what it had done until then remains"
 	case c.State != callDone:
 		return "nobody knows what came of it"
 	}
@@ -96,7 +96,7 @@ func (c *call) came() string {
 	case OutcomeOK:
 		return "it has finished"
 	case OutcomeResponded:
-		return "a person has given its result"
+		return "a person supplied its result"
 	case OutcomeError, OutcomeInvalid, OutcomeDenied, OutcomeRejected, OutcomeExpired, OutcomeCanceled:
 		if c.Cause != "" {
 			return "nobody knows what came of it"
@@ -218,7 +218,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		entry.Reason = "gave up telling what it runs elsewhere: " + in.Failed.Error()
+		entry.Reason = "gave up canceling what it runs elsewhere: " + in.Failed.Error()
 	}
 	return d.record(entry)
 }

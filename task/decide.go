@@ -240,13 +240,13 @@ func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer) (examine
 	x := d.examine(d.f.call(a.Call), event.Compact(answer.Args), false /* open */)
 	switch {
 	case x.trouble != nil:
-		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval still waits")
+		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
 	case x.invalid != nil:
 		return x, editError(a, x.invalid)
 	case x.verdict.Action == approval.ActionDeny:
-		return x, approval.NotAllowed(a, fmt.Sprintf("the edited call is denied: %s; the approval still waits", x.verdict.Reason))
+		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
 	case x.hook:
-		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval still waits")
+		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
 	}
 	return x, nil
 }

@@ -79,7 +79,7 @@ func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
 }
 
 // Nothing that is asked of an edit changes it: what a hook would change, a schema or a
-// rule refuses, is refused, and the approval still waits.
+// rule refuses, is refused, and the approval stays pending.
 func TestEditIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -265,7 +265,7 @@ func (d *Draft) artifact(u *event.ArtifactUpdate) {
 // end puts the task to its end. Only a terminal state is one.
 func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 	if !state.Terminal() {
-		return fmt.Errorf("task %s cannot end in %s, which is no end", d.f.Header.Task, state)
+		return fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state)
 	}
 	d.phase = store.Final
 	return d.say(state, message)

@@ -148,9 +148,9 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 	if s := in.Suspension; s != nil {
 		switch {
 		case len(s.State) > tool.MaxSuspensionState:
-			return fail("the tool wants to keep %d bytes over its suspension; at most %d are allowed", len(s.State), tool.MaxSuspensionState)
+			return fail("the tool wants to keep %d bytes while suspended; at most %d are allowed", len(s.State), tool.MaxSuspensionState)
 		case s.State != nil && !json.Valid(s.State):
-			return fail("the state that the tool wants to keep over its suspension is no JSON")
+			return fail("the state that the tool wants to keep while suspended is not JSON")
 		}
 		e.State = s.State
 		if !s.Wake.IsZero() {

@@ -40,7 +40,7 @@ type StateError struct {
 
 // Error says what the task's state is and what it means for the request.
 func (e *StateError) Error() string {
-	msg := fmt.Sprintf("task %s is in state %s and takes no message now", e.Task, e.State)
+	msg := fmt.Sprintf("task %s is in state %s and does not accept messages now", e.Task, e.State)
 	if e.State.Terminal() {
 		msg = fmt.Sprintf("task %s has ended in state %s: send a new message without a task id", e.Task, e.State)
 	}

@@ -46,7 +46,7 @@ func (d *Draft) plan() (*Step, error) {
 func (r *Rules) ask(ctx context.Context, p *Progress) (next *Step, err error) {
 	defer r.guard(p.Task, "the planner", &err)
 	if n := len(p.Steps); n >= r.Limits.Steps {
-		return nil, fmt.Errorf("the task has %d steps, which is the most it may have", n)
+		return nil, fmt.Errorf("the task has %d steps, which is the limit", n)
 	}
 	if next, err = r.Planner.Plan(ctx, p); err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func checkStep(s *Step, maxCalls int) error {
 	}
 	switch {
 	case kinds > 1:
-		return errors.New("the planner returned a step that is more than one of calls, a question, a wait and an end")
+		return errors.New("the planner returned a step with more than one of calls, a question, a wait and an end")
 	case kinds == 0 && len(s.Output) == 0 && s.State == nil:
 		return errors.New("the planner returned an empty step")
 	case len(s.Calls) > maxCalls:
 		return fmt.Errorf("the planner wants %d calls in one step; at most %d are allowed", len(s.Calls), maxCalls)
 	case s.End != nil && !s.End.State.Terminal():
-		return fmt.Errorf("the planner ended the task in %s, which is no end: use completed, failed, canceled or rejected", s.End.State)
+		return fmt.Errorf("the planner ended the task in %s, which is not a final state: use completed, failed, canceled or rejected", s.End.State)
 	case len(s.State) > maxPlannerState:
 		return fmt.Errorf("the planner wants to keep %d bytes with a step; at most %d are allowed", len(s.State), maxPlannerState)
 	}

@@ -91,7 +91,7 @@ func (d *Draft) doubt(c *call) error {
 	a := &approval.Approval{
 		Kind: approval.KindQuestion, Args: c.Args, Ask: fmt.Sprintf("%s%d", askDoubt, n), AskKind: string(tool.AskForm),
 		Schema: json.RawMessage(`{"enum":["` + waitOn + `","` + giveUp + `"],"type":"string"}`),
-		Hint: fmt.Sprintf("The tool %s cannot be reached since %s (%d tries): %s. Respond %q to continue trying, or %q to end the call with an error.",
+		Hint: fmt.Sprintf("The tool %s cannot be reached since %s (%d tries): %s. Respond %q to keep trying, or %q to end the call with an error.",
 			c.Tool, c.Since.Format(time.RFC3339), c.Tries, c.Trouble, waitOn, giveUp),
 		Terms: d.rules.Policy.AskTerms(),
 	}

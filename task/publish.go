@@ -37,7 +37,7 @@ func (p Publisher) Chunk(now time.Time, call, tool string, content any, metadata
 	}
 	if len(metadata) > 0 {
 		if u.EventMetadata, err = event.EncodeValue(metadata); err != nil {
-			return Chunk{}, fmt.Errorf("the metadata of a chunk are no JSON: %w", err)
+			return Chunk{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
 		}
 	}
 	return p.chunk(now, u, "a chunk")
@@ -74,7 +74,7 @@ func (p Publisher) chunk(now time.Time, u event.ArtifactUpdate, what string) (Ch
 func EncodeResult(v any) (json.RawMessage, error) {
 	data, err := event.EncodeValue(v)
 	if err != nil {
-		return nil, fmt.Errorf("the tool's result is no JSON: %w", err)
+		return nil, fmt.Errorf("the tool's result is not JSON: %w", err)
 	}
 	return data, nil
 }
@@ -86,7 +86,7 @@ func contentPart(content any) (json.RawMessage, error) {
 	}
 	data, err := event.EncodeValue(content)
 	if err != nil {
-		return nil, fmt.Errorf("the content of a chunk is no JSON: %w", err)
+		return nil, fmt.Errorf("the content of a chunk is not JSON: %w", err)
 	}
 	return event.ResultPart(data), nil
 }

@@ -11,7 +11,7 @@ import (
 type Queued struct{}
 
 // queuedText is what the status says then.
-const queuedText = "The task waits for its turn: the server is at work on as many tasks as it may be. It continues by itself."
+const queuedText = "The task waits for its turn: the server is running as many tasks as it may. It will continue automatically."
 
 // queuedRoom is how many bytes that takes of the log, at most.
 const queuedRoom = 2 << 10

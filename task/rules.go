@@ -116,7 +116,7 @@ func (LogChanged) put(d *Draft) error {
 // be thrown away, and nothing of it written: the inputs are refused. [ErrNothing]: there
 // is nothing to write. [ErrStale]: put [Refresh] first.
 func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
-	defer r.guard(f.View.TaskID(), "code that was handed to the engine", &err)
+	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
 	d = r.draft(at, f)
 	for _, i := range in {
 		if err := i.put(d); err != nil {
@@ -190,7 +190,7 @@ type New struct {
 // Create makes the draft of a new task: the message, the task and its submitted
 // state.
 func (r *Rules) Create(at At, n New) (d *Draft, err error) {
-	defer r.guard(n.ID.String(), "code that was handed to the engine", &err)
+	defer r.guard(n.ID.String(), "code supplied by the application", &err)
 	contextID := n.Message.ContextID
 	if contextID == "" {
 		contextID = r.NewID()

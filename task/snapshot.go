@@ -119,7 +119,7 @@ func DecodeFold(b, artifacts []byte, viewOnly bool) (*Fold, error) {
 	}
 	view, rest, err := decodeView(b[11+n:])
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes stand after its end", len(rest))
+		err = fmt.Errorf("%d bytes follow its end", len(rest))
 	}
 	if err == nil && artifacts != nil {
 		err = view.decodeArtifacts(artifacts)

@@ -11,7 +11,7 @@ import (
 
 // ErrNotYet says that a due row cannot be done now, and stays: it is somebody else's
 // to do, or the clock has been set back.
-var ErrNotYet = errors.New("it is not to be done now")
+var ErrNotYet = errors.New("it is not due yet")
 
 // Wake is a due row of kind [DueWake]: the end of a planner's wait, of a suspension, or
 // of the pause before a call is tried again.

@@ -31,7 +31,7 @@ func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask 
 	}
 	defer func() { // an Unwrap that panics
 		if p := recover(); p != nil {
-			ask, failed = true, errors.Join(failed, fmt.Errorf("looking for the gates of a tool panicked: %v", p))
+			ask, failed = true, errors.Join(failed, fmt.Errorf("panic while looking for a tool's gates: %v", p))
 		}
 	}()
 	var hints []string

@@ -104,7 +104,7 @@ func TestRegistry(t *testing.T) {
 			name:   "a confirmation that is spelt wrong",
 			sets:   []tool.Toolset{tool.WithConfirmation(tool.NewToolset("s", named("delete")), tool.ConfirmNamed("delte"))},
 			err:    `toolset "s" has no tool "delte"`,
-			lookup: map[string]string{"delete": "check how it is spelt"},
+			lookup: map[string]string{"delete": "check its spelling"},
 		},
 		{
 			name:  "filtered",

@@ -70,9 +70,9 @@ func TestValidate(t *testing.T) {
 		{"integer", `{"path": "x", "when": "2026-01-02T03:04:05Z", "lines": 1.5}`, []tool.Violation{{"/lines", "got number, want integer"}}},
 		{"format", `{"path": "x", "when": "today"}`, []tool.Violation{{"/when", `'today' is not valid date-time: less than 20 characters long`}}},
 		{"alternatives", `{"path": "x", "id": 1}`, []tool.Violation{
-			{"/id", "fits none of the alternatives: got number, want null, or got number, want string"},
+			{"/id", "matches none of the alternatives: got number, want null, or got number, want string"},
 		}},
-		{"two of one", `{"path": "x", "one": 1}`, []tool.Violation{{"/one", "fits more than one of the alternatives, has to fit exactly one"}}},
+		{"two of one", `{"path": "x", "one": 1}`, []tool.Violation{{"/one", "matches more than one of the alternatives, and has to match exactly one"}}},
 		{"never", `{"path": "x", "never": 1}`, []tool.Violation{{"/never", "is not allowed here"}}},
 		{"under a reference", `{"path": "x", "ref": "Q"}`, []tool.Violation{{"/ref", `'Q' does not match pattern '^[a-z]+$'`}}},
 		{"a name", `{"path": "x", "env": {"a": 1}}`, []tool.Violation{{"/env/a", "is not an allowed name"}}},

@@ -111,7 +111,7 @@ func violations(to []Violation, e *jsonschema.ValidationError) []Violation {
 		if len(e.Causes) > 0 {
 			return append(to, alternatives(at, e.Causes))
 		}
-		return append(to, Violation{at, "fits more than one of the alternatives, has to fit exactly one"})
+		return append(to, Violation{at, "matches more than one of the alternatives, and has to match exactly one"})
 	}
 	if len(e.Causes) == 0 {
 		return append(to, Violation{at, message(e)})
@@ -143,7 +143,7 @@ func alternatives(at string, causes []*jsonschema.ValidationError) Violation {
 		}
 	}
 	slices.Sort(reasons)
-	text := "fits none of the alternatives"
+	text := "matches none of the alternatives"
 	if len(reasons) > 0 {
 		text += ": " + strings.Join(slices.Compact(reasons), ", or ")
 	}

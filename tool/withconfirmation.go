@@ -93,7 +93,7 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 	}
 	if c.static {
 		if missing := c.missing(tools); missing != "" {
-			return nil, fmt.Errorf("toolset %q has no tool %q that a confirmation could be required for; check how it is spelt", c.Name(), missing)
+			return nil, fmt.Errorf("toolset %q has no tool %q that a confirmation could be required for; check its spelling", c.Name(), missing)
 		}
 	}
 	return wrapped, nil

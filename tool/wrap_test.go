@@ -251,7 +251,7 @@ func TestNeedsApproval(t *testing.T) {
 		{name: "a gate fails", tool: gate{p, fails}, ask: true, failed: "no rules"},
 		{name: "a gate panics", tool: gate{p, panics}, ask: true, failed: "panic: bad gate"},
 		{name: "a declaration panics", tool: broken{p}, ask: true, failed: "panic: broken"},
-		{name: "unwrapping panics", tool: lost{p}, ask: true, failed: "looking for the gates of a tool panicked: lost"},
+		{name: "unwrapping panics", tool: lost{p}, ask: true, failed: "panic while looking for a tool's gates: lost"},
 		{name: "no gate takes a declaration back", tool: gate{&plain{approval: true}, no}, ask: true, hint: "ignored"},
 		{name: "renamed", tool: renamed{gate{p, yes("why")}}, ask: true, hint: "why"},
 		{name: "renamed and wrapped", tool: with(renamed{with(p)}, tool.ConfirmNone()), ask: true},

@@ -104,12 +104,12 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	c.text("scheduling", false /* required */) // when a model hears of it, which is not for us
 	for _, name := range []string{"willContinue", "will_continue"} {
 		if c.flag(name) {
-			c.bad(name, "must not be true: a decision is whole")
+			c.bad(name, "must not be true: a decision is not sent in parts")
 		}
 	}
 	if parts, ok := c.has("parts"); ok {
 		if list, ok := parts.([]any); !ok || len(list) > 0 {
-			c.bad("parts", "must be empty: a decision stands in the response")
+			c.bad("parts", "must be empty: the decision is in the response")
 		}
 	}
 	if len(c.violations) > 0 {
@@ -161,7 +161,7 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 			}
 		}
 	}
-	return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "is wrapped too often"})
+	return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "is nested too deeply"})
 }
 
 // confirmed reads a confirmation without its wrappings. The reason of a rejection may
@@ -227,7 +227,7 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.A
 		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must be approve or reject"})
 	}
 	if !in.keywords || a.Terms.NoText || a.Terms.Destructive && verb != approval.Reject {
-		return nil, approval.NotAllowed(a, "a word does not decide it; "+howTo(in.approvals))
+		return nil, approval.NotAllowed(a, "a keyword cannot decide it; "+howTo(in.approvals))
 	}
 	answer.Verb = verb
 	return &answer, nil

@@ -160,7 +160,7 @@ func agree(a *string, b string) bool {
 func (in *incoming) malformed(id string, violations ...approval.Violation) *approval.Error {
 	if n := len(violations); n > maxViolations {
 		violations = append(slices.Clone(violations[:maxViolations]), approval.Violation{
-			Field: "message", Description: fmt.Sprintf("has %d more mistakes", n-maxViolations),
+			Field: "message", Description: fmt.Sprintf("has %d more problems", n-maxViolations),
 		})
 	}
 	next := howTo(in.approvals)
@@ -190,6 +190,6 @@ func (in *incoming) misnamed(field string, e *approval.Error) *approval.Error {
 func (in *incoming) tooMany(field string, n int) *approval.Error {
 	return in.malformed("", approval.Violation{
 		Field:       field,
-		Description: fmt.Sprintf("has %d decisions, and %d is the most: send several messages", n, MaxDecisions),
+		Description: fmt.Sprintf("has %d decisions; at most %d are allowed: send several messages", n, MaxDecisions),
 	})
 }

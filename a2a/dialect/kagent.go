@@ -157,7 +157,7 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 	for _, a := range in.pending {
 		if confirmable(a) && !seen[a] && (open || len(wrong) > 0) {
 			wrong = append(wrong, approval.Violation{
-				Field: field, Description: visible.Line(a.ID) + " is missing: this extension wants a decision on each",
+				Field: field, Description: visible.Line(a.ID) + " is missing: this extension needs a decision on each",
 			})
 		}
 	}

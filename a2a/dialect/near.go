@@ -42,7 +42,7 @@ func (in *incoming) near() error {
 	}
 	wrong := make([]approval.Violation, len(fields))
 	for i, field := range fields {
-		wrong[i] = approval.Violation{Field: field, Description: "looks like a decision in a shape that is not read, beside one that is: decide once"}
+		wrong[i] = approval.Violation{Field: field, Description: "looks like a decision in an unsupported shape, next to a supported one: decide once"}
 	}
 	return in.malformed("", wrong...)
 }

@@ -173,12 +173,12 @@ func decision(field string, object map[string]any) (approval.Answer, []approval.
 		_, responds = object["response"] // null is an answer like any other
 	}
 	if edits != (answer.Verb == approval.Edit) {
-		c.bad("arguments", "must be there with edit, and only there: all arguments, as they are to be")
+		c.bad("arguments", "is required with edit, and only allowed there: the complete new arguments")
 	} else if _, ok := arguments.(map[string]any); edits && !ok {
 		c.bad("arguments", "must be an object")
 	}
 	if responds != (answer.Verb == approval.Respond) {
-		c.bad("response", "must be there with respond, and only there")
+		c.bad("response", "is required with respond, and only allowed there")
 	}
 	var err error
 	if edits {

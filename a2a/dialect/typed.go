@@ -82,7 +82,7 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 	for i, answer := range answers {
 		if answer.Digest == "" {
 			return nil, in.malformed(answer.ID, approval.Violation{
-				Field: fmt.Sprintf("%s.decisions[%d].digest", field, i), Description: "must be there: a decision that is written as a text names what it was shown",
+				Field: fmt.Sprintf("%s.decisions[%d].digest", field, i), Description: "is required: a decision written as text names the digest that it was shown",
 			})
 		}
 	}

@@ -54,7 +54,7 @@ func NewDialer(c Config) *Dialer {
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	family, ok := map[string]string{"tcp": "ip", "tcp4": "ip4", "tcp6": "ip6"}[network]
 	if !ok {
-		return nil, &RefusedError{Host: address, What: fmt.Sprintf("network %q is none of tcp, tcp4 and tcp6", network)}
+		return nil, &RefusedError{Host: address, What: fmt.Sprintf("network %q is not one of tcp, tcp4 and tcp6", network)}
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	}
 	if host == "" {
 		// The standard library takes that for the local host.
-		return nil, &RefusedError{Host: address, What: "it names no host"}
+		return nil, &RefusedError{Host: address, What: "it has no host"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
 	defer cancel()

@@ -64,7 +64,7 @@ func TestDial(t *testing.T) {
 		{name: "the second answers", config: Config{AllowPrivate: true}, network: "tcp", host: "second.test"},
 		{name: "no address", network: "tcp", host: "empty.test", err: "no address"},
 		{name: "unknown name", network: "tcp", host: "none.test", err: "no such host"},
-		{name: "no host", config: loopback(), network: "tcp", host: "", refused: true, err: "names no host"},
+		{name: "no host", config: loopback(), network: "tcp", host: "", refused: true, err: "has no host"},
 		{name: "other network", config: loopback(), network: "unix", host: "127.0.0.1", refused: true, err: "network"},
 	}
 	for _, tc := range tests {

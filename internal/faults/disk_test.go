@@ -19,7 +19,7 @@ var refusals = map[string]struct {
 }{
 	"ENOSPC": {syscall.ENOSPC, "the disk is full"},
 	"EDQUOT": {syscall.EDQUOT, "the quota of the disk is used up"},
-	"EIO":    {syscall.EIO, "the disk refuses to be written"},
+	"EIO":    {syscall.EIO, "the disk cannot be written"},
 }
 
 // A disk that refuses a commit before its end: callers are told why, what was shown is

@@ -30,7 +30,7 @@ func TestFileMayNotGrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.limitFiles(s, uint64(info.Size()))
-	w.refuses("the file may not grow any more")
+	w.refuses("the file has reached its size limit")
 	blind := l.blind.Load()
 	w.reads(l, 20)
 	if n := l.blind.Load() - blind; n > 0 {

@@ -118,7 +118,7 @@ func (l *Listener) take(c *Conn) (oldest *Conn) {
 	l.turned++
 	if now := l.now(); now.Sub(l.noRoom) >= complaints {
 		l.log.Warn().Int("open", l.open).Int("limit", l.most).Int("limit_of_one_address", l.share).Int("beyond", l.turned).
-			Msg("connections beyond limits.connections get probes answered and nothing else")
+			Msg("connections beyond limits.connections are refused, except for probes")
 		l.noRoom, l.turned = now, 0
 	}
 	return oldest
@@ -147,7 +147,7 @@ func (l *Listener) complainOfFiles(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := l.now(); now.Sub(l.noFiles) >= complaints {
-		l.log.Error().Err(err).Int("open", l.open).Msg("no connection can be taken, because all files that the process may open are open: raise that limit (ulimit -n), or lower limits.connections")
+		l.log.Error().Err(err).Int("open", l.open).Msg("no connection can be accepted, because the process has reached its limit of open files: raise it (ulimit -n), or lower limits.connections")
 		l.noFiles = now
 	}
 }

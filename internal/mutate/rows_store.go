@@ -38,7 +38,7 @@ func storeRows() []Row {
 			File:    "store/next.go",
 			What:    "n.Phase == Final && (",
 			Into:    "false && (",
-			Promise: "a final task changes no more",
+			Promise: "a final task cannot change",
 			Package: "store/memstore",
 			Test:    "TestStore/fence/a final task",
 		},

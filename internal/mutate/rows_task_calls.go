@@ -68,7 +68,7 @@ func callRows() []Row {
 		},
 		{
 			File:    "task/advance.go",
-			What:    "\tdefer d.rules.guard(d.f.View.TaskID(), \"code that was handed to the engine\", &err)\n\tfor ",
+			What:    "\tdefer d.rules.guard(d.f.View.TaskID(), \"code supplied by the application\", &err)\n\tfor ",
 			Into:    "\tfor ",
 			Promise: "what panics while a task is advanced leaves the engine as an error",
 			Test:    "TestPanicsAreErrors",

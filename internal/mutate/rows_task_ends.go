@@ -90,7 +90,7 @@ func endRows() []Row {
 		},
 		{
 			File:    "task/rules.go",
-			What:    "\tdefer r.guard(f.View.TaskID(), \"code that was handed to the engine\", &err)\n",
+			What:    "\tdefer r.guard(f.View.TaskID(), \"code supplied by the application\", &err)\n",
 			Into:    "",
 			Promise: "what panics while an input is put leaves the engine as an error",
 			Test:    "TestPanicsAreErrors",

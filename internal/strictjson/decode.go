@@ -97,7 +97,7 @@ func (d *decoder) unexpected(want string) *Error {
 	if d.pos >= len(d.raw) {
 		return d.syntax("it ends where " + want + " should be")
 	}
-	return d.syntax(fmt.Sprintf("%q stands where %s should be", rune(d.raw[d.pos]), want))
+	return d.syntax(fmt.Sprintf("found %q, expected %s", rune(d.raw[d.pos]), want))
 }
 
 func (d *decoder) space() {
@@ -238,7 +238,7 @@ func (d *decoder) array() (any, *Error) {
 
 func (d *decoder) literal(word string, v any) (any, *Error) {
 	if len(d.raw)-d.pos < len(word) || string(d.raw[d.pos:d.pos+len(word)]) != word {
-		return nil, d.syntax("a word that is none of true, false and null")
+		return nil, d.syntax("a word other than true, false and null")
 	}
 	d.pos += len(word)
 	return v, nil

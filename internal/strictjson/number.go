@@ -39,7 +39,7 @@ func (d *decoder) number() (any, *Error) {
 		return nil, d.unexpected("a digit")
 	}
 	if d.raw[first] == '0' && d.pos > first+1 {
-		return nil, d.syntax("a number begins with a zero too many")
+		return nil, d.syntax("a number has a leading zero")
 	}
 	integer := true
 	if d.at('.') {
@@ -67,7 +67,7 @@ func (d *decoder) number() (any, *Error) {
 	}
 	f, err := strconv.ParseFloat(string(d.raw[start:d.pos]), 64)
 	if err != nil { // the grammar has been checked: it is out of range
-		return nil, &Error{Reason: "this number is larger than a double can hold"}
+		return nil, &Error{Reason: "this number does not fit into a double"}
 	}
 	return f, nil
 }

@@ -94,7 +94,7 @@ func (d *decoder) escape() (rune, *Error) {
 	case 'u':
 		return d.unicode()
 	default:
-		return 0, d.syntax("a string holds a backslash that begins no escape")
+		return 0, d.syntax("a string has a backslash that is not an escape")
 	}
 	d.pos += 2
 	return r, nil

@@ -293,7 +293,7 @@ func (db *DB) prepare() (err error) {
 		ready = have == format && (db.itself == nil || bytes.Equal(known, db.itself))
 		if db.isCopyOf(known) {
 			if err := checkWhole(db.space.file); err != nil {
-				return damagedFile(db.path, fmt.Sprintf("it is a copy of a store, and not a whole one, as one that was made while a server wrote to it: %v", err))
+				return damagedFile(db.path, fmt.Sprintf("it is an incomplete copy of a store, such as one made while a server was writing to it: %v", err))
 			}
 		}
 		return nil
@@ -329,7 +329,7 @@ func (db *DB) isCopyOf(known []byte) bool {
 func (db *DB) checkBuckets(tx *bolt.Tx) error {
 	for _, name := range buckets {
 		if tx.Bucket(name) == nil {
-			return damagedFile(db.path, fmt.Sprintf("it has no bucket %s, so that it is no store of this program, or parts of it are lost", name))
+			return damagedFile(db.path, fmt.Sprintf("it has no bucket %s, so it is not a store of this program, or parts of it are lost", name))
 		}
 	}
 	return nil

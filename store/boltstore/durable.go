@@ -74,7 +74,7 @@ func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
 		case <-ctx.Done():
 			return fmt.Errorf("read store: %w", context.Cause(ctx))
 		case <-timeout.C:
-			return slowError(fmt.Sprintf("the disk has not taken what is newest for %v: look at the disk, and try again", readPatience))
+			return slowError(fmt.Sprintf("the disk has not accepted the newest data for %v: check the disk, and try again", readPatience))
 		}
 	}
 }

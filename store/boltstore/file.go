@@ -100,5 +100,5 @@ func checkEmpty(path string, info os.FileInfo) error {
 	if info.Size() > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is empty, which no store is: restore a copy, or remove the file to begin with an empty store", store.ErrDamaged, path)
+	return fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file to start with an empty store", store.ErrDamaged, path)
 }

@@ -127,7 +127,7 @@ func fullChild(name, path string) error {
 		return nil
 	}
 	err = fill()
-	if !errors.Is(err, store.ErrUnavailable) || !strings.HasPrefix(err.Error(), "the file may not grow any more") {
+	if !errors.Is(err, store.ErrUnavailable) || !strings.HasPrefix(err.Error(), "the file has reached its size limit") {
 		return fmt.Errorf("a create on the full disk: %w, want ErrUnavailable that says so first", err)
 	}
 	if err := db.Trouble(); !errors.Is(err, store.ErrUnavailable) {

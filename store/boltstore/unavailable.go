@@ -29,18 +29,18 @@ const slowCommit = 5 * time.Second
 type unavailableError struct{ cause error }
 
 func (e *unavailableError) Error() string {
-	why := "the disk refuses to be written"
+	why := "the disk cannot be written"
 	switch {
 	case e.was(syscall.ENOSPC):
 		why = "the disk is full"
 	case e.was(syscall.EDQUOT):
 		why = "the quota of the disk is used up"
 	case e.was(syscall.EFBIG):
-		why = "the file may not grow any more"
+		why = "the file has reached its size limit"
 	case e.was(syscall.EROFS):
 		why = "the disk is mounted read-only"
 	}
-	return fmt.Sprintf("%s: nothing was written; it continues by itself when that is mended (%v)", why, e.cause)
+	return fmt.Sprintf("%s: nothing was written; the server continues when that is fixed (%v)", why, e.cause)
 }
 
 // was reports whether the system said no. bbolt passes on only the text of what it was told
@@ -88,7 +88,7 @@ func (t *trouble) now(now time.Time) error {
 		return t.why
 	}
 	if took := now.Sub(t.began); !t.began.IsZero() && took > slowCommit {
-		return slowError(fmt.Sprintf("the disk has been taking %v for one commit: what is sent waits for it, and continues by itself", took.Truncate(time.Second)))
+		return slowError(fmt.Sprintf("the disk has been taking %v for one commit: requests wait for it, and continue when it is done", took.Truncate(time.Second)))
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (db *DB) Trouble() error {
 // cannot be given back to anybody who could ask for it again, and its batches are few.
 func (o *op) keeps() bool { return o.batch != nil && o.batch.Fence != nil }
 
-// putOff is what the writer puts off while the disk refuses to be written, or only its
+// putOff is what the writer puts off while the disk cannot be written, or only its
 // reserve is left.
 type putOff struct {
 	ops   []*op            // that go first, in their order

@@ -22,7 +22,7 @@ func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 // ErrBusy is returned when no more tasks can be taken right now: as many wait for a turn
 // as may, or the server is shutting down. Nothing has been written then. It is never the
 // answer to a decision for want of room.
-var ErrBusy error = &BusyError{Why: "the server cannot take this now"}
+var ErrBusy error = &BusyError{Why: "the server cannot accept this now"}
 
 // Load says how much an engine has to do.
 type Load struct {
@@ -70,9 +70,9 @@ func (e *Engine) admit(t *turn, c class) (run bool, err error) {
 		t.waits = w
 		return false, nil
 	case &e.lanes.each:
-		return false, &BusyError{Why: fmt.Sprintf("%d tasks of this caller wait for a turn already, which is the most that may", full.queue)}
+		return false, &BusyError{Why: fmt.Sprintf("%d tasks of this caller already wait for a turn, which is the limit", full.queue)}
 	default:
-		return false, &BusyError{Why: fmt.Sprintf("%d tasks wait for a turn already, which is the most that may", full.queue)}
+		return false, &BusyError{Why: fmt.Sprintf("%d tasks already wait for a turn, which is the limit", full.queue)}
 	}
 }
 

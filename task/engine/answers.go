@@ -28,9 +28,9 @@ type AnswersError struct {
 // Error returns what happened and what to do.
 func (e *AnswersError) Error() string {
 	if e.Own {
-		return "the answers that this caller has asked for and not read yet need as much memory as one caller may have for answers: read them, then try again"
+		return "the answers that this caller has not read yet take all the memory that one caller may use for answers: read them, then try again"
 	}
-	return "the answers that are being sent need all the memory that there is for answers: try again later"
+	return "the answers being sent take all the memory for answers: try again later"
 }
 
 // answers is the memory that answers take before they read their data, until

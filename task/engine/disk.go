@@ -19,9 +19,9 @@ type DiskError struct {
 // Error says what is full, and what can be done.
 func (e *DiskError) Error() string {
 	if e.Caller {
-		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use before new ones are refused: have limits.disk_per_caller raised in the server's configuration; tasks that have begun continue, and can be decided", e.Used, e.Limit)
+		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use, so new ones are refused: have limits.disk_per_caller raised; existing tasks continue and accept decisions", e.Used, e.Limit)
 	}
-	return "the server's store has reached the size beyond which new tasks are refused: have limits.disk raised in its configuration; tasks that have begun continue, and can be decided"
+	return "the server's store has reached its size limit, so new tasks are refused: have limits.disk raised; existing tasks continue and accept decisions"
 }
 
 // diskPause is how long nothing more is logged about a limit of the disk.
@@ -39,11 +39,11 @@ func (w *diskWatch) look(e *Engine, by store.Scope, used store.Disk) {
 	limit := e.cfg.Limits.DiskBounds()
 	if near(used.Owner, limit.Owner) && w.may(e, &w.caller) {
 		e.log.Warn().Str("tenant", by.TenantName()).Str("subject", by.Subject()).Uint64("used_bytes", used.Owner).Uint64("limit_bytes", limit.Owner).
-			Msg("the tasks of a caller use most of limits.disk_per_caller: beyond it no new ones are made")
+			Msg("the tasks of a caller use most of limits.disk_per_caller: when it is reached, new ones are refused")
 	}
 	if near(used.All, limit.All) && w.may(e, &w.store) {
 		e.log.Warn().Uint64("used_bytes", used.All).Uint64("limit_bytes", limit.All).
-			Msg("the store uses most of limits.disk: beyond it no new tasks are made")
+			Msg("the store uses most of limits.disk: when it is reached, new tasks are refused")
 	}
 }
 

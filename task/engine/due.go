@@ -135,7 +135,7 @@ func (e *Engine) schedule(ctx context.Context) error {
 	alarm := make(chan struct{}, 1)
 	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
 		if err := w.isOver(); err != nil {
-			e.log.Error().Err(err).Msg("deadlines and timers stand still until a copy of the store is restored")
+			e.log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
 			e.wait(ctx.Done(), e.ctx.Done())
 			return nil
 		}
@@ -146,7 +146,7 @@ func (e *Engine) schedule(ctx context.Context) error {
 			case err != nil && (ctx.Err() != nil || e.ctx.Err() != nil):
 				return nil // we are stopping
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
-				e.log.Error().Err(err).Msg("deadlines and timers cannot be read; it is tried again")
+				e.log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
 				whole, w.at, w.next = true, "", e.now().Add(dueRetry)
 				if errors.Is(err, store.ErrDataLoss) {
 					w.next = e.now().Add(maxSleep)
@@ -214,7 +214,7 @@ func (e *Engine) do(w *dueWork, row *store.Due) {
 	defer func() { w.end(row, e.now(), err) }()
 	err = e.handle(*row)
 	if err != nil && !errors.Is(err, task.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && e.ctx.Err() == nil {
-		e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; it is tried again")
+		e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
 	}
 }
 

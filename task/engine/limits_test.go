@@ -191,7 +191,7 @@ func TestTimeoutObeyed(t *testing.T) {
 	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}})
 	got := w.send(w.calls("block", args{}))
 	w.wantState(got, a2a.TaskStateFailed)
-	if text := statusText(got); !strings.Contains(text, "longer than it may") {
+	if text := statusText(got); !strings.Contains(text, "exceeded its time limit") {
 		t.Errorf("status = %q, want that it took too long", text)
 	}
 }

@@ -155,7 +155,7 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 		err = e.Decide(e.ctx, Decision{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Answer{{ID: a.ID, Verb: verb, Digest: a.Digest}}})
 	}
 	if err != nil && e.ctx.Err() == nil {
-		e.log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider did not count")
+		e.log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
 	}
 }
 

@@ -24,7 +24,7 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 		case errors.Is(err, store.ErrUnavailable) && e.pause(retryPause(tries)):
 			continue
 		case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
-			e.log.Error().Err(err).Msg("tasks that were running cannot be taken over: they stand still until a copy of the store is restored")
+			e.log.Error().Err(err).Msg("tasks that were running cannot be taken over: they stop until a backup of the store is restored")
 			return nil
 		case err != nil:
 			return fmt.Errorf("recover tasks: %w", err)

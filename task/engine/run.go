@@ -47,7 +47,7 @@ type run struct {
 }
 
 var (
-	errToolTimeout = errors.New("the tool took longer than it may")
+	errToolTimeout = errors.New("the tool exceeded its time limit")
 	errCut         = errors.New("the call was cut off")
 	errPanicked    = errors.New("the tool panicked; the server's log says more")
 )
@@ -62,7 +62,7 @@ func (t *turn) launch(entries []*task.Entry) {
 		t.runs = append(t.runs, r)
 		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
 			r.cancel = func(error) {}
-			r.end(&task.RunEnded{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it do not end though they were told to; repair it, or restart the server", entry.Name, n)})
+			r.end(&task.RunEnded{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", entry.Name, n)})
 			continue
 		}
 		t.e.at(PointLaunch)
@@ -300,7 +300,7 @@ func (r *run) giveUp() {
 	if r.orphan || r.outcome != nil {
 		return
 	}
-	o := &task.RunEnded{Entry: r.entry, GivenUp: errors.New("it was told to end and did not")}
+	o := &task.RunEnded{Entry: r.entry, GivenUp: errors.New("it was canceled and did not end")}
 	if o.TimedOut = errors.Is(r.cut, errToolTimeout); o.TimedOut {
 		o.GivenUp = errors.New("it did not end in time")
 	}

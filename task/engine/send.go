@@ -132,7 +132,7 @@ func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
 		return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
 	}
 	if full, ok := errors.AsType[*store.ParkedError](err); ok {
-		return nil, task.Invalid("message.contextId", "names a context with %d tasks that have not ended, and it may have %d: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
+		return nil, task.Invalid("message.contextId", "names a context with %d unfinished tasks; at most %d are allowed: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
 	}
 	if full, ok := errors.AsType[*store.DiskError](err); ok {
 		return nil, &DiskError{Used: full.Used, Limit: full.Limit, Caller: !full.All}

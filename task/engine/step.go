@@ -192,7 +192,7 @@ func (t *turn) askPlanner() (*task.Step, error) {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	limit := t.e.cfg.Limits.PlanTimeout
-	late := fmt.Errorf("the planner took longer than the %v that it may", limit)
+	late := fmt.Errorf("the planner exceeded its limit of %v", limit)
 	stop := t.e.after(limit, func() { cancel(late) })
 	defer stop()
 	type plan struct {

@@ -117,7 +117,7 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 		Schema  map[string]any `json:"schema,omitempty"`
 	}{a.Kind, a.Hint, a.Payload, a.Schema})
 	if err != nil {
-		return "", fmt.Errorf("the payload of a question is no JSON: %w", err)
+		return "", fmt.Errorf("the payload of a question is not JSON: %w", err)
 	}
 	v, err := strictjson.Decode(canonical)
 	if err != nil {

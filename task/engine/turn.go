@@ -159,7 +159,7 @@ func (t *turn) recover() {
 		t.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.id.String()).Msg("turn panicked")
 		t.abandon(fmt.Errorf("panic: %v", p))
 	case !t.over:
-		t.fail(errors.New("code that was handed to the engine ended its goroutine"))
+		t.fail(errors.New("code supplied by the application ended its goroutine"))
 	}
 }
 
@@ -300,7 +300,7 @@ func (t *turn) lost(err error) {
 		t.drop(errCut)
 	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
 		// Another try would meet the same; the process that has a copy recovers the task.
-		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn given up: the task stands still until a copy of the store is restored")
+		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn given up: the task stops until a backup of the store is restored")
 		t.givenUp = err
 		t.drop(err)
 	default:
@@ -312,7 +312,7 @@ func (t *turn) lost(err error) {
 // on disk; it is tried again later, and by the next process.
 func (t *turn) abandon(err error) {
 	if t.e.ctx.Err() == nil {
-		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn abandoned; the task is tried again")
+		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn abandoned; the task will be retried")
 	}
 	t.failed = true
 	t.drop(err)

@@ -72,7 +72,7 @@ func (e *Engine) sayWhoWaits() {
 	}()
 	for w := e.nextSilent(); w != nil; w = e.nextSilent() {
 		if err := e.sayWaits(w); err != nil && e.ctx.Err() == nil {
-			e.log.Warn().Err(err).Str("task_id", w.task.String()).Msg("a task waits for its turn, and cannot say so")
+			e.log.Warn().Err(err).Str("task_id", w.task.String()).Msg("the status of a task that waits for its turn cannot be written")
 		}
 	}
 }

@@ -22,13 +22,13 @@ type arguments struct {
 func newBase[A any](c Config, noFunction bool) (*base, error) {
 	switch {
 	case c.Name == "":
-		return nil, errors.New("make a tool of a function: it needs a name")
+		return nil, errors.New("make a tool from a function: it needs a name")
 	case noFunction:
-		return nil, fmt.Errorf("make tool %q of a function: the function is nil", c.Name)
+		return nil, fmt.Errorf("make tool %q from a function: the function is nil", c.Name)
 	}
 	args, err := argumentsOf(reflect.TypeFor[A]())
 	if err != nil {
-		return nil, fmt.Errorf("make tool %q of a function: %w", c.Name, err)
+		return nil, fmt.Errorf("make tool %q from a function: %w", c.Name, err)
 	}
 	return &base{config: c, arguments: args}, nil
 }

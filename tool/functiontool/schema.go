@@ -16,7 +16,7 @@ const refPrefix = "#/$defs/"
 // at its top, refuses unknown names, and says nothing of where types come from.
 func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 	if k := t.Kind(); k != reflect.Struct && (k != reflect.Map || t.Key().Kind() != reflect.String) {
-		return nil, fmt.Errorf("arguments are named: their type has to be a struct or a map of strings, not %v", t)
+		return nil, fmt.Errorf("the arguments must be a struct or a map with string keys, not %v", t)
 	}
 	defer func() { // the library panics at a type that JSON does not have
 		if p := recover(); p != nil {

@@ -108,7 +108,7 @@ func planned(key string, name, args, id any) (task.PlannedCall, error) {
 		return call, fmt.Errorf("%q must be a string, the name of a tool", key)
 	}
 	if len(call.Tool) > maxName {
-		return call, fmt.Errorf("there is no tool named %q: a name has at most %d bytes", clip(call.Tool, 100), maxName)
+		return call, fmt.Errorf("unknown tool %q: a name has at most %d bytes", clip(call.Tool, 100), maxName)
 	}
 	if id != nil {
 		if call.Alias, ok = text(id); !ok {

@@ -23,7 +23,7 @@ func (p *Planner) listing(tools []tool.Tool, problems []string) a2a.ContentParts
 		b.WriteString("\n")
 	}
 	if len(tools) == 0 {
-		b.WriteString("There is no tool that you may call.")
+		b.WriteString("There are no tools that you may call.")
 		return a2a.ContentParts{a2a.NewTextPart(b.String())}
 	}
 

@@ -59,7 +59,7 @@ func TestAcceptWithoutTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Nothing was run:\n- part 1: there is no tool named \"echo\"\n\nThere is no tool that you may call."
+	want := "Nothing was run:\n- part 1: unknown tool \"echo\"\n\nThere are no tools that you may call."
 	if got := answer.Parts[0].Text(); got != want || answer.ID == "" {
 		t.Errorf("Accept() = %q with id %q, want %q with an id", got, answer.ID, want)
 	}
@@ -138,7 +138,7 @@ func TestPlanErrors(t *testing.T) {
 		{"a nil message", []task.PlannerMessage{{}}, "plan task t1: its message names no call"},
 		{"an id that was accepted once", []task.PlannerMessage{{Message: message(data(t, `{"tool":"echo","id":"c1.2"}`))}}, changed + `part 1: "id" of the call of "echo" is "c1.2", which looks like an id of this server; choose another one, or leave it out`},
 		{"equal ids that were accepted once", []task.PlannerMessage{{Message: message(data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"echo","id":"x"}]}`))}}, changed + `part 1: calls[1]: "id" "x" is that of the call at part 1: calls[0]; give each call an id of its own, or none`},
-		{"the tool has gone", []task.PlannerMessage{{Message: message(text("/gone"))}}, changed + `part 1: there is no tool named "gone"`},
+		{"the tool has gone", []task.PlannerMessage{{Message: message(text("/gone"))}}, changed + `part 1: unknown tool "gone"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

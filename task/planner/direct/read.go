@@ -45,7 +45,7 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 		calls = append(calls, found...)
 	}
 	if len(calls) > MaxCalls {
-		problems = append(problems, fmt.Sprintf("the message names %d calls; at most %d are allowed, send the others in messages of their own", len(calls), MaxCalls))
+		problems = append(problems, fmt.Sprintf("the message names %d calls; at most %d are allowed, send the others in separate messages", len(calls), MaxCalls))
 		calls = nil
 	}
 	return calls, problems
