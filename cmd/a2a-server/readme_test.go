@@ -42,28 +42,20 @@ func TestReadmeTour(t *testing.T) {
 	after := string(text)
 	for range 2 {
 		s := openShell(t, folder)
-		var servers []int
 		for _, b := range blocks {
 			got := s.paste(t, b.commands)
 			if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
 				t.Errorf("%s\nprints something else (-README +printed); -update writes it down:\n%s", b.commands, diff)
 			}
-			if s.server != 0 && !slices.Contains(servers, s.server) {
-				servers = append(servers, s.server)
-			}
 			if b.text != "" {
 				after = strings.Replace(after, b.text, blockText(b.commands, got), 1)
 			}
 		}
-		if len(servers) != 2 {
-			t.Errorf("the tour ran the servers %v, want one before the crash and one after it", servers)
-		}
-		for _, pid := range servers {
-			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-				t.Errorf("server %d still runs: %v", pid, err)
-			}
+		if len(s.servers) != 2 {
+			t.Errorf("the tour ran the servers %v, want one before the crash and one after it", s.servers)
 		}
 		s.close(t)
+		s.dead(t, s.servers)
 	}
 	if *update {
 		if err := os.WriteFile(readme, []byte(after), 0o644); err != nil { //nolint:gosec // a document
@@ -156,11 +148,11 @@ func stable(output string) string {
 // shell is a bash that somebody pastes into. What its curl asks of localhost:8080 goes to
 // a port that is free.
 type shell struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	errors bytes.Buffer
-	server int // process of the newest server; 0: none yet
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	errors  bytes.Buffer
+	servers []int // their processes, the newest last
 }
 
 func openShell(t *testing.T, folder string) *shell {
@@ -198,9 +190,11 @@ func openShell(t *testing.T, folder string) *shell {
 		t.Fatal(err)
 	}
 	s.out = bufio.NewReader(out)
-	t.Cleanup(func() { // when the test has failed in the middle
-		if s.server != 0 {
-			_ = syscall.Kill(s.server, syscall.SIGKILL)
+	t.Cleanup(func() {
+		for _, pid := range s.servers {
+			if t.Failed() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 		}
 	})
 	return s
@@ -219,7 +213,10 @@ func (s *shell) paste(t *testing.T, commands string) string {
 	for {
 		line, err := s.out.ReadString('\n')
 		if pid, ok := strings.CutPrefix(line, end); ok {
-			s.server, _ = strconv.Atoi(strings.TrimSpace(pid))
+			if pid, err := strconv.Atoi(strings.TrimSpace(pid)); err == nil && !slices.Contains(s.servers, pid) {
+				s.servers = append(s.servers, pid)
+				s.dead(t, s.servers[:len(s.servers)-1])
+			}
 			return printed.String()
 		}
 		printed.WriteString(line)
@@ -235,7 +232,16 @@ func (s *shell) close(t *testing.T) {
 	if err := s.cmd.Wait(); err != nil {
 		t.Logf("the shell ends with %v, as its last command did", err)
 	}
-	s.server = 0
+}
+
+// dead ends the test when one of these servers still runs.
+func (s *shell) dead(t *testing.T, servers []int) {
+	t.Helper()
+	for _, pid := range servers {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Fatalf("server %d still runs (%v): nothing has crashed", pid, err)
+		}
+	}
 }
 
 // The Go of the README is that of an example, which tests compile and run.
