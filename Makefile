@@ -18,6 +18,7 @@ packages.gate2 := $(packages.race2) $(packages.sim)
 packages.gate3 := . ./a2a ./a2aservertest ./examples/... ./internal/app/... ./internal/listener ./cmd/...
 packages.gate4 := ./internal/bench
 packages.gate5 := ./internal/faults
+packages.fast  := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
 # dependencies. The first builds the program and drives it with them; the last runs it
@@ -32,7 +33,7 @@ GATES := gate1 gate2 gate3 gate4 gate5
 CHECKS := format vet lint modules generated gates cross $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln sbom tools
+.PHONY: help build test fast check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop operate gate5 bench faults mutate sim vuln sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -42,6 +43,10 @@ build: ## compile every package; programs go to ./bin
 	GOBIN=$(BIN) go install ./cmd/...
 
 test: gates $(GATES) ## the tests of every layer that exists
+
+# No gate: it leaves out the engine, the disk, processes and third-party clients.
+fast: ## while you work: the tests of contracts, rules and protocol, without the race detector
+	go test -count=1 $(packages.fast)
 
 gate1: ## the store, and the rules of the import graph
 	go test $(TESTFLAGS) $(packages.gate1)
