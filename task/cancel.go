@@ -192,7 +192,7 @@ func (d *Draft) hasChildren(c *call) (has bool) {
 	return ok
 }
 
-// ChildCancelResult is what came of due work of kind [DueChildCancel].
+// ChildCancelResult is the result of due work of kind [DueChildCancel].
 type ChildCancelResult struct {
 	Row    store.Due
 	Failed error // nil: it was told

@@ -34,7 +34,7 @@ type ToolQuestion struct {
 	tool.Ask
 }
 
-// RunEnded is how a run ended.
+// RunEnded says how a run of a tool ended.
 type RunEnded struct {
 	Entry  *Entry
 	Chunks int     // of the call's artifact, published in all
@@ -222,7 +222,7 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 	return made, nil
 }
 
-// LateResult is a result that came after its turn had let go of the call. It is recorded,
+// LateResult is a result that arrived after its turn had abandoned the call. It is recorded,
 // privately and in the audit; the task, which may have ended, does not change.
 type LateResult struct {
 	Entry  *Entry // of the run that it came of, which need not be the newest

@@ -57,7 +57,7 @@ type PlannerMessage struct {
 	After   int
 }
 
-// DoneStep is a step that has been done.
+// A DoneStep is a finished step, with its results.
 type DoneStep struct {
 	State json.RawMessage // Step.State
 	Calls []Result        // in the order of the step

@@ -46,7 +46,7 @@ type Rules struct {
 	Report func(Problem)
 }
 
-// Problem is something for the log.
+// A Problem is reported to the log.
 type Problem struct {
 	Task  string
 	What  string // constant, lower case

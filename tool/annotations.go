@@ -1,8 +1,8 @@
 package tool
 
-// Annotations are what a tool declares about the effects of a call. Nobody checks
-// them. All false, as when nothing is declared, is the cautious reading: it changes
-// something, and repeating it does so again.
+// Annotations are what a tool declares about the effects of a call. They are not verified.
+// The zero value, as when nothing is declared, is the cautious one: a call changes
+// something, and repeating it changes it again.
 type Annotations struct {
 	// ReadOnly says that a call changes nothing, so that it may be repeated.
 	ReadOnly bool
@@ -18,8 +18,8 @@ type Annotated interface {
 	Annotations() Annotations
 }
 
-// AnnotationsOf returns what the outermost tool in the [Chain] of t that declares
-// anything declares.
+// AnnotationsOf returns the annotations of the outermost tool in the [Chain] of t that is
+// [Annotated].
 func AnnotationsOf(t Tool) Annotations {
 	if a, ok := As[Annotated](t); ok {
 		return a.Annotations()

@@ -30,9 +30,8 @@ func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
 }
 
 // ArgsChecked reports whether these very arguments have been checked against this very
-// schema: maps are compared by their identity. A tool that is called by somebody who
-// has not, or with other arguments by a tool around it, hears false, and checks them
-// itself.
+// schema: maps are compared by identity. If its caller has not checked them, or a wrapper
+// has changed the arguments, the tool gets false and checks them itself.
 func ArgsChecked(ctx context.Context, schema, args map[string]any) bool {
 	if ctx == nil {
 		return false

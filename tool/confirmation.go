@@ -31,12 +31,12 @@ type ConfirmationRequest struct {
 	Requester  string // the subject who asked for the call
 }
 
-// ConfirmationProvider decides on calls within the program: true approves, false
-// rejects. It may take its time; ctx ends when somebody else has decided, or the
-// task is over. An error decides nothing.
+// A ConfirmationProvider decides on calls within the program: true approves, false
+// rejects. It may take as long as it needs; ctx ends when somebody else has decided or
+// the task has ended. An error decides nothing.
 type ConfirmationProvider func(ctx context.Context, req ConfirmationRequest) (bool, error)
 
-// Confirmer puts the question of a running call to whoever decides.
+// A Confirmer passes the question of a running call to whoever decides.
 type Confirmer interface {
 	// Confirm returns nil if this very question was answered with yes, and never
 	// else. ErrConfirmationRequired, or a *[Suspension] that asks, means that

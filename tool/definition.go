@@ -1,6 +1,6 @@
 package tool
 
-// Definition is a tool as a language model is told of it.
+// A Definition describes a tool to a language model.
 type Definition struct {
 	Name        string
 	Description string

@@ -102,7 +102,7 @@ type Result struct {
 	Metadata  map[string]any
 }
 
-// ToolCall is a planner's wish to have a tool run.
+// ToolCall is a planner's request to run a tool.
 //
 //revive:disable-next-line:exported // the name is that of the published interface
 type ToolCall struct {
@@ -111,7 +111,7 @@ type ToolCall struct {
 	Args map[string]any
 }
 
-// ToolResult is what came of a [ToolCall].
+// ToolResult is the result of a [ToolCall].
 //
 //revive:disable-next-line:exported // the name is that of the published interface
 type ToolResult struct {

@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Toolset is a named group of tools. Which tools are in it may depend on who asks.
-// It is safe for concurrent use.
+// A Toolset is a named group of tools, which may depend on the caller. It is safe for
+// concurrent use.
 type Toolset interface {
 	// Name is the name of the toolset, for messages to people.
 	Name() string

@@ -7,8 +7,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// ConfirmationOption says which tools [WithConfirmation] gates, and when. Several
-// add up: a call has to be approved if any of them says so.
+// A ConfirmationOption says which tools [WithConfirmation] gates, and when. Options add
+// up: a call has to be approved if any of them says so.
 type ConfirmationOption func(*confirmation)
 
 type confirmation struct {

@@ -2,9 +2,9 @@ package agent
 
 import "context"
 
-// ReadonlyContext says for whom, and in the course of what, something is done. It
-// is what predicates, gates and toolsets get: they may look, not change. It is
-// safe for concurrent use, and its answers do not change.
+// A ReadonlyContext says for whom, and as part of what, something is done. Predicates,
+// gates and toolsets get one: they may read, not change. It is safe for concurrent use,
+// and its answers do not change.
 type ReadonlyContext interface {
 	context.Context
 

@@ -34,8 +34,8 @@ type Artifacts interface {
 	List(ctx context.Context) ([]string, error)
 }
 
-// EventActions are what a tool wants to happen besides its result. It writes them
-// while it runs; whoever runs it looks at them when it has returned.
+// EventActions are what a tool wants to happen in addition to its result. It sets them
+// while it runs; they are read when it has returned.
 type EventActions struct {
 	StateDelta         map[string]any   // values to set in the state
 	ArtifactDelta      map[string]int64 // versions of artifacts that were saved
