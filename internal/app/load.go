@@ -41,7 +41,7 @@ func (p *program) configCheck(_ context.Context, given *flags) error {
 		return err
 	}
 	options.Log = newLogger(config.Log{Level: "warn", Format: "console"}, p.stderr)
-	if err := a2aserver.Check(options); err != nil {
+	if err := a2aserver.Check(options); err != nil { //nolint:contextcheck // it lists tools as New does, which has none
 		return err
 	}
 	_, err = fmt.Fprintln(p.stdout, "the configuration is valid")
