@@ -5,6 +5,7 @@
 //	asked := s.Send("/pay amount=5")       // input-required
 //	s.Approve(asked)
 //	done := s.Wait(asked.ID, a2a.TaskStateCompleted)
+//	if s.Text(done) != "paid" { … }
 //
 // A helper that fails ends its test.
 package a2aservertest
@@ -103,6 +104,20 @@ func (s *Server) ready() bool {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	return resp.StatusCode == http.StatusOK
+}
+
+// Text returns the text of a task's results: that of all text parts of its artifacts, each
+// on a line of its own. A result that is an object is there as JSON.
+func (s *Server) Text(t *a2a.Task) string {
+	var texts []string
+	for _, artifact := range t.Artifacts {
+		for _, part := range artifact.Parts {
+			if text := part.Text(); text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // Advance moves the server's clock. Deadlines and timers that expire meanwhile run in the

@@ -13,13 +13,15 @@ import (
 func TestHello(t *testing.T) {
 	t.Parallel()
 	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tools()}})
-	if got := s.Send("/greet name=Ada"); got.Status.State != a2a.TaskStateCompleted {
-		t.Errorf("greet: %s", got.Status.State)
+	if got := s.Send("/greet name=Ada"); s.Text(got) != "hello Ada" {
+		t.Errorf("greet: %s, %q", got.Status.State, s.Text(got))
 	}
 	asked := s.Send("/fire name=Ada")
 	if asked.Status.State != a2a.TaskStateInputRequired {
 		t.Fatalf("fire: %s", asked.Status.State)
 	}
 	s.Approve(asked)
-	s.Wait(asked.ID, a2a.TaskStateCompleted)
+	if done := s.Wait(asked.ID, a2a.TaskStateCompleted); s.Text(done) != "Ada is dismissed" {
+		t.Errorf("fire: %q", s.Text(done))
+	}
 }
