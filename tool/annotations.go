@@ -1,15 +1,15 @@
 package tool
 
-// Annotations are what a tool declares about the effects of a call. They are not verified.
-// The zero value, as when nothing is declared, is the cautious one: a call changes
-// something, and repeating it changes it again.
+// Annotations are what a tool declares about the effects of a call. They are not
+// verified. The zero value, which also stands for a tool that declares nothing, is the
+// cautious one: a call has an effect, and repeating it has that effect again.
 type Annotations struct {
-	// ReadOnly says that a call changes nothing, so that it may be repeated.
+	// ReadOnly says that a call changes nothing, so it may be repeated.
 	ReadOnly bool
-	// Idempotent says that repeating a call, with the same arguments and the same
-	// task and call id, changes nothing more.
+	// Idempotent says that repeating a call with the same arguments, task id and call id
+	// has no additional effect.
 	Idempotent bool
-	// Destructive says that a call may remove or overwrite something for good.
+	// Destructive says that a call may irreversibly delete or overwrite something.
 	Destructive bool
 }
 

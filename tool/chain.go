@@ -2,14 +2,13 @@ package tool
 
 import "iter"
 
-// Unwrapper is a tool that stands for another one and adds to what is declared
-// about it.
+// Unwrapper is a tool that wraps another one and adds to its declarations.
 type Unwrapper interface {
-	// Unwrap returns the tool that is wrapped.
+	// Unwrap returns the wrapped tool.
 	Unwrap() Tool
 }
 
-// Chain walks t, the tool that it wraps, the tool that this one wraps, and so on.
+// Chain iterates over t, the tool that it wraps, the tool that that one wraps, and so on.
 func Chain(t Tool) iter.Seq[Tool] {
 	return func(yield func(Tool) bool) {
 		for t != nil && yield(t) {
@@ -22,8 +21,8 @@ func Chain(t Tool) iter.Seq[Tool] {
 	}
 }
 
-// As returns the first tool of the [Chain] of t that is a T. What a tool can do is asked
-// with As, not with a type assertion: a wrapper implements only what it adds.
+// As returns the first tool of the [Chain] of t that is a T. Use As, not a type
+// assertion, to find out what a tool can do: a wrapper implements only what it adds.
 func As[T any](t Tool) (T, bool) {
 	for t := range Chain(t) {
 		if v, ok := t.(T); ok {

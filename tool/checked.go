@@ -12,8 +12,8 @@ type Checked struct {
 	args   map[string]any
 }
 
-// Check is [Schema.Validate] for the arguments of a call, with the proof that they
-// are valid. They must not be changed from then on.
+// Check is [Schema.Validate] for the arguments of a call; it also returns the proof that
+// they are valid. The arguments must not be changed afterwards.
 func (s *Schema) Check(args map[string]any) (Checked, error) {
 	if err := s.Validate(args); err != nil {
 		return Checked{}, err
@@ -24,14 +24,15 @@ func (s *Schema) Check(args map[string]any) (Checked, error) {
 type checkedKey struct{}
 
 // ContextWithChecked returns a context that tells a tool which arguments have been
-// checked. Whoever runs the tool may hand it on, so that they are not checked twice.
+// checked. The caller that runs the tool may pass it on, so that they are not checked
+// twice.
 func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
 	return context.WithValue(ctx, checkedKey{}, c)
 }
 
-// ArgsChecked reports whether these very arguments have been checked against this very
-// schema: maps are compared by identity. If its caller has not checked them, or a wrapper
-// has changed the arguments, the tool gets false and checks them itself.
+// ArgsChecked reports whether exactly these arguments have been checked against exactly
+// this schema: maps are compared by identity. If the caller has not checked them, or a
+// wrapper has replaced them, it returns false and the tool checks them itself.
 func ArgsChecked(ctx context.Context, schema, args map[string]any) bool {
 	if ctx == nil {
 		return false

@@ -7,40 +7,40 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// ErrConfirmationRequired says that a call has to wait until somebody has decided
-// on it. A tool that gets it returns it: its call is suspended, and entered again
-// after the decision.
+// ErrConfirmationRequired means that a call has to wait for a decision. A tool that gets
+// it must return it: the call is then suspended, and run again from its beginning after
+// the decision.
 var ErrConfirmationRequired = errors.New("this call has to be confirmed before it continues")
 
-// ErrConfirmationRejected says that somebody has decided against a call. A tool
-// that gets it returns it.
+// ErrConfirmationRejected means that a call was rejected. A tool that gets it must return
+// it.
 var ErrConfirmationRejected = errors.New("this call was rejected")
 
-// ConfirmationRequest is what a [ConfirmationProvider] is asked.
+// ConfirmationRequest is the question that a [ConfirmationProvider] gets.
 type ConfirmationRequest struct {
-	ToolCallID string // unique in its task only
+	ToolCallID string // unique only within its task
 	ToolName   string
 	Input      string // the arguments, as JSON
-	Hint       string // the question, as a person would read it
+	Hint       string // the question, as shown to a person
 	Payload    any    // what the tool passed to RequestConfirmation, as decoded JSON
 
 	ApprovalID string // unique
 	TaskID     string
 	ContextID  string
 	Digest     string // what the answer is bound to
-	Requester  string // the subject who asked for the call
+	Requester  string // the subject that requested the call
 }
 
 // A ConfirmationProvider decides on calls within the program: true approves, false
-// rejects. It may take as long as it needs; ctx ends when somebody else has decided or
-// the task has ended. An error decides nothing.
+// rejects. It may take as long as it needs; ctx ends when the decision was made elsewhere
+// or the task has ended. If it returns an error, the call stays undecided.
 type ConfirmationProvider func(ctx context.Context, req ConfirmationRequest) (bool, error)
 
-// A Confirmer passes the question of a running call to whoever decides.
+// A Confirmer passes a running call's question to whoever decides it.
 type Confirmer interface {
-	// Confirm returns nil if this very question was answered with yes, and never
-	// else. ErrConfirmationRequired, or a *[Suspension] that asks, means that
-	// nobody has decided yet; ErrConfirmationRejected that it was a no.
+	// Confirm returns nil only if exactly this question was approved.
+	// ErrConfirmationRequired, or a *[Suspension] with Asks, means that nobody has
+	// decided yet; ErrConfirmationRejected means that it was rejected.
 	Confirm(ctx context.Context, hint string, payload any) error
 }
 
@@ -52,14 +52,13 @@ func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
 }
 
 // RequestConfirmation asks, from within a running call, whether it may continue. It
-// returns nil in one case only: this very question was answered with yes. Any
-// error must be returned by the tool as it is; whatever else it returns while its
-// question is open is discarded.
+// returns nil only if exactly this question was approved. The tool must return any error
+// unchanged; anything else that it returns while its question is open is discarded.
 //
-// A call whose question is open ends, and is entered again from its beginning once
-// that is answered. So what a tool does before its first answered question must
-// have no effect. Whoever runs the tool may hold it instead until there is an
-// answer. In a context without a [Confirmer] the error is ErrConfirmationRequired.
+// A call with an open question ends, and runs again from its beginning once the question
+// is answered. So a tool must have no effect before its first question is answered. The
+// caller may instead block until there is an answer. In a context without a [Confirmer]
+// the error is ErrConfirmationRequired.
 func RequestConfirmation(ctx context.Context, hint string, payload any) error {
 	c, ok := ctx.Value(confirmerKey{}).(Confirmer)
 	if !ok || c == nil {
@@ -75,9 +74,9 @@ func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfir
 	return context.WithValue(ctx, confirmationKey{}, c)
 }
 
-// Confirmation returns the newest decision on a question that this call asked, nil
-// when there is none, as on its first run. For a tool that [TakesPayload] the approval
-// of the call itself is such a decision too.
+// Confirmation returns the newest decision on a question that this call asked, or nil if
+// there is none, as on its first run. For a tool whose [TakesPayload] is true, the
+// approval of the call itself counts too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
 	c, _ := ctx.Value(confirmationKey{}).(*toolconfirmation.ToolConfirmation)
 	return c

@@ -4,7 +4,7 @@ package tool
 type Definition struct {
 	Name        string
 	Description string
-	Parameters  map[string]any // JSON Schema of the arguments, nil when there is none
+	Parameters  map[string]any // JSON Schema of the arguments, nil if there is none
 }
 
 // ToDefinition returns the definition of t.

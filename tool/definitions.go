@@ -9,28 +9,28 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// maxDefinitions bounds how many definitions are kept. A toolset that makes them
-// again each time can fill it up; then it is emptied.
+// maxDefinitions bounds how many definitions are kept. A toolset that builds new ones
+// each time can fill the cache; it is then cleared.
 const maxDefinitions = 4096
 
-// definitions keeps what was computed from definitions of tools: compiling a schema
-// and digesting it take a hundred times longer than checking a call.
+// definitions caches what was computed from tool definitions: compiling and digesting a
+// schema takes a hundred times longer than checking a call.
 type definitions struct {
 	mu       sync.Mutex
 	byKey    map[definitionKey]*definition
-	byDigest map[string]*definition // for tools that make the same schema again
+	byDigest map[string]*definition // for tools that build the same schema again
 }
 
-// definition is a definition with what was computed from it.
+// definition is a tool's definition and what was computed from it.
 type definition struct {
 	Definition
 	digest string
 	schema *Schema
 }
 
-// definitionKey is equal for definitions that are the same without looking at the
-// schema: it is the same map. Nobody changes it (see [CallableTool]), and its
-// address is not given to another one while the cache holds on to it.
+// definitionKey compares definitions without reading the schema: equal keys hold the same
+// map. Nobody changes that map (see [CallableTool]), and its address is not reused while
+// the cache refers to it.
 type definitionKey struct {
 	name, description string
 	parameters        uintptr
@@ -40,8 +40,8 @@ func newDefinitions() *definitions {
 	return &definitions{byKey: map[definitionKey]*definition{}, byDigest: map[string]*definition{}}
 }
 
-// of returns the definition of t. The lock is not held while t is asked or a schema
-// is compiled; at worst two callers compile the same.
+// of returns the definition of t. The lock is not held while t is called or a schema is
+// compiled; at worst two callers compile the same schema.
 func (c *definitions) of(t Tool) (_ *definition, err error) {
 	defer recovered(&err, "its definition")
 	d := &definition{Definition: ToDefinition(t)}
@@ -74,7 +74,7 @@ func (c *definitions) lookup(get func() *definition) *definition {
 	return get()
 }
 
-// digest returns what Entry.Digest says.
+// digest returns the value of Entry.Digest.
 func digest(d Definition) (string, error) {
 	form, err := strictjson.Canonical(map[string]any{
 		"name": d.Name, "description": d.Description, "parameters": d.Parameters,

@@ -1,4 +1,4 @@
-// Package tool says what a tool is: something with a name that an agent can call.
+// Package tool defines what a tool is: something with a name that an agent can call.
 //
 //	Tool
 //	├── CallableTool       runs, then returns its result
@@ -7,27 +7,26 @@
 //	├── IsLongRunning      its call returns a job; the result comes later
 //	└── RequiresApproval   somebody has to approve each call before it runs
 //
-// It owns the interfaces, toolsets and the predicates that filter them, what is
-// declared about tools (gates, annotations), checking arguments against schemas,
-// and the values by which a call pauses and continues: [Suspension] and [Resumption].
-// It does not know tasks, nor where approvals are kept.
+// It owns the interfaces, toolsets and the predicates that filter them, what tools
+// declare (gates, annotations), argument checking against schemas, and the values with
+// which a call pauses and resumes: [Suspension] and [Resumption]. It knows neither tasks
+// nor where approvals are stored.
 //
-// # Declaring and doing
+// # Declaring and running
 //
-// Nothing here runs a tool. A wrapper, [WithConfirmation] among them, only declares;
-// whoever runs tools asks [NeedsApproval] first, for every kind of tool in the same
-// way, so that no kind slips past a gate. A wrapper adds
-// to what is declared; what the tool it wraps declares and can do, in this package's
-// interfaces or in others, is found with [As].
+// Nothing here runs a tool. A wrapper such as [WithConfirmation] only adds declarations.
+// The caller that runs tools calls [NeedsApproval] first, in the same way for every kind
+// of tool, so that no kind slips past a gate. Use [As] to find what the wrapped tool
+// declares and can do, through this package's interfaces or others.
 //
 // # Failing closed
 //
-// A gate that fails or panics means ask. A question that nobody can put to anybody
+// A gate that fails or panics requires approval. A question that cannot be put to anybody
 // is [ErrConfirmationRequired], never consent.
 //
 // # Running once
 //
-// There is no idempotency key of its own: the task's id together with
-// [Context].FunctionCallID names a call forever, through restarts and repeated
-// runs. A tool hands the two on to whatever can tell a repetition by them.
+// There is no separate idempotency key: the task id together with
+// [Context].FunctionCallID identifies a call permanently, across restarts and repeated
+// runs. A tool passes both on to systems that detect duplicates by them.
 package tool

@@ -9,22 +9,23 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Gater is a tool that decides call by call whether it has to be approved. An
-// error, or a panic, means that it has.
+// Gater is a tool that decides call by call whether approval is required. An error, or a
+// panic, means that it is.
 type Gater interface {
-	// Gate looks at the arguments, which have been checked against the schema and
-	// must not be changed. hint tells whoever decides why it is asked. It must be
-	// quick and without effect: it may be called more than once for one call.
+	// Gate looks at the arguments, which have been checked against the schema and must
+	// not be changed. hint tells the approver why approval is required. Gate must be
+	// quick and free of side effects: it may run more than once for one call.
 	Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error)
 }
 
-// GateFunc is the method of a [Gater] as a function.
+// GateFunc is the Gate method of a [Gater] as a function.
 type GateFunc func(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error)
 
-// NeedsApproval reports whether a call of t has to be approved: if any tool of its
-// [Chain] says so, by RequiresApproval or by its gate. No wrapper can take that
-// back. hint holds what the gates that ask said, one to a line. failed joins the errors
-// and panics of gates, each of which asks; they are for a log, not for whoever is asked.
+// NeedsApproval reports whether a call of t has to be approved: it does if any tool of
+// its [Chain] says so, by RequiresApproval or by its gate. No wrapper can revoke that.
+// hint has the hints of the gates that ask, one per line. failed joins the errors and
+// panics of gates, each of which counts as asking; they are for the log, not for the
+// approver.
 func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string, failed error) {
 	if t == nil {
 		return true, "", nil

@@ -10,15 +10,15 @@ import (
 
 // Violation is one thing that is wrong with a value.
 type Violation struct {
-	// Pointer is the JSON Pointer of the offending place: of the name itself where
-	// one is missing or unknown. "" is the whole value.
+	// Pointer is the JSON Pointer (RFC 6901) to what is wrong; for a missing or unknown
+	// name, to the name itself. "" is the whole value.
 	Pointer string
 	// Message says what is wrong there.
 	Message string
 }
 
-// InvalidError says what is wrong with a value from outside, place by place. It has
-// at least one violation, and at most [MaxViolations].
+// InvalidError lists what is wrong with a value from outside. It has at least one
+// violation, and at most [MaxViolations].
 type InvalidError struct {
 	Violations []Violation
 }
@@ -42,10 +42,10 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// DecodeArgs decodes the arguments of a call from the bytes that were received, so
-// that they mean one thing only: names that occur twice, integers that a double
-// cannot hold, invalid text and deep nesting are refused. Nothing at all means no
-// arguments: {}. The error is an *[InvalidError].
+// DecodeArgs decodes the arguments of a call from the bytes that were received. To be
+// unambiguous, it refuses duplicate names, integers that a double cannot hold, invalid
+// Unicode and deep nesting. Empty input means no arguments: {}. The error is an
+// *[InvalidError].
 func DecodeArgs(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil

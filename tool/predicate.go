@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Predicate says whether a tool is there for whoever ctx stands for. It is safe
-// for concurrent use.
+// Predicate reports whether a tool is available to the caller that ctx identifies. It is
+// safe for concurrent use.
 type Predicate func(ctx agent.ReadonlyContext, tool Tool) bool
 
 // AllowAll returns a predicate that allows every tool.
@@ -22,8 +22,8 @@ func StringPredicate(allowedTools []string) Predicate {
 	return func(_ agent.ReadonlyContext, t Tool) bool { return slices.Contains(names, t.Name()) }
 }
 
-// Combine returns a predicate that allows what all of predicates allow: with none
-// of them, everything.
+// Combine returns a predicate that allows what all of predicates allow; without any, it
+// allows everything.
 func Combine(predicates ...Predicate) Predicate {
 	ps := slices.Clone(predicates)
 	return func(ctx agent.ReadonlyContext, t Tool) bool {
@@ -36,8 +36,8 @@ func Combine(predicates ...Predicate) Predicate {
 	}
 }
 
-// Or returns a predicate that allows what at least one of predicates allows: with
-// none of them, nothing.
+// Or returns a predicate that allows what at least one of predicates allows; without any,
+// it allows nothing.
 func Or(predicates ...Predicate) Predicate {
 	ps := slices.Clone(predicates)
 	return func(ctx agent.ReadonlyContext, t Tool) bool {

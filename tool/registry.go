@@ -8,34 +8,34 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// ErrUnknownTool says that there is no tool of a name, for whoever asked.
+// ErrUnknownTool means that the caller has no tool of that name.
 var ErrUnknownTool = errors.New("there is no such tool")
 
-// Entry is a tool with all that is needed to check calls of it. It is shared and
-// must not be changed.
+// Entry is a tool with everything needed to check calls of it. It is shared and must not
+// be changed.
 type Entry struct {
 	Tool       Tool
-	Toolset    string // name of the toolset that it is from
+	Toolset    string // name of the toolset that it comes from
 	Definition Definition
-	// Digest is the hexadecimal SHA-256 of the RFC 8785 form of name, description
-	// and parameters. What was approved under one digest was approved for that
-	// definition only.
+	// Digest is the hexadecimal SHA-256 of the RFC 8785 form of name, description and
+	// parameters. An approval is valid only for the definition with the digest that it
+	// was given for.
 	Digest string
 	Schema *Schema // of the arguments
 }
 
-// Registry is all the tools of an agent: several toolsets under one roof. It is
-// safe for concurrent use.
+// Registry holds all the tools of an agent, from several toolsets. It is safe for
+// concurrent use.
 //
-// A toolset that was made by [NewToolset], also one with confirmations added, is
-// looked at once. Any other is asked each time, because its answer may depend on
-// who asks; definitions that it gives again unchanged are not compiled again.
+// A toolset from [NewToolset], with or without confirmations added, is resolved once. Any
+// other is called each time, because its tools may depend on the caller; definitions that
+// it returns unchanged are not compiled again.
 type Registry struct {
 	sets   []*member
 	static map[string]*found // tools of static toolsets, by name
 	cache  *definitions
-	// dynamic reports whether any toolset has to be asked. If none, all and allErr are
-	// what Tools returns to everybody.
+	// dynamic reports whether any toolset has to be called each time. If not, Tools
+	// returns all and allErr to every caller.
 	dynamic bool
 	all     []Tool
 	allErr  error
@@ -46,12 +46,12 @@ type member struct {
 	set    Toolset
 	name   string
 	static bool
-	// Of a static one:
+	// Of a static toolset:
 	found []*found
 	err   error
 }
 
-// found is a tool of a name, or why it cannot be used.
+// found is a tool, or the reason why it cannot be used.
 type found struct {
 	name, toolset string
 	tool          Tool
@@ -59,9 +59,8 @@ type found struct {
 	err           error
 }
 
-// NewRegistry returns a registry of the tools of sets, in this order. Whatever is
-// wrong with a set is an error of Tools and Lookup. A set that is nil is a
-// programmer's mistake, and panics.
+// NewRegistry returns a registry of the tools of sets, in this order. If something is
+// wrong with a set, Tools and Lookup return an error. NewRegistry panics if a set is nil.
 func NewRegistry(sets ...Toolset) *Registry {
 	r := &Registry{static: map[string]*found{}, cache: newDefinitions()}
 	for i, s := range sets {
@@ -91,14 +90,14 @@ func NewRegistry(sets ...Toolset) *Registry {
 }
 
 // Dynamic reports whether there may be more tools than Tools returns without a context,
-// because a toolset has to be asked each time.
+// because a toolset has to be called each time.
 func (r *Registry) Dynamic() bool { return r.dynamic }
 
-// Tools returns the tools that ctx may use, in the order of the toolsets. Two tools
-// of one name are an error that names both toolsets, and no tools are returned. A
-// toolset that fails or panics, or a tool with a bad schema, is left out, and said
-// in an error beside the other tools, which can be used. The slice may be shared and
-// must not be changed; appending to it is fine.
+// Tools returns the tools that ctx may use, in the order of the toolsets. If two tools
+// have the same name, it returns an error that names both toolsets, and no tools. It
+// leaves out a toolset that fails or panics, and a tool with a bad schema: it then
+// returns the other tools, which can be used, together with an error. The slice may be
+// shared and must not be changed; appending to it is fine.
 func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
 	if !r.dynamic {
 		return slices.Clip(r.all), r.allErr
@@ -133,10 +132,9 @@ func (r *Registry) list(ctx agent.ReadonlyContext) ([]Tool, error) {
 	return tools, errors.Join(errs...)
 }
 
-// Lookup returns the tool of that name, if ctx may use it, else [ErrUnknownTool].
-// A name that two tools share, or a schema that is no schema, is an error that
-// names the toolsets. A toolset that fails is an error only if no other one has the
-// tool.
+// Lookup returns the tool of that name if ctx may use it, else [ErrUnknownTool]. If two
+// tools share the name, or its schema is invalid, the error names the toolsets. A toolset
+// that fails causes an error only if no other one has the tool.
 func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Entry, error) {
 	hit := r.static[name]
 	if hit != nil && (hit.err != nil || !r.dynamic) {
@@ -187,8 +185,8 @@ func (m *member) tools(ctx agent.ReadonlyContext) ([]*found, error) {
 	return m.ask(ctx)
 }
 
-// ask asks the toolset. A panic of it, or of a tool that is asked for its name, is
-// an error; so is a tool that has none.
+// ask calls the toolset. A panic in it, or in a tool's Name, is an error; so is a tool
+// without a name.
 func (m *member) ask(ctx agent.ReadonlyContext) (_ []*found, err error) {
 	defer recovered(&err, "toolset %q", m.name)
 	tools, err := m.set.Tools(ctx)

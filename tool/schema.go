@@ -8,28 +8,28 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is a JSON Schema (2020-12, unless it names another draft) that is ready
-// for use. It is safe for concurrent use. A nil *Schema accepts any object.
+// Schema is a compiled JSON Schema (2020-12, unless it names another draft). It is safe
+// for concurrent use. A nil *Schema accepts any object.
 type Schema struct {
 	compiled *jsonschema.Schema // nil: any object
-	source   map[string]any     // that it was compiled from
-	plain    *plain             // nil: compiled asks for more
+	source   map[string]any     // what it was compiled from
+	plain    *plain             // nil: only compiled can check it
 }
 
-// schemaURL is the address of a schema while it is compiled. It leads nowhere, and
-// neither does any that is relative to it.
+// schemaURL is the address of a schema during compilation. It resolves to nothing, and so
+// does any address relative to it.
 const schemaURL = "schema:///arguments"
 
-// CompileSchema makes a schema ready for use. It is checked against the metaschema;
-// formats are asserted; patterns are those of package regexp; a reference to
-// anything outside of it is an error, nothing is ever loaded. A nil schema accepts
-// any object.
+// CompileSchema compiles a schema. It checks it against the metaschema. Formats are
+// asserted, and patterns have the syntax of package regexp. A reference to anything
+// outside the schema is an error; nothing is ever loaded. A nil schema accepts any
+// object.
 func CompileSchema(schema map[string]any) (*Schema, error) {
 	if schema == nil {
 		return &Schema{}, nil
 	}
-	// A schema written in Go may hold ints and []string; the library wants what it
-	// decodes itself.
+	// A schema written in Go may hold ints and []string; the library only accepts what it
+	// has decoded itself.
 	raw, err := json.Marshal(schema)
 	if err != nil {
 		return nil, fmt.Errorf("compile a JSON schema: %w", err)
@@ -52,7 +52,7 @@ func CompileSchema(schema map[string]any) (*Schema, error) {
 }
 
 // Validate checks v, a JSON value as encoding/json decodes it. The error is an
-// *[InvalidError] that lists what is wrong, sorted by place.
+// *[InvalidError] that lists what is wrong, sorted by Pointer.
 func (s *Schema) Validate(v any) error {
 	if s == nil || s.compiled == nil {
 		if _, ok := v.(map[string]any); !ok {

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// MaxSuspensionState is the greatest length of [Suspension].State, in bytes.
+// MaxSuspensionState is the maximum length of [Suspension].State, in bytes.
 const MaxSuspensionState = 64 << 10
 
-// AskKind says what is wanted of whoever answers an [Ask].
+// AskKind says what kind of answer an [Ask] wants.
 type AskKind string
 
-// The kinds of questions. Only the first authorises anything.
+// The kinds of questions. Only AskConfirm authorizes anything.
 const (
 	AskConfirm  AskKind = "confirm"  // may this call continue: yes or no
-	AskQuestion AskKind = "question" // something that is answered in words
-	AskForm     AskKind = "form"     // something that is answered by a value of Schema
-	AskAuth     AskKind = "auth"     // something to be done elsewhere, such as a login
+	AskQuestion AskKind = "question" // a question answered in words
+	AskForm     AskKind = "form"     // a question answered by a value that fits Schema
+	AskAuth     AskKind = "auth"     // something to do elsewhere, such as a login
 )
 
 // Ask is one question of a call.
@@ -30,22 +30,22 @@ type Ask struct {
 	Schema  map[string]any `json:"schema,omitempty"`  // of the answer, for AskForm
 }
 
-// Suspension pauses a call. A tool returns a pointer to one as its error, from
-// Call or in a yield of CallStreaming. The call is entered again, with the same id,
-// when all of Asks are answered or Wake has come, whichever is first; [Resumed]
-// then has State and the answers. It outlives restarts. One with neither Asks nor
-// Wake would wait forever and is treated as a failure.
+// Suspension pauses a call. A tool returns a pointer to one as its error, from Call or in
+// a yield of CallStreaming. The call runs again, with the same id, when all of Asks are
+// answered or at the time Wake, whichever comes first; [Resumed] then returns State and
+// the answers. A suspension survives restarts. One with neither Asks nor Wake would wait
+// forever and is treated as a failure.
 type Suspension struct { //nolint:errname // a pause, which is an error only on its way out of a tool
 	Asks  []Ask
 	Wake  time.Time       // zero: no timer
-	State json.RawMessage // what the tool wants back; at most MaxSuspensionState bytes
+	State json.RawMessage // returned by Resumed; at most MaxSuspensionState bytes
 }
 
 // Error implements error.
 func (s *Suspension) Error() string {
 	switch {
 	case len(s.Asks) == 0 && s.Wake.IsZero():
-		return "the call is suspended, but neither a question nor a time would resume it"
+		return "the call is suspended without a question or a time to resume it"
 	case len(s.Asks) == 0:
 		return "the call is suspended until " + s.Wake.UTC().Format(time.RFC3339)
 	}
@@ -78,16 +78,16 @@ const (
 	AnswerExpired   = "expired"   // nobody answered in time
 )
 
-// Answer is what became of an [Ask].
+// Answer is the outcome of an [Ask].
 type Answer struct {
 	Ask      Ask             `json:"ask"`
 	State    string          `json:"state"`
-	Response json.RawMessage `json:"response,omitempty"` // what was answered
-	Reason   string          `json:"reason,omitempty"`   // why, in the words of who decided
+	Response json.RawMessage `json:"response,omitempty"` // the answer itself
+	Reason   string          `json:"reason,omitempty"`   // why, in the words of whoever decided
 	Payload  json.RawMessage `json:"payload,omitempty"`  // what came with a confirmation
 }
 
-// Resumption is what a call that was suspended gets when it is entered again.
+// Resumption is what a suspended call gets when it runs again.
 type Resumption struct {
 	State   json.RawMessage `json:"state,omitempty"`   // of the Suspension
 	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; none after Wake
@@ -100,8 +100,8 @@ func ContextWithResumption(ctx context.Context, r *Resumption) context.Context {
 	return context.WithValue(ctx, resumptionKey{}, r)
 }
 
-// Resumed returns what a call gets that is entered again after a [Suspension] of
-// its own; false on its first run.
+// Resumed returns the [Resumption] of a call that runs again after its own [Suspension],
+// and false on its first run.
 func Resumed(ctx context.Context) (*Resumption, bool) {
 	r, _ := ctx.Value(resumptionKey{}).(*Resumption)
 	return r, r != nil

@@ -7,23 +7,23 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Tool is what every tool has. By itself it cannot be run: what runs is a
-// [CallableTool] or a [StreamingTool]. Its methods are safe for concurrent use,
-// quick, and always give the same answers.
+// Tool is the part that all tools have in common. By itself it cannot be run: to run, a
+// tool is a [CallableTool] or a [StreamingTool]. Its methods are safe for concurrent use,
+// quick, and always return the same values.
 type Tool interface {
-	// Name is the name that the tool is called by, unique among an agent's tools.
+	// Name is the name by which agents call the tool, unique among an agent's tools.
 	Name() string
 	// Description tells a model, or a person, what the tool does and when to use it.
 	Description() string
-	// IsLongRunning reports that a call returns a job whose result comes later. It
+	// IsLongRunning reports whether a call returns a job whose result comes later. It
 	// has nothing to do with approval.
 	IsLongRunning() bool
-	// RequiresApproval reports that each call has to be approved before it runs.
-	// That is decided by [NeedsApproval], which also asks gates.
+	// RequiresApproval reports whether every call has to be approved before it runs. To
+	// decide about a call, use [NeedsApproval], which also consults gates.
 	RequiresApproval() bool
 }
 
-// CallableTool is a [Tool] that runs and then returns its result.
+// CallableTool is a [Tool] that returns its result when it is done.
 type CallableTool interface {
 	Tool
 
@@ -40,23 +40,22 @@ type CallableTool interface {
 type StreamingTool interface {
 	Tool
 
-	// CallStreaming runs the tool while the sequence is read, once. Each Result
-	// with Streaming set is a piece to be appended to those before; one without is
-	// the whole result, and the last. An error ends the sequence; a *[Suspension]
-	// pauses the call. When yield returns false the tool must stop and return.
+	// CallStreaming runs the tool while the sequence is read, once. Each Result with
+	// Streaming set is a piece to append to the previous ones; one without it is the
+	// whole result, and the last. An error ends the sequence; a *[Suspension] pauses the
+	// call. When yield returns false the tool must stop and return.
 	CallStreaming(ctx Context, args map[string]any) iter.Seq2[*Result, error]
 	// Schema is the JSON Schema of the arguments, nil when there is none. The map
 	// must not be changed by anybody.
 	Schema() map[string]any
 }
 
-// CancellableTool is a [Tool] one call of which can be stopped while others continue.
-// The context of a canceled call ends too; Cancel is for what a context does not
-// reach.
+// CancellableTool is a [Tool] whose calls can be stopped individually. The context of a
+// canceled call ends too; Cancel is for work that the context does not reach.
 type CancellableTool interface {
 	Tool
 
-	// Cancel asks the call to end soon, and reports whether there was one to ask.
+	// Cancel asks the call to end soon, and reports whether there was such a call.
 	Cancel(callID string) bool
 	// SupportsCancellation reports whether Cancel can do anything now.
 	SupportsCancellation() bool
@@ -69,36 +68,37 @@ type RequestProcessor interface {
 	ProcessRequest(ctx Context, req *Request) error
 }
 
-// Context is what a call runs with. It ends when the call is canceled or its time
-// is up. The methods of this package that take a context.Context, such as
-// [RequestConfirmation], also find their way through contexts derived from it.
+// Context is the context of a call. It ends when the call is canceled or times out. The
+// functions of this package that take a context.Context, such as [RequestConfirmation],
+// also accept contexts derived from it.
 type Context interface {
 	agent.CallbackContext
 
-	// FunctionCallID is the id of the call, unique in its task and the same each
-	// time that this call is entered. With TaskID it is the idempotency key.
+	// FunctionCallID is the id of the call, unique in its task and the same each time
+	// that the call runs. With TaskID it is the idempotency key.
 	FunctionCallID() string
-	// Actions is where the tool says what else it wants. It is never nil.
+	// Actions is where the tool records what it asks for in addition to its result. It is
+	// never nil.
 	Actions() *agent.EventActions
 	// SearchMemory searches what the agent remembers.
 	SearchMemory(ctx context.Context, query string) (*agent.MemorySearchResponse, error)
-	// Task is the task of the call, an untyped nil when there is none.
+	// Task is the task of the call, or an untyped nil if there is none.
 	Task() agent.CancellableTask
 }
 
 // Request is the request to a language model, as far as tools may change it.
 type Request struct {
 	SystemInstruction string
-	Messages          any // the conversation; meant to be read
+	Messages          any // the conversation; read-only
 	Config            any // of the model
 	Metadata          map[string]any
 }
 
-// Result is what a tool yields.
+// Result is what a [StreamingTool] yields.
 type Result struct {
 	Content   any    // a string, or a JSON value
 	Streaming bool   // a piece; without it, the whole and final result
-	Error     string // what went wrong, in a piece or in the end
+	Error     string // what went wrong, in this piece or at the end
 	Metadata  map[string]any
 }
 

@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// A Toolset is a named group of tools, which may depend on the caller. It is safe for
-// concurrent use.
+// A Toolset is a named group of tools. Which tools it has may depend on the caller. It is
+// safe for concurrent use.
 type Toolset interface {
 	// Name is the name of the toolset, for messages to people.
 	Name() string
@@ -31,16 +31,16 @@ func (s *static) Name() string                                { return s.name }
 func (s *static) Tools(agent.ReadonlyContext) ([]Tool, error) { return s.tools, nil }
 func (s *static) isStatic() bool                              { return true }
 
-// isStatic reports whether ts always has the same tools, without looking at a
-// context. Only toolsets of this package can say so.
+// isStatic reports whether ts always has the same tools, whatever the context. Only
+// toolsets of this package can say so.
 func isStatic(ts Toolset) bool {
 	s, ok := ts.(interface{ isStatic() bool })
 	return ok && s.isStatic()
 }
 
-// Filter returns a toolset with those tools of ts that p allows. It is asked each
-// time, because its answer may depend on the context. A p that panics makes Tools
-// fail: it hides nothing and lets nothing through.
+// Filter returns a toolset with the tools of ts that p allows. p is called each time,
+// because its answer may depend on the context. If p panics, Tools returns an error and
+// no tools.
 func Filter(ts Toolset, p Predicate) Toolset { return &filtered{Toolset: ts, allow: p} }
 
 type filtered struct {

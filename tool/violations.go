@@ -15,8 +15,8 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// maxMessage is how long a message of a violation gets, in bytes: some quote the
-// value, which may be long.
+// maxMessage bounds the message of a violation, in bytes: some quote the value, which may
+// be long.
 const maxMessage = 400
 
 // invalid turns the library's error into ours.
@@ -35,9 +35,9 @@ func invalid(value any, err error) *InvalidError {
 	return &InvalidError{Violations: all[:min(len(all), MaxViolations)]}
 }
 
-// mend puts the location of a name that is not allowed right: the library hands out
-// a slice there that it continues writing to, so that it may point at a sibling. Its
-// length is correct, and so is the name.
+// mend corrects the location of a name that is not allowed: the library returns a slice
+// that it keeps writing to, so it may point at a sibling. Its length and the name are
+// correct.
 func mend(value any, e *jsonschema.ValidationError) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
 		if at := locate(value, k.Property, len(e.InstanceLocation), e.InstanceLocation); at != nil {
@@ -49,8 +49,8 @@ func mend(value any, e *jsonschema.ValidationError) {
 	}
 }
 
-// locate returns where, depth levels down, an object has the name: at hint when it
-// has it there, else the first place in the order of names.
+// locate returns where, depth levels down, an object has the name: hint if it is there,
+// else the first place in the order of names.
 func locate(value any, name string, depth int, hint []string) []string {
 	if depth == 0 {
 		if object, ok := value.(map[string]any); ok {
@@ -88,8 +88,8 @@ func locate(value any, name string, depth int, hint []string) []string {
 	return nil
 }
 
-// violations appends what e and its causes say. Where the library points at an
-// object, but means a name in it, the name is added.
+// violations appends what e and its causes say. Where the library points at an object but
+// means a name in it, the name is added.
 func violations(to []Violation, e *jsonschema.ValidationError) []Violation {
 	at := pointer(e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
@@ -129,8 +129,8 @@ func named(to []Violation, at string, names []string, message string) []Violatio
 	return to
 }
 
-// alternatives makes one violation of the ways in which a value fits none of
-// several schemas: listed side by side they would contradict each other.
+// alternatives combines the reasons why a value fits none of several schemas into one
+// violation: listed separately they would contradict each other.
 func alternatives(at string, causes []*jsonschema.ValidationError) Violation {
 	var reasons []string
 	for _, c := range causes {

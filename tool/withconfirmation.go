@@ -7,8 +7,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// A ConfirmationOption says which tools [WithConfirmation] gates, and when. Options add
-// up: a call has to be approved if any of them says so.
+// A ConfirmationOption says which tools [WithConfirmation] gates, and when. Options are
+// cumulative: a call has to be approved if any of them says so.
 type ConfirmationOption func(*confirmation)
 
 type confirmation struct {
@@ -17,23 +17,22 @@ type confirmation struct {
 	gates []GateFunc
 }
 
-// ConfirmAll gates every call of every tool. It is what WithConfirmation does
-// without options.
+// ConfirmAll gates every call of every tool. It is the default of WithConfirmation.
 func ConfirmAll() ConfirmationOption { return func(c *confirmation) { c.all = true } }
 
-// ConfirmNone gates nothing. What the tools themselves declare still holds.
+// ConfirmNone gates nothing. What the tools themselves declare still applies.
 func ConfirmNone() ConfirmationOption { return func(*confirmation) {} }
 
-// ConfirmNamed gates every call of the tools of these names. If the toolset is
-// static and lacks one of them, its Tools fails: a name that is spelt wrong must
-// not leave a tool without its gate.
+// ConfirmNamed gates every call of the tools of these names. If the toolset is static and
+// lacks one of them, its Tools returns an error: a misspelled name must not leave a tool
+// without its gate.
 func ConfirmNamed(names ...string) ConfirmationOption {
 	names = slices.Clone(names)
 	return func(c *confirmation) { c.names = append(c.names, names...) }
 }
 
-// ConfirmWhen has gate decide on each call of every tool. A gate that is nil asks
-// every time, as one that fails does.
+// ConfirmWhen makes gate decide on each call of every tool. A nil gate requires approval
+// every time, as does one that fails.
 func ConfirmWhen(gate GateFunc) ConfirmationOption {
 	if gate == nil {
 		return ConfirmAll()
@@ -41,10 +40,9 @@ func ConfirmWhen(gate GateFunc) ConfirmationOption {
 	return func(c *confirmation) { c.gates = append(c.gates, gate) }
 }
 
-// WithConfirmation returns a toolset of the tools of ts, calls of which have to be
-// approved: all of them, or those that opts say. Tools of every kind are gated, and what
-// they can do is found with [As]. The tools themselves are not changed. It never takes a
-// gate away.
+// WithConfirmation returns a toolset of the tools of ts whose calls have to be approved:
+// all calls, or those that opts select. It gates tools of every kind; use [As] to find
+// what they can do. The tools themselves are not changed. It never removes a gate.
 func WithConfirmation(ts Toolset, opts ...ConfirmationOption) Toolset {
 	c := &confirmed{Toolset: ts}
 	for _, o := range opts {
@@ -87,13 +85,13 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 	wrapped := make([]Tool, len(tools))
 	for i, t := range tools {
 		if t == nil {
-			continue // for the registry to complain about
+			continue // the registry reports it
 		}
 		wrapped[i] = c.wrap(t)
 	}
 	if c.static {
 		if missing := c.missing(tools); missing != "" {
-			return nil, fmt.Errorf("toolset %q has no tool %q that a confirmation could be required for; check its spelling", c.Name(), missing)
+			return nil, fmt.Errorf("toolset %q has no tool %q to require confirmation for; check its spelling", c.Name(), missing)
 		}
 	}
 	return wrapped, nil

@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// gated is a tool with gates added to what it declares. It runs nothing: what its tool
-// can do is found with [As].
+// gated is a tool with additional gates. It runs nothing itself; [As] finds what the
+// wrapped tool can do.
 type gated struct {
 	Tool
 	approval bool
@@ -17,8 +17,7 @@ type gated struct {
 func (g *gated) Unwrap() Tool           { return g.Tool }
 func (g *gated) RequiresApproval() bool { return g.approval || g.Tool.RequiresApproval() }
 
-// Gate implements [Gater] with the gates that were added; those of the tool itself
-// are found through Unwrap.
+// Gate implements [Gater] with the added gates; Unwrap leads to those of the tool itself.
 func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	var hints []string
 	for _, gate := range g.gates {

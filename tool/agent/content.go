@@ -20,16 +20,16 @@ type Part struct {
 	Metadata  map[string]any
 }
 
-// MemorySearchResponse is what a search of the agent's memory found, best first.
+// MemorySearchResponse lists the results of a search of the agent's memory, best first.
 type MemorySearchResponse struct {
 	Results []MemoryResult
 }
 
-// MemoryResult is one thing that the agent remembers.
+// MemoryResult is one entry of the agent's memory.
 type MemoryResult struct {
 	Content  string
 	Author   string
-	Score    float64 // greater is better; comparable within one response only
+	Score    float64 // higher is better; comparable only within one response
 	Time     time.Time
 	Metadata map[string]any
 }

@@ -1,7 +1,7 @@
-// Package builtin has the tools that every server comes with, to try it by: one that
-// answers at once, one that streams, and one that asks before it acts. They reach
-// nothing outside of the server's own data folder. It knows neither tasks nor
-// approvals: that a call has to be approved is only declared.
+// Package builtin provides the tools that every server comes with, for trying it out: one
+// that answers immediately, one that streams, and one that needs approval. They touch
+// nothing outside the server's own data folder. The package knows neither tasks nor
+// approvals: it only declares that a call needs approval.
 package builtin
 
 import (
@@ -17,13 +17,13 @@ const Name = "builtin"
 
 // Config configures the tools.
 type Config struct {
-	// Ledger is the file that transfer_money appends to, one line for each run. It is
-	// made with the first of them; its folder must exist. Required.
+	// Ledger is the file that transfer_money appends to, one line per run. The first run
+	// creates it; its folder must exist. Required.
 	Ledger string
 	Now    func() time.Time // Defaults to time.Now.
 }
 
-// New returns the toolset of echo, stream and transfer_money. It touches no file.
+// New returns the toolset with echo, stream and transfer_money. It does not touch the file.
 func New(c Config) (tool.Toolset, error) {
 	if c.Ledger == "" {
 		return nil, errors.New("built-in tools: the path of the ledger is missing")

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ledger is a file with one line of JSON for each run of a tool, so that anyone can
-// count how often it ran. It is safe for concurrent use, also by several processes:
-// a line is one write to a file that is open for appending.
+// ledger is a file with one line of JSON for each run of a tool, so that anyone can count
+// how often it ran. It is safe for concurrent use, even by several processes: each line
+// is a single write to a file opened for appending.
 type ledger struct {
 	path string
 	now  func() time.Time
@@ -25,8 +25,8 @@ type entry struct {
 	Args transferArgs `json:"args"`
 }
 
-// add appends a line. It is on the disk when add returns without an error; with one
-// it may be there or not.
+// add appends a line. If add returns nil, the line is on disk; if it returns an error, it
+// may or may not be.
 func (l *ledger) add(task, call string, args transferArgs) error {
 	text, err := json.Marshal(entry{Time: l.now().UTC().Truncate(time.Millisecond), Task: task, Call: call, Args: args})
 	if err != nil {
@@ -41,10 +41,10 @@ func (l *ledger) add(task, call string, args transferArgs) error {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = syncFolder(l.path) // another run may have made the file just now
+		err = syncFolder(l.path) // another run may have just created the file
 	}
 	if err != nil {
-		return fmt.Errorf("write to the ledger, which may have the line or not: %w", err)
+		return fmt.Errorf("write to the ledger: the line may or may not be on disk: %w", err)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ type streamArgs struct {
 	Interval string `json:"interval" jsonschema:"description=Time between two pieces such as 10ms or 1.5s,pattern=^([0-9]+([.][0-9]+)?(us|ms|s|m|h))+$,default=0s"`
 }
 
-// line is what a stream says, again and again. Pieces continue it where the last one
-// ended, so that one that is missing, or there twice, can be seen by reading.
+// line is what a stream repeats. Each piece continues where the last one ended, so a
+// reader can see whether one is missing or repeated.
 const line = "every event is on the disk before anybody sees it; "
 
 func newStream() (tool.Tool, error) {
@@ -33,10 +33,10 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 	return func(yield func(*tool.Result, error) bool) {
 		interval, err := time.ParseDuration(a.Interval)
 		if err != nil {
-			yield(nil, &tool.InvalidError{Violations: []tool.Violation{{Pointer: "/interval", Message: fmt.Sprintf("is no duration: %v", err)}}})
+			yield(nil, &tool.InvalidError{Violations: []tool.Violation{{Pointer: "/interval", Message: fmt.Sprintf("is not a duration: %v", err)}}})
 			return
 		}
-		// Every piece is cut from this one text: none is made again.
+		// Every piece is a slice of this one string, so none is built twice.
 		text := strings.Repeat(line, a.Size/len(line)+2)
 		for i := range a.Chunks {
 			if i > 0 {
@@ -57,7 +57,7 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 	}
 }
 
-// pause waits for d, or returns why ctx has ended.
+// pause waits for d, or returns the cause if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

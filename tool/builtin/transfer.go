@@ -10,7 +10,7 @@ type transferArgs struct {
 	To     string  `json:"to" jsonschema:"description=Who gets it,minLength=1,maxLength=256"`
 }
 
-// transferred is the result. Ledger names the line that the run has left.
+// transferred is the result. Ledger identifies the line that the run wrote.
 type transferred struct {
 	Amount float64 `json:"transferred"`
 	To     string  `json:"to"`

@@ -49,8 +49,8 @@ func argumentsOf(t reflect.Type) (*arguments, error) {
 	return a, nil
 }
 
-// decode checks args, unless ctx proves that they have been, and stores them in to, a
-// pointer to a zero value. It does not change them.
+// decode checks args, unless ctx proves that they have been checked, and stores them in
+// to, a pointer to a zero value. It does not change them.
 func (a *arguments) decode(ctx context.Context, args map[string]any, to any) error {
 	if args == nil {
 		args = map[string]any{}
@@ -68,7 +68,7 @@ func (a *arguments) decode(ctx context.Context, args map[string]any, to any) err
 		if a.direct(dst, args) {
 			return nil
 		}
-		dst.SetZero() // of what was stored before it did not fit
+		dst.SetZero() // drop what was stored before something did not fit
 	}
 	raw, err := json.Marshal(args)
 	if err != nil {

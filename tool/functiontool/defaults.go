@@ -18,8 +18,8 @@ func hasDefaults(schema map[string]any) bool {
 	return found
 }
 
-// checkDefaults checks every default against its own schema: a default that would
-// be refused as an argument is a programmer's mistake.
+// checkDefaults checks every default against its own schema: a default that would be
+// refused as an argument is a programming error.
 func checkDefaults(root map[string]any) error {
 	var first error
 	walk(root, func(s map[string]any) {
@@ -42,8 +42,8 @@ func checkDefaults(root map[string]any) error {
 	return first
 }
 
-// filled returns v with the defaults of schema where names are missing. v is not
-// changed.
+// filled returns v with the defaults of schema for the properties that are missing. v is
+// not changed.
 func (a *arguments) filled(schema map[string]any, v any) any {
 	schema = a.resolved(schema)
 	switch v := v.(type) {

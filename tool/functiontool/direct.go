@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// setter stores a JSON value, as it was decoded, in a zero value of its Go type. It
-// stores just what encoding/json would if the value were encoded and decoded again,
-// at a tenth of the cost. False means that it does not know how, or that the value
-// does not fit: encoding/json is asked then, and dst is of no use any more.
+// setter stores a decoded JSON value in a zero value of its Go type. It stores exactly
+// what encoding/json would if the value were encoded and decoded again, at a tenth of the
+// cost. False means that it does not know how, or that the value does not fit: the caller
+// then uses encoding/json and must discard dst.
 type setter func(dst reflect.Value, v any) bool
 
-// maxExact is the largest integer up to which a float64 holds each of them.
+// maxExact is the integer up to which a float64 holds every integer exactly.
 const maxExact = 1 << 53
 
 var (
@@ -36,7 +36,7 @@ func setterOf(t reflect.Type, within ...reflect.Type) setter {
 		return nil
 	}
 	within = append(within[:len(within):len(within)], t)
-	switch t.Kind() { //nolint:exhaustive // the rest is for encoding/json
+	switch t.Kind() { //nolint:exhaustive // encoding/json does the rest
 	case reflect.Bool:
 		return orNull(setBool)
 	case reflect.String:
@@ -213,7 +213,7 @@ func setMap(t reflect.Type, within []reflect.Type) setter {
 	})
 }
 
-// member is a field of a struct that stands in JSON.
+// member is a struct field that is encoded in JSON.
 type member struct {
 	index int
 	name  string
@@ -261,7 +261,7 @@ func setStruct(t reflect.Type, within []reflect.Type) setter {
 	})
 }
 
-// usualName reports whether encoding/json takes a name from a tag as it stands.
+// usualName reports whether encoding/json uses a tag's name unchanged.
 func usualName(name string) bool {
 	for _, c := range []byte(name) {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
@@ -271,7 +271,7 @@ func usualName(name string) bool {
 	return true
 }
 
-// usualOptions reports whether the options of a tag say nothing about decoding.
+// usualOptions reports whether the options of a tag have no effect on decoding.
 func usualOptions(options string) bool {
 	return options == "" || options == "omitempty" || options == "omitzero"
 }

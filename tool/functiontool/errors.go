@@ -12,8 +12,8 @@ func invalid(pointer, message string) error {
 	return &tool.InvalidError{Violations: []tool.Violation{{Pointer: pointer, Message: message}}}
 }
 
-// refused says what is wrong with arguments that fit the schema but not the Go
-// type, such as a number that is too large for an int8.
+// refused describes arguments that fit the schema but not the Go type, such as a number
+// that is too large for an int8.
 func refused(err error) error {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {

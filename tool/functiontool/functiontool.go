@@ -1,9 +1,9 @@
-// Package functiontool makes tools of typed Go functions. The schema of the
-// arguments comes from the type that the function takes; a call's arguments are
-// checked against it and decoded, so that the function sees none that it does not
-// declare. It knows neither tasks nor approvals: a gate is only declared.
+// Package functiontool builds tools from typed Go functions. The schema of the arguments
+// is derived from the function's argument type; a call's arguments are checked against it
+// and decoded, so the function only gets arguments that it declares. The package knows
+// neither tasks nor approvals: it only declares gates.
 //
-// An argument's name is that of its field's json tag. Tags of the field say more
+// An argument's name comes from the json tag of its field. Other tags refine the schema
 // (see github.com/invopop/jsonschema):
 //
 //	Path  string `json:"path" jsonschema:"description=File to read"`
@@ -11,8 +11,8 @@
 //	Limit int    `json:"limit,omitempty" jsonschema:"minimum=1"`
 //	Note  string `json:"note,omitempty" jsonschema_description:"Text, with commas"`
 //
-// A field without omitempty or a default is required. A missing argument that has a
-// default gets it, also within structs and their slices.
+// A field without omitempty or a default is required. A missing argument gets its
+// default, also within nested structs and slices of them.
 package functiontool
 
 import (
@@ -22,28 +22,29 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Config is what is declared about a tool besides its arguments.
+// Config is what a tool declares besides its arguments.
 type Config struct {
 	Name        string // required
-	Description string // for a model, or a person, to decide by
-	// RequireApproval has every call approved before it runs.
+	Description string // tells a model, or a person, what the tool does
+	// RequireApproval says that every call must be approved before it runs.
 	RequireApproval bool
-	// Gate decides on it call by call, from the arguments as they were sent, without
-	// defaults; [Gate] makes one of a typed function. Defaults to none.
+	// Gate decides call by call whether approval is required, from the arguments as they
+	// were sent, without defaults. The function [Gate] builds one from a typed function.
+	// Defaults to none.
 	Gate        tool.GateFunc
 	Annotations tool.Annotations
 	// TakesPayload says that the function reads the payload of the decision on its call
-	// from tool.Confirmation; see [tool.TakesPayload].
+	// with tool.Confirmation; see [tool.TakesPayload].
 	TakesPayload bool
 	LongRunning  bool
 }
 
-// New makes a tool of f, which must be safe for concurrent use. A is a struct, or a
-// map of strings to something. What f returns becomes the result: a map, or what is
-// an object as JSON, as it is; anything else as {"result": value}. Numbers within
-// what had to be encoded are json.Number, so that large integers stay exact.
+// New returns a tool that calls f, which must be safe for concurrent use. A is a struct,
+// or a map with string keys. What f returns becomes the result: a map, or a value that
+// encodes to a JSON object, unchanged; anything else as {"result": value}. Numbers in
+// values that had to be encoded are json.Number, so that large integers stay exact.
 //
-// Arguments that do not fit are a *[tool.InvalidError], and f is not called.
+// If the arguments do not fit, the error is a *[tool.InvalidError] and f is not called.
 func New[A, R any](c Config, f func(tool.Context, A) (R, error)) (tool.CallableTool, error) {
 	b, err := newBase[A](c, f == nil)
 	if err != nil {
@@ -61,7 +62,7 @@ func NewStreaming[A any](c Config, f func(tool.Context, A) iter.Seq2[*tool.Resul
 	return &stream[A]{base: b, f: f}, nil
 }
 
-// base is what both kinds declare.
+// base is what both kinds of tool declare.
 type base struct {
 	config    Config
 	arguments *arguments
@@ -96,7 +97,7 @@ func (t *function[A, R]) Call(ctx tool.Context, args map[string]any) (map[string
 	}
 	r, err := t.f(ctx, a)
 	if err != nil {
-		return nil, err // as it is: it may be a *tool.Suspension
+		return nil, err // not wrapped: it may be a *tool.Suspension
 	}
 	return result(r)
 }

@@ -199,7 +199,7 @@ func TestNewRefuses(t *testing.T) {
 		}, "is nil"},
 		{"arguments without names", func() (tool.CallableTool, error) { return functiontool.New(c, returnsArgs[string]) }, "struct or a map"},
 		{"a type that JSON lacks", func() (tool.CallableTool, error) { return functiontool.New(c, returnsArgs[channel]) }, "chan int"},
-		{"not an object as JSON", func() (tool.CallableTool, error) { return functiontool.New(c, returnsArgs[time.Time]) }, "not that of an object"},
+		{"not an object as JSON", func() (tool.CallableTool, error) { return functiontool.New(c, returnsArgs[time.Time]) }, "not an object schema"},
 		{"bad default", func() (tool.CallableTool, error) { return functiontool.New(c, returnsArgs[badDefault]) }, "the default b"},
 	}
 	for _, tt := range tests {

@@ -7,9 +7,9 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Gate makes a gate of a function that takes what the tool's function takes: the
-// arguments, decoded, with their defaults. Arguments that do not fit ask. f must be quick
-// and without effect, and safe for concurrent use.
+// Gate builds a gate from a function with the same argument type as the tool's function:
+// it gets the decoded arguments, with their defaults. Arguments that do not fit require
+// approval. f must be quick, free of side effects, and safe for concurrent use.
 func Gate[A any](f func(ctx agent.ReadonlyContext, a A) (ask bool, hint string, err error)) tool.GateFunc {
 	args, wrong := argumentsOf(reflect.TypeFor[A]())
 	return func(ctx agent.ReadonlyContext, given map[string]any) (bool, string, error) {
@@ -24,8 +24,8 @@ func Gate[A any](f func(ctx agent.ReadonlyContext, a A) (ask bool, hint string, 
 	}
 }
 
-// Must returns the tool that [New] or [NewStreaming] has made, and panics when they have
-// not: the type of its arguments, or its Config, is a mistake of whoever wrote it.
+// Must returns the tool that [New] or [NewStreaming] returned, and panics if they
+// returned an error: a bad argument type or Config is a programming error.
 func Must[T tool.Tool](t T, err error) T {
 	if err != nil {
 		panic(err)

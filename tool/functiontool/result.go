@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// result makes the result of a call of what a function returned.
+// result builds the result of a call from what the function returned.
 func result(r any) (map[string]any, error) {
 	switch r := r.(type) {
 	case map[string]any:

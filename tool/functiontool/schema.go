@@ -12,19 +12,20 @@ import (
 
 const refPrefix = "#/$defs/"
 
-// schemaOf returns the schema of an arguments type as a plain map. It is an object
-// at its top, refuses unknown names, and says nothing of where types come from.
+// schemaOf returns the schema of an arguments type as a plain map. It is an object at the
+// top level, refuses unknown names, and does not reveal which packages the types come
+// from.
 func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 	if k := t.Kind(); k != reflect.Struct && (k != reflect.Map || t.Key().Kind() != reflect.String) {
 		return nil, fmt.Errorf("the arguments must be a struct or a map with string keys, not %v", t)
 	}
-	defer func() { // the library panics at a type that JSON does not have
+	defer func() { // the library panics on a type that JSON cannot represent
 		if p := recover(); p != nil {
 			err = fmt.Errorf("no schema can be built from %v: %v", t, p)
 		}
 	}()
 	r := jsonschema.Reflector{Anonymous: true, Namer: namer(), Mapper: func(t reflect.Type) *jsonschema.Schema {
-		if t == anyNumber { // the library takes it for the text that it is in Go
+		if t == anyNumber { // the library treats it as the string that it is in Go
 			return &jsonschema.Schema{Type: "number"}
 		}
 		return nil
@@ -40,14 +41,14 @@ func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 	delete(schema, "$schema")
 	schema = expanded(schema)
 	if schema["type"] != "object" {
-		return nil, fmt.Errorf("the schema of %v is not that of an object", t)
+		return nil, fmt.Errorf("the schema of %v is not an object schema", t)
 	}
 	walk(schema, optional)
 	return schema, nil
 }
 
-// namer names definitions. The library would give types of one name in two packages
-// one definition, and put package paths into those of generic types.
+// namer names definitions. The library would use one definition for types with the same
+// name in two packages, and would put package paths into the names of generic types.
 func namer() func(reflect.Type) string {
 	names := map[reflect.Type]string{}
 	taken := map[string]int{}
@@ -68,8 +69,8 @@ func namer() func(reflect.Type) string {
 	}
 }
 
-// expanded returns schema with the definition that it refers to at its top. The
-// definition itself stays only if the type refers to itself.
+// expanded returns schema with the definition that it refers to inlined at the top level.
+// The definition itself stays only if the type refers to itself.
 func expanded(schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
 	defs, _ := schema["$defs"].(map[string]any)
@@ -97,8 +98,8 @@ func expanded(schema map[string]any) map[string]any {
 	return top
 }
 
-// walk calls visit for schema and for all that are in it, as far as the library
-// makes them.
+// walk calls visit for schema and for every schema nested in it, in the places where the
+// library puts them.
 func walk(schema map[string]any, visit func(map[string]any)) {
 	visit(schema)
 	for _, key := range []string{"properties", "patternProperties", "$defs"} {
@@ -124,11 +125,11 @@ func walk(schema map[string]any, visit func(map[string]any)) {
 	}
 }
 
-// optional takes the names that have a default from those that are required.
+// optional removes the names that have a default from the required ones.
 func optional(schema map[string]any) {
 	all, _ := schema["required"].([]any)
 	props, _ := schema["properties"].(map[string]any)
-	var required []any // a new one: a definition at the top shares its list with itself
+	var required []any // a new slice: an inlined definition shares its list with the original
 	for _, name := range all {
 		n, _ := name.(string)
 		p, _ := props[n].(map[string]any)

@@ -1,7 +1,7 @@
-// Package toolconfirmation is the call by which agents ask for a confirmation, as
-// they exchange it: its name, what it carries, and the call that is wrapped in it.
-// The names and the JSON keys are those of the Agent Development Kit, so that its
-// clients understand ours. It knows nothing of how approvals are kept or decided.
+// Package toolconfirmation defines the function call with which agents ask for a
+// confirmation on the wire: its name, its arguments, and the original call that it wraps.
+// The names and JSON keys are those of the Agent Development Kit (ADK), so that its
+// clients understand ours. The package does not know how approvals are stored or decided.
 package toolconfirmation
 
 import (
@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// FunctionCallName is the name of the call that asks for a confirmation. Its
-// arguments are [ArgConfirmation] and [ArgOriginalCall]; it is answered by a
-// response of the same id and name that holds a [ToolConfirmation].
+// FunctionCallName is the name of the call that asks for a confirmation. Its arguments
+// are [ArgConfirmation] and [ArgOriginalCall]; the answer is a response with the same id
+// and name that holds a [ToolConfirmation].
 const FunctionCallName = "adk_request_confirmation"
 
 // The arguments of a call named [FunctionCallName].
@@ -24,32 +24,31 @@ const (
 	ArgOriginalCall = "originalFunctionCall"
 )
 
-// ToolConfirmation is a question about a call and, once there is one, its answer.
-// That nobody has answered yet is not said by Confirmed, but by the absence of the
-// whole value.
+// ToolConfirmation is a question about a call and, once there is one, its answer. If
+// nobody has answered yet, the whole value is absent; Confirmed does not tell.
 type ToolConfirmation struct {
-	// Hint tells a person what is asked, and why.
+	// Hint tells a person what the question is, and why it is asked.
 	Hint string `json:"hint"`
 	// Confirmed is the decision: true lets the call run.
 	Confirmed bool `json:"confirmed"`
-	// Payload is what the tool and whoever answers it agreed on beyond yes and no.
+	// Payload is additional data that the tool and the answering client have agreed on.
 	Payload any `json:"payload,omitempty"`
 }
 
-// FunctionCall is a call of a tool by name.
+// FunctionCall is a tool call.
 type FunctionCall struct {
 	ID   string         `json:"id,omitempty"`
 	Name string         `json:"name,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// OriginalCallFrom returns the call that waits for the confirmation which c asks
-// for. The argument may hold it typed, or as the map that JSON decodes to; unknown
-// keys are ignored. It is an error if there is none, if a field of it has another
-// type, or if it has no name.
+// OriginalCallFrom returns the call that waits for the confirmation that c asks for. The
+// argument may hold it as a FunctionCall or a pointer to one, as the map that JSON
+// decodes to, or as a [json.RawMessage]; unknown keys are ignored. It returns an error if
+// there is no such call, if one of its fields has the wrong type, or if it has no name.
 func OriginalCallFrom(c *FunctionCall) (*FunctionCall, error) {
 	if c == nil {
-		return nil, errors.New("there is no confirmation call to take the original call from")
+		return nil, errors.New("the confirmation call is nil, so it has no original call")
 	}
 	v, ok := c.Args[ArgOriginalCall]
 	if !ok {
