@@ -1,18 +1,18 @@
 package store
 
-// Receipt says what a commit made of a batch. For a batch without a task it is
-// zero.
+// Receipt reports the numbers that a commit gave to a batch. It is zero for a batch
+// without a task.
 type Receipt struct {
 	Task  TaskID
 	First uint64 // seq of the batch's first event; Last+1 when it had none
 	Last  uint64 // the task's last seq after the batch
 	Pub   uint64 // the task's last pub after the batch
-	Rev   uint64 // the rev that the batch gave; 0 for chunks, which give none
+	Rev   uint64 // the task's rev after the batch; 0 for chunks, which do not change it
 	Fence uint64
-	Disk  Disk // what is used then, as far as the batch had a bound
+	Disk  Disk // usage after the batch, where the batch set a limit
 }
 
-// Commit is a batch on its way to the disk. It is safe for concurrent use.
+// Commit is the pending outcome of a batch. It is safe for concurrent use.
 type Commit struct {
 	done    chan struct{}
 	receipt Receipt
@@ -22,7 +22,7 @@ type Commit struct {
 // NewCommit returns an open Commit, for implementations of [Store].
 func NewCommit() *Commit { return &Commit{done: make(chan struct{})} }
 
-// Failed returns a Commit that was answered with err.
+// Failed returns a Commit already answered with err.
 func Failed(err error) *Commit {
 	c := NewCommit()
 	c.Answer(Receipt{}, err)
@@ -49,9 +49,8 @@ func (c *Commit) Answered() bool {
 	}
 }
 
-// Wait blocks until the disk has the batch, or has refused it, and returns the
-// outcome. It may be called any number of times. The errors are those of
-// [Store.Append].
+// Wait blocks until the batch is durable or has failed, and returns the outcome. It
+// may be called any number of times. The errors are those of [Store.Append].
 func (c *Commit) Wait() (Receipt, error) {
 	<-c.done
 	return c.receipt, c.err

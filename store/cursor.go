@@ -8,8 +8,8 @@ import (
 )
 
 // A cursor is 8 bytes of the SHA-256 of what it belongs to (version, scope,
-// filter) and a position; in base64url without padding. It holds nothing secret:
-// a forged one can only move within its own scope.
+// filter), followed by a position, in base64url without padding. It holds no
+// secrets: a forged one can only move within its own scope.
 
 // EncodeCursor returns the cursor that continues q of s after pos.
 func (q Query) EncodeCursor(s Scope, pos []byte) string { return encodeCursor(q.bind(s), pos) }
@@ -53,13 +53,14 @@ func decodeCursor(bound [8]byte, cursor string) ([]byte, error) {
 	return b[8:], nil
 }
 
-// TaskPosition is where a task stands in an Owner's list: its bytes compare as
-// the list is ordered, oldest first.
+// TaskPosition returns a task's position in an Owner's list. Positions compare as
+// bytes, oldest first.
 func TaskPosition(t Millis, id TaskID) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(t)), id[:]...)
 }
 
-// ParseTaskPosition reads what TaskPosition made; anything else is ErrCursor.
+// ParseTaskPosition parses the result of TaskPosition. It returns ErrCursor for
+// anything else.
 func ParseTaskPosition(b []byte) (Millis, TaskID, error) {
 	if len(b) != 24 {
 		return 0, TaskID{}, ErrCursor

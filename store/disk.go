@@ -2,37 +2,37 @@ package store
 
 import "fmt"
 
-// Disk is how many bytes are used, or may be.
+// Disk is disk usage, or a limit on it, in bytes.
 type Disk struct {
-	// Owner is of the tasks of one owner: the event data in their logs, and
-	// [TaskBytes] for each. The disk holds up to about twice as much of them, with
-	// snapshots and indexes.
+	// Owner counts the tasks of one owner: the event data in their logs, plus
+	// [TaskBytes] for each. On disk, with snapshots and indexes, they take up to about
+	// twice as much.
 	Owner uint64
-	// All is of the store as a whole: of a file what it occupies, without the room in it
-	// that is free; in memory what all owners use.
+	// All counts the whole store: for a file the space it occupies without its free
+	// pages, in memory what all owners use.
 	All uint64
 }
 
-// TaskBytes is what a task uses beside the event data in its log: its header, its
-// places in lists, and its rows, roughly.
+// TaskBytes is roughly what a task uses in addition to the event data in its log:
+// its header, its index entries and its rows.
 const TaskBytes = 2 << 10
 
-// DiskError says that a create would exceed the Batch.Disk.
+// DiskError says that a create would exceed Batch.Disk.
 type DiskError struct {
 	Used, Limit uint64
-	All         bool // of the store as a whole; else of the owner
+	All         bool // the limit of the whole store; else the owner's
 }
 
-// Error says how much is used, and how much may be.
+// Error names the usage and the limit.
 func (e *DiskError) Error() string {
 	whose := "the owner's tasks use"
 	if e.All {
 		whose = "the store uses"
 	}
-	return fmt.Sprintf("%s %d bytes of the disk, and a new task would exceed the %d that are allowed", whose, e.Used, e.Limit)
+	return fmt.Sprintf("%s %d bytes of the disk, and a new task would exceed the limit of %d", whose, e.Used, e.Limit)
 }
 
-// DiskBytes returns what b adds to what its owner uses.
+// DiskBytes returns how many bytes b adds to its owner's usage.
 func (b *Batch) DiskBytes() uint64 {
 	n := uint64(0)
 	if b.Creates() {
@@ -44,11 +44,11 @@ func (b *Batch) DiskBytes() uint64 {
 	return n
 }
 
-// DiskBytes returns what the task uses of its owner's disk.
+// DiskBytes returns how many bytes the task adds to its owner's usage.
 func (h *Header) DiskBytes() uint64 { return TaskBytes + h.Bytes }
 
-// Fits returns what b will have used when it has been added to used, or a *DiskError:
-// b is a create beyond one of its bounds. Of what b does not bound nothing is said.
+// Fits returns the usage after b has been added to used, or a *DiskError if b is a
+// create that exceeds one of its limits. A field that b does not limit is 0.
 func (b *Batch) Fits(used Disk) (Disk, error) {
 	more := b.DiskBytes()
 	var sum Disk

@@ -12,16 +12,16 @@
 //
 //   - seq numbers all events, private and public, from 1 without gaps.
 //   - pub numbers the public events alone, from 1 without gaps.
-//   - rev starts at 1 and grows by exactly 1 with every batch that carries
-//     anything but chunks. It is the optimistic lock.
+//   - rev starts at 1 and grows by exactly 1 with every batch that has anything
+//     but chunks. It is the optimistic lock.
 //   - fence starts at 1 and grows by exactly 1 when the right to run changes
-//     hands ([Change.TakeFence], [Store.Claim]). A batch of an older turn fails.
+//     hands ([Change.TakeFence], [Store.Claim]). A batch from an older turn fails.
 //
 // # Bulk
 //
-// An event may be bulk ([Event.Bulk]): readers that can do without it leave it out
-// ([Limit.NoBulk]), and a snapshot holds it apart ([Snapshot.Bulk]), so that it is not
-// even read. The header counts its bytes.
+// An event may be bulk ([Event.Bulk]): readers that do not need it skip it
+// ([Limit.NoBulk]), and a snapshot keeps it separate ([Snapshot.Bulk]), so that it is
+// not even read. The header counts its bytes.
 //
 // # Phases of a task
 //
@@ -30,6 +30,6 @@
 //	            └─────────────────────────────────────▶
 //
 // A Live task is run by the handle whose epoch its header names. A Parked task
-// costs rows and nothing else. A Final task takes no events of a turn and no
-// change of status any more; what is still learned of it is private.
+// waits and costs only its rows. A Final task accepts no more events from a turn and
+// no more changes of status; later events are private.
 package store

@@ -1,7 +1,7 @@
 package store
 
-// State is the status of a task as a small number from 1 to [MaxState]; what each
-// means is the engine's. The store uses it only to index lists.
+// State is the status of a task as a number from 1 to [MaxState]. The engine defines
+// what each means; the store only indexes lists by it.
 type State uint8
 
 // MaxState is the largest State: A2A has nine.
@@ -14,11 +14,11 @@ type Phase uint8
 // The phases of a task; see the package comment.
 const (
 	Live   Phase = iota + 1 // an instance runs it
-	Parked                  // it rests: rows on disk, nothing else
+	Parked                  // it waits: rows on disk, nothing else
 	Final                   // it has ended
 )
 
-// Header is the fixed part of a task: what can be known without its log.
+// Header is the fixed part of a task: what is known without reading its log.
 type Header struct {
 	Task       TaskID
 	Owner      Scope  // always an Owner
@@ -31,26 +31,25 @@ type Header struct {
 	Pub        uint64 // of the newest public event
 	Rev        uint64
 	Fence      uint64
-	Epoch      uint64 // of the handle that made the task Live, last
+	Epoch      uint64 // of the handle that last made the task Live
 	Pending    uint32 // as the engine set it; the number of pending approvals
 	Due        uint32 // due rows of the task that are on disk
 	Bytes      uint64 // of event data in the log
-	Bulk       uint64 // of Bytes, those of bulk events
+	Bulk       uint64 // the part of Bytes that is bulk events
 	Snapshot   uint64 // last seq that the newest snapshot holds, 0: no snapshot
 
 	// BulkSnapshot is the last seq whose bulk events a snapshot holds, 0: none. It is
-	// at most Snapshot, and less when newer snapshots came without their bulk.
+	// at most Snapshot, and less when newer snapshots have no bulk part.
 	BulkSnapshot uint64
 
 	// Damaged says that the header is damaged, so that the task is lost. Task is correct,
-	// and so are Owner, Context, State and StatusTime as far as they are not zero: an
-	// Owner's list knows them from its index, unless the task was Live; then it is only in
-	// the lists of System. Read returns ErrDataLoss.
+	// and so are those of Owner, Context, State and StatusTime that are not zero: an
+	// Owner's list knows them from its index. A task that was Live is listed only for
+	// System. Read returns ErrDataLoss.
 	Damaged bool
 }
 
-// Size returns the bytes of events in the log, without those of bulk events if they
-// are left out.
+// Size returns the bytes of event data in the log; noBulk leaves out bulk events.
 func (h *Header) Size(noBulk bool) uint64 {
 	if noBulk {
 		return h.Bytes - h.Bulk

@@ -12,12 +12,12 @@ import (
 // that new rows are neighbours on disk. The zero TaskID names no task.
 type TaskID [16]byte
 
-// NewTaskID returns a new UUIDv7. Ids made by one process rise strictly.
+// NewTaskID returns a new UUIDv7. Ids made by one process strictly increase.
 func NewTaskID() TaskID { return TaskID(uuid.Must(uuid.NewV7())) }
 
-// ParseTaskID reads the canonical text form, 36 characters in lower or upper
-// case; ok is false for anything else. The text of another form cannot name a
-// task of ours, so a caller answers it like an unknown task.
+// ParseTaskID parses the canonical text form, 36 characters in lower or upper
+// case; ok is false for anything else. No task here has an id in another form, so
+// callers answer one like an unknown task.
 func ParseTaskID(s string) (id TaskID, ok bool) {
 	if len(s) != 36 {
 		return TaskID{}, false
@@ -51,9 +51,9 @@ func (h Hash) IsZero() bool { return h == Hash{} }
 // String returns h in hex, for messages to people.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// ContextKey is how a context id enters keys: the bytes of a canonical UUID,
-// else 16 bytes of its SHA-256, so that an id from outside has no influence on a
-// key's length.
+// ContextKey returns the form of a context id that is used in keys: the bytes of a
+// canonical UUID, else 16 bytes of its SHA-256, so that an id from outside cannot
+// change a key's length.
 func ContextKey(contextID string) [16]byte {
 	if len(contextID) == 36 {
 		if u, err := uuid.Parse(contextID); err == nil && u.String() == contextID {
@@ -67,7 +67,7 @@ func ContextKey(contextID string) [16]byte {
 // Millis is a point in time: milliseconds since the Unix epoch, UTC.
 type Millis int64
 
-// MillisOf returns t as Millis, cut to the millisecond.
+// MillisOf returns t as Millis, truncated to the millisecond.
 func MillisOf(t time.Time) Millis { return Millis(t.UnixMilli()) }
 
 // Time returns m as a time in UTC.

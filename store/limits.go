@@ -2,7 +2,7 @@ package store
 
 import "fmt"
 
-// The limits of the contract. What an engine allows is less.
+// The limits of the contract, in bytes. An engine allows less.
 const (
 	MaxContext  = 256
 	MaxKind     = 64
@@ -14,7 +14,8 @@ const (
 	MaxBatch    = 128 << 20
 )
 
-// Validate checks the shape and the sizes of b, which need no store.
+// Validate checks the shape and the sizes of b, without a store. It returns
+// ErrInvalid or ErrTooLarge.
 func (b *Batch) Validate() error {
 	if err := b.validateShape(); err != nil {
 		return err

@@ -2,10 +2,10 @@ package store
 
 import "fmt"
 
-// Next is the arithmetic of the contract: it checks b against its task as it
-// stands (nil: there is none) and returns the header and the receipt after b. It
-// writes nothing. epoch is the appending handle's. Rows, due rows and Dedup are
-// the implementation's to check; Header.Due and the snapshots in it its to keep.
+// Next is the arithmetic of the contract: it checks b against the current header of
+// its task (nil: there is none) and returns the header and the receipt after b. It
+// writes nothing. epoch is the appending handle's. The implementation checks rows,
+// due rows and Dedup, and maintains Header.Due, Snapshot and BulkSnapshot.
 //
 // b must have passed [Batch.Validate] and must have a task.
 func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
@@ -69,15 +69,15 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 	return n, r, nil
 }
 
-// KeepsSnapshot reports whether b's snapshot is to be kept when it meets a task
-// that has, before b, last seq seq and rev rev, and its newest snapshot at snap.
+// KeepsSnapshot reports whether the store should keep b's snapshot. seq, rev and snap
+// are the task's last seq, its rev and the seq of its newest snapshot before b.
 func (b *Batch) KeepsSnapshot(seq, rev, snap uint64) bool {
 	s := b.Snapshot
 	return s != nil && s.After == seq && s.Rev == rev && seq > snap
 }
 
 // Number returns b's events as the log holds them, numbered from r. Each call
-// makes a new slice; the data are shared.
+// returns a new slice; the data is shared.
 func (b *Batch) Number(r Receipt) []Event {
 	pub := r.Pub
 	for i := range b.Events {

@@ -8,9 +8,9 @@ package store
 type Query struct {
 	Context string // "": any
 	State   State  // 0: any
-	Since   Millis // status time not before it; 0: any
+	Since   Millis // status time at or after it; 0: any
 	Limit   int    // Defaults to 50; at most 1,000.
-	Cursor  string // Page.Next of the page before; "": first page
+	Cursor  string // Next of the previous page; "": first page
 }
 
 // TaskPage is one page of tasks.
@@ -27,7 +27,7 @@ type RowQuery struct {
 	Task   TaskID // zero: of any task, and those of a scope
 	Key    []byte // with Task, or with an Owner scope alone: exactly this row
 	Index  string // name of an index: rows in the order of its keys
-	Prefix []byte // with Index: only keys that begin so
+	Prefix []byte // with Index: only keys with this prefix
 	Limit  int    // Defaults to 50; at most 1,000.
 	Cursor string
 }
@@ -37,7 +37,7 @@ type Row struct {
 	Kind  string
 	Task  TaskID // zero when it belongs to a scope
 	Key   []byte
-	Rev   uint64 // 1 when put first, then 1 more each time
+	Rev   uint64 // 1 when first put, then 1 more each time
 	Value []byte
 
 	Damaged bool // Rev and Value are lost
@@ -49,7 +49,7 @@ type RowPage struct {
 	Next string // "": last page
 }
 
-// PageSize applies the default and the maximum to the limit of whatever lists.
+// PageSize applies the default and the maximum to the limit of a list.
 func PageSize(limit int) int {
 	if limit <= 0 {
 		return 50

@@ -3,23 +3,23 @@ package store
 // From says where Read begins. The zero From is the newest snapshot.
 type From struct {
 	after uint64
-	plain uint64 // events up to here that are not bulk are passed over: a snapshot had them
+	plain uint64 // events up to here that are not bulk are skipped: a snapshot had them
 	set   bool
 }
 
 // AtSnapshot begins with the newest snapshot and the events that it does not hold:
-// bulk ones after Header.BulkSnapshot and others after Header.Snapshot. Without a
-// snapshot that is the whole log.
+// bulk events after Header.BulkSnapshot and others after Header.Snapshot. Without a
+// snapshot it reads the whole log.
 func AtSnapshot() From { return From{} }
 
 // After begins with the event after seq n; After(0) is the whole log.
 func After(n uint64) From { return From{after: n, set: true} }
 
-// Seq returns the n of After, and whether it was one.
+// Seq returns the n of After; ok is false if f was not made by After.
 func (f From) Seq() (n uint64, ok bool) { return f.after, f.set }
 
-// Start returns the seq after which f begins in a task with header h, when bulk
-// events are left out or not. It is for implementations.
+// Start resolves AtSnapshot to the seq after which it begins in a task with header h;
+// noBulk leaves out bulk events. It is for implementations.
 func (f From) Start(h *Header, noBulk bool) From {
 	if f.set {
 		return f
@@ -31,13 +31,13 @@ func (f From) Start(h *Header, noBulk bool) From {
 	return start
 }
 
-// Advance returns f, of which everything up to seq n has been read.
+// Advance returns f after everything up to seq n has been read.
 func (f From) Advance(n uint64) From {
 	f.after, f.set = n, true
 	return f
 }
 
-// Holds reports whether a reader from f, without bulk events or with them, gets e.
+// Holds reports whether a reader from f gets e; noBulk leaves out bulk events.
 func (f From) Holds(e *Event, noBulk bool) bool {
 	if e.Bulk {
 		return e.Seq > f.after && !noBulk
@@ -45,19 +45,18 @@ func (f From) Holds(e *Event, noBulk bool) bool {
 	return e.Seq > f.after && e.Seq > f.plain
 }
 
-// Limit bounds a page of events. Zero fields mean the defaults, larger values
-// than the maxima the maxima.
+// Limit bounds a page of events. Zero fields mean the defaults; values above a
+// maximum mean the maximum.
 type Limit struct {
 	Events int // Defaults to 512, which is also the maximum.
 	Bytes  int // of event data. Defaults to 256 KiB; at most 4 MiB.
 
 	// NoBulk leaves out bulk events and the snapshot's bulk: neither is read. A page
-	// may then be empty though there are more.
+	// may then be empty even if more events follow.
 	NoBulk bool
 
-	// Most is how large a log may be that is read at all: of one that has more bytes
-	// of events, without bulk when that is left out, the header alone is returned.
-	// 0: however large.
+	// Most is the largest log that is read, in bytes of event data, without bulk if
+	// NoBulk is set. Read returns only the header of a larger one. 0: no limit.
 	Most uint64
 }
 
@@ -76,13 +75,13 @@ func (l Limit) WithDefaults() Limit {
 	return l
 }
 
-// LogPage is a task's header and a page of its events, from one moment. Data may be
-// shared between views and must not be changed.
+// LogPage is a consistent view of a task's header and a page of its events. Data may be
+// shared between pages and must not be changed.
 type LogPage struct {
 	Header   Header
 	Snapshot []byte // nil: none was asked for, or there is none
 	Bulk     []byte // the newest bulk of a snapshot; nil: as with Snapshot, or it was left out
 	Events   []Event
-	More     bool // events after the page existed at that moment
+	More     bool // the view has events after the page
 	Next     From // where the next page begins, when there are more
 }

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// RowWatchers wakes who watches rows of a kind; see [Watcher]. It is for
-// implementations, and safe for concurrent use. Its zero value watches nothing.
+// RowWatchers wakes the watchers of rows of a kind; see [Watcher]. It is for
+// implementations, and safe for concurrent use. Its zero value is ready to use.
 type RowWatchers struct {
 	n     atomic.Int64 // of all watchers
 	mu    sync.Mutex
@@ -18,7 +18,7 @@ type rowWatcher struct {
 	wake  chan struct{} // holds one: wake-ups coalesce
 }
 
-// Watch is [Watcher]'s WatchRows.
+// Watch implements WatchRows of [Watcher].
 func (w *RowWatchers) Watch(s Scope, kind string) (wake <-chan struct{}, stop func()) {
 	one := &rowWatcher{scope: s, wake: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -41,8 +41,8 @@ func (w *RowWatchers) Watch(s Scope, kind string) (wake <-chan struct{}, stop fu
 	})
 }
 
-// Wake says that a row of a kind, of owner, has changed. It costs next to nothing when
-// nobody watches.
+// Wake wakes the watchers of a kind that may see a row of owner's. It costs next to
+// nothing when nobody watches.
 func (w *RowWatchers) Wake(kind string, owner Scope) {
 	if w.n.Load() == 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// Scope says whose tasks and rows a call may see. It is sealed: the only ones
-// are [Owner], [Tenant] and [System]. The zero Scope sees nothing, so a forgotten
+// Scope says whose tasks and rows a call may see. It is sealed: [Owner], [Tenant] and
+// [System] are the only constructors. The zero Scope sees nothing, so a forgotten
 // scope fails closed. Scopes are comparable.
 type Scope struct {
 	kind            scopeKind
@@ -60,7 +60,7 @@ func (s Scope) Covers(owner Scope) bool {
 	return false
 }
 
-// Key returns the 16 bytes under which an Owner enters keys.
+// Key returns the 16 bytes that stand for an Owner in keys.
 func (s Scope) Key() [16]byte {
 	buf := make([]byte, 0, 64)
 	buf = append(buf, byte(s.kind))

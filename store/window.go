@@ -11,17 +11,17 @@ const (
 	WindowSize = 200_000
 )
 
-// Window remembers which task each message of the newest creations has made: what
-// implementations of [Store] decide [Batch].Dedup by.
+// Window is the idempotency window: it maps the messages of the newest creations to
+// their tasks. Implementations of [Store] check [Batch].Dedup with it.
 //
 // A creation is remembered for [WindowAge] of running time. Times are how long the
-// process has run, by a clock that nobody can set, so that no jump of the system's
-// clock makes the window shorter or longer; they must not decrease. When the window is
-// full, the owner with the most creations in it gives up its oldest: nobody can flush
-// what another one has sent, whatever he sends himself.
+// process has run, by a monotonic clock, so that no jump of the system's clock makes
+// the window shorter or longer; they must not decrease. When the window is full, the
+// owner with the most creations in it loses its oldest: no owner can flush the
+// creations of another.
 //
-// Memory is about 100 bytes a creation. A Window is not safe for concurrent use. Make
-// one with [NewWindow].
+// A creation takes about 100 bytes of memory. A Window is not safe for concurrent use.
+// Make one with [NewWindow].
 type Window struct {
 	size    int
 	tasks   map[Hash]int32 // to slots
@@ -36,7 +36,7 @@ type Window struct {
 // none is no slot.
 const none int32 = -1
 
-// creation is a slot: it has no pointers, so that the garbage collector passes by.
+// creation is a slot: it has no pointers, so that the garbage collector skips it.
 type creation struct {
 	message       Hash
 	task          TaskID
@@ -67,7 +67,7 @@ func NewWindow(size int) *Window {
 // Len returns how many creations are remembered.
 func (w *Window) Len() int { return len(w.tasks) }
 
-// Find forgets what is too old by now and returns the task that m has made.
+// Find forgets creations older than [WindowAge] and returns the task that m created.
 func (w *Window) Find(m Hash, now time.Duration) (TaskID, bool) {
 	for w.oldest != none && now-w.slots[w.oldest].at >= WindowAge {
 		w.forget(w.oldest)
@@ -79,7 +79,7 @@ func (w *Window) Find(m Hash, now time.Duration) (TaskID, bool) {
 	return w.slots[i].task, true
 }
 
-// Add remembers that m, which Find does not know, has made a task of owner's now.
+// Add remembers that m created owner's task id now. Find must not know m.
 func (w *Window) Add(owner Scope, m Hash, id TaskID, now time.Duration) {
 	c, i := w.take(owner, m, id, now)
 	s := &w.slots[i]
@@ -98,9 +98,9 @@ func (w *Window) Add(owner Scope, m Hash, id TaskID, now time.Duration) {
 	w.grown(c)
 }
 
-// AddOlder remembers a creation that is older than all that are in the window, for a
-// store that reads backwards what was there when it was opened. It counts as if it were
-// made now, which no later call may precede. One that is known stays as it is.
+// AddOlder remembers a creation that is older than all in the window, for a store that
+// reads backwards when it is opened. Its age is counted from now, and no later call may
+// pass an earlier time. A known message is left unchanged.
 func (w *Window) AddOlder(owner Scope, m Hash, id TaskID, now time.Duration) {
 	if _, known := w.tasks[m]; known {
 		return
@@ -120,7 +120,7 @@ func (w *Window) AddOlder(owner Scope, m Hash, id TaskID, now time.Duration) {
 	w.grown(c)
 }
 
-// take fills a free slot, which is in no list yet.
+// take fills a free slot and links it into no list.
 func (w *Window) take(owner Scope, m Hash, id TaskID, now time.Duration) (*caller, int32) {
 	key := owner.Key()
 	c := w.callers[key]
@@ -141,7 +141,7 @@ func (w *Window) take(owner Scope, m Hash, id TaskID, now time.Duration) (*calle
 	return c, i
 }
 
-// grown counts one more of c's, and makes room when there are too many.
+// grown counts one more creation of c's, and makes room when there are too many.
 func (w *Window) grown(c *caller) {
 	c.n++
 	heap.Fix(&w.most, c.place)
