@@ -12,10 +12,10 @@ const (
 	typeA2A  = "application/a2a+json"
 )
 
-// answerType returns the type of an answer in HTTP+JSON (§11.1): the one that the client
-// prefers. Where it takes both alike, it is that of its request, and without a body the
-// one that A2A prefers. A client that takes neither gets the same: it can do more with
-// an answer than with none.
+// answerType returns the media type of an answer in HTTP+JSON (§11.1): the one that the
+// client prefers. If it has no preference, that is the type of its request or, without a
+// body, the one that A2A prefers. A client that accepts neither gets the same, because any
+// answer is more use to it than none.
 func answerType(r *http.Request) string {
 	accept := r.Header["Accept"]
 	plain, own := quality(accept, typeJSON), quality(accept, typeA2A)

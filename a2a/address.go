@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The headers in which a proxy says what its client has asked for. Forwarded (RFC 7239)
-// is not read: a proxy that does not know it passes on what its client has written.
+// The headers in which a proxy reports its client's request. Forwarded (RFC 7239) is not
+// read: a proxy that does not know it passes on what its client sent.
 const (
 	forwardedHost  = "X-Forwarded-Host"
 	forwardedProto = "X-Forwarded-Proto"
 )
 
-// asked returns the scheme and the host that a client has asked for: those of the
-// request, or what one of the proxies says of it.
+// asked returns the scheme and the host that the client used: those of the request, or
+// those that a trusted proxy reports.
 func (g Guard) asked(r *http.Request) (scheme, host string) {
 	scheme, host = schemeOf(r), r.Host
 	if !g.proxied(r) {
@@ -51,7 +51,7 @@ func (g Guard) proxied(r *http.Request) bool {
 	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// nearest returns what the proxy next to us has written: each adds to the end.
+// nearest returns what the nearest proxy has written: each proxy appends.
 func nearest(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -60,10 +60,9 @@ func nearest(values []string) string {
 	return strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
 }
 
-// base returns the URL of the interfaces as the client of a request reaches them: the
-// one of the card or, when it has none, by the name that was asked for. A name counts
-// when it is one of the guard's; else the address does that the request came to, with the
-// scheme that it came by.
+// base returns the URL by which the client of a request reaches the interfaces: the card's
+// or, when it has none, one made from the host of the request. That host counts only if
+// the guard lists it; otherwise the URL has the address and scheme of the connection.
 func (s *Server) base(r *http.Request) string {
 	if s.cfg.Card.URL != "" {
 		return s.cfg.Card.URL
@@ -83,7 +82,7 @@ func (s *Server) base(r *http.Request) string {
 	return schemeOf(r) + "://localhost"
 }
 
-// vary says to caches what an answer with the base URL in it depends on.
+// vary tells caches what an answer that contains the base URL depends on.
 func (s *Server) vary(h http.Header) {
 	if s.cfg.Card.URL != "" {
 		return

@@ -10,13 +10,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// answerTime is how long the reader of an answer has for each piece of it. A piece is
-// what has to be read in that time.
+// answerTime is how long a client may take to read one piece of an answer. A piece is as
+// much as Config.ReadRate gives for that time.
 const answerTime = 10 * time.Second
 
-// answer writes a whole answer, a large one in pieces. It is cut off when its reader
-// takes less than Config.ReadRate: the memory that it needs is not for whoever does not
-// read.
+// answer writes a whole answer, a large one in pieces. It is cut off when the client reads
+// more slowly than Config.ReadRate, so that slow clients do not hold its memory.
 func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
 	piece := s.cfg.ReadRate * int(answerTime/time.Second)
 	if len(body) <= min(largeAnswer, piece) {
@@ -25,7 +24,7 @@ func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
 	}
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, contentType)
-	h.Set(echo.HeaderContentLength, strconv.Itoa(len(body))) // what is cut off cannot be taken for whole
+	h.Set(echo.HeaderContentLength, strconv.Itoa(len(body))) // so that a truncated answer is not mistaken for a whole one
 	c.Response().WriteHeader(http.StatusOK)
 	w := c.Response().Unwrap()
 	control := http.NewResponseController(w)
@@ -42,6 +41,6 @@ func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
 	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) { // before the deadline ends
 		return fmt.Errorf("write answer: %w", err)
 	}
-	_ = control.SetWriteDeadline(noDeadline) // a connection that is gone is noticed by its next use
+	_ = control.SetWriteDeadline(noDeadline) // the next use reports a connection that is gone
 	return nil
 }

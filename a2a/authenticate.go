@@ -8,7 +8,7 @@ import (
 	"a2a-server/auth"
 )
 
-// principal says who makes a request, or why that is not known.
+// principal returns who makes a request, or the error to answer it with.
 func (s *Server) principal(r *http.Request) (auth.Principal, error) {
 	if s.cfg.Authenticator == nil {
 		return auth.Anonymous(), nil
@@ -36,7 +36,7 @@ func (s *Server) principal(r *http.Request) (auth.Principal, error) {
 	return auth.Principal{}, errBusy.saying("the credential cannot be checked at the moment: try again later")
 }
 
-// unauthenticated is a 401 with its challenge (RFC 9110, section 11.6.1).
+// unauthenticated returns a 401 with its challenge (RFC 9110, section 11.6.1).
 func unauthenticated(why *auth.Error) *wireError {
 	e := transportError(http.StatusUnauthorized)
 	e.challenge = why.Challenge()
@@ -44,6 +44,6 @@ func unauthenticated(why *auth.Error) *wireError {
 }
 
 func credentialsOf(r *http.Request) *auth.Credentials {
-	remote, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero one is not known
+	remote, _ := netip.ParseAddrPort(r.RemoteAddr) // zero: unknown
 	return &auth.Credentials{Header: r.Header.Values, TLS: r.TLS, Remote: remote}
 }

@@ -12,12 +12,14 @@ import (
 	"a2a-server/auth"
 )
 
-// freeBody is how much of a request is read without taking anything: nearly every one.
+// freeBody is how many bytes of a request do not count towards the memory for large
+// requests. Nearly all requests are smaller.
 const freeBody = 64 << 10
 
-// body reads a request of JSON whole, or says why not: 415 for another content type,
-// coding or charset, 413 beyond the limit, 408 when it takes too long, 503 when large ones
-// hold all that they may. What this one holds is given back when it has been answered.
+// body reads the whole JSON body of a request. Its errors are 415 for another content type,
+// coding or charset, 413 for a body over the limit, 408 for one that takes too long, and 503
+// when large requests hold all their memory. The memory is released once the request has
+// been answered.
 func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error) {
 	r, m := c.Request(), &metered{by: by, shares: s.bodies, left: freeBody}
 	defer func() {
@@ -55,15 +57,15 @@ func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error)
 	return raw, nil
 }
 
-// metered is a request's body that takes memory as it comes, so that one of which little
-// comes takes little.
+// metered is a request body that reserves memory as it arrives, so that a body of which
+// little arrives reserves little.
 type metered struct {
 	body   io.Reader
 	by     auth.Principal
 	shares *shares
-	left   int // bytes that may come before more is taken
+	left   int // bytes that may arrive before more is reserved
 	taken  []func()
-	full   error // there was no more
+	full   error // no more could be reserved
 }
 
 func (m *metered) Read(p []byte) (int, error) {
@@ -80,7 +82,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close does nothing: whoever reads the body does not end it.
+// Close does nothing: the reader of the body does not close it.
 func (m *metered) Close() error { return nil }
 
 func (m *metered) release() {
@@ -90,8 +92,8 @@ func (m *metered) release() {
 	m.taken = nil
 }
 
-// readBody reads all: into one piece when its length is known, unless that is much to
-// set aside for what may never come.
+// readBody reads everything, into one allocation if the length is known and not too large
+// for a body that may never arrive.
 func readBody(body io.Reader, length int64) ([]byte, error) {
 	if length < 0 || length > freeBody {
 		return io.ReadAll(body)

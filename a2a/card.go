@@ -17,28 +17,28 @@ import (
 // cardPath is where clients look for the card (§8.2).
 const cardPath = "/.well-known/agent-card.json"
 
-// Card is what an operator says about the agent. What it can do is not said but
-// derived: the card never promises what the server refuses.
+// Card is the operator's part of the agent card. Capabilities and interfaces are derived,
+// so that the card never promises what the server refuses.
 type Card struct {
 	Name        string // Defaults to "a2a-server".
 	Description string // Defaults to a sentence about tools and approvals.
 	Version     string // of the agent. Defaults to "0".
-	URL         string // base URL of the interfaces, without a trailing slash. Empty: as the client has reached the server.
+	URL         string // base URL of the interfaces, without a trailing slash. Empty: the URL by which each client reaches the server.
 	Skills      []Skill
 
 	// InputModes are the media types that parts of messages may have, in lower case; a
-	// message with a part of another type is refused. text/* stands for all of a kind,
-	// */* for all. Defaults to text/plain and application/json.
+	// message with a part of another type is refused. text/* matches every text type,
+	// */* any type. Defaults to text/plain and application/json.
 	InputModes []string
 }
 
-// Skill is something that the agent can do. Skills are the tools.
+// Skill is an entry of the card's skills: one for each tool.
 type Skill struct {
 	ID, Name, Description string
 	Tags                  []string
 }
 
-// build returns the card as it goes out, to a client that reaches the interfaces at base.
+// build returns the card for a client that reaches the interfaces at base.
 func (c Card) build(base string) *sdk.AgentCard {
 	def := func(s, to string) string {
 		if s == "" {
@@ -71,9 +71,9 @@ func (c Card) build(base string) *sdk.AgentCard {
 	return card
 }
 
-// card serves the card, its ETag the digest of its bytes, so that a client that has it
-// is told so (§8.6). Without a URL of its own the card depends on how the client reaches
-// the server, and says so to caches.
+// card serves the agent card. Its ETag is the digest of its bytes, so that a client that
+// has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
+// client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
 	body, err := json.Marshal(s.cfg.Card.build(s.base(x.Request())))
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) card(x echo.Context) error {
 	return nil
 }
 
-// etag is the digest of an answer as its ETag.
+// etag returns the digest of an answer as its ETag.
 func etag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:8]) + `"`

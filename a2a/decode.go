@@ -22,11 +22,11 @@ import (
 // maxParts bounds the parts of a message.
 const maxParts = 1024
 
-// checked is JSON of a request without what decoders differ about, or hide:
-// duplicate names, invalid UTF-8, integers beyond 2^53, depth.
+// checked is the JSON of a request that [check] has accepted: it has no duplicate names,
+// invalid UTF-8, integers beyond 2^53 or deep nesting, which decoders treat differently.
 type checked []byte
 
-// check refuses a body that holds such things. It names them by their JSON Pointer.
+// check refuses JSON that decoders may read differently, with the JSON Pointer of the place.
 func check(raw []byte) (checked, error) {
 	if err := strictjson.Validate(raw); err != nil {
 		var at *strictjson.Error
@@ -38,7 +38,7 @@ func check(raw []byte) (checked, error) {
 	return raw, nil
 }
 
-// notJSON says where a body stops being JSON. at may be nil.
+// notJSON is the error for a body that is not JSON. at, which may be nil, says where.
 func notJSON(at *strictjson.Error) error {
 	if at == nil {
 		return errParse.saying("the body is not JSON")
@@ -50,7 +50,8 @@ func notJSON(at *strictjson.Error) error {
 	return errParse.saying("the body is not JSON" + where + ": " + at.Reason)
 }
 
-// refusedJSON refuses the value at pointer, a JSON Pointer from the request's object.
+// refusedJSON is the error for the value at pointer, a JSON Pointer from the request's
+// object.
 func refusedJSON(pointer, reason string) error {
 	pointer = visible.Clip(pointer, 2*maxEcho)
 	w := errInvalidParams.saying(strings.TrimPrefix(pointer+": "+reason, ": "))
@@ -58,9 +59,8 @@ func refusedJSON(pointer, reason string) error {
 	return w
 }
 
-// unmarshal reads a request as ProtoJSON asks: names in lowerCamelCase and in
-// snake_case, unknown ones ignored (A2A 1.0 §5.7). Nothing at all stands for an
-// empty object.
+// unmarshal decodes a request as ProtoJSON: names in lowerCamelCase or snake_case,
+// unknown ones ignored (A2A 1.0 §5.7). Empty input is an empty object.
 func unmarshal(raw checked, into proto.Message) error {
 	if len(raw) == 0 {
 		return nil
@@ -72,13 +72,13 @@ func unmarshal(raw checked, into proto.Message) error {
 	return nil
 }
 
-// protoReason is what protojson says, without the name of its package and the space
-// after that, which differs from build to build so that nobody relies on it.
+// protoReason returns the text of a protojson error without its prefix "proto: ", whose
+// space differs from build to build on purpose.
 func protoReason(err error) string {
 	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
-// convert returns what the SDK makes of a decoded request.
+// convert converts a decoded request to the SDK's type.
 func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 	req, err := from(pb)
 	if err != nil {
@@ -96,7 +96,7 @@ func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, 
 	return req, err
 }
 
-// readSend reads the request of SendMessage and SendStreamingMessage.
+// readSend decodes the request of SendMessage and SendStreamingMessage.
 func readSend(in input) (*sdk.SendMessageRequest, error) { return decodeSend(in.json) }
 
 // decodeSend reads and checks the parameters of SendMessage and
@@ -125,7 +125,7 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	}
 	if c := pb.GetConfiguration(); c != nil {
 		if c.GetTaskPushNotificationConfig() != nil {
-			return nil, noPush() // which goes before what is wrong with it (§3.3.4)
+			return nil, noPush() // before any problem with its fields (§3.3.4)
 		}
 		if err := checkHistory("configuration.historyLength", c.HistoryLength); err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The SDK's conversion makes every data part an object and loses what is none.
+	// The SDK's conversion turns every data part into an object and loses other values.
 	for i, p := range pb.GetMessage().GetParts() {
 		if data := p.GetData(); data != nil {
 			req.Message.Parts[i].Content = sdk.Data{Value: data.AsInterface()}
@@ -144,8 +144,7 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	return req, nil
 }
 
-// toGetTask checks what the SDK's conversion hides: a negative number of messages is
-// none that was given to it.
+// toGetTask checks what the SDK's conversion drops: a negative history length.
 func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
 	if err := checkHistory("historyLength", pb.HistoryLength); err != nil {
 		return nil, err
@@ -153,7 +152,7 @@ func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
 	return convert(pb, pbconv.FromProtoGetTaskRequest)
 }
 
-// readListTasks reads the request of ListTasks.
+// readListTasks decodes the request of ListTasks.
 func readListTasks(in input) (*sdk.ListTasksRequest, error) {
 	// The SDK's client (v2.4.0) sends this filter by another name.
 	if theirs, ok := in.query["lastUpdatedAfter"]; ok && !in.query.Has("statusTimestampAfter") {
@@ -163,8 +162,8 @@ func readListTasks(in input) (*sdk.ListTasksRequest, error) {
 	if err := in.fill(&pb); err != nil {
 		return nil, err
 	}
-	// protojson takes the name of an unknown state for one of the future and drops it,
-	// so that a filter that was mistyped would be none.
+	// protojson drops an unknown state, as it may be from a later version, so that a
+	// mistyped filter would be ignored.
 	var given struct {
 		Status any `json:"status"`
 	}
@@ -181,9 +180,8 @@ func readListTasks(in input) (*sdk.ListTasksRequest, error) {
 	return toListTasks(&pb)
 }
 
-// toListTasks checks what the SDK's conversion hides: its zero is a page size that
-// was not given, a state without a name is no filter, and again a negative number of
-// messages.
+// toListTasks checks what the SDK's conversion drops: a page size of 0, an unknown state
+// and a negative history length.
 func toListTasks(pb *a2apb.ListTasksRequest) (*sdk.ListTasksRequest, error) {
 	if n := int32(pb.GetStatus()); a2apb.TaskState_name[n] == "" {
 		return nil, invalidField("status", fmt.Sprintf("cannot be %d", n))
@@ -203,8 +201,7 @@ func invalidField(field, description string) *wireError {
 	return w
 }
 
-// messageFacts is what the rules for a user's message look at, however it was
-// decoded.
+// messageFacts holds what the rules for a user's message need, however it was decoded.
 type messageFacts struct {
 	id       string
 	fromUser bool
@@ -220,8 +217,8 @@ func tooManyParts(n int) error {
 	return invalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, maxParts))
 }
 
-// check checks what A2A requires of a user's message; all problems at once. A nil
-// message is one that is not there.
+// check checks what A2A requires of a user's message, and reports all problems at once. A
+// nil message is missing.
 func (m *messageFacts) check() error {
 	var all []violation
 	add := func(field, description string) { all = append(all, violation{field, description}) }
@@ -254,7 +251,7 @@ func (m *messageFacts) check() error {
 	return nil
 }
 
-// checkMessage checks a message as protojson has read it.
+// checkMessage checks a message that protojson has decoded.
 func checkMessage(m *a2apb.Message) error {
 	if m == nil {
 		return (*messageFacts)(nil).check()

@@ -6,10 +6,10 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// decodePlain reads the parameters of a send in which nothing is unusual: the names
-// are those that clients write, the values are valid, and the parts are texts and
-// data. ok is false for everything else, right or wrong, which is for protojson to
-// read; what this accepts, that reads alike, at three times the cost.
+// decodePlain decodes the parameters of an ordinary send: the usual names, valid values,
+// and parts that are text or data. ok is false for everything else, valid or not, which
+// protojson decodes. What it accepts, protojson decodes to the same value at three times
+// the cost.
 func decodePlain(raw checked) (req *sdk.SendMessageRequest, ok bool) {
 	params, err := strictjson.DecodeObject(raw)
 	if err != nil {

@@ -22,8 +22,8 @@ func (s sent) append(b []byte) ([]byte, error) {
 	return append(s.task.view.AppendTask(append(b, `{"task":`...), s.task.options), '}'), nil
 }
 
-// append appends a ListTasksResponse. Everything that it requires is always there, as
-// §3.1.4 asks: no list is null, no token left out.
+// append appends a ListTasksResponse. All required members are always present, as §3.1.4
+// requires: no list is null, and the page token is never omitted.
 func (l listed) append(b []byte) ([]byte, error) {
 	token, err := json.Marshal(l.list.NextCursor)
 	if err != nil {

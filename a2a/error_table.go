@@ -29,7 +29,7 @@ var (
 	errForbidden       = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED"}
 )
 
-// What HTTP itself refuses, before a binding has the request.
+// The errors of HTTP itself, before a binding sees the request.
 var (
 	errUnauthenticated  = wireError{code: -32600, status: http.StatusUnauthorized, grpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", message: "the caller could not be authenticated"}
 	errNoPath           = wireError{code: -32600, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "NOT_FOUND", message: "there is nothing at this path"}
@@ -58,7 +58,7 @@ var wireErrors = []struct {
 	{&errNoExtendedCard, "The planner reports that there is no extended agent card.", "Use the agent card."},
 	{&errNeedsExtension, "The planner requires an extension that the message does not activate.", "Activate the extension that the message names, in `A2A-Extensions`."},
 	{&errVersion, "The request is for a version of A2A that is not supported, or calls a method of 0.3.", "Use a client for one of the `supportedVersions` in the metadata, and send `A2A-Version`."},
-	{&errForbidden, "The Host, the Origin or the site of the request may not call this server.", "Use a name of the server, or have the name added to `allowed_hosts` or the origin to `allowed_origins`."},
+	{&errForbidden, "Requests with this Host or Origin, or from this site, are not allowed.", "Use one of the server's names, or have the name added to `allowed_hosts` or the origin to `allowed_origins`."},
 	{&errInternal, "The server failed, or a component that was added to it.", "Retry once. If that fails too, tell whoever runs the server; the log has the cause."},
 	{&errDataLoss, "The stored data of this task is damaged.", "Tell whoever runs the server to restore a copy. Other tasks are not affected."},
 	{&errReadOnly, "The store is damaged and read-only. Nothing was written.", "Tell whoever runs the server to restore a copy. Reading still works."},
@@ -72,7 +72,7 @@ var wireErrors = []struct {
 	{&errTooSlow, "The body did not arrive in time.", "Send it again, or have `limits.read_timeout` raised."},
 }
 
-// transportError is what HTTP itself refuses with a status.
+// transportError returns the error for an HTTP status that the transport refuses with.
 func transportError(status int) *wireError {
 	for _, e := range []*wireError{&errUnauthenticated, &errNoPath, &errMethodNotAllowed, &errMediaType, &errTooLarge, &errTooSlow, &errBusy} {
 		if e.status == status {

@@ -20,13 +20,13 @@ type wireError struct {
 	code       int    // JSON-RPC
 	status     int    // HTTP
 	grpc       string // google.rpc.Code, the status of an HTTP+JSON body
-	reason     string // of the ErrorInfo: A2A's, by which clients know the error
-	own        string // a reason of ours that says more, in an ErrorInfo of our own domain
+	reason     string // of the ErrorInfo: A2A's, by which clients recognize the error
+	own        string // a more specific reason, in an ErrorInfo of our own domain
 	message    string
 	metadata   map[string]string
 	violations []violation
 	challenge  string // of WWW-Authenticate; only with 401
-	theirs     error  // the SDK's name for it, which its transports and planners use; nil: it has none
+	theirs     error  // the SDK's error for it, which its transports and planners use; nil: none
 }
 
 type violation struct {
@@ -34,18 +34,17 @@ type violation struct {
 	Description string `json:"description"`
 }
 
-// Error returns the message that goes out.
+// Error returns the message that clients get.
 func (e *wireError) Error() string { return e.message }
 
-// saying returns the error with a message.
+// saying returns a copy of the error with a message.
 func (e wireError) saying(message string) *wireError {
 	e.message = message
 	return &e
 }
 
-// toWire is the one table from errors of the domain to errors on the wire. What is
-// not in it is an internal error outside, and known is false, so that it is logged
-// inside.
+// toWire is the only mapping from domain errors to errors on the wire. For any other error
+// it returns an internal error, and known is false, so that the cause is logged.
 func toWire(err error) (w *wireError, known bool) {
 	var wire *wireError
 	var invalid *task.InvalidError
@@ -121,8 +120,8 @@ type badRequest struct {
 	FieldViolations []violation `json:"fieldViolations"`
 }
 
-// retry says in the header of an answer when a client may try again, if the error is one
-// that passes.
+// retry sets Retry-After if the error is temporary, and WWW-Authenticate if it has a
+// challenge.
 func (e *wireError) retry(h http.Header) {
 	if e.status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
@@ -132,23 +131,23 @@ func (e *wireError) retry(h http.Header) {
 	}
 }
 
-// The bounds of an error on the wire, in characters. JSON takes at most six bytes for
-// one, so that with them no error has 64 KiB, whatever it is about.
+// The bounds of an error on the wire, in characters. A character takes at most six bytes in
+// JSON, so no error reaches 64 KiB.
 const (
-	maxErrorText  = 10_000 // all texts of an error together
+	maxErrorText  = 10_000 // all strings of an error together
 	maxMessage    = 3_000
 	maxMetadata   = 3_000 // one value
 	maxField      = 200
 	maxDescribed  = 500
-	maxViolations = 16  // the rest is counted
+	maxViolations = 16  // the others are only counted
 	maxEcho       = 100 // of one value from a request, within a message
 )
 
-// clip returns a text from a request as an error or the log may repeat it.
+// clip returns a string from a request in a form fit for an error or the log.
 func clip(text string) string { return visible.Clip(text, maxEcho) }
 
-// limited returns e as every binding writes it: nothing in it is hidden, and its size
-// is bounded. It is the one way of an error to the wire.
+// limited returns e as every binding writes it: invisible characters are escaped, and its
+// size is bounded. Every error goes through it.
 func (e *wireError) limited() *wireError {
 	left := maxErrorText
 	take := func(text string, most int) string {
@@ -177,9 +176,9 @@ func (e *wireError) limited() *wireError {
 	return &out
 }
 
-// details returns the typed details that every binding sends (§9.5, §11.6). Clients
-// take the kind of an error from the reason of A2A's domain and do not know ours, so
-// that ours stands in an ErrorInfo of its own, and in the metadata, which they keep.
+// details returns the typed details that every binding sends (§9.5, §11.6). Clients take
+// the kind of an error from the reason in A2A's domain and do not know ours, so ours is in
+// a second ErrorInfo, and in the metadata, which clients keep.
 func (e *wireError) details() []any {
 	metadata := e.metadata
 	if e.own != "" {
@@ -199,8 +198,8 @@ func (e *wireError) details() []any {
 	return details
 }
 
-// writeError answers r with an error and its HTTP status, in the form of the binding
-// that r is for. It is always application/json: clients read no error of another type.
+// writeError answers r with an error and its HTTP status, in the format of the binding
+// that r uses. The type is always application/json: clients ignore errors of other types.
 func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
 	body := restFault(e)
 	if isRPC(r) {
@@ -224,7 +223,7 @@ func restFault(e *wireError) []byte {
 	}
 	e = e.limited()
 	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
-	if err != nil { // it holds strings only
+	if err != nil { // cannot happen: it holds strings only
 		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
 	return body

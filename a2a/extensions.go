@@ -10,7 +10,7 @@ import (
 
 const extensionsHeader = "A2A-Extensions"
 
-// known are the URIs of the extensions that we speak.
+// known returns the URIs of the extensions that we support.
 func known() []string {
 	var uris []string
 	for _, e := range dialect.Extensions() {
@@ -19,9 +19,9 @@ func known() []string {
 	return uris
 }
 
-// activate says in the answer which of the extensions that a client asked for are
-// active (§4.6, §3.2.6): those that we speak. Every dialect is always spoken, so
-// that is all that asking changes. The header is a list, in one line or several.
+// activate lists in the answer which of the requested extensions are active (§4.6,
+// §3.2.6): those that we support. All dialects are always active, so requesting one
+// changes nothing else. The header is a list, on one line or several.
 func (s *Server) activate(w http.ResponseWriter, r *http.Request) {
 	asked := r.Header[http.CanonicalHeaderKey(extensionsHeader)]
 	if len(asked) == 0 {

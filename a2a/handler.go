@@ -15,17 +15,17 @@ import (
 	"a2a-server/task/engine"
 )
 
-// RequestHandler returns the operations in the SDK's own terms, for the transports
-// that we take from the SDK. principal says who a call is made for, from its
-// context; an error refuses the call. Our own bindings do not go this way: they send
-// the bytes of the log, which have to be decoded here.
+// RequestHandler returns the operations as the SDK's interface, for the SDK's transports.
+// principal returns the caller of a call from its context; if it returns an error, the
+// call is refused. Our own bindings do not use the handler: they send the bytes of the
+// log, which it has to decode.
 //
-// What an answer takes of the memory for answers is given back when the context of its
-// call ends, which transports end when they have sent it; without such an end, when the
-// call returns.
+// The memory that an answer holds is released when the context of its call ends, which
+// transports cancel once they have sent the answer. If the context cannot be canceled, it
+// is released when the call returns.
 //
-// Errors wrap those of the SDK and carry the same details as everywhere. The handler
-// is safe for concurrent use.
+// Errors wrap those of the SDK and carry the same details as in the other bindings. The
+// handler is safe for concurrent use.
 func (s *Server) RequestHandler(principal func(context.Context) (auth.Principal, error)) a2asrv.RequestHandler {
 	return &handler{s: s, principal: principal}
 }
@@ -35,7 +35,7 @@ type handler struct {
 	principal func(context.Context) (auth.Principal, error)
 }
 
-// fail returns err in the SDK's terms.
+// fail converts err to the SDK's error.
 func (h *handler) fail(ctx context.Context, err error, method string) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 	return out
 }
 
-// caller says who a call is made for.
+// caller returns who a call is made for.
 func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
 	by, err := h.principal(ctx)
 	if err != nil || by.IsZero() {
@@ -70,7 +70,7 @@ func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
 	return by, nil
 }
 
-// answer returns an answer that is released when ctx ends, and what to call when the
+// answer returns an answer that is released when ctx ends, and a function to run when the
 // call returns.
 func (h *handler) answer(ctx context.Context, by auth.Principal) (a *engine.Answer, returned func()) {
 	a = h.s.ops.engine.Answer(by)
@@ -79,11 +79,11 @@ func (h *handler) answer(ctx context.Context, by auth.Principal) (a *engine.Answ
 	}
 	return a, func() {
 		a.Made()
-		context.AfterFunc(ctx, a.Release) // from here on nobody else touches it
+		context.AfterFunc(ctx, a.Release) // nobody else touches it from here on
 	}
 }
 
-// checkSent checks a message as the SDK has decoded it.
+// checkSent checks a message that the SDK has decoded.
 func checkSent(m *sdk.Message) error {
 	if m == nil {
 		return (*messageFacts)(nil).check()
@@ -117,7 +117,7 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	return h.task(ctx, out.task)
 }
 
-// task returns a task as the SDK's clients decode it.
+// task returns a task as the SDK's type.
 func (h *handler) task(ctx context.Context, shown shown) (*sdk.Task, error) {
 	var t sdk.Task
 	if err := json.Unmarshal(shown.view.AppendTask(nil, shown.options), &t); err != nil {
@@ -197,7 +197,7 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskR
 	})
 }
 
-// errStopped ends a stream whose reader has had enough.
+// errStopped ends a stream whose reader has stopped.
 var errStopped = errors.New("the reader has stopped")
 
 // events decodes the events of a stream one by one.
@@ -233,8 +233,9 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 	}
 }
 
-// CreateTaskPushConfig implements [a2asrv.RequestHandler]: it is refused, as the
-// card says. So are the others of push notifications.
+// CreateTaskPushConfig implements [a2asrv.RequestHandler]. Like all push notification
+// methods it returns an error that wraps the SDK's ErrPushNotificationNotSupported, as the
+// card says.
 func (h *handler) CreateTaskPushConfig(ctx context.Context, _ *sdk.PushConfig) (*sdk.PushConfig, error) {
 	return nil, h.fail(ctx, noPush(), "CreateTaskPushNotificationConfig")
 }
@@ -254,8 +255,8 @@ func (h *handler) DeleteTaskPushConfig(ctx context.Context, _ *sdk.DeleteTaskPus
 	return h.fail(ctx, noPush(), "DeleteTaskPushNotificationConfig")
 }
 
-// GetExtendedAgentCard implements [a2asrv.RequestHandler]: there is none, as the
-// card says.
+// GetExtendedAgentCard implements [a2asrv.RequestHandler]. It returns an error that wraps
+// the SDK's ErrUnsupportedOperation: the agent has no extended card.
 func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
 	return nil, h.fail(ctx, noExtendedCard(), "GetExtendedAgentCard")
 }

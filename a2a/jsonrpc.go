@@ -13,23 +13,23 @@ import (
 	"a2a-server/task/engine"
 )
 
-// maxID is how long the id of a request may be, in bytes as it came. It is in each
-// answer, and in each frame of a stream.
+// maxID is how long the id of a request may be, in bytes of JSON. Every answer, and every
+// frame of a stream, repeats it.
 const maxID = 1024
 
-// maxWord is how long a method and a version are that are looked at, in bytes as they
-// came. To unquote one of megabytes takes a processor for long, and there is none such.
+// maxWord is how long a method or version may be, in bytes of JSON. No real one is longer,
+// and unquoting megabytes takes long.
 const maxWord = 1024
 
-// rpcRequest is a JSON-RPC 2.0 request. The id stays as it came: clients compare it
-// to the letter.
+// rpcRequest is a JSON-RPC 2.0 request. The id keeps its bytes: clients compare it
+// literally.
 type rpcRequest struct {
 	ID     []byte
 	Method string
 	Params checked
 }
 
-// isRPC reports whether a request, as the routes have it, is one of JSON-RPC.
+// isRPC reports whether a request, with the path as in [Server.local], is JSON-RPC.
 func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/" }
 
 // jsonRPC serves POST at the base URL (§9).
@@ -64,13 +64,13 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	return s.rpcError(c, rpc.ID, w)
 }
 
-// method is what a name of JSON-RPC stands for.
+// method is the meaning of a JSON-RPC method name.
 type method struct {
-	op  *operation // nil: nothing
+	op  *operation // nil: unknown
 	old bool       // the name is that of A2A 0.3
 }
 
-// methods returns the methods of a table by their names, of whatever version.
+// methods returns the methods of a table by their names in all versions.
 func methods(table []operation) map[string]method {
 	all := make(map[string]method, 2*len(table))
 	for i := range table {
@@ -83,8 +83,8 @@ func methods(table []operation) map[string]method {
 	return all
 }
 
-// checkMethod refuses the methods of A2A 0.3, whatever checkVersion refuses, and a name
-// that stands for nothing.
+// checkMethod refuses the methods of A2A 0.3, anything that checkVersion refuses, and
+// unknown names.
 func (s *Server) checkMethod(r *http.Request, name string, m method) error {
 	if m.old {
 		return otherVersion(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + version + ", where it is " + m.op.name)
@@ -98,9 +98,9 @@ func (s *Server) checkMethod(r *http.Request, name string, m method) error {
 	return nil
 }
 
-// parseRPC reads the envelope of a request (JSON-RPC 2.0 §4). When it is wrong, r
-// holds what could be read before, so that the answer names the id if there is one,
-// and is of the kind that the method has.
+// parseRPC parses the envelope of a request (JSON-RPC 2.0 §4). With an error, r holds what
+// was read before it, so that the answer has the id, if known, and the form that the method
+// needs: JSON or a stream.
 func parseRPC(raw []byte, r *rpcRequest) error {
 	members, err := strictjson.Members(raw, "id")
 	for _, m := range members {
@@ -108,13 +108,13 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 			r.ID = m.Value
 		}
 		if m.Name == "method" && len(m.Value) <= maxWord {
-			_ = json.Unmarshal(m.Value, &r.Method) // one that is no string is refused below
+			_ = json.Unmarshal(m.Value, &r.Method) // if it is not a string, it is refused below
 		}
 	}
 	if err != nil {
 		var at *strictjson.Error
 		if !errors.As(err, &at) || at.Syntax {
-			r.ID = nil // null, as JSON-RPC 2.0 §5 has it for what cannot be parsed
+			r.ID = nil // null, as JSON-RPC 2.0 §5 requires if the request cannot be parsed
 		}
 		return envelopeError(err)
 	}
@@ -151,7 +151,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		return errInvalidRequest.saying(`jsonrpc must be "2.0"`)
 	case r.Method == "":
 		return errInvalidRequest.saying("method is missing")
-	case !named: // a notification: what it asks for would be done with nobody told
+	case !named: // a notification: nobody would learn the result
 		return errInvalidRequest.saying("id is missing: every A2A method has a response")
 	case len(params) > 0 && params[0] != '{':
 		return errInvalidParams.saying("params must be an object")
@@ -160,13 +160,13 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 	return nil
 }
 
-// isID reports whether a value of JSON may be the id of a request.
+// isID reports whether a JSON value may be the id of a request.
 func isID(value []byte) bool {
 	return len(value) <= maxID && value[0] != '{' && value[0] != '[' && value[0] != 't' && value[0] != 'f'
 }
 
-// envelopeError tells what is no JSON from what is no request, and from parameters
-// that are refused.
+// envelopeError distinguishes a body that is not JSON, one that is not a request, and
+// invalid parameters.
 func envelopeError(err error) error {
 	var at *strictjson.Error
 	if !errors.As(err, &at) || at.Syntax {
@@ -181,7 +181,7 @@ func envelopeError(err error) error {
 	return errInvalidRequest.saying(clip(at.Pointer) + ": " + at.Reason)
 }
 
-// rpcHead is the beginning of every answer, up to its result or error.
+// rpcHead returns the beginning of every answer, up to its result or error.
 func rpcHead(id []byte) []byte {
 	if len(id) == 0 {
 		id = []byte("null")
@@ -190,7 +190,7 @@ func rpcHead(id []byte) []byte {
 	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-// rpcFault returns the answer that carries an error, whole.
+// rpcFault returns the complete answer for an error.
 func rpcFault(id []byte, e *wireError) []byte {
 	e = e.limited()
 	fault, err := json.Marshal(struct {
@@ -198,13 +198,13 @@ func rpcFault(id []byte, e *wireError) []byte {
 		Message string `json:"message"`
 		Data    []any  `json:"data"`
 	}{e.code, e.message, e.details()})
-	if err != nil { // it holds strings only
+	if err != nil { // cannot happen: it holds strings only
 		fault = []byte(`{"code":-32603,"message":"internal error"}`)
 	}
 	return append(append(append(rpcHead(id), `"error":`...), fault...), '}')
 }
 
-// rpcError answers with an error. JSON-RPC has its own: HTTP's status is 200.
+// rpcError answers with a JSON-RPC error. The HTTP status is 200.
 func (s *Server) rpcError(c echo.Context, id []byte, e *wireError) error {
 	e.retry(c.Response().Header())
 	return s.answer(c, typeJSON, rpcFault(id, e))

@@ -13,8 +13,8 @@ import (
 // them. Each is a media range: text/plain, image/*, or */* for all.
 type modes []string
 
-// check refuses a message with a part of another type (§3.1.1, §3.3.2). A part that
-// names no type is of none.
+// check refuses a message with a part of another type (§3.1.1, §3.3.2). A part without a
+// type is allowed.
 func (in modes) check(m *sdk.Message) error {
 	for i, p := range m.Parts {
 		if p.MediaType == "" {
@@ -25,13 +25,13 @@ func (in modes) check(m *sdk.Message) error {
 			return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is not a media type: write it as text/plain", i))
 		}
 		if !in.take(media) {
-			return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is %s; this agent takes %s", i, clip(media), strings.Join(in, ", ")))
+			return errContentType.saying(fmt.Sprintf("message.parts[%d].mediaType is %s; this agent accepts %s", i, clip(media), strings.Join(in, ", ")))
 		}
 	}
 	return nil
 }
 
-// take reports whether a media type, in lower case, is one of in.
+// take reports whether a media type, in lower case, matches one of in.
 func (in modes) take(media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	return slices.Contains(in, media) || slices.Contains(in, kind+"/*") || slices.Contains(in, "*/*")

@@ -8,16 +8,16 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// openAPIPath is where the document stands that describes HTTP+JSON.
+// openAPIPath is the path of the OpenAPI document.
 const openAPIPath = "/openapi.json"
 
-// openAPI describes the binding HTTP+JSON as OpenAPI 3.1. It is written from the table of
-// operations, the proto of A2A and the table of errors by go generate.
+// openAPI describes the HTTP+JSON binding in OpenAPI 3.1. go generate writes it from the
+// table of operations, the A2A proto and the table of errors.
 //
 //go:embed openapi.json
 var openAPI string
 
-// document serves the description of HTTP+JSON.
+// document serves the OpenAPI document.
 func (s *Server) document(x echo.Context) error {
 	h := x.Response().Header()
 	h.Set("Content-Type", typeJSON)

@@ -56,7 +56,7 @@ func newDescription() *description {
 			}},
 		},
 		"ErrorInfo": object{
-			"description": "Why a request is refused: the first has A2A's reason, a second one may have a reason of this server's own, which is in the first one's metadata, too.",
+			"description": "Why the request was refused. The first ErrorInfo has A2A's reason. A second one may have a more specific reason of this server, which is also in the metadata of the first.",
 			"type":        "object", "required": []string{"@type", "domain", "reason"},
 			"properties": object{
 				"@type":    object{"const": typeErrInfo},
@@ -66,7 +66,7 @@ func newDescription() *description {
 			},
 		},
 		"BadRequest": object{
-			"description": "What is wrong with single fields.",
+			"description": "What is wrong with which fields.",
 			"type":        "object", "required": []string{"@type", "fieldViolations"},
 			"properties": object{
 				"@type": object{"const": typeBadField},
@@ -119,19 +119,19 @@ func (d *description) document() any {
 		"3.1.1",
 		object{
 			"title": "A2A over HTTP+JSON", "version": version,
-			"description": "The binding HTTP+JSON of the A2A protocol (A2A " + version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. " +
-				"Which credentials are asked for, and where else the agent can be reached, is in its agent card.",
+			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. " +
+				"The agent card says which credentials are required and where else the agent can be reached.",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		[]object{{"url": ".", "description": "Where this document is served."}},
 		paths,
 		object{"schemas": d.schemas, "responses": responses, "parameters": object{
 			"version": parameter("header", versionHeader, object{"type": "string"},
-				"The version of A2A that the request is of: "+version+". It may be a parameter of the query instead."),
+				"The A2A version of the request: "+version+". It may be a query parameter instead."),
 			"extensions": parameter("header", extensionsHeader, object{"type": "string"},
 				"URIs of the extensions that the client wants to use, separated by commas."),
 			"lastEventID": parameter("header", "Last-Event-ID", object{"type": "string"},
-				"The id of the last event that the client has seen of this task: the stream continues after it, also when the task has ended."),
+				"The id of the last event that the client has seen of this task: the stream continues after it, even if the task has ended."),
 		}},
 	}
 }
@@ -194,21 +194,21 @@ func (d *description) operation(op operation, route int, used map[int]bool) obje
 // success describes what an operation answers.
 func (d *description) success(op operation, m protoreflect.MessageDescriptor) object {
 	schema := d.message(m)
-	active := header("Those of the extensions asked for that this server speaks.")
+	active := header("The requested extensions that this server supports.")
 	if op.stream == nil {
 		return object{
-			"description": "What came of it. Of its two types the answer has the one that Accept prefers, or else that of the request.",
+			"description": "The result, in the media type that Accept prefers, or else in that of the request.",
 			"headers":     object{extensionsHeader: active},
 			"content":     object{typeA2A: object{"schema": schema}, typeJSON: object{"schema": schema}},
 		}
 	}
 	return object{
-		"description": "A stream of server-sent events. The data of each is a " + string(m.Name()) + " as JSON in one line, and its id is for Last-Event-ID. " +
-			"A comment is sent while nothing happens. A stream that ends before its task rests is resumed with SubscribeToTask.",
+		"description": "A stream of server-sent events. The data of each is a " + string(m.Name()) + " as JSON on one line, and its id is for Last-Event-ID. " +
+			"A comment is sent while nothing happens. If a stream ends before its task ends or waits for input, resume it with SubscribeToTask.",
 		"headers": object{extensionsHeader: active},
 		"content": object{"text/event-stream": object{"schema": object{
 			"type": "string", "contentMediaType": typeJSON, "contentSchema": schema,
-			"description": "The schema is that of the data of one event.",
+			"description": "The schema of the data of one event.",
 		}}},
 	}
 }
@@ -240,7 +240,7 @@ func errorResponse(status int) object {
 	}}}}}
 	switch status {
 	case http.StatusUnauthorized:
-		out["headers"] = object{"WWW-Authenticate": header("The kind of credential that is asked for.")}
+		out["headers"] = object{"WWW-Authenticate": header("The kind of credential that is required.")}
 	case http.StatusServiceUnavailable:
 		out["headers"] = object{"Retry-After": header("Seconds after which to try again.")}
 	}
@@ -370,19 +370,19 @@ var fieldRules = map[string]object{
 }
 
 var messageTexts = map[string]string{
-	"AgentCard":                "What an agent is, what it can do, and how it is reached.",
+	"AgentCard":                "What an agent is, what it can do, and how to reach it.",
 	"Artifact":                 "What a task has made.",
-	"CancelTaskRequest":        "May be left out: the path names the task.",
-	"ListTasksResponse":        "A page of the caller's tasks. An empty nextPageToken says that it is the last.",
-	"Message":                  "What a client or the agent says. One of a client has the role ROLE_USER.",
+	"CancelTaskRequest":        "Optional: the path names the task.",
+	"ListTasksResponse":        "A page of the caller's tasks. An empty nextPageToken marks the last page.",
+	"Message":                  "A message from a client or the agent. Messages from clients have the role ROLE_USER.",
 	"Part":                     "A piece of a message or of an artifact.",
-	"SendMessageConfiguration": "How a message is to be answered.",
-	"SendMessageRequest":       "A message, and how it is to be answered. One that is sent again with its messageId is not done again.",
+	"SendMessageConfiguration": "How to answer a message.",
+	"SendMessageRequest":       "A message, and how to answer it. A message sent again with the same messageId is not processed again.",
 	"SendMessageResponse":      "The task that a message belongs to, or a message that is the whole answer.",
-	"StreamResponse":           "An event of a stream. The first one is the task as it stands, or a message that is the whole answer.",
-	"SubscribeToTaskRequest":   "May be left out: the path names the task.",
+	"StreamResponse":           "An event of a stream. The first one is the current task, or a message that is the whole answer.",
+	"SubscribeToTaskRequest":   "Optional: the path names the task.",
 	"Task":                     "A task, its history and its artifacts.",
 	"TaskArtifactUpdateEvent":  "An artifact, or a piece of one.",
-	"TaskStatus":               "What a task does now, and what it says of that.",
+	"TaskStatus":               "The current state of a task, and a message about it.",
 	"TaskStatusUpdateEvent":    "A change of a task's status.",
 }

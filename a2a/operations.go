@@ -12,19 +12,19 @@ import (
 	"a2a-server/task/engine"
 )
 
-// operations run those of A2A 1.0 §3.1, the same for every binding. The [table] says how
-// clients reach them. Their errors are those of [toWire].
+// operations implements the operations of A2A 1.0 §3.1 for every binding. The [table]
+// says how clients reach them. Errors are those that [toWire] knows.
 type operations struct {
 	engine  *engine.Engine
-	waiting *shares // sends that wait for their task to rest
-	modes   modes   // what the parts of messages may be
+	waiting *shares // sends that wait for their task
+	modes   modes   // media types that parts of messages may have
 }
 
-// call is what an operation knows of a call beside its request.
+// call is what an operation knows about a call besides its request.
 type call struct {
 	by     auth.Principal
-	bytes  int            // that the request had, if that is known
-	answer *engine.Answer // for which tasks are read; the binding releases it when they are sent. Nil for a stream
+	bytes  int            // of the request, if known
+	answer *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
 	from   resume         // where the reader of a stream continues; nil: nowhere
 }
 
@@ -35,19 +35,19 @@ type sent struct {
 	task    shown
 }
 
-// shown is a task as an answer holds it.
+// shown is a task and how much of it an answer includes.
 type shown struct {
 	view    *task.View
 	options task.ViewOptions
 }
 
-// listed are tasks as an answer holds them.
+// listed is a page of tasks and how much of each an answer includes.
 type listed struct {
 	list    *engine.TaskPage
 	options task.ViewOptions
 }
 
-// viewOptions are how much of a task an answer holds. nil: all.
+// viewOptions returns how much of a task an answer includes. nil: the whole history.
 func viewOptions(historyLength *int) task.ViewOptions {
 	if historyLength == nil {
 		return task.ViewOptions{HistoryLength: -1}
@@ -62,7 +62,7 @@ func checkHistory[N int | int32](field string, n *N) error {
 	return nil
 }
 
-// check checks what is not a matter of form in a send, and returns its configuration,
+// check validates what decoding does not, and returns the configuration of a send,
 // which is never nil.
 func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, error) {
 	if err := o.modes.check(req.Message); err != nil {
@@ -78,10 +78,10 @@ func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, 
 	return c, checkHistory("configuration.historyLength", c.HistoryLength)
 }
 
-// send gives a message to the engine, and waits until its task rests, unless the
-// request says otherwise (§3.2.2). When as many wait as may, a message that would make a
-// task is refused. One to a task that exists may be a decision, and is taken; its answer
-// is the task as it stands then.
+// send passes a message to the engine and waits until its task ends or waits for input,
+// unless the request says otherwise (§3.2.2). When too many sends are waiting, a message
+// that would create a task is refused. A message to an existing task may be a decision,
+// so it is accepted and answered at once with the current task.
 func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageRequest) (sent, error) {
 	config, err := o.check(req)
 	if err != nil {
@@ -111,15 +111,15 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 	return sent{task: shown{view, viewOptions(config.HistoryLength)}}, nil
 }
 
-// sink takes the events of a stream, page by page. A page may be empty.
+// sink receives the events of a stream, page by page. A page may be empty.
 type sink func([]engine.Event) error
 
-// opener begins a stream, of no task when id is zero. What fails before it is
-// called is an error of the request; afterwards the stream ends.
+// opener begins a stream; a zero id is no task. A failure before the call is the
+// request's error, a failure after it ends the stream.
 type opener func(id engine.ID) sink
 
-// stream gives a message to the engine and follows what becomes of it until the
-// task ends or waits for input (D1).
+// stream passes a message to the engine and follows the task until it ends or waits for
+// input (D1).
 func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequest, open opener) error {
 	config, err := o.check(req)
 	if err != nil {
@@ -148,12 +148,12 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 	}, func(page []engine.Event) error { return yield(page) })
 }
 
-// resume is where a reader continues: after the event that it has seen last.
+// resume returns the last event that a reader has seen, which it continues after.
 type resume func(id engine.ID) (seq uint64, ok bool)
 
-// subscribe follows a task until it ends (§3.1.6). A reader that says where it was
-// continues from there, also after the end; another begins with the task as it
-// stands, and is refused when it has ended.
+// subscribe follows a task until it ends (§3.1.6). A reader that names the last event it
+// has seen continues from there, even if the task has ended. Any other reader begins with
+// the current task, and is refused if that has ended.
 func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) error {
 	id, err := taskID(string(req.ID))
 	if err != nil {
@@ -173,7 +173,7 @@ func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToT
 	var yield sink
 	if resumes {
 		yield = open(id)
-		err = yield(nil) // the reader learns at once that the stream stands
+		err = yield(nil) // tell the reader at once that the stream is open
 	} else {
 		yield, n, err = o.begin(ctx, c.by, id, open)
 	}
@@ -183,7 +183,7 @@ func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToT
 	return o.engine.Follow(ctx, c.by, id, n, engine.UntilEnd, yield)
 }
 
-// begin begins a stream with the task as it stands, and returns where it continues.
+// begin begins a stream with the current task, and returns where it continues.
 func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (sink, uint64, error) {
 	a := o.engine.Answer(by)
 	defer a.Release()
@@ -200,14 +200,14 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 	return yield, first.Header.Seq, yield([]engine.Event{event})
 }
 
-// snapshotEvent is a task as the first event of a stream. Its id is that of the
-// last event folded in.
+// snapshotEvent returns a task as the first event of a stream. Its id is that of the last
+// event folded into it.
 func snapshotEvent(first *engine.Snapshot, options task.ViewOptions) engine.Event {
 	data := append(first.View.AppendTask([]byte(`{"task":`), options), '}')
 	return engine.Event{Seq: first.Header.Seq, Public: true, Data: data}
 }
 
-// taskID reads the id that a request names its task by.
+// taskID parses the task id of a request.
 func taskID(id string) (engine.ID, error) {
 	if id == "" {
 		return engine.ID{}, invalidField("id", "is required")
@@ -244,7 +244,7 @@ func (o operations) list(ctx context.Context, c call, req *sdk.ListTasksRequest)
 	return listed{list, options}, err
 }
 
-// cancel ends a task, and returns it. It may be asked again (D5).
+// cancel cancels a task and returns it. It is idempotent (D5).
 func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskRequest) (shown, error) {
 	id, err := taskID(string(req.ID))
 	if err != nil {
@@ -254,8 +254,8 @@ func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskReque
 	return shown{view, viewOptions(nil)}, err
 }
 
-// noPush answers every operation on push notifications, as the card says.
+// noPush is the error of every push notification operation, as the card says.
 func noPush() error { return errPushUnsupported.saying(errPushUnsupported.message) }
 
-// noExtendedCard answers GetExtendedAgentCard, as the card says.
+// noExtendedCard is the error of GetExtendedAgentCard, as the card says.
 func noExtendedCard() error { return errUnsupported.saying("this agent has no extended agent card") }

@@ -16,16 +16,17 @@ import (
 	"a2a-server/task/engine"
 )
 
-// What a person or a program finds at the base URL.
+// Of the page at the base URL.
 const (
 	protocolDocs = "https://a2a-protocol.org/latest/specification/"
 	typeHTML     = "text/html"
 )
 
-// maxCounted is how many pending approvals the page counts.
+// maxCounted is how many pending approvals the page counts up to.
 const maxCounted = 100
 
-// pageStyle is all that the page brings: no script, no image, nothing from elsewhere.
+// pageStyle is the only resource of the page: it has no script and no image, and loads
+// nothing.
 const pageStyle = `:root{color-scheme:light dark}
 body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}
 h1{margin-bottom:0}
@@ -44,8 +45,8 @@ const pageText = `<!DOCTYPE html>
 <p>{{.Description}}</p>
 <ul>
 <li><a href="{{.Card}}">Agent card</a>: what clients read first</li>
-{{with .Health}}<li><a href="{{.}}">Health</a>: whether this server takes requests</li>
-{{end}}<li><a href="{{.Docs}}">A2A</a>: the protocol, for whoever writes a client</li>
+{{with .Health}}<li><a href="{{.}}">Health</a>: whether this server accepts requests</li>
+{{end}}<li><a href="{{.Docs}}">A2A</a>: the protocol, for client developers</li>
 </ul>
 {{with .Inside}}<h2>Approvals</h2>
 <p>{{.Pending}}</p>
@@ -70,16 +71,16 @@ type page struct {
 	Style       template.CSS `json:"-"`
 }
 
-// inside is what only those see who may list tasks.
+// inside is shown only to callers who may list tasks.
 type inside struct {
 	Pending string
 	Tools   []Skill
 }
 
-// pages shows what is at the base URL.
+// pages renders the page at the base URL.
 type pages struct {
 	template *template.Template
-	policy   string // of its content
+	policy   string // Content-Security-Policy
 }
 
 func newPages() (pages, error) {
@@ -92,8 +93,8 @@ func newPages() (pages, error) {
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nil
 }
 
-// front serves GET at the base URL: a page for a browser, and for anybody else JSON that
-// says where the card is. It is for everybody; the rest of it is for those whom
+// front serves GET at the base URL: a page for a browser, and for any other client JSON
+// that says where the card is. Everybody may see that; [inside] is only for callers that
 // the Authenticator knows.
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
@@ -125,14 +126,14 @@ func (s *Server) front(c echo.Context) error {
 	return s.answer(c, typeHTML+"; charset=utf-8", body.Bytes())
 }
 
-// inside returns what the caller of r may see beyond the door; nil: nothing, because
-// nobody knows who it is.
+// inside returns what only authenticated callers may see, or nil when the caller of r is
+// not one.
 func (s *Server) inside(r *http.Request) *inside {
 	by, err := s.principal(r)
 	if err != nil {
 		return nil
 	}
-	in := &inside{Pending: "They cannot be counted now."}
+	in := &inside{Pending: "They cannot be counted at the moment."}
 	for _, k := range s.cfg.Card.Skills {
 		k.Name, k.Description = visible.Line(k.Name), visible.Line(k.Description)
 		in.Tools = append(in.Tools, k)
@@ -141,9 +142,9 @@ func (s *Server) inside(r *http.Request) *inside {
 	case err != nil:
 		s.cfg.Log.Warn().Err(err).Msg("pending approvals cannot be counted")
 	case list.Next != "":
-		in.Pending = strconv.Itoa(maxCounted) + " or more wait for a decision."
+		in.Pending = strconv.Itoa(maxCounted) + " or more are waiting for a decision."
 	case len(list.Approvals)+list.Damaged == 0:
-		in.Pending = "None waits for a decision."
+		in.Pending = "None are waiting for a decision."
 	default:
 		in.Pending = strconv.Itoa(len(list.Approvals)+list.Damaged) + " waiting for a decision."
 	}

@@ -16,13 +16,13 @@ import (
 	"a2a-server/auth"
 )
 
-// place is a path of HTTP+JSON as the router has it, and what is served at it.
+// place is a path of HTTP+JSON in the router, and what is served there.
 type place struct {
 	verbs bool               // its last parameter may end in a verb
 	at    map[string][]visit // by verb
 }
 
-// visit is what a method does at a place.
+// visit is the operation of a method at a place.
 type visit struct {
 	op *operation
 	route
@@ -53,8 +53,8 @@ func (s *Server) restRoutes() {
 	}
 }
 
-// routed returns a path as echo has it. echo takes a colon for the beginning of a
-// parameter, so that others are escaped, and a verb after a parameter is left to us.
+// routed returns a path in echo's syntax, and the verb that follows its last parameter. In
+// echo a colon begins a parameter, so other colons are escaped, and we split off the verb.
 func routed(path string) (routed, verb string) {
 	if before, after, ok := strings.Cut(path, "}:"); ok {
 		path, verb = before+"}", after
@@ -62,7 +62,7 @@ func routed(path string) (routed, verb string) {
 	return strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path), verb
 }
 
-// rest serves what is at a place.
+// rest serves a place.
 func (s *Server) rest(p *place) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -86,7 +86,8 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 	}
 }
 
-// visit returns what a request asks for. It takes the verb off the path's last parameter.
+// visit returns the operation that a request asks for. It removes the verb from the last
+// parameter of the path.
 func (p *place) visit(c echo.Context) (*visit, error) {
 	verb := ""
 	if values := c.ParamValues(); p.verbs {
@@ -108,7 +109,7 @@ func (p *place) visit(c echo.Context) (*visit, error) {
 	return nil, transportError(http.StatusMethodNotAllowed)
 }
 
-// restInput reads a request from where its route has it.
+// restInput reads a request from where its route says it is.
 func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in input, err error) {
 	in.path = c.ParamValues()
 	switch from {
@@ -135,8 +136,8 @@ func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, er
 	return raw, err
 }
 
-// optionalBody reads the body of an operation that can do without. That there is none
-// shows only when it is read, if its length was not said.
+// optionalBody reads the body of an operation that does not require one. If its length is
+// not declared, only reading shows whether there is a body.
 func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error) {
 	r := c.Request()
 	if r.ContentLength == 0 || r.Method == http.MethodGet {
@@ -149,7 +150,7 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 			read(c.Response(), r)
 			return nil, nil
 		}
-		rest := r.Body // what is wrong with it is said by whoever reads on
+		rest := r.Body // the next read reports any error
 		r.Body = struct {
 			io.Reader
 			io.Closer
@@ -158,8 +159,8 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 	return s.checkedBody(c, by)
 }
 
-// decodeQuery reads a request from its query (§11.5): names as in ProtoJSON, unknown
-// ones ignored. What goes into the query is never nested and never repeated here.
+// decodeQuery decodes a request from its query (§11.5): names as in ProtoJSON, unknown
+// ones ignored. No field of these requests is nested or repeated.
 func decodeQuery(query url.Values, into proto.Message) error {
 	fields := into.ProtoReflect().Descriptor().Fields()
 	given := map[protoreflect.FieldNumber]bool{}
@@ -171,7 +172,7 @@ func decodeQuery(query url.Values, into proto.Message) error {
 		if field == nil {
 			continue
 		}
-		if len(values) > 1 || given[field.Number()] { // also by both of its names
+		if len(values) > 1 || given[field.Number()] { // under either of its names
 			return invalidField(field.JSONName(), "is given more than once")
 		}
 		given[field.Number()] = true
@@ -192,7 +193,7 @@ func setField(into proto.Message, field protoreflect.FieldDescriptor, text strin
 		raw = quote(text)
 	}
 	if field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
-		return fmt.Errorf("cannot be %q", clip(text)) // protojson takes it for a value of the future, and drops it
+		return fmt.Errorf("cannot be %q", clip(text)) // protojson drops an unknown value, as it may be from a later version
 	}
 	one := into.ProtoReflect().New().Interface()
 	object, err := check([]byte(`{"` + field.JSONName() + `":` + raw + `}`))

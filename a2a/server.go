@@ -18,64 +18,65 @@ import (
 	"a2a-server/task/engine"
 )
 
-// ErrShutdown is the cause with which whoever runs the HTTP server cancels the
-// contexts of its requests when it shuts down. Streams then end with a comment, and
-// clients come back with Last-Event-ID.
+// ErrShutdown is the cause to cancel the contexts of requests with when the HTTP server
+// shuts down. Streams then end with a comment, clients resume them with Last-Event-ID, and
+// other requests get 503 (UNAVAILABLE).
 var ErrShutdown = errors.New("the server is shutting down")
 
 // Config configures a [Server].
 type Config struct {
 	Engine *engine.Engine // required
 
-	// Authenticator proves who makes a request; nil: everybody is auth.Anonymous.
+	// Authenticator identifies callers; nil: every caller is auth.Anonymous.
 	Authenticator auth.Authenticator
 
-	// Incarnation is the store's: stream ids of another one are not ours.
+	// Incarnation is the store's. Event ids of another incarnation are ignored.
 	Incarnation uint64
 
-	Card   Card   // what the agent card says
-	Health string // path of a probe beside the server, for people at its base URL; "": there is none
-	Guard  Guard  // who may call from where
+	Card   Card   // the operator's part of the agent card
+	Health string // path of a health probe, linked from the page at the base URL; "": none
+	Guard  Guard  // where requests may come from
 
-	// StrictVersions: a request that names no version of A2A is one of 0.3, as §3.6.2 has
-	// it, and refused. Otherwise it is taken for one of the version that is served.
+	// StrictVersions treats a request that names no version of A2A as 0.3, as §3.6.2 says,
+	// and refuses it. Otherwise such a request has the version that is served.
 	StrictVersions bool
 
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
-	Bodies       int           // bytes of all large requests that are read or worked on at once. Defaults to 256 MiB, at least 4 × MaxBody.
+	Bodies       int           // bytes of all large requests in progress. Defaults to 256 MiB, at least 4 × MaxBody.
 	Streams      int           // open at once. Defaults to 10,000.
-	Waiting      int           // sends at once that wait for their task to rest. Defaults to 10,000.
+	Waiting      int           // sends that wait for their task at the same time. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
-	ReadRate     int           // bytes a second that the reader of an answer must take, over 10 s. Defaults to 64 KiB.
+	ReadRate     int           // bytes a second at which a client must read an answer, measured over 10 s. Defaults to 64 KiB.
 
-	// StreamsPerCaller and WaitingPerCaller are what one caller may have of them. They
-	// default to a quarter.
+	// StreamsPerCaller and WaitingPerCaller are one caller's share of Streams and Waiting.
+	// They default to a quarter.
 	StreamsPerCaller, WaitingPerCaller int
 
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.
 }
 
-// Server serves A2A: JSON-RPC by POST at the base URL, HTTP+JSON beside it, and the
-// agent card. It is an http.Handler and safe for concurrent use. How long a request
-// may take to come is up to the http.Server that it is in: its ReadTimeout.
+// Server serves A2A: JSON-RPC by POST at the base URL, HTTP+JSON below it, and the agent
+// card. It is an http.Handler and safe for concurrent use. How long a request may take to
+// arrive is up to the ReadTimeout of the http.Server.
 type Server struct {
 	cfg        Config
 	prefix     string // path of the base URL, without a trailing slash
 	ops        operations
 	table      []operation
-	methods    map[string]method // of the table, by their names in JSON-RPC
-	extensions []string          // URIs that we speak
-	streams    *shares           // that are open
+	methods    map[string]method // by JSON-RPC name
+	extensions []string          // URIs that we support
+	streams    *shares           // open streams
 	bodies     *shares           // bytes of large requests
 	pages      pages
 	echo       *echo.Echo
-	made       time.Time // when the card was, too
+	made       time.Time // of the server, and so of the card
 	openAPITag string    // ETag of openAPI
 }
 
-// New returns a Server.
+// New returns a Server. It is an error if Engine is nil or the URL of the card cannot be
+// parsed.
 func New(cfg Config) (*Server, error) {
 	if cfg.Engine == nil {
 		return nil, errors.New("a2a: a server needs an engine")
@@ -147,22 +148,21 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// local returns r with its path as the routes have it: decoded, once, and from the base
-// URL on. The path of the base URL is one of a proxy: whether it strips it or not, all
-// is found.
+// local returns r with its path relative to the base URL and decoded once, as the routes
+// expect it. A proxy in front may strip the path of the base URL or leave it.
 func (s *Server) local(r *http.Request) *http.Request {
 	path := r.URL.Path
 	if rest, ok := strings.CutPrefix(path, s.prefix); ok && (rest == "" || rest[0] == '/') {
 		path = "/" + strings.TrimPrefix(rest, "/")
 	}
 	if path == "" {
-		path = "/" // where http.StripPrefix has taken all of it
+		path = "/" // http.StripPrefix has removed all of it
 	}
 	if path == r.URL.Path && r.URL.RawPath == "" {
 		return r
 	}
 	local, at := *r, *r.URL
-	at.Path, at.RawPath = path, "" // which is why no route decodes it again
+	at.Path, at.RawPath = path, "" // so that no route decodes it again
 	local.URL = &at
 	return &local
 }
@@ -193,16 +193,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.echo.ServeHTTP(w, r)
 }
 
-// envelope is what a binding puts around an answer, or around each event of a stream, and
-// the type of the answer.
+// envelope is what a binding puts around an answer or each event of a stream, and the
+// media type of the answer.
 type envelope struct {
 	head  []byte
 	tail  string
 	media string
 }
 
-// serve runs an operation, and answers with what comes of it. What it returns before
-// anything is written is still to be answered.
+// serve runs an operation and writes the answer. It returns an error only if nothing has
+// been written, for the caller to answer with.
 func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) error {
 	if op.stream != nil {
 		return s.stream(c, by, e, func(st *stream) error {
@@ -219,7 +219,7 @@ func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in inpu
 	return s.answer(c, e.media, append(text, e.tail...))
 }
 
-// logged writes a line for each request when it has been answered.
+// logged logs each request after it has been answered.
 func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
@@ -232,8 +232,8 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// httpError answers what no binding has answered: what the router or the transport
-// refuses, on both bindings, and what a handler of HTTP+JSON returns.
+// httpError answers errors that no binding has answered: those of the router and the
+// transport, for both bindings, and those that HTTP+JSON handlers return.
 func (s *Server) httpError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // a body here would end up in the stream
@@ -245,10 +245,10 @@ func (s *Server) httpError(err error, c echo.Context) {
 	writeError(c.Response(), c.Request(), s.wire(c.Request().Context(), err, c.Path()))
 }
 
-// wire returns err as it goes out, and logs it when it is ours.
+// wire converts err to its form on the wire, and logs it if it is internal.
 func (s *Server) wire(ctx context.Context, err error, method string) *wireError {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrShutdown) {
-		err = ErrShutdown // whatever the store calls it
+		err = ErrShutdown // whatever the store returned
 	}
 	w, known := toWire(err)
 	if !known && ctx.Err() == nil {

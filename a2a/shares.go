@@ -8,23 +8,23 @@ import (
 	"a2a-server/task"
 )
 
-// shares counts who holds how much of something of which there is only so much. It is
-// safe for concurrent use.
+// shares counts how much of a limited resource each caller holds. It is safe for
+// concurrent use.
 type shares struct {
-	what string // in the plural, with what they do: "streams are open"
+	what string // for messages: plural noun and verb, such as "streams are open"
 	all  int
 	each int // of one caller
 
 	mu   sync.Mutex
 	held int
-	by   map[caller]int // what is held; a caller with nothing is not in it
+	by   map[caller]int // what each holds; a caller that holds nothing is not in it
 }
 
-// caller is who requests are counted for: the owner of what they make.
+// caller identifies whose requests are counted: the owner of the tasks they create.
 type caller struct{ tenant, subject string }
 
-// newShares returns the shares of all, of which one caller may have each, or a quarter
-// when that is 0.
+// newShares returns shares of all units, of which one caller may hold each, or a quarter
+// when each is 0.
 func newShares(what string, all, each int) *shares {
 	if each <= 0 {
 		each = task.Share(all)
@@ -32,8 +32,8 @@ func newShares(what string, all, each int) *shares {
 	return &shares{what: what, all: all, each: min(all, each), by: map[caller]int{}}
 }
 
-// take takes n for a caller, who gives them back, once. An error says that there are not
-// so many now.
+// take takes n units for a caller, who returns them with one call of give. The error is
+// errBusy when too few are left.
 func (s *shares) take(by auth.Principal, n int) (give func(), err error) {
 	who := caller{by.Tenant, by.Subject}
 	s.mu.Lock()

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// largeAnswer is what is written in one piece.
+	// largeAnswer is the size up to which an answer is written in one piece.
 	largeAnswer = 64 << 10
-	// frames are written together up to this size.
+	// frameBatch is the size up to which frames are written together.
 	frameBatch = 256 << 10
-	// frameOverhead is what stands around the bytes of a frame, at most: names, its id
-	// and the ends of lines.
+	// frameOverhead is the most that a frame adds to its bytes: field names, the id and line
+	// ends.
 	frameOverhead = 48
 	// keepBuffer is how large a stream's buffer may stay between writes.
 	keepBuffer = 64 << 10
@@ -33,10 +33,9 @@ var noDeadline time.Time
 
 func (s *Server) deadline() time.Time { return time.Now().Add(s.cfg.WriteTimeout) }
 
-// stream writes server-sent events: each frame an id, a prefix, the bytes of the
-// log, a suffix. Frames that are there together are written together. While nothing
-// else is to be said, a timer writes a comment, so that proxies and clients see that
-// the connection lives.
+// stream writes server-sent events: each frame is an id, a prefix, the bytes of the log
+// and a suffix. Frames of one page are written together. While there are no events, a
+// timer writes comments, so that proxies and clients know that the connection is alive.
 type stream struct {
 	server   *Server
 	ctx      context.Context //nolint:containedctx // of the request; canceled when a heartbeat cannot be written
@@ -46,7 +45,7 @@ type stream struct {
 	control  *http.ResponseController
 	around   envelope // of each event
 
-	mu      sync.Mutex // guards what follows, and writing
+	mu      sync.Mutex // guards the fields below, and writing
 	tag     string
 	buf     []byte
 	beat    *time.Timer
@@ -61,8 +60,8 @@ func (s *Server) newStream(c echo.Context, around envelope) *stream {
 	return st
 }
 
-// stream answers with what run sends, unless too many streams are open. What it
-// returns is still to be answered.
+// stream answers with what run sends, unless too many streams are open. If it returns an
+// error, nothing has been written, and the caller answers with it.
 func (s *Server) stream(c echo.Context, by auth.Principal, around envelope, run func(*stream) error) error {
 	give, err := s.streams.take(by, 1)
 	if err != nil {
@@ -73,15 +72,15 @@ func (s *Server) stream(c echo.Context, by auth.Principal, around envelope, run 
 	return st.end(run(st))
 }
 
-// tag is 4 hex digits of a task and the store's incarnation, so that an id of
-// another task, or of a file that was replaced, is not mistaken for ours.
+// tag returns 4 hex digits derived from a task and the store's incarnation, so that an
+// event id of another task, or of a store that was replaced, is not accepted.
 func (s *Server) tag(id engine.ID) string {
 	n := binary.BigEndian.Uint64(id[8:]) ^ s.cfg.Incarnation
 	return fmt.Sprintf("%04x", uint16(n^n>>16^n>>32^n>>48))
 }
 
-// lastEventID says what a client has seen last, when its Last-Event-ID is one of
-// the task.
+// lastEventID returns the last event that a client has seen, if its Last-Event-ID belongs
+// to the task.
 func (s *Server) lastEventID(r *http.Request) resume {
 	return func(id engine.ID) (uint64, bool) {
 		text, tag, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-")
@@ -103,14 +102,13 @@ func (st *stream) open(id engine.ID) sink {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	st.response.WriteHeader(http.StatusOK)
-	// The timer's function is waited for by the lock that end takes: after that it
-	// touches nothing.
+	// end waits for a running heartbeat by taking the lock; a later one does nothing.
 	st.beat = time.AfterFunc(st.server.cfg.Heartbeat, st.heartbeat)
 	return st.events
 }
 
-// end closes the stream. It returns err when nothing was begun, so that it is still
-// to be answered. Afterwards nothing is written.
+// end closes the stream; nothing is written afterwards. If the stream was never opened it
+// returns err, for the caller to answer with.
 func (st *stream) end(err error) error {
 	defer st.cancel(nil)
 	st.mu.Lock()
@@ -119,10 +117,10 @@ func (st *stream) end(err error) error {
 		return err
 	}
 	st.beat.Stop()
-	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // however that was noticed
+	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // however it was noticed
 	if !st.ended && (shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
 		st.comment("the server is shutting down; continue with Last-Event-ID")
-		_ = st.flush() // said as well as it can be
+		_ = st.flush() // best effort
 	}
 	st.ended = true
 	// A write deadline that stays would end the connection's next answer.
@@ -144,12 +142,12 @@ func (st *stream) heartbeat() {
 	st.beat.Reset(st.server.cfg.Heartbeat)
 }
 
-// comment adds a line that clients ignore.
+// comment adds a comment line, which clients ignore.
 func (st *stream) comment(text string) {
 	st.buf = append(append(append(st.buf, ": "...), text...), "\n\n"...)
 }
 
-// frame adds an event. seq 0: without an id.
+// frame adds an event. With seq 0 it has no id.
 func (st *stream) frame(seq uint64, data []byte) {
 	if seq > 0 {
 		st.buf = append(st.buf, "id: "...)
@@ -185,14 +183,14 @@ func (st *stream) events(page []engine.Event) error {
 	return st.flush()
 }
 
-// flush writes what was added, within the time that one write may take.
+// flush writes what was added, within WriteTimeout.
 func (st *stream) flush() error {
 	if err := st.control.SetWriteDeadline(st.server.deadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		st.ended = true
 		return fmt.Errorf("write stream: %w", err)
 	}
 	var err error
-	if len(st.buf) > 0 { // else the header alone
+	if len(st.buf) > 0 { // otherwise only the header
 		_, err = st.w.Write(st.buf)
 	}
 	st.buf = st.buf[:0]

@@ -13,51 +13,51 @@ import (
 )
 
 // operation is an operation of A2A 1.0 §3.1: how clients reach it, and what it does.
-// Whatever serves operations, or says something of all of them, walks their table.
+// Code that serves or describes all operations walks their [table].
 type operation struct {
-	name    string      // in A2A 1.0: of the method in JSON-RPC and in the gRPC service
-	old     string      // of the method of A2A 0.3 in JSON-RPC; empty: 0.3 has none
+	name    string      // in A2A 1.0: the method in JSON-RPC and in the gRPC service
+	old     string      // the method of A2A 0.3 in JSON-RPC; empty: 0.3 has none
 	action  auth.Action // what its caller wants to do
 	summary string      // what it does, in a sentence
 	routes  []route     // of HTTP+JSON, the preferred one first
 
-	// One of them runs it: answer appends what it returns to b, stream hands its events
-	// to what open returns.
+	// One of them is set. answer runs the operation and appends its result to b; stream
+	// passes its events to the sink that open returns.
 	answer func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error)
 	stream func(s *Server, ctx context.Context, c call, in input, open opener) error
 }
 
-// route is a way to an operation in HTTP+JSON (§11.3). A parameter of the path stands in
-// braces; a colon after it begins a verb.
+// route is a method and path of an operation in HTTP+JSON (§11.3). Parameters of the path
+// are in braces; a colon after one begins a verb.
 type route struct {
 	method string
 	path   string
 	from   source
 }
 
-// source says where a route has the request of its operation, beside the path.
+// source is where the request of a route is, besides the path.
 type source uint8
 
 const (
-	unread   source = iota // it is not looked at
+	unread   source = iota // it is ignored
 	query                  // in the parameters of the query (§11.5)
 	body                   // in the body
 	someBody               // in the body, if there is one
 )
 
-// table returns all operations. A new one is an entry here, and the method of
+// table returns all operations. A new one needs an entry here and a method of
 // [operations] that runs it.
 func table() []operation {
 	return []operation{
 		{
 			name: "SendMessage", old: "message/send", action: auth.Create,
-			summary: "Sends a message to the agent, and waits until its task rests unless the request says otherwise.",
+			summary: "Sends a message to the agent, and waits until its task ends or waits for input, unless the request says otherwise.",
 			routes:  []route{{http.MethodPost, "/message:send", body}},
 			answer:  answers(readSend, operations.send),
 		},
 		{
 			name: "SendStreamingMessage", old: "message/stream", action: auth.Create,
-			summary: "Sends a message to the agent, and streams what becomes of its task until that rests.",
+			summary: "Sends a message to the agent, and streams its task until the task ends or waits for input.",
 			routes:  []route{{http.MethodPost, "/message:stream", body}},
 			stream:  streams(readSend, operations.stream),
 		},
@@ -82,7 +82,7 @@ func table() []operation {
 		},
 		{
 			name: "SubscribeToTask", old: "tasks/resubscribe", action: auth.Follow,
-			summary: "Streams a task until it ends: as it stands now and every change after that, or all that came after the event in Last-Event-ID.",
+			summary: "Streams a task until it ends: its current state and every change after that, or every event after the one in Last-Event-ID.",
 			routes: []route{ // GET in the proto, POST in the tables of the text (D3)
 				{http.MethodGet, "/tasks/{id}:subscribe", someBody},
 				{http.MethodPost, "/tasks/{id}:subscribe", someBody},
@@ -92,45 +92,45 @@ func table() []operation {
 		},
 		{
 			name: "CreateTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/set", action: auth.Push,
-			summary: "Is refused: this agent does not send push notifications.",
+			summary: "Not supported: this agent does not send push notifications.",
 			routes:  []route{{http.MethodPost, "/tasks/{task_id}/pushNotificationConfigs", unread}},
 			answer:  refused(noPush),
 		},
 		{
 			name: "GetTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/get", action: auth.Push,
-			summary: "Is refused: this agent does not send push notifications.",
+			summary: "Not supported: this agent does not send push notifications.",
 			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", unread}},
 			answer:  refused(noPush),
 		},
 		{
 			name: "ListTaskPushNotificationConfigs", old: "tasks/pushNotificationConfig/list", action: auth.Push,
-			summary: "Is refused: this agent does not send push notifications.",
+			summary: "Not supported: this agent does not send push notifications.",
 			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", unread}},
 			answer:  refused(noPush),
 		},
 		{
 			name: "DeleteTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/delete", action: auth.Push,
-			summary: "Is refused: this agent does not send push notifications.",
+			summary: "Not supported: this agent does not send push notifications.",
 			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", unread}},
 			answer:  refused(noPush),
 		},
 		{
 			name: "GetExtendedAgentCard", old: "agent/getAuthenticatedExtendedCard", action: auth.Read,
-			summary: "Is refused: this agent has no extended agent card.",
+			summary: "Not supported: this agent has no extended agent card.",
 			routes:  []route{{http.MethodGet, "/extendedAgentCard", unread}},
 			answer:  refused(noExtendedCard),
 		},
 	}
 }
 
-// input is a request before it is decoded, as a binding has it.
+// input is a request that a binding has received and not decoded.
 type input struct {
 	json  checked    // the parameters of JSON-RPC, or the body of HTTP+JSON
 	query url.Values // nil: there is none
 	path  []string   // the parameters of the path, in their order; nil: it has none
 }
 
-// answers returns how an operation is run that has one answer.
+// answers returns the answer function of an operation with one answer.
 func answers[R any, A interface {
 	append(b []byte) ([]byte, error)
 }](
@@ -149,7 +149,7 @@ func answers[R any, A interface {
 	}
 }
 
-// streams returns how an operation is run that streams.
+// streams returns the stream function of an operation.
 func streams[R any](read func(input) (*R, error), run func(operations, context.Context, call, *R, opener) error,
 ) func(*Server, context.Context, call, input, opener) error {
 	return func(s *Server, ctx context.Context, c call, in input, open opener) error {
@@ -161,14 +161,14 @@ func streams[R any](read func(input) (*R, error), run func(operations, context.C
 	}
 }
 
-// refused returns how an operation is run that this server does not have. Its request is
-// not looked at.
+// refused returns the answer function of an operation that this server does not support.
+// It ignores the request.
 func refused(why func() error) func(*Server, context.Context, call, input, []byte) ([]byte, error) {
 	return func(*Server, context.Context, call, input, []byte) ([]byte, error) { return nil, why() }
 }
 
-// reads returns what reads a request by way of its message in the proto: put, which may be
-// nil, sets what the path says, and from checks and converts the message.
+// reads returns a function that decodes a request through its protobuf message: put, which
+// may be nil, sets the parameters of the path, and from checks and converts the message.
 func reads[M any, P interface {
 	*M
 	proto.Message
@@ -185,7 +185,7 @@ func reads[M any, P interface {
 	}
 }
 
-// fill reads a message from JSON or the query, whichever there is.
+// fill decodes a message from JSON or the query, whichever is present.
 func (in input) fill(into proto.Message) error {
 	if in.query != nil {
 		return decodeQuery(in.query, into)
@@ -193,7 +193,7 @@ func (in input) fill(into proto.Message) error {
 	return unmarshal(in.json, into)
 }
 
-// converts returns what makes the SDK's request of a message.
+// converts returns a function that converts a message to the SDK's request.
 func converts[P proto.Message, R any](from func(P) (*R, error)) func(P) (*R, error) {
 	return func(pb P) (*R, error) { return convert(pb, from) }
 }

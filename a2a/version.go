@@ -11,9 +11,9 @@ const version = "1.0"
 
 const versionHeader = "A2A-Version"
 
-// checkVersion refuses a version that is not served. Its patch part counts for nothing
-// (§3.6). Without one the name of the method, or the path, decides (D8), unless versions
-// are strict: then it is 0.3 (§3.6.2).
+// checkVersion refuses a version that is not served. The patch part is ignored (§3.6). A
+// request that names none has the version of its method or path (D8) or, with
+// StrictVersions, 0.3 (§3.6.2).
 func (s *Server) checkVersion(r *http.Request) error {
 	asked := askedVersions(r)
 	if len(asked) == 0 && s.cfg.StrictVersions {
@@ -28,7 +28,7 @@ func (s *Server) checkVersion(r *http.Request) error {
 }
 
 // askedVersions returns the versions that a request names: in the header A2A-Version or,
-// without that, in the parameter of the query, whose name has no case (§3.2.6).
+// without that, in the query parameter, whose name is case-insensitive (§3.2.6).
 func askedVersions(r *http.Request) []string {
 	var all []string
 	for _, v := range r.Header[http.CanonicalHeaderKey(versionHeader)] {
