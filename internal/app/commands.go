@@ -33,12 +33,12 @@ func (p *program) commands() *cobra.Command {
 	)
 	// --version is what people try first.
 	asked := root.Flags().Bool("version", false, "print the version")
-	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.Short = "print a script that completes commands and flags in a shell"
 	}
 	settle(root)
+	root.InitDefaultHelpCmd() // it takes arguments
 	ofRoot := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if *asked && len(args) == 0 {
@@ -62,11 +62,8 @@ func settle(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		settle(sub)
 	}
-	switch {
-	case c.HasSubCommands():
+	if c.Args = takesNone; c.HasSubCommands() {
 		c.Args, c.RunE = cobra.ArbitraryArgs, needsCommand
-	case c.Args == nil:
-		c.Args = takesNone
 	}
 }
 

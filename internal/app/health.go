@@ -44,7 +44,7 @@ func (p *program) healthCommand() *cobra.Command {
 			if errors.Is(err, context.DeadlineExceeded) {
 				err = fmt.Errorf("no answer within %v", *timeout)
 			}
-			return fmt.Errorf("%s is not ready: %w", *base, err)
+			return fmt.Errorf("%s is not ready: %w", u.Redacted(), err)
 		}
 		_, err = fmt.Fprintln(p.stdout, "ready")
 		return err
@@ -69,7 +69,8 @@ func (p *program) listens(given *flags) (string, error) {
 	case ip.Equal(net.IPv6unspecified):
 		host = "::1"
 	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	return u.String(), nil
 }
 
 // ready asks a server, ignoring proxies set in the environment, and returns why it is not ready.
@@ -95,11 +96,16 @@ func ready(ctx context.Context, at string) error {
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
 	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	text := strings.TrimSpace(string(said))
 	switch {
-	case answer.StatusCode == http.StatusOK && err == nil:
-		return nil
 	case err != nil:
 		return err
+	case answer.StatusCode == http.StatusOK && text == "ok":
+		return nil
 	}
-	return fmt.Errorf("%s: %s", answer.Status, visible.Text(strings.TrimSpace(string(said))))
+	why := visible.Line(answer.Status) + ": " + visible.Text(text)
+	if answer.StatusCode == http.StatusOK {
+		why = "it is no a2a-server, or something else answers for it: " + why
+	}
+	return errors.New(why)
 }

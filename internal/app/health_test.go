@@ -2,7 +2,10 @@ package app
 
 import (
 	"bytes"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -23,6 +26,9 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<h1>It works!</h1>") }))
+	t.Cleanup(other.Close)
+	rude := replies(t, "HTTP/1.1 503 \x1b[2J\r\nContent-Length: 4\r\n\r\nbusy")
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +53,10 @@ func TestHealth(t *testing.T) {
 		"nobody there":               {args: "health --url http://" + gone.Addr().String(), code: exitFailure, stderr: []string{`is not ready: .*refused`}},
 		"no answer":                  {args: "health --timeout 50ms --url http://" + silent.Addr().String(), code: exitFailure, stderr: []string{`no answer within 50ms`}},
 		"something else":             {args: "health --url " + running.URL + "/tasks", code: exitFailure, stderr: []string{`is not ready: 404`}},
+		"another server":             {args: "health --url " + other.URL, code: exitFailure, stderr: []string{`is not ready: it is no a2a-server, or something else answers for it: 200 OK: <h1>It works!</h1>`}},
+		"what a screen obeys":        {args: "health --url " + rude, code: exitFailure, stderr: []string{`is not ready: 503 \\u001b\[2J: busy`}},
+		"with a password":            {args: "health --url http://me:secret@" + gone.Addr().String(), code: exitFailure, stderr: []string{`http://me:xxxxx@127\.\S+ is not ready`}},
+		"where the zone is named":    {args: "health", env: []string{"A2A_SERVER_LISTEN=[fe80::1%lo]:1", "A2A_SERVER_INSECURE_NO_AUTH=true"}, code: exitFailure, stderr: []string{`^a2a-server: http://\[fe80::1%25lo\]:1 is not ready: `}},
 		"no URL":                     {args: "health --url " + host, code: exitUsage, stderr: []string{`not a URL: write it as http://`}},
 		"no time":                    {args: "health --timeout 0s", code: exitUsage, stderr: []string{`--timeout is 0s: write a duration such as 3s`}},
 		"any port":                   {args: "health", env: []string{"A2A_SERVER_LISTEN=127.0.0.1:0"}, code: exitUsage, stderr: []string{`--url`}},
@@ -62,4 +72,30 @@ func TestHealth(t *testing.T) {
 			look(t, "stderr", stderr.String(), c.stderr)
 		})
 	}
+}
+
+// replies starts what answers the first connection with text, whatever is asked, and
+// returns its URL.
+func replies(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-ended
+	})
+	go func() {
+		defer close(ended)
+		c, err := l.Accept()
+		if err != nil {
+			return // nobody has asked
+		}
+		_, _ = c.Read(make([]byte, 4<<10)) // else the answer may be reset with the connection
+		_, _ = io.WriteString(c, text)
+		_ = c.Close()
+	}()
+	return "http://" + l.Addr().String()
 }

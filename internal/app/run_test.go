@@ -67,6 +67,7 @@ func TestRun(t *testing.T) {
 
 		"shell":         {args: "completion bash", stdout: []string{`complete .*a2a-server`}},
 		"no shell":      {args: "completion", code: exitUsage, stderr: []string{`completion takes one of bash, fish, powershell, zsh`}},
+		"two shells":    {args: "completion bash zsh", code: exitUsage, stderr: []string{`completion bash takes no "zsh"\n`, `a2a-server help`}},
 		"complete":      {args: "__complete serve --listen", stdout: []string{`(?m)^--listen\t`}, stderr: []string{`Completion ended`}},
 		"complete help": {args: "__complete help con", stdout: []string{`^config\t[^\n]+\n:`}, stderr: []string{`Completion ended`}},
 
