@@ -110,7 +110,7 @@ func damageRows() []Row {
 		},
 		{
 			File:    "store/boltstore/list.go",
-			What:    "continue // whose it is cannot be told",
+			What:    "continue // its owner is not known",
 			Into:    "break",
 			Promise: "a damaged task at work hides no other",
 			Test:    "TestDamagedAtWork",

@@ -13,8 +13,8 @@ import (
 	"a2a-server/store"
 )
 
-// metas are the two meta pages of an open file, as bbolt sees them. They are mapped once
-// more, because bbolt's own mapping may be gone when the file is closed.
+// metas are the two meta pages of an open file, as bbolt sees them. They are mapped a
+// second time, because bbolt's own mapping may be gone when the file is closed.
 type metas struct{ pages []byte }
 
 // mapMetas maps the meta pages. They stay mapped as long as what it returns is used.
@@ -43,11 +43,10 @@ func (m *metas) check() (err error) {
 	return nil
 }
 
-// tx begins a transaction of bbolt, unless that would be store.ErrDataLoss. Without a valid
-// meta page bbolt panics as it begins, and keeps its locks, so that everybody who begins
-// later waits forever, and so does who closes the file. Without the newest one it begins
-// where the commit before has ended: what has been acknowledged since would be missing, and
-// its pages be written over.
+// tx begins a bbolt transaction, or returns store.ErrDataLoss. Without a valid meta page
+// bbolt panics in Begin and keeps its locks, so that every later Begin, and Close, would
+// wait forever. Without the newest one it would begin at the previous commit: everything
+// acknowledged since would be missing, and its pages would be overwritten.
 func (db *DB) tx(writable bool) (*bolt.Tx, error) {
 	oldest := db.durable.id.Load()
 	if writable {

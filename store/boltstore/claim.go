@@ -8,7 +8,7 @@ import (
 	"a2a-server/store"
 )
 
-// Claim takes tasks of older epochs over; see [store.Store].
+// Claim takes over tasks of older epochs; see [store.Store].
 func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	if err := h.alive(); err != nil {
 		return nil, err

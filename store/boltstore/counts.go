@@ -10,18 +10,18 @@ import (
 	"a2a-server/store"
 )
 
-// maxCounts bounds the counters; when there are more, those that nobody uses go.
+// maxCounts bounds the counters; when there are more, unused ones are dropped.
 const maxCounts = 10_000
 
 // counts keeps, for owners and contexts that were asked for, how many tasks are in
-// each state. A counter is counted from the index on its first use and kept right by
-// the writer from then on, so that a list costs what its page costs, and a create
-// with Batch.Parked no more than another.
+// each state. A counter is counted from the index on its first use, and the writer
+// maintains it from then on, so that a list costs no more than its page, and a create
+// with Batch.Parked no more than any other.
 type counts struct {
 	mu        sync.Mutex
 	published uint64 // the newest transaction that the counters were told of
 	kept      map[countKey]*count
-	counting  map[countKey][]*count // on their way into kept
+	counting  map[countKey][]*count // still being counted; they move to kept
 }
 
 type countKey struct {
@@ -36,7 +36,7 @@ type count struct {
 	key   countKey
 	at    uint64 // the transaction of the view that it is counted from
 	tally tally
-	users int // batches on their way that are decided by it
+	users int // queued batches that need it
 }
 
 // tally is how many tasks are in each state.

@@ -20,8 +20,8 @@ import (
 	"a2a-server/store"
 )
 
-// format is the version of the layout. A file of an older one is brought forward
-// by migrations when it is opened; a newer one is refused.
+// format is the version of the layout. A file of an older one is migrated when it is
+// opened; a newer one is refused.
 const format = 3
 
 // migrations[n] turns format n into n+1, in the transaction that opens the file. There
@@ -45,12 +45,12 @@ var (
 // Options tune a DB. The zero value suits a server.
 type Options struct {
 	// InitialMmapSize is the address space reserved at open, in bytes. A file that
-	// outgrows it is mapped again, which waits for readers that are in the file at
-	// that moment, and ends the store if it fails. Defaults to four times the file, at
-	// least 64 GiB, unless the process may not have so much; it costs no memory.
+	// outgrows it is mapped again, which waits for the active readers, and ends the
+	// store if it fails. Defaults to four times the file size, at least 64 GiB, unless
+	// the process is not allowed that much; it costs no memory.
 	InitialMmapSize int
 
-	// LockTimeout is how long Open waits for another process to give the file up.
+	// LockTimeout is how long Open waits for another process to release the file.
 	// Defaults to 1 s.
 	LockTimeout time.Duration
 
@@ -62,12 +62,12 @@ type Options struct {
 	// [store.WindowSize].
 	Window int
 
-	// Running says for how long the process has run: what the window's hour is counted
-	// by. It must not go back. Defaults to the clock that nobody can set.
+	// Running returns how long the process has run, which the window's hour is measured
+	// by. It must not decrease. Defaults to the monotonic clock.
 	Running func() time.Duration
 
-	// Ahead is the room on the disk that is taken before it is needed, in bytes, so that
-	// a full disk is met before anything is written. Defaults to 64 MiB; negative: none.
+	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a
+	// full disk is noticed before anything is written. Defaults to 64 MiB; negative: none.
 	Ahead int64
 
 	// Hook, when set, is called by the writer at named points, for tests that kill
@@ -77,9 +77,9 @@ type Options struct {
 
 // The points at which [Options.Hook] is called.
 const (
-	PointTaken     = "boltstore.taken"     // batches were taken, nothing is written
-	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing on disk
-	PointCommitted = "boltstore.committed" // the disk has it, nobody was told
+	PointTaken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
+	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
+	PointCommitted = "boltstore.committed" // the commit is on disk, nobody was told
 )
 
 // DB is an open file. It is safe for concurrent use.
@@ -87,7 +87,7 @@ type DB struct {
 	path        string
 	bolt        *bolt.DB
 	opened      os.FileInfo // of the file when it was opened
-	itself      []byte      // which file it is; nil where that cannot be told
+	itself      []byte      // which file it is; nil where that is not known
 	metas       *metas
 	note        string
 	incarnation uint64
@@ -110,12 +110,12 @@ type DB struct {
 	shut     bool
 }
 
-// Open opens the file at path, or makes it, with default [Options].
+// Open opens or creates the file at path with default [Options].
 func Open(path string) (*DB, error) { return Options{}.Open(path) }
 
-// Open opens the file at path, or makes it. The error says what to do when the
-// file is in use, damaged, cut, or of a newer program; it then wraps
-// store.ErrDamaged unless the file is only in use.
+// Open opens or creates the file at path. The error says what to do when the file is
+// in use, damaged, truncated, or was written by a newer program; except for a file in
+// use it wraps store.ErrDamaged.
 func (o Options) Open(path string) (*DB, error) {
 	if o.LockTimeout == 0 {
 		o.LockTimeout = time.Second
@@ -218,8 +218,8 @@ func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 	return db, openError(path, err)
 }
 
-// roomToGrow returns how much address space a file is given, so that it is never mapped
-// again.
+// roomToGrow returns how much address space to reserve for a file, so that it is never
+// mapped again.
 func roomToGrow(path string) (int, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -266,8 +266,8 @@ func damagedFile(path string, why any) error {
 	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away to start with an empty store", store.ErrDamaged, path, why)
 }
 
-// prepare refuses what is no store of ours or of a newer program, and brings the format
-// forward.
+// prepare refuses a file that is not a store, or that a newer program wrote, and migrates
+// the format.
 func (db *DB) prepare() (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -308,8 +308,8 @@ func (db *DB) prepare() (err error) {
 			}
 		}
 		if db.isCopyOf(meta.Get(keyFile)) {
-			// It is a copy of the file that it was: what readers of that one remember is
-			// not of this one.
+			// It is a copy of the original file: what readers remember of the original
+			// does not apply to it.
 			if err := meta.Put(keyIncarnation, newIncarnation()); err != nil {
 				return fmt.Errorf("give %s a new incarnation: %w", db.path, err)
 			}
@@ -319,8 +319,8 @@ func (db *DB) prepare() (err error) {
 	})
 }
 
-// isCopyOf reports whether the file is another one than its meta data knows; nil: it
-// knows none.
+// isCopyOf reports whether the file is not the one that its meta data names; nil: it
+// names none.
 func (db *DB) isCopyOf(known []byte) bool {
 	return known != nil && !bytes.Equal(known, db.itself)
 }
@@ -337,7 +337,7 @@ func (db *DB) checkBuckets(tx *bolt.Tx) error {
 
 var buckets = [][]byte{bucketMeta, bucketLog, bucketTask, bucketLive, bucketList, bucketListCtx, bucketRow, bucketRowIdx, bucketDue, bucketAudit}
 
-// makeBuckets makes a new file what this program reads.
+// makeBuckets creates the buckets and meta data of a new file.
 func makeBuckets(tx *bolt.Tx) error {
 	for _, name := range buckets {
 		if _, err := tx.CreateBucket(name); err != nil {
@@ -366,16 +366,16 @@ func readU64(b []byte) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// Note is what a person should know about the file as it was found, a line each, "" when
-// nothing is.
+// Note returns what an operator should know about the file as it was found, one line
+// each, or "".
 func (db *DB) Note() string { return db.note }
 
-// Incarnation is a random number given to the file when it was made, and again when it is
-// found to be a copy.
+// Incarnation returns the file's random number. The file gets it when it is created, and a
+// new one when it is found to be a copy.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
-// Err returns nil while the store continues, and why it does not any more:
-// store.ErrDamaged when the outcome of a commit is unknown, store.ErrClosed after Close.
+// Err returns nil while the store works, and then why it has ended: store.ErrDamaged when
+// the outcome of a commit is unknown, store.ErrClosed after Close.
 func (db *DB) Err() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -390,8 +390,7 @@ func (db *DB) Err() error {
 }
 
 // fail closes the store for writing: the outcome of a commit is unknown.
-// locked says that bbolt did not get to give its lock back, so that the file cannot be
-// closed.
+// locked says that bbolt still holds its lock, so that the file cannot be closed.
 func (db *DB) fail(why any, locked bool) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -404,7 +403,7 @@ func (db *DB) fail(why any, locked bool) error {
 }
 
 // Close commits and answers what is queued, ends the writer and closes the file.
-// Handles are dead afterwards. A second call does nothing.
+// Afterwards all handles are closed. A second call does nothing.
 func (db *DB) Close() error {
 	db.mu.Lock()
 	shut := db.shut

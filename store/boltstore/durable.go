@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// readPatience is how long a read waits for a commit that it would show and that the
-// disk does not have yet.
+// readPatience is how long a read waits for a commit that it would show and that is not
+// durable yet.
 const readPatience = 10 * time.Second
 
-// durable is the newest transaction that the disk has. bbolt shows a commit to readers
-// as soon as its meta page is written, before that page is synced; a loss of power
-// then takes back what somebody has been shown. So no read continues in a transaction
-// above this one.
+// durable is the newest transaction that is durable. bbolt shows a commit to readers as
+// soon as its meta page is written, before that page is synced; a power loss could then
+// take back what somebody has been shown. So no read uses a newer transaction than this.
 type durable struct {
 	id atomic.Uint64
 
@@ -24,7 +23,7 @@ type durable struct {
 	over  bool          // it will never grow again
 }
 
-// reach notes that the disk has a transaction, and wakes who waits for it.
+// reach notes that a transaction is durable, and wakes those who wait for it.
 func (d *durable) reach(id uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -32,7 +31,7 @@ func (d *durable) reach(id uint64) {
 	d.wake()
 }
 
-// end lets nobody wait any more: the outcome of a commit is unknown.
+// end stops all waiting: the outcome of a commit is unknown.
 func (d *durable) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,9 +47,9 @@ func (d *durable) wake() {
 	}
 }
 
-// wait waits until the disk has transaction id. It returns store.ErrUnavailable when
-// that takes too long, and the cause of ctx when that ends first; why says what has
-// ended the store.
+// wait waits until transaction id is durable. It returns store.ErrUnavailable when that
+// takes too long, and the cause of ctx when that ends first; why says what has ended the
+// store.
 func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
 	timeout := time.NewTimer(readPatience)
 	defer timeout.Stop()

@@ -12,12 +12,12 @@ import (
 	"a2a-server/store"
 )
 
-// create makes the file at path with everything in it, when there is none. It is made
-// under another name and gets its own when it is whole and on the disk: what stands at
-// path is a store, at every moment.
+// create creates the file at path, with everything in it, if there is none. The file is
+// written under another name and linked to path once it is complete and durable, so that
+// a file at path is always a complete store.
 func create(path string, o bolt.Options) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return nil // what is wrong with it, opening it says
+		return nil // if something is wrong with it, opening it reports that
 	}
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
 	if err != nil {
@@ -46,7 +46,7 @@ func create(path string, o bolt.Options) (err error) {
 }
 
 // syncFolders makes the names of a file and of its folder durable: a file whose folder
-// was not synced may be gone after a loss of power, with all that it holds.
+// was not synced may be gone after a power loss, with all its contents.
 func syncFolders(path string) error {
 	folder, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -55,7 +55,7 @@ func syncFolders(path string) error {
 	for _, name := range []string{folder, filepath.Dir(folder)} {
 		f, err := os.Open(name)
 		if errors.Is(err, os.ErrPermission) && name != folder {
-			return nil // the parent is not ours to look into, and is older than we
+			return nil // the parent may not be read, and existed before this process
 		}
 		if err != nil {
 			return fmt.Errorf("open store: %w", err)
@@ -80,8 +80,7 @@ func identityOf(info os.FileInfo) (id identity, ok bool) {
 
 func (id identity) bytes() []byte { return append(u64(id.device), u64(id.inode)...) }
 
-// stillThere reports what has become of the file since it was opened: nil when it is
-// the one at its path.
+// stillThere returns an error unless the file is still the one at its path.
 func (db *DB) stillThere() error {
 	at, err := os.Stat(db.path)
 	switch {
@@ -95,7 +94,7 @@ func (db *DB) stillThere() error {
 	return nil
 }
 
-// checkEmpty refuses a file that is none of ours because nothing is in it.
+// checkEmpty refuses an empty file: it is not a store.
 func checkEmpty(path string, info os.FileInfo) error {
 	if info.Size() > 0 {
 		return nil

@@ -20,8 +20,8 @@ type Handle struct {
 
 var _ store.Handle = (*Handle)(nil)
 
-// Handle returns a new handle: an instance of its own with a new epoch, which is
-// durable when Handle returns.
+// Handle returns a new handle: a separate instance with a new epoch, which is durable
+// when Handle returns.
 func (db *DB) Handle() (store.Handle, error) {
 	h := &Handle{db: db}
 	err := db.do(context.Background(), func(r *round) error {
@@ -35,7 +35,7 @@ func (db *DB) Handle() (store.Handle, error) {
 	return h, nil
 }
 
-// Close gives the handle back; see [store.Store].
+// Close releases the handle; see [store.Store].
 func (h *Handle) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,13 +43,13 @@ func (h *Handle) Close() error {
 	return nil
 }
 
-// Err is [DB.Err].
+// Err calls [DB.Err].
 func (h *Handle) Err() error { return h.db.Err() }
 
-// Trouble is [DB.Trouble].
+// Trouble calls [DB.Trouble].
 func (h *Handle) Trouble() error { return h.db.Trouble() }
 
-// Incarnation is [DB.Incarnation].
+// Incarnation calls [DB.Incarnation].
 func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
 
 func (h *Handle) alive() error {

@@ -106,15 +106,15 @@ func ctxPrefix(sc, cx [16]byte) []byte {
 	return append(sc[:], cx[:]...)
 }
 
-// listKeys returns the keys of a resting task in list and list.ctx.
+// listKeys returns the keys in list and list.ctx of a task that is not Live.
 func listKeys(h *store.Header) (list, ctx []byte) {
 	sc := h.Owner.Key()
 	pos := store.TaskPosition(h.StatusTime, h.Task)
 	return append(listPrefix(sc, h.State), pos...), append(ctxPrefix(sc, store.ContextKey(h.Context)), pos...)
 }
 
-// liveEntry is what stands in live beside a task's id: whoever lists or claims finds what
-// is theirs, and in which order, without reading headers.
+// liveEntry is the value of a task's id in live: a list or a claim finds its tasks, and
+// their order, without reading headers.
 type liveEntry struct {
 	epoch   uint64
 	owner   [16]byte // store.Scope.Key

@@ -84,8 +84,8 @@ func seekBefore(c *bolt.Cursor, end []byte) (k, v []byte) {
 	return c.Prev()
 }
 
-// lister lists one owner's tasks: those that rest come from an index, ordered;
-// those at work are few of each owner, and are taken from live.
+// lister lists one owner's tasks. Live tasks, of which an owner has few, come from live;
+// the others come from an ordered index.
 type lister struct {
 	tx     *bolt.Tx
 	tasks  *bolt.Bucket
@@ -108,7 +108,7 @@ func later(a, b atWork) int {
 	return cmp.Or(cmp.Compare(uint64(b.status), uint64(a.status)), bytes.Compare(b.id[:], a.id[:]))
 }
 
-// live collects the owner's tasks at work that match.
+// live collects the owner's Live tasks that match.
 func (l *lister) live() {
 	c, sc, cx := l.tx.Bucket(bucketLive).Cursor(), l.scope.Key(), store.ContextKey(l.query.Context)
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -116,7 +116,7 @@ func (l *lister) live() {
 		if e.short && (e.owner == sc || e.owner == [16]byte{}) {
 			t, err := readRecord(l.tasks, id)
 			if err != nil {
-				continue // whose it is cannot be told
+				continue // its owner is not known
 			}
 			e = liveEntryOf(&t.Header)
 		}
@@ -128,8 +128,8 @@ func (l *lister) live() {
 	slices.SortFunc(l.atWork, later)
 }
 
-// header returns the header of a task at a position; of one that is damaged, or that is not
-// there though an index has it, what the indexes know of it.
+// header returns the header of a task at a position. For a task that is damaged, or missing
+// although an index has it, it returns what the indexes know.
 func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 	if rec, err := readRecord(l.tasks, id); err == nil && rec.there() {
 		return rec.Header
@@ -150,8 +150,8 @@ func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 
 func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, h.Task) }
 
-// ranges returns the ranges of the index that hold the resting tasks: bucket and
-// prefixes. A prefix is followed by a task's position.
+// ranges returns the ranges of the index that hold the tasks that are not Live: bucket
+// and prefixes. A prefix is followed by a task's position.
 func (l *lister) ranges() (*bolt.Bucket, [][]byte) {
 	sc := l.scope.Key()
 	if l.query.Context != "" {

@@ -21,8 +21,8 @@ func appendSnapshot(b []byte, after uint64, snapshot []byte) []byte {
 	return appendBytes(binary.AppendUvarint(b, after), snapshot)
 }
 
-// readHead reads the head of a task's value at position, which must be number k of them,
-// and not the rest: whoever walks looks at many heads to find a few values.
+// readHead reads only the head of a task's value at position, which must be number k: a
+// walk looks at many heads to find a few values.
 func readHead(log *bolt.Bucket, task store.TaskID, position, k uint64) (head, error) {
 	key := u64(position)
 	r := reader{b: log.Get(key)}
@@ -37,7 +37,7 @@ func readHead(log *bolt.Bucket, task store.TaskID, position, k uint64) (head, er
 }
 
 // readValue reads the whole of a task's value at position, and returns its head and a
-// reader that stands at its first event.
+// reader positioned at its first event.
 func readValue(log *bolt.Bucket, task store.TaskID, position uint64) (head, reader, error) {
 	key := u64(position)
 	r := open(bucketLog, key, log.Get(key), valueVersion)

@@ -13,7 +13,7 @@ import (
 	"a2a-server/store"
 )
 
-// The meta pages of bbolt, as far as they are looked at here: at the beginning of the
+// The parts of bbolt's meta pages that are used here. The meta data is in each of the
 // first two pages, after a header of 16 bytes.
 const (
 	metaAt       = 16
@@ -48,9 +48,9 @@ func readMeta(page []byte) meta {
 // the cache then and not on the disk, bbolt would build on it, and a loss of power would
 // bring the older page back, which by then points at pages that were written over.
 //
-// note is what a person should know: that the other meta page is not valid, so that
-// something newer may have been lost. It takes the file's lock for that time, and waits
-// for it at most timeout.
+// note tells the operator that the other meta page is not valid, so that something newer
+// may have been lost. settle holds the file's lock while it runs, and waits for it at most
+// timeout.
 func settle(path string, timeout time.Duration) (note string, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -92,8 +92,8 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 	return note, nil
 }
 
-// pageSize returns how large the pages of a file are, which the machine decides that made
-// it: the first meta page says so, or else the second one, wherever it is.
+// pageSize returns the page size of a file, which the machine that created it has chosen:
+// from the first meta page, or else from the second one, wherever it is.
 func pageSize(f io.ReaderAt) int64 {
 	page := make([]byte, metaAt+metaSize)
 	for at := int64(0); at <= 16<<20; at = max(1<<10, 2*at) {
@@ -107,7 +107,7 @@ func pageSize(f io.ReaderAt) int64 {
 	return int64(os.Getpagesize())
 }
 
-// lock takes the lock that bbolt takes. It is given back when f is closed.
+// lock takes the lock that bbolt takes. Closing f releases it.
 func lock(f *os.File, path string, timeout time.Duration) error {
 	for until := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

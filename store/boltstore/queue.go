@@ -39,13 +39,13 @@ func (o *op) answer(err error) {
 	o.commit.Answer(o.receipt, nil)
 }
 
-// maxQueued is how many bytes may wait for the disk before only turns, which hand over
-// little each, are let in.
+// maxQueued is how many bytes may wait for the disk before only batches of turns, which
+// are small, are accepted.
 const maxQueued = 256 << 20
 
 // queue is what waits for the writer.
 type queue struct {
-	bytes atomic.Int64 // of the batches that were not answered yet
+	bytes atomic.Int64 // of the batches not answered yet
 
 	wake chan struct{} // holds a token when there may be something to take
 
@@ -86,7 +86,7 @@ func (q *queue) signal() {
 	}
 }
 
-// take moves everything into a slice that is good until the next take.
+// take moves everything into a slice that is valid until the next take.
 func (q *queue) take() (ops []*op, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -48,8 +48,8 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	return v, nil
 }
 
-// readTask returns a task that s may see. Whose a damaged one is, is lost: that it is
-// there is said to everybody who has its id.
+// readTask returns a task that s may see. The owner of a damaged one is lost, so everybody
+// who has its id learns that it exists.
 func readTask(tasks *bolt.Bucket, s store.Scope, id store.TaskID) (record, error) {
 	t, err := readRecord(tasks, id)
 	if err != nil {
@@ -61,9 +61,9 @@ func readTask(tasks *bolt.Bucket, s store.Scope, id store.TaskID) (record, error
 	return t, nil
 }
 
-// readRecord returns the header of a task, of which one with rev 0 is not there. That it
-// cannot be read hides no other task from whoever reads on: a page of bbolt that is damaged
-// is store.ErrDataLoss here, too, not a panic.
+// readRecord returns the header of a task; rev 0 means that there is none. A damaged bbolt
+// page is store.ErrDataLoss here too, not a panic, so that a caller can continue with other
+// tasks.
 func readRecord(tasks *bolt.Bucket, id store.TaskID) (t record, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,9 +8,9 @@ import (
 	"a2a-server/store"
 )
 
-// met makes the store read-only, because the writer has met damage: what it would write
-// next hangs on pages that cannot be trusted. Nothing of its round is there. locked says
-// that bbolt did not get to give its lock back, so that the file cannot be closed.
+// met makes the store read-only, because the writer has found damage: its next write would
+// depend on pages that cannot be trusted. Nothing of its round was written. locked says
+// that bbolt still holds its lock, so that the file cannot be closed.
 func (db *DB) met(damage any, locked bool) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -21,8 +21,7 @@ func (db *DB) met(damage any, locked bool) error {
 	return db.readOnly
 }
 
-// refuses returns why nothing is written any more, nil while the store writes or is
-// closed.
+// refuses returns why the store no longer writes, nil while it writes or is closed.
 func (db *DB) refuses() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -32,7 +31,7 @@ func (db *DB) refuses() error {
 	return db.readOnly
 }
 
-// rollback undoes a transaction in which bbolt has panicked, which it may do again.
+// rollback undoes a transaction in which bbolt panicked; it may panic again.
 func rollback(tx *bolt.Tx) (done bool) {
 	defer func() { done = recover() == nil && done }()
 	_ = tx.Rollback() // one that has been closed already is as good

@@ -9,9 +9,8 @@ import (
 	"a2a-server/store"
 )
 
-// Rebuild makes live, list, list.ctx and rowidx again from the headers and the
-// rows, in one commit. It is for repair; nothing that can be observed changes
-// when the file is sound.
+// Rebuild rebuilds live, list, list.ctx and rowidx from the headers and the rows, in one
+// commit. It is for repair: if the file is sound, nothing observable changes.
 func (db *DB) Rebuild(ctx context.Context) error {
 	return db.do(ctx, func(r *round) error {
 		for _, b := range []struct {

@@ -23,15 +23,15 @@ type round struct {
 	tasks  map[store.TaskID]*work
 	order  []*work                     // as tasks were first touched
 	dedup  map[store.Hash]store.TaskID // new in this round
-	opened map[countKey]int64          // what the round does to how many are open; nil: not asked yet
-	grown  map[store.Scope]int64       // … and to what owners use of the disk
+	opened map[countKey]int64          // the round's change to how many tasks are open; nil: not asked yet
+	grown  map[store.Scope]int64       // … and to the disk usage of owners
 	inFile int64                       // bytes that the file occupied before the round; 0: not asked yet
 	size   uint64                      // of the batches that have passed, as they will be in the file
 	arena  []byte
 	dirty  bool
 	rows   []changedRow
 	puts   int   // writes so far
-	err    error // the transaction is of no use any more
+	err    error // the transaction cannot be used any more
 
 	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
 	nextAudit                                               uint64
@@ -88,7 +88,7 @@ func (r *round) open() {
 	}
 }
 
-// end leaves what can be used again to the next round, and lets go of the rest.
+// end keeps what the next round can reuse, and drops the rest.
 func (r *round) end() {
 	clear(r.tasks)
 	clear(r.dedup)
@@ -121,8 +121,8 @@ func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 	return r.err
 }
 
-// putNew is put at the key after the newest one. One that is taken shows that the newest one
-// was damaged, and what is there is somebody else's.
+// putNew is put at the key after the newest one. If that key exists, the newest one was
+// damaged, and the existing value must not be overwritten.
 func (r *round) putNew(b *bolt.Bucket, key, value []byte) {
 	if b.Get(key) != nil && r.err == nil {
 		r.err = r.w.db.met(fmt.Errorf("there is something at %x, which is after the newest key", key), false /* locked */)
@@ -238,8 +238,8 @@ func (r *round) apply(o *op) error {
 	return r.err
 }
 
-// checkParked refuses a create in a context in which too many tasks are open already,
-// with what this round has done to them.
+// checkParked refuses a create in a context that already has too many open tasks, counting
+// the changes of this round.
 func (r *round) checkParked(o *op) error {
 	if o.open == nil {
 		return nil
@@ -257,7 +257,7 @@ func (r *round) checkParked(o *op) error {
 	return nil
 }
 
-// countOpen notes what a step of the round does to how many tasks are open.
+// countOpen notes by how much a step of the round changes the number of open tasks.
 func (r *round) countOpen(before, now *record) {
 	if n := openTasks(now) - openTasks(before); n != 0 && r.opened != nil {
 		r.opened[countKey{now.Owner, now.Context}] += n
@@ -390,7 +390,7 @@ func (r *round) putDerived(t *work) {
 	}
 }
 
-// publish makes a committed round visible: it never fails and never blocks.
+// publish makes a committed round visible. It never fails and never blocks.
 func (r *round) publish() {
 	db := r.w.db
 	db.counts.publish(r.txid, r.order)

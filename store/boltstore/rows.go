@@ -142,7 +142,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 				return false, err
 			}
 			if !row.Task.IsZero() {
-				// One of a task that cannot be read is System's alone: whose it is, is lost.
+				// A row of a task that cannot be read is only for System: its owner is lost.
 				t, err := readTask(tasks, s, row.Task)
 				if err != nil && (s != store.System() || !errors.Is(err, store.ErrDataLoss)) {
 					return false, nil
@@ -211,7 +211,7 @@ func scan(b *bolt.Bucket, prefix, after []byte, fn func(k, v []byte) (bool, erro
 	}
 	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if after != nil && bytes.Compare(k, after) <= 0 {
-			continue // keys that are damaged are out of order, and may lead back
+			continue // damaged keys are out of order, and may lead back
 		}
 		if enough, err := fn(k, v); enough || err != nil {
 			return err
@@ -235,8 +235,8 @@ func cutIndex(k []byte) (ikey, row []byte, err error) {
 	return ikey, rest, nil
 }
 
-// rowAt returns the row at key, copied, and the owner of one without a task, unless it is
-// damaged: nil is the value of a row that an index names and that is not there.
+// rowAt returns the row at key, copied, and the owner of a row without a task, unless the
+// row is damaged. A nil value means that the row, which an index names, is missing.
 func rowAt(kind string, key, value []byte) (store.Row, store.Scope, error) {
 	_, rest, ok := cutWord(key)
 	row := store.Row{Kind: kind}

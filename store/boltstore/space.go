@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// The room on the disk that is taken before it is needed, and how much of it is left to
-// tasks that have begun when there is no more.
+// The disk space that is allocated before it is needed, and how much of it is reserved for
+// tasks that have begun.
 const (
 	aheadBytes   = 64 << 20
 	reserveBytes = 16 << 20
 	againAfter   = time.Second // before more is asked for that was refused
 )
 
-// space takes room on the disk ahead of need, so that a full disk is met here, where
-// nothing has been written yet, and not in the middle of a commit. It belongs to the
-// writer.
+// space allocates disk space ahead of need, so that a full disk is noticed here, where
+// nothing has been written yet, and not in the middle of a commit. Only the writer uses it.
 type space struct {
 	file  *os.File // bbolt's
 	ahead int64    // bytes to have ahead; 0: none
@@ -28,8 +27,8 @@ type space struct {
 	asked time.Time
 }
 
-// take sees to it that there is room for need bytes beside what is to be ahead. It does
-// not fail: whoever writes looks at low, and meets the disk itself.
+// take tries to allocate need bytes in addition to what is kept ahead. It does not fail:
+// the writer checks low, and otherwise gets the error from the disk itself.
 func (s *space) take(need int64, now time.Time) {
 	want := s.used + s.ahead + need
 	switch {
@@ -52,12 +51,12 @@ func (s *space) take(need int64, now time.Time) {
 		s.end, s.full = end, nil
 	case full(err):
 		s.full = err
-	default: // this file system does not know how
+	default: // this file system does not support it
 		s.ahead = 0
 	}
 }
 
-// low returns why only the reserve is left, nil when there is more.
+// low returns why only the reserve is left, nil if more is left.
 func (s *space) low() error {
 	if s.full == nil || s.end-s.used > reserveBytes {
 		return nil

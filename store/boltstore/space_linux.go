@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// allocate takes room for size bytes of a file from at on. What is there stays.
+// allocate allocates size bytes of a file from at on. Existing contents stay.
 func allocate(f *os.File, at, size int64) error {
 	for {
 		err := syscall.Fallocate(int(f.Fd()), 0, at, size)

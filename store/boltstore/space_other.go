@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// allocate is not known here.
+// allocate is not supported here.
 func allocate(*os.File, int64, int64) error { return errors.ErrUnsupported }

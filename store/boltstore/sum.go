@@ -8,13 +8,13 @@ import (
 	"a2a-server/store"
 )
 
-// What a log value, a header, a row, a due payload or an audit entry holds ends in its
-// checksum, over the bucket, the key and the value before it: one that was changed on the
-// disk is noticed when it is read, and so is one that got to another place.
+// Log values, headers, rows, due payloads and audit entries end in a checksum over the
+// bucket, the key and the value before it: a value that was changed or moved on the disk is
+// noticed when it is read.
 //
-// Formats before 3 had none, and their values stay as they are. What has a version says so
-// by it; the others begin with the byte sealed. Versions were chosen so that no single bit
-// turns one that has a checksum into one that has none.
+// Formats before 3 had no checksums, and their values stay as they are. In values with a
+// version the version says whether there is a checksum; the others begin with the byte
+// sealed. No single flipped bit turns a version with a checksum into one without.
 const (
 	sumSize = 4
 	sealed  = 0x06
@@ -33,7 +33,7 @@ func appendSum(b []byte, start int, bucket, key []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, sumOf(bucket, key, b[start:]))
 }
 
-// open returns a reader of a value, without its checksum. It fails when that is wrong.
+// open returns a reader of a value without its checksum. It fails if the checksum is wrong.
 // Values of versions below sealedFrom have none.
 func open(bucket, key, value []byte, sealedFrom byte) reader {
 	if len(value) == 0 || value[0] < sealedFrom {
@@ -55,7 +55,7 @@ func unseal(bucket, key, value []byte) ([]byte, error) {
 	return value[:end:end], nil
 }
 
-// keepSealed is keep of a value for key of a bucket, with its checksum.
+// keepSealed is keep for a value at key of a bucket; it adds the checksum.
 func (r *round) keepSealed(bucket, key []byte, write func([]byte) []byte) []byte {
 	return r.keep(func(b []byte) []byte {
 		start := len(b)
@@ -63,7 +63,7 @@ func (r *round) keepSealed(bucket, key []byte, write func([]byte) []byte) []byte
 	})
 }
 
-// keepMarked is keepSealed of a value that has no version.
+// keepMarked is keepSealed for a value without a version.
 func (r *round) keepMarked(bucket, key []byte, parts ...[]byte) []byte {
 	return r.keepSealed(bucket, key, func(b []byte) []byte {
 		b = append(b, sealed)
@@ -74,8 +74,8 @@ func (r *round) keepMarked(bucket, key []byte, parts ...[]byte) []byte {
 	})
 }
 
-// unmark returns what keepMarked was given. Before format 3 that was all of the value:
-// bare says whether it can be such.
+// unmark returns what keepMarked was given. Before format 3 a value had no mark: bare says
+// whether this can be such a value.
 func unmark(bucket, key, value []byte, bare func(value []byte) bool) ([]byte, error) {
 	if len(value) == 0 || bare(value) {
 		return value, nil

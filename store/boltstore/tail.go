@@ -14,8 +14,8 @@ const (
 	topicEvents = 4096
 )
 
-// hub wakes the readers of tasks and keeps, for a task that somebody watches, a
-// tail of its newest events, which all of its readers share.
+// hub wakes the readers of tasks and keeps, for each watched task, a tail of its newest
+// events, which all its readers share.
 type hub struct {
 	limit int64        // bytes of all tails
 	bytes atomic.Int64 // of all tails
@@ -30,8 +30,8 @@ type topic struct {
 	watchers map[*watcher]struct{}
 
 	// The tail: the header after, and the events up to, the newest commit since
-	// the topic began. It is only ever extended by the batch that follows it; what
-	// does not follow makes it begin again.
+	// the topic began. Only the batch that directly follows extends it; any other
+	// starts it again.
 	valid  bool
 	header store.Header
 	events []store.Event
@@ -71,7 +71,7 @@ func (h *Handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func())
 	return w.wake, sync.OnceFunc(func() { hub.leave(id, t, w) })
 }
 
-// WatchRows wakes who reads rows of a kind; see [store.Watcher].
+// WatchRows wakes a reader of rows of a kind; see [store.Watcher].
 func (h *Handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func()) {
 	return h.db.ofRows.Watch(s, kind)
 }

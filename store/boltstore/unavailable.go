@@ -15,7 +15,7 @@ import (
 	"a2a-server/store"
 )
 
-// The pauses before the writer tries again what the disk has refused.
+// The bounds of the backoff after the disk has refused a commit.
 const (
 	firstRetry = 100 * time.Millisecond
 	maxRetry   = 5 * time.Second
@@ -43,8 +43,8 @@ func (e *unavailableError) Error() string {
 	return fmt.Sprintf("%s: nothing was written; the server continues when that is fixed (%v)", why, e.cause)
 }
 
-// was reports whether the system said no. bbolt passes on only the text of what it was told
-// when it made the file longer.
+// was reports whether no is the cause. When the file cannot grow, bbolt passes on only the
+// text of the system's error.
 func (e *unavailableError) was(no syscall.Errno) bool {
 	return errors.Is(e.cause, no) || strings.HasSuffix(e.cause.Error(), ": "+no.Error())
 }
@@ -53,8 +53,8 @@ func (e *unavailableError) Unwrap() error { return e.cause }
 
 func (e *unavailableError) Is(target error) bool { return target == store.ErrUnavailable }
 
-// slowError is a store.ErrUnavailable, too, of a disk that is slow and has refused
-// nothing. It begins with what is wrong.
+// slowError is the store.ErrUnavailable of a disk that is slow but has refused nothing. Its
+// text begins with what is wrong.
 type slowError string
 
 func (e slowError) Error() string { return string(e) }
@@ -93,9 +93,9 @@ func (t *trouble) now(now time.Time) error {
 	return nil
 }
 
-// Trouble returns what keeps the store from writing, nil when nothing does. With
-// store.ErrUnavailable it continues by itself when the cause is gone, with store.ErrReadOnly
-// never. What ends the store for good is [DB.Err]'s.
+// Trouble returns what keeps the store from writing, nil when nothing does. After
+// store.ErrUnavailable the store recovers by itself when the cause is gone, after
+// store.ErrReadOnly never. [DB.Err] returns what ends the store for good.
 func (db *DB) Trouble() error {
 	if err := db.refuses(); err != nil {
 		return err
@@ -103,11 +103,11 @@ func (db *DB) Trouble() error {
 	return db.trouble.now(time.Now())
 }
 
-// keeps reports whether an op is kept until the disk takes it: what a turn writes
-// cannot be given back to anybody who could ask for it again, and its batches are few.
+// keeps reports whether an op is kept until the disk accepts it: nobody could retry what a
+// turn writes, and its batches are few.
 func (o *op) keeps() bool { return o.batch != nil && o.batch.Fence != nil }
 
-// putOff is what the writer puts off while the disk cannot be written, or only its
+// putOff holds what the writer delays while the disk cannot be written, or only its
 // reserve is left.
 type putOff struct {
 	ops   []*op            // that go first, in their order
@@ -116,15 +116,15 @@ type putOff struct {
 	retry <-chan time.Time // its end; nil: nothing waits
 }
 
-// later lets a try follow after a pause, longer each time.
+// later schedules the next try, with backoff.
 func (a *putOff) later() {
 	a.pause = min(max(2*a.pause, firstRetry), maxRetry)
 	a.retry = time.After(a.pause)
 }
 
-// refused deals with a round that the disk did not take: batches of turns are kept, all
-// other ops are told. What withinReserve has put off stays after them: of a task of which
-// it has put anything off, nothing that was queued later is in the round.
+// refused handles a round that the disk did not accept: batches of turns are kept, all
+// other ops fail. What withinReserve has put off stays after them: once it has put off
+// anything of a task, nothing queued later for that task is in the round.
 func (w *writer) refused(ops []*op, why error) {
 	w.putOff.why = why
 	w.db.trouble.set(why)
@@ -141,7 +141,7 @@ func (w *writer) refused(ops []*op, why error) {
 	w.putOff.later()
 }
 
-// taken notes that the disk has taken a commit.
+// taken notes that the disk has accepted a commit.
 func (w *writer) taken() {
 	w.putOff.why = nil
 	if low := w.db.space.low(); low != nil {
@@ -153,7 +153,7 @@ func (w *writer) taken() {
 }
 
 // queueUp puts ops after those that wait for the next try, after the disk has refused
-// the last one. Who wants a new task is told at once.
+// the last one. Creates fail at once.
 func (w *writer) queueUp(ops []*op) {
 	for _, o := range ops {
 		if o.batch != nil && o.batch.Creates() {
@@ -165,8 +165,8 @@ func (w *writer) queueUp(ops []*op) {
 }
 
 // withinReserve returns the ops that may be written when only the reserve of the disk
-// is left: not new tasks, which are refused, and not chunks, which wait with all that
-// follows them in their turns until there is room, or their turn has been cut off.
+// is left. Creates are refused. Chunks wait, with everything after them in their turns,
+// until there is space or their turn has been cut off.
 func (w *writer) withinReserve(ops []*op) []*op {
 	low := w.db.space.low()
 	if low == nil {
@@ -209,8 +209,7 @@ func (w *writer) cutOff(b *store.Batch) (cut bool) {
 	return cut
 }
 
-// look finds out whether the disk can be written again, when nothing waits that would
-// show it.
+// look checks whether the disk can be written again when no op waits that would show it.
 func (w *writer) look() {
 	if len(w.putOff.ops) > 0 || w.db.Trouble() == nil {
 		return

@@ -9,18 +9,17 @@ import (
 )
 
 // usageStep is how many headers the writer reads between two rounds, about a
-// millisecond's worth, while it finds out what owners use.
+// millisecond's worth, while it counts what owners use.
 const usageStep = 1024
 
-// batchBytes is about what a batch takes in the file beside its contents: its share of
-// pages, which are not filled to the end, and its places in lists.
+// batchBytes is about what a batch takes in the file in addition to its contents: its share
+// of partly filled pages, and its index entries.
 const batchBytes = 6 << 10
 
-// usage is what the tasks of each owner use of the disk: what Batch.Disk bounds. The
-// headers say it, so nothing of it is written; the first batch that asks has the writer
-// walk them, a step between any two rounds, and keep it right from then on. It belongs
-// to the writer alone, so that what it has walked and what is committed meanwhile never
-// overlap.
+// usage is the disk usage of each owner, which Batch.Disk limits. It is derived from the
+// headers and not stored: for the first batch that asks, the writer walks them, a step
+// between any two rounds, and maintains the usage from then on. Only the writer uses it, so
+// that the walk and commits made meanwhile never overlap.
 type usage struct {
 	owners map[[16]byte]uint64
 	walked store.TaskID // tasks up to here are in
@@ -35,13 +34,13 @@ func charge(t *record) uint64 {
 	return t.DiskBytes()
 }
 
-// move takes in what a round has made of a task.
+// move records the change that a round has made to a task.
 func (u *usage) move(t *work) {
 	if u.owners == nil || !t.changed && !t.gone {
 		return
 	}
 	if !u.whole && string(t.now.Task[:]) > string(u.walked[:]) {
-		return // the walk will come by
+		return // the walk has not reached it yet
 	}
 	was, is := charge(&t.before), charge(&t.now)
 	if t.gone {
@@ -50,7 +49,7 @@ func (u *usage) move(t *work) {
 	u.add(t.now.Owner, is-was)
 }
 
-// add adds n, which may be the complement of what is less.
+// add adds n, which may be the two's complement of a decrease.
 func (u *usage) add(owner store.Scope, n uint64) {
 	key := owner.Key()
 	if u.owners[key] += n; u.owners[key] == 0 {
@@ -108,7 +107,7 @@ func (r *round) used(owner store.Scope) store.Disk {
 	}
 }
 
-// countDisk notes what a step of the round does to what an owner uses.
+// countDisk notes by how much a step of the round changes an owner's usage.
 func (r *round) countDisk(before, now *record) {
 	if r.grown != nil {
 		r.grown[now.Owner] += int64(charge(now)) - int64(charge(before))

@@ -8,9 +8,8 @@ import (
 	"io"
 )
 
-// The pages of bbolt, as far as they are looked at here: a header with the page's
-// number, its kind, how many elements it has and how many pages follow that belong to it;
-// then the elements.
+// The parts of bbolt's pages that are used here: a header with the page's number, its kind,
+// the number of elements and the number of overflow pages; then the elements.
 const (
 	pageHeader   = 16
 	pageElement  = 16
@@ -28,11 +27,11 @@ const (
 	maxDepth = 64     // of a tree
 )
 
-// checkBase checks what bbolt goes by without looking at it, and returns an error when it
-// cannot be what was written. That is the list of free pages: what is in it twice, or is
-// none, would be given out and written over. And it is the page of all buckets with the
-// small ones within: those are copied into memory, and a key that is not within its bucket
-// would be anywhere in that.
+// checkBase checks what bbolt trusts without checking, and returns an error if it cannot be
+// what was written. That is the freelist: a page that is in it twice, or is not free, would
+// be allocated and overwritten. And it is the page of all buckets with the small ones
+// inside: those are copied into memory, and a key outside its bucket would point anywhere
+// in it.
 func checkBase(file io.ReaderAt) error {
 	c, err := newPageCheck(file)
 	if err != nil {
@@ -44,11 +43,11 @@ func checkBase(file io.ReaderAt) error {
 	return c.freelist()
 }
 
-// checkWhole reads all pages of a file and returns an error when they do not belong
-// together: a page is used twice, or for nothing, or is not what points at it says, or
-// its keys are out of order. Such is a copy that was made while the file was written to:
-// it holds pages of different commits, and tasks may be missing from it without a sign.
-// It takes as long as reading the file does.
+// checkWhole reads all pages of a file and returns an error if they are inconsistent: a
+// page is used twice, or not at all, or is not what points at it says, or its keys are out
+// of order. A copy made while the file was being written looks like that: it holds pages of
+// different commits, and tasks may be missing from it without a sign. The check takes as
+// long as reading the file.
 func checkWhole(file io.ReaderAt) error {
 	c, err := newPageCheck(file)
 	if err != nil {
@@ -69,15 +68,15 @@ func checkWhole(file io.ReaderAt) error {
 	return nil
 }
 
-// pageCheck is one check of a file, as its newest transaction has left it.
+// pageCheck is one check of a file as of its newest transaction.
 type pageCheck struct {
 	file  io.ReaderAt
 	whole bool   // buckets that have pages of their own are checked, too
 	size  uint64 // of a page, in bytes
 	root  uint64 // page of the bucket of all buckets
-	free  uint64 // page of the list of free pages
-	high  uint64 // pages that there are
-	seen  []bool // those that belong to something
+	free  uint64 // page of the freelist
+	high  uint64 // number of pages
+	seen  []bool // pages that are in use
 }
 
 func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
@@ -102,7 +101,7 @@ func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
 	return c, nil
 }
 
-// page reads a page with those that follow it, and notes that they belong to something.
+// page reads a page with its overflow pages, and notes that they are in use.
 func (c *pageCheck) page(id uint64) ([]byte, error) {
 	if id < 2 || id >= c.high {
 		return nil, fmt.Errorf("something points to page %d, of %d", id, c.high)
@@ -139,8 +138,8 @@ func (c *pageCheck) use(id uint64) error {
 	return nil
 }
 
-// tree checks a page, those below it, and the buckets in them. Its keys are from low on
-// and below high; nil: there is no bound.
+// tree checks a page, those below it, and the buckets in them. Its keys must be at least
+// low and below high; nil: no bound.
 func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its page %d is below itself", id)
@@ -216,7 +215,7 @@ func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint6
 	return kind, keys, children, nil
 }
 
-// freelist checks the list of free pages, and notes them.
+// freelist checks the freelist, and notes its pages.
 func (c *pageCheck) freelist() error {
 	p, err := c.page(c.free)
 	if err != nil {

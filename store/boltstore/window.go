@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// Reads come first: the walk takes a core, and the disk, for most of a second. It
+	// Reads come first: the walk uses a core and the disk for most of a second. It
 	// begins this long after the file was opened, or when somebody waits for it.
 	windowDelay = 100 * time.Millisecond
 
-	// The walk ends after this many times the creations that the window remembers: as
-	// many of one owner do not hide those of others.
+	// The walk ends after this many times the creations that the window remembers, so
+	// that many creations of one owner do not hide those of others.
 	windowWalk = 2
 
 	// The walk ends at creations that are this much older than the newest one. Ids say
@@ -35,7 +35,7 @@ type window struct {
 	ran    func() time.Duration
 	wanted chan struct{} // gets a value when somebody waits for load
 	loaded chan struct{} // closed when load has ended
-	whole  bool          // it has found everything; to be read when loaded is closed
+	whole  bool          // it has found everything; read it only once loaded is closed
 	ready  bool          // the writer has seen both
 }
 
@@ -55,8 +55,8 @@ func (w *window) want() {
 }
 
 // load walks the tasks backwards in small transactions. It runs once, before the
-// writer looks at the window. What it finds counts as made now: nobody knows for how
-// long the processes before have run.
+// writer uses the window. What it finds counts as created now: nobody knows how long the
+// earlier processes have run.
 func (w *window) load(ctx context.Context, db *DB) {
 	defer close(w.loaded)
 	delay := time.NewTimer(windowDelay)
@@ -104,7 +104,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 		})
 		if err != nil {
 			if ctx.Err() == nil {
-				_ = db.met(err, false) // whoever is held back is told by the writer
+				_ = db.met(err, false) // the writer answers the batches that wait
 			}
 			return
 		}
@@ -112,7 +112,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 	w.whole = true
 }
 
-// find returns the task that a message has made.
+// find returns the task that a message has created.
 func (w *window) find(message store.Hash) (store.TaskID, bool) {
 	return w.Find(message, w.ran())
 }

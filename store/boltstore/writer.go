@@ -87,8 +87,8 @@ func (w *writer) run() {
 	}
 }
 
-// count takes a step towards knowing what owners use, if somebody waits for that, and
-// continues with those when it is known.
+// count takes a step of counting what owners use, if creates wait for that, and continues
+// with them when it is known.
 func (w *writer) count() {
 	if len(w.waiting) == 0 {
 		return
@@ -103,7 +103,7 @@ func (w *writer) count() {
 	}
 }
 
-// release refuses those that wait until it is known what owners use.
+// release refuses the creates that wait until it is known what owners use.
 func (w *writer) release(err error) {
 	for _, o := range w.waiting {
 		o.answer(err)
@@ -111,9 +111,9 @@ func (w *writer) release(err error) {
 	w.waiting = nil
 }
 
-// gather lets who is about to append do so: a commit costs the same for one batch
-// and for many. It ends when nothing has come while everybody had a chance to run.
-// A timer instead made it slower.
+// gather yields to goroutines that are about to append: a commit costs the same for one
+// batch and for many. It ends when nothing has come while every goroutine had a chance to
+// run. A timer instead was slower.
 func (w *writer) gather() {
 	n := 0
 	for range maxYields {
@@ -152,14 +152,14 @@ func (w *writer) commitAll(ops []*op) {
 	}
 }
 
-// resting reports whether the disk has refused the last commit, and the next one is to
-// wait. Who closes the store does not wait.
+// resting reports whether the disk has refused the last commit and the next one has to
+// wait. Closing the store does not wait.
 func (w *writer) resting() bool {
 	return w.putOff.why != nil && w.putOff.retry != nil && !w.db.queue.isClosed()
 }
 
-// admit holds back what needs the window before it is loaded, and answers what
-// nobody waits for any more.
+// admit holds back what needs the window until it is loaded, and answers ops whose context
+// has ended.
 func (w *writer) admit(ops []*op) []*op {
 	admitted := ops[:0]
 	for _, o := range ops {
@@ -234,8 +234,8 @@ func (w *writer) try(ops []*op) (err error) {
 		if p == nil {
 			return
 		}
-		// bbolt panics where its pages are damaged. Until the meta page is written nothing
-		// is lost by that.
+		// bbolt panics where its pages are damaged. Until the meta page is written, that
+		// loses nothing.
 		free := r != nil && rollback(r.tx)
 		var failed error
 		if r == nil || w.undone(r.txid) {
@@ -297,11 +297,11 @@ func (w *writer) try(ops []*op) (err error) {
 	return nil
 }
 
-// failed finds out what became of a commit that has failed. bbolt does not say at
-// which of its steps: the pages, their sync, the meta page, or the sync of that. Before
-// the last one nothing of the commit is there, which readers tell: the round can be
-// tried again. After it everything may be there, or be gone with the power, and only
-// opening the file again decides.
+// failed determines the outcome of a failed commit. bbolt does not say which of its steps
+// failed: writing the pages, their sync, writing the meta page, or its sync. If it failed
+// before the last one, readers see nothing of the commit, and the round can be retried.
+// Otherwise the commit may be there, or be gone after a power loss, and only reopening the
+// file decides.
 func (w *writer) failed(txid uint64, cause error, ops []*op) error {
 	if w.undone(txid) {
 		return &unavailableError{cause}
@@ -309,8 +309,8 @@ func (w *writer) failed(txid uint64, cause error, ops []*op) error {
 	return w.lost(cause, ops)
 }
 
-// lost ends the store: nobody knows whether a commit will be there when the file is
-// opened again.
+// lost ends the store: it is not known whether a commit will be there when the file is
+// reopened.
 func (w *writer) lost(cause error, ops []*op) error {
 	failed := w.db.fail(cause, false)
 	for _, o := range ops {
@@ -319,7 +319,7 @@ func (w *writer) lost(cause error, ops []*op) error {
 	return nil
 }
 
-// undone reports whether readers see nothing of a transaction whose commit has failed.
+// undone reports whether readers see nothing of a transaction whose commit failed.
 func (w *writer) undone(txid uint64) (undone bool) {
 	defer func() { undone = recover() == nil && undone }()
 	tx, err := w.db.tx(false /* writable */)
