@@ -8,7 +8,7 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// Literals of ADK's parts.
+// Names in ADK's parts.
 const (
 	adkType         = "adk_type"
 	kagentType      = "kagent_type" // kagent's own name for it
@@ -20,12 +20,12 @@ const (
 	rejectionReason = "rejection_reason" // of a rejection, also in kagent's extension
 )
 
-// askADK is the question as a call that ADK waits for, or nil when the client may not
-// answer: ADK's clients put every such call to their user, and the one in Go takes it for
-// pending until it is answered.
+// askADK returns the question as a long-running function call, or nil when the client may
+// not answer: ADK's clients ask their user about every such call, and the Go client treats
+// it as pending until it is answered.
 //
-// Its Python client refuses to know more of a confirmation than the hint, confirmed
-// and the payload, so nothing else is allowed there.
+// The Python client rejects members of toolConfirmation other than hint, confirmed and
+// payload.
 func askADK(s *shown) *a2a.Part {
 	if s.Elsewhere() {
 		return nil
@@ -47,8 +47,8 @@ func askADK(s *shown) *a2a.Part {
 	return part
 }
 
-// readADK reads function responses: marked as such, or of their very shape and not
-// marked as anything.
+// readADK reads function responses: parts marked as such, and unmarked parts of exactly
+// their shape.
 func readADK(in *incoming) ([]approval.Answer, error) {
 	var all []approval.Answer
 	for part := range in.dataParts() {
@@ -66,7 +66,7 @@ func readADK(in *incoming) ([]approval.Answer, error) {
 	return all, nil
 }
 
-// functionResponse reports whether an object without a mark has the shape of one.
+// functionResponse reports whether an unmarked object has the shape of a function response.
 func functionResponse(object map[string]any) bool {
 	_, id := object["id"].(string)
 	_, name := object["name"].(string)
@@ -74,9 +74,9 @@ func functionResponse(object map[string]any) bool {
 	return id && name && response
 }
 
-// function reads a function response. It is nil for one that is none of ours: of
-// another function, and with an id that this task does not know. byCall says whether
-// the id may be that of a call.
+// function reads a function response. It returns nil for one that is not for us: it names
+// another function, and an id that this task does not have. byCall says whether the id may
+// be that of a call.
 func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Answer, error) {
 	id, isText := object["id"].(string)
 	name, _ := object["name"].(string)
@@ -101,7 +101,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	}
 	c := &closed{field: field, object: object}
 	c.only("is not known in a function response", "id", "name", "response", "scheduling", "willContinue", "will_continue", "parts")
-	c.text("scheduling", false /* required */) // when a model hears of it, which is not for us
+	c.text("scheduling", false /* required */) // when to tell a model, which does not concern us
 	for _, name := range []string{"willContinue", "will_continue"} {
 		if c.flag(name) {
 			c.bad(name, "must not be true: a decision is not sent in parts")
@@ -117,7 +117,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	}
 	response := object["response"]
 	if response == nil {
-		response = map[string]any{} // ADK leaves an empty one out
+		response = map[string]any{} // ADK omits an empty one
 	}
 	if name == adkRequestInput {
 		return in.input(field+".response", a, answer, response)
@@ -125,13 +125,13 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	return in.confirmation(field+".response", a, answer, response)
 }
 
-// confirmation reads a confirmation in any of its wrappings: bare, within
-// toolConfirmation, within response (as an object or as its JSON), or the text of a
-// person within result. One that does not say confirmed is a rejection, as in ADK.
+// confirmation reads a confirmation in any of its wrappers: none, toolConfirmation,
+// response (an object, or its JSON as a string), or result with the text of a person.
+// Without confirmed it is a rejection, as in ADK.
 //
-// A wrapping stands alone: what is beside it might say something else.
+// A wrapper must be the only member, because any other might contradict it.
 func (in *incoming) confirmation(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
-	for range 3 { // response, toolConfirmation, and the thing itself
+	for range 3 { // response, toolConfirmation, and the confirmation
 		object, ok := v.(map[string]any)
 		if !ok {
 			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: `must be an object such as {"confirmed": true}`})
@@ -164,8 +164,8 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 	return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "is nested too deeply"})
 }
 
-// confirmed reads a confirmation without its wrappings. The reason of a rejection may
-// stand in it, or in its payload, where ADK's clients have room for it.
+// confirmed reads an unwrapped confirmation. The reason for a rejection may be a member of
+// it or of its payload, where ADK's clients can put it.
 func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.Answer) (*approval.Answer, error) {
 	c.only("is not known in a confirmation", "confirmed", "payload", "hint", rejectionReason)
 	answer.Verb = approval.Reject
@@ -183,7 +183,7 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.A
 			p.bad(rejectionReason, "must be the same as "+c.field+"."+rejectionReason)
 		}
 		c.violations = append(c.violations, p.violations...)
-		// To a tool that takes no payload the reason is none either.
+		// For a tool that takes no payload, the reason is not one.
 		if _, ok := object[rejectionReason]; ok && len(object) == 1 && !a.AcceptsPayload() {
 			paid = false
 		}
@@ -200,16 +200,16 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.A
 	return &answer, nil
 }
 
-// reason reads why a call is rejected, which nothing but a rejection may say.
+// reason reads the reason for a rejection, which is an error with any other verb.
 func (c *closed) reason(verb approval.Verb) string {
 	if _, ok := c.has(rejectionReason); ok && verb != approval.Reject {
-		c.bad(rejectionReason, "is given with an approval, which has none")
+		c.bad(rejectionReason, "is only allowed with a rejection")
 	}
 	return c.text(rejectionReason, false /* required */)
 }
 
-// spoken reads what a person typed in ADK's Python client. The id says what is meant,
-// so more than one may be pending; but where text is no answer, this is none.
+// spoken reads what a person typed in ADK's Python client. The id names the approval, so
+// several may be pending; but where keywords are not accepted, neither is this.
 func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	text, _ := v.(string)
 	if object := written(text); object != nil {
@@ -218,7 +218,7 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.A
 			return nil, err
 		}
 		if len(answers) != 1 || answers[0].ID != a.ID {
-			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must decide this and nothing else"})
+			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must decide this approval and no other"})
 		}
 		return &answers[0], nil
 	}
@@ -233,9 +233,9 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.A
 	return &answer, nil
 }
 
-// input reads the answer to a question: any JSON. A function response has to be an
-// object, so clients wrap what is not; the wrapping is taken off, unless the schema
-// has a property of that name.
+// input reads the answer to a question: any JSON value. A function response has to be an
+// object, so clients wrap other values; the wrapper is removed, unless the schema has a
+// property of that name.
 func (in *incoming) input(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	schema := schemaOf(a)
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {

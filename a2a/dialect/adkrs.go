@@ -2,8 +2,8 @@ package dialect
 
 import "a2a-server/approval"
 
-// adkRustResponse is the one field of a data part in which adk-rs sends a function
-// response. It asks by the call, so what the call is called is what comes back.
+// adkRustResponse is the only member of a data part in which adk-rs sends a function
+// response. adk-rs asks by call, so the response has the id of the call.
 const adkRustResponse = "adk:functionResponse"
 
 // readADKRust reads the function responses of adk-rs.

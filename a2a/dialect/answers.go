@@ -14,15 +14,15 @@ import (
 // MaxDecisions is how many decisions one message may carry, over all dialects.
 const MaxDecisions = 64
 
-// maxViolations is how many mistakes one refusal lists; the rest is counted.
+// maxViolations is how many violations one error lists; the others are only counted.
 const maxViolations = 16
 
-// reader reads the decisions of one dialect. No answers and no error: there are none
-// in it. An error is an *approval.Error.
+// reader reads the decisions of one dialect. It returns no answers and no error when the
+// message has none. Its errors are *approval.Error.
 type reader func(in *incoming) ([]approval.Answer, error)
 
-// readers returns the dialects that name what they decide, in the order in which they
-// are tried.
+// readers returns the readers of the dialects that name what they decide, in the order in
+// which they run.
 func readers() []reader {
 	return []reader{
 		readToolApproval,
@@ -32,18 +32,18 @@ func readers() []reader {
 	}
 }
 
-// Answers reads the decisions in a message to a task. approvals are all of the task,
-// pending or not: only an id that is in none of them is unknown. No answers and no
-// error: the message is no decision. An *approval.Error: it is one, in a known shape,
-// and wrong, and none of it counts.
+// Answers reads the decisions in a message to a task. approvals must be all approvals of
+// the task, pending or not: an id that none of them has is unknown. Without answers and
+// without an error, the message is not a decision. An *approval.Error means that it is a
+// decision in a known shape but invalid, and that none of it counts.
 //
-// The shapes of decisions are closed, and a message says one thing: a member that is not
-// known, and a member or a text part that says something else than the decision beside
-// it, is refused with its place. A member that is null is none.
+// The shapes of decisions are closed, and a message must not contradict itself: an unknown
+// member, and a member or text part that contradicts the decision next to it, is an error
+// that names its place. A null member counts as missing.
 //
-// A message may decide in several dialects at once, and about the same approval too; that
-// what they say agrees is for approval.Match to see. Text is looked at as a decision only
-// when the message is nothing else.
+// A message may decide in several dialects at once, even about the same approval;
+// approval.Match checks that they agree. Text is read as a decision only when the message
+// has nothing else. At most [MaxDecisions] decisions are allowed in a message.
 func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error) {
 	if message == nil {
 		return nil, nil
@@ -89,13 +89,13 @@ type incoming struct {
 	typed              bool // the decision is the text of the message
 }
 
-// dataPart is a data part whose data is an object, and where that stands.
+// dataPart is a data part whose data is an object, with the path of the object.
 type dataPart struct {
 	field            string
 	metadata, object map[string]any
 }
 
-// metadataField is where the payload of an extension stands.
+// metadataField returns the path of an extension's payload.
 func metadataField(uri string) string { return "message.metadata[" + uri + "]" }
 
 func (in *incoming) dataParts() iter.Seq[dataPart] {
@@ -112,8 +112,8 @@ func (in *incoming) dataParts() iter.Seq[dataPart] {
 	}
 }
 
-// contradicted refuses a text part that is a keyword of the other answer. Any other text
-// is what a person wrote beside the decision, and decides nothing.
+// contradicted refuses a text part that is a keyword for the opposite of a decision. Any
+// other text is a remark, and decides nothing.
 func (in *incoming) contradicted(answers []approval.Answer) error {
 	for i, part := range in.message.Parts {
 		if part == nil {
@@ -127,7 +127,7 @@ func (in *incoming) contradicted(answers []approval.Answer) error {
 			if opposed(said, answer.Verb) {
 				return in.malformed(answer.ID, approval.Violation{
 					Field:       fmt.Sprintf("message.parts[%d].text", i),
-					Description: fmt.Sprintf("says %s beside a decision to %s: say one of them", said, answer.Verb),
+					Description: fmt.Sprintf("says %s next to a decision to %s: send only one of them", said, answer.Verb),
 				})
 			}
 		}
@@ -135,8 +135,8 @@ func (in *incoming) contradicted(answers []approval.Answer) error {
 	return nil
 }
 
-// opposed reports whether a keyword, which says approve or reject, says the other thing
-// than a decision. What a respond says is its own.
+// opposed reports whether a keyword, which is approve or reject, contradicts a decision.
+// Nothing contradicts respond.
 func opposed(said, decided approval.Verb) bool {
 	switch decided {
 	case approval.Approve, approval.Edit:
@@ -148,7 +148,7 @@ func opposed(said, decided approval.Verb) bool {
 	return false
 }
 
-// agree fills in what only the other says, and reports whether they agree.
+// agree sets an empty *a to b, and reports whether the two are then equal or b is empty.
 func agree(a *string, b string) bool {
 	if *a == "" {
 		*a = b
@@ -156,7 +156,7 @@ func agree(a *string, b string) bool {
 	return b == "" || *a == b
 }
 
-// malformed says what is wrong with a decision, and how to answer. id may be empty.
+// malformed returns the error for an invalid decision, with how to answer. id may be empty.
 func (in *incoming) malformed(id string, violations ...approval.Violation) *approval.Error {
 	if n := len(violations); n > maxViolations {
 		violations = append(slices.Clone(violations[:maxViolations]), approval.Violation{
@@ -178,7 +178,7 @@ func (in *incoming) malformed(id string, violations ...approval.Violation) *appr
 	}
 }
 
-// misnamed says where an answer stands that names no approval, and how to answer.
+// misnamed adds to e where the answer is that names no approval, and how to answer.
 func (in *incoming) misnamed(field string, e *approval.Error) *approval.Error {
 	for i := range e.Violations {
 		e.Violations[i].Field = field

@@ -10,10 +10,9 @@ import (
 // maxName is how much of a member's name an error repeats, in characters.
 const maxName = 64
 
-// closed reads an object whose members are all known, and collects what is wrong with
-// it. A member that nobody knows may say something else than the decision beside it, so
-// that the decision would not be what its sender meant. A member that is null says
-// nothing, and counts as one that is not there.
+// closed reads an object that may only have known members, and collects what is wrong with
+// it. An unknown member could contradict the decision, which would then not be what its
+// sender meant. A null member counts as missing.
 type closed struct {
 	field      string
 	object     map[string]any
@@ -24,13 +23,13 @@ func (c *closed) bad(name, description string) {
 	c.violations = append(c.violations, approval.Violation{Field: c.field + "." + name, Description: description})
 }
 
-// has reports whether the member is there, and what it is.
+// has returns the value of a member, and whether it is present.
 func (c *closed) has(name string) (any, bool) {
 	v := c.object[name]
 	return v, v != nil
 }
 
-// only refuses all members but these.
+// only refuses all members but those named.
 func (c *closed) only(description string, names ...string) {
 	var extra []string
 	for name, v := range c.object {
@@ -44,7 +43,7 @@ func (c *closed) only(description string, names ...string) {
 	}
 }
 
-// text returns a string, which may only be empty when it is not required.
+// text returns a string member; a required one must not be empty.
 func (c *closed) text(name string, required bool) string {
 	v, ok := c.has(name)
 	text, isText := v.(string)
@@ -57,7 +56,7 @@ func (c *closed) text(name string, required bool) string {
 	return text
 }
 
-// flag returns a boolean, false when it is not there.
+// flag returns a boolean member, false when it is missing.
 func (c *closed) flag(name string) bool {
 	v, ok := c.has(name)
 	yes, isFlag := v.(bool)

@@ -2,18 +2,18 @@ package dialect
 
 import "github.com/a2aproject/a2a-go/v2/a2a"
 
-// The URIs of the extensions that this package speaks.
+// The URIs of the supported extensions.
 const (
-	// URI names our extension, which says all there is to say of an approval.
+	// URI names our extension, the only one with everything about an approval.
 	URI = "urn:a2a-server:extension:tool-approval:v1"
-	// KagentURI names kagent's extension for people in the loop.
+	// KagentURI names kagent's human-in-the-loop extension.
 	KagentURI = "https://kagent.dev/extensions/hitl/v1"
-	// ADKURI marks the metadata of all that ADK's clients are to look into.
+	// ADKURI is the metadata key that marks tasks and updates for ADK's clients.
 	ADKURI = "https://google.github.io/adk-docs/a2a/a2a-extension/"
 )
 
-// Extensions returns the entries of the agent card. None is required: an approval can
-// be answered in whatever dialect a client speaks. The slice is the caller's.
+// Extensions returns the extensions for the agent card. None is required: clients may
+// answer an approval in any dialect. The caller owns the slice.
 func Extensions() []a2a.AgentExtension {
 	return []a2a.AgentExtension{
 		{

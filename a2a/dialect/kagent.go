@@ -17,12 +17,12 @@ const (
 	kagentReply    = "ask_user_response"
 )
 
-// askKagent is the question in kagent's extension, or nil when it cannot ask for any
-// of them.
+// askKagent returns the question in kagent's extension, or nil when it cannot ask for any
+// of the approvals.
 //
-// An answer there has to name each id of the request exactly once. So only those are
-// in it that the client may decide, or it could decide none. And a request is for
-// approvals or for one question: approvals come first, then the oldest question.
+// An answer has to name each id of the request exactly once, so the request only has
+// approvals that the client may decide. It is for approvals or for one question:
+// approvals come first, then the oldest question.
 func askKagent(all []*shown) map[string]any {
 	var tools []any
 	var hints []string
@@ -49,7 +49,7 @@ func askKagent(all []*shown) map[string]any {
 	return map[string]any{"type": kagentQuestion, "id": question.ID, "questions": questions}
 }
 
-// listed returns the questions that a tool asks in kagent's own form, if it does.
+// listed returns the questions of a tool that asks in kagent's own form.
 func listed(payload any) ([]any, bool) {
 	object, _ := payload.(map[string]any)
 	list, _ := object["questions"].([]any)
@@ -71,7 +71,7 @@ func listed(payload any) ([]any, bool) {
 	return questions, len(questions) > 0
 }
 
-// single is any other question in kagent's form: its hint, with the choices that its
+// single returns any other question in kagent's form: its hint, with the choices that its
 // schema lists.
 func single(s *shown) map[string]any {
 	schema, multiple := s.schema, false
@@ -116,9 +116,9 @@ func readKagent(in *incoming) ([]approval.Answer, error) {
 	return read(&closed{field: field, object: object})
 }
 
-// cover reads decisions that have to name each approval that the client may decide
-// exactly once. When all that it names are decided already, it is sent again or late,
-// and what follows from that is for the caller to say.
+// cover reads decisions, which have to name each approval that the client may decide
+// exactly once. If all that they name are already decided, the message was repeated or is
+// late, and the caller handles that.
 func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 	c.only(unknownMember, "type", "approvals")
 	field := c.field + ".approvals"
@@ -143,10 +143,10 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 				return nil, in.misnamed(c.field+".id", err)
 			}
 			if a.Kind == approval.KindQuestion {
-				c.bad("id", "is of a question, which "+kagentReply+" answers")
+				c.bad("id", "names a question: answer it with "+kagentReply)
 			}
 			if seen[a] {
-				c.bad("id", "is there twice")
+				c.bad("id", "occurs twice")
 			}
 			seen[a] = true
 			open = open || a.State == approval.Pending
@@ -167,8 +167,8 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 	return answers, nil
 }
 
-// approval reads one decision. It may name the call, which kagent's clients are told
-// beside the approval.
+// approval reads one decision. It may name the call, whose id kagent's clients get along
+// with the approval's.
 func (c *closed) approval() approval.Answer {
 	c.only(unknownMember, "id", "approved", rejectionReason)
 	answer := approval.Answer{ID: c.text("id", true /* required */), ByCall: true, Verb: approval.Reject}
@@ -182,8 +182,8 @@ func (c *closed) approval() approval.Answer {
 	return answer
 }
 
-// reply reads the answer to a question. To a tool that asks in kagent's form goes
-// {"answers": [{"answer": […]}]} as it came; any other one gets the value itself.
+// reply reads the answer to a question. A tool that asks in kagent's form gets
+// {"answers": [{"answer": […]}]} unchanged; any other tool gets the value itself.
 func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 	c.only(unknownMember, "type", "id", "answers")
 	answer := approval.Answer{ID: c.text("id", true /* required */), Verb: approval.Respond}
@@ -194,7 +194,7 @@ func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 			return nil, in.misnamed(c.field+".id", err)
 		}
 		if a.Kind != approval.KindQuestion {
-			c.bad("id", "is not of a question")
+			c.bad("id", "does not name a question")
 		}
 	}
 	list, ok := c.object["answers"].([]any)
@@ -234,7 +234,7 @@ func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 	return []approval.Answer{answer}, nil
 }
 
-// replied brings replies into the form that a's tool expects, or says what is wrong.
+// replied converts replies to the form that a's tool expects, or returns what is wrong.
 func replied(a *approval.Approval, replies [][]string) (value any, problem string) {
 	payload, err := decode(a.Payload)
 	if err != nil {

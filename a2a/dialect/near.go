@@ -16,8 +16,8 @@ import (
 // maxNear is how deep a value is searched for something like a decision.
 const maxNear = 6
 
-// near refuses a message that decides and, somewhere else, holds what looks like a
-// decision and is in no shape that is read: it may say something else.
+// near refuses a message with a decision that also holds what looks like a decision in an
+// unsupported shape, because that may contradict the other.
 func (in *incoming) near() error {
 	var fields []string
 	for _, key := range slices.Sorted(maps.Keys(in.message.Metadata)) {
@@ -67,7 +67,7 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 		if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 			return false
 		}
-		var v any // what is not strict may say something else all the same
+		var v any // even lax JSON may contradict the decision
 		return json.Unmarshal([]byte(trimmed), &v) == nil && decides(v, 0)
 	}
 	v := part.Data()
@@ -87,7 +87,8 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 	return decides(v, 0)
 }
 
-// markOf returns how ADK, or kagent in its place, marks a part; nil when it is not.
+// markOf returns the type that ADK, or kagent's copy of it, marks a part with; nil when
+// there is none.
 func markOf(metadata map[string]any) any {
 	if mark := metadata[adkType]; mark != nil {
 		return mark
@@ -95,7 +96,7 @@ func markOf(metadata map[string]any) any {
 	return metadata[kagentType]
 }
 
-// adkAnswers reports whether a part is a function response, as readADK sees it.
+// adkAnswers reports whether readADK treats a part as a function response.
 func adkAnswers(metadata, object map[string]any) bool {
 	if mark := markOf(metadata); mark != nil {
 		return mark == adkResponse

@@ -10,18 +10,18 @@ import (
 	"a2a-server/approval"
 )
 
-// Config says how a [Presenter] works.
+// Config configures a [Presenter].
 type Config struct {
-	// Keywords lets a text that is one keyword, such as "yes", be an answer where
-	// nothing else could be meant. The zero value is off.
+	// Keywords accepts a text that is one keyword, such as "yes", as an answer where only
+	// one approval can be meant. Defaults to false.
 	Keywords bool
-	// NewID makes the ids of messages. It is called concurrently. Defaults to random
-	// UUIDs.
+	// NewID returns the id of a new message. It must be safe for concurrent use. Defaults to
+	// random UUIDs.
 	NewID func() string
 }
 
-// Presenter gives approvals their shape on the wire, and reads answers. It has the
-// methods of task.Presenter. It is safe for concurrent use and keeps nothing.
+// Presenter writes approvals in the shapes of all dialects, and reads answers. It
+// implements task.Presenter, has no state, and is safe for concurrent use.
 type Presenter struct {
 	keywords bool
 	newID    func() string
@@ -36,13 +36,13 @@ func New(c Config) *Presenter {
 }
 
 // Question returns the message that asks for all of pending, in their order and in
-// every dialect. no, when not nil, is a message that decided nothing: why that is, and
-// what does, becomes a text part of its own, marked validation_error. Nothing is left out
-// or cut for length: whoever asks bounds what can be asked.
+// every dialect. no, if not nil, is a message that decided nothing: a separate text part,
+// marked validation_error, says why, and how to decide. Nothing is omitted or truncated:
+// the caller has to limit the size of what it asks.
 //
-// The message's JSON depends on the arguments and NewID alone. Its values are plain
-// JSON values, some of which its parts share: it must not be changed. It is an error
-// to ask for nothing, or for an approval whose JSON cannot be read.
+// The message's JSON depends only on the arguments and NewID. Its values are plain JSON
+// values, some of which its parts share: it must not be changed. It is an error if pending
+// is empty, or if the JSON of an approval cannot be decoded.
 func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error) {
 	if len(pending) == 0 {
 		return nil, errors.New("ask for approval: no approval is pending")
@@ -86,6 +86,6 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 	return m, nil
 }
 
-// Metadata returns ADK's mark. Its client for Python looks into a task or an update only
-// when it is there, so that without it whatever follows an answer is lost.
+// Metadata returns the metadata of every task and update: the mark of ADK. Without it,
+// ADK's Python client ignores a task or update, and so everything after an answer.
 func (*Presenter) Metadata() json.RawMessage { return json.RawMessage(`{"` + ADKURI + `":true}`) }

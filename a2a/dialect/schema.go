@@ -7,14 +7,14 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// What is needed of JSON schemas to bring an answer that came as text, or wrapped,
-// into the form that was asked for. Whether it is valid is checked elsewhere.
+// The part of JSON Schema that is needed to convert an answer that came as text, or
+// wrapped, to the type that the schema asks for. It is validated elsewhere.
 
 // schemaOf returns the decoded schema of the answers to a, or nil.
 func schemaOf(a *approval.Approval) any {
 	schema, err := decode(a.Schema)
 	if err != nil {
-		return nil // checked when it was asked; without it a text is a text
+		return nil // checked when it was asked; without a schema, text stays a string
 	}
 	return schema
 }
@@ -29,8 +29,8 @@ func declares(schema any, name string) bool {
 	return ok
 }
 
-// fit returns text as a value: as itself, unless schema names types and text is not
-// among them, and it is JSON.
+// fit returns text as a value: the value of its JSON if schema names types and string is
+// not one of them, otherwise, or if it is not JSON, the string itself.
 func fit(text string, schema any) any {
 	types := typesOf(schema)
 	if len(types) == 0 || slices.Contains(types, "string") {

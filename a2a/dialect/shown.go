@@ -11,11 +11,11 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// shown is an approval as it is shown: its JSON decoded once, strictly, so that all
-// dialects show what is hashed, validated and run.
+// shown is an approval with its JSON decoded once, strictly, so that all dialects show
+// what is hashed, validated and run.
 type shown struct {
 	*approval.Approval
-	hint            string // never empty, fit to be seen
+	hint            string // never empty, with invisible characters escaped
 	args            map[string]any
 	payload, schema any // nil when there is none
 }
@@ -48,16 +48,16 @@ func defaultHint(a *approval.Approval) string {
 	case approval.KindCall:
 		return "Approve or reject this call of " + name + "."
 	case approval.KindOutcome:
-		return "This call of " + name + " was started, and nobody knows what came of it. Approve to run it again, reject to give up."
+		return "This call of " + name + " was started, and its outcome is unknown. Approve to run it again, reject to give up."
 	case approval.KindQuestion:
 		return name + " needs an answer."
 	}
 	return name + " needs a decision."
 }
 
-// callID is the id that an asking client knows the call by. An alias that looks like an
-// id of ours is not shown: it would pass for another call. None is taken any more, but
-// tasks of earlier servers may have one.
+// callID returns the id by which clients know the call. An alias that looks like one of
+// our ids is not shown, because it could be mistaken for another call. Such aliases are no
+// longer accepted, but tasks of earlier versions may have one.
 func (s *shown) callID() string {
 	if s.Alias != "" && !approval.LooksLikeOurID(s.Alias) {
 		return s.Alias
@@ -65,14 +65,14 @@ func (s *shown) callID() string {
 	return s.Call
 }
 
-// confirmable reports whether a yes or no of the A2A client answers s.
+// confirmable reports whether the A2A client may answer s with yes or no.
 func (s *shown) confirmable() bool { return confirmable(s.Approval) }
 
 func confirmable(a *approval.Approval) bool {
 	return a.Kind != approval.KindQuestion && !a.Elsewhere()
 }
 
-// decode is a strict decode that takes no bytes for null.
+// decode decodes strictly. No bytes at all are null.
 func decode(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -84,7 +84,7 @@ func decode(raw json.RawMessage) (any, error) {
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // "<" is for a person to read
+	e.SetEscapeHTML(false) // people read it
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}

@@ -8,15 +8,14 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// How much is shown of who wants a call, in characters and in people.
+// How much is shown of who requested a call: characters per name, and names.
 const (
 	maxPerson = 200
 	maxChain  = 8
 )
 
-// text is the question as a person reads it. Every line that can hold text from
-// outside begins with a word of ours or with ">", so that a hint cannot pretend to be
-// a line of ours.
+// text returns the question as text for people. Every line that can hold text from outside
+// begins with a word of ours or with ">", so that a hint cannot fake a line of ours.
 func (p *Presenter) text(all []*shown) (string, error) {
 	var b strings.Builder
 	for _, s := range all {
@@ -43,7 +42,7 @@ func (s *shown) write(b *strings.Builder) error {
 	case approval.KindCall:
 		fmt.Fprintf(b, "Approval %s: may %s run?\n", id, name)
 	case approval.KindOutcome:
-		fmt.Fprintf(b, "Approval %s: %s was started, and what came of it is unknown. Run it again?\n", id, name)
+		fmt.Fprintf(b, "Approval %s: %s was started, and its outcome is unknown. Run it again?\n", id, name)
 	case approval.KindQuestion:
 		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)
 	}
@@ -63,7 +62,7 @@ func (s *shown) write(b *strings.Builder) error {
 	}{
 		{"Arguments", s.args, true},
 		{"Payload", s.payload, s.payload != nil},
-		{"Answers have to fit this schema", s.schema, s.schema != nil},
+		{"Answers must match this schema", s.schema, s.schema != nil},
 	}
 	for _, v := range values {
 		if !v.show {
@@ -73,7 +72,7 @@ func (s *shown) write(b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		// In JSON what is unseen stands in strings only, so it can be escaped here.
+		// JSON has invisible characters only in strings, so escapes are valid here.
 		fmt.Fprintf(b, "%s: %s\n", v.label, visible.Line(string(raw)))
 	}
 	if s.Supersedes != "" {
@@ -97,7 +96,7 @@ func (s *shown) write(b *strings.Builder) error {
 	return nil
 }
 
-// requester says who wants the call, and through whom, as far as that is known.
+// requester returns who requested the call, and through whom, as far as that is known.
 func (s *shown) requester() string {
 	by := s.Requester
 	if by.IsZero() {
@@ -113,8 +112,8 @@ func (s *shown) requester() string {
 	return text
 }
 
-// ownHint is the hint without what every hint says that has no words of its own: it
-// repeats the name of the tool and the arguments, which are shown whole.
+// ownHint returns the hint without the default hint, which only repeats the name of the
+// tool and the arguments: those are shown anyway.
 func (s *shown) ownHint() string {
 	usual, err := approval.DefaultHint(s.Tool, s.args)
 	if err != nil || s.Kind != approval.KindCall {
@@ -159,7 +158,7 @@ func afterwards(e approval.OnExpiry) string {
 	return "it counts as rejected"
 }
 
-// howTo says how to answer those of approvals that are pending.
+// howTo returns how to answer the pending ones of approvals.
 func howTo(approvals []*approval.Approval) string {
 	var first *approval.Approval
 	n := 0
@@ -191,7 +190,7 @@ func howTo(approvals []*approval.Approval) string {
 	}
 	text := "answer with JSON such as " + visible.Line(string(example)) + " in a data part, or as the whole text of a message"
 	if n > 1 {
-		text += "; it may have an entry for each id, and what has none stays open"
+		text += "; it may have an entry for each id, and approvals without an entry stay pending"
 	}
 	return text
 }

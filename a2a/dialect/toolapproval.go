@@ -13,10 +13,10 @@ const (
 	typeResponse = "approval_response"
 )
 
-// unknownMember is what is wrong with a member that an extension does not have.
+// unknownMember describes a member that an extension does not have.
 const unknownMember = "is not a field of this extension"
 
-// askToolApproval is the question in our extension.
+// askToolApproval returns the question in our extension.
 func askToolApproval(all []*shown) map[string]any {
 	approvals := make([]any, len(all))
 	for i, s := range all {
@@ -70,7 +70,7 @@ func (s *shown) request() map[string]any {
 		r["fourEyes"] = true
 	}
 	if s.Elsewhere() {
-		r["elsewhere"] = true // the options are not for who asked
+		r["elsewhere"] = true // the options are not for this client
 	}
 	if s.Supersedes != "" {
 		r["supersedes"] = s.Supersedes
@@ -158,7 +158,7 @@ func decision(field string, object map[string]any) (approval.Answer, []approval.
 		Verb:   approval.Verb(c.text("decision", true /* required */)),
 		Reason: c.text("reason", false /* required */),
 	}
-	// Without a digest any is meant; with an empty one its sender has lost what it saw.
+	// Without a digest any is meant; an empty one is a mistake of the sender.
 	if _, ok := c.has("digest"); ok {
 		answer.Digest = c.text("digest", true /* required */)
 	}

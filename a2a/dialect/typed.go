@@ -12,15 +12,14 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// How much is repeated, in characters, of a word that does not count, and of what is
-// wrong with JSON.
+// How many characters are repeated of a word that does not count, and of an error in JSON.
 const (
 	maxWord = 40
 	maxWhy  = 200
 )
 
-// typed returns the text of a message that is nothing else, as a person types it; of
-// several parts joined by line breaks, so that the halves of a word are none.
+// typed returns the text of a message that has nothing but text, as a person types it.
+// Several parts are joined by line breaks, so that two parts cannot form one word.
 func typed(m *a2a.Message) (text string, ok bool) {
 	texts := make([]string, 0, len(m.Parts))
 	for _, part := range m.Parts {
@@ -36,8 +35,8 @@ func typed(m *a2a.Message) (text string, ok bool) {
 	return strings.Join(texts, "\n"), len(texts) > 0
 }
 
-// readTyped reads a message that is nothing but text: the JSON of our extension, for
-// clients that can send nothing else, or one keyword.
+// readTyped reads a message that has nothing but text: the JSON of our extension, for
+// clients that can only send text, or one keyword.
 func readTyped(in *incoming) ([]approval.Answer, error) {
 	text, ok := typed(in.message)
 	if !ok {
@@ -57,8 +56,8 @@ func readTyped(in *incoming) ([]approval.Answer, error) {
 	return []approval.Answer{{ID: one.ID, Verb: verb}}, nil
 }
 
-// written returns what a text holds that is the JSON of decisions and nothing else, nil
-// when it is not.
+// written decodes a text that is nothing but the JSON of an approval_response, or returns
+// nil.
 func written(text string) map[string]any {
 	text = strings.Trim(text, " \t\n\v\f\r")
 	if !strings.HasPrefix(text, "{") {
@@ -72,8 +71,8 @@ func written(text string) map[string]any {
 	return object
 }
 
-// written reads decisions that came as a text. Whoever writes one has to have seen what
-// is asked, which the digest says.
+// written reads decisions that were sent as text. The digest, which is required, proves
+// that their author has seen what is asked.
 func (in *incoming) written(field string, object map[string]any) ([]approval.Answer, error) {
 	answers, err := in.response(field, object)
 	if err != nil {
@@ -82,14 +81,14 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 	for i, answer := range answers {
 		if answer.Digest == "" {
 			return nil, in.malformed(answer.ID, approval.Violation{
-				Field: fmt.Sprintf("%s.decisions[%d].digest", field, i), Description: "is required: a decision written as text names the digest that it was shown",
+				Field: fmt.Sprintf("%s.decisions[%d].digest", field, i), Description: "is required: a decision sent as text must name the digest of the approval",
 			})
 		}
 	}
 	return answers, nil
 }
 
-// words are those that would answer what is pending, "" for none.
+// words returns the keywords that would answer what is pending, "" for none.
 func (p *Presenter) words(pending []*approval.Approval) string {
 	var words []string
 	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
@@ -100,7 +99,7 @@ func (p *Presenter) words(pending []*approval.Approval) string {
 	return strings.Join(words, " or ")
 }
 
-// why says why a message has decided nothing, and what does.
+// why returns why a message has decided nothing, and how to decide.
 func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 	why := "This message was not understood as a decision"
 	if text, ok := typed(no); ok {
@@ -111,7 +110,7 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 			}
 			why = fmt.Sprintf("The word %s does not count: %s", visible.Shorten(visible.Line(strings.TrimSpace(text)), maxWord), reason)
 		} else if slices.ContainsFunc(no.Parts, func(p *a2a.Part) bool { return written(p.Text()) != nil }) {
-			why += ": a text that is one has to be the only part of its message"
+			why += ": a decision sent as text must be the only part of its message"
 		} else if text = strings.TrimSpace(text); strings.HasPrefix(text, "{") {
 			if _, err := strictjson.Decode([]byte(text)); err != nil {
 				why += ": " + visible.Clip(err.Error(), maxWhy)
