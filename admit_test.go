@@ -124,6 +124,18 @@ func TestRefusedBelowAPath(t *testing.T) {
 	}
 }
 
+// The probes are found below the path of public_url, too: the page names them there, and
+// so does whoever gives that URL to the command health.
+func TestProbesBelowAPath(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "public_url": "http://localhost/agent"}))
+	for path, want := range map[string]int{"/readyz": 200, "/agent/readyz": 200, "/agent/livez": 200, "/agents/readyz": 404, "/agent/readyz/": 404} {
+		if status, body := in.get(t, path); status != want {
+			t.Errorf("GET %s = %d %s, want %d", path, status, body, want)
+		}
+	}
+}
+
 // A body may have whatever lines: the header of the next request begins after it.
 func TestBodyIsNoHeader(t *testing.T) {
 	t.Parallel()

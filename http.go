@@ -59,10 +59,10 @@ func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 		if c != nil && c.OverLimit() {
 			w.Header().Set("Connection", "close")
 		}
-		switch {
-		case r.URL.Path == "/livez":
+		switch path := protocol.Local(r).URL.Path; {
+		case path == "/livez":
 			live.ServeHTTP(w, r)
-		case r.URL.Path == "/readyz":
+		case path == "/readyz":
 			ready.ServeHTTP(w, r)
 		case c != nil && c.OverLimit():
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")

@@ -71,6 +71,8 @@ func TestGuard(t *testing.T) {
 		"more names":     {ip: "127.0.0.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
 		"behind a proxy": {ip: "127.0.0.1", config: config.Config{PublicURL: "https://A.example:8443/x"}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
 		"its version 6":  {ip: "127.0.0.1", config: config.Config{PublicURL: "https://[2001:db8::1]:8443"}, want: []string{"127.0.0.1", "[2001:db8::1]", "[::1]", "localhost"}},
+		"by its name":    {ip: "127.0.1.1", config: config.Config{Listen: "Agent.local:8080"}, want: []string{"127.0.0.1", "127.0.1.1", "[::1]", "agent.local", "localhost"}},
+		"every address":  {ip: "127.0.0.1", config: config.Config{Listen: ":8080"}, want: []string{"127.0.0.1", "[::1]", "localhost"}},
 		"public":         {ip: "192.0.2.1"},
 		"public, named":  {ip: "192.0.2.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "192.0.2.1", "[::1]", "a.example", "localhost"}},
 		"all, named":     {ip: "::", config: config.Config{AllowedHosts: []string{"a.example"}, PublicURL: "https://b.example"}, want: []string{"127.0.0.1", "[::1]", "a.example", "b.example", "localhost"}},

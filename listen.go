@@ -63,6 +63,10 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 		}
 		g.Hosts = append(g.Hosts, own)
 	}
+	// Whoever has named it knows it by that name.
+	if host, _, err := net.SplitHostPort(c.Listen); err == nil && host != "" && net.ParseIP(host) == nil {
+		g.Hosts = append(g.Hosts, strings.ToLower(host))
+	}
 	// A proxy in front of us passes on the name that clients use.
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
 		host := strings.TrimSuffix(u.Host, ":"+u.Port())

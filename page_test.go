@@ -109,7 +109,7 @@ func TestPageForStrangers(t *testing.T) {
 	})
 	in := start(t, c)
 	in.do(t, http.MethodPost, "/message:send", `{"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "/vault"}]}}`, "Authorization", "Bearer alice")
-	for given, want := range map[string]string{"": "", "Bearer mallory": "", "Bearer alice": "1 waiting for a decision", "Bearer bob": "None waits for a decision"} {
+	for given, want := range map[string]string{"": "", "Bearer mallory": "", "Bearer alice": "1 waiting for a decision", "Bearer bob": "None are waiting for a decision"} {
 		headers := []string{"Accept", browser}
 		if given != "" {
 			headers = append(headers, "Authorization", given)

@@ -62,5 +62,5 @@ func finish(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	begin(w, r)
 	defer finish(w, r)
-	writeError(w, s.local(r), transportError(status).saying(message))
+	writeError(w, s.Local(r), transportError(status).saying(message))
 }

@@ -148,9 +148,9 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// local returns r with its path relative to the base URL and decoded once, as the routes
+// Local returns r with its path relative to the base URL and decoded once, as the routes
 // expect it. A proxy in front may strip the path of the base URL or leave it.
-func (s *Server) local(r *http.Request) *http.Request {
+func (s *Server) Local(r *http.Request) *http.Request {
 	path := r.URL.Path
 	if rest, ok := strings.CutPrefix(path, s.prefix); ok && (rest == "" || rest[0] == '/') {
 		path = "/" + strings.TrimPrefix(rest, "/")
@@ -179,7 +179,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
 	}()
-	r = s.local(r)
+	r = s.Local(r)
 	if wrong := s.cfg.Guard.check(r); wrong != nil {
 		writeError(w, r, wrong)
 		return
