@@ -18,16 +18,16 @@ type Next int
 
 // What a task may need.
 const (
-	NextNothing Next = iota // it rests, ends, or waits for what runs
-	NextPlan                // the next step has to be asked of a planner that is slow: see [Rules.Plan]
-	NextAgain               // the draft is large: it is to be committed, and the task advanced again
+	NextNothing Next = iota // it waits, has ended, or has calls running
+	NextPlan                // a planner that is not inline has to plan the next step: see [Rules.Plan]
+	NextAgain               // the draft is large: commit it, then advance again
 )
 
 // maxDraft is how many bytes of events a draft may have before it is committed.
 const maxDraft = 1 << 20
 
-// Advance adds to the draft everything that can be decided now: plans, checks,
-// questions, starts, results, rest or end.
+// Advance adds to the draft everything that can be decided now: plans, checks, questions,
+// starts, results, and whether the task waits or ends.
 func (d *Draft) Advance() (n Next, err error) {
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
 	for d.phase != store.Final {
@@ -121,7 +121,7 @@ func (d *Draft) advanceCalls(s *step) error {
 	return nil
 }
 
-// enterCall writes that a call is entered that was planned, or has been decided.
+// enterCall writes that a planned or decided call is entered.
 func (d *Draft) enterCall(c *call, e *Entry) error {
 	if c.Paused {
 		return d.resume(c, e)
@@ -129,8 +129,8 @@ func (d *Draft) enterCall(c *call, e *Entry) error {
 	return d.start(c, e, c.Attempt+1)
 }
 
-// running reports whether a call that the log says is running does run here, or is
-// about to. One that does not has lost its process.
+// running reports whether a call that the log says is running does run here, or is about
+// to. If not, its process is gone.
 func (d *Draft) running(c *call) bool {
 	if d.at.Running != nil && d.at.Running(c.ID) {
 		return true
@@ -152,8 +152,7 @@ func anyCall(s *step, is func(*call) bool) bool {
 	return false
 }
 
-// settle says where the task stands when calls of its step are open: at work, or
-// at rest.
+// settle sets the phase and state of a task while calls of its step are open.
 func (d *Draft) settle(s *step) error {
 	pending := d.f.Pending()
 	says := d.troubles()
@@ -180,8 +179,8 @@ func (d *Draft) settle(s *step) error {
 // news reports whether the draft asks or answers something, or somebody else has.
 func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
 
-// decided returns the entry of a call that was approved and may be entered, and ends one
-// that was not approved.
+// decided returns the entry of a call that was approved and may be entered. It ends a
+// call that was not approved.
 func (d *Draft) decided(c *call) (*Entry, error) {
 	a := d.f.approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the rest is one case
@@ -201,8 +200,8 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 	}
 }
 
-// rejected ends a call that somebody has rejected: that it was, and why, is its result.
-// What an earlier run of it has published stands.
+// rejected ends a call that somebody has rejected; its result says so, and why. What an
+// earlier run of it published remains.
 func (d *Draft) rejected(c *call, a *pendingApproval) error {
 	text := rejection(a)
 	if c.Attempt == 0 {
@@ -222,8 +221,8 @@ func rejection(a *pendingApproval) string {
 	return text + ": " + a.Resolution.Reason
 }
 
-// died records that nobody knows what came of a call whose process is gone, and continues
-// from there.
+// died records that the outcome of a call is unknown because its process is gone, and
+// continues from there.
 func (d *Draft) died(c *call) error {
 	if err := d.unknown(c, event.CauseDied, "the server stopped while it ran"); err != nil {
 		return err
@@ -231,7 +230,7 @@ func (d *Draft) died(c *call) error {
 	return d.uncertain(c)
 }
 
-// unknown records that nobody knows what came of a call.
+// unknown records that the outcome of a call is unknown.
 func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
 	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
 		return err
@@ -239,25 +238,24 @@ func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
 	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt})
 }
 
-// How often a call is repeated by itself after its process has died, and the pauses
-// before it: none at first, because the tool need not be what ended the process.
+// How often a call is repeated automatically after its process has died, and the pause
+// before each repeat: none at first, because the tool may not be what ended the process.
 const (
 	maxRepeats  = 3
 	firstRepeat = 5 * time.Second
 	maxRepeat   = time.Minute
 )
 
-// uncertain continues from a call whose last run nobody knows the end of. One that is
-// declared read-only or idempotent is run again by itself when its process died, a
-// few times, and ends in an error when it was given up; about any other a person is
-// asked.
+// uncertain continues from a call whose outcome is unknown. A call declared read-only or
+// idempotent is repeated automatically, a few times, if its process died, and ends with
+// an error if it was given up; for any other, a person is asked.
 func (d *Draft) uncertain(c *call) error {
 	x := d.lookup(c)
 	switch {
 	case x.trouble != nil:
 		return d.postpone(c, x.trouble)
 	case x.invalid != nil:
-		// It cannot be run again. What came of it is still not known.
+		// It cannot be run again. Its outcome is still unknown.
 		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
 	}
 	is := annotationsOf(x.entry.Tool)
@@ -278,7 +276,7 @@ func (d *Draft) uncertain(c *call) error {
 	return d.askOutcome(c, &x)
 }
 
-// askOutcome asks a person what came of a call, on the terms of its own approval.
+// askOutcome asks a person for the outcome of a call, on the terms of its own approval.
 func (d *Draft) askOutcome(c *call, x *examined) error {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args,
@@ -294,8 +292,8 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 	return d.askAbout(c, a)
 }
 
-// termsOf returns the terms that a call has been approved on; of one that nobody was
-// asked about, those that it would be asked on now.
+// termsOf returns the terms on which a call was approved; if nobody was asked, those on
+// which it would be asked now.
 func (d *Draft) termsOf(c *call) approval.Terms {
 	for i := len(d.f.Approvals) - 1; i >= 0; i-- {
 		if a := d.f.Approvals[i]; a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
@@ -308,8 +306,8 @@ func (d *Draft) termsOf(c *call) approval.Terms {
 	return d.rules.Policy.AskTerms()
 }
 
-// goOn enters a suspended call again when all of its questions are answered, or its
-// time has come.
+// goOn enters a suspended call again when all of its questions are answered, or its timer
+// has fired.
 func (d *Draft) goOn(c *call) error {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {

@@ -15,7 +15,7 @@ import (
 )
 
 // askCall requests approval of a call as it was examined. The arguments of a call that
-// has been entered before are in use, so that they cannot be edited any more.
+// was entered before are in use, so they can no longer be edited.
 func (d *Draft) askCall(c *call, x *examined, supersedes string) error {
 	a := &approval.Approval{
 		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Supersedes: supersedes,
@@ -26,7 +26,7 @@ func (d *Draft) askCall(c *call, x *examined, supersedes string) error {
 	return d.request(c, x, a)
 }
 
-// withoutEdit returns the decisions that terms allow about a call, but edit.
+// withoutEdit returns the decisions that terms allow about a call, except edit.
 func withoutEdit(t approval.Terms) []approval.Verb {
 	allowed := slices.DeleteFunc(approval.AllowedVerbs(approval.KindCall, t), func(v approval.Verb) bool { return v == approval.Edit })
 	if len(allowed) == 0 {
@@ -35,8 +35,8 @@ func withoutEdit(t approval.Terms) []approval.Verb {
 	return allowed
 }
 
-// request asks a: an approval of a call, whatever it is about. A call whose question
-// cannot be shown ends with what is wrong.
+// request asks for the approval a of a call, of any kind. If the question cannot be
+// shown, the call ends with the reason.
 func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 	if err := d.fill(c, x, a); err != nil {
 		return d.finish(c, OutcomeInvalid, nil, err.Error(), nil)
@@ -47,8 +47,8 @@ func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 	return d.askAbout(c, a)
 }
 
-// askAbout asks whether a call may run, or what came of it: its tool can be reached, so
-// that nothing has to be tried again.
+// askAbout asks whether a call may run, or for its outcome. Its tool can be reached, so
+// nothing is left to retry.
 func (d *Draft) askAbout(c *call, a *approval.Approval) error {
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
@@ -82,7 +82,7 @@ func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 	return err
 }
 
-// digest returns what an approval of a kind is bound to.
+// digest returns the digest that an approval of a kind is bound to.
 func (d *Draft) digest(kind approval.Kind, entry *tool.Entry, args map[string]any, attempt int) (string, error) {
 	if kind == approval.KindOutcome {
 		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt)
@@ -92,9 +92,9 @@ func (d *Draft) digest(kind approval.Kind, entry *tool.Entry, args map[string]an
 
 func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, n) }
 
-// fits refuses an approval that could not be shown: too many at once, arguments too
-// large, or a question that would not fit into one event or into the log. with are
-// approvals that will be asked for together with it.
+// fits returns an error if an approval could not be shown: too many are pending, the
+// arguments are too large, or the question would not fit into one event or into the log.
+// with are approvals that will be requested together with it.
 func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	limits := &d.rules.Limits
 	pending := append(d.f.Pending(), with...)
@@ -115,7 +115,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	if limit := limits.Content(); len(raw) > limit {
 		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
 	}
-	// The question is public once, and the approval stands in the log, too.
+	// The question is published, and the approval is in the log, too.
 	if room := d.room(); 2*len(raw) > room {
 		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", len(raw), max(room/2, 0))
 	}
@@ -141,7 +141,7 @@ func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text str
 	return d.say(state, nil)
 }
 
-// askMore asks everything that is pending once more, because a message was no answer.
+// askMore asks again about everything that is pending, because a message was no answer.
 func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	m, err := d.rules.Presenter.Question(pending, no)
 	if err != nil {
@@ -150,8 +150,8 @@ func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	return d.say(d.waitingState(pending), m)
 }
 
-// waitingState is input-required, and auth-required when all of it is for others and
-// asks for that state; and working while all of it is left to the confirmation provider.
+// waitingState returns input-required; auth-required if all of pending is for others and
+// asks for that state; working while all of it is left to the confirmation provider.
 func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	state, left := a2a.TaskStateAuthRequired, true
 	for _, a := range pending {
@@ -166,8 +166,7 @@ func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	return state
 }
 
-// ProviderMayAnswer reports whether an approval is one that a confirmation provider may
-// answer.
+// ProviderMayAnswer reports whether a confirmation provider may answer an approval.
 func ProviderMayAnswer(a *approval.Approval) bool {
 	return a.Kind == approval.KindCall && !a.Elsewhere()
 }
@@ -180,8 +179,8 @@ func (r *Rules) silence(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: DueProviderTimeout, Key: []byte(a.ID)}
 }
 
-// takesPayload reports whether a tool declares that it reads what comes with a
-// decision. What panics declares nothing.
+// takesPayload reports whether a tool declares that it reads the payload of a decision. A
+// tool that panics declares nothing.
 func takesPayload(t tool.Tool) (takes bool) {
 	defer func() {
 		if recover() != nil {
@@ -192,8 +191,7 @@ func takesPayload(t tool.Tool) (takes bool) {
 	return ok && p.TakesPayload()
 }
 
-// annotationsOf returns what a tool declares of its effects. What panics declares
-// nothing.
+// annotationsOf returns the annotations of a tool. A tool that panics declares nothing.
 func annotationsOf(t tool.Tool) (is tool.Annotations) {
 	defer func() {
 		if recover() != nil {
@@ -203,8 +201,8 @@ func annotationsOf(t tool.Tool) (is tool.Annotations) {
 	return tool.AnnotationsOf(t)
 }
 
-// askOf makes the approval of a question that a running tool has put. It is not
-// bound to anything yet.
+// askOf builds the approval for a question that a running tool asked. It is not bound to
+// a digest yet.
 func askOf(c *call, q ToolQuestion) (*approval.Approval, error) {
 	a := &approval.Approval{Kind: approval.KindQuestion, Args: c.Args, Hint: q.Hint, Ask: q.ID, AskKind: string(q.Kind)}
 	switch q.Kind {

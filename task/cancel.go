@@ -16,7 +16,8 @@ import (
 	"a2a-server/tool"
 )
 
-// Cancel ends a task. Canceling a canceled task again changes nothing.
+// Cancel is the [Input] that cancels a task. Canceling a canceled task again changes
+// nothing.
 type Cancel struct{ By auth.Principal }
 
 func (in Cancel) put(d *Draft) error {
@@ -29,8 +30,8 @@ func (in Cancel) put(d *Draft) error {
 	return d.cancelAll("", in.By)
 }
 
-// cancelAll cancels the task with everything that is open in it. by is who wanted it,
-// the zero Principal when nobody did.
+// cancelAll cancels the task with everything that is open in it. by is who requested it,
+// the zero Principal if nobody did.
 func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why, By: by}); err != nil {
 		return err
@@ -42,8 +43,8 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
 }
 
-// Fail ends a task that cannot continue: better failed than working
-// forever. It asks nobody: whatever is not ours may be what is broken.
+// Fail is the [Input] that ends a task that cannot continue: better failed than working
+// forever. It calls no planner, tool or presenter: any of them may be what is broken.
 type Fail struct{ Cause error }
 
 func (in Fail) put(d *Draft) error {
@@ -58,11 +59,11 @@ func (in Fail) put(d *Draft) error {
 	return d.endAll(a2a.TaskStateFailed, strings.Join(says, "\n"))
 }
 
-// maxAccount is how many calls the account of an ended task names.
+// maxAccount is how many calls the account of an ended task lists.
 const maxAccount = 20
 
-// account says of each call that had been started what came of it, so that nobody
-// takes a canceled task for one that has done nothing.
+// account describes the outcome of each call that was started, so that nobody mistakes a
+// canceled task for one that has done nothing.
 func (f *Fold) account() []string {
 	var says []string
 	more := 0
@@ -84,7 +85,7 @@ func (f *Fold) account() []string {
 	return says
 }
 
-// came says what came of a call that had been started, when its task ends.
+// came describes the outcome of a call that had been started when its task ends.
 func (c *call) came() string {
 	switch {
 	case c.State == callWaiting, c.Paused:
@@ -105,8 +106,8 @@ func (c *call) came() string {
 	return "it ended with an error: " + visible.Shorten(c.Error, 200)
 }
 
-// endAll ends the task in a state with everything that is open in it. Whoever runs
-// it is cut off by the fence. says, when not empty, is the message of the status.
+// endAll ends the task in a state, with everything that is open in it. The fence cuts off
+// whoever runs it. says, if not empty, is the message of the status.
 func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	for _, a := range d.f.Approvals {
 		if a.State != approval.Pending {
@@ -142,9 +143,9 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	return d.end(state, m)
 }
 
-// ChildCanceler is a tool whose suspended calls have something running elsewhere,
-// a remote agent for example, that has to be told when their task is canceled.
-// CancelChild is called from due work, again after a failure, and possibly twice.
+// ChildCanceler is a tool whose suspended calls have work running elsewhere, for example
+// in a remote agent, that has to be canceled with their task. CancelChild is called as
+// due work: it is retried after a failure, and may be called twice.
 type ChildCanceler interface {
 	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
 }
@@ -157,13 +158,14 @@ type ChildCancel struct {
 	Try   int             `json:"try,omitempty"`
 }
 
-// childTries is how often what a call has running elsewhere is told to end.
+// childTries is how often the engine tries to cancel the work that a call has running
+// elsewhere.
 const childTries = 8
 
-// cancelChild puts due work for what a call that was suspended has running elsewhere.
+// cancelChild adds due work that cancels what a suspended call has running elsewhere.
 func (d *Draft) cancelChild(c *call) error {
 	if c.Suspended == 0 || c.State == callRunning || !d.hasChildren(c) {
-		return nil // what runs here is told by its context
+		return nil // a call that runs here is canceled through its context
 	}
 	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: c.ToolState})
 	if err != nil {
@@ -173,8 +175,8 @@ func (d *Draft) cancelChild(c *call) error {
 	return nil
 }
 
-// hasChildren reports whether the tool of a call has to be told. One that cannot be
-// looked up now may have to be; one that panics cannot be told.
+// hasChildren reports whether the tool of a call is a ChildCanceler. One that cannot be
+// looked up now may be one; one that panics cannot be called.
 func (d *Draft) hasChildren(c *call) (has bool) {
 	defer func() {
 		if recover() != nil {
@@ -195,7 +197,7 @@ func (d *Draft) hasChildren(c *call) (has bool) {
 // ChildCancelResult is the result of due work of kind [DueChildCancel].
 type ChildCancelResult struct {
 	Row    store.Due
-	Failed error // nil: it was told
+	Failed error // nil: it was canceled
 }
 
 func (in ChildCancelResult) put(d *Draft) error {

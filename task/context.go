@@ -14,8 +14,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// ReadonlyContext is what predicates, gates, hooks, toolsets and planners see of a
-// task. It does not change.
+// ReadonlyContext is what predicates, gates, hooks, toolsets and planners see of a task.
+// It is immutable.
 type ReadonlyContext struct {
 	context.Context //nolint:containedctx // it is one
 	agentName       string
@@ -41,7 +41,7 @@ func (d *Draft) readonly() *ReadonlyContext {
 	return c
 }
 
-// Owner returns who the task belongs to.
+// Owner returns the owner of the task.
 func (c *ReadonlyContext) Owner() auth.Principal { return c.owner }
 
 // AgentName implements [agent.ReadonlyContext].
@@ -76,7 +76,7 @@ func (c *ReadonlyContext) UserID() string {
 	return c.owner.Subject
 }
 
-// InvocationID names the turn; there is none before the task.
+// InvocationID identifies the turn; it is "" if there is no task yet.
 func (c *ReadonlyContext) InvocationID() string {
 	if c.task == "" {
 		return ""
@@ -97,7 +97,7 @@ func (c *ReadonlyContext) UserContent() *agent.Content {
 	return content
 }
 
-// ContentOf returns a part of a message as tools see it.
+// ContentOf converts a part of a message to the form that tools see.
 func ContentOf(p *a2a.Part) agent.Part {
 	return agent.Part{
 		Text: p.Text(), Data: p.Data(), Raw: p.Raw(), URL: string(p.URL()),
@@ -105,8 +105,7 @@ func ContentOf(p *a2a.Part) agent.Part {
 	}
 }
 
-// stateView is the state of the tools, which others have too: what is read of it is a
-// copy.
+// stateView is the tools' state, which is shared: reading it returns copies.
 type stateView map[string]any
 
 func (s stateView) Get(key string) (any, bool) {

@@ -14,8 +14,8 @@ import (
 	"a2a-server/tool"
 )
 
-// Answers are decisions about approvals of one task, whatever way they came. All of
-// them count, or none.
+// Answers is the [Input] with decisions about approvals of one task, from any source.
+// Either all of them count, or none.
 type Answers struct {
 	By   auth.Principal
 	Via  string // one of approval's
@@ -24,12 +24,12 @@ type Answers struct {
 
 func (in Answers) put(d *Draft) error { return d.decide(in, nil) }
 
-// ErrStale says that approvals have to be brought up to date, by [Refresh], before a
-// decision is looked at.
+// ErrStale means that approvals have to be brought up to date, with [Refresh], before a
+// decision is considered.
 var ErrStale = errors.New("approvals are out of date")
 
-// Refresh expires what is overdue, and asks again about tools that have changed. Both
-// are facts of their own, also when the decision that follows is refused.
+// Refresh is the [Input] that expires overdue approvals, and asks again about tools that
+// have changed. Both are recorded even if the decision that follows is refused.
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
@@ -58,14 +58,14 @@ func (Refresh) put(d *Draft) error {
 	return nil
 }
 
-// overdue reports whether a pending approval is.
+// overdue reports whether a pending approval is overdue.
 func (d *Draft) overdue() bool {
 	return slices.ContainsFunc(d.f.Pending(), func(a *approval.Approval) bool { return approval.Overdue(a, d.at.Now) })
 }
 
-// changed reports whether the tool of a pending call, or of one of which it is asked
-// what came, is gone or has another definition than the one that was shown. A tool that
-// cannot be looked up now has not changed, as far as anybody knows.
+// changed reports whether the tool of a call that waits for an approval of kind call or
+// outcome is gone or has a different definition from the one that was shown. A tool that
+// cannot be looked up now counts as unchanged.
 func (d *Draft) changed(a *approval.Approval) (x examined, changed bool) {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
 		return x, false
@@ -80,8 +80,8 @@ func (d *Draft) changed(a *approval.Approval) (x examined, changed bool) {
 	return x, x.entry.Digest != a.Definition
 }
 
-// replace supersedes an approval whose tool has changed: the arguments are checked
-// and the policy is asked again.
+// replace supersedes an approval whose tool has changed: the arguments are checked again,
+// and so is the policy.
 func (d *Draft) replace(a *pendingApproval, x *examined) error {
 	c := d.f.call(a.Call)
 	if err := d.supersede(a, "the tool has changed since it was asked"); err != nil {
@@ -105,8 +105,8 @@ func (d *Draft) replace(a *pendingApproval, x *examined) error {
 	return d.askAgain(c, &now, a)
 }
 
-// decide puts decisions into a draft. received, when not nil, is the message that
-// they came in.
+// decide puts decisions into a draft. received, if not nil, is the message that contained
+// them.
 func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	if d.f.Header.Phase == store.Final {
 		return d.decidedBefore(in.List)
@@ -119,7 +119,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		return err
 	}
 	for i := range decisions {
-		// Only what is decided has to stand still.
+		// Only the approvals that are being decided have to be up to date.
 		if _, changed := d.changed(decisions[i].Approval); changed && !decisions[i].Settled {
 			return ErrStale
 		}
@@ -165,10 +165,10 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		}
 		a := d.f.approval(x.Approval.ID)
 		if a.State != approval.Pending {
-			return approval.Conflict(&a.Approval) // with a decision before it, which has ended the call
+			return approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 		}
 		if v := &edits[i]; x.Answer.Verb == approval.Edit && v.verdict.Action == approval.ActionAsk && v.verdict.Terms.Rule != a.Terms.Rule {
-			// The edited call is another rule's business: it is asked again.
+			// Another rule applies to the edited call: a new approval is requested.
 			r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: x.Answer.Args, Reason: "the edited call needs another approval"}
 			if err := d.resolve(a, approval.Superseded, r); err != nil {
 				return err
@@ -205,7 +205,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	return nil
 }
 
-// because adds the reason that somebody gave, if any, to what was done.
+// because appends the reason that somebody gave, if any, to what was done.
 func because(what, reason string) string {
 	if reason == "" {
 		return what
@@ -213,8 +213,8 @@ func because(what, reason string) string {
 	return what + ": " + visible.Shorten(visible.Line(reason), maxProblem)
 }
 
-// agreed refuses decisions of one message that give a call up and say something else
-// about it.
+// agreed refuses decisions of one message of which one gives a call up and another says
+// something else about it.
 func (d *Draft) agreed(decisions []approval.Decision) error {
 	for i := range decisions {
 		x := &decisions[i]
@@ -232,10 +232,11 @@ func (d *Draft) agreed(decisions []approval.Decision) error {
 	return nil
 }
 
-// minDecision is how large a message with a decision may be however full the log is.
+// minDecision is the size up to which a message with a decision is accepted however full
+// the log is.
 const minDecision = 16 << 10
 
-// checkEdit puts edited arguments through validation and policy.
+// checkEdit validates edited arguments and checks them against the policy.
 func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer) (examined, error) {
 	x := d.examine(d.f.call(a.Call), event.Compact(answer.Args), false /* open */)
 	switch {
@@ -251,7 +252,7 @@ func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer) (examine
 	return x, nil
 }
 
-// editError says what is wrong with edited arguments, by place.
+// editError lists what is wrong with edited arguments.
 func editError(a *approval.Approval, err error) error {
 	out := approval.Malformed(a.ID, "")
 	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
@@ -264,7 +265,8 @@ func editError(a *approval.Approval, err error) error {
 	return out
 }
 
-// decidedBefore tells a late decider of an ended task what was decided.
+// decidedBefore returns the error that tells a late decider of an ended task what was
+// decided.
 func (d *Draft) decidedBefore(answers []approval.Answer) error {
 	state := &StateError{Task: d.f.Header.Task, State: d.f.View.State()}
 	decisions, err := approval.Match(answers, d.f.approvals(), d.f.names(answers))

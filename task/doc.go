@@ -1,24 +1,24 @@
-// Package task says what a task is. A task is the fold of its log ([Fold]); a client
-// sees its [View]; the [Rules] say what follows when something happens to it.
+// Package task defines what a task is. A task is the fold of its log ([Fold]); a client
+// sees its [View]; the [Rules] decide what follows when something happens to it.
 //
-// All of it is pure: it starts nothing, waits for nothing, locks nothing, reads no
-// clock and takes no id but from the function it is given. Package task/engine runs it;
-// package task/internal/event owns how events are written.
+// All of it is pure: it starts no goroutines, never waits or locks, reads no clock and
+// takes ids only from the function that it is given. Package task/engine runs it; package
+// task/internal/event owns the encoding of events.
 //
 // # A task is a log
 //
-// Everything that happens to a task is an event. A fold changes by events alone, so that
-// it is the same whoever folds the log, and whenever. The rules decide from the fold
-// alone, so that they come to the same after a restart.
+// Everything that happens to a task is an event. Only events change a fold, so folding
+// the same log always gives the same fold. The rules decide from the fold alone, so they
+// decide the same after a restart.
 //
 // # From an input to a batch
 //
 //	Fold + Input ── Rules.On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
 //
 // [Rules.On] puts what has happened into a [Draft]; [Draft.Advance] adds everything that
-// can be decided now: plans, checks, questions, starts, results, rest or end. Whoever runs
-// the task appends the batch, and enters [Draft.Launch] when it is durable. A draft that
-// does not commit is thrown away, and its fold with it.
+// can be decided now: plans, checks, questions, starts, results, and whether the task
+// waits or ends. The engine appends the batch, and enters the calls of [Draft.Launch]
+// when it is durable. A draft that does not commit is discarded together with its fold.
 //
 // # A call
 //
@@ -29,17 +29,17 @@
 //	   │           └── outcome? ◀── unknown ─────────┴─────────────────────────────────────┘
 //	   └── postponed: its tool cannot be looked up now; everything stays as it is
 //
-// Before every entry, first or again, a call goes through [Draft.mayEnter], the one door
-// into a tool. A call that was started and has no result when its process dies is
-// unknown ([Draft.died]): one that is declared read-only or idempotent is run again by
-// itself, three times at most ([Draft.uncertain]); about any other a person is asked
-// ([Draft.askOutcome]).
+// Before every entry, the first or a later one, a call goes through [Draft.mayEnter], the
+// only way into a tool. A call that was started and has no result when its process dies
+// is unknown ([Draft.died]). If it is declared read-only or idempotent, it is repeated
+// automatically, at most three times ([Draft.uncertain]); for any other, a person is
+// asked ([Draft.askOutcome]).
 //
 // # Phases
 //
-//   - at rest: an input takes the task over (fence+1) and it runs on;
-//   - at work: an input is written beside the turn, which is told and reads it;
-//   - at its end: nothing changes any more but what is recorded late ([LateResult]).
+//   - at rest (parked): an input takes the task over (fence+1) and it continues;
+//   - at work (live): an input is written next to the turn, which is notified and reads it;
+//   - at its end (final): nothing changes, except that late results are recorded ([LateResult]).
 //
 // # Words
 //
@@ -49,17 +49,17 @@
 //     kind is call, outcome or question.
 //   - ask: to request an approval ([Draft.ask]); as a noun, one question of a tool
 //     ([ToolQuestion], package tool) or of a planner ([Ask]).
-//   - call: one call of a tool that a planner wants ([PlannedCall]) and what became of it;
+//   - call: one call of a tool that a planner wants ([PlannedCall]) and its outcome;
 //     attempt: an entry that a person or the policy allowed; repeat: an entry of the same
 //     attempt after its process died.
-//   - decision: what a person says of an approval; answer: a decision as it came in
-//     ([Answers]); verdict: what a policy says of a call.
-//   - entry: a tool about to be entered, with all that was checked for it ([Entry]).
+//   - decision: what a person decides about an approval; answer: a decision as it came in
+//     ([Answers]); verdict: what a policy decides about a call.
+//   - entry: a call about to run its tool, with everything that was checked for it ([Entry]).
 //   - grant: the approval under which a call may be entered ([Fold.granted]).
 //   - outcome: how a call ended ([Outcome]).
 //   - phase: live (somebody runs the task), parked (rows on disk) or final; state: what a
 //     client is shown ([StateOf]).
 //   - postponed: not entered now, through no fault of the call ([Draft.postpone]).
-//   - run: one run of a tool, in task/engine; turn: the run of a task between two rests.
+//   - run: one run of a tool, in task/engine; turn: one run of a task, until it waits or ends.
 //   - step: what a planner wants done at one time ([Step]).
 package task

@@ -13,9 +13,9 @@ import (
 	"a2a-server/tool"
 )
 
-// Draft is a batch being written. Each event goes into the fold as it is added, so
-// that what follows is decided on top of it; a draft that does not commit leaves a
-// fold that must be thrown away. It is not safe for concurrent use.
+// Draft is a batch under construction. Each event is folded as it is added, so that later
+// decisions take it into account; if a draft does not commit, its fold must be discarded.
+// It is not safe for concurrent use.
 type Draft struct {
 	rules *Rules
 	at    At
@@ -23,7 +23,7 @@ type Draft struct {
 	rev   uint64 // of the task before it
 	begun uint64 // bytes of the log before it
 
-	buf     []byte // events and audit entries are parts of it, until it has to grow
+	buf     []byte // events and audit entries are slices of it, until it has to grow
 	events  []store.Event
 	rows    []store.RowChange
 	due     []store.DueChange
@@ -35,8 +35,8 @@ type Draft struct {
 	phase   store.Phase // zero: stays
 	fence   bool        // take it
 
-	launch   []*Entry             // to be entered when the draft has been committed
-	entering int                  // entries that were given and not started yet
+	launch   []*Entry             // entered after the draft has been committed
+	entering int                  // entries that were created and have not started yet
 	asked    []*approval.Approval // in it
 	resolved []string             // ids of approvals, in it
 	settles  bool                 // see Settles
@@ -46,13 +46,14 @@ type Draft struct {
 	quiet    bool                 // do not continue
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 
-	// Where events and audit begin, so that a draft of usual size is made at once.
+	// Initial storage for events and audit, so that a draft of usual size is one
+	// allocation.
 	firstEvents [draftEvents]store.Event
 	firstAudit  [draftAudit][]byte
 }
 
-// What a draft has room for before it grows: what a call needs from its message to
-// its start, or from there to its end.
+// What a draft has room for before it grows: the events of a call from its message to its
+// start, or from its start to its end.
 const (
 	draftBytes  = 1536
 	draftEvents = 5
@@ -69,7 +70,7 @@ func (r *Rules) draft(at At, f *Fold) *Draft {
 // Fold returns the fold with the draft on top of it.
 func (d *Draft) Fold() *Fold { return d.f }
 
-// Launch returns what is to be entered when the draft is durable, and not before.
+// Launch returns the entries to run once the draft is durable, and not before.
 func (d *Draft) Launch() []*Entry { return d.launch }
 
 // Asked returns the approvals that the draft asks for. They must not be changed.
@@ -78,31 +79,31 @@ func (d *Draft) Asked() []*approval.Approval { return d.asked }
 // Resolved returns the ids of the approvals that the draft resolves.
 func (d *Draft) Resolved() []string { return d.resolved }
 
-// Audited is an entry of the audit, as the log of the process tells it.
+// Audited is an audit entry to report in the process's log.
 type Audited struct {
 	approval.Audit
 	Routine bool // the start or end of a call that nobody was asked about
 }
 
-// Audited returns what the draft adds to the audit. What is routine is in it only with
-// [Rules.EachCall].
+// Audited returns the audit entries that the draft adds. It includes routine ones only
+// with [Rules.EachCall].
 func (d *Draft) Audited() []Audited { return d.audited }
 
-// Settles reports whether the draft says what came of an approval: what somebody has
-// decided, or that its deadline has passed. It is never refused for want of room.
+// Settles reports whether the draft settles an approval: somebody has decided it, or its
+// deadline has passed. Such a draft is never refused for lack of room.
 func (d *Draft) Settles() bool { return d.settles }
 
-// Phase returns the phase that the draft puts the task into; zero: the one it has.
+// Phase returns the phase that the draft puts the task into; zero means that it does not
+// change.
 func (d *Draft) Phase() store.Phase { return d.phase }
 
-// HasDue reports whether the draft puts or removes due work.
+// HasDue reports whether the draft adds or removes due work.
 func (d *Draft) HasDue() bool { return len(d.due) > 0 }
 
-// Quiet reports whether the draft is no reason for whoever runs the task to look at
-// it again.
+// Quiet reports whether the task's turn need not be notified of the draft.
 func (d *Draft) Quiet() bool { return d.quiet }
 
-// Rests reports whether a task at rest stays there with the draft.
+// Rests reports whether a parked task stays parked with the draft.
 func (d *Draft) Rests() bool { return d.quiet || d.phase == store.Parked || d.onlyDue() }
 
 // Empty reports whether there is nothing to commit and nothing to continue with.
@@ -112,14 +113,14 @@ func (d *Draft) blank() bool {
 	return len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status == nil
 }
 
-// onlyDue reports whether a draft only puts or removes due work, or is audited,
-// which is no reason to run.
+// onlyDue reports whether a draft only adds or removes due work, or audit entries, which
+// is no reason to run the task.
 func (d *Draft) onlyDue() bool {
 	return !d.force && len(d.events) == 0 && len(d.rows) == 0 && d.phase == 0
 }
 
-// Batch returns the draft as a batch on top of the task's rev. fence is that of the
-// turn it comes from, nil when it comes from none.
+// Batch returns the draft as a batch on top of the task's rev. fence is that of the turn
+// that wrote the draft, nil if no turn did.
 func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	d.pending = uint32(len(d.f.Pending()))
 	b := &store.Batch{
@@ -133,11 +134,11 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	return b
 }
 
-// TakeOver makes the draft take the right to run the task from whoever has it.
+// TakeOver makes the draft take over the right to run the task, by a new fence.
 func (d *Draft) TakeOver() { d.fence = true }
 
-// GoLive makes the draft leave the task at work, unless it says where the task is. A
-// task that had been waiting for input says so.
+// GoLive makes the draft leave the task live, unless it already sets a phase. If the task
+// was waiting for input, its status becomes working.
 func (d *Draft) GoLive() error {
 	if d.phase != 0 {
 		return nil
@@ -149,8 +150,8 @@ func (d *Draft) GoLive() error {
 	return nil
 }
 
-// SayWorking says that the task is at work, if the draft has anything to say and the
-// task is not.
+// SayWorking sets the state to working, if the draft is not empty and the task has
+// another state.
 func (d *Draft) SayWorking() error {
 	if d.Empty() || d.phase == store.Final || d.f.Header.State == stateWorking {
 		return nil
@@ -158,7 +159,7 @@ func (d *Draft) SayWorking() error {
 	return d.say(a2a.TaskStateWorking, nil)
 }
 
-// Committed notes in the fold what the store has made of the draft.
+// Committed updates the fold's header with the receipt of the committed draft.
 func (d *Draft) Committed(r store.Receipt) {
 	h := &d.f.Header
 	h.Seq, h.Rev, h.Fence = r.Last, r.Rev, r.Fence
@@ -184,7 +185,7 @@ func (d *Draft) add(kind string, v any) error {
 	return d.f.applyPrivate(v)
 }
 
-// receive adds a message of the user.
+// receive adds a message from the user.
 func (d *Draft) receive(m *event.MessageReceived) error { return d.add(event.KindMessage, m) }
 
 // public adds the public event that was appended to buf from start on.
@@ -211,7 +212,7 @@ func (d *Draft) say(state a2a.TaskState, message *a2a.Message) error {
 	return d.sayWith(state, message, nil)
 }
 
-// sayWith is say with metadata beside that of all updates. Either may be nil.
+// sayWith is say with metadata in addition to that of all updates. Either may be nil.
 func (d *Draft) sayWith(state a2a.TaskState, message *a2a.Message, own map[string]any) error {
 	if err := d.enter(state); err != nil {
 		return err
@@ -262,7 +263,7 @@ func (d *Draft) artifact(u *event.ArtifactUpdate) {
 	d.f.View.addArtifact(u)
 }
 
-// end puts the task to its end. Only a terminal state is one.
+// end ends the task. state must be terminal.
 func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 	if !state.Terminal() {
 		return fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state)
@@ -271,7 +272,7 @@ func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 	return d.say(state, message)
 }
 
-// wake puts a due row that wakes the task, or removes it.
+// wake adds a due row that wakes the task, or removes one.
 func (d *Draft) wake(at time.Time, key []byte, remove bool) {
 	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: DueWake, Key: key, Delete: remove})
 }
@@ -299,8 +300,8 @@ func expiry(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: DueExpiry, Key: []byte(a.ID)}
 }
 
-// putApproval writes the approval's row, whatever rev that has: the task's rev guards
-// it.
+// putApproval writes the approval's row without checking the row's own rev: the task's
+// rev guards it.
 func (d *Draft) putApproval(a *pendingApproval) error {
 	value, err := json.Marshal(&a.Approval)
 	if err != nil {
@@ -348,13 +349,13 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 	return nil
 }
 
-// supersede ends an approval because what it asked is out of date.
+// supersede ends an approval because its question is out of date.
 func (d *Draft) supersede(a *pendingApproval, why string) error {
 	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
-// closeAsks supersedes whatever else is asked about a call that continues, or has
-// ended, without the answers.
+// closeAsks supersedes all other questions about a call that continues, or has ended,
+// without their answers.
 func (d *Draft) closeAsks(c *call, why string) error {
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID && a.State == approval.Pending {

@@ -13,8 +13,8 @@ import (
 	"a2a-server/tool"
 )
 
-// Chunk is a piece of an artifact that a run has published: the event, and what it
-// encodes.
+// Chunk is a piece of an artifact that a run has published: the encoded event, and its
+// content.
 type Chunk struct {
 	Event  store.Event
 	update event.ArtifactUpdate
@@ -28,18 +28,18 @@ func (f *Fold) Publish(chunks []Chunk) {
 	}
 }
 
-// ToolQuestion is a question that a running tool has put.
+// ToolQuestion is a question that a running tool asks.
 type ToolQuestion struct {
 	ID string // the same in every run of the call
 	tool.Ask
 }
 
-// RunEnded says how a run of a tool ended.
+// RunEnded is the [Input] that says how a run of a tool ended.
 type RunEnded struct {
 	Entry  *Entry
-	Chunks int     // of the call's artifact, published in all
-	Last   []Chunk // what it has published and is not in the log yet
-	Whole  string  // text of all chunks, which is to take their place; "": they stand
+	Chunks int     // total number of chunks of the call's artifact
+	Last   []Chunk // published, but not in the log yet
+	Whole  string  // text of all chunks, which replaces them; "": they remain
 	Output int64   // bytes that the call has published, in all of its runs
 
 	Result     json.RawMessage
@@ -47,9 +47,9 @@ type RunEnded struct {
 	Err        error            // what the tool failed with
 	Rejected   bool             // Err says that a person rejected what the tool asked
 	Suspension *tool.Suspension // the tool pauses
-	Asks       []ToolQuestion   // what it asked by the way, undecided: whatever it returned is discarded
-	GivenUp    error            // it did not end though it was told to: why nobody knows what came of it
-	TimedOut   bool             // GivenUp because of its time
+	Asks       []ToolQuestion   // what it asked while running, undecided: what it returned is discarded
+	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
+	TimedOut   bool             // GivenUp because of a timeout
 }
 
 func (in RunEnded) put(d *Draft) error {
@@ -90,14 +90,14 @@ func (in RunEnded) put(d *Draft) error {
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(in.Result, d.rules.Limits.result()), Last: true})
 	case whole != nil:
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: whole, Last: true})
-	case !marked: // the last chunk went out as any other
+	case !marked: // the last chunk was sent without a mark
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	return d.finish(c, OutcomeOK, in.Result, "", in.Delta)
 }
 
-// whole returns the text of all chunks as the part that takes their place, nil when they
-// stand: nothing else is wanted, they are one chunk that is still to be written, or the
+// whole returns the text of all chunks as the part that replaces them. It is nil if they
+// remain: no replacement is wanted, there is one chunk that is yet to be written, or the
 // text does not fit into an event.
 func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Chunks == 1 && len(in.Last) > 0 {
@@ -110,7 +110,7 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	return part
 }
 
-// maxDelta bounds what a call may set of the tools' state.
+// maxDelta bounds what a call may set in the tools' state, in bytes.
 const maxDelta = 64 << 10
 
 func stateSize(delta map[string]any) (int, error) {
@@ -121,8 +121,8 @@ func stateSize(delta map[string]any) (int, error) {
 	return len(data), err
 }
 
-// chunks adds what a run has published last. When the run ended well, the last chunk
-// of the call's artifact is marked as such, if it is among them.
+// chunks adds what a run published last. If the run succeeded, the last chunk of the
+// call's artifact is marked as such, if it is among them.
 func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 	for i := len(chunks) - 1; i >= 0 && well && !marked; i-- {
 		if k := &chunks[i]; k.update.ID == artifactID(c.ID) {
@@ -138,8 +138,8 @@ func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 	return marked
 }
 
-// suspend parks a call on what its tool asks, on its timer, or both. All that it asks
-// is made before any of it is written.
+// suspend parks a call until its questions are answered, its timer fires, or both. All
+// approvals are built before any is written.
 func (d *Draft) suspend(c *call, in *RunEnded) error {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
 	fail := func(format string, args ...any) error {
@@ -182,8 +182,8 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 	return d.add(event.KindSuspended, e)
 }
 
-// possible returns a time that a tool wants to be woken at as one that can be kept:
-// not in the past, and not after the year 9999.
+// possible limits the time at which a tool wants to be woken to what can be stored: not
+// in the past, and not after the year 9999.
 func (d *Draft) possible(at time.Time) time.Time {
 	at = at.UTC()
 	if at.Before(d.at.Now) {
@@ -195,12 +195,12 @@ func (d *Draft) possible(at time.Time) time.Time {
 	return at.Truncate(time.Millisecond)
 }
 
-// asks makes the approvals of what a run asks, bound to what ran, without writing
-// any.
+// asks builds the approvals for the questions of a run, bound to what ran, without
+// writing any.
 func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
 	x := e.examined
 	var err error
-	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have changed those it was given
+	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified the ones it was given
 		return nil, err
 	}
 	made := make([]*approval.Approval, 0, len(asks))
@@ -222,10 +222,11 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 	return made, nil
 }
 
-// LateResult is a result that arrived after its turn had abandoned the call. It is recorded,
-// privately and in the audit; the task, which may have ended, does not change.
+// LateResult is the [Input] with a result that arrived after its turn had abandoned the
+// call. It is recorded as a private event and in the audit; the task, which may have
+// ended, does not change.
 type LateResult struct {
-	Entry  *Entry // of the run that it came of, which need not be the newest
+	Entry  *Entry // of the run that returned it, which need not be the newest
 	Result json.RawMessage
 	Err    error
 }

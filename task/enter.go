@@ -11,8 +11,8 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// Entry is a tool about to be entered, with all that was checked for it. Whoever
-// enters it looks nothing up again.
+// Entry is a call about to run its tool, with everything that was checked for it. To run
+// it, nothing has to be looked up again.
 type Entry struct {
 	Call     string // id
 	Name     string // of the tool
@@ -23,7 +23,7 @@ type Entry struct {
 	State    map[string]any    // of the tools; the run's own
 	Resumed  *tool.Resumption  // nil on a first entry
 	Decided  map[string]bool   // confirmations that the call has asked for: by id, whether approved
-	Decision *ToolConfirmation // the newest that the tool may read, nil when there is none
+	Decision *ToolConfirmation // the newest that the tool may read, nil if there is none
 	Output   int64             // bytes that the call had published by its newest suspension
 
 	examined examined // what was checked
@@ -32,20 +32,20 @@ type Entry struct {
 // Checked proves that Args have been checked for Tool.
 func (e *Entry) Checked() *tool.Checked { return &e.examined.proof }
 
-// ToolConfirmation is what a tool reads of a decision.
+// ToolConfirmation is the decision in the form that a tool reads.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
 
-// mayEnter is the one door into a tool: it is asked before every entry, first or
-// again, from the beginning or after a suspension. It returns the entry, or nil when
-// the call may not be entered now. The draft then says why: the call is asked for, has
-// ended, or is tried again later. It says nothing when the call waits for a sibling to
-// end. The error is of writing the draft.
+// mayEnter is the only way into a tool: it is called before every entry, the first or a
+// later one, from the beginning or after a suspension. It returns the entry, or nil if
+// the call may not be entered now. The draft then records why: approval was requested,
+// the call has ended, or it is retried later. It records nothing if the call waits for a
+// sibling to end. The error comes from writing the draft.
 //
-// A call that somebody has approved is entered when the tool's definition and the
-// arguments are those that were shown: else it is asked for again. The terms of the
-// approval stand, but what is denied now is not run. A call that nobody has approved
-// is entered only when the policy allows it now. In all cases the arguments must be
-// valid against the schema as it is now.
+// An approved call is entered if the tool's definition and the arguments are those that
+// were shown; otherwise approval is requested again. The terms of the approval remain in
+// force, but a call that is denied now is not run. A call without an approval is entered
+// only if the policy allows it now. In all cases the arguments must be valid against the
+// current schema.
 func (d *Draft) mayEnter(c *call) (*Entry, error) {
 	first := c.State == callPlanned
 	x := d.examine(c, c.Args, first)
@@ -78,8 +78,8 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 	return d.entry(c, &x), nil
 }
 
-// unknownBefore adds to why a call is not run that an earlier run of it may have
-// had an effect.
+// unknownBefore adds to the reason why a call is not run that an earlier run may have had
+// an effect.
 func (d *Draft) unknownBefore(c *call, why string) string {
 	if c.Cause == "" {
 		return why
@@ -87,7 +87,7 @@ func (d *Draft) unknownBefore(c *call, why string) string {
 	return fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
 }
 
-// bound reports whether an approval is for just what was examined.
+// bound reports whether an approval is for exactly what was examined.
 func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	if err != nil {
@@ -103,15 +103,15 @@ func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	if a.Kind != approval.KindOutcome {
 		return false, nil
 	}
-	// Questions of this kind had the digest of the call before they had their own.
+	// Older approvals of this kind have the digest of the call.
 	digest, err = d.digest(approval.KindCall, x.entry, x.args, a.Attempt)
 	return digest == want, err
 }
 
-// askAgain asks again about a call that is not what was approved or shown any more.
+// askAgain asks again about a call that is no longer what was approved or shown.
 func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 	if x.verdict.Action != approval.ActionAsk {
-		// A person was asked about it: doubt means ask.
+		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
 		if old.Kind == approval.KindOutcome {
 			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
@@ -120,7 +120,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 	return d.askCall(c, x, old.ID)
 }
 
-// entry puts together what is entered.
+// entry builds the entry of a call.
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
@@ -128,12 +128,12 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 	}
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID && a.Ask == "" && a.State == approval.Approved && a.Resolution.Payload != nil {
-			e.Decision = confirmationOf(a) // the payload is for the tool, which takes it
+			e.Decision = confirmationOf(a) // the tool takes the payload
 		}
 	}
 	digest := ""
 	if len(c.Answered)+len(c.Asks) > 0 {
-		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" when it fails, which is nobody's digest
+		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" if it fails, which matches no digest
 	}
 	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
 	if c.Paused { // what is being resumed
@@ -147,7 +147,7 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 		}
 		if a.AskKind == string(tool.AskConfirm) {
 			if digest != a.Digest {
-				continue // the tool has changed since: it has to ask again
+				continue // the tool has changed since, so it has to ask again
 			}
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
@@ -181,7 +181,7 @@ func answerOf(a *pendingApproval) tool.Answer {
 	}
 }
 
-// start writes that a call starts; it is entered when that is durable.
+// start writes that a call starts; its tool runs once that is durable.
 func (d *Draft) start(c *call, e *Entry, attempt int) error {
 	e.Attempt = attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
@@ -226,7 +226,7 @@ func (d *Draft) resume(c *call, e *Entry) error {
 	return d.launched(c, e, d.f.granted(c))
 }
 
-// launched notes that a call is to be entered.
+// launched adds an entry to the draft's launches.
 func (d *Draft) launched(c *call, e *Entry, grant *pendingApproval) error {
 	d.launch = append(d.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
@@ -239,10 +239,10 @@ func (d *Draft) launched(c *call, e *Entry, grant *pendingApproval) error {
 	return d.record(a)
 }
 
-// maxProblem is how much is kept of what went wrong, in characters.
+// maxProblem bounds the description of what went wrong, in characters.
 const maxProblem = 8 << 10
 
-// finish ends a call: with its result, or with what went wrong.
+// finish ends a call, with its result or with what went wrong.
 func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem string, delta map[string]any) error {
 	problem = visible.Shorten(visible.Text(problem), maxProblem)
 	if c.Wake != nil {
@@ -253,7 +253,7 @@ func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem
 	}
 	name := c.Approval
 	if grant := d.f.granted(c); name == "" && grant != nil {
-		name = grant.ID // it was run again under it
+		name = grant.ID // it was run again under this approval
 	}
 	if err := d.cancelChild(c); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"a2a-server/store"
 )
 
-// ErrTaskNotFound says that there is no such task, or it is somebody else's.
+// ErrTaskNotFound means that there is no such task, or that it belongs to somebody else.
 var ErrTaskNotFound = errors.New("task not found")
 
-// InvalidError says what is wrong with a request, and where.
+// InvalidError says which field of a request is invalid, and why.
 type InvalidError struct {
 	Field  string // path in the request, lowerCamelCase
 	Reason string
@@ -27,18 +27,18 @@ func Invalid(field, format string, args ...any) *InvalidError {
 	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// StateError says that a task takes no such request in its state.
+// StateError means that a task does not accept a request in its current state.
 type StateError struct {
 	Task  store.TaskID
 	State a2a.TaskState
-	// NotCancelable: the request was to cancel a task that has ended otherwise.
+	// NotCancelable: the request was to cancel a task that has ended in another state.
 	NotCancelable bool
-	// Decided, when not nil, says that what the request decides had been decided so
-	// before.
+	// Decided, if not nil, says what had already been decided about the approvals of the
+	// request.
 	Decided *approval.Error
 }
 
-// Error says what the task's state is and what it means for the request.
+// Error says which state the task is in and what that means for the request.
 func (e *StateError) Error() string {
 	msg := fmt.Sprintf("task %s is in state %s and does not accept messages now", e.Task, e.State)
 	if e.State.Terminal() {
@@ -53,8 +53,8 @@ func (e *StateError) Error() string {
 	return msg
 }
 
-// ErrOutput says that a call has published as much as it may.
+// ErrOutput means that a call has reached its output limit.
 var ErrOutput = errors.New("the call has too much output")
 
-// ErrLogFull says that a task's log has no room for more.
+// ErrLogFull means that a task's log has reached its size limit.
 var ErrLogFull = errors.New("the task's log is full")

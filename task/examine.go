@@ -13,36 +13,36 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Hook looks at a planned call before the policy does: it may change the arguments
-// or deny the call with a reason. A hook that fails or panics makes the call ask.
-// When a call is entered again, or what was approved is about to run, hooks are asked
-// once more; they may still deny, but the arguments stay.
+// Hook looks at a planned call before the policy does: it may change the arguments or
+// deny the call with a reason. If a hook fails or panics, the call requires approval.
+// Hooks run again when a call is entered again, or when an approved call is about to run;
+// they may still deny it, but the arguments do not change.
 type Hook func(ctx agent.ReadonlyContext, c tool.ToolCall) (HookResult, error)
 
-// HookResult is what a Hook decided. Its zero value lets the call pass.
+// HookResult is the decision of a Hook. The zero value lets the call pass.
 type HookResult struct {
 	Deny string          // not empty: why the call must not run
 	Args json.RawMessage // not nil: replaces the arguments
 }
 
-// examined is what the pipeline found about a call, now.
+// examined is what the pipeline currently finds about a call.
 type examined struct {
 	ctx   *ReadonlyContext
-	entry *tool.Entry     // nil when the tool cannot be had
-	raw   json.RawMessage // the arguments that would run, as they are shown
-	args  map[string]any  // likewise, when they are valid
-	proof tool.Checked    // that they are
+	entry *tool.Entry     // nil if the tool was not found
+	raw   json.RawMessage // the arguments to run with, as they are shown
+	args  map[string]any  // the same arguments decoded, if they are valid
+	proof tool.Checked    // that they are valid
 	hook  bool            // a hook has replaced the arguments
 
-	// The first of these that is set, in this order, says how it is.
+	// The first of these that is set, in this order, is the outcome.
 	trouble error // the tool cannot be looked up now; nothing is said about the call
 	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
 	verdict approval.Verdict
 }
 
-// examine puts a call through the pipeline up to the verdict: known tool, hooks,
-// strict decode, schema, policy. What fails in a way that says nothing about the
-// call itself means ask. Hooks may replace raw only when open is true.
+// examine puts a call through the pipeline up to the verdict: known tool, hooks, strict
+// decode, schema, policy. A failure that says nothing about the call itself means ask.
+// Hooks may replace raw only if open is true.
 func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 	ctx := d.readonly()
 	x.ctx, x.raw = ctx, raw
@@ -88,15 +88,15 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 	return x
 }
 
-// sameArgs reports whether two texts are the same arguments.
+// sameArgs reports whether two JSON texts are the same arguments.
 func sameArgs(a, b json.RawMessage) bool {
 	x, errX := tool.DecodeArgs(a)
 	y, errY := tool.DecodeArgs(b)
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// argsSize is how many bytes arguments have as they are kept, but for the escapes of
-// what HTML treats in a special way, which nobody has sent.
+// argsSize returns the size of arguments as stored, in bytes, not counting the HTML
+// escapes, which nobody has sent.
 func argsSize(raw json.RawMessage) int {
 	n := len(raw)
 	for _, escape := range []string{`\u003c`, `\u003e`, `\u0026`} {
@@ -105,8 +105,8 @@ func argsSize(raw json.RawMessage) int {
 	return n
 }
 
-// hooks runs the hooks in their order. A failure does not end it: a later hook may
-// still deny.
+// hooks runs the hooks in order. It continues after a failure: a later hook may still
+// deny.
 func (r *Rules) hooks(ctx agent.ReadonlyContext, c *call, raw json.RawMessage) (result HookResult, failed error) {
 	for _, hook := range r.Hooks {
 		if result.Args != nil {
@@ -140,8 +140,8 @@ func callHook(hook Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h HookResu
 	return hook(ctx, c)
 }
 
-// lookup finds the tool of a call, and looks whether it takes the arguments, without
-// judging the call.
+// lookup finds the tool of a call and checks the arguments against its schema, without
+// evaluating the policy.
 func (d *Draft) lookup(c *call) (x examined) {
 	x.raw = c.Args
 	entry, err := d.rules.Tools.Lookup(d.readonly(), c.Tool)

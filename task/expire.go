@@ -7,7 +7,8 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// Expiry is a due row of kind [DueExpiry]: the deadline of an approval.
+// Expiry is the [Input] of a due row of kind [DueExpiry]: the deadline of an approval has
+// passed.
 type Expiry struct{ Row store.Due }
 
 func (in Expiry) put(d *Draft) error {
@@ -22,8 +23,8 @@ func (in Expiry) put(d *Draft) error {
 	return err
 }
 
-// expire ends an approval whose deadline has passed, or lets it stand without one.
-// ended: the task has ended with it.
+// expire ends an approval whose deadline has passed, or keeps it without a deadline.
+// ended reports whether the task has ended with it.
 func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 	due := expiry(&a.Approval)
 	due.Delete = true
@@ -48,14 +49,14 @@ func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 	return false, nil
 }
 
-// drop removes a due row that is of no use any more.
+// drop removes a due row that is no longer needed.
 func (d *Draft) drop(row store.Due) error {
 	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
 	return nil
 }
 
-// ProviderTimeout is a due row of kind [DueProviderTimeout]: the confirmation provider has had its
-// time for an approval.
+// ProviderTimeout is the [Input] of a due row of kind [DueProviderTimeout]: the
+// confirmation provider has not answered an approval in time.
 type ProviderTimeout struct{ Row store.Due }
 
 func (in ProviderTimeout) put(d *Draft) error {
@@ -65,8 +66,8 @@ func (in ProviderTimeout) put(d *Draft) error {
 	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
 }
 
-// ProviderFailed says that the confirmation provider has given no answer about an
-// approval, and will not.
+// ProviderFailed is the [Input] that says that the confirmation provider has not answered
+// an approval, and will not.
 type ProviderFailed struct {
 	Approval string // id
 	Why      string // for people
@@ -82,7 +83,7 @@ func (in ProviderFailed) put(d *Draft) error {
 	return nil
 }
 
-// open lets anybody answer an approval that had been left to the provider.
+// open lets anybody answer an approval that was left to the provider.
 func (d *Draft) open(id, why string) error {
 	a := d.f.approval(id)
 	if a == nil || a.State != approval.Pending || a.Opened {
@@ -97,7 +98,7 @@ func (d *Draft) open(id, why string) error {
 		d.due = append(d.due, due)
 	}
 	if d.f.Header.Phase != store.Parked {
-		return nil // its turn says it
+		return nil // its turn publishes it
 	}
 	d.phase = store.Parked
 	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")

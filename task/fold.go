@@ -18,21 +18,22 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// Fold is a task as its log tells it: what a client sees (View) and what the rules
-// have to know to continue. It is a pure function of the log; nothing in it is decided
-// by a clock or by chance, and nothing but an event changes it.
+// Fold is the state of a task that its log adds up to: what a client sees (View) and what
+// the rules need to continue. It is a pure function of the log: no clock and no
+// randomness influence it, and only events change it.
 //
-// A Fold is not safe for concurrent use. A [Draft] consumes the Fold it is made on.
+// A Fold is not safe for concurrent use. A [Draft] consumes the Fold that it is based on.
 type Fold struct {
-	// Header is the task's header as the store has it. Seq and Bytes run ahead of
-	// the store's with events that have been folded and are not durable yet.
+	// Header is the task's header as the store has it. Seq and Bytes are ahead of the
+	// store's by the events that have been folded but are not durable yet.
 	Header store.Header
-	// View is what a client sees. Of a large task it may lack much: see [Fold.Lighten].
+	// View is what a client sees. It may be incomplete if the task is large: see
+	// [Fold.Lighten].
 	View *View
 
-	tail, snapshotSize int // bytes of events since the last snapshot, and of that
-	// unmarked: an earlier program wrote artifacts of the task, which the store does not
-	// know for bulk. A snapshot of the fold without them would lose them.
+	tail, snapshotSize int // bytes of events since the last snapshot, and of the snapshot
+	// unmarked: an earlier version wrote artifacts of the task, without marking them as
+	// bulk in the store. A snapshot of the fold without them would lose them.
 	unmarked bool
 
 	saved
@@ -45,29 +46,29 @@ type saved struct {
 	Steps     []*step            `json:"steps,omitempty"`
 	Approvals []*pendingApproval `json:"approvals,omitempty"`
 	State     map[string]any     `json:"state,omitempty"` // of the tools
-	// ArtifactsAt is how many bytes the log had when a snapshot of its artifacts was
-	// made last.
+	// ArtifactsAt is the size of the log, in bytes, at the last snapshot of its
+	// artifacts.
 	ArtifactsAt uint64 `json:"artifactsAt,omitempty"`
 }
 
-// received is a message that a planner may still want to read.
+// received is a message that a planner may still need.
 type received struct {
 	Message json.RawMessage `json:"message"`
 	Hash    string          `json:"hash,omitempty"`
 	For     event.Reader    `json:"for"`
 	Step    int             `json:"step"` // steps planned when it came
 
-	decoded *a2a.Message // when it is at hand
+	decoded *a2a.Message // nil: not decoded yet
 }
 
 // pendingApproval is an approval, pending or not.
 type pendingApproval struct {
 	approval.Approval
-	// Opened: it was left to the confirmation provider, and is anybody's since.
+	// Opened: it was left to the confirmation provider, but now anybody may answer it.
 	Opened bool `json:"opened,omitempty"`
 }
 
-// step is what the planner wanted done at one time, and how far that is.
+// step is one step of the planner, and its progress.
 type step struct {
 	event.StepPlanned
 	Progress []*call `json:"progress,omitempty"`
@@ -79,10 +80,10 @@ type callState string
 const (
 	callPlanned   callState = "planned"
 	callAsked     callState = "asked"     // an approval of kind call or outcome is pending
-	callDecided   callState = "decided"   // that approval is resolved; nothing has followed from it yet
+	callDecided   callState = "decided"   // that approval is resolved, but not acted on yet
 	callRunning   callState = "started"   // started or resumed, no result
 	callWaiting   callState = "suspended" // questions or a timer are open
-	callUncertain callState = "unknown"   // started, and nobody knows what became of it
+	callUncertain callState = "unknown"   // started; its outcome is unknown
 	callDone      callState = "finished"
 )
 
@@ -107,8 +108,8 @@ type call struct {
 	Result    json.RawMessage      `json:"result,omitempty"`
 	Error     string               `json:"error,omitempty"`
 
-	// While the call cannot be entered: the tries so far, since when, the next one,
-	// and the question whether to wait on.
+	// While the call cannot be entered: the tries so far, why, since when, the next try,
+	// and the question whether to keep waiting.
 	Tries   int        `json:"tries,omitempty"`
 	Trouble string     `json:"trouble,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
@@ -151,7 +152,7 @@ func (f *Fold) approval(id string) *pendingApproval {
 	return nil
 }
 
-// asked reports whether somebody was asked about a call.
+// asked reports whether approval of a call was ever requested.
 func (f *Fold) asked(call string) bool {
 	return slices.ContainsFunc(f.Approvals, func(a *pendingApproval) bool { return a.Call == call })
 }
@@ -177,8 +178,8 @@ func (f *Fold) Pending() []*approval.Approval {
 	return pending
 }
 
-// granted returns the approval under which a call may be entered: the newest one by
-// which somebody allowed it, to begin with or once more. It is nil when nobody has.
+// granted returns the approval under which a call may be entered: the newest one with
+// which somebody allowed it to run, or to run again. It is nil if there is none.
 func (f *Fold) granted(c *call) *pendingApproval {
 	for i := len(f.Approvals) - 1; i >= 0; i-- {
 		a := f.Approvals[i]
@@ -193,8 +194,8 @@ func (f *Fold) granted(c *call) *pendingApproval {
 	return nil
 }
 
-// Apply folds one event of the log, or one that is about to become part of it. It
-// counts the event in Header.Seq and Header.Bytes.
+// Apply folds one event that is in the log, or about to be appended. It counts the event
+// in Header.Seq and Header.Bytes.
 func (f *Fold) Apply(e *store.Event) error {
 	if e.Public {
 		if err := f.View.apply(e.Kind, e.Data); err != nil {
@@ -222,7 +223,7 @@ func (f *Fold) count(n int) {
 	f.tail += n
 }
 
-// ApplyView folds what clients see of an event.
+// ApplyView folds only what clients see of an event.
 func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Public {
 		return f.View.apply(e.Kind, e.Data)
@@ -291,7 +292,7 @@ func (f *Fold) applyAsked(a *approval.Approval) error {
 	switch {
 	case strings.HasPrefix(a.Ask, askDoubt):
 		c.Doubt = a.ID
-	case a.Ask != "": // the suspension that follows names it
+	case a.Ask != "": // the suspension that follows refers to it
 	default:
 		c.Approval, c.State = a.ID, callAsked
 		c.reachable()
@@ -316,7 +317,7 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	switch {
 	case c.Doubt == a.ID:
 		if c.Doubt = ""; e.State == approval.Responded && c.Since != nil {
-			c.Since = &resolution.At // whoever waits on waits from now
+			c.Since = &resolution.At // continued waiting counts from now
 		}
 	case c.Approval == a.ID && e.State != approval.Superseded:
 		c.State = callDecided
@@ -327,7 +328,7 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	return nil
 }
 
-// reachable forgets what kept a call from being entered.
+// reachable clears what kept a call from being entered.
 func (c *call) reachable() {
 	c.Tries, c.Trouble, c.Since, c.Retry = 0, "", nil, nil
 }
@@ -383,17 +384,17 @@ func (f *Fold) applyCall(v any) error {
 		c.State, c.Paused, c.Outcome, c.Result, c.Error = callDone, false, e.Outcome, e.Result, e.Error
 		c.reachable()
 		if len(e.Delta) > 0 {
-			state := make(map[string]any, len(f.State)+len(e.Delta)) // the old one may be in use
+			state := make(map[string]any, len(f.State)+len(e.Delta)) // the old map may be in use
 			maps.Copy(state, f.State)
 			maps.Copy(state, e.Delta)
 			f.State = state
 		}
-	case *event.CallLate: // recorded for people; changes nothing
+	case *event.CallLate: // recorded for people only
 	}
 	return nil
 }
 
-// seen reports whether a follow-up with this hash is among the newest that the
+// seen reports whether a follow-up with this hash is among the newest ones, which the
 // task remembers.
 func (f *Fold) seen(hash store.Hash) bool {
 	h := hex.EncodeToString(hash[:])
@@ -405,7 +406,7 @@ func (f *Fold) seen(hash store.Hash) bool {
 	return false
 }
 
-// toPlanner returns the newest message to the planner, nil when there is none.
+// toPlanner returns the newest message to the planner, nil if there is none.
 func (f *Fold) toPlanner() json.RawMessage {
 	for i := len(f.Messages) - 1; i >= 0; i-- {
 		if f.Messages[i].For == event.ForPlanner {
@@ -427,7 +428,7 @@ func (f *Fold) planned(id string) json.RawMessage {
 	return nil
 }
 
-// names returns what all calls of the task are called, if an answer may name a call.
+// names returns the ids and aliases of all calls of the task, if an answer may name a call.
 func (f *Fold) names(answers []approval.Answer) approval.Names {
 	if !slices.ContainsFunc(answers, func(a approval.Answer) bool { return a.ByCall }) {
 		return nil
@@ -441,8 +442,8 @@ func (f *Fold) names(answers []approval.Answer) approval.Names {
 	return names
 }
 
-// takes reports whether a name is free to become the alias of a call: it cannot be
-// taken for an id of ours, and no call of the task has had it.
+// takes reports whether a name may become the alias of a call: it cannot be mistaken for
+// an id of ours, and no call of the task has had it.
 func (f *Fold) takes(alias string) bool {
 	if approval.LooksLikeOurID(alias) {
 		return false

@@ -7,27 +7,28 @@ import (
 	"a2a-server/store"
 )
 
-// Limits bound what one engine takes. Zero fields mean the defaults.
+// Limits bound the resources that one engine uses. Zero fields mean the defaults.
 type Limits struct {
-	// Turns is how many tasks may be at work at once, in the first second of their
-	// turns: one that has been at work for longer makes room for another, until four
-	// times as many have. An eighth more is for new tasks, and once more an eighth, at
-	// least one, for what somebody has decided. Defaults to 2,048.
+	// Turns is how many tasks may have a turn at the same time, counting only turns in
+	// their first second: a longer turn makes room for another, up to four times as many
+	// long turns. An additional eighth is reserved for new tasks, and another eighth, at
+	// least one, for tasks with a decision. Defaults to 2,048.
 	Turns int
-	// TurnsPerCaller is what one caller may have of Turns, and so of what follows from
-	// it. Defaults to a quarter of Turns; see [Limits.Unshared].
+	// TurnsPerCaller is how many of Turns one caller may use; long and reserved turns
+	// scale with it. Defaults to a quarter of Turns; see [Limits.Unshared].
 	TurnsPerCaller int
-	// Queue is how many tasks may wait for a turn, besides those of which somebody has
-	// decided something. Defaults to 10,000.
+	// Queue is how many tasks may wait for a turn, not counting tasks with a decision.
+	// Defaults to 10,000.
 	Queue int
-	// QueuePerCaller is what one caller may have of Queue. Defaults to a quarter of it.
+	// QueuePerCaller is how many of Queue one caller may use. Defaults to a quarter of
+	// Queue.
 	QueuePerCaller int
 
-	Abandoned   int           // runs of one tool that do not end though they were told to. Defaults to 8.
+	Abandoned   int           // runs of one tool that do not end after they were told to. Defaults to 8.
 	ToolTimeout time.Duration // of one run of a tool. Defaults to 5 min.
 	ToolGrace   time.Duration // to end after being told to. Defaults to 5 s.
 	PlanTimeout time.Duration // of one plan of a planner that is not inline. Defaults to 2 min.
-	Window      int           // bytes that a tool may be ahead of the disk. Defaults to 256 KiB.
+	Window      int           // bytes that a tool may publish ahead of the disk. Defaults to 256 KiB.
 	Event       int           // bytes of a public event. Defaults to 1 MiB.
 	Task        int           // bytes of a task's log. Defaults to 64 MiB.
 	Output      int           // bytes of what one call publishes, in chunks and artifacts. Defaults to 16 MiB.
@@ -35,10 +36,11 @@ type Limits struct {
 	Args        int           // bytes of the arguments of a call. Defaults to 128 KiB.
 	Steps       int           // steps of one task. Defaults to 1,000.
 	Calls       int           // calls of one step. Defaults to 64.
-	Parked      int           // tasks of one context that have not ended: each may wait for somebody. Defaults to 1,000.
+	Parked      int           // unfinished tasks of one context. Defaults to 1,000.
 
-	// Bytes of the disk beyond which no task is made: what the tasks of one caller use,
-	// by their events and 2 KiB for each, and what the store occupies as a whole. 0: none.
+	// Bytes of disk above which no new tasks are accepted: what the tasks of one caller
+	// use, counted as their events plus 2 KiB per task, and what the whole store
+	// occupies. 0 means no limit.
 	DiskPerCaller int64
 	Disk          int64
 }
@@ -75,17 +77,16 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// DiskBounds returns the limits of the disk as a store takes them.
+// DiskBounds returns the disk limits in the form that a store takes.
 func (l *Limits) DiskBounds() store.Disk {
 	return store.Disk{Owner: uint64(max(0, l.DiskPerCaller)), All: uint64(max(0, l.Disk))}
 }
 
-// Share returns how much of n one caller may have unless something else is said: a
-// quarter, and at least 1.
+// Share returns how much of n one caller may use by default: a quarter, at least 1.
 func Share(n int) int { return max(n/4, 1) }
 
-// Unshared returns l for a server that cannot tell its callers apart: what is not set
-// for one caller is what there is for all.
+// Unshared returns l for a server that cannot tell its callers apart: each limit per
+// caller that is not set equals the overall limit.
 func (l Limits) Unshared() Limits {
 	all := l.WithDefaults()
 	if l.TurnsPerCaller <= 0 {
@@ -97,28 +98,28 @@ func (l Limits) Unshared() Limits {
 	return l
 }
 
-// eventOverhead is how much of an event's limit is left for what stands around its
+// eventOverhead is how much of an event's limit is reserved for what surrounds its
 // content.
 const eventOverhead = 64 << 10
 
 // Content returns how many bytes of content fit into one public event.
 func (l *Limits) Content() int { return l.Event - eventOverhead }
 
-// decisionRoom is what of a task's log is kept for decisions, and for what follows
-// from them, whatever else.
+// decisionRoom is how much of a task's log is always reserved for decisions and what
+// follows from them.
 func (l *Limits) decisionRoom() int { return min(64<<10, l.Task/16) }
 
-// outcomeRoom is what is kept for each call that runs, so that what comes of it can be
-// written: its result stands in the log, and is published.
+// outcomeRoom is how much is reserved for each running call, so that its outcome can be
+// written: its result is stored in the log, and published.
 func (l *Limits) outcomeRoom() int { return min(2*l.Event, l.Task/2) }
 
-// result is how large a call's result may be: it has to fit into an event, and twice
-// into the room that is kept for it.
+// result is the maximum size of a call's result: it has to fit into an event, and twice
+// into the room that is reserved for it.
 func (l *Limits) result() int { return min(l.Content(), l.outcomeRoom()/2) }
 
-// OpenRoom returns how many bytes a task's log may have, while calls are running,
-// before only decisions and what comes of calls are still taken. Room for one call is
-// kept when none runs.
+// OpenRoom returns the size that a task's log may reach, while so many calls are running,
+// before it accepts only decisions and outcomes of calls. Room for one call is reserved
+// even if none is running.
 func (l *Limits) OpenRoom(running int) int {
 	return l.Task - l.decisionRoom() - max(running, 1)*l.outcomeRoom()
 }
@@ -126,21 +127,19 @@ func (l *Limits) OpenRoom(running int) int {
 // room returns how many bytes the log may still grow by.
 func (d *Draft) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
 
-// openRoom returns how many bytes the log may still grow by with what is neither a
-// decision nor comes of a call.
+// openRoom returns how many bytes the log may still grow by with anything but decisions
+// and outcomes of calls.
 func (d *Draft) openRoom() int {
 	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
 }
 
-// roomToRun reports whether one more call may run, so that whatever comes of it fits
-// into the log.
+// roomToRun reports whether one more call may run: its outcome has to fit into the log.
 func (d *Draft) roomToRun(running int) bool {
 	l := &d.rules.Limits
 	return int(d.f.Header.Bytes)+(running+1)*l.outcomeRoom()+l.decisionRoom() <= l.Task
 }
 
-// Busy returns how many calls have been started and have to say yet what came of
-// them.
+// Busy returns how many calls have been started and have no outcome yet.
 func (f *Fold) Busy() int {
 	n := 0
 	for range f.Running() {
@@ -149,8 +148,7 @@ func (f *Fold) Busy() int {
 	return n
 }
 
-// Running returns the ids of the calls that have been started and have to say yet what
-// came of them.
+// Running returns the ids of the calls that have been started and have no outcome yet.
 func (f *Fold) Running() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		s := f.step()

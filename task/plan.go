@@ -17,13 +17,13 @@ import (
 	"a2a-server/tool"
 )
 
-// maxPlannerState bounds what a planner keeps with a step.
+// maxPlannerState bounds the state that a planner keeps with a step, in bytes.
 const maxPlannerState = 64 << 10
 
-// Planned is what came of [Rules.Plan].
+// Planned is the [Input] with the outcome of [Rules.Plan].
 type Planned struct {
 	Step *Step
-	Err  error // of the planner: it ends the task
+	Err  error // from the planner; it ends the task
 }
 
 func (in Planned) put(d *Draft) error {
@@ -42,7 +42,7 @@ func (d *Draft) plan() (*Step, error) {
 	return d.rules.ask(d.at.Ctx, p)
 }
 
-// ask asks the planner, and checks what it answers.
+// ask asks the planner for the next step, and checks it.
 func (r *Rules) ask(ctx context.Context, p *Progress) (next *Step, err error) {
 	defer r.guard(p.Task, "the planner", &err)
 	if n := len(p.Steps); n >= r.Limits.Steps {
@@ -86,7 +86,8 @@ func (d *Draft) progress() (*Progress, error) {
 	var err error
 	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
 		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
-			// A toolset that fails is no reason to fail the task: its tools are missing now.
+			// A toolset that fails must not fail the task: only its tools are missing for
+			// now.
 			d.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
 		}
 	}
@@ -107,7 +108,7 @@ func (d *Draft) progress() (*Progress, error) {
 	for _, s := range f.Steps {
 		done := DoneStep{State: s.State, Asked: s.Ask != nil}
 		for _, c := range s.Progress {
-			args, _ := tool.DecodeArgs(c.Args) // what is no object has become the call's error
+			args, _ := tool.DecodeArgs(c.Args) // arguments that are no object have become the call's error
 			done.Calls = append(done.Calls, Result{
 				Call: tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args}, Outcome: c.Outcome, Content: c.Result, Error: c.Error,
 			})
@@ -117,7 +118,7 @@ func (d *Draft) progress() (*Progress, error) {
 	return p, nil
 }
 
-// addStep writes a step into the draft: its output, and what it wants.
+// addStep writes a step into the draft: its output, and what it requests.
 func (d *Draft) addStep(s *Step) error {
 	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
 	size := len(s.State)
@@ -185,8 +186,8 @@ func callID(step, n int) string {
 	return "c" + strconv.Itoa(step) + "." + strconv.Itoa(n)
 }
 
-// wellFormed returns arguments as JSON that can be kept: what is no JSON is kept as
-// a string, which then fails to be an object.
+// wellFormed returns arguments as JSON that can be stored: invalid JSON is stored as a
+// string, which is then refused because it is not an object.
 func wellFormed(args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
@@ -201,7 +202,7 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// output publishes what a planner says.
+// output publishes the output of a planner's step.
 func (d *Draft) output(o *Output) error {
 	a := o.Artifact
 	if a == nil {
@@ -247,8 +248,8 @@ func (d *Draft) output(o *Output) error {
 	return nil
 }
 
-// sayable refuses what a planner says in a status if it does not fit into an event, or
-// into room bytes. m may be nil.
+// sayable refuses a planner's status message that does not fit into an event, or into
+// room bytes. m may be nil.
 func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error {
 	n := 0
 	if m != nil {

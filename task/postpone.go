@@ -12,8 +12,8 @@ import (
 	"a2a-server/tool"
 )
 
-// How a call that cannot be entered is tried again: with growing pauses; the status
-// says so from the third try on, and after a day somebody is asked.
+// How a call that cannot be entered is retried: with backoff; from the third try on, the
+// status says so, and after a day a person is asked.
 const (
 	firstRetry = time.Second
 	maxRetry   = 15 * time.Minute
@@ -21,10 +21,10 @@ const (
 	doubtAfter = 24 * time.Hour
 )
 
-// maxTrouble is how much is kept of why a tool cannot be looked up, in characters.
+// maxTrouble bounds the reason why a tool cannot be looked up, in characters.
 const maxTrouble = 500
 
-// askDoubt begins the Ask of the server's own question whether to wait on.
+// askDoubt is the prefix of the Ask of the server's own question whether to keep waiting.
 const askDoubt = "unavailable."
 
 // The answers to it.
@@ -42,20 +42,20 @@ func backoff(n int, first, limit time.Duration) time.Duration {
 	return min(first, limit)
 }
 
-// postpone leaves a call as it is, because its tool cannot be looked up now: which
-// says nothing about the tool. A durable timer tries again.
+// postpone leaves a call as it is because its tool cannot be looked up now, which says
+// nothing about the tool. A durable timer triggers the next try.
 func (d *Draft) postpone(c *call, why error) error {
 	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
 }
 
-// retryAfter lets a call be tried again after a pause.
+// retryAfter retries a call after a pause.
 func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	now := d.at.Now.Truncate(time.Millisecond)
 	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
 	if c.Since != nil {
 		e.Since = *c.Since
 	}
-	// Waiting continues for days: only what is new is written, and said.
+	// Waiting may last for days: only what is new is written and published.
 	says := e.N == sayTries || e.N > sayTries && why != c.Trouble
 	if why == c.Trouble {
 		e.Why = ""
@@ -64,7 +64,7 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
 	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
-		d.wake(*c.Wake, []byte(c.ID), true /* remove */) // it has come, and the next try takes its place
+		d.wake(*c.Wake, []byte(c.ID), true /* remove */) // it has fired, and the next try replaces it
 	}
 	if err := d.add(event.KindPostponed, e); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	return d.doubt(c)
 }
 
-// waits reports whether a call is not to be tried before its time.
+// waits reports whether a call waits for its next try.
 func (d *Draft) waits(c *call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
 
 // doubt asks whether to keep waiting for the tool of a call.
@@ -107,7 +107,7 @@ func (d *Draft) doubt(c *call) error {
 	return d.ask(a)
 }
 
-// doubted returns the call about which an approval asks whether to wait on, nil when
+// doubted returns the call about which an approval asks whether to keep waiting, nil if
 // it asks something else.
 func (f *Fold) doubted(a *pendingApproval) *call {
 	c := f.call(a.Call)
@@ -117,7 +117,7 @@ func (f *Fold) doubted(a *pendingApproval) *call {
 	return c
 }
 
-// doubtResolved ends a call for whose tool nobody wants to wait any more.
+// doubtResolved ends a call if nobody wants to wait for its tool any longer.
 func (d *Draft) doubtResolved(c *call, a *pendingApproval) error {
 	switch a.State {
 	case approval.Superseded, approval.Canceled:
@@ -131,11 +131,11 @@ func (d *Draft) doubtResolved(c *call, a *pendingApproval) error {
 	return d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the tool could not be reached, and it was given up: "+c.Trouble), nil)
 }
 
-// waitsOn reports whether the answer to a doubt is to wait on.
+// waitsOn reports whether the answer to a doubt is to keep waiting.
 func waitsOn(response json.RawMessage) bool { return string(response) == `"`+waitOn+`"` }
 
-// troubles returns what is said of calls that are tried again and again, empty when
-// there is nothing to say.
+// troubles returns the status text about calls that are being retried, "" if there is
+// nothing to say.
 func (d *Draft) troubles() string {
 	s := d.f.step()
 	if !d.troubled || s == nil {
@@ -151,5 +151,5 @@ func (d *Draft) troubles() string {
 	return strings.Join(says, "\n")
 }
 
-// retryKey is the key of the due row that tries a call again.
+// retryKey is the key of the due row that retries a call.
 func retryKey(c *call) []byte { return []byte(c.ID + "/retry") }

@@ -13,7 +13,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Publisher makes the events of what the tools of one task publish. It is safe for
+// Publisher encodes the events that the tools of one task publish. It is safe for
 // concurrent use.
 type Publisher struct {
 	ids   *event.IDs
@@ -24,8 +24,8 @@ type Publisher struct {
 // bytes.
 func (f *Fold) Publisher(limit int) Publisher { return Publisher{ids: f.View.ids, limit: limit} }
 
-// Chunk makes the event of a piece of a call's own artifact. first: it replaces what
-// an earlier run of the call has published.
+// Chunk returns the event of a piece of a call's own artifact. If first is set, it
+// replaces what an earlier run of the call has published.
 func (p Publisher) Chunk(now time.Time, call, tool string, content any, metadata map[string]any, first bool) (Chunk, error) {
 	part, err := contentPart(content)
 	if err != nil {
@@ -43,7 +43,7 @@ func (p Publisher) Chunk(now time.Time, call, tool string, content any, metadata
 	return p.chunk(now, u, "a chunk")
 }
 
-// Artifact makes the event of an artifact that a call saves under a name.
+// Artifact returns the event of an artifact that a call saves under a name.
 func (p Publisher) Artifact(now time.Time, call, name string, parts []agent.Part) (Chunk, error) {
 	if name == "" || len(parts) == 0 {
 		return Chunk{}, errors.New("an artifact has a name and at least one part")

@@ -6,14 +6,15 @@ import (
 	"a2a-server/store"
 )
 
-// Queued says that a live task has been waiting for its turn, so that whoever follows it
-// knows why nothing happens. The state stays what it is, and what is pending stays asked.
+// Queued is the [Input] that says that a live task has been waiting for its turn, so that
+// its followers know why nothing happens. The state does not change, and pending
+// approvals stay pending.
 type Queued struct{}
 
-// queuedText is what the status says then.
+// queuedText is the text of that status.
 const queuedText = "The task waits for its turn: the server is running as many tasks as it may. It will continue automatically."
 
-// queuedRoom is how many bytes that takes of the log, at most.
+// queuedRoom is how many bytes of the log that status takes at most.
 const queuedRoom = 2 << 10
 
 func (Queued) put(d *Draft) error {

@@ -15,10 +15,10 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// ErrNoChange says that an input changes nothing.
+// ErrNoChange means that an input changes nothing.
 var ErrNoChange = errors.New("nothing to change")
 
-// ErrDuplicate says that a follow-up has been received before. It is an [ErrNoChange].
+// ErrDuplicate means that a follow-up has been received before. It is an [ErrNoChange].
 var ErrDuplicate error = duplicate{}
 
 type duplicate struct{}
@@ -26,17 +26,17 @@ type duplicate struct{}
 func (duplicate) Error() string        { return "the message has been received before" }
 func (duplicate) Is(target error) bool { return target == ErrNoChange }
 
-// FollowUp is a message to a task that exists: decisions, an answer to what the
-// planner asks, or no answer to what is asked.
+// FollowUp is the [Input] with a message to an existing task: decisions, an answer to the
+// planner's question, or something that answers no question.
 type FollowUp struct {
 	By      auth.Principal
-	Message *a2a.Message // must not be changed any more
-	JSON    []byte       // as [EncodeMessage] gives it
-	// Before is set to the task's last seq before the message.
+	Message *a2a.Message // must not be changed afterwards
+	JSON    []byte       // as [EncodeMessage] returns it
+	// Before is set by the rules to the task's last seq before the message.
 	Before uint64
 
-	// What the message says is what it said when it was read first: a text that was
-	// meant for one question does not reach another one that has taken its place since.
+	// The message is read only once: a text that was meant for one question must not
+	// answer another one that has replaced it since.
 	read    bool
 	answers []approval.Answer
 }
@@ -44,8 +44,8 @@ type FollowUp struct {
 // EncodeMessage returns the JSON of a message.
 func EncodeMessage(m *a2a.Message) ([]byte, error) { return event.EncodeMessage(m) }
 
-// MessageHash is the key of a message for idempotency. raw is its JSON, in which
-// equal messages are equal bytes.
+// MessageHash returns the idempotency key of a message. raw is its JSON from
+// [EncodeMessage]: equal messages have equal bytes.
 func MessageHash(by auth.Principal, raw []byte) store.Hash {
 	b := make([]byte, 0, 16+len(by.Tenant)+len(by.Subject)+len(raw))
 	for _, s := range [...]string{by.Tenant, by.Subject} {

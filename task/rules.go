@@ -14,15 +14,14 @@ import (
 	"a2a-server/tool"
 )
 
-// Rules say what follows from a task's log: from its [Fold] and one [Input] they make
-// a [Draft], the batch to append. They decide from the fold alone, so that they come
-// to the same after a restart.
+// Rules decide what follows from a task's log: from its [Fold] and one [Input] they build
+// a [Draft], the batch to append. They decide from the fold alone, so they decide the
+// same after a restart.
 //
-// They keep no state, wait for nothing, start nothing, lock nothing and take no id
-// but from NewID. Code that is not ours (gates, hooks, toolsets, planners,
-// presenters) is called; when it panics the method that called it returns a
-// [PanicError], and its draft must be thrown away. Rules do not change once in use,
-// and are safe for concurrent use.
+// They keep no state, start no goroutines, never wait or lock, and take ids only from
+// NewID. They call the application's code (gates, hooks, toolsets, planners, presenters);
+// if it panics, the method that called it returns a [PanicError], and its draft must be
+// discarded. Rules must not be changed once in use, and are safe for concurrent use.
 type Rules struct {
 	Tools     *tool.Registry
 	Policy    *approval.Policy
@@ -41,8 +40,8 @@ type Rules struct {
 	ProviderWait time.Duration
 
 	NewID func() string // of messages and contexts
-	// Report is told of panics, which may hold secrets, and of what else is for the
-	// log and not for clients.
+	// Report is called with panics, which may contain secrets, and with other problems
+	// that are for the log and not for clients.
 	Report func(Problem)
 }
 
@@ -51,34 +50,34 @@ type Problem struct {
 	Task  string
 	What  string // constant, lower case
 	Err   error  // nil with Panic
-	Wrong bool   // somebody has to put it right
+	Wrong bool   // somebody has to fix it
 	Panic any
 	Stack []byte
 }
 
-// GateFailed is the Problem of a call that a person is asked about because a rule that
-// should have judged it could not.
+// GateFailed is the Problem of a call that a person is asked about because its gate
+// failed.
 const GateFailed = "gate failed, so a person is asked"
 
-// At is the moment at which a rule is asked.
+// At is the time and environment in which rules decide.
 type At struct {
-	Ctx context.Context //nolint:containedctx // for gates, toolsets and planners; it ends when the answer is not wanted any more
+	Ctx context.Context //nolint:containedctx // for gates, toolsets and planners; it ends when the result is no longer needed
 	Now time.Time
-	// Running reports whether a call that the log says is running does so in this
+	// Running reports whether a call that the log says is running does run in this
 	// process. Nil: none does.
 	Running func(call string) bool
 }
 
-// PanicError says that code which was handed in has panicked. What the panic said is
-// in the log only.
+// PanicError means that code supplied by the application has panicked. The panic value is
+// only in the log.
 type PanicError struct {
-	What string // that panicked
+	What string // what panicked, such as "the planner"
 }
 
 // Error names who panicked.
 func (e *PanicError) Error() string { return e.What + " panicked; the server's log says more" }
 
-// guard is deferred by what calls code that was handed in.
+// guard is deferred around calls of the application's code.
 func (r *Rules) guard(task, what string, err *error) {
 	if p := recover(); p != nil {
 		r.report(Problem{Task: task, What: what + " panicked", Panic: p, Stack: debug.Stack()})
@@ -97,14 +96,14 @@ func (r *Rules) message(text string) *a2a.Message {
 	return &a2a.Message{ID: r.NewID(), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 }
 
-// Input is something that happens to a task. It puts what follows at once into a
-// draft; what can be decided then is [Draft.Advance]'s.
+// Input is something that happens to a task. It writes its immediate consequences into a
+// draft; [Draft.Advance] decides the rest.
 type Input interface {
 	put(d *Draft) error
 }
 
-// LogChanged says that somebody else has written to the log since the task was last
-// advanced.
+// LogChanged is the [Input] that says that somebody else has written to the log since the
+// task was last advanced.
 type LogChanged struct{}
 
 func (LogChanged) put(d *Draft) error {
@@ -112,9 +111,9 @@ func (LogChanged) put(d *Draft) error {
 	return nil
 }
 
-// On puts inputs into a draft on f, which it consumes. When it fails the draft must
-// be thrown away, and nothing of it written: the inputs are refused. [ErrNothing]: there
-// is nothing to write. [ErrStale]: put [Refresh] first.
+// On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
+// are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing
+// to write. [ErrStale]: apply [Refresh] first.
 func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
 	d = r.draft(at, f)
@@ -126,9 +125,9 @@ func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
 	return d, nil
 }
 
-// Plan prepares asking the planner for the next step of f, and returns what asks it.
-// That does not touch f any more. It is for planners that are not inline; what it
-// returns goes into [Planned].
+// Plan prepares the planner's input for the next step of f, and returns a function that
+// asks the planner. That function no longer uses f. Plan is for planners that are not
+// inline; put the function's results into [Planned].
 func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
 	d := r.draft(At{Ctx: ctx}, f)
 	p, err := d.progress()
@@ -140,15 +139,15 @@ func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
 	}
 }
 
-// Lookup is what was found out about a message before there is a task: what the first
-// plan can use again.
+// Lookup is what was looked up for a message before there is a task, and what the first
+// plan can reuse.
 type Lookup struct {
 	tools []tool.Tool
 }
 
 // Accept asks the planner whether it takes a message that would make a new task. A
-// non-nil message is the whole answer; it is in the context of m, or in a new one
-// (A2A 1.0 §3.4.1). A decision makes none: it is of a task that its sender has not named.
+// non-nil message is the whole answer; it is in the context of m, or in a new one (A2A
+// 1.0 §3.4.1). A decision is refused: it belongs to a task that its sender has not named.
 func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Lookup, err error) {
 	if err := r.decidesNothing(c, m); err != nil {
 		return nil, l, err
@@ -168,7 +167,7 @@ func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message,
 	return &answer, l, nil
 }
 
-// decidesNothing refuses a message without a task that decides about one.
+// decidesNothing refuses a message without a task id that holds a decision.
 func (r *Rules) decidesNothing(c *ReadonlyContext, m *a2a.Message) (err error) {
 	defer r.guard(c.task, "the presenter", &err)
 	answers, wrong := r.Presenter.Answers(m, nil)
@@ -178,7 +177,7 @@ func (r *Rules) decidesNothing(c *ReadonlyContext, m *a2a.Message) (err error) {
 	return nil
 }
 
-// New is a message that makes a task.
+// New is a message that creates a task.
 type New struct {
 	ID      store.TaskID
 	Message *a2a.Message // must not be changed any more
@@ -187,8 +186,7 @@ type New struct {
 	Listed  Lookup
 }
 
-// Create makes the draft of a new task: the message, the task and its submitted
-// state.
+// Create returns the draft of a new task: the message, the task and its submitted state.
 func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 	defer r.guard(n.ID.String(), "code supplied by the application", &err)
 	contextID := n.Message.ContextID
@@ -207,8 +205,8 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 	return d, err
 }
 
-// listTools returns the tools that a caller may use. A toolset that fails takes its
-// own tools away, not those of the others.
+// listTools returns the tools that a caller may use. If a toolset fails, only its own
+// tools are missing.
 func (r *Rules) listTools(c *ReadonlyContext) (tools []tool.Tool, err error) {
 	defer r.guard(c.task, "a toolset", &err)
 	tools, err = r.Tools.Tools(c)

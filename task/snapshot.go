@@ -9,24 +9,27 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// snapshotVersion is the first byte of a snapshot. The earlier ones are read, too: they
-// have the artifacts in them, and version 1 had no Paused and other causes of the unknown.
+// snapshotVersion is the first byte of a snapshot. The earlier versions can be read, too:
+// they include the artifacts, and version 1 had no Paused and other causes of unknown
+// outcomes.
 const snapshotVersion = 3
 
 const (
-	// minSnapshot is the least that must have come since the last snapshot.
+	// minSnapshot is how many bytes of events at least must have been added since the
+	// last snapshot.
 	minSnapshot = 16 << 10
-	// minChunks is that while chunks come. A reader without artifacts has to pass them
-	// over, which is quick, and the turn ends with a snapshot.
+	// minChunks is the same for batches of chunks. A reader without artifacts skips them,
+	// which is quick, and the turn ends with a snapshot.
 	minChunks = 1 << 20
 )
 
-// SnapshotParts says which parts of a snapshot are due. There is none of the artifacts alone.
+// SnapshotParts are parts of a snapshot. There is no snapshot of the artifacts alone.
 type SnapshotParts struct{ Fold, Artifacts bool }
 
-// WantsSnapshot says which parts of a snapshot are due, so that neither ever outweighs
-// the events: the fold when more has come than the last one had, and with it the
-// artifacts when the log has doubled. chunks: nothing but chunks is about to be written.
+// WantsSnapshot returns which parts of a snapshot are due. Neither part may ever cost
+// more than the events: the fold is due when more bytes have been added than its last
+// snapshot had, and with it the artifacts when the log has doubled. chunks says that only
+// chunks are about to be written.
 func (f *Fold) WantsSnapshot(chunks bool) SnapshotParts {
 	if f.tail < max(minSnapshot, f.snapshotSize) {
 		return SnapshotParts{}
@@ -37,8 +40,8 @@ func (f *Fold) WantsSnapshot(chunks bool) SnapshotParts {
 	return SnapshotParts{Fold: !f.unmarked && (!chunks || f.tail >= minChunks)}
 }
 
-// Snapshotted notes that the parts of a snapshot have been made that were due, the fold
-// with n bytes; 0: they could not be made, and are not tried again at once.
+// Snapshotted records that the due parts of a snapshot have been made, the fold with n
+// bytes. n is 0 if that failed; it is then not retried immediately.
 func (f *Fold) Snapshotted(made SnapshotParts, n int) {
 	if f.tail = 0; n > 0 {
 		f.snapshotSize = n
@@ -48,12 +51,11 @@ func (f *Fold) Snapshotted(made SnapshotParts, n int) {
 	}
 }
 
-// Lighten lets go of what clients see of the task until that has at most limit bytes,
-// artifacts first. Nothing that the rules need is lost.
+// Lighten drops parts of the View, artifacts first, until it has at most limit bytes.
+// Nothing that the rules need is lost.
 func (f *Fold) Lighten(limit int) { f.View.lighten(limit) }
 
-// Omit makes the fold keep no artifacts of what clients see, or neither these nor the
-// history.
+// Omit makes the View keep no artifacts, or neither artifacts nor history.
 func (f *Fold) Omit(artifacts, history bool) {
 	switch {
 	case history:
@@ -65,14 +67,14 @@ func (f *Fold) Omit(artifacts, history bool) {
 }
 
 // Has reports whether the fold still has what these parts of a snapshot are built from:
-// [Fold.Lighten] may have let it go.
+// [Fold.Lighten] may have dropped it.
 func (f *Fold) Has(parts SnapshotParts) bool {
 	return f.View.detail == whole || f.View.detail == noArtifacts && !parts.Artifacts
 }
 
-// Encode returns the fold as a snapshot: a version, the private part as JSON, the view
-// without its artifacts. artifacts are these, nil if they are not wanted. The fold must
-// have what is wanted.
+// Encode returns the fold as a snapshot: a version, the private part as JSON, and the
+// view without its artifacts. artifacts has the artifacts, nil if they are not wanted.
+// The fold must have the wanted parts; see [Fold.Has].
 func (f *Fold) Encode(wanted SnapshotParts) (snapshot, artifacts []byte, err error) {
 	if !f.Has(wanted) {
 		return nil, nil, errors.New("encode snapshot: the view was let go")
@@ -97,9 +99,10 @@ func (f *Fold) encode() ([]byte, error) {
 	return f.View.appendBinary(b), nil
 }
 
-// DecodeFold reads what Encode wrote; with viewOnly only the view. artifacts may be nil:
-// then the fold has those alone that an earlier version has in b. The header is for the
-// caller to fill in. The fold keeps parts of what it is built from, which must not be changed.
+// DecodeFold reads what Encode wrote; with viewOnly only the view. If artifacts is nil,
+// the fold only has the artifacts that an earlier version stored in b. The caller must
+// fill in the header. The fold keeps slices of b and artifacts, which must not be
+// changed.
 func DecodeFold(b, artifacts []byte, viewOnly bool) (*Fold, error) {
 	if len(b) < 11 || b[0] < 1 || b[0] > snapshotVersion {
 		return nil, fmt.Errorf("snapshot is of another version than 1 to %d", snapshotVersion)
@@ -131,19 +134,19 @@ func DecodeFold(b, artifacts []byte, viewOnly bool) (*Fold, error) {
 	return f, nil
 }
 
-// fromVersion1 fills in what version 1 did not have.
+// fromVersion1 fills in the fields that version 1 did not have.
 func (f *Fold) fromVersion1() {
 	for _, s := range f.Steps {
 		for _, c := range s.Progress {
 			c.Paused = c.State == callWaiting
 			if a := f.approval(c.Approval); c.State == callDecided && a != nil && a.State == approval.Edited {
-				c.Args = a.Resolution.Args // it was taken over when the call started
+				c.Args = a.Resolution.Args // adopted when the call started
 			}
 			if c.State != callUncertain {
 				continue
 			}
 			c.Cause = event.CauseOfV1(c.Why)
-			if c.Approval != "" { // what came of it has been asked
+			if c.Approval != "" { // its outcome has been asked about
 				c.State = callAsked
 			}
 		}

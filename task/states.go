@@ -40,7 +40,7 @@ func stateName(s store.State) a2a.TaskState {
 	return stateNames[s]
 }
 
-// StateOf returns the store's number of a state of A2A.
+// StateOf returns the store's number for a state of A2A.
 func StateOf(name a2a.TaskState) (store.State, error) {
 	for s, n := range stateNames {
 		if n == name && s > 0 {
@@ -50,9 +50,9 @@ func StateOf(name a2a.TaskState) (store.State, error) {
 	return 0, fmt.Errorf("task state %q is not one of A2A's", name)
 }
 
-// moves is the state table: which state may follow which, and what causes
-// the change. Any other change is refused. docs/task-states.md is generated from it. 0 is a task that does not
-// exist yet.
+// moves is the state table: which state may follow which, and what causes the change. Any
+// other change is refused. docs/task-states.md is generated from it. State 0 is that of a
+// task that does not exist yet.
 var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	0: {stateSubmitted: "a message makes the task"},
 	stateSubmitted: {

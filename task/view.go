@@ -17,20 +17,20 @@ import (
 // is not counted.
 const maxHistory = 1000
 
-// View is a task as a client sees it: the fold of its public events and of the
-// user's messages, kept as the JSON that goes out, so that showing it is copying.
+// View is a task as a client sees it: the fold of its public events and of the user's
+// messages, kept as JSON ready to send.
 //
-// History holds the user's messages and the messages of statuses in the order of
-// the log. The message of the current status stands in the status only; once
-// another status has taken its place it is found in the history where the log has
-// it, so that a question comes before its answer. One that was asked again, because a
-// message was no answer to it, is there once. The newest 1,000 are kept.
+// History holds the user's messages and the messages of statuses in the order of the log.
+// The message of the current status is only in the status; once another status has
+// replaced it, it is in the history at its place in the log, so that a question precedes
+// its answer. A question that was repeated because a message did not answer it is there
+// once. The newest 1,000 messages are kept.
 //
-// Metadata is that of the first Task event, overlaid with that of the newest
-// status: what an older status said is gone.
+// The metadata is that of the first Task event, overlaid with that of the newest status:
+// metadata of older statuses is gone.
 //
-// The methods that read may be called by several goroutines as long as nobody
-// changes the View. All else is not safe for concurrent use.
+// Methods that only read are safe for concurrent use as long as nobody changes the View.
+// All others are not.
 type View struct {
 	ids     *event.IDs
 	begun   bool // a Task event was applied
@@ -52,34 +52,34 @@ type View struct {
 	detail         detail
 }
 
-// growAtOnce is from which size on the JSON of a View gets its room in one piece: a
-// buffer that grows step by step needs twice as much.
+// growAtOnce is the size from which the JSON of a View is allocated at once: a buffer
+// that grows step by step needs twice as much.
 const growAtOnce = 64 << 10
 
-// viewArtifact is an artifact of a View. parts grows at its end: a chunk costs what
-// it brings.
+// viewArtifact is an artifact of a View. parts grows at its end, so the cost of a chunk
+// is proportional to its size.
 type viewArtifact struct {
 	id, name, description string
 	extensions, metadata  json.RawMessage
 	parts                 []byte // joined by commas
 }
 
-// What Size counts for a thing besides its bytes.
+// What Size counts for each item besides its bytes.
 const (
 	viewOverhead     = 400
 	messageOverhead  = 24
 	artifactOverhead = 160
 )
 
-// ViewOptions says how much of a View is wanted. The zero value is a task with its
-// artifacts and without history. What is wanted and not kept is named in the metadata,
-// under [Omitted].
+// ViewOptions select the parts of a View. The zero value selects the task with its
+// artifacts and without history. Selected parts that the View does not keep are named in
+// the metadata, under [Omitted].
 type ViewOptions struct {
 	HistoryLength int  // -1: all, 0: none, n: the newest n
 	NoArtifacts   bool // leave the artifacts out
 }
 
-// newView returns the View of a task of which nothing is known but its ids.
+// newView returns the View of a task of which only the ids are known.
 func newView(task, context string) *View {
 	return &View{ids: event.NewIDs(task, context), size: viewOverhead + len(task) + len(context)}
 }
@@ -90,13 +90,13 @@ func (v *View) TaskID() string { return v.ids.Task }
 // ContextID returns the id of the task's context.
 func (v *View) ContextID() string { return v.ids.Context }
 
-// State returns the state of the newest status; it is unspecified before the first.
+// State returns the state of the newest status, or unspecified before the first.
 func (v *View) State() a2a.TaskState { return v.state }
 
-// StatusTime returns the time of the newest status; it is zero before the first.
+// StatusTime returns the time of the newest status, or zero before the first.
 func (v *View) StatusTime() store.Millis { return v.at }
 
-// Size returns roughly how many bytes of memory the View holds. It costs nothing.
+// Size returns roughly how many bytes of memory the View holds. It is cheap to call.
 func (v *View) Size() int { return v.size }
 
 // apply adds a public event: kind is "task", "status" or "artifact", data its stored
@@ -143,8 +143,8 @@ func (v *View) begin(u *event.StatusUpdate) {
 	v.setStatus(u.State, u.At, u.Message, nil /* metadata */)
 }
 
-// addMessage adds the user's message to the history, as json.Marshal writes an
-// *a2a.Message. raw is kept and must not be changed; an empty one is no message.
+// addMessage adds the user's message to the history. raw is the message as json.Marshal
+// writes it; it is kept and must not be changed. If it is empty, nothing is added.
 func (v *View) addMessage(raw json.RawMessage) {
 	if event.EmptyJSON(raw) {
 		return
@@ -204,8 +204,8 @@ func (v *View) setStatusMetadata(raw json.RawMessage) {
 	v.size += len(v.statusMetadata) + len(v.metadata)
 }
 
-// mergeMetadata returns the members of both objects; over wins. One that is no
-// object counts as empty: metadata must not be able to make a task unreadable.
+// mergeMetadata returns the members of both objects; over wins. A value that is no object
+// counts as empty: metadata must not make a task unreadable.
 func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 	if event.EmptyJSON(base) || bytes.Equal(base, over) {
 		return over
@@ -228,10 +228,9 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 }
 
 // addArtifact adds an artifact or a chunk of one, of which nothing is kept. Without
-// Append it replaces the artifact of that id, at its place in the order. With Append
-// its parts follow those that are there, and of name, description,
-// extensions and metadata those that it has replace the older ones; of an unknown id
-// it is the first chunk.
+// Append it replaces the artifact of that id, at its place in the order. With Append its
+// parts follow the existing ones, and its name, description, extensions and metadata, as
+// far as it has them, replace the older ones; for an unknown id it is the first chunk.
 func (v *View) addArtifact(u *event.ArtifactUpdate) {
 	if v.detail >= noArtifacts {
 		return
@@ -266,8 +265,8 @@ func (v *View) addArtifact(u *event.ArtifactUpdate) {
 	v.size += a.size()
 }
 
-// fewArtifacts is up to how many artifacts looking at each is cheaper than an index:
-// nearly all tasks have one or two.
+// fewArtifacts is the number of artifacts up to which a linear search is cheaper than an
+// index: nearly all tasks have one or two.
 const fewArtifacts = 16
 
 // artifact returns the place of an artifact.
@@ -305,8 +304,8 @@ func (a *viewArtifact) size() int {
 	return artifactOverhead + len(a.id) + len(a.name) + len(a.description) + len(a.extensions) + len(a.metadata) + len(a.parts)
 }
 
-// AppendTask appends the JSON of the task: the bytes that json.Marshal gives for the
-// equal *a2a.Task, but for the time of its status, which keeps its zeros.
+// AppendTask appends the JSON of the task: the same bytes as json.Marshal of the
+// *a2a.Task, except that the time of its status keeps trailing zeros.
 func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 	if v.size > growAtOnce && !o.NoArtifacts && o.HistoryLength < 0 {
 		dst = slices.Grow(dst, v.size)
@@ -342,8 +341,8 @@ func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 	return append(dst, '}')
 }
 
-// Task returns the task as a value of its own. It is an error if what was stored is
-// not what the SDK reads.
+// Task returns the task as a value that does not share memory with the View. It returns
+// an error if the SDK cannot decode what was stored.
 func (v *View) Task(o ViewOptions) (*a2a.Task, error) {
 	t := &a2a.Task{}
 	if err := json.Unmarshal(v.AppendTask(nil, o), t); err != nil {

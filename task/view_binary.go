@@ -14,8 +14,8 @@ import (
 // gets the next number.
 const viewVersion = 1
 
-// The flags of a View's binary form. A program from before there was more than one takes
-// the others for damage, and folds the log.
+// The flags of a View's binary form. An older program that knows only the first one
+// treats the others as damage, and folds the log.
 const (
 	viewBegun byte = 1 << iota
 	viewRepeats
@@ -73,9 +73,9 @@ func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(dst, b...)
 }
 
-// decodeView reads what appendBinary wrote, and returns what follows it. Earlier
-// programs wrote the artifacts there, too. The View keeps parts of b, which must not be
-// changed any more; it never writes to it. The JSON in it is not looked at.
+// decodeView reads what appendBinary wrote, and returns what follows it. Earlier programs
+// wrote the artifacts there, too. The View keeps slices of b, which must not be changed
+// afterwards; it never writes to them. The JSON in b is not checked.
 func decodeView(b []byte) (*View, []byte, error) {
 	if len(b) == 0 {
 		return nil, nil, errors.New("read a task's snapshot: it is empty")
@@ -112,8 +112,8 @@ func decodeView(b []byte) (*View, []byte, error) {
 
 var errDamagedSnapshot = errors.New("read a task's snapshot: it is damaged: check the store's file, and restore it from a backup")
 
-// decodeArtifacts reads what appendArtifacts wrote, all of b, into v, which has none. v
-// keeps parts of b, as with decodeView.
+// decodeArtifacts reads all of b, which appendArtifacts wrote, into v, which must have no
+// artifacts. v keeps slices of b, as with decodeView.
 func (v *View) decodeArtifacts(b []byte) error {
 	if len(b) == 0 || b[0] != artifactsVersion {
 		return fmt.Errorf("read the artifacts of a task's snapshot: they are not of version %d, which this program knows: run the program that wrote them, or a newer one", artifactsVersion)
@@ -144,8 +144,8 @@ func (r *viewReader) artifacts(v *View) {
 	}
 }
 
-// viewReader reads the binary form. What it cannot read makes it bad, and all that
-// follows is empty.
+// viewReader reads the binary form. After something that it cannot read it is bad, and
+// everything that it returns is empty.
 type viewReader struct {
 	rest []byte
 	bad  bool

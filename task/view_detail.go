@@ -7,8 +7,8 @@ import (
 	"a2a-server/store"
 )
 
-// detail is how much of a task a View keeps. What it does not keep is gone for good, and
-// not added either.
+// detail is how much of a task a View keeps. Parts that it does not keep are dropped for
+// good, and not added later.
 type detail int
 
 const (
@@ -18,26 +18,25 @@ const (
 	outline            // the ids, and the newest state and time; it must not be shown
 )
 
-// Omitted is the member of a task's metadata that lists what an answer should have had
-// and has not, because it was too large: "artifacts", "history" or both. GetTask gives
-// the whole task.
+// Omitted is the key of a task's metadata that lists what is missing from an answer
+// because it was too large: "artifacts", "history" or both. GetTask returns the whole
+// task.
 const Omitted = "urn:a2a-server:omitted"
 
-// Damaged is the member of a task's metadata that is true when what is stored of the task
-// is damaged: then a list has no more of it than its id and what else is still known, and
-// GetTask fails.
+// Damaged is the key of a task's metadata that is true if the stored task is damaged: a
+// list then shows only its id and what else is still known, and GetTask fails.
 const Damaged = "urn:a2a-server:damaged"
 
-// DamagedView returns what a list shows of a task that cannot be read.
+// DamagedView returns the View that a list shows for a task that cannot be read.
 func DamagedView(h *store.Header) *View {
 	v := newView(h.Task.String(), h.Context)
 	v.setStatus(stateName(h.State), h.StatusTime, nil /* message */, json.RawMessage(`{"`+Damaged+`":true}`))
 	return v
 }
 
-// lighten lets go of as much as it takes for the View to hold at most limit bytes:
-// first the artifacts, then the history, then all but an [outline]. What is left keeps
-// nothing else in memory.
+// lighten drops as much as needed for the View to hold at most limit bytes: first the
+// artifacts, then the history, then everything but an [outline]. The rest is copied, so
+// that it keeps nothing else in memory.
 func (v *View) lighten(limit int) {
 	if v.size <= limit || v.detail == outline {
 		return
@@ -48,7 +47,7 @@ func (v *View) lighten(limit int) {
 	v.own()
 }
 
-// own makes copies of what the View keeps, so that it keeps nothing else in memory.
+// own copies what the View keeps, so that it keeps nothing else in memory.
 func (v *View) own() {
 	v.message, v.baseMetadata = bytes.Clone(v.message), bytes.Clone(v.baseMetadata)
 	v.statusMetadata, v.metadata = bytes.Clone(v.statusMetadata), bytes.Clone(v.metadata)
@@ -59,7 +58,7 @@ func (v *View) own() {
 	v.history = history
 }
 
-// keep lets go of what a View of detail d does not keep.
+// keep drops what a View of detail d does not keep.
 func (v *View) keep(d detail) {
 	if d <= v.detail {
 		return
@@ -82,8 +81,8 @@ func (v *View) keep(d detail) {
 	}
 }
 
-// Brief returns the View without artifacts and history, in memory of its own. It is for
-// answers for which there is no room: what is missing is named in their metadata.
+// Brief returns a copy of the View without artifacts and history, with its own memory. It
+// is for answers that there is no memory for: their metadata names what is missing.
 func (v *View) Brief() *View {
 	b := *v
 	b.keep(noHistory)
@@ -91,7 +90,8 @@ func (v *View) Brief() *View {
 	return &b
 }
 
-// metadataWith returns the metadata, with what o wants of the View and it does not keep.
+// metadataWith returns the metadata, with the parts that o selects but the View does not
+// keep under [Omitted].
 func (v *View) metadataWith(o ViewOptions) json.RawMessage {
 	artifacts, history := v.detail >= noArtifacts && !o.NoArtifacts, v.detail >= noHistory && o.HistoryLength != 0
 	switch {

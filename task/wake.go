@@ -9,16 +9,16 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// ErrNotYet says that a due row cannot be done now, and stays: it is somebody else's
-// to do, or the clock has been set back.
+// ErrNotYet means that a due row cannot be processed now, and stays: somebody else has to
+// process it, or the clock was set back.
 var ErrNotYet = errors.New("it is not due yet")
 
-// Wake is a due row of kind [DueWake]: the end of a planner's wait, of a suspension, or
-// of the pause before a call is tried again.
+// Wake is the [Input] of a due row of kind [DueWake]: the end of a planner's wait, of a
+// suspension, or of the pause before a call is retried.
 type Wake struct{ Row store.Due }
 
-// stepKey is the key of the due row that ends the wait of a planner. A suspended call
-// is woken by its id, and see retryKey.
+// stepKey is the key of the due row that ends a planner's wait. The key for a suspended
+// call is its id; see also retryKey.
 func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
 
 func (in Wake) put(d *Draft) error {
@@ -43,7 +43,7 @@ func (in Wake) put(d *Draft) error {
 			return ErrNotYet
 		}
 		if d.waits(c) {
-			return d.drop(in.Row) // the next try of a call that cannot be entered looks at it
+			return d.drop(in.Row) // the next try of a call that cannot be entered checks it
 		}
 		if d.f.Header.Phase == store.Live {
 			return ErrNotYet // its turn continues, and removes the row in the same batch
@@ -51,7 +51,7 @@ func (in Wake) put(d *Draft) error {
 		d.force = true
 		return nil
 	}
-	return d.drop(in.Row) // of something that is over
+	return d.drop(in.Row) // what it was for is over
 }
 
 // at reports whether a time is that of a due row.

@@ -9,9 +9,9 @@ import (
 	"a2a-server/auth"
 )
 
-// Kinds of events. Public events are the bytes of an A2A StreamResponse; the
-// others are JSON of the struct named beside them. A kind, once written, is
-// readable forever: a change of shape is a new version and a new golden file.
+// Kinds of events. Public events are the bytes of an A2A StreamResponse; the others are
+// JSON of the struct named beside them. A kind that was once written stays readable
+// forever: a change of shape is a new version and a new golden file.
 const (
 	KindTask     = "task"     // public: the Task, always the first public event
 	KindStatus   = "status"   // public: TaskStatusUpdateEvent
@@ -29,19 +29,19 @@ const (
 	KindResumed   = "call.resumed.v1"       // *CallResumed
 	KindFinished  = "call.finished.v1"      // *CallFinished
 	KindUnknown   = "call.unknown.v2"       // *CallUnknown
-	KindUnknownV1 = "call.unknown.v1"       // *CallUnknown without Cause; not written any more
+	KindUnknownV1 = "call.unknown.v1"       // *CallUnknown without Cause; no longer written
 	KindPostponed = "call.postponed.v1"     // *CallPostponed
 	KindLate      = "call.finished_late.v1" // *CallLate
 	KindFailed    = "turn.failed.v1"        // *TurnFailed
 )
 
-// MessageReceived is a message of the user, as A2A JSON with its ids filled in.
+// MessageReceived is a message from the user, as A2A JSON with its ids filled in.
 type MessageReceived struct {
 	Message json.RawMessage `json:"message"`
-	Hash    string          `json:"hash,omitempty"` // of a follow-up, hex
+	Hash    string          `json:"hash,omitempty"` // of a follow-up, in hexadecimal
 	By      auth.Principal  `json:"by"`
-	// For says who reads it: the planner, or nobody because it was a decision, or
-	// was no answer to what is asked.
+	// For says who reads it: the planner, or nobody, because it was a decision or did not
+	// answer any question.
 	For Reader `json:"for"`
 }
 
@@ -55,7 +55,7 @@ const (
 	ForNobody   Reader = "nobody"
 )
 
-// StepPlanned is what the planner wants done next.
+// StepPlanned is the next step of the planner.
 type StepPlanned struct {
 	Step  int             `json:"step"` // 1, 2, 3 …
 	Calls []PlannedCall   `json:"calls,omitempty"`
@@ -95,15 +95,15 @@ type ApprovalKept struct {
 	At time.Time `json:"at"`
 }
 
-// CallStarted says that a call starts; its tool is entered when this is durable.
+// CallStarted says that a call starts; its tool runs once this is durable.
 type CallStarted struct {
 	Call    string          `json:"call"`
 	Attempt int             `json:"attempt"`
 	Digest  string          `json:"digest,omitempty"` // of an approved call
-	Args    json.RawMessage `json:"args,omitempty"`   // when they are not those that were planned
+	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned ones
 }
 
-// CallSuspended says that the tool of a call waits for answers, a time, or both.
+// CallSuspended says that the tool of a call waits for answers, a timer, or both.
 type CallSuspended struct {
 	Call  string          `json:"call"`
 	N     int             `json:"n"`               // 1, 2, 3 … within the call
@@ -135,24 +135,25 @@ type CallFinished struct {
 	Delta   map[string]any  `json:"delta,omitempty"` // of the tool state
 }
 
-// CallUnknown says that a call was started and nobody knows what came of it.
+// CallUnknown says that a call was started and its outcome is unknown.
 type CallUnknown struct {
 	Call  string `json:"call"`
 	Why   string `json:"why"` // for people
 	Cause Cause  `json:"cause"`
 }
 
-// Cause is why nobody knows what came of a call. Its values are on disk.
+// Cause is why the outcome of a call is unknown. Its values are on disk.
 type Cause string
 
 // The causes.
 const (
 	CauseDied    Cause = "died"    // the process that ran it is gone
-	CauseTimeout Cause = "timeout" // it ignored the end of its time
+	CauseTimeout Cause = "timeout" // it did not end at its timeout
 	CauseCut     Cause = "cut"     // it was told to end for another reason, and did not
 )
 
-// CauseOfV1 returns the cause of version 1, which had only the text for people.
+// CauseOfV1 returns the cause for an event of version 1, which only has the text for
+// people.
 func CauseOfV1(why string) Cause {
 	if why == "the server stopped while it ran" {
 		return CauseDied
@@ -160,24 +161,24 @@ func CauseOfV1(why string) Cause {
 	return CauseTimeout
 }
 
-// CallPostponed says that a call cannot be entered now and is tried again later: its
-// toolset fails, or it was cut off by the end of its process again and again.
+// CallPostponed says that a call cannot be entered now and is retried later: its toolset
+// fails, or its process has died repeatedly while it ran.
 type CallPostponed struct {
 	Call  string    `json:"call"`
 	N     int       `json:"n"`             // 1, 2, 3 … tries in a row
-	Why   string    `json:"why,omitempty"` // "": as the time before
-	Since time.Time `json:"since"`         // of the first of them
+	Why   string    `json:"why,omitempty"` // "": the same as in the previous event
+	Since time.Time `json:"since"`         // time of the first of these tries
 	Until time.Time `json:"until"`
 }
 
-// ApprovalOpened says that an approval, which had been left to the confirmation
-// provider, waits for anybody from now on.
+// ApprovalOpened says that an approval that was left to the confirmation provider may now
+// be answered by anybody.
 type ApprovalOpened struct {
 	ID  string `json:"id"`
 	Why string `json:"why"`
 }
 
-// CallLate is a result that came after its call had been let go of. It changes nothing.
+// CallLate is a result that arrived after its call had been abandoned. It changes nothing.
 type CallLate struct {
 	Call   string          `json:"call"`
 	Result json.RawMessage `json:"result,omitempty"`

@@ -6,11 +6,11 @@ type Outcome string
 // The outcomes of a call.
 const (
 	OutcomeOK        Outcome = "ok"
-	OutcomeResponded Outcome = "responded" // a person gave the result
+	OutcomeResponded Outcome = "responded" // a person supplied the result
 	OutcomeError     Outcome = "error"     // of the tool, or of its arguments
-	OutcomeInvalid   Outcome = "invalid"   // there is no such tool any more, or its arguments are wrong
+	OutcomeInvalid   Outcome = "invalid"   // the tool no longer exists, or the arguments are invalid
 	OutcomeDenied    Outcome = "denied"    // by a policy
 	OutcomeRejected  Outcome = "rejected"  // by a person
 	OutcomeExpired   Outcome = "expired"   // nobody answered in time
-	OutcomeCanceled  Outcome = "canceled"  // with its task; no planner sees it
+	OutcomeCanceled  Outcome = "canceled"  // together with its task; no planner sees it
 )

@@ -12,10 +12,10 @@ import (
 	"a2a-server/store"
 )
 
-// parseArtifact reads an artifact event that EncodeArtifact wrote, without decoding
-// more than its id, name and description; the JSON in the result is part of data.
-// false means that data has another form, which may be right all the same:
-// decodeArtifact reads every form, and gives the same wherever both succeed.
+// parseArtifact reads an artifact event that EncodeArtifact wrote, without decoding more
+// than its id, name and description; the JSON in the result is part of data. false means
+// that data has another form, which may still be valid: decodeArtifact reads every form,
+// and returns the same wherever both succeed.
 func parseArtifact(data []byte) (ArtifactUpdate, bool) {
 	var u ArtifactUpdate
 	s := scanner{data: data}
@@ -88,9 +88,9 @@ func parseStatus(data []byte) (StatusUpdate, bool) {
 	return u, !s.bad && s.pos == len(data)
 }
 
-// ParseMessage returns the message in a message.received event, as parseArtifact
-// does, and who it is for, with which the event ends. What stands between them is not
-// looked at.
+// ParseMessage returns the message in a message.received event, as parseArtifact does,
+// and its reader, which is at the end of the event. It does not look at what is between
+// them.
 func ParseMessage(data []byte) (json.RawMessage, Reader, bool) {
 	s := scanner{data: data}
 	s.expect(`{"message":`)
@@ -106,8 +106,8 @@ func ParseMessage(data []byte) (json.RawMessage, Reader, bool) {
 	return nil, "", false
 }
 
-// decodeArtifact reads an artifact event of any form. JSON that it keeps is made
-// compact, with the escapes of encoding/json.
+// decodeArtifact reads an artifact event of any form. JSON that it keeps is compacted,
+// with the escapes of encoding/json.
 func decodeArtifact(data []byte) (ArtifactUpdate, error) {
 	var event struct {
 		ArtifactUpdate *struct {
@@ -161,21 +161,20 @@ func decodeArtifact(data []byte) (ArtifactUpdate, error) {
 	return u, nil
 }
 
-// compactJSON returns raw as json.Marshal would copy it into its output: without
-// spaces and with its escapes. Nothing stays nothing, and what is so already is
-// returned itself.
+// compactJSON returns raw as json.Marshal would copy it into its output: without spaces
+// and with its escapes. It returns empty or already compact JSON unchanged.
 func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
 	if isCompact(raw) {
-		return raw, nil // what we wrote ourselves always is
+		return raw, nil // what we wrote ourselves is always compact
 	}
 	return json.Marshal(raw)
 }
 
-// Compact returns raw as it is kept: without spaces, and with the escapes of
-// encoding/json. What is no JSON stays as it is.
+// Compact returns raw as it is stored: without spaces, and with the escapes of
+// encoding/json. Invalid JSON is returned unchanged.
 func Compact(raw json.RawMessage) json.RawMessage {
 	compact, err := compactJSON(raw)
 	if err != nil {
@@ -184,18 +183,18 @@ func Compact(raw json.RawMessage) json.RawMessage {
 	return compact
 }
 
-// maxScanDepth bounds the nesting that an scanner follows.
+// maxScanDepth bounds the nesting that a scanner follows.
 const maxScanDepth = 64
 
 // scanner reads JSON that has no spaces and the escapes of encoding/json.
-// At anything else it becomes bad and stays so; its methods then do nothing.
+// On anything else it becomes bad and stays bad; its methods then do nothing.
 type scanner struct {
 	data []byte
 	pos  int
 	bad  bool
 }
 
-// accept steps over literal if it stands here, and reports whether it did.
+// accept skips literal if it comes next, and reports whether it did.
 func (s *scanner) accept(literal string) bool {
 	if s.bad || len(s.data)-s.pos < len(literal) || string(s.data[s.pos:s.pos+len(literal)]) != literal {
 		return false
@@ -204,7 +203,7 @@ func (s *scanner) accept(literal string) bool {
 	return true
 }
 
-// expect steps over literal, which must stand here.
+// expect skips literal, which must come next.
 func (s *scanner) expect(literal string) {
 	if !s.accept(literal) {
 		s.bad = true
@@ -219,7 +218,7 @@ func (s *scanner) peek() byte {
 	return s.data[s.pos]
 }
 
-// text steps over a string and returns what it says.
+// text skips a string and returns its decoded value.
 func (s *scanner) text() string {
 	start := s.pos
 	simple := s.skipString()
@@ -237,8 +236,8 @@ func (s *scanner) text() string {
 	return text
 }
 
-// skipString steps over a string, and reports whether its bytes are what it says:
-// it has no escapes and is ASCII.
+// skipString skips a string, and reports whether its bytes are its value: it has no
+// escapes and is ASCII.
 func (s *scanner) skipString() (simple bool) {
 	s.expect(`"`)
 	simple = true
@@ -265,14 +264,14 @@ func (s *scanner) skipString() (simple bool) {
 	return false
 }
 
-// atLineSeparator reports whether U+2028 or U+2029 stands here, which encoding/json
+// atLineSeparator reports whether U+2028 or U+2029 comes next, which encoding/json
 // escapes.
 func (s *scanner) atLineSeparator() bool {
 	rest := s.data[s.pos:]
 	return len(rest) >= 3 && rest[0] == 0xe2 && rest[1] == 0x80 && rest[2]&^1 == 0xa8
 }
 
-// skipEscape steps over a backslash and what belongs to it.
+// skipEscape skips a backslash and the rest of its escape.
 func (s *scanner) skipEscape() {
 	rest := s.data[s.pos:]
 	if len(rest) < 2 {
@@ -296,8 +295,8 @@ func isHex(b byte) bool {
 	return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
 }
 
-// elements steps over the elements of a list and returns them, with the commas
-// between them. The brackets belong to the caller.
+// elements skips the elements of a list and returns them, with the commas between them.
+// The caller handles the brackets.
 func (s *scanner) elements() json.RawMessage {
 	if s.peek() == ']' {
 		return nil
@@ -310,14 +309,14 @@ func (s *scanner) elements() json.RawMessage {
 	return s.since(start)
 }
 
-// value steps over a value and returns it.
+// value skips a value and returns its bytes.
 func (s *scanner) value(depth int) json.RawMessage {
 	start := s.pos
 	s.skipValue(depth)
 	return s.since(start)
 }
 
-// object steps over an object that is not empty and returns it.
+// object skips an object that is not empty and returns its bytes.
 func (s *scanner) object() json.RawMessage {
 	if s.peek() != '{' {
 		s.bad = true
@@ -329,7 +328,7 @@ func (s *scanner) object() json.RawMessage {
 	return raw
 }
 
-// status steps over what AppendStatus wrote and returns it.
+// status reads what AppendStatus wrote.
 func (s *scanner) status() (u StatusUpdate) {
 	s.expect(`{`)
 	if s.accept(`"message":`) {
@@ -360,7 +359,7 @@ func (s *scanner) since(start int) json.RawMessage {
 	return s.data[start:s.pos:s.pos]
 }
 
-// skipValue steps over any value.
+// skipValue skips any value.
 func (s *scanner) skipValue(depth int) {
 	if depth > maxScanDepth {
 		s.bad = true
@@ -400,14 +399,14 @@ func (s *scanner) skipValue(depth int) {
 	}
 }
 
-// skipMember steps over a name and its value.
+// skipMember skips a name and its value.
 func (s *scanner) skipMember(depth int) {
 	s.skipString()
 	s.expect(`:`)
 	s.skipValue(depth + 1)
 }
 
-// skipNumber steps over a number.
+// skipNumber skips a number.
 func (s *scanner) skipNumber() {
 	s.accept(`-`)
 	if !s.accept(`0`) {
@@ -424,7 +423,7 @@ func (s *scanner) skipNumber() {
 	}
 }
 
-// skipDigits steps over at least one digit.
+// skipDigits skips at least one digit.
 func (s *scanner) skipDigits() {
 	start := s.pos
 	for b := s.peek(); '0' <= b && b <= '9'; b = s.peek() {

@@ -14,16 +14,16 @@ import (
 	"a2a-server/store"
 )
 
-// Public events are stored as the bytes that json.Marshal gives for an
-// a2a.StreamResponse, but for times, which keep their zeros. The functions of this file
+// Public events are stored as the bytes that json.Marshal returns for an
+// a2a.StreamResponse, except that times keep trailing zeros. The functions of this file
 // write them without reflection, because a stream of chunks pays for its encoding once
 // per chunk.
 //
-// What they are given as JSON must be what json.Marshal wrote for the SDK's type:
-// it is copied as it is. Empty JSON, null, and an empty object or list stand for a
-// field that is left out.
+// JSON that is passed to them must be what json.Marshal wrote for the SDK's type: it is
+// copied unchanged. Fields that are empty JSON, null, or an empty object or list are left
+// out.
 
-// IDs are a task's ids, and their JSON, which every event of the task repeats.
+// IDs are a task's ids and their JSON, which every event of the task repeats.
 type IDs struct {
 	Task, Context         string
 	TaskJSON, ContextJSON []byte
@@ -46,8 +46,8 @@ type ArtifactUpdate struct {
 	EventMetadata         json.RawMessage // of the event: an object
 }
 
-// Closing is the part of an update that only says that its artifact is complete: a
-// part there must be, and the last chunk may be out before its tool has returned.
+// Closing is the part of an update that only says that its artifact is complete. An
+// update needs a part, and the last chunk may have been sent before its tool returned.
 const Closing = `{"text":""}`
 
 // Closes reports whether u adds nothing to its artifact.
@@ -62,13 +62,13 @@ type StatusUpdate struct {
 	Message, Metadata json.RawMessage // objects, or nil
 }
 
-// Own makes u independent of the event that it was read from.
+// Own copies what u shares with the event that it was read from.
 func (u *StatusUpdate) Own() {
 	u.Message, u.Metadata = bytes.Clone(u.Message), bytes.Clone(u.Metadata)
 }
 
-// AppendTask appends the event that begins a task's stream: the task without
-// history and artifacts. A zero time is left out.
+// AppendTask appends the first event of a task's stream: the task without history and
+// artifacts. A zero time is left out.
 func AppendTask(dst []byte, ids *IDs, state a2a.TaskState, at store.Millis, metadata json.RawMessage) []byte {
 	dst = append(dst, `{"task":{"id":`...)
 	dst = append(dst, ids.TaskJSON...)
@@ -94,13 +94,13 @@ func AppendStatusUpdate(dst []byte, ids *IDs, state a2a.TaskState, at store.Mill
 
 // EncodeArtifact returns the event of an artifact or of a chunk of one.
 func EncodeArtifact(ids *IDs, u *ArtifactUpdate) []byte {
-	// Enough for strings without escapes, so that a chunk is one allocation.
+	// Large enough for strings without escapes, so that a chunk is one allocation.
 	return AppendArtifactUpdate(make([]byte, 0, 192+len(ids.TaskJSON)+len(ids.ContextJSON)+len(u.ID)+len(u.Name)+len(u.Description)+
 		len(u.Metadata)+len(u.Extensions)+len(u.Parts)+len(u.EventMetadata)), ids, u)
 }
 
 // AppendArtifactUpdate appends the event of an artifact or of a chunk of one.
-// Without parts it has an empty list of them.
+// If u has no parts, the artifact has an empty list of parts.
 func AppendArtifactUpdate(dst []byte, ids *IDs, u *ArtifactUpdate) []byte {
 	dst = append(dst, `{"artifactUpdate":{`...)
 	if u.Append {
@@ -126,8 +126,8 @@ type storedStatus struct {
 	Timestamp *time.Time      `json:"timestamp"`
 }
 
-// update puts together what decodeTask and decodeStatus return. Message and metadata
-// become compact.
+// update builds what decodeTask and decodeStatus return. It compacts message and
+// metadata.
 func (s *storedStatus) update(metadata json.RawMessage) (StatusUpdate, error) {
 	u := StatusUpdate{State: s.State}
 	if s.Timestamp != nil {
@@ -143,9 +143,9 @@ func (s *storedStatus) update(metadata json.RawMessage) (StatusUpdate, error) {
 	return u, nil
 }
 
-// decodeTask reads what AppendTask wrote: the status, and the metadata of the task.
-// A task with history or artifacts is refused: those have events of their own, which
-// a second source could only contradict.
+// decodeTask reads what AppendTask wrote: the status, and the metadata of the task. A
+// task with history or artifacts is refused: those have their own events, which a second
+// source could only contradict.
 func decodeTask(data []byte) (StatusUpdate, error) {
 	var event struct {
 		Task *struct {
@@ -197,7 +197,7 @@ func compactObject(raw json.RawMessage) (json.RawMessage, error) {
 	return compactJSON(raw)
 }
 
-// ListPunctuation returns what stands before element i of a list.
+// ListPunctuation returns the byte that precedes element i of a list.
 func ListPunctuation(i int) byte {
 	if i == 0 {
 		return '['
@@ -242,9 +242,9 @@ func AppendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json
 	return append(dst, '}')
 }
 
-// appendMillis appends a time to the millisecond, zeros too (A2A 1.0 §5.6.1). What package
-// time is quick to write has no such part, or leaves zeros out, as earlier versions did,
-// whose events are read just as well.
+// appendMillis appends a time with milliseconds, including trailing zeros (A2A 1.0
+// §5.6.1). The fast layouts of package time have no milliseconds, or omit trailing zeros,
+// as earlier versions of this server did; their events can still be read.
 func appendMillis(dst []byte, at store.Millis) []byte {
 	t := at.Time().UTC()
 	dst = t.AppendFormat(dst, time.RFC3339)
@@ -252,8 +252,8 @@ func appendMillis(dst []byte, at store.Millis) []byte {
 	return append(dst[:len(dst)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
 }
 
-// AppendRawField appends name, which is the field's punctuation too, and value,
-// unless value is empty.
+// AppendRawField appends name, which includes the field's punctuation, and value, unless
+// value is empty.
 func AppendRawField(dst []byte, name string, value json.RawMessage) []byte {
 	if EmptyJSON(value) {
 		return dst
@@ -275,8 +275,8 @@ func EmptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
-// plain holds the bytes that stand for themselves in a string of JSON as encoding/json
-// writes it: all of ASCII from the space on but " & < > and \.
+// plain has the bytes that encoding/json writes unescaped in a string: ASCII from the
+// space on, except " & < > and \.
 var plain = func() (set [256]bool) {
 	for b := byte(' '); b < utf8.RuneSelf; b++ {
 		set[b] = b != '"' && b != '&' && b != '<' && b != '>' && b != '\\'
@@ -294,8 +294,8 @@ func plainLength[T ~string | ~[]byte](s T) int {
 	return len(s)
 }
 
-// AppendString appends s as a string of JSON, with the escapes of encoding/json:
-// those for HTML, for U+2028 and U+2029, and \ufffd for what is not UTF-8.
+// AppendString appends s as a JSON string, with the escapes of encoding/json: those for
+// HTML, for U+2028 and U+2029, and \ufffd for invalid UTF-8.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start, i := 0, 0

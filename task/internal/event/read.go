@@ -1,7 +1,7 @@
 package event
 
-// ReadTask reads a Task event of any form: its status, and the metadata of the task
-// as those of the update. Strings and JSON may be part of data.
+// ReadTask reads a Task event of any form: its status, with the metadata of the task as
+// Metadata. Strings and JSON in the result may share memory with data.
 func ReadTask(data []byte) (StatusUpdate, error) {
 	if u, ok := parseTask(data); ok {
 		return u, nil

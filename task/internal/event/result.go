@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// ResultPart returns the JSON of a result as one part: text when it is text, else
-// data. Null is no data, which a part must have: it is the empty text.
+// ResultPart returns the JSON of a result as one part: a text part for a string, else a
+// data part. A data part cannot be null, so null becomes an empty text.
 func ResultPart(result json.RawMessage) json.RawMessage {
 	var text string
 	if string(result) == "null" {
@@ -27,20 +27,20 @@ func ResultPart(result json.RawMessage) json.RawMessage {
 	return append(b, '}')
 }
 
-// TextPart returns the JSON of a part that is a text and nothing else.
+// TextPart returns the JSON of a part that only has text.
 func TextPart(text string) json.RawMessage {
-	// Room for some escapes too: most texts have ends of lines.
+	// Room for some escapes too: most texts have line breaks.
 	dst := make([]byte, 0, len(`{"text":""}`)+len(text)+len(text)/16+4)
 	dst = append(dst, `{"text":`...)
 	dst = AppendString(dst, text)
 	return append(dst, '}')
 }
 
-// ResultParts returns the JSON of a result as the parts of an artifact. A text is a text
-// and nothing else, also when it stands in {"result": text}, as tools made of functions
-// return it. What is data is there as the text of its JSON, too, for clients that show
-// people what they get, or give it to a language model, and read texts only; unless that
-// takes more than limit bytes.
+// ResultParts returns the JSON of a result as the parts of an artifact. Null or a string,
+// also as {"result": string}, as tools made from functions return it, becomes only a text
+// part. Anything else becomes a data part and a text part with its JSON, for clients that
+// read only text to show it to people or to pass it to a language model; the text part is
+// left out if the parts would exceed limit bytes.
 func ResultParts(result json.RawMessage, limit int) json.RawMessage {
 	if only, ok := bytes.CutPrefix(result, []byte(`{"result":`)); ok && len(only) > 1 && only[0] == '"' {
 		var members map[string]json.RawMessage
@@ -62,8 +62,8 @@ func ResultParts(result json.RawMessage, limit int) json.RawMessage {
 	return append(append(part, ','), text...)
 }
 
-// plainText reports whether raw is a text of JSON that stands for its own characters, and
-// as AppendString would write it: nearly every text.
+// plainText reports whether raw is a JSON string without escapes, as AppendString would
+// write it. Nearly every string is.
 func plainText(raw json.RawMessage) bool {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return false

@@ -12,7 +12,7 @@ import (
 
 // The functions of this file write what json.Marshal writes, byte for byte, without
 // reflection: every send encodes a message, a handful of events and a result, and
-// reflection was a tenth of what a send costs. What they do not know they leave to
+// reflection was a tenth of what a send costs. They leave values that they do not know to
 // json.Marshal.
 
 // maxValueDepth bounds the nesting that appendValue follows.
@@ -26,8 +26,8 @@ func EncodeMessage(m *a2a.Message) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// MessageInTask returns the JSON of a message with the ids of a task in place of its
-// own. raw is the message's JSON as [EncodeMessage] gives it.
+// MessageInTask returns the JSON of a message with the ids of a task instead of its own.
+// raw is the message's JSON as [EncodeMessage] returns it.
 func MessageInTask(raw []byte, m *a2a.Message, ids *IDs) json.RawMessage {
 	dst := make([]byte, 0, len(raw)+len(ids.TaskJSON)+len(ids.ContextJSON)+32)
 	dst = append(dst, `{"messageId":`...)
@@ -56,8 +56,8 @@ func EncodeValue(v any) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// appendMessage appends the JSON of a message. false means that it holds something
-// that only json.Marshal can write, or refuse.
+// appendMessage appends the JSON of a message. false means that it contains something
+// that only json.Marshal can encode, or refuse.
 func appendMessage(dst []byte, m *a2a.Message) (_ []byte, ok bool) {
 	dst = append(dst, `{"messageId":`...)
 	dst = AppendString(dst, m.ID)
@@ -136,8 +136,8 @@ func appendMetadata(dst []byte, metadata map[string]any) ([]byte, bool) {
 	return appendValue(dst, metadata, 0 /* depth */)
 }
 
-// appendTextField appends name, which is the field's punctuation too, and text,
-// unless text is empty.
+// appendTextField appends name, which includes the field's punctuation, and text, unless
+// text is empty.
 func appendTextField(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
@@ -172,16 +172,16 @@ func appendRaw(dst []byte, raw json.RawMessage) ([]byte, error) {
 	return append(dst, compact...), err
 }
 
-// isCompact reports whether raw is one value in the form that json.Marshal gives
-// it. False may also mean that finding out would be too much work.
+// isCompact reports whether raw is one value in the form that json.Marshal writes. False
+// may also mean that the check would be too expensive.
 func isCompact(raw json.RawMessage) bool {
 	s := scanner{data: raw}
 	s.skipValue(0 /* depth */)
 	return !s.bad && s.pos == len(raw)
 }
 
-// appendValue appends the JSON of a value of the kinds that encoding/json decodes
-// to, of whole numbers and of JSON. false means that it is, or holds, something
+// appendValue appends the JSON of a value of the types that encoding/json decodes to, of
+// integer types and of json.RawMessage. false means that it is, or contains, something
 // else.
 func appendValue(dst []byte, v any, depth int) (_ []byte, ok bool) {
 	if depth > maxValueDepth {
@@ -226,7 +226,7 @@ func appendValue(dst []byte, v any, depth int) (_ []byte, ok bool) {
 
 // appendObject appends the JSON of an object, its members sorted by name.
 func appendObject(dst []byte, members map[string]any, depth int) (_ []byte, ok bool) {
-	var few [8]string // most objects have no more, and then this costs no allocation
+	var few [8]string // most objects have no more members, so this avoids an allocation
 	names := few[:0]
 	for name := range members {
 		names = append(names, name)
@@ -246,8 +246,8 @@ func appendObject(dst []byte, members map[string]any, depth int) (_ []byte, ok b
 	return append(dst, '}'), true
 }
 
-// appendFloat appends a number as encoding/json does, which is as JavaScript does:
-// the shortest digits, with an exponent below 1e-6 and from 1e21 on.
+// appendFloat appends a number as encoding/json and JavaScript do: the shortest digits,
+// with an exponent below 1e-6 and from 1e21 on.
 func appendFloat(dst []byte, f float64) ([]byte, bool) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return dst, false
