@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// In returns the points of the package in a folder: the name of each constant, by the
-// value with which the hook is called. Files of every build tag count, tests do not.
-// It is an error when there is no point, when one is no string literal, and when two
+// In returns the points of the package in a folder: a map from the value that the hook
+// is called with to the name of its constant. It reads files of every build tag, but no
+// tests. It is an error if there is no point, if one is not a string literal, or if two
 // have the same value.
 func In(dir string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// block is a range of addresses that is not the public internet, by the registries
-// of special-purpose addresses at IANA.
+// block is a range of addresses that is not part of the public internet, from IANA's
+// registries of special-purpose addresses.
 type block struct {
 	prefix netip.Prefix
 	what   string
@@ -56,7 +56,7 @@ func privateUse() []block {
 	}
 }
 
-// guard decides about addresses. It does not change.
+// guard decides which addresses may be dialed. It is immutable.
 type guard struct {
 	allow   []netip.Prefix
 	never   []block
@@ -84,7 +84,7 @@ func newGuard(c Config) *guard {
 	return g
 }
 
-// refusal says what addr is when it may not be dialed, and "" when it may.
+// refusal returns "" if addr may be dialed, else what kind of address it is.
 func (g *guard) refusal(addr netip.Addr) string {
 	// A zone would keep any prefix from containing the address.
 	addr = addr.Unmap().WithZone("")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The bounds of a client that have no configuration.
+// The limits of a client that cannot be configured.
 const (
 	maxHeader     = 64 << 10
 	maxIdle       = 100
@@ -15,7 +15,7 @@ const (
 	continueAfter = time.Second
 )
 
-// TooLargeError says that the body of an answer is longer than the client reads.
+// TooLargeError says that a response body is longer than Config.MaxBytes.
 type TooLargeError struct {
 	Host  string
 	Limit int64 // bytes
@@ -27,9 +27,9 @@ func (e *TooLargeError) Error() string {
 }
 
 // NewClient returns a client that connects through a [Dialer] for c. It uses no proxy
-// and follows no redirect: the caller gets the answer that says where to go. A body
-// beyond c.MaxBytes fails with a *[TooLargeError], at once when its length is
-// announced, else at the first byte too many.
+// and follows no redirects: the caller gets the redirect response. A body longer than
+// c.MaxBytes fails with a *[TooLargeError]: the request itself if the length is
+// announced, else the read of the first byte too many.
 func NewClient(c Config) *http.Client {
 	timeout := c.Timeout
 	switch {
@@ -61,13 +61,13 @@ func NewClient(c Config) *http.Client {
 	}
 }
 
-// bounded is a transport whose answers end at a limit. A negative limit is none.
+// bounded is a transport that limits the size of responses. A negative limit is none.
 type bounded struct {
 	next  *http.Transport
 	limit int64
 }
 
-// RoundTrip does what the transport does, and bounds the body.
+// RoundTrip calls the transport and limits the body.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.next.RoundTrip(r)
 	if err != nil || b.limit < 0 {
@@ -94,7 +94,7 @@ type body struct {
 	err  *TooLargeError
 }
 
-// Read reads at most one byte beyond the limit, to know whether there is one.
+// Read reads at most one byte past the limit, to know whether there is one.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, b.err

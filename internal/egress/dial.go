@@ -11,9 +11,9 @@ import (
 
 // RefusedError says that an address may not be dialed.
 type RefusedError struct {
-	Host string     // as it was asked for
-	Addr netip.Addr // what it stands for; the zero Addr when that was not looked up
-	What string     // what the address is
+	Host string     // as the caller gave it
+	Addr netip.Addr // what it resolved to; the zero Addr if it was not resolved
+	What string     // what the address is, such as "link-local", or what is wrong with it
 }
 
 // Error says which address was refused, and how to allow it.
@@ -47,10 +47,10 @@ func NewDialer(c Config) *Dialer {
 }
 
 // DialContext connects to address, "host:port", on tcp, tcp4 or tcp6. It resolves the
-// host once and checks every address that comes out; if one of them is refused, none
-// is dialed, and the error is a *[RefusedError]. What it dials is what it checked, so
-// a name that changes meanwhile changes nothing. The addresses are tried one after
-// the other, within ten seconds together.
+// host once and checks every address that it gets; if one of them is refused, none
+// is dialed, and the error is a *[RefusedError]. It dials only addresses that it has
+// checked, so DNS rebinding has no effect. It tries the addresses one after the other,
+// for ten seconds in total.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	family, ok := map[string]string{"tcp": "ip", "tcp4": "ip4", "tcp6": "ip6"}[network]
 	if !ok {
@@ -61,7 +61,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, fmt.Errorf("dial %q: %w", address, err)
 	}
 	if host == "" {
-		// The standard library takes that for the local host.
+		// The standard library would dial the local host.
 		return nil, &RefusedError{Host: address, What: "it has no host"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
@@ -73,7 +73,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return d.dial(ctx, network, port, addrs)
 }
 
-// addresses returns what host stands for, all of it checked.
+// addresses returns the addresses of host, all of them checked.
 func (d *Dialer) addresses(ctx context.Context, family, host string) ([]netip.Addr, error) {
 	var addrs []netip.Addr
 	if addr, err := netip.ParseAddr(host); err == nil {

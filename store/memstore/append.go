@@ -104,7 +104,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	return receipt, nil
 }
 
-// checkParked refuses a create in a context in which too many tasks are open already.
+// checkParked refuses a create in a context that already has too many open tasks.
 func (db *DB) checkParked(b *store.Batch) error {
 	if b.Parked == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (db *DB) checkParked(b *store.Batch) error {
 	return nil
 }
 
-// checkDisk returns what is used with a create, or refuses it.
+// checkDisk returns the usage after a create, or refuses it.
 func (db *DB) checkDisk(b *store.Batch) (store.Disk, error) {
 	if b.Disk == (store.Disk{}) {
 		return store.Disk{}, nil

@@ -8,7 +8,7 @@ import (
 	"a2a-server/store"
 )
 
-// Claim takes Live tasks of older epochs over, in the order of their ids; see
+// Claim takes over Live tasks of older epochs, in order of their ids; see
 // [store.Store].
 func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	if err := h.lock(ctx); err != nil {

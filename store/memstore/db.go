@@ -1,9 +1,9 @@
 // Package memstore keeps tasks in memory. It is the reference implementation of
-// the storage contract: one mutex, plain maps, and order made when it is asked
-// for, so that what the contract means can be read here. It suits tests and
-// trials; a list costs time in proportion to all that is stored.
+// the storage contract: one mutex, plain maps, and sorting on demand, so that it
+// shows what the contract means. It suits tests and trials; a list takes time
+// proportional to everything that is stored.
 //
-// It owns no format and no files, and knows no more than [store] what an event, a
+// It owns no format and no files and, like [store], does not know what an event, a
 // row or an audit entry means.
 package memstore
 
@@ -17,17 +17,16 @@ import (
 
 // DB is a backend in memory. It is safe for concurrent use. Make one with [New].
 type DB struct {
-	// Now is the clock of the window of Batch.Dedup, which goes by the differences
-	// between what it says. It must not go back, as the readings of time.Now do not
-	// among themselves, whatever is done to the system's clock. It is called with a lock
-	// held and must not call the DB. Set it before the first use of the DB. Defaults to
-	// time.Now.
+	// Now is the clock of the window of Batch.Dedup, which uses only the differences
+	// between readings. It must not go back; time.Now, whose readings have a monotonic
+	// part, does not. It is called with a lock held and must not call the DB. Set it
+	// before the first use of the DB. Defaults to time.Now.
 	Now func() time.Time
 
-	began    time.Time // what Now said first
+	began    time.Time // the first reading of Now
 	mu       sync.Mutex
 	closed   bool
-	life     uint64 // raised by Close: a handle of an earlier life stays dead
+	life     uint64 // raised by Close: a handle of an earlier life stays closed
 	epoch    uint64 // of the newest handle
 	tasks    map[store.TaskID]*task
 	rows     map[rowID]row
@@ -56,8 +55,8 @@ type place struct {
 // New returns an empty, open DB.
 func New() *DB { return NewWithWindow(0) }
 
-// NewWithWindow is New for tests that fill the window of Batch.Dedup: it remembers
-// size messages. 0 means [store.WindowSize].
+// NewWithWindow is New for tests that fill the window of Batch.Dedup: the window
+// remembers size messages. 0 means [store.WindowSize].
 func NewWithWindow(size int) *DB {
 	return &DB{
 		Now:      time.Now,
@@ -81,9 +80,9 @@ func (db *DB) Handle() (store.Handle, error) {
 	return &handle{db: db, epoch: db.epoch, life: db.life}, nil
 }
 
-// Close ends all handles for good: every later call of theirs is store.ErrClosed.
-// The data stay for [DB.Reopen]. Closing again does nothing. The error is always
-// nil.
+// Close closes all handles for good: every later call on them returns
+// store.ErrClosed. The data is kept for [DB.Reopen]. A second call does nothing. The
+// error is always nil.
 func (db *DB) Close() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -94,9 +93,9 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Reopen makes a closed DB usable again, with all its data, as a restart does: the
-// handles of before stay dead, new ones have higher epochs. It does nothing to a
-// DB that is open.
+// Reopen makes a closed DB usable again, with all its data, as a restart does: old
+// handles stay closed, new ones have higher epochs. It does nothing if the DB is
+// open.
 func (db *DB) Reopen() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -128,7 +127,7 @@ func (h *handle) lock(ctx context.Context) error {
 
 func (h *handle) dead() bool { return h.closed || h.life != h.db.life }
 
-// Close gives the handle back. Closing again does nothing.
+// Close closes the handle. A second call does nothing.
 func (h *handle) Close() error {
 	h.db.mu.Lock()
 	defer h.db.mu.Unlock()
@@ -144,7 +143,7 @@ func (db *DB) find(s store.Scope, id store.TaskID) (*task, error) {
 	return nil, store.ErrNotFound
 }
 
-// ran returns for how long the DB has been in use.
+// ran returns how long the DB has been in use.
 func (db *DB) ran() time.Duration {
 	now := db.Now()
 	if db.began.IsZero() {
@@ -153,7 +152,7 @@ func (db *DB) ran() time.Duration {
 	return now.Sub(db.began)
 }
 
-// owner returns whose p is.
+// owner returns the owner of p.
 func (db *DB) owner(p place) store.Scope {
 	if p.task.IsZero() {
 		return p.owner

@@ -7,7 +7,7 @@ import (
 	"a2a-server/store"
 )
 
-// Delete removes a task whole, in one step; see [store.Store].
+// Delete removes a task in one step; see [store.Store].
 func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) error {
 	if err := h.lock(ctx); err != nil {
 		return err

@@ -56,8 +56,8 @@ func matches(q store.Query, h *store.Header) bool {
 		(q.Since == 0 || q.Since <= h.StatusTime)
 }
 
-// taskPosition is where a task stands in a list of s. Only an Owner's list is in
-// the order of time.
+// taskPosition returns a task's position in a list of s. Only an Owner's list is in
+// order of time.
 func taskPosition(s store.Scope, h *store.Header) []byte {
 	if s.IsOwner() {
 		return store.TaskPosition(h.StatusTime, h.Task)

@@ -44,14 +44,14 @@ func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	return v, nil
 }
 
-// selected returns a copy of those events that a reader from from gets: the log
-// grows in place after what it shares.
+// selected returns a copy of the events that a reader from from gets: the log may
+// grow in place.
 func selected(events []store.Event, from store.From, noBulk bool) []store.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool { return !from.Holds(&e, noBulk) })
 }
 
-// pageLen returns how many of events make a page: as many as limit allows, but
-// one at least.
+// pageLen returns how many of events make a page: as many as limit allows, but at
+// least one.
 func pageLen(events []store.Event, limit store.Limit) int {
 	size := 0
 	for i := range events {

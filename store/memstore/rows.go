@@ -118,9 +118,8 @@ func selects(q store.RowQuery, id rowID) bool {
 	return q.Task.IsZero() || q.Task == id.in.task
 }
 
-// positions returns where the row stands in the order of q: once, or with an index
-// once for each of its entries there. Positions compare as (index key, task, owner,
-// key).
+// positions returns the row's positions in the order of q: one, or with an index one
+// for each of its entries there. Positions compare as (index key, task, owner, key).
 func positions(q store.RowQuery, id rowID, r row) []string {
 	var owner [16]byte
 	if id.in.task.IsZero() {

@@ -7,7 +7,7 @@ type watcher struct {
 	wake  chan struct{} // holds one: wake-ups coalesce
 }
 
-// Watch wakes a reader; see [store.Watcher]. Of a closed handle the channel never
+// Watch wakes a reader; see [store.Watcher]. The channel of a closed handle never
 // receives.
 func (h *handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
 	db := h.db
@@ -31,8 +31,8 @@ func (h *handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func())
 	}
 }
 
-// WatchRows wakes who reads rows of a kind; see [store.Watcher]. Of a closed handle the
-// channel never receives.
+// WatchRows wakes a reader of rows of a kind; see [store.Watcher]. The channel of a
+// closed handle never receives.
 func (h *handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func()) {
 	h.db.mu.Lock()
 	defer h.db.mu.Unlock()
@@ -42,7 +42,7 @@ func (h *handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func())
 	return h.db.ofRows.Watch(s, kind)
 }
 
-// wakeRows tells who watches the rows of owner that some have changed.
+// wakeRows wakes the watchers of changed rows of owner.
 func (db *DB) wakeRows(changes []store.RowChange, owner store.Scope) {
 	for i := range changes {
 		db.ofRows.Wake(changes[i].Kind, owner)

@@ -10,7 +10,7 @@ import (
 	"a2a-server/store"
 )
 
-// bound is far beyond what any step takes: it only turns a hang into a failure.
+// bound is far longer than any step takes: it only turns a hang into a failure.
 const bound = 2 * time.Minute
 
 var errHang = errors.New("no answer: the store hangs")

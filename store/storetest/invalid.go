@@ -16,8 +16,8 @@ type invalidBatch struct {
 	batch *store.Batch
 }
 
-// invalid are batches of no shape that the contract has; each is wrong in one
-// point only.
+// invalid are batches of shapes that the contract does not have; each is wrong in one
+// way only.
 func invalid(base store.TaskID) []invalidBatch {
 	var batches []invalidBatch
 	altered := func(shape string, fresh func() *store.Batch) func(name string, alter func(b *store.Batch)) {

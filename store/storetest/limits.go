@@ -16,7 +16,7 @@ func limitCases() []testCase {
 	}
 }
 
-// tooLarge are batches that are one byte beyond one limit.
+// tooLarge are batches that exceed one limit by one byte.
 func tooLarge(base store.TaskID) map[string]*store.Batch {
 	batches := map[string]*store.Batch{}
 	add := func(name string, alter func(b *store.Batch)) {

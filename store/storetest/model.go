@@ -7,8 +7,8 @@ import (
 	"a2a-server/store"
 )
 
-// model is the contract once more, as simply as it can be said: maps, one batch
-// after the other. It restates the arithmetic and does not call store.Next.
+// model is a second, simple implementation of the contract: maps, one batch after the
+// other. It repeats the arithmetic and does not call store.Next.
 type model struct {
 	tasks map[store.TaskID]*modelTask
 	ids   []store.TaskID // all there ever were, in the order of creation
@@ -270,7 +270,7 @@ func (m *model) delete(s store.Scope, id store.TaskID) error {
 	return nil
 }
 
-// differs explains how what came of a batch is not what the model said.
+// differs explains how the outcome of a batch differs from the model's.
 func (want outcome) differs(r store.Receipt, err error) error {
 	if dup, ok := errors.AsType[*store.DuplicateError](want.err); ok {
 		return checkDuplicate(err, dup.Task)

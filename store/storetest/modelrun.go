@@ -22,7 +22,7 @@ type modelRun struct {
 	step   int
 }
 
-// queued is a batch on its way, with what must come of it.
+// queued is a batch in flight, with its expected outcome.
 type queued struct {
 	batch  *store.Batch
 	commit *store.Commit
@@ -149,7 +149,7 @@ func (m *modelRun) deleteOne(t *testing.T, i int) {
 	}
 }
 
-// scope mostly may do what it is for.
+// scope returns a scope, mostly one that may do what it is used for.
 func (m *modelRun) scope() store.Scope {
 	if m.chance(3) {
 		return pick(m, append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.Scope{})...)

@@ -61,12 +61,12 @@ func testParked(t *testing.T, f *fixture) {
 		tasks = append(tasks, b.Task)
 	}
 	full(limit)
-	// Of another context, of another owner, and those without the bound are not refused.
+	// Creates in another context, by another owner, or without the limit are not refused.
 	f.append(t, createParked(limit, "other"))
 	b := createParked(limit, "crowded")
 	b.Scope = bob()
 	f.append(t, b)
-	// A task that rests counts as before; one that has ended does not.
+	// A parked task still counts; one that has ended does not.
 	f.append(t, moveTo(tasks[0], 1, store.Parked))
 	full(limit)
 	f.append(t, moveTo(tasks[0], 2, store.Live))
@@ -76,7 +76,7 @@ func testParked(t *testing.T, f *fixture) {
 	again.Change.Phase = store.Parked
 	f.append(t, again)
 	full(limit)
-	// Whatever a store keeps in memory about it.
+	// This holds whatever a store caches in memory.
 	f.reopen(t)
 	full(limit)
 	f.rebuild(t)

@@ -20,8 +20,8 @@ func rowQueryCases() []testCase {
 	}
 }
 
-// awkwardKeys are in order, and chosen so that keys that are glued together
-// without care change it.
+// awkwardKeys are in order, and chosen so that careless concatenation of keys breaks
+// the order.
 func awkwardKeys() []string {
 	return []string{
 		"\x00", "\x00\x00", "\x00\x00\x01", "\x00\x01", "\x00\xff", "\x01", "\x01\x00", "a", "a\x00", "a\x00\x00", "a\x00b", "a\x01",

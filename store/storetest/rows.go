@@ -126,8 +126,8 @@ func (f *fixture) checkEntries(t *testing.T, step string, id store.TaskID, key, 
 	}
 }
 
-// A row that something else guards is changed whatever its rev. What a batch does
-// so is refused with it.
+// A row that something else guards is changed whatever its rev, and if the batch is
+// refused, the row stays unchanged.
 func testRowsAnyRev(t *testing.T, f *fixture) {
 	b := create(alice())
 	neighbours := []store.RowChange{put("kind", "ke", store.Any, "before", indexed("a", "1")), put("kind", "keys", 0, "after", indexed("a", "1"))}
@@ -158,7 +158,7 @@ func testRowsAnyRev(t *testing.T, f *fixture) {
 			w.Rows = []store.RowChange{step.change}
 			f.refuse(t, w, store.ErrConflict)
 		}
-		// Beside one that does not fit it is not made either.
+		// In a batch with a change that conflicts it is not made either.
 		bad := put("kind", "ke", 7, "never")
 		w := change(b.Task, rev)
 		w.Rows = []store.RowChange{step.change, bad}

@@ -94,7 +94,7 @@ func testForeign(t *testing.T, f *fixture) {
 	}
 }
 
-// What a store keeps at hand for those who follow a task is for them alone.
+// Events that a store caches for the readers of a task must not reach others.
 func testForeignFollowed(t *testing.T, f *fixture) {
 	b := create(alice())
 	for _, h := range f.h {

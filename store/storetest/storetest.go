@@ -9,26 +9,25 @@ import (
 
 // Backend is one storage under test. Its methods are not called concurrently.
 type Backend interface {
-	// Handle returns a new handle: its own instance, which raises the epoch.
+	// Handle returns a new handle: a separate instance with a higher epoch.
 	Handle() (store.Handle, error)
-	// Reopen closes the backend and opens it again on the same data. Handles from
-	// before are dead.
+	// Reopen closes the backend and opens it again on the same data. Old handles stay
+	// closed.
 	Reopen() error
-	// Rebuild makes all derived rows (indexes) again from headers and rows. Handles
+	// Rebuild rebuilds everything derived (indexes) from headers and rows. Handles
 	// stay usable, and nothing observable changes.
 	Rebuild() error
-	// Elapse lets time pass, as the window of Batch.Dedup counts it. No other clock
-	// moves.
+	// Elapse advances the clock of the window of Batch.Dedup, and no other.
 	Elapse(d time.Duration)
 	// Close closes the backend with its handles.
 	Close() error
 }
 
-// Window is how many messages the window of Batch.Dedup of a [Backend] remembers.
+// Window is how many messages a [Backend]'s window of Batch.Dedup must remember.
 const Window = 2000
 
-// Run runs the whole suite, each case on a backend of its own that open returns
-// empty. The suite closes it.
+// Run runs the whole suite, in parallel. open returns a new, empty backend for each
+// case; the suite closes it.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	for _, concept := range []struct {
 		name  string
