@@ -17,33 +17,33 @@ import (
 // Config configures a [Server]. Its zero value is a server without tools on
 // 127.0.0.1:8080, with its data in ./data.
 //
-// What an operator may set is read from three sources, each of which overrides the one
-// before: File, Environment and Set. docs/configuration.md lists the keys. What is given
-// in Go overrides all of them.
+// The operator's configuration is read from three sources, each of which overrides the one
+// before: File, Environment and Set. docs/configuration.md lists the keys. The other fields
+// override all of them.
 type Config struct {
 	File        string            // path of a YAML file; "": none
-	Environment []string          // NAME=value, as os.Environ gives it; nil: none is looked at
+	Environment []string          // NAME=value, as os.Environ returns it; nil: none
 	Set         map[string]string // values by key, such as "limits.tool_timeout"; lists are comma separated
 
-	// Tools are what can be called; no name may occur twice. New lists them once, on behalf
-	// of auth.Anonymous, for the card: a toolset that fails then is an error.
+	// Tools are the tools that tasks may call; names must be unique. New lists them once, as
+	// auth.Anonymous, for the card, and fails if a toolset fails.
 	Tools   []tool.Toolset
-	Planner task.Planner              // nil: the one that is configured
-	Confirm tool.ConfirmationProvider // asked for every new approval beside the client; see engine.Config.Provider
+	Planner task.Planner              // nil: the configured one
+	Confirm tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider
 	Hooks   []task.Hook               // run before the policy, in order, on each planned call
 	Policy  *approval.Policy          // nil: made from the configuration's gates and deadlines
 
-	// Presenter shows approvals to clients and reads their answers; nil: all dialects that
-	// are known.
+	// Presenter shows approvals to clients and reads their answers; nil: all known
+	// dialects.
 	Presenter task.Presenter
 
-	// Authenticator proves who makes a request; nil: everybody is auth.Anonymous. Without
-	// one a public address is refused, unless insecure_no_auth is set.
+	// Authenticator authenticates requests; nil: everybody is auth.Anonymous. Without one,
+	// New refuses an address that other machines can reach, unless insecure_no_auth is set.
 	Authenticator auth.Authenticator
 
-	// Store is where tasks are kept; nil: what the key store says. It is not closed by the
-	// Server, and belongs to it alone. If it has them, its methods Err() error, Trouble()
-	// error and Incarnation() uint64 are used, as those of *boltstore.Handle are.
+	// Store keeps the tasks; nil: the store that the key store names. The Server does not
+	// close it, and nothing else may use it. If it has the methods Err() error, Trouble()
+	// error and Incarnation() uint64, they are used as those of *boltstore.Handle are.
 	Store store.Handle
 
 	// NoListen opens no port: requests come through [Server.Handler], in the caller's own
@@ -53,13 +53,13 @@ type Config struct {
 	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger
 
-	// Now and Host are the time of tasks: of deadlines, timers and time-outs of calls. They
+	// Now and Host are the clock of tasks: of deadlines, timers and timeouts of calls. They
 	// are for tests, such as those of package a2aservertest; nil: the system's.
 	Now  func() time.Time
 	Host engine.Host
 
-	// CrashPoint is called at the crash points of packages engine and boltstore, for tests
-	// that kill the process there.
+	// CrashPoint is called at the crash points of packages engine and boltstore; it is for
+	// tests that kill the process there.
 	CrashPoint func(point string)
 }
 
@@ -68,9 +68,9 @@ func (c *Config) load() (*config.Config, error) {
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen})
 }
 
-// Check returns what would keep New from making a Server with this Config, as far as that
-// can be seen without opening or changing anything. The error has all problems with keys;
-// warnings go to the log.
+// Check returns the error that New would return for this Config, as far as that is known
+// without opening or changing anything. The error lists all problems with keys; warnings go
+// to the log.
 func Check(c Config) error {
 	conf, err := c.load()
 	if err != nil {

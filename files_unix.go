@@ -5,7 +5,7 @@ package a2aserver
 import "syscall"
 
 // openFiles returns how many files the process may have open, or 0 when that is not
-// known. Go has raised the limit to what the process may raise it to.
+// known. Go has already raised the soft limit to the hard limit.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

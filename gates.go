@@ -12,11 +12,11 @@ import (
 	"a2a-server/tool"
 )
 
-// checkGates looks for gates that are about no tool: with a name that is misspelled, calls
-// run that somebody wanted to be asked about. That is an error where all tools are known.
-// While a toolset may have more tools than it has listed there are only warnings, and of a
-// pattern, too, which may be for tools that are to come. conf has the places of the gates;
-// nil: the policy was made in Go.
+// checkGates looks for gates that match no tool: if a name is misspelled, calls run that
+// somebody wanted to be asked about. That is an error if all tools are known. It is only a
+// warning if a toolset may have more tools than it has listed, or if the gate is a pattern,
+// which may be for future tools. conf has the places of the gates; nil: the policy was made
+// in Go.
 func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
 	gates := p.Gates()
 	if len(gates) == 0 {

@@ -16,14 +16,14 @@ const (
 // health answers probes. It is safe for concurrent use.
 type health struct {
 	phase   atomic.Int32
-	store   func() error // why it has ended for good
-	trouble func() error // why it cannot write now
+	store   func() error // why the store has ended for good; nil: it has not
+	trouble func() error // why the store cannot write now; nil: it can
 }
 
-// serveLive says that the process answers.
+// serveLive reports that the process answers.
 func (h *health) serveLive(w http.ResponseWriter, r *http.Request) { probe(w, r, "") }
 
-// serveReady says whether requests should be sent here.
+// serveReady reports whether requests should be sent here.
 func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	switch phase := h.phase.Load(); {
 	case phase == starting:
@@ -41,7 +41,7 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe answers "ok", or why not.
+// probe answers "ok", or the reason that is given in not.
 func probe(w http.ResponseWriter, r *http.Request, not string) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")

@@ -15,10 +15,9 @@ import (
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
-// use it with prior knowledge. Every request has to arrive in time, also one that is
-// answered before its end; the timeout ends with the body, so that it does not cut
-// streams. There is no write timeout, because streams are long; each write to one has
-// its own.
+// use it with prior knowledge. Every request has to arrive in time, even if it is answered
+// before its body ends; the timeout ends with the body, so that it does not cut streams.
+// There is no write timeout, because streams are long; each write to a stream has its own.
 func (s *Server) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -31,18 +30,18 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 		ReadTimeout:       s.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    s.config.Limits.Header,
-		// OPTIONS * is a request like any other: counted, guarded and looked at.
+		// OPTIONS * is a request like any other: counted, guarded and checked.
 		DisableGeneralOptionsHandler: true,
 
 		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug), // mostly clients that go away
 	}
 }
 
-// headerTimeout is how long the header of a request may take.
+// headerTimeout returns how long the header of a request may take.
 func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, l.ReadTimeout) }
 
-// routes are the protocol's at the root, and ours beside them. What comes to them has
-// been admitted.
+// routes returns the handler of all requests: the protocol's routes at the root, plus the
+// probes.
 func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 	live := probes.Wrap(http.HandlerFunc(s.health.serveLive))
 	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady))

@@ -12,8 +12,8 @@ import (
 )
 
 // listen opens the port. Without authentication, an address that others can reach is
-// refused unless insecure_no_auth is set: whoever reaches it may run tools, and approve
-// what they ask.
+// refused unless insecure_no_auth is set: everybody who reaches it may run tools and
+// approve their calls.
 func listen(c *config.Config, authenticated bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
@@ -36,7 +36,7 @@ func tcpAddr(a net.Addr) *net.TCPAddr {
 
 func loopback(a net.Addr) bool { return tcpAddr(a).IP.IsLoopback() }
 
-// baseURL returns a URL of the server, for the log. a is nil when somebody else listens.
+// baseURL returns a URL of the server, for the log. a is nil if the Server does not listen.
 func baseURL(c *config.Config, a net.Addr) string {
 	if c.PublicURL != "" || a == nil {
 		return c.PublicURL
@@ -47,9 +47,10 @@ func baseURL(c *config.Config, a net.Addr) string {
 	return "http://" + a.String()
 }
 
-// guardOf returns who may call from where. A loopback address is guarded against web
-// pages whose own name resolves to it (DNS rebinding). Any other address is guarded once
-// the configuration names a host, because its callers may not know its right name.
+// guardOf returns the guard of requests: the hosts and origins that they may name. A
+// loopback address is guarded against web pages whose own name resolves to it (DNS
+// rebinding). Any other address is guarded only if the configuration names a host, because
+// its clients may use any name.
 func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	g := a2a.Guard{Origins: c.AllowedOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
@@ -67,7 +68,7 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	if host, _, err := net.SplitHostPort(c.Listen); err == nil && host != "" && net.ParseIP(host) == nil {
 		g.Hosts = append(g.Hosts, strings.ToLower(host))
 	}
-	// A proxy in front of us passes on the name that clients use.
+	// A proxy in front of the server passes on the name that clients use.
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
 		host := strings.TrimSuffix(u.Host, ":"+u.Port())
 		g.Hosts = append(g.Hosts, strings.ToLower(host))
@@ -77,8 +78,8 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 	return g
 }
 
-// probeGuard guards the probes. Operators probe a server at whatever address it has;
-// anybody else learns nothing from them.
+// probeGuard returns the guard of the probes. Operators probe a server at any of its
+// addresses, and probes tell others nothing.
 func probeGuard(g a2a.Guard, a net.Addr) a2a.Guard {
 	if !loopback(a) {
 		g.Hosts = nil

@@ -8,11 +8,11 @@ import (
 	"a2a-server/a2a"
 )
 
-// mounted is the handler of a [Server] in the caller's HTTP server: it ends its requests
-// when the Server shuts down, which nothing else would do.
+// mounted is the handler of a [Server] in the caller's HTTP server. It ends its requests
+// when the Server shuts down; nothing else would.
 type mounted struct {
 	handler  http.Handler
-	protocol *a2a.Server // which refuses
+	protocol *a2a.Server // writes refusals
 
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // of all requests; nil: the Server does not run
@@ -28,7 +28,7 @@ func (m *mounted) open(ctx context.Context) {
 	m.ctx = ctx
 }
 
-// close lets no more requests in. Whoever waits for idle waits for the last one.
+// close lets no more requests in. idle is closed after the last one.
 func (m *mounted) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,21 +16,21 @@ import (
 	"a2a-server/tool"
 )
 
-// ErrConfig says that a configuration is valid by itself, but not with what it
-// names, such as the file of a script.
-var ErrConfig = errors.New("the configuration does not work")
+// ErrConfig says that a configuration is valid by itself, but not with the things that it
+// names, such as a script file.
+var ErrConfig = errors.New("the configuration cannot be used")
 
-// parts are those that depend on the configuration and hold nothing open.
+// parts are the parts of a Server that depend on the configuration and hold nothing open.
 type parts struct {
 	planner   task.Planner
 	policy    *approval.Policy
 	presenter task.Presenter
 	registry  *tool.Registry
-	tools     []tool.Tool // that anybody may use
+	tools     []tool.Tool // those that anonymous callers may use
 	warnings  []string
 }
 
-// parts returns what was given, or else what is configured.
+// parts returns the parts given in c, and the configured ones for the rest.
 func (c *Config) parts(conf *config.Config) (parts, error) {
 	p := parts{planner: c.Planner, policy: c.Policy, presenter: c.Presenter}
 	var policyErr, plannerErr error

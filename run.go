@@ -13,15 +13,15 @@ import (
 	"a2a-server/task/engine"
 )
 
-// storeWatch is how often the store is checked: while nobody writes, nothing else would
-// notice that it is damaged.
+// storeWatch is how often the store is checked: without writes, nothing else would notice
+// that it is damaged.
 const storeWatch = 250 * time.Millisecond
 
 // cutOff is how long a shutdown waits for clients that do not send the rest of their
 // request, or do not read their answer.
 const cutOff = 4 * time.Second
 
-// running is a Server that serves.
+// running is a Server during Run.
 type running struct {
 	*Server
 	endRequests context.CancelCauseFunc
@@ -31,9 +31,10 @@ type running struct {
 }
 
 // Run serves until ctx ends or the Server is closed, then shuts down: streams end with a
-// comment, running calls get their grace, the store is closed. It returns nil when that
-// went well, else what made it stop: the store takes no more writes, the port
-// is gone, or tasks cannot be recovered. It can be called once.
+// comment, running calls get their grace period, the store is closed. It returns nil after a
+// clean shutdown, else the reason why it stopped (the store accepts no more writes, the port
+// is gone, or tasks cannot be recovered) and the errors of the shutdown. It can be called
+// only once.
 func (s *Server) Run(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed || s.end != nil {
@@ -71,7 +72,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(why, r.shutdown(lasting))
 }
 
-// wait returns when the Server has to shut down: nil when it was asked to.
+// wait returns when the Server has to shut down. The error is the reason; nil: it was asked
+// to.
 func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()
@@ -105,8 +107,7 @@ func (r *running) wait(ctx context.Context) error {
 	}
 }
 
-// announce says in the log that the server serves, and what somebody should know who
-// runs it.
+// announce logs that the server is listening, and what its operator should know.
 func (s *Server) announce() {
 	address := ""
 	if s.listener != nil {
@@ -138,13 +139,13 @@ func (s *Server) announce() {
 	}
 }
 
-// shutdown ends what runs, from the outside in. Its error says what could not be
-// ended as it should. The grace of calls begins with it, so that clients who do not read
-// take nothing on top of that.
+// shutdown stops all parts, from the outside in. Its error says which of them did not stop
+// cleanly. The grace period of calls begins here, so that clients that do not read do not
+// extend it.
 func (r *running) shutdown(ctx context.Context) error {
 	over := time.Now().Add(r.config.Limits.Grace)
 	drained := make(chan error, 1)
-	// What the engine waits for after the grace is bounded, but for the disk.
+	// After the grace period the engine's waits are bounded, except for the disk.
 	const slack = engine.LastWords + 10*time.Second
 	return r.steps(ctx, []step{
 		{"unready", time.Second, func(context.Context) error {

@@ -24,15 +24,15 @@ import (
 	"a2a-server/tool"
 )
 
-// A Server has its store and its port open, but serves nothing before Run. It is safe for
-// concurrent use.
+// A Server is an A2A server. Its store and its port are open, but it serves nothing before
+// [Server.Run]. It is safe for concurrent use. Make one with [New].
 type Server struct {
 	config        *config.Config
 	log           zerolog.Logger
 	authenticator auth.Authenticator // nil: everybody is anonymous
 	store         *backend
 	engine        *engine.Engine
-	tools         []tool.Tool  // that anybody may use, for the card and the log
+	tools         []tool.Tool  // those that anonymous callers may use, for the card and the log
 	listener      net.Listener // nil: NoListen
 	url           string       // base URL, for the log
 	server        *http.Server
@@ -42,14 +42,14 @@ type Server struct {
 	requests      atomic.Int64 // being answered
 
 	mu     sync.Mutex
-	closed bool               // nothing is open any more, or Run sees to it
+	closed bool               // everything is released, or Run releases it
 	end    context.CancelFunc // ends Run; nil: it was not called
-	ended  chan struct{}      // closed when all is released
+	ended  chan struct{}      // closed when everything is released
 }
 
-// New opens the store and the port. The error has all problems of the configuration's
+// New opens the store and the port. The error lists all problems with the configuration's
 // keys; one that wraps [ErrConfig] says that the configuration does not fit its
-// surroundings; all others come from the machine. Nothing stays open after an error.
+// environment; all others come from the machine. Nothing stays open after an error.
 func New(c Config) (_ *Server, err error) {
 	conf, err := c.load()
 	if err != nil {
@@ -102,8 +102,8 @@ func New(c Config) (_ *Server, err error) {
 	return s, nil
 }
 
-// limits are those of the configuration: shared among the callers, if they can be told
-// apart.
+// limits returns the configured limits. They are shared fairly among the callers only if
+// those are authenticated.
 func (s *Server) limits() config.Limits {
 	l := s.config.Limits
 	if s.authenticator == nil {
@@ -139,13 +139,14 @@ func (s *Server) serveProtocol() error {
 	return nil
 }
 
-// Handler serves what the Server does, in an HTTP server of the caller's, while Run runs;
-// before and after it answers 503. When Run ends, streams end with a comment, and clients
-// come back. Mount it at a path, both with and without a slash at its end, with
-// [http.StripPrefix], and set public_url to the URL that clients use.
+// Handler returns a handler that serves everything the Server serves, for the caller's own
+// HTTP server. It answers 503 unless Run is running. When Run ends, streams end with a
+// comment, and clients reconnect. To mount it at a path, use [http.StripPrefix], register
+// the path with and without a trailing slash, and set public_url to the URL that clients
+// use.
 func (s *Server) Handler() http.Handler { return &s.mounted }
 
-// Addr returns the address that the Server listens on; nil: it does not.
+// Addr returns the address that the Server listens on, or nil if it has no port.
 func (s *Server) Addr() net.Addr {
 	if s.listener == nil {
 		return nil
@@ -153,13 +154,13 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Approvals lists and decides approvals for people and programs other than the A2A
-// client.
+// Approvals returns the API that lists and decides approvals, for people and programs other
+// than the A2A client.
 func (s *Server) Approvals() *engine.Approvals { return s.engine.Approvals() }
 
-// Close ends Run, if it was called, and waits for it; otherwise it closes what New
-// opened. It may be called more than once. It returns the error of closing; Run returns
-// its own.
+// Close stops Run, if it was called, and waits for it; otherwise it closes what New opened
+// and returns the error of that. It may be called more than once. Errors of a shutdown are
+// returned by Run.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	end, first := s.end, !s.closed
@@ -176,7 +177,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// release closes what a Server that was never run has opened.
+// release closes what New has opened, for a Server that was never run.
 func (s *Server) release() error {
 	var errs []error
 	if s.listener != nil {

@@ -6,7 +6,7 @@ import (
 	"a2a-server/tool"
 )
 
-// skills returns the tools as the card lists them: those that anybody may use.
+// skills returns the skills that the card lists, one for each tool.
 func skills(tools []tool.Tool, c *config.Config) []a2a.Skill {
 	var all []a2a.Skill
 	for _, t := range tools {
@@ -15,8 +15,8 @@ func skills(tools []tool.Tool, c *config.Config) []a2a.Skill {
 	return all
 }
 
-// tags are what a tool declares. Gates of the configuration are not in them: whether
-// one asks depends on the call.
+// tags returns the tags of a tool, from what it declares. The configuration's gates are not
+// in them: whether a gate asks depends on the call.
 func tags(t tool.Tool, c *config.Config) []string {
 	tags := []string{"tool"}
 	add := func(is bool, tag string) {

@@ -19,11 +19,11 @@ type backend struct {
 	incarnation uint64
 	err         func() error // nil while it has not ended for good
 	trouble     func() error // why it cannot write; nil: it can
-	note        string       // what is to be known about what was found; may be ""
+	note        string       // what the operator should know about the file; may be ""
 	close       func() error // commits what is queued; called once
 }
 
-// openStore opens the store that is named by c.Store: bolt, bolt:PATH or memory.
+// openStore opens the store that c.Store names: bolt, bolt:PATH or memory.
 func openStore(c *config.Config, hook func(string)) (*backend, error) {
 	kind, path, _ := strings.Cut(c.Store, ":")
 	switch kind {
@@ -56,7 +56,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 	}
 }
 
-// useStore uses a store that is open, and not ours to close.
+// useStore returns a backend for an open store, which it does not close.
 func useStore(h store.Handle) *backend {
 	nothing := func() error { return nil }
 	b := &backend{handle: h, incarnation: rand.Uint64(), err: nothing, trouble: nothing, close: nothing}

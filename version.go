@@ -2,8 +2,8 @@ package a2aserver
 
 import "runtime/debug"
 
-// Version returns the version of this build: that of the module, or the commit it was
-// built from, marked if the tree was modified, or "devel".
+// Version returns the version of this build: the module's version, or else the commit that
+// it was built from, with "+changed" if the tree was modified, or else "devel".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// clock is the time of a server, which stands still unless it is moved. It is an
-// engine.Host, and safe for concurrent use.
+// clock is the clock of a server. It moves only when it is advanced. It is an engine.Host,
+// and safe for concurrent use.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	timers []*timer // not fired yet, the next one first
-	over   bool     // the server ends: what it still waits for comes soon
+	over   bool     // the server is stopping: new timers fire soon
 }
 
-// soon is how long a server that ends waits for what would never come, because the
-// clock stands still.
+// soon is how long the timers of a stopping server take, which would never fire otherwise,
+// because the clock does not move.
 const soon = 10 * time.Millisecond
 
 type timer struct {
@@ -51,7 +51,7 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
-// end makes timers that are set from here on fire in real time.
+// end makes timers that are set from now on fire in real time.
 func (c *clock) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// testLog writes to the log of a test, as long as there is one: a tool that does not end
-// may outlive it.
+// testLog writes to the log of a test until the test ends: a tool that does not end may
+// outlive it.
 type testLog struct {
 	t testing.TB
 

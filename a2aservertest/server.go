@@ -1,5 +1,5 @@
-// Package a2aservertest has servers for tests: in memory, without a fixed port, and with
-// a clock that stands still unless the test advances it.
+// Package a2aservertest provides servers for tests: in memory, without a fixed port, and
+// with a clock that moves only when the test advances it.
 //
 //	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{mine}})
 //	asked := s.Send("/pay amount=5")       // input-required
@@ -37,9 +37,9 @@ import (
 // patience turns a hang into a failure. It is the system's time, not the server's.
 const patience = time.Minute
 
-// Server is a server that runs until its test ends. Its helpers act as auth.Anonymous;
-// where Config.Authenticator lets nobody in without a credential, send requests to URL
-// yourself, and decide by Approvals. It is safe for concurrent use.
+// Server is a server that runs until its test ends. Its helpers act as auth.Anonymous; if
+// Config.Authenticator requires a credential, send requests to URL yourself and decide with
+// Approvals. It is safe for concurrent use.
 type Server struct {
 	*a2aserver.Server
 
@@ -50,9 +50,9 @@ type Server struct {
 	clock  *clock
 }
 
-// New runs a server with this Config, but in memory unless Config.Store, or the key store
-// in Config.Set, says otherwise, and without a port of its own. Its time begins now. What
-// it logs goes to the test, unless Config.Log is set.
+// New runs a server with this Config. The server is in memory unless Config.Store, or the
+// key store in Config.Set, says otherwise, and has no fixed port. Its clock starts at the
+// current time. It logs to the test, unless Config.Log is set.
 func New(t testing.TB, c a2aserver.Config) *Server {
 	t.Helper()
 	set := map[string]string{"store": "memory", "data": t.TempDir()}
@@ -90,8 +90,8 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 	return s
 }
 
-// Close ends the server as [a2aserver.Server.Close] does, but gives calls that run no
-// grace. The end of the test does it by itself.
+// Close stops the server as [a2aserver.Server.Close] does, but gives running calls no grace
+// period. It is called when the test ends.
 func (s *Server) Close() error {
 	s.clock.end()
 	return s.Server.Close()
@@ -106,8 +106,8 @@ func (s *Server) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Text returns the text of a task's results: that of all text parts of its artifacts, each
-// on a line of its own. A result that is an object is there as JSON.
+// Text returns the text of a task's results: all text parts of its artifacts, each on its
+// own line. A result that is an object appears as JSON.
 func (s *Server) Text(t *a2a.Task) string {
 	var texts []string
 	for _, artifact := range t.Artifacts {
@@ -127,15 +127,14 @@ func (s *Server) Advance(d time.Duration) { s.clock.advance(d) }
 // Now returns the server's time.
 func (s *Server) Now() time.Time { return s.clock.Now() }
 
-// Send sends a text as a new message and returns its task, once that waits for input or
-// has ended.
+// Send sends a text as a new message and returns its task once it waits for input or has
+// ended.
 func (s *Server) Send(text string) *a2a.Task {
 	s.t.Helper()
 	return s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text)))
 }
 
-// SendMessage sends a message and returns its task, once that waits for input or has
-// ended.
+// SendMessage sends a message and returns its task once it waits for input or has ended.
 func (s *Server) SendMessage(m *a2a.Message) *a2a.Task {
 	s.t.Helper()
 	var answer struct {
@@ -157,8 +156,8 @@ func (s *Server) Get(id a2a.TaskID) *a2a.Task {
 	return &t
 }
 
-// Wait waits until a task has the state and returns it. It fails if the task ends in
-// another one.
+// Wait waits until a task has the state want and returns the task. It fails if the task
+// ends in another state.
 func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -177,7 +176,7 @@ func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 	return nil
 }
 
-// follow returns when the status of a task is another one, or its stream has ended.
+// follow returns when the status of a task has changed, or its stream has ended.
 func (s *Server) follow(ctx context.Context, id a2a.TaskID, was a2a.TaskStatus) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/tasks/"+string(id)+":subscribe", http.NoBody)
 	if err != nil {
@@ -210,7 +209,7 @@ func (s *Server) follow(ctx context.Context, id a2a.TaskID, was a2a.TaskStatus) 
 	}
 }
 
-// Pending returns what a task asks, the oldest first.
+// Pending returns the pending approvals of a task, the oldest first.
 func (s *Server) Pending(t *a2a.Task) []approval.Approval {
 	s.t.Helper()
 	var pending []approval.Approval
@@ -230,13 +229,13 @@ func (s *Server) Pending(t *a2a.Task) []approval.Approval {
 	}
 }
 
-// Approve approves all that a task asks, as it was asked.
+// Approve approves all pending approvals of a task, with their arguments unchanged.
 func (s *Server) Approve(t *a2a.Task) {
 	s.t.Helper()
 	s.decide(t, approval.Answer{Verb: approval.Approve})
 }
 
-// Reject rejects all that a task asks.
+// Reject rejects all pending approvals of a task.
 func (s *Server) Reject(t *a2a.Task, reason string) {
 	s.t.Helper()
 	s.decide(t, approval.Answer{Verb: approval.Reject, Reason: reason})

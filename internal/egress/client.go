@@ -23,7 +23,7 @@ type TooLargeError struct {
 
 // Error names the host and the limit.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the answer of %q is longer than the limit of %d bytes", e.Host, e.Limit)
+	return fmt.Sprintf("the response of %q is longer than the limit of %d bytes", e.Host, e.Limit)
 }
 
 // NewClient returns a client that connects through a [Dialer] for c. It uses no proxy

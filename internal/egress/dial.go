@@ -21,7 +21,7 @@ func (e *RefusedError) Error() string {
 	if !e.Addr.IsValid() {
 		return fmt.Sprintf("connection to %q refused: %s", e.Host, e.What)
 	}
-	return fmt.Sprintf("connection to %q refused: its address %s is %s; if that is meant, allow the address in the configuration",
+	return fmt.Sprintf("connection to %q refused: its address %s is %s; to allow it, add the address to the configuration",
 		e.Host, e.Addr, e.What)
 }
 
