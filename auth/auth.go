@@ -1,6 +1,6 @@
-// Package auth says who is calling (the [Principal]), what proves that ([Authenticator]),
-// and what a caller wants to do ([Action]). It does not know how a call came in, or where
-// anything is stored.
+// Package auth defines who is calling (a [Principal]), how that is proved (an
+// [Authenticator]), and what the caller wants to do (an [Action]). It does not know how a
+// call arrived, or where anything is stored.
 package auth
 
 import (
@@ -16,15 +16,15 @@ type Principal struct {
 	Tenant  string   `json:"tenant,omitempty"`
 	Subject string   `json:"subject"`
 	Roles   []string `json:"roles,omitempty"`
-	// Chain holds those who act for Subject, outermost first: an agent that brings the
-	// token of a person is in it, and the person is Subject (RFC 8693, section 4.1). Only
-	// what a credential proves is in it. Empty: Subject acts.
+	// Chain lists who acts for Subject, outermost first: if an agent presents the token of
+	// a person, the person is Subject and the agent is in Chain (RFC 8693, section 4.1). It
+	// has only what the credential proves. Empty: Subject acts directly.
 	Chain []string `json:"chain,omitempty"`
-	// Method says how the caller was authenticated: "none" for [Anonymous].
+	// Method is how the caller was authenticated: "none" for [Anonymous].
 	Method string `json:"method,omitempty"`
 }
 
-// Anonymous is the caller of a server without authentication.
+// Anonymous returns the caller of a server without authentication.
 func Anonymous() Principal { return Principal{Subject: "anonymous", Method: "none"} }
 
 // IsZero reports whether p is nobody.
@@ -36,8 +36,8 @@ const (
 	MaxRest  = 64 << 10 // of Roles, Chain and Method together
 )
 
-// Validate says why p can be nobody's: one of its texts is not UTF-8, so that what is
-// stored of it would be somebody else, or it is larger than its bounds.
+// Validate returns an error if p cannot be a caller: a string in it is not valid UTF-8, so
+// that it would be stored as somebody else, or it exceeds [MaxOwner] or [MaxRest].
 func (p Principal) Validate() error {
 	rest := len(p.Method)
 	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject) && utf8.ValidString(p.Method)
@@ -49,11 +49,11 @@ func (p Principal) Validate() error {
 	}
 	switch owner := len(p.Tenant) + len(p.Subject); {
 	case !valid:
-		return fmt.Errorf("a text of principal %q is not UTF-8: convert it where it comes from", p.Subject[:min(len(p.Subject), 100)])
+		return fmt.Errorf("principal %q has a string that is not valid UTF-8: convert it at its source", p.Subject[:min(len(p.Subject), 100)])
 	case owner > MaxOwner:
-		return fmt.Errorf("tenant and subject of a principal have %d bytes, at most %d are possible: use a shorter name", owner, MaxOwner)
+		return fmt.Errorf("tenant and subject of a principal have %d bytes together; at most %d are allowed: use a shorter name", owner, MaxOwner)
 	case rest > MaxRest:
-		return fmt.Errorf("roles, chain and method of principal %q have %d bytes, at most %d are possible: leave out what no rule needs", p.Subject, rest, MaxRest)
+		return fmt.Errorf("roles, chain and method of principal %q have %d bytes together; at most %d are allowed: omit what no rule needs", p.Subject, rest, MaxRest)
 	}
 	return nil
 }

@@ -7,51 +7,50 @@ import (
 	"net/netip"
 )
 
-// Credentials are what a request carries to prove who makes it. The body is not part of
-// them: it is not read before the caller is known.
+// Credentials are the parts of a request that can prove who makes it. The body is not one
+// of them: it is read only once the caller is known.
 type Credentials struct {
-	// Header returns the values of a header field, in whatever case its name is written;
-	// nil when there are none. They must not be changed.
+	// Header returns the values of a header field, or nil if there are none. The name is
+	// case-insensitive. The values must not be changed.
 	Header func(name string) []string
 	TLS    *tls.ConnectionState // nil: the connection is not encrypted
-	Remote netip.AddrPort       // of the peer, which may be a proxy; zero when it is not known
+	Remote netip.AddrPort       // of the peer, which may be a proxy; zero if unknown
 }
 
-// An Authenticator finds out who makes a request. It must be safe for concurrent use, and
-// should return quickly: nothing of the request is read meanwhile.
+// An Authenticator determines who makes a request. It must be safe for concurrent use, and
+// should return quickly: the body of the request is read only afterwards.
 //
-// Its error decides what the caller is told:
+// Its error determines the answer:
 //
-//   - [ErrNone], when there is no credential of its kind, and an [*Error], when one is
-//     invalid: 401 (UNAUTHENTICATED), with a challenge;
-//   - any other, when the credential could not be checked: 503 (UNAVAILABLE), so that an
-//     entitled client tries again. The error is logged, and not shown.
+//   - [ErrNone], if there is no credential of its kind, or an [*Error], if there is an
+//     invalid one: 401 (UNAUTHENTICATED) with a challenge;
+//   - any other error, if the credential could not be checked: 503 (UNAVAILABLE), so that
+//     clients try again. The error is logged, and not sent to the client.
 //
-// Returning the zero [Principal] has the effect of ErrNone, and one that
-// [Principal.Validate] rejects that of any other error.
+// A zero [Principal] counts as ErrNone, and one that [Principal.Validate] rejects as any
+// other error.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c *Credentials) (Principal, error)
 }
 
-// Func is a function that is an [Authenticator].
+// Func adapts a function to an [Authenticator].
 type Func func(ctx context.Context, c *Credentials) (Principal, error)
 
 // Authenticate calls f.
 func (f Func) Authenticate(ctx context.Context, c *Credentials) (Principal, error) { return f(ctx, c) }
 
-// ErrNone says that a request has no credential of the kind that an Authenticator
-// knows.
+// ErrNone means that a request has no credential of the kind that an Authenticator checks.
 var ErrNone = errors.New("no credential")
 
-// Error says that a credential is invalid. The caller is shown all of it, so it must not
-// say more than the caller may know.
+// Error means that a credential is invalid. All of it is sent to the caller, so it must not
+// contain secrets.
 type Error struct {
 	Scheme      string // of the challenge (RFC 9110, section 11.6.1). Defaults to "Bearer".
-	Code        string // as RFC 6750, section 3.1 has it, such as "invalid_token"; may be empty
-	Description string // what is wrong, and what to do; may be empty
+	Code        string // as in RFC 6750, section 3.1, such as "invalid_token"; may be empty
+	Description string // what is wrong, and what to do next; may be empty
 }
 
-// Error returns the description.
+// Error returns the description or, without one, a sentence with the code.
 func (e *Error) Error() string {
 	switch {
 	case e.Description != "":
@@ -62,12 +61,12 @@ func (e *Error) Error() string {
 	return "the credential is invalid"
 }
 
-// maxChallenge bounds each text of a challenge: proxies refuse an answer whose header is
-// large.
+// maxChallenge bounds each value in a challenge, in bytes: proxies refuse answers with large
+// headers.
 const maxChallenge = 500
 
-// Challenge returns the value of the WWW-Authenticate header for the error. Characters
-// that could end a quoted string early are left out, and each text is cut at 500.
+// Challenge returns the value of the WWW-Authenticate header for the error. Characters that
+// RFC 6750 does not allow are removed, and each value is truncated to 500 bytes.
 func (e *Error) Challenge() string {
 	scheme, comma := e.Scheme, " "
 	if !isToken(scheme) {
@@ -95,8 +94,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// printable returns s without what RFC 6750, section 3 does not allow in the values of a
-// challenge.
+// printable returns s without the characters that RFC 6750, section 3 does not allow in a
+// challenge, truncated to maxChallenge bytes.
 func printable(s string) string {
 	kept := make([]byte, 0, min(len(s), maxChallenge))
 	for i := 0; i < len(s) && len(kept) < maxChallenge; i++ {
@@ -107,8 +106,8 @@ func printable(s string) string {
 	return string(kept)
 }
 
-// An Action is what a caller wants to do, in the terms in which rights are granted,
-// whatever the binding and the operation.
+// An Action is what a caller wants to do, independent of the binding and the operation.
+// Permissions are granted for actions.
 type Action uint8
 
 // The actions.
@@ -126,7 +125,7 @@ const (
 
 var actionNames = [...]string{"", "create", "read", "list", "follow", "decide", "cancel", "push", "delete", "admin"}
 
-// String returns the name of the action, in lower case.
+// String returns the name of the action, in lower case, or "unknown".
 func (a Action) String() string {
 	if int(a) >= len(actionNames) || a == 0 {
 		return "unknown"
