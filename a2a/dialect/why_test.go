@@ -36,7 +36,7 @@ func TestWhyAMessageDecidesNothing(t *testing.T) {
 		{"yes to what others decide", text(t, "yes"), terms(func(t *approval.Terms) { t.Elsewhere = true }), false, []string{"The word yes does not count: somebody outside this conversation decides. Nothing in this task waits for an answer from this conversation."}, "JSON"},
 		{"yes where the server takes no words", text(t, "yes"), one, true, []string{"The word yes does not count: this server does not accept keywords. " + how}, "counts too"},
 		{"JSON that is none", text(t, `{"type":"approval_response",}`), one, false, []string{"not understood as a decision: invalid JSON: found '}', expected a name in quotes (at byte 28). " + how}, ""},
-		{"JSON with a name that occurs twice", text(t, `{"type":"approval_response","decisions":[{"id":"x","id":"y"}]}`), one, false, []string{"not understood as a decision: invalid JSON at /decisions/0/id: this name occurs twice in its object. " + how}, ""},
+		{"JSON with a name that occurs twice", text(t, `{"type":"approval_response","decisions":[{"id":"x","id":"y"}]}`), one, false, []string{"not understood as a decision: invalid JSON at /decisions/0/id: duplicate name in an object. " + how}, ""},
 		{"the JSON of a decision beside more text", text(t, typedApproval, "ok"), one, false, []string{"not understood as a decision: a decision sent as text must be the only part of its message. " + how}, ""},
 		{"data", parts(t, `{"a":1}`), one, false, []string{"not understood as a decision. "}, ""},
 	} {

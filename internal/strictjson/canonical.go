@@ -7,10 +7,10 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Canonical returns the RFC 8785 form of v, which [Decode] made, or which is like
-// it. Equal values have equal forms: what is digested is this. RFC 8785 takes every
-// number for a double, so that integers beyond what [Decode] accepts, which only a
-// v from elsewhere can hold, may share a form.
+// Canonical returns the RFC 8785 form of v, which has the types that [Decode] returns.
+// Equal values have equal forms, so digests are computed from them. RFC 8785 treats every
+// number as a double, so that two different integers may have the same form if they are too
+// large for [Decode].
 func Canonical(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {

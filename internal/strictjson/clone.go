@@ -1,7 +1,7 @@
 package strictjson
 
 // Clone returns a copy of a decoded JSON value that shares no object or list with it.
-// Values that no decoder gives are not looked into.
+// Values of types that no decoder returns are not copied.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -9,12 +9,12 @@ import (
 // MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
 const MaxDepth = 64
 
-// MaxValues is how many values [Validate] and [Members] take, counting every object,
-// array, string, number and word, but not the names of members. What they pass can be
-// decoded within a few tens of megabytes, however long it is.
+// MaxValues is how many values [Validate] and [Members] accept, counting every object,
+// array, string, number and literal, but not the names of members. Decoding what they accept
+// takes at most a few tens of megabytes, whatever its length.
 const MaxValues = 1 << 16
 
-// Decode returns the one value that raw holds. The error is an *[Error].
+// Decode returns the only value in raw. The error is an *[Error].
 func Decode(raw []byte) (any, error) {
 	d := decoder{raw: raw}
 	v, err := d.whole()
@@ -24,7 +24,7 @@ func Decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// DecodeObject is [Decode] for what has to be an object.
+// DecodeObject is [Decode] for a value that has to be an object.
 func DecodeObject(raw []byte) (map[string]any, error) {
 	v, err := Decode(raw)
 	if err != nil {
@@ -37,8 +37,8 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// Validate refuses what [Decode] refuses, and more than [MaxValues] values, but
-// builds none. It stops at the first value too many.
+// Validate checks raw without building any value. It refuses what [Decode] refuses, and more
+// than [MaxValues] values, at the first value too many. The error is an *[Error].
 func Validate(raw []byte) error {
 	d := decoder{raw: raw, check: true}
 	if _, err := d.whole(); err != nil {
@@ -68,12 +68,12 @@ type decoder struct {
 	depth int
 	seen  int  // values, when check is set
 	check bool // only check: values are nil
-	any   bool // integers of any size are taken
-	next  int  // where to let others have the processor
+	any   bool // accept integers of any size
+	next  int  // where to yield the processor
 }
 
-// stretch is how many bytes are read before others may have the processor. Go would take
-// it away only after 10 ms, and what a small request waits for are many such turns.
+// stretch is how many bytes are read before the decoder yields the processor. Go preempts
+// only after 10 ms, and a small request would wait for several such runs.
 const stretch = 32 << 10
 
 func (d *decoder) whole() (any, *Error) {
@@ -92,7 +92,7 @@ func (d *decoder) syntax(what string) *Error {
 	return &Error{Reason: what + " (at byte " + strconv.Itoa(d.pos) + ")", Syntax: true}
 }
 
-// unexpected is the error for what stands where want should.
+// unexpected returns the error for anything else where want is required.
 func (d *decoder) unexpected(want string) *Error {
 	if d.pos >= len(d.raw) {
 		return d.syntax("it ends where " + want + " should be")
@@ -111,8 +111,8 @@ func (d *decoder) space() {
 	}
 }
 
-// peek skips white space and returns the next byte, 0 at the end: that is no byte
-// that anything in JSON begins with.
+// peek skips white space and returns the next byte, or 0 at the end: nothing in JSON begins
+// with that.
 func (d *decoder) peek() byte {
 	d.space()
 	if d.pos < len(d.raw) {
@@ -187,7 +187,7 @@ func (d *decoder) object() (any, *Error) {
 		}
 		name := string(text)
 		if _, twice := m[name]; twice {
-			return nil, (&Error{Reason: "this name occurs twice in its object"}).below(name)
+			return nil, (&Error{Reason: "duplicate name in an object"}).below(name)
 		}
 		if d.peek() != ':' {
 			return nil, d.unexpected("a colon").below(name)

@@ -1,12 +1,12 @@
-// Package strictjson decodes JSON from outside so that it can mean one thing only.
+// Package strictjson decodes JSON from outside so that it has only one meaning.
 //
-// What is shown to somebody, digested, checked and run must be one value, whoever
-// reads it. So all that different readers take differently is refused: names that
-// occur twice, text that is not UTF-8, halves of surrogate pairs, integers that a
-// double cannot hold, numbers beyond its range, and nesting that somebody's stack
-// may not survive. What is accepted decodes as encoding/json decodes it into an
-// any: objects to map[string]any, arrays to []any, numbers to float64.
+// What is shown to a person, digested, validated and run must be the same value. So JSON
+// that parsers read differently is refused: duplicate names, invalid UTF-8, halves of
+// surrogate pairs, integers that a double cannot represent exactly, numbers out of its
+// range, and nesting deep enough to overflow a stack. Everything else decodes as with
+// encoding/json into an any: objects to map[string]any, arrays to []any, numbers to
+// float64.
 //
-// It knows nothing of what the JSON means, and does not limit its length, but how many
-// values a request may hold: [MaxValues].
+// The package does not know what the JSON means. It limits how many values a request may
+// have ([MaxValues]), but not its length.
 package strictjson

@@ -4,11 +4,11 @@ import "strings"
 
 // Error says why JSON was refused, and where.
 type Error struct {
-	// Pointer is the JSON Pointer (RFC 6901) of the place; "" is the whole.
+	// Pointer is the JSON Pointer (RFC 6901) of the value; "" is the whole value.
 	Pointer string
-	// Reason says what is wrong there, in words that follow "at <pointer>:".
+	// Reason says what is wrong there, as a phrase to follow "at <pointer>:".
 	Reason string
-	// Syntax says that it is no JSON at all; else it is JSON that is refused.
+	// Syntax is true if it is not JSON, and false if it is JSON that is refused.
 	Syntax bool
 }
 
@@ -20,14 +20,14 @@ func (e *Error) Error() string {
 	return "invalid JSON at " + e.Pointer + ": " + e.Reason
 }
 
-// below returns e with its pointer moved below token. Pointers are put together on
-// the way out of an error alone, so that they cost nothing while all goes well.
+// below returns e with token added in front of its pointer. Pointers are built only while
+// an error is returned, so that valid input costs nothing.
 func (e *Error) below(token string) *Error {
 	e.Pointer = "/" + EscapePointer(token) + e.Pointer
 	return e
 }
 
-// EscapePointer returns token as it stands between the slashes of a JSON Pointer.
+// EscapePointer escapes token for a JSON Pointer.
 func EscapePointer(token string) string {
 	if !strings.ContainsAny(token, "~/") {
 		return token

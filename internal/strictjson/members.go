@@ -2,17 +2,16 @@ package strictjson
 
 import "slices"
 
-// Member is one member of an object: its name, and its value as it stands in what
-// was read, of which it is a part.
+// Member is a member of an object. Value is the JSON of its value, a slice of the input.
 type Member struct {
 	Name  string
 	Value []byte
 }
 
-// Members refuses what [Validate] refuses, and what is no object, and returns
-// the members of the object in their order. The values of the names in verbatim may
-// hold numbers of any size: nobody is going to calculate with them. With an error come
-// the members that were read before it.
+// Members returns the members of the object raw in their order. It refuses what [Validate]
+// refuses, and values other than objects, with an *[Error] and the members before it. The
+// values of the names in verbatim may have numbers of any size, for callers that only copy
+// them.
 func Members(raw []byte, verbatim ...string) ([]Member, error) {
 	d := decoder{raw: raw, check: true, seen: 1}
 	if c := d.peek(); c != '{' {
@@ -50,8 +49,9 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 	return members, nil
 }
 
-// Elements returns how many elements the array has that raw, an object, holds at path,
-// member by member. It returns 0 when no array is there. raw has passed [Validate] or [Members].
+// Elements returns the number of elements of the array at path in the object raw, or 0 if
+// there is no array. path names a member on each level. raw must have passed [Validate] or
+// [Members].
 func Elements(raw []byte, path ...string) int {
 	for _, name := range path {
 		members, err := Members(raw)
@@ -83,7 +83,7 @@ func Elements(raw []byte, path ...string) int {
 	}
 }
 
-// checkObject is object without building anything.
+// checkObject is like object, but builds nothing.
 func (d *decoder) checkObject() (any, *Error) {
 	return nil, d.members(func([]byte) *Error {
 		_, err := d.value()
@@ -107,7 +107,7 @@ func (d *decoder) members(value func(name []byte) *Error) *Error {
 			return err
 		}
 		if !names.add(name) {
-			return (&Error{Reason: "this name occurs twice in its object"}).below(string(name))
+			return (&Error{Reason: "duplicate name in an object"}).below(string(name))
 		}
 		if d.peek() != ':' {
 			return d.unexpected("a colon").below(string(name))
@@ -128,7 +128,7 @@ func (d *decoder) members(value func(name []byte) *Error) *Error {
 	}
 }
 
-// nameSet is a set of names. Most objects are small, and need no map for theirs.
+// nameSet is a set of names. Most objects are small and need no map.
 type nameSet struct {
 	few  [8][]byte
 	n    int

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// maxInt is the greatest n such that no other integer rounds to the double of n.
+// maxInt is the largest integer n such that no other integer rounds to the double n.
 const maxInt = 1<<53 - 1
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
@@ -72,7 +72,7 @@ func (d *decoder) number() (any, *Error) {
 	return f, nil
 }
 
-// integerOf returns the value of digits, which do not begin with a superfluous 0.
+// integerOf returns the value of digits, which have no leading zero.
 func integerOf(digits []byte, negative bool) (any, *Error) {
 	const longest = 16 // digits of maxInt
 	n := int64(0)

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// str reads a string and returns its text, which may be a part of raw. With skip it
-// only checks it.
+// str reads a string and returns its text, which may be a slice of raw. With skip it only
+// checks the string.
 func (d *decoder) str(skip bool) ([]byte, *Error) {
 	d.pos++ // the quote
 	start := d.pos
@@ -30,10 +30,10 @@ func (d *decoder) str(skip bool) ([]byte, *Error) {
 			d.pos += size
 		}
 	}
-	return nil, d.syntax("it ends within a string")
+	return nil, d.syntax("it ends inside a string")
 }
 
-// escaped reads on, at the first backslash of the string that began at start.
+// escaped reads the rest of the string that began at start, from its first backslash.
 func (d *decoder) escaped(start int, skip bool) ([]byte, *Error) {
 	var b []byte
 	if !skip {
@@ -68,13 +68,13 @@ func (d *decoder) escaped(start int, skip bool) ([]byte, *Error) {
 		}
 		d.pos += size
 	}
-	return nil, d.syntax("it ends within a string")
+	return nil, d.syntax("it ends inside a string")
 }
 
-// escape reads what begins with a backslash.
+// escape reads one escape sequence.
 func (d *decoder) escape() (rune, *Error) {
 	if d.pos+1 >= len(d.raw) {
-		return 0, d.syntax("it ends within a string")
+		return 0, d.syntax("it ends inside a string")
 	}
 	c := d.raw[d.pos+1]
 	var r rune
@@ -100,7 +100,7 @@ func (d *decoder) escape() (rune, *Error) {
 	return r, nil
 }
 
-// unicode reads \uXXXX, or the two of a surrogate pair.
+// unicode reads \uXXXX, or two of them for a surrogate pair.
 func (d *decoder) unicode() (rune, *Error) {
 	r, ok := d.hex(d.pos)
 	if !ok {
