@@ -1,22 +1,22 @@
 package listener
 
-// blocks sees where header blocks of HTTP/2 begin and end: a frame HEADERS, and as many
-// CONTINUATION as it takes (RFC 9113 §4.3). net/http waits for the end of one as for the
-// next request of an idle connection. It watches what is read from a connection from its
-// first byte on, and needs no lock: one goroutine reads at a time. Its zero value is for
-// a new connection.
+// blocks tracks where HTTP/2 header blocks begin and end: a HEADERS frame and any number of
+// CONTINUATION frames (RFC 9113 §4.3). net/http waits for the end of a block as long as for
+// the next request of an idle connection. blocks has to see all bytes read from a
+// connection. It needs no lock, because one goroutine reads at a time. The zero value is
+// for a new connection.
 type blocks struct {
-	open bool // a header block has begun, and not ended
+	open bool // a header block has begun and not ended
 
 	seen  int     // bytes of the preface
-	other bool    // it is no HTTP/2
+	other bool    // not HTTP/2
 	head  [9]byte // of a frame
 	n     int     // bytes of head
-	left  int     // bytes of the frame to come
-	last  bool    // of the block is the frame
+	left  int     // bytes of the frame still to come
+	last  bool    // the frame ends the block
 }
 
-// preface is what a connection of HTTP/2 begins with (RFC 9113 §3.4).
+// preface is how an HTTP/2 connection begins (RFC 9113 §3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 const (
@@ -25,7 +25,7 @@ const (
 	flagEndHeaders    = 0x4
 )
 
-// read takes what was read from the connection.
+// read processes bytes read from the connection.
 func (b *blocks) read(p []byte) {
 	for ; b.seen < len(preface) && len(p) > 0 && !b.other; p = p[1:] {
 		b.other = p[0] != preface[b.seen]

@@ -6,34 +6,34 @@ import (
 	"sync"
 )
 
-// framing sees what net/http hides: that the header of a request says twice how long
-// its body is, by Content-Length and by Transfer-Encoding. A proxy before us may believe
-// the other one, and take the end of the body for a request of somebody else (RFC 9112
-// §6.1). It watches what is read from a connection of HTTP/1, from the first byte of a
-// request on, and keeps only how lines begin. Its zero value is for a new connection.
+// framing detects what net/http hides: a request with both Content-Length and
+// Transfer-Encoding. A proxy in front may trust the other one, and treat the end of the body
+// as another client's request (RFC 9112 §6.1). framing has to see all bytes read from an
+// HTTP/1 connection, and keeps only the beginnings of header lines. The zero value is for a
+// new connection.
 type framing struct {
 	mu     sync.Mutex // net/http reads in the background while a handler runs
 	line   [len("transfer-encoding:")]byte
 	n      int      // bytes of line
-	tail   [5]byte  // last bytes that were read: the end of chunks, and a byte after it
-	total  int64    // bytes that were read
-	header int64    // bytes of the header; 0: it has not ended
+	tail   [5]byte  // last bytes read: the end of the chunks, and one byte after it
+	total  int64    // bytes read
+	header int64    // length of the header; 0: it has not ended
 	named  framings // in the header so far
-	begun  bool     // the line of the request has been read
-	lost   bool     // the beginning of the header has not been seen
-	off    bool     // it is no HTTP/1
+	begun  bool     // the request line has been read
+	lost   bool     // the beginning of the header was not seen
+	off    bool     // not HTTP/1
 }
 
 type framings struct{ length, encoding bool }
 
-// read takes what was read from the connection.
+// read processes bytes read from the connection.
 func (f *framing) read(p []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.see(p)
 }
 
-// see is read. f.mu must be held.
+// see is read with f.mu held.
 func (f *framing) see(p []byte) {
 	if f.off {
 		return
@@ -57,13 +57,13 @@ func (f *framing) see(p []byte) {
 	}
 }
 
-// endLine looks at a line of the header, and reports whether it is the last.
+// endLine processes a line of the header, and reports whether it is the last.
 func (f *framing) endLine() bool {
 	line := f.line[:f.n]
 	f.n = 0
 	switch {
 	case len(line) == 0 || len(line) == 1 && line[0] == '\r':
-		return f.begun // net/http passes empty lines before a request
+		return f.begun // net/http skips empty lines before a request
 	case !f.begun:
 		f.begun = true
 		f.off = bytes.HasPrefix(line, []byte("PRI "))
@@ -75,20 +75,20 @@ func (f *framing) endLine() bool {
 	return false
 }
 
-// names reports whether a line of a header begins with name, in lower case.
+// names reports whether a header line begins with name, which is in lower case.
 func names(line []byte, name string) bool {
 	return len(line) >= len(name) && line[0]|0x20 == name[0] && bytes.EqualFold(line[:len(name)], []byte(name))
 }
 
-// ambiguous reports whether the length of the body of r, whose header has just been
-// read, is said twice, or may be: a request that came together with the one before it
-// has not been seen from its beginning. HTTP/1.0 knows no encoding, and net/http passes
-// over it there, so that the length is in doubt without another, too.
+// ambiguous reports whether r, whose header has just been read, declares the length of its
+// body twice, or may do so: the beginning of a request that arrived together with the one
+// before it was not seen. HTTP/1.0 has no Transfer-Encoding, and net/http ignores it there,
+// so it makes the length ambiguous on its own.
 func (f *framing) ambiguous(r *http.Request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.header == 0 {
-		f.lost = true // a body that comes now is not to be taken for the header
+		f.lost = true // so that a body is not mistaken for a header
 	}
 	old := !r.ProtoAtLeast(1, 1)
 	if f.lost {
@@ -97,9 +97,9 @@ func (f *framing) ambiguous(r *http.Request) bool {
 	return f.named.encoding && (f.named.length || old)
 }
 
-// next prepares for the request after r, which has been answered. Its first byte may have
-// been read: net/http waits for it while a handler runs, and a client sends it as soon as
-// it has the answer.
+// next prepares for the request after r, which has been answered. Its first byte may already
+// have been read: net/http reads it while a handler runs, and a client sends it as soon as it
+// has the answer.
 func (f *framing) next(r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package listener takes connections, and bounds them: how many are open, and how many
-// of one address. It sees in what they send what net/http hides, so that a request that
-// is framed twice can be refused. It does not know what is served.
+// Package listener accepts connections and limits how many are open, in total and from one
+// address. It also detects requests with ambiguous framing, which net/http hides, so that
+// they can be refused. It does not know what is served.
 package listener
 
 import (
@@ -19,36 +19,36 @@ import (
 )
 
 const (
-	// reserved is how many connections are taken beyond the limits, so that probes are
-	// answered. The oldest makes room for the newest: a probe needs its for a moment.
+	// reserved is how many connections are accepted beyond the limits, so that probes are
+	// answered. The oldest is closed for the newest: a probe only needs its own for a moment.
 	reserved = 16
-	// complaints is how often the log says that there is no room for a connection.
+	// complaints is how often the log says that a limit has been reached.
 	complaints = time.Minute
 )
 
-// Listener counts its connections: in all, and those of one address. One too many is
-// taken all the same, but may only have a probe answered (see [Conn.OverLimit]). It is safe
-// for concurrent use.
+// Listener counts its connections, in total and by address. Connections beyond the limits
+// are accepted, but only to answer probes (see [Conn.OverLimit]). It is safe for concurrent
+// use.
 type Listener struct {
 	net.Listener
-	most   int           // in all
+	most   int           // in total
 	share  int           // of one source
-	header time.Duration // that a header block of HTTP/2 may take
+	header time.Duration // for an HTTP/2 header block
 	log    zerolog.Logger
 	now    func() time.Time
 
 	mu      sync.Mutex
 	open    int
 	from    map[netip.Prefix]int
-	beyond  []*Conn   // the oldest first
-	noFiles time.Time // when the log said so
+	beyond  []*Conn   // oldest first
+	noFiles time.Time // when this was last logged
 	noRoom  time.Time // likewise
 	turned  int       // connections beyond the limits since then
 }
 
-// New returns a listener on l that may have most connections open, a quarter of them from
-// one address that is not loopback. A header block of HTTP/2 may take as long as header
-// says. now tells the time.
+// New returns a listener on l that may have most connections open, at most a quarter of them
+// from one address other than loopback. An HTTP/2 header block has to arrive within header.
+// now returns the time.
 func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
 	return &Listener{Listener: l, most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}
 }
@@ -58,14 +58,14 @@ type Conn struct {
 	net.Conn
 	of      *Listener
 	source  netip.Prefix // invalid: not counted by source
-	beyond  bool         // the limits
+	beyond  bool         // over the limits
 	closed  atomic.Bool
 	framing framing
 	blocks  blocks
 }
 
-// sourceOf returns what counts as one source: an address, or for version 6 the network
-// that one subscriber gets. It is invalid for a loopback address.
+// sourceOf returns what counts as one address: an IPv4 address, or an IPv6 /64, which one
+// subscriber has. It is invalid for a loopback address.
 func sourceOf(a net.Addr) netip.Prefix {
 	addr := tcpAddr(a).AddrPort().Addr().Unmap().WithZone("")
 	bits := 32
@@ -93,7 +93,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	c := &Conn{Conn: conn, of: l, source: sourceOf(conn.RemoteAddr())}
 	if oldest := l.take(c); oldest != nil {
-		_ = oldest.Conn.Close() // who serves it sees that, and closes the rest
+		_ = oldest.Conn.Close() // its server notices, and calls Close
 	}
 	return c, nil
 }
@@ -124,7 +124,7 @@ func (l *Listener) take(c *Conn) (oldest *Conn) {
 	return oldest
 }
 
-// give counts c no longer.
+// give stops counting c.
 func (l *Listener) give(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeBlock gives a header block of HTTP/2 its time. net/http sets no deadline there.
+// timeBlock sets the deadline of an HTTP/2 header block, for which net/http has none.
 func (c *Conn) timeBlock(p []byte) {
 	before := c.blocks.open
 	c.blocks.read(p)
@@ -184,7 +184,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http end a connection such that its last answer is read.
+// CloseWrite lets net/http close a connection so that the client can still read the last
+// answer.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -192,14 +193,14 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// OverLimit reports whether the connection is one too many.
+// OverLimit reports whether the connection is beyond the limits.
 func (c *Conn) OverLimit() bool { return c.beyond }
 
-// Ambiguous reports whether the length of the body of r, whose header has just been read
-// from the connection, is said twice, or may be. It is false for HTTP/2.
+// Ambiguous reports whether r declares the length of its body twice, or may do so. It must be
+// called when the header of r has just been read from the connection. It is false for HTTP/2.
 func (c *Conn) Ambiguous(r *http.Request) bool { return r.ProtoMajor == 1 && c.framing.ambiguous(r) }
 
-// Answered says that r, which came from the connection, has been answered.
+// Answered must be called when r, which came from the connection, has been answered.
 func (c *Conn) Answered(r *http.Request) {
 	if r.ProtoMajor == 1 {
 		c.framing.next(r)
@@ -208,12 +209,12 @@ func (c *Conn) Answered(r *http.Request) {
 
 type key struct{}
 
-// WithConn is the ConnContext of an [http.Server] on a Listener; [Of] needs it.
+// WithConn is the ConnContext that an [http.Server] on a Listener needs for [Of].
 func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
-// Of returns the connection of a request; nil: it came by another listener.
+// Of returns the connection of a request, or nil if it came through another listener.
 func Of(r *http.Request) *Conn {
 	c, _ := r.Context().Value(key{}).(*Conn)
 	return c
