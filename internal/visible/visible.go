@@ -1,13 +1,11 @@
-// Package visible decides what of a text a person would not see, and how a text is
-// escaped and shortened before a person reads it. It is the only place that does:
-// whoever approves a call has to be shown in the hint, in the arguments and in an error
-// what the call would get, so all of them have to agree.
+// Package visible defines which characters a person would not see, and escapes and shortens
+// text for people. Nothing else does: the hint, the arguments and the errors that an
+// approver reads must all show what the call would get.
 //
-// The definition is cautious. A character counts as invisible when it leaves no mark on
-// a screen of today, when it may leave none, or when it changes how others are seen. So
-// emoji with a variation selector, texts with spaces other than U+0020, and characters
-// that are newer than the tables of the Go release are partly shown as escapes. They are
-// ugly then, but nothing is hidden.
+// The definition is cautious. A character counts as invisible if it leaves no mark on
+// today's screens, may leave none, or changes how others look. So emoji with a variation
+// selector, spaces other than U+0020, and characters newer than the tables of the Go
+// release are partly shown as escapes. That is ugly, but hides nothing.
 package visible
 
 import (
@@ -18,18 +16,18 @@ import (
 	"unicode/utf8"
 )
 
-// Invisible reports whether r leaves no mark of its own, or may leave none, or changes
-// how others are seen:
+// Invisible reports whether r leaves no mark of its own, may leave none, or changes how
+// others look:
 //
-//   - what is not graphic: controls, formats (bidirectional marks, joiners, tags), line
-//     and paragraph separators, private use, surrogates, noncharacters and whatever else
-//     Unicode has not assigned as far as the Go release knows;
-//   - spaces but U+0020;
-//   - variation selectors, and all that is ignorable by default, such as the fillers of
-//     Hangul;
+//   - characters that are not graphic: controls, formats (bidirectional marks, joiners,
+//     tags), line and paragraph separators, private use, surrogates, noncharacters, and
+//     anything that is unassigned in the Unicode version of the Go release;
+//   - spaces other than U+0020;
+//   - variation selectors, and everything else that is ignorable by default, such as the
+//     Hangul fillers;
 //   - the few graphic characters that are blank: see blank.
 //
-// U+FFFD, which stands for what is no UTF-8, is visible.
+// U+FFFD, which replaces invalid UTF-8, is visible.
 func Invisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == '\x7f'
@@ -38,8 +36,8 @@ func Invisible(r rune) bool {
 		unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// blank reports whether r is a character that Unicode counts among letters, marks and
-// symbols though fonts draw nothing for it.
+// blank reports whether r is a letter, mark or symbol in Unicode for which fonts draw
+// nothing.
 func blank(r rune) bool {
 	switch r {
 	case 0x2800, // Braille pattern blank
@@ -52,23 +50,23 @@ func blank(r rune) bool {
 	return false
 }
 
-// Line returns s fit to be read within a line: what is [Invisible], line breaks and tabs
-// among it, is written as JSON writes it, \u202e or, above U+FFFF, \udb40\udc01. Bytes
-// that are no UTF-8 become U+FFFD. A text without any of these is returned as it is.
+// Line returns s for display on one line: characters that are [Invisible], including line
+// breaks and tabs, are escaped as in JSON, \u202e or, above U+FFFF, \udb40\udc01. Invalid
+// UTF-8 becomes U+FFFD. Any other text is returned unchanged.
 func Line(s string) string { return escape(s, "") }
 
-// Text is [Line] for a text of several lines: line feeds and tabs stay.
+// Text is [Line] for multi-line text: it keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// Clip is [Line], and [Shorten] to limit characters, for a text of any length from
-// outside: it looks at no more of s than it returns. What it says of a text that it has
-// cut is how many bytes that had.
+// Clip is [Line] and [Shorten] to limit characters, for text of any length from outside: it
+// reads no more of s than it returns. After a truncated text it gives the length of s in
+// bytes.
 func Clip(s string, limit int) string { return clip(s, limit, "") }
 
 // Quote is [Clip] in quotation marks.
 func Quote(s string, limit int) string { return `"` + Clip(s, limit) + `"` }
 
-// ClipText is [Clip] for a text of several lines: line feeds and tabs stay.
+// ClipText is [Clip] for multi-line text: it keeps line feeds and tabs.
 func ClipText(s string, limit int) string { return clip(s, limit, "\n\t") }
 
 func clip(s string, limit int, keep string) string {
@@ -118,8 +116,8 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Shorten cuts s to limit characters and says how many it had. It is for texts that
-// have been through [Line] or [Text]: what is cut is then what would have been read.
+// Shorten truncates s to limit characters, and then gives its length in characters. It is
+// for the results of [Line] and [Text], so that it counts what people would read.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
