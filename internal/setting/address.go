@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Listen is host:port. An empty host is every address of the machine.
+// Listen returns a value that is host:port. An empty host means all addresses of the
+// machine.
 func Listen(to *string) Value {
 	return Text(to, "host:port", NotEmpty("host:port"), checkListen)
 }
@@ -24,13 +25,13 @@ func checkListen(text string) error {
 		return fmt.Errorf("%s has no port from 0 to 65535; write it as 127.0.0.1:8080", quote(text))
 	}
 	if _, err := netip.ParseAddr(host); err != nil && host != "" && !isName(host) {
-		return fmt.Errorf("%s has no host that could exist; write it as 127.0.0.1:8080", quote(text))
+		return fmt.Errorf("%s has an invalid host; write it as 127.0.0.1:8080", quote(text))
 	}
 	return nil
 }
 
 // Loopback reports whether only this machine can reach an address that [Listen] has
-// taken. A name other than localhost may mean anything, so it is not.
+// accepted. It is false for names other than localhost, which may have any address.
 func Loopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen)
 	if strings.EqualFold(host, "localhost") {
@@ -40,7 +41,8 @@ func Loopback(listen string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// BaseURL is an http URL to which paths are appended, or "".
+// BaseURL returns a value that is "" or an http or https URL to which paths are appended; a
+// trailing slash is removed.
 func BaseURL(to *string) Value {
 	return textAs(to, "a URL such as https://agent.example.com/a2a, or nothing", func(text string) (string, error) {
 		if text == "" {
@@ -53,7 +55,7 @@ func BaseURL(to *string) Value {
 		case u.Scheme != "http" && u.Scheme != "https":
 			return "", fmt.Errorf("%s does not begin with http:// or https://", quote(text))
 		case !hasHost(u) || strings.HasSuffix(u.Host, ":"):
-			return "", fmt.Errorf("%s has no host, or an impossible port; write it as https://agent.example.com:8443", quote(text))
+			return "", fmt.Errorf("%s has no host, or an invalid port; write it as https://agent.example.com:8443", quote(text))
 		case u.User != nil:
 			return "", fmt.Errorf("the URL has a user or a password, which everybody could read in the agent card; remove them")
 		case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
@@ -63,8 +65,8 @@ func BaseURL(to *string) Value {
 	})
 }
 
-// Host is a name or an address without a port, in lower case, as the Host header
-// of a request is compared with it.
+// Host returns a value that is a name or an address without a port. It is stored in lower
+// case, as it is compared with the Host header of requests.
 func Host(to *string) Value {
 	return textAs(to, "a host without a port, such as agent.example.com", func(text string) (string, error) {
 		host := strings.ToLower(text)
@@ -85,7 +87,7 @@ func Host(to *string) Value {
 	})
 }
 
-// Network is an address, or all that begin alike.
+// Network returns a value that is an address, or a network in CIDR notation.
 func Network(to *netip.Prefix) Value {
 	return variable[netip.Prefix]{
 		to: to, how: "an address or a network, such as 127.0.0.1 or 10.0.0.0/8",
@@ -114,7 +116,8 @@ func Network(to *netip.Prefix) Value {
 	}
 }
 
-// Origin is scheme://host[:port] exactly as browsers write it in Origin.
+// Origin returns a value that is scheme://host[:port] exactly as browsers send it in the
+// Origin header.
 func Origin(to *string) Value {
 	return Text(to, "an origin such as https://console.example.com", func(text string) error {
 		scheme, host, ok := strings.Cut(text, "://")
@@ -151,9 +154,8 @@ var (
 	inNumber = regexp.MustCompile(`(^|\.)[0-9]+\.?$`)
 )
 
-// isName reports whether text could be the name of a host. Underscores are not in the
-// standard, but in the names that container networks give. What ends in a number is an
-// address that is wrong, such as 127.0.0.256.
+// isName reports whether text can be a host name. Underscores are not standard, but container
+// networks use them. A name that ends in a number is an invalid address, such as 127.0.0.256.
 func isName(text string) bool {
 	return len(text) <= 253 && labels.MatchString(text) && !inNumber.MatchString(text)
 }

@@ -10,7 +10,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Text is a text that passes all checks. how describes it.
+// Text returns a value that is a string that passes all checks. how describes it.
 func Text(to *string, how string, checks ...func(string) error) Value {
 	return textAs(to, how, func(text string) (string, error) {
 		for _, check := range checks {
@@ -22,7 +22,7 @@ func Text(to *string, how string, checks ...func(string) error) Value {
 	})
 }
 
-// textAs is a text as parse returns it.
+// textAs returns a value that is the string that parse returns.
 func textAs(to *string, how string, parse func(string) (string, error)) Value {
 	return variable[string]{
 		to: to, how: how,
@@ -36,7 +36,8 @@ func textAs(to *string, how string, parse func(string) (string, error)) Value {
 	}
 }
 
-// checkText refuses what nobody types: it would hide in logs and in questions.
+// checkText refuses invalid UTF-8 and control characters, which would be invisible in logs
+// and questions.
 func checkText(text string) error {
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%s is not UTF-8", quote(text))
@@ -49,7 +50,8 @@ func checkText(text string) error {
 	return nil
 }
 
-// NotEmpty wants a text that is more than space; what is its noun.
+// NotEmpty returns a check that refuses text that is only space. what names what to write
+// instead.
 func NotEmpty(what string) func(string) error {
 	return func(text string) error {
 		if strings.TrimSpace(text) == "" {
@@ -59,7 +61,7 @@ func NotEmpty(what string) func(string) error {
 	}
 }
 
-// OneLine refuses what is not on one line.
+// OneLine is a check that refuses line breaks and tabs.
 func OneLine(text string) error {
 	if strings.ContainsAny(text, "\n\t") {
 		return fmt.Errorf("%s has a line break or a tab; write it on one line", quote(text))
@@ -67,14 +69,15 @@ func OneLine(text string) error {
 	return nil
 }
 
-// MediaRange is a media type, or all of a kind, or all.
+// MediaRange returns a value that is a media type, type/* or */*, in lower case and without
+// parameters.
 func MediaRange(to *string) Value {
 	return Text(to, "a media type such as text/plain, image/* or */*", func(text string) error {
 		media, params, err := mime.ParseMediaType(text)
 		kind, subtype, ok := strings.Cut(media, "/")
 		switch {
 		case err != nil || !ok || kind == "" || subtype == "" || kind == "*" && subtype != "*":
-			return fmt.Errorf("%s is not a media type; write it as text/plain, or text/* for all texts, or */* for everything", quote(text))
+			return fmt.Errorf("%s is not a media type; write it as text/plain, or text/* for any text, or */* for everything", quote(text))
 		case len(params) > 0:
 			return fmt.Errorf("%s has parameters, which are ignored; write %s", quote(text), clip(media))
 		case media != text:
@@ -84,8 +87,8 @@ func MediaRange(to *string) Value {
 	})
 }
 
-// quote returns text as an error repeats it: visible, on one line, and not all of a long one.
+// quote returns text for an error: in quotes, escaped, on one line and shortened.
 func quote(text string) string { return visible.Quote(text, 60) }
 
-// clip is quote without quotation marks.
+// clip is quote without the quotes.
 func clip(text string) string { return visible.Clip(text, 60) }

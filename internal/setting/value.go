@@ -1,7 +1,7 @@
-// Package setting has the values that people write as text, in files, variables and
-// flags: how each is written, its bounds, and what is said about a text that is wrong. A
-// value is bound to a variable, as in package flag, and is an [encoding.TextUnmarshaler].
-// The package does not know what is set.
+// Package setting has the types of values that people write as text in files, environment
+// variables and flags: their syntax, their bounds, and the errors for invalid text. A value
+// is bound to a Go variable, as in package flag, and is an [encoding.TextUnmarshaler]. The
+// package does not know what is configured.
 package setting
 
 import (
@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Value is a variable that is written as one text.
+// Value is a variable that is written as one string. A rejected text leaves it unchanged.
 type Value interface {
-	encoding.TextUnmarshaler // its error says what is wrong with the text, and what to write instead
-	fmt.Stringer             // the text that gives the variable the value it has
-	Form() string            // for the reference: "true or false"
+	encoding.TextUnmarshaler // the error says what is wrong with the text, and what to write instead
+	fmt.Stringer             // the text that sets the variable to its current value
+	Form() string            // the syntax, for the reference: "true or false"
 }
 
 // variable is a value of any type.
@@ -41,10 +41,10 @@ func (v variable[T]) UnmarshalText(text []byte) error {
 func (v variable[T]) String() string { return v.write(*v.to) }
 func (v variable[T]) Form() string   { return v.how }
 
-// Bool is true or false.
+// Bool returns a value that is true or false.
 func Bool(to *bool) Value { return Either(to, "true", "false") }
 
-// Either is a bool with words of its own.
+// Either returns a bool that is written as yes or no, which are any two words.
 func Either(to *bool, yes, no string) Value {
 	return variable[bool]{
 		to: to, how: yes + " or " + no,
@@ -63,7 +63,8 @@ func Either(to *bool, yes, no string) Value {
 	}
 }
 
-// Choice is one of a few words; what is the noun for them, with its article.
+// Choice returns a value that is one of a few words. what is a noun for them, with its
+// article.
 func Choice[T ~string](to *T, what string, words ...T) Value {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -83,8 +84,8 @@ func Choice[T ~string](to *T, what string, words ...T) Value {
 	}
 }
 
-// number is a count, a size or a duration from least to most. Zero is always possible
-// when none is true. parse returns [strconv.ErrRange] for what is too large for an int64.
+// number is a count, size or duration from least to most. Zero is always valid if none is
+// true. parse returns [strconv.ErrRange] for numbers too large for an int64.
 func number[T ~int | ~int64](to *T, least, most T, none bool, little string, parse func(string) (int64, error), write func(int64) string) variable[T] {
 	return variable[T]{
 		to: to,
@@ -92,9 +93,9 @@ func number[T ~int | ~int64](to *T, least, most T, none bool, little string, par
 			n, err := parse(text)
 			switch {
 			case errors.Is(err, strconv.ErrRange) || err == nil && n > int64(most):
-				return 0, fmt.Errorf("%s is too large; at most %s is possible", clip(text), write(int64(most)))
+				return 0, fmt.Errorf("%s is too large; at most %s is allowed", clip(text), write(int64(most)))
 			case err == nil && n < int64(least) && (n != 0 || !none):
-				return 0, fmt.Errorf("%s is too %s; at least %s is needed", clip(text), little, write(int64(least)))
+				return 0, fmt.Errorf("%s is too %s; at least %s is required", clip(text), little, write(int64(least)))
 			}
 			return T(n), err
 		},
@@ -102,10 +103,10 @@ func number[T ~int | ~int64](to *T, least, most T, none bool, little string, par
 	}
 }
 
-// Unlimited is a bound for counts that have none but what a computer can hold.
+// Unlimited is the upper bound of counts that have no other.
 const Unlimited = math.MaxInt32
 
-// Count is a whole number from least to most.
+// Count returns a value that is a whole number from least to most.
 func Count(to *int, least, most int) Value {
 	v := number(to, least, most, false, "small", func(text string) (int64, error) {
 		n, err := digits(text)
@@ -121,8 +122,8 @@ func Count(to *int, least, most int) Value {
 	return v
 }
 
-// digits parses a decimal number. It is stricter than YAML, to which 010 is eight in
-// one version and ten in the other.
+// digits parses a decimal number. It refuses 010, which is eight in one version of YAML and
+// ten in another.
 func digits(text string) (int64, error) {
 	plain := strings.TrimPrefix(text, "-")
 	if plain == "" || strings.Trim(plain, "0123456789") != "" || len(plain) > 1 && plain[0] == '0' {
@@ -130,7 +131,7 @@ func digits(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if n < 0 {
-		err = nil // too small, also when it is not an int64
+		err = nil // too small, even if it does not fit into an int64
 	}
 	return n, err
 }
@@ -140,7 +141,8 @@ var units = []struct {
 	bytes  int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// Size is a number of bytes from least to most, or 0 when none is true.
+// Size returns a value that is a number of bytes from least to most, or also 0 if none is
+// true.
 func Size[T int | int64](to *T, least, most T, none bool) Value {
 	v := number(to, least, most, none, "small", func(text string) (int64, error) {
 		number, scale := text, int64(1)
@@ -176,7 +178,7 @@ func writeSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Duration is a time of at least least.
+// Duration returns a value that is a duration of at least least.
 func Duration(to *time.Duration, least time.Duration) Value { return duration(to, least) }
 
 func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
@@ -204,7 +206,8 @@ func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
 	return v
 }
 
-// Deadline is a duration, or never, whose value is the one given.
+// Deadline returns a value that is a duration of at least 1 ms, or the word never, which
+// sets the variable to the value of never.
 func Deadline(to *time.Duration, never time.Duration) Value {
 	d := duration(to, time.Millisecond)
 	return variable[time.Duration]{

@@ -122,7 +122,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 		{Source: config.Environment, Key: "A2A_SERVER_STORE", Problem: `"redis" is not a store; use bolt, bolt:PATH or memory`},
 		{Source: config.Environment, Key: "A2A_SERVER_WHATEVER", Problem: "there is no such setting"},
 		{Source: config.Flag, Key: "--gates", Problem: "gates can only be set in the file"},
-		{Source: config.Flag, Key: "--limits-gc", Problem: "5 is too small; at least 10 is needed"},
+		{Source: config.Flag, Key: "--limits-gc", Problem: "5 is too small; at least 10 is required"},
 		{Source: config.Flag, Key: "--log-lvel", Problem: "there is no such flag; did you mean --log-level?"},
 	}
 	if diff := cmp.Diff(want, all.Problems); diff != "" {
