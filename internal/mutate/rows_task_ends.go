@@ -169,7 +169,7 @@ func endRows() []Row {
 		},
 		{
 			File:    "task/snapshot.go",
-			What:    "if c.Approval != \"\" { // what came of it has been asked",
+			What:    "if c.Approval != \"\" { // its outcome has been asked about",
 			Into:    "if false {",
 			Promise: "snapshots of earlier servers are read as they were meant",
 			Test:    "TestOutcomeInASnapshotOfVersion1",
