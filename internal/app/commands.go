@@ -31,7 +31,7 @@ func (p *program) commands() *cobra.Command {
 		p.healthCommand(),
 		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
 	)
-	// --version is what people try first.
+	// Many people try --version first.
 	asked := root.Flags().Bool("version", false, "print the version")
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -99,7 +99,7 @@ func takesNone(c *cobra.Command, args []string) error {
 // flagError says what is wrong with a flag.
 func flagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
-		return needsCommand(c, c.Flags().Args()) // the flag is that of a command which is misspelled
+		return needsCommand(c, c.Flags().Args()) // the flag belongs to a misspelled command
 	}
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })

@@ -8,7 +8,7 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// flags are those that a command line sets.
+// flags are the flags that a command line sets.
 type flags struct {
 	file   string            // of --config
 	values map[string]string // by the name of the key
@@ -47,7 +47,7 @@ type value struct {
 // String returns the default.
 func (v *value) String() string { return v.key.Default }
 
-// Set keeps text for config.Load. A list that is given twice has the entries of both.
+// Set keeps text for config.Load. If a list is given twice, their entries are joined.
 func (v *value) Set(text string) error {
 	if before, twice := v.into[v.key.Name]; twice && strings.HasPrefix(v.key.Value, "a list") {
 		text = before + "," + text
@@ -56,7 +56,7 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// Type says how the value is written.
+// Type returns the form of the value, for the help.
 func (v *value) Type() string { return v.key.Value }
 
 // isSwitch reports whether the flag alone means true.

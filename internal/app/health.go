@@ -52,7 +52,7 @@ func (p *program) healthCommand() *cobra.Command {
 	return c
 }
 
-// listens returns the URL at which this machine reaches a server with the configuration.
+// listens returns the URL at which this machine reaches a server with this configuration.
 func (p *program) listens(given *flags) (string, error) {
 	c, err := p.load(given)
 	if err != nil {

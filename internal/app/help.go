@@ -27,7 +27,7 @@ Exit codes: 0 success, 1 something failed, 2 the command line or the
 configuration is invalid.
 `
 
-// help prints the list of commands, or what one command takes.
+// help prints the list of commands, or the flags of one command.
 func (p *program) help(c *cobra.Command) error {
 	var b strings.Builder
 	switch {

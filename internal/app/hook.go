@@ -2,5 +2,5 @@
 
 package app
 
-// crashHook returns nil: this build has no way to be killed at a point.
+// crashHook returns nil: this build has no crash points.
 func (*program) crashHook() (func(point string), error) { return nil, nil }

@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// crashVariable names the point at which the process kills itself, and at which
-// passage: "task.step:3". It exists only in builds for the crash suite.
+// crashVariable names the point at which the process kills itself, and the hit at which
+// it does so: "task.step:3". It exists only in builds for the crash suite.
 const crashVariable = "A2A_SERVER_CRASH_AT"
 
-// crashHook returns what kills the process at its point, as a loss of power would:
-// nothing is flushed, nothing is closed. It takes its variable out of p.env, where
-// the configuration would not know it.
+// crashHook returns a function that kills the process at the point: nothing is flushed,
+// nothing is closed. It removes its variable from p.env, because the configuration does not
+// know it.
 func (p *program) crashHook() (func(point string), error) {
 	text := p.variable(crashVariable)
 	p.env = slices.DeleteFunc(slices.Clone(p.env), func(line string) bool { return strings.HasPrefix(line, crashVariable+"=") })

@@ -9,7 +9,7 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// from returns where the configuration is read from.
+// from returns a Config that names the sources of the configuration.
 func (p *program) from(given *flags) a2aserver.Config {
 	file := given.file
 	if file == "" {
@@ -18,13 +18,14 @@ func (p *program) from(given *flags) a2aserver.Config {
 	return a2aserver.Config{File: file, Environment: p.env, Set: given.values}
 }
 
-// load reads the configuration from everywhere.
+// load reads the configuration from all its sources.
 func (p *program) load(given *flags) (*config.Config, error) {
 	c := p.from(given)
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set})
 }
 
-// variable returns the value of an environment variable. The last one counts.
+// variable returns the value of an environment variable. If it is set twice, the last one
+// counts.
 func (p *program) variable(name string) string {
 	found := ""
 	for _, line := range p.env {

@@ -15,11 +15,10 @@ type bound struct {
 	by    string
 }
 
-// memoryBound returns the least of what the configuration, GOMEMLIMIT and the control
-// group of the process allow. Of what the group allows a tenth is left to what is not
-// Go's, because the kernel ends a process that takes more. variable is GOMEMLIMIT,
-// math.MaxInt64 when it is not set; group is the control group's limit, 0 when there is
-// none.
+// memoryBound returns the lowest of the limits of the configuration, of GOMEMLIMIT and of
+// the process's control group. A tenth of the group's limit is left for memory that Go does
+// not manage, because the kernel kills a process that exceeds it. variable is GOMEMLIMIT,
+// math.MaxInt64 if it is not set; group is the control group's limit, 0 if there is none.
 func memoryBound(configured, variable int64, group uint64) bound {
 	b := bound{variable, "GOMEMLIMIT"}
 	if configured > 0 && configured <= b.bytes {
@@ -31,7 +30,7 @@ func memoryBound(configured, variable int64, group uint64) bound {
 	return b
 }
 
-// boundMemory keeps Go's garbage collector within the memory that the process has.
+// boundMemory sets the garbage collector's memory limit to what the process may use.
 func boundMemory(l config.Limits) bound {
 	group, err := memlimit.FromCgroup()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// newLogger returns a logger that writes to w as c configures it. Lines are written as
-// they come, also from several goroutines; w need not be safe for concurrent use.
-// Invisible characters are escaped as in JSON, so that a line of JSON means the same.
+// newLogger returns a logger that writes to w as c configures it. The logger is safe for
+// concurrent use, even if w is not. Invisible characters are escaped as in JSON, so that a
+// line of JSON keeps its meaning.
 func newLogger(c config.Log, w io.Writer) zerolog.Logger {
 	shown := terminal(w)
 	w = escaping{w}
@@ -35,7 +35,7 @@ func terminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
-// escaping writes lines without what a person would not see.
+// escaping escapes invisible characters in the lines that it writes.
 type escaping struct{ to io.Writer }
 
 // Write writes p, which is one or more whole lines.
@@ -50,8 +50,8 @@ func (e escaping) Write(p []byte) (int, error) {
 	return e.to.Write(p)
 }
 
-// process sets what belongs to the whole process and not to a server: the collector
-// of garbage, and where the log of libraries goes.
+// process sets what belongs to the whole process and not to a server: the garbage
+// collector, and the default logger of libraries.
 func process(l config.Limits, log zerolog.Logger) {
 	slog.SetDefault(slog.New(zerolog.NewSlogHandler(log)))
 	if l.GC > 0 {

@@ -23,7 +23,7 @@ type program struct {
 	stdout, stderr io.Writer
 }
 
-// usageError reports a command line that makes no sense.
+// usageError reports an invalid command line.
 type usageError struct{ problem string }
 
 // Error returns what is wrong, and where to read what is valid.
@@ -52,6 +52,6 @@ func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int 
 	case errors.As(err, &usage), errors.Is(err, a2aserver.ErrConfig):
 		code = exitUsage
 	}
-	_, _ = fmt.Fprintf(stderr, "a2a-server: %v\n", err) // there is no other place to say it
+	_, _ = fmt.Fprintf(stderr, "a2a-server: %v\n", err) // if stderr fails, there is nowhere else to write
 	return code
 }

@@ -36,7 +36,7 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	return server.Run(ctx)
 }
 
-// configure returns what the server is made from, and what its configuration says.
+// configure returns the server's Config and the loaded configuration.
 func (p *program) configure(given *flags) (a2aserver.Config, *config.Config, error) {
 	c, err := p.load(given)
 	if err != nil {

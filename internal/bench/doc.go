@@ -1,15 +1,15 @@
-// Package bench measures the server as its clients meet it: over HTTP, beside the
-// SDK's own stack and a bare echo handler, in the same run on the same machine. It
-// has tests only. What counts is the ratio between the three; an absolute figure
-// belongs to the machine it was taken on. Nothing here asserts a figure: wrong or
-// missing answers fail, slow ones are reported.
+// Package bench measures the server as its clients see it: over HTTP, compared with the
+// SDK's own stack and a bare echo handler, in the same run on the same machine. It has
+// only tests. The ratio between the three is what counts; an absolute figure holds only
+// for the machine it was measured on. Nothing here asserts a figure: wrong or missing
+// answers fail, slow ones are reported.
 //
 //	go test -run '^$' -bench . ./internal/bench
 //
-// Each server runs in a process of its own - the test binary started again, see
-// spec - so that its CPU and memory are told apart from the load generator's. The
-// generator writes and reads HTTP/1.1 by hand, the same for all three. At the end
-// the run prints its figures as one table for docs/benchmarks.md.
+// Each server runs in its own process - the test binary started again, see spec - so
+// that its CPU time and memory are separate from the load generator's. The generator
+// writes and reads HTTP/1.1 itself, in the same way for all three. At the end the run
+// prints its figures as one table for docs/benchmarks.md.
 //
 // The servers:
 //
@@ -18,7 +18,7 @@
 //   - peer: the SDK's handler with its in-memory store, in front of an agent that
 //     publishes the same events;
 //   - echo: a handler that decodes the request and answers a made-up task of the same
-//     size, or frames of the same size, and does nothing else. It is what HTTP and
+//     size, or frames of the same size, and does nothing else. It shows what HTTP and
 //     JSON cost by themselves.
 //
 // Environment:

@@ -1,15 +1,15 @@
 // Command mutate shows that the tests notice when a line that keeps a promise is
 // changed. It owns a table of mutations ([Row], in the files rows*.go) and the runner
-// that tries them; it does not know what the code is for.
+// that tries them; it does not know what the code does.
 //
 //	go run ./internal/mutate [-row regexp] [-j workers] [-list] [-v]
 //
-// For each row it builds the test binary of one package with one text of one file
-// replaced (go build's -overlay: no file of the repository is touched), runs the one
-// test that the row names, and says what came of it:
+// For each row it replaces one piece of text in one file, builds the test binary of one
+// package with it (go build's -overlay: no file of the repository is touched), runs the
+// one test that the row names, and prints the outcome:
 //
 //	killed    the test failed, as it should
-//	survived  the test passed: nobody notices that the promise is broken
+//	survived  the test passed: no test notices that the promise is broken
 //	broken    the row proves nothing: its text does not occur exactly once, the mutant
 //	          does not build, the test did not run or does not pass without the mutation,
 //	          or it did not end and the row does not say that it hangs
@@ -24,14 +24,14 @@
 // # Adding a row
 //
 // Take the line that keeps the promise, and change it in the smallest way that breaks
-// it and still compiles. What is as much text around the change as makes it occur once
-// in its file, and no more, so that the row outlives changes nearby; TestRows says when
-// it does not. Test is the narrowest test that has to notice; Package says where it is,
-// when that is not the folder of File. A row of a group (one function for each package)
-// stands where the code it changes is. Run it with -row and -v, and read why it was
-// killed: a test that fails for another reason proves nothing. A row that survives is a
-// hole in the tests, which gets a test, or a line that nothing needs, which goes.
+// it and still compiles. What is just enough text around the change to occur once in its
+// file, so that the row survives changes nearby; TestRows fails when it does not. Test is
+// the narrowest test that has to notice; Package is its folder, if that is not the folder
+// of File. The rows of a package are in one group (a function), in the order of its code.
+// Run the row with -row and -v, and read why it was killed: a test that fails for another
+// reason proves nothing. A row that survives shows a hole in the tests, so add a test, or
+// a line that nothing needs, so delete it.
 //
-// docs/design/promises.md says which rows show that a promise of the README is kept, by
-// what they promise: who changes that here changes it there, and TestPromises says so.
+// docs/design/promises.md names the rows that show that a promise of the README is kept,
+// by their Promise. A change to a Promise has to be made there too; TestPromises checks it.
 package main

@@ -17,14 +17,14 @@ import (
 type Row struct {
 	File    string // from the root of the module, with slashes
 	What    string // occurs in File exactly once
-	Into    string // what is there instead
-	Promise string // what no longer holds then, as a short sentence
+	Into    string // replaces What
+	Promise string // what the mutation breaks, as a short sentence
 	Package string // folder of the package that has Test. Defaults to that of File
 	Test    string // as -test.v prints it, or with spaces: "TestCheck/no verb"
-	Hangs   bool   // a test that does not end has noticed, too
+	Hangs   bool   // a test that does not end has noticed it too
 }
 
-// String names the row in one line. It is what -row looks at.
+// String describes the row in one line, which -row matches.
 func (r *Row) String() string {
 	test := r.test()
 	if r.Package != "" {
