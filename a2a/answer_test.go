@@ -90,7 +90,7 @@ func startRoomy(t *testing.T, configure func(*engine.Config, *a2a.Config)) *room
 		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", pour)), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{}), Log: zerolog.Nop(),
 	}
-	var sc a2a.Config
+	sc := a2a.Config{Log: zerolog.Nop()}
 	if configure != nil {
 		configure(&ec, &sc)
 	}
@@ -100,7 +100,7 @@ func startRoomy(t *testing.T, configure func(*engine.Config, *a2a.Config)) *room
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- r.engine.Run(ctx) }()
-	sc.Engine, sc.Log, sc.Card = r.engine, zerolog.Nop(), a2a.Card{URL: "http://test"}
+	sc.Engine, sc.Card = r.engine, a2a.Card{URL: "http://test"}
 	r.server, err = a2a.New(sc)
 	must(err)
 	srv := &http.Server{Handler: r.server}
@@ -133,12 +133,18 @@ func (r *roomy) pour(n, size int) string {
 	return sent.Task.String()
 }
 
-// request sends a request on a connection of its own and returns that.
-func (r *roomy) request(method, path, body string) net.Conn {
-	r.t.Helper()
+// dial opens a connection.
+func (r *roomy) dial() net.Conn {
 	near, far := net.Pipe()
 	r.pipes.conns <- far
 	r.t.Cleanup(func() { _ = near.Close() })
+	return near
+}
+
+// request sends a request on a connection of its own and returns that.
+func (r *roomy) request(method, path, body string) net.Conn {
+	r.t.Helper()
+	near := r.dial()
 	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body); err != nil {
 		r.t.Fatal(err)
 	}

@@ -24,15 +24,9 @@ func TestHalfSentBodiesAreBounded(t *testing.T) {
 			head, tail := `{"message":{"messageId":"`+id+`","role":"ROLE_USER","parts":[{"text":"/pour n=1 size=1"}],"metadata":{"x":"`, `"}}}`
 			return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
 		}
-		dial := func() net.Conn {
-			near, far := net.Pipe()
-			t.Cleanup(func() { _ = near.Close() })
-			r.pipes.conns <- far
-			return near
-		}
 		head := "POST %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 		half := func(path, body string) (net.Conn, error) {
-			c := dial()
+			c := r.dial()
 			_, err := fmt.Fprintf(c, head+"%s", path, len(body), body[:len(body)-1])
 			return c, err
 		}
@@ -42,7 +36,7 @@ func TestHalfSentBodiesAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			refused := dial()
+			refused := r.dial()
 			go func() { _, _ = fmt.Fprintf(refused, head+"%s", path, len(large), large) }() // nobody reads all of it
 			resp, body := r.response(refused)                                               //nolint:bodyclose // response reads and closes it
 			if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "large requests") {

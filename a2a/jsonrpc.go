@@ -52,7 +52,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	}
 	if err == nil {
 		head := append(rpcHead(rpc.ID), `"result":`...)
-		err = s.serve(c, by, m.op, input{json: rpc.Params}, envelope{head, "}", typeJSON})
+		err = s.serve(c, by, m.op, input{json: rpc.Params}, envelope{head, "}", typeJSON, func(e *wireError) []byte { return rpcFault(rpc.ID, e) }})
 	}
 	if err == nil || c.Response().Committed {
 		return err
@@ -213,6 +213,6 @@ func (s *Server) rpcError(c echo.Context, id []byte, e *wireError) error {
 // rpcStreamError answers a streaming method with an error: one frame of a stream,
 // because the Go client reports nothing when it gets JSON there.
 func (s *Server) rpcStreamError(c echo.Context, id []byte, e *wireError) error {
-	st := s.newStream(c, envelope{})
+	st := s.newStream(c, "", envelope{})
 	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, e)}}))
 }

@@ -82,7 +82,7 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return s.serve(c, by, v.op, in, envelope{media: answerType(r)})
+		return s.serve(c, by, v.op, in, envelope{media: answerType(r), fault: restFault})
 	}
 }
 

@@ -199,13 +199,14 @@ type envelope struct {
 	head  []byte
 	tail  string
 	media string
+	fault func(*wireError) []byte // the last event of a stream that fails
 }
 
 // serve runs an operation and writes the answer. It returns an error only if nothing has
 // been written, for the caller to answer with.
 func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) error {
 	if op.stream != nil {
-		return s.stream(c, by, e, func(st *stream) error {
+		return s.stream(c, by, op.name, e, func(st *stream) error {
 			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), from: s.lastEventID(c.Request())}, in, st.open)
 		})
 	}

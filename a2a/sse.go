@@ -44,6 +44,7 @@ type stream struct {
 	w        http.ResponseWriter // the one below echo's: its Flush reports errors
 	control  *http.ResponseController
 	around   envelope // of each event
+	method   string   // for the log
 
 	mu      sync.Mutex // guards the fields below, and writing
 	tag     string
@@ -53,22 +54,22 @@ type stream struct {
 	ended   bool
 }
 
-func (s *Server) newStream(c echo.Context, around envelope) *stream {
+func (s *Server) newStream(c echo.Context, method string, around envelope) *stream {
 	w := c.Response().Unwrap()
-	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), around: around}
+	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), around: around, method: method}
 	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
 	return st
 }
 
 // stream answers with what run sends, unless too many streams are open. If it returns an
 // error, nothing has been written, and the caller answers with it.
-func (s *Server) stream(c echo.Context, by auth.Principal, around envelope, run func(*stream) error) error {
+func (s *Server) stream(c echo.Context, by auth.Principal, method string, around envelope, run func(*stream) error) error {
 	give, err := s.streams.take(by, 1)
 	if err != nil {
 		return err
 	}
 	defer give()
-	st := s.newStream(c, around)
+	st := s.newStream(c, method, around)
 	return st.end(run(st))
 }
 
@@ -118,9 +119,15 @@ func (st *stream) end(err error) error {
 	}
 	st.beat.Stop()
 	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // however it was noticed
-	if !st.ended && (shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)) {
+	switch {
+	case st.ended:
+	case shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy):
 		st.comment("the server is shutting down; continue with Last-Event-ID")
-		_ = st.flush() // best effort
+		_ = st.flush() // said as well as it can be
+	case err != nil && st.ctx.Err() == nil:
+		fault := st.around.fault(st.server.wire(st.ctx, err, st.method))
+		st.buf = append(append(append(st.buf, "data: "...), fault...), "\n\n"...)
+		_ = st.flush() // likewise
 	}
 	st.ended = true
 	// A write deadline that stays would end the connection's next answer.

@@ -23,6 +23,13 @@ func a2aRows() []Row {
 			Promise: "each event of a stream has an id of its own",
 			Test:    "TestWire/resume",
 		},
+		{
+			File:    "a2a/sse.go",
+			What:    "case err != nil && st.ctx.Err() == nil:",
+			Into:    "case false:",
+			Promise: "a stream that fails says so",
+			Test:    "TestStreamThatFailsSaysSo",
+		},
 
 		// The table of operations, and its document.
 		{
