@@ -27,8 +27,8 @@
 // it and still compiles. What is just enough text around the change to occur once in its
 // file, so that the row survives changes nearby; TestRows fails when it does not. Test is
 // the narrowest test that has to notice; Package is its folder, if that is not the folder
-// of File. The rows of a package are in one group (a function), in the order of its code.
-// Run the row with -row and -v, and read why it was killed: a test that fails for another
+// of File. A row belongs to the group (one function for each package) of the code that it
+// changes. Run the row with -row and -v, and read why it was killed: a test that fails for another
 // reason proves nothing. A row that survives shows a hole in the tests, so add a test, or
 // a line that nothing needs, so delete it.
 //
