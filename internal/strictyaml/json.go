@@ -10,10 +10,12 @@ import (
 // maxDepth is how deep values for JSON may be nested.
 const maxDepth = 64
 
-// JSON returns any value that JSON has too. Numbers become int64 or float64.
+// JSON returns n as a JSON value: nil, bool, int64, float64, string, []any or
+// map[string]any. Anything else is a problem.
 func (n Node) JSON() any { return n.nested(0) }
 
-// Object is [Node.JSON] for a mapping; nil for a missing one.
+// Object is [Node.JSON] for a mapping. It returns nil for a missing one. Other nodes are
+// problems.
 func (n Node) Object() map[string]any {
 	if n.Missing() {
 		return nil
@@ -65,19 +67,19 @@ func (n Node) scalar() any {
 		var f float64
 		switch {
 		case whole && len(digits) > 1 && digits[0] == '0':
-			// To YAML 1.1 it is octal, to 1.2 and to people it is not.
-			n.Add("%s can be read in two ways; remove the zero, or put quotes around it if a text is meant", clip(n.yaml.Value))
+			// In YAML 1.1 it is octal; in 1.2, and to people, it is decimal.
+			n.Add("%s can be read in two ways; remove the zero, or put quotes around it if a string is meant", clip(n.yaml.Value))
 			return nil
 		case n.yaml.ShortTag() == "!!int" && n.yaml.Decode(&i) == nil:
 			return i
 		case whole || n.yaml.ShortTag() == "!!int":
-			n.Add("the number is too large; put quotes around it if a text is meant")
+			n.Add("the number is too large; put quotes around it if a string is meant")
 			return nil
 		case n.yaml.Decode(&f) == nil && !math.IsNaN(f) && !math.IsInf(f, 0):
 			return f
 		}
-		n.Add("%s is not a number that JSON has; put quotes around it if a text is meant", clip(n.yaml.Value))
+		n.Add("%s is not a number that JSON has; put quotes around it if a string is meant", clip(n.yaml.Value))
 		return nil
 	}
-	return n.yaml.Value // a text, or what YAML takes for a date
+	return n.yaml.Value // a string, or what YAML considers a date
 }

@@ -12,18 +12,18 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Node is a value in a file, or one that is missing there.
+// Node is a value in a file, or one that is missing from it.
 type Node struct {
 	path   string
 	place  Place
-	yaml   *yaml.Node // nil: there is nothing
+	yaml   *yaml.Node // nil: missing
 	report *Report
 }
 
-// Path returns the way to n from the root, such as gates[0].tool.
+// Path returns the path of n from the root, such as gates[0].tool.
 func (n Node) Path() string { return n.path }
 
-// Place returns where n begins; for a missing one, where the mapping around it does.
+// Place returns where n begins or, if n is missing, where the mapping around it does.
 func (n Node) Place() Place { return n.place }
 
 // Add adds a problem with n.
@@ -32,12 +32,12 @@ func (n Node) Add(format string, args ...any) { n.report.Add(n.place, n.path, fo
 // Missing reports whether n is not in the file.
 func (n Node) Missing() bool { return n.yaml == nil }
 
-// Below returns what is missing in n under a name.
+// Below returns the missing member of n with this name.
 func (n Node) Below(name string) Node {
 	return Node{path: join(n.path, name), place: n.place, report: n.report}
 }
 
-// Null reports whether nothing is written at n, or null is.
+// Null reports whether n is missing, empty or null.
 func (n Node) Null() bool {
 	return n.Missing() || n.yaml.Kind == yaml.ScalarNode && n.yaml.Style&yaml.TaggedStyle == 0 && n.yaml.ShortTag() == "!!null"
 }
@@ -45,10 +45,10 @@ func (n Node) Null() bool {
 // IsMapping reports whether n is a mapping.
 func (n Node) IsMapping() bool { return !n.Missing() && n.yaml.Kind == yaml.MappingNode }
 
-// Says reports whether anything is written at n but null and {}.
+// Says reports whether n is anything other than missing, empty, null or {}.
 func (n Node) Says() bool { return !n.Null() && (!n.is(yaml.MappingNode) || len(n.yaml.Content) > 0) }
 
-// IsText reports whether n is a text, to YAML. What it takes for a date is one, too.
+// IsText reports whether n is a string in YAML, or what YAML considers a date.
 func (n Node) IsText() bool {
 	if n.Missing() || n.yaml.Kind != yaml.ScalarNode || n.yaml.Style&yaml.TaggedStyle != 0 {
 		return false
@@ -57,7 +57,7 @@ func (n Node) IsText() bool {
 	return tag == "!!str" || tag == "!!timestamp"
 }
 
-// Found names what n is, for somebody who does not know YAML well.
+// Found describes what n is, for people who do not know YAML well.
 func (n Node) Found() string {
 	switch {
 	case n.Null():
@@ -74,7 +74,8 @@ func (n Node) Found() string {
 	return clip(n.yaml.Value)
 }
 
-// Expected adds the problem that n is not what was expected. more may say what to write.
+// Expected adds the problem that n is not what was expected. more is appended to it, and may
+// say what to write.
 func (n Node) Expected(what, more string) {
 	switch {
 	case n.Missing():
@@ -88,12 +89,13 @@ func (n Node) Expected(what, more string) {
 	}
 }
 
-// is reports whether n is of a kind, without a tag.
+// is reports whether n is of a kind and has no tag.
 func (n Node) is(kind yaml.Kind) bool {
 	return !n.Missing() && n.yaml.Kind == kind && n.yaml.Style&yaml.TaggedStyle == 0
 }
 
-// Items returns the entries of a list. What n should be, and more, are for [Node.Expected].
+// Items returns the entries of a list. If n is not a list, it calls [Node.Expected] with what
+// and more, and ok is false.
 func (n Node) Items(what, more string) ([]Node, bool) {
 	if !n.is(yaml.SequenceNode) {
 		n.Expected(what, more)
@@ -109,12 +111,12 @@ func (n Node) Items(what, more string) ([]Node, bool) {
 // Member is an entry of a mapping.
 type Member struct {
 	Name  string
-	Key   Node // where the name stands
+	Key   Node // the name itself
 	Value Node
 }
 
-// Unknown adds the problem that no key has the member's name. In a file with many
-// problems nothing is said about what was meant.
+// Unknown adds the problem that the member's name is not one of known. It suggests a name,
+// except in a file with many problems.
 func (m Member) Unknown(known []string) {
 	hint := ""
 	if len(m.Key.report.problems) < MaxShown {
@@ -130,8 +132,8 @@ func (m Member) Unknown(known []string) {
 	m.Key.Add("there is no such key%s", hint)
 }
 
-// Members returns the entries of a mapping but those with a problem, such as a name that
-// came before. What n should be, and more, are for [Node.Expected].
+// Members returns the entries of a mapping, except those with a problem, such as a duplicate
+// name. If n is not a mapping, it calls [Node.Expected] with what and more, and ok is false.
 func (n Node) Members(what, more string) ([]Member, bool) {
 	if !n.is(yaml.MappingNode) {
 		n.Expected(what, more)
@@ -154,7 +156,7 @@ func (n Node) Members(what, more string) ([]Member, bool) {
 		case k.Style&yaml.TaggedStyle != 0:
 			key.Expected("a word", "")
 		case twice:
-			key.Add("is given twice, first in line %d; remove one", first)
+			key.Add("is given twice, first on line %d; remove one", first)
 		default:
 			lines[k.Value] = k.Line
 			all = append(all, Member{Name: k.Value, Key: key, Value: Node{path: key.path, place: placeOf(v), yaml: v, report: n.report}})
@@ -169,7 +171,7 @@ type Fields struct {
 	values map[string]Node
 }
 
-// Fields reads a mapping with the known names. Other members are problems.
+// Fields reads a mapping that may only have the known names. Other members are problems.
 func (n Node) Fields(known ...string) (Fields, bool) {
 	members, ok := n.Members("a mapping with "+List(known), "")
 	f := Fields{of: n, values: map[string]Node{}}
@@ -183,7 +185,7 @@ func (n Node) Fields(known ...string) (Fields, bool) {
 	return f, ok
 }
 
-// Get returns the value of a member, which may be [Node.Missing].
+// Get returns the value of a member, which is [Node.Missing] if the mapping does not have it.
 func (f Fields) Get(name string) Node {
 	if v, ok := f.values[name]; ok {
 		return v
@@ -191,8 +193,8 @@ func (f Fields) Get(name string) Node {
 	return f.of.Below(name)
 }
 
-// Scalar returns one value as its author wrote it, if n is that: 1.10 and no are texts
-// like any other.
+// Scalar returns the text of a single value as its author wrote it, so that 1.10 and no stay
+// as they are. It returns false for anything else.
 func (n Node) Scalar() (string, bool) {
 	if n.Null() || !n.is(yaml.ScalarNode) {
 		return "", false
@@ -200,7 +202,7 @@ func (n Node) Scalar() (string, bool) {
 	return n.yaml.Value, true
 }
 
-// One is [Node.Scalar]. What is none is a problem.
+// One is [Node.Scalar], but anything else than a single value is a problem.
 func (n Node) One() (string, bool) {
 	text, ok := n.Scalar()
 	switch {
@@ -213,7 +215,7 @@ func (n Node) One() (string, bool) {
 	return text, ok
 }
 
-// Into has v take the value. What v does not take is a problem.
+// Into sets v to the value. The error of v is a problem.
 func (n Node) Into(v encoding.TextUnmarshaler) {
 	if text, ok := n.One(); ok {
 		if err := v.UnmarshalText([]byte(text)); err != nil {
@@ -222,8 +224,8 @@ func (n Node) Into(v encoding.TextUnmarshaler) {
 	}
 }
 
-// Text returns a text. A number or a truth value is none: 007 or yes may have lost what
-// the author meant.
+// Text returns a string. A number or boolean is a problem: 007 or yes may have lost what the
+// author meant.
 func (n Node) Text() (string, bool) {
 	if n.IsText() {
 		return n.yaml.Value, true
@@ -232,11 +234,11 @@ func (n Node) Text() (string, bool) {
 	if n.is(yaml.ScalarNode) && !n.Null() {
 		more = "; put quotes around it"
 	}
-	n.Expected("a text", more)
+	n.Expected("a string", more)
 	return "", false
 }
 
-// Bool returns true or false.
+// Bool returns a boolean. Anything else is a problem.
 func (n Node) Bool() bool {
 	if !n.is(yaml.ScalarNode) || n.yaml.ShortTag() != "!!bool" {
 		n.Expected("true or false", "")

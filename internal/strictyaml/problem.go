@@ -1,11 +1,11 @@
-// Package strictyaml reads YAML that people write: one document in which everything
-// has one meaning. Aliases, merge keys, tags, duplicate keys, a second document, control
+// Package strictyaml reads YAML that people write: one document that has only one
+// meaning. Aliases, merge keys, tags, duplicate keys, a second document, control
 // characters and bytes that are not UTF-8 are problems, and every problem has a line, a
 // column, and the path of its key.
 //
-// A reader calls [Report.Read] and walks the [Node] that it returns. Each step either
-// gives a value or adds a problem, so that one reading finds all of them. The package
-// does not know what a file is about.
+// Callers use [Report.Read] and walk the [Node] that it returns. Each step either returns a
+// value or adds a problem, so that one pass finds all problems. The package does not know
+// what a file is for.
 package strictyaml
 
 import (
@@ -14,18 +14,19 @@ import (
 	"slices"
 )
 
-// Place is where something stands in a file, from 1. The zero Place is the whole file.
+// Place is a position in a file, with lines and columns from 1. The zero Place is the whole
+// file.
 type Place struct{ Line, Column int }
 
-// Problem is one thing that is wrong with a file.
+// Problem is one error in a file.
 type Problem struct {
 	File         string
-	Line, Column int    // from 1; 0 when the whole file is meant
+	Line, Column int    // from 1; 0 for the whole file
 	Key          string // such as gates[0].tool; "" for the file
 	Problem      string // what is wrong, and what to write instead
 }
 
-// String returns the problem on one line that begins with where it is.
+// String returns the problem on one line, as file:line:column: key: problem.
 func (p Problem) String() string {
 	where := p.File
 	if p.Line > 0 {
@@ -37,21 +38,21 @@ func (p Problem) String() string {
 	return where + p.Key + ": " + p.Problem
 }
 
-// MaxShown is how many problems an error should list; more would help nobody.
+// MaxShown is how many problems an error should list; nobody reads more.
 const MaxShown = 100
 
-// Report collects the problems of one file.
+// Report collects the problems of one file. It is not safe for concurrent use.
 type Report struct {
-	File     string // what problems call it
+	File     string // its name in problems
 	problems []Problem
 }
 
-// Add adds a problem with the key, at a place.
+// Add adds a problem with a key, at a place. format and args are as in package fmt.
 func (r *Report) Add(at Place, key, format string, args ...any) {
 	r.problems = append(r.problems, Problem{File: r.File, Line: at.Line, Column: at.Column, Key: key, Problem: fmt.Sprintf(format, args...)})
 }
 
-// Problems returns all problems in the order of the file.
+// Problems returns all problems, ordered by their place in the file.
 func (r *Report) Problems() []Problem {
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key))

@@ -14,11 +14,11 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// MaxFile is how many bytes a file may have.
+// MaxFile is the maximum size of a file, in bytes.
 const MaxFile = 1 << 20
 
-// Stat returns what keeps the file at path from being read: [fs.ErrNotExist], or an error
-// in the words of a [Problem].
+// Stat returns why the file at path cannot be read: [fs.ErrNotExist], or an error whose text
+// is fit for a [Problem]. It does not open the file.
 func Stat(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -29,13 +29,14 @@ func Stat(path string) error {
 	case info.IsDir():
 		return errors.New("is a folder; name the file in it")
 	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
-		// To open it could take forever, and it cannot be read twice.
+		// Opening it could block forever, and it cannot be read twice.
 		return errors.New("is a pipe or a socket; save what comes from it and name that file")
 	}
 	return nil
 }
 
-// Open reads the file at path. It is not ok when there is a problem.
+// Open is [Report.Read] for the file at path. If the file cannot be read, that is a problem,
+// and ok is false.
 func (r *Report) Open(path string) (root Node, ok bool) {
 	err := Stat(path)
 	if err == nil {
@@ -57,7 +58,7 @@ func (r *Report) Open(path string) (root Node, ok bool) {
 	return root, ok
 }
 
-// unreadable says err without operation and path, which a problem names already.
+// unreadable returns err without operation and path, which problems have anyway.
 func unreadable(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -66,8 +67,9 @@ func unreadable(err error) error {
 	return fmt.Errorf("cannot be read: %w; make it readable for the user who runs the server", err)
 }
 
-// Read reads a file from f, at most [MaxFile] bytes of it. The root of one without a
-// value is [Node.Null]. It is not ok when there is a problem; the error is that of f.
+// Read parses a file of at most [MaxFile] bytes from f. The root of a file without a value is
+// [Node.Null]. If it is not valid, ok is false and a problem has been added. The error is
+// that of f.
 func (r *Report) Read(f io.Reader) (root Node, ok bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
@@ -88,7 +90,7 @@ func (r *Report) Read(f io.Reader) (root Node, ok bool, err error) {
 	root = Node{report: r}
 	switch {
 	case len(documents) > 1:
-		r.Add(placeOf(&documents[1]), "", "a second document begins here; put all into one, without --- between")
+		r.Add(placeOf(&documents[1]), "", "a second document begins here; put everything into one document, without ---")
 		return Node{}, false, nil
 	case len(documents) == 1 && len(documents[0].Content) > 0:
 		root.yaml = documents[0].Content[0]
@@ -97,7 +99,7 @@ func (r *Report) Read(f io.Reader) (root Node, ok bool, err error) {
 	return root, true, nil
 }
 
-// readable reports the first thing that YAML does not take for text.
+// readable adds a problem for the first byte or character that YAML does not allow.
 func (r *Report) readable(text string) bool {
 	at := Place{1, 1}
 	for i, c := range text {
@@ -116,7 +118,7 @@ func (r *Report) readable(text string) bool {
 	return true
 }
 
-// syntax reports that text is not YAML.
+// syntax adds the problems of text that is not YAML.
 func (r *Report) syntax(err error, text string) {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
@@ -142,18 +144,18 @@ func (r *Report) syntax(err error, text string) {
 		}
 		context := ""
 		if begins := e.ContextMark.Line; begins >= 1 && begins < at.Line {
-			context = fmt.Sprintf(", in what begins in line %d", begins)
+			context = fmt.Sprintf(", in the value that begins on line %d", begins)
 		}
 		r.Add(at, "", "is not YAML: %s%s", clip(e.Message), context)
 	}
 }
 
-// maxQuoted is how much of a value a problem repeats, in characters.
+// maxQuoted is how many characters of a value a problem repeats.
 const maxQuoted = 60
 
 func clip(text string) string { return visible.Clip(text, maxQuoted) }
 
-// List names alternatives: "a, b and c".
+// List returns names as in "a, b and c".
 func List(names []string) string {
 	last := len(names) - 1
 	if last < 1 {

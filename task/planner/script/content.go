@@ -24,7 +24,7 @@ func readContent(n strictyaml.Node) content {
 		return says(n, f)
 	}
 	if !n.IsText() {
-		n.Expected("a text, or a mapping with text or parts", "")
+		n.Expected("a string, or a mapping with text or parts", "")
 		return nil
 	}
 	return content{{text: pointer(n)}}
