@@ -8,37 +8,37 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
-// Layer is where a value was given. Later ones override earlier ones.
+// Layer is where a value was set. Later layers override earlier ones.
 type Layer string
 
-// The layers above the defaults, in the order in which they override.
+// The layers, from the lowest. The zero Layer is the defaults.
 const (
 	File        Layer = "file"
 	Environment Layer = "environment"
 	Flag        Layer = "flag"
 )
 
-// Problem is one thing that is wrong with a configuration.
+// Problem is one error in a configuration.
 type Problem struct {
 	Source       Layer
-	File         string // as [Source] names it; "" unless Source is File
-	Line, Column int    // from 1; 0 when the whole file is meant, or no file
-	Key          string // as Source writes it: log.level, A2A_SERVER_LOG_LEVEL, --log-level; "" for a whole file
+	File         string // the path in [Source]; "" unless Source is File
+	Line, Column int    // from 1; 0 for a whole file, or if there is none
+	Key          string // as written in Source: log.level, A2A_SERVER_LOG_LEVEL, --log-level; "" for a whole file
 	Problem      string // what is wrong, and what to write instead
 }
 
-// String returns the problem on one line that begins with where it is.
+// String returns the problem on one line that begins with its place.
 func (p Problem) String() string {
 	return strictyaml.Problem{File: cmp.Or(p.File, string(p.Source)), Line: p.Line, Column: p.Column, Key: p.Key, Problem: p.Problem}.String()
 }
 
-// Error is everything that is wrong with a configuration, and the only kind of error
-// that [Load] returns.
+// Error has all problems of a configuration. It is the only type of error that [Load]
+// returns.
 type Error struct {
-	Problems []Problem // never empty; in the order of the layers, and there by place
+	Problems []Problem // never empty; in the order of the layers, and then by place
 }
 
-// Error returns one problem a line.
+// Error returns the problems, one per line.
 func (e *Error) Error() string {
 	shown := e.Problems[:min(len(e.Problems), strictyaml.MaxShown)]
 	var lines []string

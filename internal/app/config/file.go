@@ -8,18 +8,18 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// quote returns text as a problem repeats it.
+// quote returns text as problems quote it.
 func quote(text string) string { return visible.Quote(text, 60) }
 
-// file takes the file.
+// file reads the file.
 func (l *loader) file() {
 	if root, ok := l.report.Open(l.source.File); ok && !root.Null() {
 		l.mapping(root, l.keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
 	}
 }
 
-// mapping reads the members of n. Their keys are those that begin with prefix. What n
-// should be, and more, are for [strictyaml.Node.Expected].
+// mapping reads the members of n, whose keys are those of keys that begin with prefix. what
+// and more are for [strictyaml.Node.Expected].
 func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more string) bool {
 	members, ok := n.Members(what, more)
 	for _, m := range members {
@@ -33,14 +33,14 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 			l.member(k, m)
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
 			m.Unknown(names(keys))
-		case !m.Value.Null(): // else all of its keys are commented out
+		case !m.Value.Null(): // otherwise all of its keys are commented out
 			l.mapping(m.Value, keys, m.Name+".", "keys below it", "")
 		}
 	}
 	return ok
 }
 
-// names returns everything that can be written where the keys belong, sections among it.
+// names returns everything that can be written at the level of keys, including sections.
 func names(keys []key) []string {
 	var all []string
 	for _, k := range keys {
@@ -96,7 +96,7 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	l.config.origins[n.Path()], l.refused[n.Path()] = at, true
 }
 
-// given returns where a member of n is, and whether there is one.
+// given returns where a member of n is, and whether n has it.
 func (l *loader) given(n strictyaml.Node, name string) (origin, bool) {
 	at, ok := l.config.origins[n.Below(name).Path()]
 	return at, ok

@@ -18,7 +18,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved),
 			"The gate's name in approvals and in the audit. It must be unique. Without it, gate: and the tool."),
 		one("tool", "", setting.Text(&g.Tool, "a string", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine),
-			"Required. The name of a tool, or a pattern in which * matches any text. A name that no tool has is refused at the start, unless a toolset may have more tools later; of that, and of a pattern that matches nothing, the log warns."),
+			"Required. The name of a tool, or a pattern in which * matches any text. A name that no tool has is an error at startup, unless a toolset may have more tools later; then, and for a pattern that matches nothing, the log has a warning."),
 		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny),
 			"ask lets a person decide, deny refuses the call, allow lets it run. When several gates match a tool, deny wins over ask, and ask over allow. Only an allow that names a tool exactly, without *, overrides the gate that the tool itself declares."),
 		one("hint", "", setting.Text(&g.Hint, "a string"),
@@ -42,8 +42,8 @@ func gateKeys(g *approval.Gate) []key {
 	}
 }
 
-// GateProblem returns where the i-th gate names its tool, for something that is wrong
-// with the name: the Problem itself is left to the caller.
+// GateProblem returns a problem at the place where gate i, from 0, names its tool. The caller
+// sets the field Problem.
 func (c *Config) GateProblem(i int) Problem {
 	path := fmt.Sprintf("gates[%d].tool", i)
 	return c.origins[path].problem(path)
@@ -51,12 +51,12 @@ func (c *Config) GateProblem(i int) Problem {
 
 func notReserved(name string) error {
 	if name == approval.RuleTool || name == approval.RuleDefault {
-		return fmt.Errorf("%s is a name that the server uses itself; choose another", quote(name))
+		return fmt.Errorf("%s is reserved by the server; choose another name", quote(name))
 	}
 	return nil
 }
 
-// decides wants decisions of which one is possible about a call: else nobody could answer.
+// decides refuses a list without a decision that is allowed for calls: nobody could answer.
 func decides(verbs []approval.Verb) error {
 	if len(verbs) == 0 || len(approval.AllowedVerbs(approval.KindCall, approval.Terms{Allowed: verbs})) == 0 {
 		return fmt.Errorf("allows no decision about a call; name approve, edit, reject or cancel, or remove the line for all")
@@ -77,8 +77,8 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	}
 }
 
-// checkGateName refuses a name that an earlier gate has. A gate without a name is
-// called after its tool.
+// checkGateName refuses the name of an earlier gate. A gate without a name is named after its
+// tool.
 func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 	from, name := "name", g.Name
 	at, given := l.given(n, from)
@@ -91,14 +91,14 @@ func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 		return
 	}
 	if first, taken := l.gateAt[name]; taken {
-		l.report.Add(at.key, path, "the gate in line %d is called %s, too; give each a name of its own", first, quote(name))
+		l.report.Add(at.key, path, "the gate on line %d is also called %s; give each gate its own name", first, quote(name))
 		return
 	}
 	l.gateAt[name] = at.key.Line
 }
 
-// checkGateUse refuses what says nothing: somebody who writes four_eyes for a gate that
-// allows believes that it asks.
+// checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with
+// action allow believes that it asks.
 func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	useful := []string{"name", "tool", "action"}
 	if g.Action == approval.ActionDeny {
@@ -106,17 +106,17 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	}
 	for _, k := range gateKeys(g) {
 		if at, given := l.given(n, k.name); given && !slices.Contains(useful, k.name) {
-			l.report.Add(at.key, n.Below(k.name).Path(), "has no effect where the action is %s, which asks nobody; remove it, or use action: ask", g.Action)
+			l.report.Add(at.key, n.Below(k.name).Path(), "has no effect with action %s, which asks nobody; remove it, or use action: ask", g.Action)
 		}
 	}
 }
 
-// checkGateDeciders refuses what nobody could decide: the calls would wait forever.
-// The policy itself takes such terms, from whoever brings a way to decide.
+// checkGateDeciders refuses gates on which nobody could decide: the calls would wait
+// forever. The policy itself accepts such terms, from programs with their own way to decide.
 func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 	const until = "remove the line, or write false; true will be allowed when somebody else can decide, with authentication and the approvals command"
 	if g.Terms.FourEyes {
-		l.at(n.Below("four_eyes").Path(), "nobody could decide: there is no authentication yet, so that nobody can be told from the requester; %s", until)
+		l.at(n.Below("four_eyes").Path(), "nobody could decide: there is no authentication yet, so nobody can be told apart from the requester; %s", until)
 	}
 	if g.Terms.Elsewhere {
 		l.at(n.Below("elsewhere").Path(), "nobody could decide: the A2A client may not, and there is no other way to decide yet; %s", until)

@@ -8,20 +8,19 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
-// Key describes one setting, for flags and for the reference. What has keys of its own,
-// such as gates, can only be written in the file and has none.
+// Key describes one setting, for flags and for the reference. Settings with keys of their
+// own, such as gates, can only be set in the file and are not a Key.
 type Key struct {
 	Name    string // as in the file, such as log.level
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
-	Default string // as it would be written; "" for none
+	Default string // as it is written; "" for none
 	Meaning string // one or more sentences
 }
 
-// Flag returns the name of the flag of k, without dashes in front, such as log-level.
+// Flag returns the name of k's flag without leading dashes, such as log-level.
 func (k Key) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.Name) }
 
-// Variable returns the name of the environment variable of k, such as
-// A2A_SERVER_LOG_LEVEL.
+// Variable returns the name of k's environment variable, such as A2A_SERVER_LOG_LEVEL.
 func (k Key) Variable() string { return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_")) }
 
 // Keys returns all keys in the order of the reference.
@@ -37,23 +36,23 @@ func public(keys []key) []Key {
 	return all
 }
 
-// key is a setting and its variable: all that loading, showing and the reference need to
-// know about it. Its name has a dot in it when it belongs to a section.
+// key is a setting bound to its variable, with everything that loading, [Show] and the
+// reference need. The name of a key in a section has a dot.
 type key struct {
-	name, fallback string // fallback is the default, as a flag would give it
+	name, fallback string // fallback is the default, as written in a flag
 	form, meaning  string
 
 	list  bool
-	set   func(texts []string, wrong func(item int, err error)) // wrong: the variable is as it was; item -1: all of them
-	texts func() []string                                       // the value, such that set takes it
+	set   func(texts []string, wrong func(item int, err error)) // after wrong the variable is unchanged; item -1: all of them
+	texts func() []string                                       // the value, as set accepts it
 
-	// For a list of mappings; else nil.
+	// For a list of mappings; otherwise nil.
 	noun, example string
-	entry         func(*loader, strictyaml.Node) // reads one more
+	entry         func(*loader, strictyaml.Node) // reads one entry
 	entries       func() (all [][]key, blank []key)
 }
 
-// one is a key with one value.
+// one returns a key with one value.
 func one(name, fallback string, v setting.Value, meaning string) key {
 	return key{
 		name: name, fallback: fallback, form: v.Form(), meaning: meaning,
@@ -66,8 +65,8 @@ func one(name, fallback string, v setting.Value, meaning string) key {
 	}
 }
 
-// many is a key with a list of different values, which passes all checks. One with a
-// default is never empty.
+// many returns a key with a list of different values that passes all checks. If it has a
+// default, the list must not be empty.
 func many[T comparable](name, fallback string, to *[]T, item func(*T) setting.Value, meaning string, checks ...func([]T) error) key {
 	return key{
 		name: name, fallback: fallback, form: "a list, each " + item(new(T)).Form(), meaning: meaning, list: true,
@@ -107,9 +106,9 @@ func many[T comparable](name, fallback string, to *[]T, item func(*T) setting.Va
 	}
 }
 
-// mappings is a key with a list of mappings, which have keys of their own; those may be
-// lists of mappings again. check looks at a whole entry, which n is. noun is what an
-// entry is called, and example how one begins.
+// mappings returns a key with a list of mappings, which have keys of their own, possibly
+// lists of mappings again. check validates a whole entry, n. noun is the word for an entry,
+// and example how one begins.
 func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, check func(l *loader, entry *T, n strictyaml.Node)) key {
 	return key{
 		name: name, noun: noun, example: example,
@@ -131,7 +130,7 @@ func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, c
 	}
 }
 
-// setDefaults gives every variable its default; that of what has none is Go's zero.
+// setDefaults sets every variable to its default, or to Go's zero value if it has none.
 func setDefaults(keys []key) {
 	for _, k := range keys {
 		if k.fallback != "" {
@@ -140,7 +139,7 @@ func setDefaults(keys []key) {
 	}
 }
 
-// split returns the texts in one, as the environment and flags give it.
+// split returns the items of a value from the environment or a flag.
 func (k key) split(text string) []string {
 	switch {
 	case !k.list:

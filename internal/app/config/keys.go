@@ -11,8 +11,8 @@ import (
 
 const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
 
-// keys returns every key, with its variable in c. The order is that of the reference and
-// of [Show]; keys of one section are next to each other.
+// keys returns every key, bound to its variable in c, in the order of the reference and of
+// [Show]. Keys of one section are next to each other.
 func (c *Config) keys() []key {
 	keys := []key{
 		one("listen", "127.0.0.1:8080", setting.Listen(&c.Listen),
@@ -70,10 +70,10 @@ func expiries() []approval.OnExpiry {
 	return []approval.OnExpiry{approval.ExpiryRejects, approval.ExpiryCancels, approval.ExpiryKeeps}
 }
 
-// shared says what 0 means for what one caller may have.
+// shared documents the value 0 of a caller's share.
 const shared = " 0: a quarter of it, or all of it without authentication, because then all callers count as one."
 
-// keys returns the keys below limits. Their defaults are those of the packages that keep
+// keys returns the keys below limits. Their defaults are those of the packages that enforce
 // the limits.
 func (l *Limits) keys() []key {
 	const ms = time.Millisecond

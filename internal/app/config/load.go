@@ -13,21 +13,20 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Source is what a configuration is read from.
+// Source is the input of [Load].
 type Source struct {
 	File        string            // path; "" for no file
-	Environment []string          // NAME=value, as os.Environ gives it
-	Flags       map[string]string // flags that were set, by the Name of their [Key]; lists are comma separated
+	Environment []string          // NAME=value, as from os.Environ
+	Flags       map[string]string // flags that were set, by the Name of their [Key]; lists are comma-separated
 
-	// Authenticated says that a program proves who its callers are, by something that is
-	// no part of the configuration, or that it does not listen.
+	// Authenticated means that the program has its own authentication, or that it does not
+	// listen. Then a public address does not need insecure_no_auth.
 	Authenticated bool
 }
 
 // Load reads a configuration: the defaults, then the file, the environment and the
-// flags, each overriding the one before. A value that is overridden is checked all
-// the same. Every error is an [*Error], with all problems at once; then there is no
-// Config.
+// flags, each overriding the one before. Overridden values are checked,
+// too. The error is always an [*Error] with all problems, and the Config is then nil.
 func Load(s Source) (*Config, error) {
 	l := loader{
 		config:  &Config{origins: map[string]origin{}},
@@ -54,14 +53,14 @@ func Load(s Source) (*Config, error) {
 type loader struct {
 	config   *Config
 	keys     []key
-	refused  map[string]bool   // keys with a problem, which others are not compared with
+	refused  map[string]bool   // keys with a problem, which are not compared with others
 	report   strictyaml.Report // of the file
-	gateAt   map[string]int    // in which line a gate got its name
-	problems []Problem         // but those
+	gateAt   map[string]int    // line of each gate's name
+	problems []Problem         // other problems
 	source   Source
 }
 
-// origin is where a value was given. The zero origin is the defaults.
+// origin is where a value was set. The zero origin is the default.
 type origin struct {
 	layer Layer
 	name  string           // of the file, the variable or the flag
@@ -69,7 +68,7 @@ type origin struct {
 	key   strictyaml.Place // of the name of the value
 }
 
-// String returns the origin as [Show] writes it after a value.
+// String returns the origin in the form of [Show]'s comments.
 func (o origin) String() string {
 	if o.layer == File {
 		return fmt.Sprintf("%s:%d", visible.Line(o.name), o.at.Line)
@@ -77,7 +76,7 @@ func (o origin) String() string {
 	return cmp.Or(strings.TrimSpace(string(o.layer)+" "+o.name), "default")
 }
 
-// problem returns one that is there, and is still to be said.
+// problem returns a Problem at this origin, without its text.
 func (o origin) problem(path string) Problem {
 	p := Problem{Source: o.layer, Line: o.at.Line, Column: o.at.Column, Key: path}
 	if o.layer == File {
@@ -94,7 +93,7 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 	l.problems = append(l.problems, p)
 }
 
-// all returns the problems in the order in which somebody would look for them.
+// all returns the problems in the order of the layers and, within one, of their place.
 func (l *loader) all() []Problem {
 	for _, p := range l.report.Problems() {
 		l.problems = append(l.problems, Problem{File, p.File, p.Line, p.Column, p.Key, p.Problem})
@@ -109,8 +108,8 @@ func (l *loader) all() []Problem {
 	return l.problems
 }
 
-// put sets a key, whose path from the root that is, or reports what is wrong with the
-// texts. items are the origins of each of them, if they have their own.
+// put sets the key at path to texts, or adds the problems with them. items are the origins
+// of the texts, if they have their own.
 func (l *loader) put(k key, path string, at origin, texts []string, items ...origin) {
 	l.config.origins[path] = at
 	k.set(texts, func(item int, err error) {
@@ -123,8 +122,8 @@ func (l *loader) put(k key, path string, at origin, texts []string, items ...ori
 	})
 }
 
-// give sets the key with that name to a text. what is the word for a key in its layer,
-// and known are those that there are.
+// give sets the key with that name to a text. what is the word for a key in its layer, and
+// known lists the keys there.
 func (l *loader) give(at origin, name, text, what string, known []string) {
 	k, ok := find(l.keys, name)
 	switch {
@@ -137,7 +136,7 @@ func (l *loader) give(at origin, name, text, what string, known []string) {
 	}
 }
 
-// flags takes the flags that were set.
+// flags reads the flags that were set.
 func (l *loader) flags(flags map[string]string) {
 	var known []string
 	for _, k := range public(l.keys) {
@@ -149,14 +148,15 @@ func (l *loader) flags(flags map[string]string) {
 }
 
 const (
-	// prefix begins the name of every variable that is ours.
+	// prefix is the prefix of our environment variables.
 	prefix = "A2A_SERVER_"
-	// FileVariable names the file, which the caller has read.
+	// FileVariable is the environment variable with the path of the file. Load ignores it: the
+	// caller has put the path into [Source].
 	FileVariable = prefix + "CONFIG"
 )
 
-// environment takes the variables that are ours. One that is not known is an error:
-// it is more likely misspelt than meant for nobody.
+// environment reads our variables. An unknown one is an error: it is most likely
+// misspelled.
 func (l *loader) environment(environ []string) {
 	keys := map[string]string{FileVariable: ""}
 	for _, k := range l.keys {
@@ -174,8 +174,8 @@ func (l *loader) environment(environ []string) {
 	}
 }
 
-// Kubernetes tells every container about every service of its namespace, by
-// variables that begin with the service's name. For one called a2a-server or
-// a2a-server-more they look like ours.
+// serviceLink matches variables by which Kubernetes tells every container about every
+// service of its namespace. They begin with the service's name, so that those of services
+// called a2a-server or a2a-server-more look like ours.
 var serviceLink = regexp.MustCompile(`^` + prefix + `([A-Z0-9_]+_)?` +
 	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Show writes c as a file that [Load] reads as the same configuration, with a comment
-// after each value that says where it was given. Of an entry of a list it writes what is
-// not as in an empty one.
+// Show writes c as a file that [Load] reads as the same configuration. A comment after each
+// value says where it was set. In entries of a list it omits keys with default values.
 func Show(w io.Writer, c *Config) error {
 	s := shower{origins: c.origins}
 	section := ""
@@ -28,13 +27,13 @@ func Show(w io.Writer, c *Config) error {
 	return err
 }
 
-// shower collects what is shown.
+// shower collects the output of [Show].
 type shower struct {
 	out     bytes.Buffer
 	origins map[string]origin
 }
 
-// key writes a key, whose path from the root that is.
+// key writes the key at path.
 func (s *shower) key(k key, start, path string) {
 	name := k.name[strings.LastIndexByte(k.name, '.')+1:]
 	at := s.origins[path]
@@ -68,11 +67,11 @@ func (s *shower) key(k key, start, path string) {
 	}
 }
 
-// plain is what YAML reads as it stands, wherever a value can be. A colon is good
-// only before something that continues.
+// plain matches text that needs no quotes in YAML. A colon needs none only if something
+// follows it directly.
 var plain = regexp.MustCompile(`^[A-Za-z0-9./]([A-Za-z0-9._/@+-]|:[A-Za-z0-9._/@+-])*( [A-Za-z0-9._/@+(-][A-Za-z0-9._/@+()-]*)*$`)
 
-// quoted returns text as YAML.
+// quoted returns text as a YAML scalar, in quotes if necessary.
 func quoted(text string) string {
 	if plain.MatchString(text) && !slices.Contains([]string{"null", "Null", "NULL"}, text) {
 		return text

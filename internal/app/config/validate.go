@@ -11,8 +11,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// validate checks what depends on several values. It runs when all layers have
-// been taken, and says nothing about values that were refused.
+// validate checks what depends on several values. It runs after all layers have been read,
+// and ignores values that were refused.
 func (l *loader) validate() {
 	c := l.config
 	if l.sound("listen", "insecure_no_auth") && !setting.Loopback(c.Listen) && !c.InsecureNoAuth && !l.source.Authenticated {
@@ -22,15 +22,15 @@ func (l *loader) validate() {
 	l.notLarger("limits.event", c.Limits.Engine.Event, "limits.task", c.Limits.Engine.Task)
 	l.notLarger("limits.args", c.Limits.Engine.Args, "limits.event", c.Limits.Engine.Event)
 	if len(l.problems) == 0 && len(l.report.Problems()) == 0 {
-		// Every rule of a policy has its check above, with a place; this is for one
-		// that approval has learnt since.
+		// Every rule of a policy has a check above, with a place. This is for rules that
+		// package approval adds later.
 		if _, err := c.Policy(); err != nil {
 			l.at("gates", "%v", err)
 		}
 	}
 }
 
-// checkScript makes the path of the script absolute, and looks for the file when it
+// checkScript makes the path of the script absolute, and checks that the file exists if it
 // is going to be used.
 func (l *loader) checkScript() {
 	p := &l.config.Planner
@@ -69,14 +69,14 @@ func (l *loader) checkScript() {
 	}
 }
 
-// notLarger refuses a limit that is larger than another in which it has to fit.
+// notLarger refuses a limit that is larger than another that it has to fit into.
 func (l *loader) notLarger(small string, n int, large string, most int) {
 	if n <= most || !l.sound(small, large) {
 		return
 	}
 	one, _ := find(l.keys, small)
 	other, _ := find(l.keys, large)
-	// The one that was given is at fault, not the default of the other.
+	// Blame the one that was set, not the default of the other.
 	if l.config.origins[small].layer != "" {
 		l.at(small, "%s is more than %s, which is %s", one.texts()[0], large, other.texts()[0])
 		return
@@ -84,12 +84,12 @@ func (l *loader) notLarger(small string, n int, large string, most int) {
 	l.at(large, "%s is less than %s, which is %s; lower both", other.texts()[0], small, one.texts()[0])
 }
 
-// sound reports whether all values for these keys were good.
+// sound reports whether all values for these keys are valid.
 func (l *loader) sound(keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(k string) bool { return l.refused[k] })
 }
 
-// at adds a problem where the value of the key was given.
+// at adds a problem at the place where the key was set.
 func (l *loader) at(name, format string, args ...any) {
 	l.add(l.config.origins[name], name, format, args...)
 }
