@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -109,7 +110,7 @@ func (r *Report) readable(text string) bool {
 			return false
 		case c == '\n':
 			at = Place{at.Line + 1, 0}
-		case c < ' ' && c != '\t' && c != '\r' || c == '\x7f':
+		case unicode.IsControl(c) && c != '\t' && c != '\r', c == '\u2028', c == '\u2029': // the last two are new lines to YAML 1.1, and to nobody else
 			r.Add(at, "", "the control character %U is not allowed; remove it", c)
 			return false
 		}
