@@ -8,38 +8,39 @@ import (
 	"a2a-server/store"
 )
 
-// BusyError says why no more tasks are taken right now. It is an [ErrBusy].
+// BusyError says why no more tasks are accepted right now. It is an [ErrBusy].
 type BusyError struct {
 	Why string // for a person
 }
 
-// Error says why, and what to do.
+// Error returns why, and what to do.
 func (e *BusyError) Error() string { return e.Why + ": try again later" }
 
 // Is makes every BusyError an ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
-// ErrBusy is returned when no more tasks can be taken right now: as many wait for a turn
-// as may, or the server is shutting down. Nothing has been written then. It is never the
-// answer to a decision for want of room.
+// ErrBusy means that no more tasks are accepted right now: the queue for turns is full,
+// or the server is shutting down. Nothing has been written. A decision is never refused
+// because the queue is full.
 var ErrBusy error = &BusyError{Why: "the server cannot accept this now"}
 
-// Load says how much an engine has to do.
+// Load is the current load of an engine.
 type Load struct {
-	Turns     int    // tasks at work
-	Long      int    // of them, those that have been for more than a second, as far as that had to be known
+	Turns     int    // tasks that have a turn
+	Long      int    // of Turns, those older than a second; may lag until a turn is needed
 	Waiting   int    // tasks that wait for a turn
-	Announced uint64 // tasks whose status has said that they wait, since the engine was made
+	Announced uint64 // tasks whose status has said that they wait for a turn, since the engine was created
 }
 
-// Load returns how much the engine has to do.
+// Load returns the load of the engine.
 func (e *Engine) Load() Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return Load{Turns: e.lanes.used.held(), Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Announced: e.said}
 }
 
-// LoadOf returns how much of it is there for a caller; Said counts those of all.
+// LoadOf returns the share of one caller in the load; Announced counts the tasks of all
+// callers.
 func (e *Engine) LoadOf(by auth.Principal) Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -50,15 +51,15 @@ func (e *Engine) LoadOf(by auth.Principal) Load {
 	return l
 }
 
-// admit gives a task the right to run here: a turn when there is room, else a place in
-// the queue, which t.waits then is.
+// admit gives a task the right to run here: a turn if there is room, else a place in the
+// queue, in t.waits.
 func (e *Engine) admit(t *turn, c class) (run bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.draining {
 		return false, ErrBusy
 	}
-	// One that is there still is about to leave.
+	// If it has a turn already, that one is about to leave.
 	if e.turns[t.id] == nil && e.lanes.take(&t.place, t.owner, c, e.now()) {
 		e.turns[t.id] = t
 		e.busy.add()
@@ -76,7 +77,7 @@ func (e *Engine) admit(t *turn, c class) (run bool, err error) {
 	}
 }
 
-// enqueue lets a task that is live wait for a turn.
+// enqueue makes a live task wait for a turn.
 func (e *Engine) enqueue(w *waiter) {
 	e.mu.Lock()
 	if !e.draining { // else it is live on disk: the next process recovers it
@@ -86,8 +87,8 @@ func (e *Engine) enqueue(w *waiter) {
 	e.next()
 }
 
-// leave gives the turn of t back and starts the next task that waits. A task that its
-// turn could not continue is tried again, later each time.
+// leave releases the turn of t and starts the next waiting task. A task that its turn
+// could not continue is retried with backoff.
 func (e *Engine) leave(t *turn) {
 	e.mu.Lock()
 	if e.turns[t.id] == t {
@@ -121,7 +122,7 @@ func retryPause(n int) time.Duration {
 	return min(100*time.Millisecond<<min(n, 10), time.Minute)
 }
 
-// next starts turns for tasks that wait, as far as there is room.
+// next starts turns for waiting tasks, as far as there is room.
 func (e *Engine) next() {
 	for {
 		e.mu.Lock()
@@ -157,8 +158,8 @@ func (e *Engine) next() {
 	}
 }
 
-// settle lets a task that waits for its turn, or is about to, do so as one of which
-// something has been settled, so that it waits for nothing else.
+// settle moves a task that waits for its turn, or is about to wait, to the class settled,
+// so that other classes do not delay it.
 func (e *Engine) settle(id store.TaskID) {
 	e.mu.Lock()
 	waits := e.lanes.settle(id)
@@ -168,7 +169,7 @@ func (e *Engine) settle(id store.TaskID) {
 	}
 }
 
-// forget takes a task that has ended out of those that wait.
+// forget removes a task that has ended from the queue.
 func (e *Engine) forget(id store.TaskID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

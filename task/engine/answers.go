@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// freeAnswer is how many bytes of logs an answer is made from without taking
-	// anything: nearly every answer.
+	// freeAnswer is how many bytes of logs an answer may be built from without reserving
+	// memory: enough for nearly every answer.
 	freeAnswer = 64 << 10
-	// answerCost is how much memory an answer needs at most while it is made and sent,
-	// for each byte of the logs that it is made from.
+	// answerCost is how many bytes of memory an answer needs at most, while it is built
+	// and sent, per byte of the logs that it is built from.
 	answerCost = 4
 )
 
-// AnswersError says that there is no memory left for an answer. Nothing is wrong with
-// the request: the same one succeeds when other answers have been sent.
+// AnswersError means that there is no memory left for an answer. The request itself is
+// valid: it succeeds once other answers have been sent.
 type AnswersError struct {
-	Own bool // the caller's other answers have it, else everybody's
+	Own bool // the caller's own answers use the memory; else the answers of all callers
 }
 
-// Error returns what happened and what to do.
+// Error says what happened and what to do.
 func (e *AnswersError) Error() string {
 	if e.Own {
 		return "the answers that this caller has not read yet take all the memory that one caller may use for answers: read them, then try again"
@@ -33,8 +33,8 @@ func (e *AnswersError) Error() string {
 	return "the answers being sent take all the memory for answers: try again later"
 }
 
-// answers is the memory that answers take before they read their data, until
-// they have been sent. It is safe for concurrent use.
+// answers accounts for the memory of answers, from before they read their data until they
+// have been sent. It is safe for concurrent use.
 type answers struct {
 	limit uint64
 
@@ -43,33 +43,34 @@ type answers struct {
 	callers map[store.Scope]uint64 // above 0
 }
 
-// Answer is one answer to a client: it reads tasks, and holds what that takes of the
-// memory for answers (Config.Answers): four times the bytes of their logs, nothing up
-// to 64 KiB of them. One caller gets at most half of it, or one answer; one that is
-// larger than all of it goes when no other takes anything. Beyond that the methods
-// return an [*AnswersError]; none of them waits for room.
+// Answer is one answer to a client. It reads tasks, and reserves for that a part of the
+// memory for answers (Config.Answers): four times the bytes of their logs, or nothing for
+// up to 64 KiB of logs. One caller gets at most half of the memory, or one answer; an
+// answer that is larger than all of it is admitted when no other answer holds any. When
+// there is no memory left, the methods return an [*AnswersError]; none of them waits for
+// memory.
 //
-// What a caller has changed already must not look as if it had failed: where methods say
-// so, they then return the task without its artifacts, or without artifacts and history,
-// and its metadata say so under [task.Omitted].
+// A change that has already been made must not look as if it had failed: where a method
+// says so, it then returns the task without its artifacts, or without artifacts and
+// history, and the metadata says so under [task.Omitted].
 //
-// An Answer is for one goroutine, and must be released when it has been sent, or is not
-// going to be.
+// An Answer must be used by one goroutine only, and must be released after it has been
+// sent, or when it will not be sent.
 type Answer struct {
 	e     *Engine
 	by    auth.Principal
 	scope store.Scope
 	bytes uint64 // of logs
 	taken uint64
-	made  func() // gives its processor back; nil: it has none
+	made  func() // releases its processor; nil: it has none
 }
 
-// Answer returns an answer to by that has taken nothing.
+// Answer returns an answer to by that holds no memory yet.
 func (e *Engine) Answer(by auth.Principal) *Answer {
 	return &Answer{e: e, by: by, scope: ScopeOf(by)}
 }
 
-// work waits for a processor, which the answer has until it is made.
+// work waits for a processor, which the answer holds until Made.
 func (a *Answer) work(ctx context.Context) (err error) {
 	if a.made == nil {
 		a.made, err = a.e.Heavy(ctx, a.by)
@@ -77,8 +78,8 @@ func (a *Answer) work(ctx context.Context) (err error) {
 	return err
 }
 
-// Made says that the answer has been made and only has to be sent, however long its
-// reader takes for that. It may be called more than once.
+// Made says that the answer has been built and only has to be sent, which may take long;
+// it releases the answer's processor. It may be called more than once.
 func (a *Answer) Made() {
 	if a.made != nil {
 		a.made()
@@ -86,7 +87,7 @@ func (a *Answer) Made() {
 	}
 }
 
-// Release gives back what the answer has taken. It may be called more than once.
+// Release releases what the answer holds. It may be called more than once.
 func (a *Answer) Release() {
 	a.Made()
 	a.bytes = 0
@@ -103,7 +104,7 @@ func (a *Answer) Release() {
 	a.taken = 0
 }
 
-// take takes what the answer needs for so many more bytes of logs.
+// take reserves the memory for so many more bytes of logs.
 func (a *Answer) take(bytes uint64) error {
 	bytes += a.bytes
 	if bytes <= freeAnswer {
@@ -114,7 +115,7 @@ func (a *Answer) take(bytes uint64) error {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	more := answerCost*bytes - a.taken
-	// What of it is this answer's own is no obstacle to it.
+	// What this answer itself holds does not count against it.
 	own, others := all.callers[a.scope], all.taken
 	switch {
 	case own > a.taken && own+more > all.limit/2:
@@ -128,15 +129,15 @@ func (a *Answer) take(bytes uint64) error {
 	return nil
 }
 
-// Taken returns how many bytes of memory answers have taken.
+// Taken returns how many bytes of memory answers hold.
 func (e *Engine) Taken() uint64 {
 	e.answers.mu.Lock()
 	defer e.answers.mu.Unlock()
 	return e.answers.taken
 }
 
-// room takes what the answer needs for so many more bytes of logs, and waits for a
-// processor if that is anything.
+// room reserves the memory for so many more bytes of logs, and waits for a processor if
+// any is needed.
 func (a *Answer) room(ctx context.Context, bytes uint64) error {
 	if err := a.take(bytes); err != nil || a.taken == 0 {
 		return err
@@ -144,9 +145,9 @@ func (a *Answer) room(ctx context.Context, bytes uint64) error {
 	return a.work(ctx)
 }
 
-// read reads a task for the answer. done: it shows what the caller has changed already.
-// A task may have grown since its header was read, while the answer waited for a
-// processor: it is read when enough has been taken for it as it is.
+// read reads a task for the answer. done says that it shows a change that has been made.
+// The task may have grown after its header was read, while the answer waited for a
+// processor: it is read once enough memory is reserved for its current size.
 func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, done bool) (*task.View, store.Header, error) {
 	how, taken := reading{view: true, most: freeAnswer}, uint64(0)
 	for {
@@ -176,8 +177,8 @@ func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, done 
 	}
 }
 
-// show takes what the answer needs for a view that is at hand, made from so many bytes
-// of a log; without room for it the answer gets what there is always room for.
+// show reserves memory for a view that was built from so many bytes of a log; without
+// room for it, it returns a brief view, for which there always is.
 func (a *Answer) show(v *task.View, bytes uint64) *task.View {
 	if a.take(bytes) != nil {
 		return v.Brief()
@@ -185,7 +186,7 @@ func (a *Answer) show(v *task.View, bytes uint64) *task.View {
 	return v
 }
 
-// Get returns a task as it stands.
+// Get returns the current state of a task.
 func (a *Answer) Get(ctx context.Context, id string) (*task.View, error) {
 	parsed, ok := store.ParseTaskID(id)
 	if !ok {
@@ -195,8 +196,8 @@ func (a *Answer) Get(ctx context.Context, id string) (*task.View, error) {
 	return v, err
 }
 
-// Cancel ends a task, as [Engine.Cancel] does, and returns it as it then stands; when
-// there is no room for that, with less in it.
+// Cancel cancels a task, as [Engine.Cancel] does, and returns its state after that; if
+// there is no memory for it, with parts left out.
 func (a *Answer) Cancel(ctx context.Context, id ID) (*task.View, error) {
 	if err := a.e.Cancel(ctx, a.by, id); err != nil {
 		return nil, err
@@ -205,8 +206,8 @@ func (a *Answer) Cancel(ctx context.Context, id ID) (*task.View, error) {
 	return v, err
 }
 
-// Accepted returns the task of a message as it stands, without waiting for it to rest;
-// when there is no room for that, with less in it.
+// Accepted returns the current state of the task of a message, without waiting for the
+// task to pause or end; if there is no memory for it, with parts left out.
 func (a *Answer) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
 	v, _, err := a.read(ctx, sent.scope, sent.Task, true /* done */)
 	return v, err
@@ -221,10 +222,10 @@ type Snapshot struct {
 	answer *Answer
 }
 
-// Made is [Answer.Made] of the answer that it begins.
+// Made calls [Answer.Made] of the answer that it belongs to.
 func (s *Snapshot) Made() { s.answer.Made() }
 
-// Snapshot returns a task to begin a stream with.
+// Snapshot returns the task with which a stream begins.
 func (a *Answer) Snapshot(ctx context.Context, id store.TaskID) (*Snapshot, error) {
 	return a.snapshot(ctx, id, false /* done */)
 }

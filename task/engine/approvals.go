@@ -14,19 +14,19 @@ import (
 	"a2a-server/task"
 )
 
-// Approvals is how people and programs beside the A2A client see what is asked, and
-// decide it: an inbox, a command line, an API. Everybody sees the approvals of their own
-// tasks, and no others. It is safe for concurrent use.
+// Approvals lets people and programs other than the A2A client list and decide approvals:
+// an inbox, a command line, an API. Callers only see the approvals of their own tasks. It
+// is safe for concurrent use.
 type Approvals struct{ e *Engine }
 
-// Approvals returns the engine's.
+// Approvals returns the approvals of the engine's tasks.
 func (e *Engine) Approvals() *Approvals { return &Approvals{e} }
 
 // ApprovalQuery selects approvals.
 type ApprovalQuery struct {
-	Task   string // id of a task, of which all approvals are listed, in the order of their ids; "": what is pending in all tasks, the oldest first
+	Task   string // id of a task: lists all its approvals, in the order of their ids; "": lists the pending ones of all tasks, oldest first
 	Limit  int    // Defaults to 50; at most 1,000.
-	Cursor string // ApprovalPage.Next of the page before; "": the first page
+	Cursor string // ApprovalPage.Next of the previous page; "": the first page
 }
 
 // ApprovalPage is one page of approvals.
@@ -34,13 +34,13 @@ type ApprovalPage struct {
 	Approvals []approval.Approval
 	Next      string // "": last page
 
-	// Damaged counts approvals of the page that cannot be read, because what is stored of
-	// them is damaged.
+	// Damaged counts the approvals of the page that cannot be read because their stored
+	// data is damaged.
 	Damaged int
 }
 
-// List lists approvals. An approval that is asked or decided meanwhile may be missed, or
-// be there as it was; one whose state does not change appears exactly once.
+// List lists approvals. One that is requested or decided between pages may be missing, or
+// appear in its old state; one whose state does not change appears exactly once.
 func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
 	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Cursor: q.Cursor}
 	if q.Task != "" {
@@ -51,8 +51,8 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 		rows.Task = id
 		return a.page(ctx, by, rows)
 	}
-	// What is pending stands in two ranges of the index: what servers before this one have
-	// asked is older than all else.
+	// Pending approvals are in two ranges of the index: those from older versions of this
+	// server come first.
 	rows.Index = task.IndexPending
 	before, own := task.OldPendingPrefix(), task.PendingPrefix(by.Tenant)
 	rows.Prefix = before
@@ -81,7 +81,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	return page, nil
 }
 
-// laterRange begins the cursors of pages in the second range of what is pending.
+// laterRange is the prefix of the cursors of pages in the second range.
 const laterRange = "+"
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
@@ -115,8 +115,8 @@ func readApproval(row *store.Row) (a approval.Approval, err error) {
 	return a, nil
 }
 
-// Get returns an approval, whatever has become of it. One that is not there, or of
-// somebody else, is an *approval.Error with ReasonUnknown.
+// Get returns an approval in any state. If it does not exist or belongs to somebody else,
+// the error is an *approval.Error with ReasonUnknown.
 func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*approval.Approval, error) {
 	of, ok := taskOf(id)
 	if !ok {
@@ -144,9 +144,10 @@ func taskOf(approvalID string) (store.TaskID, bool) {
 }
 
 // Decide decides an approval. When it returns nil the decision is durable, and the task
-// continues. Give the Digest of what was shown to whoever decides: when it is another one by
-// then, nothing happens, and the error says so. The errors are those of [Engine.Decide]; an
-// *approval.Error says by its reason why the decision does not count.
+// continues. Set Digest to the digest of what was shown to the approver: if the
+// approval's digest has changed by then, nothing happens, and the error says so. The
+// errors are those of [Engine.Decide]; the reason of an *approval.Error says why the
+// decision does not count.
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {
 	of, ok := taskOf(answer.ID)
 	if !ok {
@@ -160,9 +161,10 @@ func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approv
 	return err
 }
 
-// Watch returns a channel that receives after an approval of by's is asked or decided.
-// What happens at once may be told once: take the channel, list, then wait. stop ends it,
-// and may be called more than once; the channel is never closed.
+// Watch returns a channel that receives a value after an approval of one of by's tasks is
+// requested or decided. Several changes may be reported by one value: call Watch, then
+// List, then wait. stop ends the watch and may be called more than once; the channel is
+// never closed.
 func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
 	return a.e.store.WatchRows(ScopeOf(by), task.RowApproval)
 }

@@ -15,7 +15,7 @@ import (
 // toolArtifacts are the artifacts of the task as its tools see them.
 type toolArtifacts toolContext
 
-// Save publishes an artifact of the call; one of the same name is replaced. The
+// Save publishes an artifact of the call, replacing one of the same name. The
 // version is always 1: artifacts of a task have no versions in A2A.
 func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part) (int64, error) {
 	k, err := a.run.publish.Artifact(a.run.e.now(), a.run.entry.Call, name, parts)
@@ -28,7 +28,7 @@ func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part
 	return 1, nil
 }
 
-// Load returns the parts of the newest artifact with this name, as far as it is
+// Load returns the parts of the newest artifact with this name, as far as they are
 // durable.
 func (a *toolArtifacts) Load(ctx context.Context, name string) ([]agent.Part, error) {
 	artifacts, err := a.read(ctx)

@@ -1,18 +1,18 @@
 package engine
 
-// chain is a list from which anything can be taken out at once, wherever it stands. Its
-// zero value is empty.
+// chain is a linked list from which any element can be removed in constant time. Its zero
+// value is empty.
 type chain[T any] struct{ first, last *link[T] }
 
-// link is the place of something in a chain: part of what stands in it, so that it need
-// not be allocated. Its zero value, but for of, is in none.
+// link is the place of an element in a chain. It is embedded in the element, so that it
+// need not be allocated. Its zero value, except for of, is in no chain.
 type link[T any] struct {
 	of         T
 	in         *chain[T]
 	prev, next *link[T]
 }
 
-// push puts a link that is in no chain at the end of c.
+// push appends a link that is in no chain to c.
 func (c *chain[T]) push(l *link[T]) {
 	l.in, l.prev = c, c.last
 	if c.last == nil {
@@ -23,7 +23,7 @@ func (c *chain[T]) push(l *link[T]) {
 	c.last = l
 }
 
-// leave takes a link out of its chain, if it is in one.
+// leave removes a link from its chain, if it is in one.
 func (l *link[T]) leave() {
 	switch {
 	case l.in == nil:

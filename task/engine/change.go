@@ -9,31 +9,31 @@ import (
 	"a2a-server/task"
 )
 
-// errCanceled is why a turn is cut off whose task has ended.
+// errCanceled is the cause when a turn is cut off because its task has ended.
 var errCanceled = errors.New("the task was canceled")
 
-// ErrUnavailable is wrapped by what says that the store cannot write now, or not in
-// time, and why. Nothing has been written; it continues by itself.
+// ErrUnavailable is wrapped by errors that say that the store cannot write now, or not in
+// time, and why. Nothing has been written; the store recovers by itself.
 var ErrUnavailable = store.ErrUnavailable
 
-// ErrDataLoss is wrapped by what says that a task cannot be read, because what is stored of
-// it is damaged, and ErrReadOnly by what says that nothing can be written any more, because
-// the store is. A person has to restore a copy.
+// ErrDataLoss is wrapped by errors that say that a task cannot be read because its stored
+// data is damaged, and ErrReadOnly by errors that say that nothing can be written any
+// more because the store is damaged. In both cases an operator has to restore a backup.
 var (
 	ErrDataLoss = store.ErrDataLoss
 	ErrReadOnly = store.ErrReadOnly
 )
 
-// landed says where an input is. It is zero for one that changed nothing.
+// landed says where an input was written. It is zero for one that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch
-	turn *turn  // that probably continues from it; nil when none does here
+	turn *turn  // that probably continues from it; nil if none does here
 }
 
-// change puts an input into a task that exists: the one way in for follow-up
-// messages, decisions, wake-ups and deadlines. A task at rest is taken over and
-// runs on; one at work keeps running and is told. It returns when the input is
-// durable, and says where it is. [task.ErrNoChange]: there was nothing to write.
+// change applies an input to an existing task: all follow-up messages, decisions,
+// wake-ups and deadlines go through it. A parked task is taken over and continues; a live
+// one keeps running and is notified. change returns when the input is durable, and where
+// it was written. [task.ErrNoChange]: there was nothing to write.
 func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
 	for {
 		f, err := e.loadTurn(ctx, s, id)
@@ -55,7 +55,7 @@ func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in 
 	}
 }
 
-// changed is change for inputs of which nobody waits to hear that they were nothing.
+// changed is change without [task.ErrNoChange], for inputs whose sender does not need it.
 func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
 	_, err := e.change(ctx, s, id, in)
 	if errors.Is(err, task.ErrNoChange) {
@@ -64,7 +64,7 @@ func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in
 	return err
 }
 
-// write writes an input to a task that is at work, or at its end.
+// write writes an input to a task that is live or final.
 func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
 	d, err := e.rules.On(task.At{Ctx: ctx, Now: e.now()}, f, in)
 	if err != nil {
@@ -86,7 +86,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		}
 		id, final := f.Header.Task, d.Phase() == store.Final
 		t = e.running(id)
-		switch { // one that is about to leave may be followed by another that waits
+		switch { // a turn that is about to leave may be followed by another one that waits
 		case final:
 			e.forget(id)
 		case d.Settles():
@@ -103,14 +103,15 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 	return landed{r.Last, t}, err
 }
 
-// wakeUp writes an input to a task at rest and lets it run on from there.
+// wakeUp writes an input to a parked task and continues the task from there.
 func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
 	l, err := e.takeOver(ctx, s, f, in, true /* advance */)
 	if !stuck(err) {
 		return l, err
 	}
-	// What the task cannot continue with fails the task, not whoever wrote to it: the input
-	// is written as it is, and the turn that follows meets the same.
+	// If the task cannot continue with the input, the task fails, not the sender of the
+	// input: the input is written unchanged, and the turn that follows meets the same
+	// problem.
 	if f, err = e.loadTurn(ctx, s, f.Header.Task); err != nil {
 		return landed{}, err
 	}
@@ -160,7 +161,7 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 	return landed{r.Last, t}, err
 }
 
-// taken lets a task run that a draft has made or taken over, if it has.
+// taken runs a task that a draft has created or taken over, if the draft committed.
 func (e *Engine) taken(t *turn, d *task.Draft, run bool, r store.Receipt, err error) {
 	if err != nil {
 		e.release(t, run)
@@ -171,7 +172,7 @@ func (e *Engine) taken(t *turn, d *task.Draft, run bool, r store.Receipt, err er
 	e.started(t, d, run)
 }
 
-// stuckError says that an input could be taken, and the task not continue from there.
+// stuckError means that an input could be applied, but the task cannot continue from there.
 type stuckError struct{ cause error }
 
 func (e *stuckError) Error() string { return e.cause.Error() }
@@ -183,8 +184,8 @@ func stuck(err error) bool {
 	return is
 }
 
-// goOn advances a draft of a task that nobody runs, as far as there is room to run
-// it. run says that t holds a turn. A task that comes to its end needs none.
+// goOn advances a draft of a task that nobody runs, if there is room to run it. run
+// reports whether t holds a turn. A task that ends does not need one.
 func (e *Engine) goOn(t *turn, d *task.Draft, why class, advance bool) (run bool, err error) {
 	if d.Phase() == store.Final {
 		return false, nil
@@ -194,13 +195,13 @@ func (e *Engine) goOn(t *turn, d *task.Draft, why class, advance bool) (run bool
 		return false, err
 	}
 	advanced := false
-	defer func() { // code that was handed in may have ended the goroutine
+	defer func() { // the application's code may have ended the goroutine
 		if !advanced {
 			e.release(t, admitted)
 		}
 	}()
 	if admitted && advance {
-		// A planner that is slow, or a draft that is large, is its turn's.
+		// A slow planner, or a large draft, is left to its turn.
 		if _, err = d.Advance(); err != nil {
 			return false, &stuckError{err}
 		}
@@ -212,7 +213,7 @@ func (e *Engine) goOn(t *turn, d *task.Draft, why class, advance bool) (run bool
 	return admitted, nil
 }
 
-// release gives a turn back that never began.
+// release gives back a turn that never began.
 func (e *Engine) release(t *turn, run bool) {
 	if run {
 		e.leave(t)
@@ -224,7 +225,7 @@ func (e *Engine) release(t *turn, run bool) {
 	t.end()
 }
 
-// started lets a task run that was taken over by a draft, which is durable.
+// started runs a task that was taken over by a draft that is now durable.
 func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 	e.committed(t.fold, d)
 	switch {
@@ -241,7 +242,7 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 	}
 }
 
-// committed does what follows from a draft that is durable, whoever it came from.
+// committed does what follows from a durable draft, whether a turn or an input wrote it.
 func (e *Engine) committed(f *task.Fold, d *task.Draft) {
 	e.tell(d.Audited())
 	if d.HasDue() {

@@ -11,12 +11,11 @@ import (
 	"a2a-server/task"
 )
 
-// Decision is what somebody decides about approvals of one task, whatever way it
-// came.
+// Decision is what somebody decides about approvals of one task, other than by a message.
 type Decision struct {
 	By      auth.Principal
 	Via     string      // "api" or "provider"; messages come through Send
-	Scope   store.Scope // by which the approvals were read
+	Scope   store.Scope // with which the approvals were read
 	Task    store.TaskID
 	Answers []approval.Answer
 }
@@ -31,13 +30,13 @@ func (e *Engine) Decide(ctx context.Context, d Decision) error {
 	return translate(err)
 }
 
-// maxFreshen is how often approvals are brought up to date before one decision: each
-// time a tool has changed since the time before.
+// maxFreshen is how often approvals are refreshed before one decision: each time, a tool
+// has changed since the last time.
 const maxFreshen = 8
 
-// changeFresh is change for decisions: what is overdue expires, and what was asked
-// about a tool that has changed is asked again, before they are looked at. Both are
-// facts of their own, written even when the decision is then refused.
+// changeFresh is change for decisions: before they are applied, overdue approvals expire,
+// and questions about a tool that has changed are asked again. Both are written even if
+// the decision is then refused.
 func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
 	for range maxFreshen {
 		l, err := e.change(ctx, s, id, in)
@@ -51,7 +50,7 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 	return landed{}, fmt.Errorf("%w: the tools change faster than their calls can be decided", ErrBusy)
 }
 
-// Cancel ends a task. Canceling a canceled task again changes nothing.
+// Cancel cancels a task. Canceling a canceled task again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, by auth.Principal, id store.TaskID) error {
 	return translate(e.changed(ctx, ScopeOf(by), id, task.Cancel{By: by}))
 }

@@ -8,15 +8,15 @@ import (
 	"a2a-server/store"
 )
 
-// DiskError says that no task is made, because of limits.disk or
-// limits.disk_per_caller. Decisions, other messages to a task, and what a task needs
-// that has begun are never refused for that.
+// DiskError means that no new task is accepted because of limits.disk or
+// limits.disk_per_caller. Decisions and other messages to existing tasks, and what those
+// tasks write, are never refused because of these limits.
 type DiskError struct {
 	Used, Limit uint64 // in bytes
-	Caller      bool   // it is what one caller's tasks use; else the store as a whole
+	Caller      bool   // Used and Limit are those of one caller's tasks; else of the whole store
 }
 
-// Error says what is full, and what can be done.
+// Error says which limit was reached, and what to do.
 func (e *DiskError) Error() string {
 	if e.Caller {
 		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use, so new ones are refused: have limits.disk_per_caller raised; existing tasks continue and accept decisions", e.Used, e.Limit)
@@ -24,17 +24,17 @@ func (e *DiskError) Error() string {
 	return "the server's store has reached its size limit, so new tasks are refused: have limits.disk raised; existing tasks continue and accept decisions"
 }
 
-// diskPause is how long nothing more is logged about a limit of the disk.
+// diskPause is the minimum time between two log messages about a disk limit.
 const diskPause = time.Minute
 
-// diskWatch says in the log, not too often, when a limit of the disk comes near. Its
-// zero value is ready.
+// diskWatch logs, not too often, that a disk limit is nearly reached. Its zero value is
+// ready to use.
 type diskWatch struct {
 	mu            sync.Mutex
-	caller, store time.Time // when it was said last
+	caller, store time.Time // when it was last logged
 }
 
-// look looks at what is used with a new task of a caller.
+// look checks the usage after a new task of a caller.
 func (w *diskWatch) look(e *Engine, by store.Scope, used store.Disk) {
 	limit := e.cfg.Limits.DiskBounds()
 	if near(used.Owner, limit.Owner) && w.may(e, &w.caller) {
@@ -47,10 +47,10 @@ func (w *diskWatch) look(e *Engine, by store.Scope, used store.Disk) {
 	}
 }
 
-// near reports whether at least 80 % of a limit are used.
+// near reports whether at least 80 % of a limit is used.
 func near(used, limit uint64) bool { return limit > 0 && used >= limit/5*4 }
 
-// may reports whether something may be said again, and notes that it is.
+// may reports whether something may be logged again, and if so records that it was.
 func (w *diskWatch) may(e *Engine, last *time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,40 +1,41 @@
-// Package engine runs tasks. What follows from a task's log is package task's to say;
-// here are the goroutines, timers and handles that it takes: turns, runs of tools,
-// recovery, subscriptions, cancel and work that falls due. It does not know HTTP,
-// JSON-RPC or how anything is stored.
+// Package engine runs tasks. Package task decides what follows from a task's log; this
+// package owns the goroutines, timers and handles: turns, runs of tools, recovery,
+// subscriptions, cancellation and due work. It does not know HTTP, JSON-RPC or how
+// anything is stored.
 //
 // # Turns
 //
-// A [turn] is the run of a task between two rests. One goroutine owns it. It makes one
-// batch after the other: put what came in into a draft, advance it, append it, wait
-// ([turn.step]). A batch that conflicts, because somebody decided or canceled meanwhile,
-// is made again on top of what they wrote. A task at rest is rows on disk. Chunks of
-// streaming tools go ahead of that, in batches that never conflict ([turn.publish]).
+// A [turn] is one run of a task, until it waits or ends. One goroutine owns it. It writes
+// one batch after the other: it puts what came in into a draft, advances it, appends it
+// and waits ([turn.step]). A batch that conflicts, because somebody decided or canceled
+// in the meantime, is built again on top of what they wrote. A parked task is only rows
+// on disk. Chunks of streaming tools are written ahead of that, in batches that never
+// conflict ([turn.publish]).
 //
-// A tool is entered when the batch that says so is durable ([turn.launch]), in a
-// goroutine of its own ([run]). One that ignores the end of its time is given up
-// ([run.giveUp]); what it still returns is recorded late ([Engine.late]).
+// A tool is called once the batch that says so is durable ([turn.launch]), in its own
+// goroutine ([run]). One that does not end at its timeout is given up ([run.giveUp]);
+// what it still returns is recorded late ([Engine.late]).
 //
 // # Room
 //
-// Turns are bounded, and go round the owners of tasks: [lanes] says who may have one, and
-// who is next ([Engine.next]). A task that finds no room is live and waits; what somebody
-// has decided is never refused for want of any.
+// Turns are bounded, and shared fairly between the owners of tasks: [lanes] decides who
+// may have one, and who is next ([Engine.next]). A task that finds no room is live and
+// waits; decisions are never refused for lack of room.
 //
 // # Inputs
 //
-// Everything from outside goes one way ([Engine.change]): it is put on top of the fold it
-// was computed from, and made again when that has changed. A task at rest is taken over
-// and runs on; one at work is told.
+// Everything from outside goes through [Engine.change]: it is appended on top of the fold
+// that it was computed from, and computed again if that has changed. A parked task is
+// taken over and continues; a live one is notified.
 //
 // # Answers
 //
-// Whoever reads a task for a client does it through an [Answer], which takes the memory
-// that this needs before it reads, and gives it back when the client has it.
+// Tasks are read for clients through an [Answer], which reserves the memory that this
+// needs before it reads, and releases it when the client has the answer.
 //
 // # Waiting
 //
-// The engine starts goroutines, waits and sets timers through its [Host] only, and holds
-// no lock while it waits or calls code that was handed in. So package sim can run all of
+// The engine starts goroutines, waits and sets timers only through its [Host], and holds
+// no lock while it waits or calls the application's code. So package sim can run all of
 // it in one goroutine.
 package engine

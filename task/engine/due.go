@@ -27,29 +27,29 @@ const (
 	clockJump    = 10 * time.Millisecond
 )
 
-// dueWork is what the scheduler knows of the rows that it has begun with. Only the
-// scheduler calls its methods, but for end.
+// dueWork is what the scheduler knows about the rows that it has begun. Only the
+// scheduler calls its methods, except for end.
 type dueWork struct {
 	ended chan struct{} // a row was done, or has failed
 
-	at    store.DuePosition // where the scheduler continues reading
+	at    store.DuePosition // where the scheduler continues to read
 	begun time.Time         // when it began with the first row
 	next  time.Time         // of the first row that was not due when all were read
 
 	mu     sync.Mutex
 	busy   map[store.DuePosition]bool
 	failed map[store.DuePosition]failedRow
-	over   error // the store takes nothing more, for good
+	over   error // the store cannot write any more, permanently
 }
 
-// failedRow is a row that could not be done, and when it is tried again.
+// failedRow is a row whose work failed, and when it is retried.
 type failedRow struct {
 	times int
 	again time.Time
 }
 
-// begin reports whether a row is to be begun with now, and takes a worker for it. When
-// it is not, full says that there is no worker.
+// begin reports whether to begin a row now, and takes a worker for it. If not, full says
+// whether that is because no worker is free.
 func (w *dueWork) begin(row *store.Due, now time.Time) (begun, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *dueWork) begin(row *store.Due, now time.Time) (begun, full bool) {
 	return true, false
 }
 
-// end gives a worker back. Any goroutine may call it.
+// end releases a worker. Any goroutine may call it.
 func (w *dueWork) end(row *store.Due, now time.Time, err error) {
 	w.mu.Lock()
 	delete(w.busy, row.Position)
@@ -86,15 +86,15 @@ func (w *dueWork) end(row *store.Due, now time.Time, err error) {
 	signal(w.ended)
 }
 
-// read notes that all rows that were due at a time have been read: what had failed and
-// was to be tried again by then has been begun with, or is gone.
+// read records that all rows due at a time have been read: failed rows whose retry was
+// due by then have been begun again, or are gone.
 func (w *dueWork) read(at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.failed, func(row store.DuePosition, f failedRow) bool { return !f.again.After(at) && !w.busy[row] })
 }
 
-// sleep returns how long nothing is to be begun with, as far as is known.
+// sleep returns how long there is nothing to begin, as far as is known.
 func (w *dueWork) sleep(now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,14 +110,14 @@ func (w *dueWork) sleep(now time.Time) time.Duration {
 	return first.Sub(now)
 }
 
-// isOver returns why no row can be done any more, nil as long as they can.
+// isOver returns why due work has stopped for good, nil if it has not.
 func (w *dueWork) isOver() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.over
 }
 
-// idle reports whether no row is being done.
+// idle reports whether no row is in progress.
 func (w *dueWork) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,10 +171,10 @@ func (e *Engine) schedule(ctx context.Context) error {
 	return nil
 }
 
-// doDue begins with the rows that are due, as far as there are workers. whole: all of
-// them have been read, so that the next call begins with the first again; else it continues
-// from there. Rows that are being done or wait for another try are passed, so that
-// they hide no others.
+// doDue begins the rows that are due, as far as there are workers. whole says that all of
+// them have been read, so the next call starts from the first one; otherwise it continues
+// where this one stopped. Rows that are in progress or wait for a retry are skipped, so
+// that they do not block others.
 func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) {
 	for {
 		now := e.now()
@@ -208,7 +208,7 @@ func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) 
 	}
 }
 
-// do does one row.
+// do does the work of one row, and ends it.
 func (e *Engine) do(w *dueWork, row *store.Due) {
 	err := errors.New("the goroutine of the due work was ended")
 	defer func() { w.end(row, e.now(), err) }()
@@ -218,7 +218,7 @@ func (e *Engine) do(w *dueWork, row *store.Due) {
 	}
 }
 
-// handle does one row of due work. The row is removed in the batch that does it.
+// handle does the work of one due row. The row is removed in the same batch.
 func (e *Engine) handle(row store.Due) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -252,11 +252,12 @@ func (e *Engine) handle(row store.Due) (err error) {
 	return err
 }
 
-// system is who acts when nobody does.
+// system is the principal of the server itself.
 func system() auth.Principal { return auth.Principal{Subject: "system", Method: "system"} }
 
-// cancelChild tells the tool of a canceled call to end what that has running
-// elsewhere. One that does not come back in time has failed; it is left behind.
+// cancelChild tells the tool of a canceled call to cancel what it has running elsewhere.
+// If the tool does not return in time, that counts as a failure; its goroutine is
+// abandoned.
 func (e *Engine) cancelChild(row store.Due) error {
 	var p task.ChildCancel
 	if err := json.Unmarshal(row.Payload, &p); err != nil {

@@ -28,24 +28,24 @@ type Config struct {
 	// Hooks run before the policy, in order, on each planned call.
 	Hooks []task.Hook
 
-	// Provider, when set, is asked for every new approval of kind call that the A2A
-	// client could answer, at most 64 at a time. What it returns is a decision.
-	// Everybody else who may answer can do so meanwhile; then its context ends. The
-	// client is asked (input-required) when it returns an error, or has not answered
-	// after ProviderWait. After a restart it is asked again about what is still pending.
-	// Stop ends its contexts and waits for it.
+	// Provider, if set, is called for every new approval of kind call that the A2A client
+	// could answer, at most 64 at a time. What it returns is a decision. Others who may
+	// answer can do so in the meantime; its context then ends. If it returns an error, or
+	// has not answered after ProviderWait, the client is asked (input-required). After a
+	// restart it is called again for what is still pending. Stop ends its contexts and
+	// waits for it.
 	Provider tool.ConfirmationProvider
-	// ProviderWait is how long an approval is left to the provider before the client
-	// is asked. Defaults to 30 s.
+	// ProviderWait is how long the provider may take before the client is asked. Defaults
+	// to 30 s.
 	ProviderWait time.Duration
 
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
-	NoIdempotency bool   // the same message sent twice makes two tasks
-	WholeText     bool   // a stream of text ends with the whole text, as far as it fits into an event, in place of its pieces
+	NoIdempotency bool   // the same message sent twice creates two tasks
+	WholeText     bool   // a stream of text ends with the whole text in place of its pieces, if it fits into an event
 	Limits        task.Limits
 	Answers       int64 // bytes of memory that answers to clients may take; see [Answer]. Defaults to 256 MiB.
-	Page          int64 // bytes of logs that a page of a list is made from; see [List]. Defaults to 16 MiB.
+	Page          int64 // bytes of logs that a page of a list is built from; see [TaskPage]. Defaults to 16 MiB.
 
 	Log        zerolog.Logger
 	Now        func() time.Time    // Defaults to time.Now.
@@ -67,14 +67,14 @@ type Engine struct {
 	heavy     heavy
 	disk      diskWatch
 
-	ctx    context.Context //nolint:containedctx // of everything that outlives a request; ended by Stop
+	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc
 	due    chan struct{} // wakes the scheduler
 	busy   group         // turns and what else Stop waits for
-	tools  group         // runs of tools that were not given up, which Stop does not wait for as long as they like
+	tools  group         // runs of tools that were not given up, for which Stop waits for a bounded time
 	whole  chan struct{} // holds a token unless a turn has read back a large task
 
-	asserts func(*turn) // of tests: looks at each turn that is about to wait; nil: nobody looks
+	asserts func(*turn) // for tests: checks each turn that is about to wait; nil: no check
 
 	mu        sync.Mutex
 	turns     map[store.TaskID]*turn // running here
@@ -84,14 +84,14 @@ type Engine struct {
 	saying    bool                   // sayWhoWaits runs
 	said      uint64                 // tasks that have said that they wait
 	failures  map[store.TaskID]int   // turns in a row that could not continue
-	abandoned map[string]int         // runs that do not end though they were told to, by tool
+	abandoned map[string]int         // runs that do not end after they were told to, by tool
 	draining  bool
 	idle      chan struct{} // closed when draining and no turn runs
 }
 
 var errShutdown = errors.New("the server is shutting down")
 
-// New returns an Engine. It starts nothing.
+// New returns an Engine. It starts nothing; call [Engine.Run].
 func New(cfg Config) (*Engine, error) {
 	if cfg.Store == nil || cfg.Tools == nil || cfg.Planner == nil || cfg.Presenter == nil {
 		return nil, errors.New("task/engine: an engine needs a store, tools, a planner and a presenter")
@@ -145,7 +145,7 @@ func New(cfg Config) (*Engine, error) {
 
 func (e *Engine) now() time.Time { return e.cfg.Now().UTC() }
 
-// report logs what the rules have to say.
+// report logs a problem that the rules report.
 func (e *Engine) report(t task.Problem) {
 	l := e.log.Warn()
 	if t.Wrong {
@@ -163,7 +163,7 @@ func (e *Engine) report(t task.Problem) {
 	l.Msg(t.What)
 }
 
-// at calls the hook of tests at a named point.
+// at calls Config.CrashPoint at a named point.
 func (e *Engine) at(point string) {
 	if e.cfg.CrashPoint != nil && point != "" {
 		e.cfg.CrashPoint(point)
@@ -176,8 +176,8 @@ func (e *Engine) await(c *store.Commit) (store.Receipt, error) {
 	return c.Wait()
 }
 
-// append queues a batch for a caller and waits for it, and then does what follows from
-// its outcome. When the caller stops waiting, that is done all the same, later.
+// append queues a batch for a caller and waits for it, then calls then with its outcome.
+// If the caller stops waiting, then is still called, later.
 func (e *Engine) append(ctx context.Context, b *store.Batch, point string, then func(store.Receipt, error)) (store.Receipt, error) {
 	c := e.store.Append(ctx, b)
 	e.at(point)
@@ -190,10 +190,10 @@ func (e *Engine) append(ctx context.Context, b *store.Batch, point string, then 
 	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; what was sent may still take effect", context.Cause(ctx))
 }
 
-// Run recovers what an earlier process left, does due work and runs turns until
-// ctx ends or the engine is stopped; then it stops the rest as [Engine.Stop] does,
-// without a grace. It returns nil when it was stopped so, else what made continuing
-// impossible.
+// Run recovers the tasks of an earlier process, does due work and runs turns until ctx
+// ends or the engine is stopped; then it stops everything else as [Engine.Stop] does,
+// without a grace period. It returns nil if it was stopped that way, else the error that
+// made it impossible to continue.
 func (e *Engine) Run(ctx context.Context) error {
 	err := e.work(ctx)
 	e.Stop(0)
@@ -203,8 +203,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// work does what Run does until it has to stop. The engine is busy as long as it
-// continues, because it starts what Stop waits for.
+// work is the main part of Run. The engine is busy until it returns, because it starts
+// what Stop waits for.
 func (e *Engine) work(ctx context.Context) error {
 	e.mu.Lock()
 	if e.draining {
@@ -229,10 +229,11 @@ func (e *Engine) work(ctx context.Context) error {
 // LastWords is how long [Engine.Stop] waits for tools after it has told them to end.
 const LastWords = time.Second
 
-// Stop takes no more work, lets running turns continue for at most grace, cuts off
-// the rest and waits until nothing of the engine runs but tools and planners that
-// ignore being canceled: for tools [LastWords], or less where their own grace is. What
-// was cut off is recovered by the next process. It may be called more than once.
+// Stop accepts no more work, lets running turns continue for at most grace, cuts off the
+// rest, and waits until nothing of the engine runs except tools and planners that ignore
+// cancellation. It waits for tools for [LastWords], or for their own grace period if that
+// is shorter. The next process recovers what was cut off. Stop may be called more than
+// once.
 func (e *Engine) Stop(grace time.Duration) {
 	e.mu.Lock()
 	if !e.draining {
@@ -256,7 +257,7 @@ func (e *Engine) Stop(grace time.Duration) {
 	e.wait(e.busy.none()) // then no tool is entered any more
 	e.wait(e.tools.none(), over)
 	stop()
-	e.wait(e.busy.none()) // with what tools have returned
+	e.wait(e.busy.none()) // including what tools have returned
 }
 
 // running returns the turn of a task, if it runs here.

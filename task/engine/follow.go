@@ -10,16 +10,15 @@ import (
 	"a2a-server/task"
 )
 
-// Event is a public event of a task: the bytes of an A2A StreamResponse, and the
-// number that a reader continues after. Data must not be changed.
+// Event is a public event of a task: the bytes of an A2A StreamResponse, and the seq
+// after which a reader continues. Data must not be changed.
 type Event = store.Event
 
-// Header is what is known of a task without its log.
+// Header is what is known about a task without reading its log.
 type Header = store.Header
 
-// Await returns the task of a message as it stands at its next rest: at its end, or
-// when it waits for input or authorisation. When there is no room for that, it returns
-// the task with less in it.
+// Await waits until the task of a message ends, or waits for input or authorization, and
+// returns it as of then; if there is no memory for it, with parts left out.
 func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 	e := a.e
 	if v, size, err := e.awaitTurn(ctx, sent.landed); err != nil {
@@ -56,17 +55,18 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 	}
 }
 
-// rests reports whether a client that waits for the task has its answer.
+// rests reports whether the task has ended or waits for its client, so that a waiting
+// client gets its answer.
 func rests(h *store.Header) bool {
 	return h.Phase == store.Final ||
 		h.Phase == store.Parked && (h.State == task.StateInputRequired || h.State == task.StateAuthRequired)
 }
 
-// awaitTurn waits for the turn that continues from an input, and returns the task as
-// the turn left it, with the bytes of its log: durable, and what reading the log would
-// give, without reading it. It returns neither a view nor an error when the log has to
-// be read: there is no such turn here, it was cut off, or it did not come to a rest that
-// answers a client, or did so before the input.
+// awaitTurn waits for the turn that continues from an input, and returns the task as the
+// turn left it, and the size of its log: durable, and the same as reading the log would
+// give, without reading it. It returns neither a view nor an error if the log has to be
+// read: there is no such turn here, it was cut off, it did not pause in a state that
+// answers a client, or it did so before the input.
 func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, error) {
 	t := l.turn
 	if t == nil {
@@ -74,7 +74,7 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	}
 	switch e.wait(t.done, t.ctx.Done(), ctx.Done()) {
 	case 1:
-		if !closed(t.done) { // a turn that has left is canceled too, right after
+		if !closed(t.done) { // a turn that has left is canceled too, right afterwards
 			return nil, 0, nil
 		}
 	case 2:
@@ -89,24 +89,24 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	return t.rest, t.restSize, nil
 }
 
-// Header returns what is known of a task without reading its log.
+// Header returns what is known about a task without reading its log.
 func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
 	v, err := e.store.Read(ctx, ScopeOf(by), id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
 	return v.Header, translate(err)
 }
 
-// Until says where a stream ends.
+// Until says when a stream ends.
 type Until int
 
 // The ends of a stream.
 const (
-	UntilEnd   Until = iota // at the end of the task only
-	UntilInput              // also when it waits for input; not for authorisation
+	UntilEnd   Until = iota // only when the task ends
+	UntilInput              // also when the task waits for input, but not for authorization
 )
 
-// Follow calls yield with the public events after seq n, page by page, as they
-// become durable, until the stream has its end, ctx ends (its cause is returned),
-// or yield fails (its error is returned). A slow yield delays nobody but itself.
+// Follow calls yield with the public events after seq n, page by page, as they become
+// durable, until the stream ends, ctx ends (its cause is returned), or yield fails (its
+// error is returned). A slow yield delays nobody else.
 func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
 	scope := ScopeOf(by)
 	wakes, stop := e.store.Watch(scope, id)
@@ -164,10 +164,9 @@ func publicOf(events []Event) []Event {
 	return public
 }
 
-// Stream follows what a message has become, from its beginning: begin is called
-// once, with the task as it was before a follow-up, or nil for a new task, whose
-// first event is the task. When there is no room for the task, begin gets it with less
-// in it.
+// Stream follows the task of a message from the message on. begin is called once, with
+// the task as it was before a follow-up, or nil for a new task, whose first event is the
+// task. If there is no memory for the task, begin gets it with parts left out.
 func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error, yield func([]Event) error) error {
 	n := sent.From
 	if n > 0 || sent.Duplicate {
@@ -189,9 +188,9 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	return e.Follow(ctx, by, sent.Task, n, UntilInput, yield)
 }
 
-// ID names a task.
+// ID identifies a task.
 type ID = store.TaskID
 
-// ParseID reads the text form of an ID. What is no ID can name no task: answer it
-// with [task.ErrTaskNotFound].
+// ParseID parses the text form of an ID. If it reports false, no task can have that id:
+// respond with [task.ErrTaskNotFound].
 func ParseID(s string) (ID, bool) { return store.ParseTaskID(s) }

@@ -2,8 +2,8 @@ package engine
 
 import "sync"
 
-// group counts what runs, and waits until nothing does. Its zero value is empty. It
-// is a sync.WaitGroup that waits by way of the host.
+// group counts what runs, and waits until nothing does: a sync.WaitGroup that waits
+// through the host. Its zero value is empty.
 type group struct {
 	mu    sync.Mutex
 	n     int
@@ -25,7 +25,7 @@ func (g *group) done() {
 	}
 }
 
-// none returns what is closed when the group is empty.
+// none returns a channel that is closed when the group is empty.
 func (g *group) none() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,7 +41,7 @@ func (g *group) none() <-chan struct{} {
 	return empty
 }
 
-// begin runs f beside the caller, and counts it as busy until it returns.
+// begin runs f concurrently, and counts it as busy until it returns.
 func (e *Engine) begin(f func()) {
 	e.busy.add()
 	e.spawn(func() {

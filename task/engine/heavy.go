@@ -8,11 +8,11 @@ import (
 	"a2a-server/store"
 )
 
-// heavy gives out processors for what takes one for long: large requests that are read,
-// large answers that are made, lists that look far. Go lets whatever can run take turns of 10 ms, so that a
-// hundred of these at once would keep everybody else from a processor for a second, time
-// and again. So it uses all processors but one, and half of
-// those for one caller. It is safe for concurrent use.
+// heavy limits how many processors long computations use: reading large requests,
+// building large answers, scanning for lists. Go schedules runnable goroutines for 10 ms
+// each, so a hundred of these at once would repeatedly keep everybody else from a
+// processor for a second. So heavy uses all processors but one, and half of those for one
+// caller. It is safe for concurrent use.
 type heavy struct {
 	all  chan struct{} // a token for each
 	each int           // tokens of one caller
@@ -21,7 +21,7 @@ type heavy struct {
 	callers map[store.Scope]*heavyCaller
 }
 
-// heavyCaller is a caller who has, or waits for, a processor.
+// heavyCaller is a caller that has, or waits for, a processor.
 type heavyCaller struct {
 	tokens chan struct{}
 	users  int // of this value, guarded by heavy.mu
@@ -40,12 +40,13 @@ func tokens(n int) chan struct{} {
 	return c
 }
 
-// light is how many bytes of a request are worked on without waiting for a processor.
+// light is the size of a request, in bytes, up to which it is processed without waiting
+// for a processor.
 const light = 64 << 10
 
-// Heavily does work for a caller that takes as long as so many bytes of a request need,
-// with a processor for long when these are many. The error is the work's, or the cause of
-// ctx's end.
+// Heavily calls work, which processes so many bytes of a caller's request; if these are
+// many, it first waits for a processor as [Engine.Heavy] does. The error is that of work,
+// or the cause if ctx ends first.
 func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
 	if bytes > light {
 		end, err := e.Heavy(ctx, by)
@@ -57,8 +58,8 @@ func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work
 	return work()
 }
 
-// Heavy waits until a caller may have a processor for long, and returns what gives it
-// back, to be called once. The error is the cause of ctx's end.
+// Heavy waits until a caller may use a processor for a long computation. Call end once to
+// release it. The error is the cause if ctx ends first.
 func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err error) {
 	h, who := &e.heavy, ScopeOf(by)
 	h.mu.Lock()

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// Host runs what an engine starts, and waits for what it waits for. It is how a
-// simulation gets a whole engine into one goroutine; see package sim.
+// Host provides an engine's goroutines, waits and timers. With it, a simulation runs a
+// whole engine in one goroutine; see package sim.
 type Host interface {
-	// Go runs f beside the caller.
+	// Go runs f concurrently.
 	Go(f func())
-	// Wait returns when one of the channels can be received from, has received from
-	// it, and returns its place. A channel that is nil never can be; a closed one
-	// always.
+	// Wait blocks until it can receive from one of the channels, receives from it, and
+	// returns its index. A nil channel is never ready; a closed one always is.
 	Wait(channels ...<-chan struct{}) int
-	// After runs f beside everybody else when d has passed. stop reports whether it
-	// has kept f from being run.
+	// After runs f concurrently after d. stop cancels that, and reports whether it kept f
+	// from running.
 	After(d time.Duration, f func()) (stop func() bool)
 }
 
-// spawn runs f in a goroutine of its own. Every goroutine of the engine begins here.
+// spawn runs f in its own goroutine. Every goroutine of the engine starts here.
 func (e *Engine) spawn(f func()) {
 	if h := e.cfg.Host; h != nil {
 		h.Go(f)
@@ -32,9 +31,9 @@ func (e *Engine) spawn(f func()) {
 	}()
 }
 
-// grow lets the stack of a new goroutine have the size that a turn or a tool needs
-// anyway. Doubled step by step, with more and more frames to copy, it would cost 5 % of
-// the processor time of a send.
+// grow gives the stack of a new goroutine the size that a turn or a tool needs anyway.
+// Doubling it step by step, with more and more frames to copy, would cost 5 % of the
+// processor time of a send.
 //
 //go:noinline
 func grow() {
@@ -48,7 +47,7 @@ func occupy(*[6 << 10]byte) {}
 // wait is [Host.Wait], for at most five channels.
 func (e *Engine) wait(channels ...<-chan struct{}) int {
 	if h := e.cfg.Host; h != nil {
-		return h.Wait(slices.Clone(channels)...) // so that they need not be allocated without a host
+		return h.Wait(slices.Clone(channels)...) // a clone, so that channels is not allocated without a host
 	}
 	var c [5]<-chan struct{}
 	copy(c[:], channels)
@@ -84,7 +83,7 @@ func (e *Engine) within(ctx context.Context, d time.Duration) (context.Context, 
 	}
 }
 
-// signal puts a token into a channel that holds one, if it has none.
+// signal puts a token into a channel with room for one, unless it has one.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
