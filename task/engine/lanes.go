@@ -8,34 +8,34 @@ import (
 	"a2a-server/task"
 )
 
-// class says why a task wants a turn. What is kept for one is kept for those before it,
-// too.
+// class says why a task wants a turn. Turns reserved for a class are also available to
+// the classes before it.
 type class int
 
 const (
-	settled class = iota // somebody has decided something, or a deadline has passed
+	settled class = iota // an approval was decided, or its deadline has passed
 	fresh                // it has had no turn yet
-	resumed              // anything else: its time has come, a message, an older process is gone
+	resumed              // anything else: a timer, a message, recovery
 	classes
 )
 
-// youth is how long a turn counts whole: an older one mostly waits for its tools, which
-// takes memory and no processor, and makes room for another.
+// youth is how long a turn counts against the limit: an older one mostly waits for its
+// tools, which takes memory but no processor, and makes room for another.
 const youth = time.Second
 
-// longer is how many times as many turns may be older than that as there are turns in
-// all.
+// longer is the ratio of the maximum number of turns older than youth to the limit of
+// turns.
 const longer = 4
 
-// kept is which part of all turns there is beside them for new tasks, and once more for
-// what has been settled.
+// kept is the fraction of the turns (one in kept) that is reserved in addition for new
+// tasks, and again for the class settled.
 const kept = 8
 
-// quota is how many turns there may be, of all callers or of one.
+// quota is how many turns there may be, for all callers or for one.
 type quota struct {
-	turns [classes]int // in their youth, of a class and of those after it
-	long  int          // that are older, of any class
-	queue int          // tasks that wait, of those that may be refused
+	turns [classes]int // in their youth, of a class and the classes after it
+	long  int          // older ones, of any class
+	queue int          // waiting tasks, of those that may be refused
 }
 
 func newQuota(turns, queue int) quota {
@@ -51,7 +51,7 @@ func newQuota(turns, queue int) quota {
 type usage struct {
 	young  [classes]int // turns in their youth
 	long   int          // older ones
-	queued int          // tasks that wait, or are going to, of those that may be refused
+	queued int          // tasks that wait or are about to, of those that may be refused
 }
 
 // held returns how many turns there are.
@@ -63,8 +63,8 @@ func (u *usage) held() int {
 	return n
 }
 
-// room reports whether there may be one more turn of a class. Old turns beyond their own
-// quota count as young ones of every class.
+// room reports whether there may be one more turn of a class. Old turns in excess of
+// their own quota count as young ones of every class.
 func (u *usage) room(q *quota, c class) bool {
 	n := max(u.long-q.long, 0)
 	for k := resumed; k >= settled; k-- {
@@ -75,22 +75,22 @@ func (u *usage) room(q *quota, c class) bool {
 	return true
 }
 
-// lanes says which tasks may have a turn, and which one is next. Each caller has a lane,
-// in which its tasks wait in the order in which they came; turns go round the lanes. What
-// a caller has beyond its share nobody else has to wait for.
+// lanes decides which tasks may have a turn, and which one is next. Each caller has a
+// lane, in which its tasks wait in order of arrival; turns are given to the lanes
+// round-robin. Tasks that a caller has in excess of its share delay nobody else.
 //
-// A lane is there as long as its caller has anything in it. No method takes longer the
-// more there is in the lanes, over many calls. All of them want [Engine.mu].
+// A lane exists as long as its caller has anything in it. All methods take amortized
+// constant time. Callers must hold [Engine.mu].
 type lanes struct {
 	all, each quota
 	used      usage
 	lanes     map[store.Scope]*lane
 	waiters   map[store.TaskID]*waiter
-	coming    map[store.TaskID][]*waiter // that do not wait yet: a place in the queue is reserved, or the last turn is about to leave
-	rings     [classes]chain[*lane]      // in which tasks of a class wait; that their caller has no room may be found out late
+	coming    map[store.TaskID][]*waiter // not waiting yet: a place in the queue is reserved, or the last turn is about to leave
+	rings     [classes]chain[*lane]      // lanes in which tasks of a class wait; whether their caller has room may be checked late
 	young     chain[*place]              // the oldest first
-	last      class                      // fresh or resumed: which of them was the last to have a turn that it had waited for
-	silent    chain[*waiter]             // who has not said that it waits, the longest first
+	last      class                      // fresh or resumed: the class of the last task that got a turn after waiting
+	silent    chain[*waiter]             // waiters whose status does not say so yet, the longest waiting first
 }
 
 func newLanes(l *task.Limits) lanes {
@@ -101,7 +101,7 @@ func newLanes(l *task.Limits) lanes {
 	}
 }
 
-// lane is what one caller has.
+// lane is the turns and waiting tasks of one caller.
 type lane struct {
 	owner   store.Scope
 	used    usage
@@ -118,14 +118,14 @@ type place struct {
 	young link[*place]
 }
 
-// waiter is a task that waits for a turn, and the fence by which it may have one.
+// waiter is a task that waits for a turn, and the fence with which it may run.
 type waiter struct {
 	task    store.TaskID
 	owner   store.Scope
 	fence   uint64
 	class   class
 	counted bool // in queued
-	over    bool // it has ended before it could wait
+	over    bool // it ended before it could wait
 	since   time.Time
 	queue   link[*waiter]
 	silent  link[*waiter]
@@ -144,14 +144,14 @@ func (l *lanes) of(owner store.Scope) *lane {
 	return n
 }
 
-// tidy lets go of a lane that has nothing in it.
+// tidy removes a lane that has nothing in it.
 func (l *lanes) tidy(n *lane) {
 	if n.used.held() == 0 && n.used.queued == 0 && n.waiting == 0 {
 		delete(l.lanes, n.owner)
 	}
 }
 
-// take gives a place to a task at once, when there is room and nobody waits for it.
+// take gives a place to a task immediately, if there is room and nobody is waiting for it.
 func (l *lanes) take(p *place, owner store.Scope, c class, now time.Time) bool {
 	n := l.of(owner)
 	if !l.room(n, c) {
@@ -178,7 +178,7 @@ func (l *lanes) hold(p *place, owner store.Scope, c class, now time.Time) {
 	l.young.push(&p.young)
 }
 
-// free gives a place back, if p is one.
+// free releases a place, if p is one.
 func (l *lanes) free(p *place) {
 	n := p.lane
 	if n == nil {
@@ -197,7 +197,7 @@ func (l *lanes) free(p *place) {
 	l.tidy(n)
 }
 
-// age lets the turns make room that have been held for long enough.
+// age makes turns that have outlived their youth count as older ones.
 func (l *lanes) age(now time.Time) {
 	for f := l.young.first; f != nil && now.Sub(f.of.since) >= youth; f = l.young.first {
 		f.leave()
@@ -210,7 +210,8 @@ func (l *lanes) age(now time.Time) {
 	}
 }
 
-// list puts a lane into the rings of what waits in it, as far as its caller has room.
+// list puts a lane into the rings of the classes that wait in it, as far as its caller
+// has room.
 func (l *lanes) list(n *lane) {
 	for c := range classes {
 		if n.queue[c].first != nil && n.rings[c].in == nil && n.used.room(&l.each, c) {
@@ -219,8 +220,8 @@ func (l *lanes) list(n *lane) {
 	}
 }
 
-// reserve counts a task that is going to wait unless something fails. It reports which
-// quota is used up, nil when there is room.
+// reserve counts a task that is going to wait unless something fails. It returns the
+// quota that is used up, nil if there is room.
 func (l *lanes) reserve(w *waiter) (full *quota) {
 	if w.class == settled {
 		return nil
@@ -241,10 +242,11 @@ func (l *lanes) reserve(w *waiter) (full *quota) {
 	return full
 }
 
-// comes notes that a waiter is on its way: what happens to its task meanwhile is its own.
+// comes records that a waiter is about to wait, so that what happens to its task in the
+// meantime applies to it.
 func (l *lanes) comes(w *waiter) { l.coming[w.task] = append(l.coming[w.task], w) }
 
-// came notes that a waiter is not on its way any more.
+// came records that a waiter is no longer about to wait.
 func (l *lanes) came(w *waiter) {
 	left := slices.DeleteFunc(l.coming[w.task], func(other *waiter) bool { return other == w })
 	if l.coming[w.task] = left; len(left) == 0 {
@@ -252,8 +254,8 @@ func (l *lanes) came(w *waiter) {
 	}
 }
 
-// settle lets a task that waits do so as one of which something has been settled, and
-// what is on its way to wait for it, too. It reports whether it waits.
+// settle moves a waiting task to the class settled, and those of its waiters that are
+// about to wait, too. It reports whether the task waits.
 func (l *lanes) settle(id store.TaskID) bool {
 	for _, w := range l.coming[id] {
 		w.class = settled
@@ -265,7 +267,7 @@ func (l *lanes) settle(id store.TaskID) bool {
 	return w != nil
 }
 
-// release takes back what reserve has counted, if it has.
+// release reverts reserve, if it has counted the task.
 func (l *lanes) release(w *waiter) {
 	if w == nil || !w.counted {
 		return
@@ -278,7 +280,7 @@ func (l *lanes) release(w *waiter) {
 	l.tidy(n)
 }
 
-// wait lets a task wait for its turn. It waits once, however often that is said.
+// wait makes a task wait for its turn. It does nothing if the task waits already.
 func (l *lanes) wait(w *waiter, now time.Time) {
 	l.came(w)
 	if w.over {
@@ -308,8 +310,8 @@ func (l *lanes) wait(w *waiter, now time.Time) {
 	l.list(n)
 }
 
-// forget takes a task that has ended out of those that wait, and keeps what is on its way
-// from waiting for it.
+// forget removes a task that has ended from the queue, and keeps those of its waiters
+// that are about to wait from doing so.
 func (l *lanes) forget(id store.TaskID) {
 	for _, w := range l.coming[id] {
 		w.over = true
@@ -319,7 +321,7 @@ func (l *lanes) forget(id store.TaskID) {
 	}
 }
 
-// promote lets a task that waits do so in a class, if that is better than its own.
+// promote moves a waiting task to a class, if that is better than its own.
 func (l *lanes) promote(w *waiter, c class) {
 	if c >= w.class {
 		return
@@ -334,7 +336,7 @@ func (l *lanes) promote(w *waiter, c class) {
 	l.list(n)
 }
 
-// drop takes a task out of those that wait.
+// drop removes a task from the queue.
 func (l *lanes) drop(w *waiter) {
 	n := l.of(w.owner)
 	w.queue.leave()
@@ -348,9 +350,9 @@ func (l *lanes) drop(w *waiter) {
 	l.tidy(n)
 }
 
-// next takes the task out of those that wait whose turn it is: what has been settled
-// first, then the other classes by turns, and in each class the callers. Nil: there is no
-// room for any.
+// next removes the task whose turn it is from the queue: the class settled first, then
+// the other classes alternately, and within each class the callers round-robin. Nil means
+// that there is no room for any.
 func (l *lanes) next(now time.Time) *waiter {
 	l.age(now)
 	order := [classes]class{settled, fresh, resumed}
@@ -377,15 +379,15 @@ func (l *lanes) next(now time.Time) *waiter {
 	return nil
 }
 
-// clear lets go of everybody who waits.
+// clear removes all waiting tasks.
 func (l *lanes) clear() {
 	for _, w := range l.waiters {
 		l.drop(w)
 	}
 }
 
-// ripe returns when next may find room by the mere passing of time, the zero time when it
-// will not.
+// ripe returns the time at which turns that grow older may make room for next, or the
+// zero time if none will.
 func (l *lanes) ripe() time.Time {
 	if len(l.waiters) == 0 || l.young.first == nil {
 		return time.Time{}

@@ -15,19 +15,19 @@ import (
 type Query struct {
 	Context  string
 	State    a2a.TaskState // "": any
-	Since    time.Time     // status not older than it; zero: any
+	Since    time.Time     // status time at or after it; zero: any
 	PageSize int           // 1 to 100; 0: 50
-	Cursor   string        // NextCursor of the page before
+	Cursor   string        // NextCursor of the previous page; "": the first page
 
-	// Artifacts asks for the tasks with their artifacts. Without, none are read.
+	// Artifacts asks for the tasks with their artifacts. If false, none are read.
 	Artifacts bool
 }
 
-// TaskPage is one page of tasks. It is made from at most Config.Page bytes of logs: a task
-// whose artifacts do not fit into that comes without them (see [task.Omitted]), and one
-// that does not fit even so begins the next page, unless it is the first of this one. So
-// a page may have fewer tasks than were asked for, and others after it. A task that cannot
-// be read is on its page, and says so (see [task.Damaged]).
+// TaskPage is one page of tasks. It is built from at most Config.Page bytes of logs: a
+// task whose artifacts do not fit into that comes without them (see [task.Omitted]), and
+// one that still does not fit begins the next page, unless it is the first of this one.
+// So a page may have fewer tasks than requested although more follow. A task that cannot
+// be read is listed, and marked (see [task.Damaged]).
 type TaskPage struct {
 	Tasks      []*task.View
 	NextCursor string // "": last page
@@ -53,12 +53,12 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	if !q.Since.IsZero() {
 		sq.Since = store.MillisOf(q.Since)
 		if sq.Since.Time().Before(q.Since) {
-			sq.Since++ // a part of a millisecond: the next whole one
+			sq.Since++ // round up to the next whole millisecond
 		}
 	}
 	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
-		// No index knows both, or how many there are: all that the filters leave out is
-		// looked at, however much that is.
+		// No index covers both filters, or knows how many tasks match: the scan also
+		// reads all tasks that the filters leave out, however many those are.
 		if err := a.work(ctx); err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			bytes += more
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				continue // deleted meanwhile
+				continue // deleted in the meantime
 			case errors.Is(err, store.ErrDataLoss):
 				a.e.log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
 				v = task.DamagedView(t.header)
@@ -105,8 +105,9 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	return list, nil
 }
 
-// listed reads a task of a page of so many bytes, and returns by how much that grows: the
-// task may have grown since it was found. What does not fit then is left out, as in fit.
+// listed reads a task for a page that has so many bytes, and returns by how many bytes
+// the page grows: the task may have grown since it was found. What then does not fit is
+// left out, as in fit.
 func (a *Answer) listed(ctx context.Context, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
 	taken := t.header.Size(t.noArtifacts)
 	for {
@@ -133,8 +134,8 @@ type listed struct {
 	noArtifacts bool
 }
 
-// fit returns those of the tasks that begin a page, one at least, and how many bytes of
-// logs they are made from.
+// fit returns the tasks, at least one, that fit into a page, and the size of their logs
+// in bytes.
 func (e *Engine) fit(tasks []store.Header, artifacts bool) (fitting []listed, bytes uint64) {
 	limit := uint64(e.cfg.Page)
 	for i := range tasks {

@@ -11,18 +11,18 @@ import (
 // loadPage is how many bytes of events one read of a task asks for.
 const loadPage = 4 << 20
 
-// reading says how much of a task is read and folded. Its zero value is all.
+// reading says how much of a task to read and fold. The zero value means everything.
 type reading struct {
-	view        bool   // only what a client sees, which is half of the work
-	noArtifacts bool   // they are not even read
-	noHistory   bool   // nor is the history kept; with noArtifacts
-	most        uint64 // of a log with more bytes only the header is read; 0: however large
-	keep        int    // the view is lightened beyond so many bytes; 0: never
+	view        bool   // only what a client sees, which is half the work
+	noArtifacts bool   // do not read artifacts
+	noHistory   bool   // do not keep the history either; only with noArtifacts
+	most        uint64 // read only the header if the log has more bytes; 0: no limit
+	keep        int    // lighten the view if it has more bytes; 0: never
 }
 
-// load reads a task and folds it. The fold is nil when there is more than r.most. A
-// header that changes between two pages is taken as the newest page has it; a view is of
-// the moment of the first one, so that it is not larger than what was reckoned with.
+// load reads a task and folds it. The fold is nil if the log has more than r.most bytes.
+// If the header changes between two pages, the newest one is used; a view is that of the
+// first page, so that it is not larger than expected.
 func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r reading) (*task.Fold, store.Header, error) {
 	limit := store.Limit{Bytes: loadPage, NoBulk: r.noArtifacts, Most: r.most}
 	p, err := e.store.Read(ctx, s, id, store.AtSnapshot(), limit)
@@ -35,7 +35,7 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 		folded, err := task.DecodeFold(p.Snapshot, p.Bulk, r.view)
 		if err == nil {
 			f = folded
-		} else { // it is a cache: the log has it all
+		} else { // a snapshot is only a cache: the log has everything
 			e.log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
 			if p, err = e.store.Read(ctx, s, id, store.After(0), limit); err != nil {
 				return nil, store.Header{}, err
@@ -64,7 +64,7 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 	}
 }
 
-// apply folds events, of a view those up to seq last.
+// apply folds events; for a view, only those up to seq last.
 func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 	for i := range events {
 		ev, one := &events[i], f.Apply
@@ -81,8 +81,9 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 	return nil
 }
 
-// loadTurn reads a task and folds it, to continue with it: of a large one without its
-// artifacts, which a turn does not need, and with no more of the view than it may keep.
+// loadTurn reads a task and folds it in order to continue it: if it is large, without its
+// artifacts, which a turn does not need, and with no more of the view than a turn may
+// keep.
 func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
 	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})
 	if err == nil && f == nil {

@@ -1,15 +1,15 @@
 package engine
 
-// The points at which [Config.Hook] is called: every place where a crash leaves
-// something half done. The tests kill the process at each; a point without a case
-// fails them.
+// The points at which [Config.CrashPoint] is called: every place where a crash leaves
+// something half done. The tests kill the process at each; a point without a case fails
+// them.
 const (
-	PointCreated = "task.created" // a create was queued, it may not be durable
-	PointLaunch  = "task.launch"  // a start is durable, the tool has not run
+	PointCreated = "task.created" // a create was queued, but may not be durable
+	PointLaunch  = "task.launch"  // a start is durable, but the tool has not run
 	PointChunks  = "task.chunks"  // chunks were queued
-	PointStep    = "task.step"    // what came of calls was queued
-	PointTold    = "task.told"    // a decision is durable, its turn was not told
-	PointWoken   = "task.woken"   // a task was taken over, its turn has not begun
-	PointDue     = "task.due"     // due work was read and not done
+	PointStep    = "task.step"    // the outcomes of calls were queued
+	PointTold    = "task.told"    // a decision is durable, but its turn was not notified
+	PointWoken   = "task.woken"   // a task was taken over, but its turn has not begun
+	PointDue     = "task.due"     // due work was read, but not done
 	PointClaimed = "task.claimed" // tasks of an older process were taken over
 )

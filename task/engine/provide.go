@@ -15,29 +15,30 @@ import (
 )
 
 // maxProviding is how many approvals the provider is asked about at a time, and
-// maxOffered how many more wait for that. What would be beyond is left to the client,
-// when the provider's time is over.
+// maxOffered how many more may wait for that. Any others are left to the client, when the
+// provider's time is over.
 const (
 	maxProviding = 64
 	maxOffered   = 4096
 )
 
-// providing is what the provider is being asked about, and has yet to be.
+// providing is the queue of approvals for the provider: those that it is being asked
+// about, and those that wait.
 type providing struct {
 	mu      sync.Mutex
 	queue   []*approval.Approval
-	asking  map[string]context.CancelCauseFunc // by approval, also those that wait; ends the question
+	asking  map[string]context.CancelCauseFunc // by approval id, including those that wait; cancels the question
 	workers int
 }
 
 func (p *providing) init() { p.asking = map[string]context.CancelCauseFunc{} }
 
-// errResolved is why a question to the provider ends that somebody else has
-// answered, or that is of no use any more.
+// errResolved is the cause when a question to the provider ends because somebody else has
+// answered it, or it is no longer needed.
 var errResolved = errors.New("the approval has been resolved")
 
-// provide offers to the provider what a durable draft asks, and takes back what it
-// resolves.
+// provide offers the approvals that a durable draft asks for to the provider, and
+// withdraws those that it resolves.
 func (e *Engine) provide(d *task.Draft) {
 	p := &e.providing
 	for _, id := range d.Resolved() {
@@ -56,7 +57,7 @@ func (e *Engine) provide(d *task.Draft) {
 	}
 }
 
-// offer puts an approval into the queue, unless it is there. It reports whether
+// offer puts an approval into the queue, unless it is already there. It reports whether
 // there was room.
 func (e *Engine) offer(a *approval.Approval) bool {
 	p := &e.providing
@@ -85,7 +86,7 @@ func (p *providing) next(parent context.Context) (context.Context, *approval.App
 		a := p.queue[0]
 		p.queue = p.queue[1:]
 		if _, wanted := p.asking[a.ID]; !wanted {
-			continue // resolved meanwhile
+			continue // resolved in the meantime
 		}
 		ctx, cancel := context.WithCancelCause(parent)
 		p.asking[a.ID] = cancel
@@ -95,7 +96,7 @@ func (p *providing) next(parent context.Context) (context.Context, *approval.App
 	return nil, nil
 }
 
-// end ends a question. gone: whoever asked it has lost its goroutine, to the provider.
+// end ends a question. gone says that the provider has ended the goroutine that asked it.
 func (p *providing) end(id string, gone bool) {
 	p.mu.Lock()
 	cancel := p.asking[id]
@@ -109,7 +110,7 @@ func (p *providing) end(id string, gone bool) {
 	}
 }
 
-// askProvider asks about one approval after the other until none waits.
+// askProvider asks about one approval after another until none waits.
 func (e *Engine) askProvider() {
 	for e.askNext() {
 	}
@@ -131,8 +132,8 @@ func (e *Engine) askNext() (more bool) {
 	return true
 }
 
-// askAbout asks the provider about one approval. Its answer is a decision like any
-// other: whoever decides first, counts. Without an answer the client is asked.
+// askAbout asks the provider about one approval. Its answer is a decision like any other:
+// the first one counts. Without an answer, the client is asked.
 func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	id, _ := store.ParseTaskID(a.Task)
 	if !e.waits(ctx, id, a.ID) {
@@ -143,7 +144,7 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	case errors.Is(context.Cause(ctx), errResolved) || e.ctx.Err() != nil:
 		return // the next process asks
 	case err != nil:
-		// Doubt means ask: it stays pending, for somebody else to answer.
+		// If in doubt, ask: it stays pending, for somebody else to answer.
 		e.log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
 		err = e.changed(e.ctx, store.System(), id, task.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
 	default:
@@ -159,14 +160,14 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	}
 }
 
-// waits reports whether an approval is still pending. It may have been resolved by
-// somebody who came before it was offered; who comes later ends ctx.
+// waits reports whether an approval is still pending. It may have been resolved before it
+// was offered; if it is resolved later, ctx ends.
 func (e *Engine) waits(ctx context.Context, id store.TaskID, approvalID string) bool {
 	cursor := ""
 	for {
 		page, err := e.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: id, Cursor: cursor})
 		if err != nil {
-			return ctx.Err() == nil // its answer will be looked at all the same
+			return ctx.Err() == nil // the provider's answer will be checked anyway
 		}
 		for _, row := range page.Rows {
 			if string(row.Key) != approvalID {
@@ -200,7 +201,7 @@ func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok boo
 }
 
 // provideAgain asks the provider about everything that was pending when the engine
-// started: whoever asked it before is gone.
+// started: the process that asked before is gone.
 func (e *Engine) provideAgain() {
 	cursor := ""
 	for {

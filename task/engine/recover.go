@@ -13,8 +13,9 @@ import (
 // claimBatch is how many tasks are taken over in one commit.
 const claimBatch = 64
 
-// recoverTasks takes over what an earlier process was running. A task continues from
-// its log: what was planned continues, what was started and has no result is unknown.
+// recoverTasks takes over the tasks that an earlier process was running. A task continues
+// from its log: planned calls continue, calls that were started and have no result are
+// unknown.
 func (e *Engine) recoverTasks(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		claimed, err := e.store.Claim(ctx, claimBatch)
@@ -37,8 +38,8 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 	}
 }
 
-// orphan lets go of a run. What it still returns, or has returned and could not
-// write, is recorded late.
+// orphan abandons a run. What it still returns, or has returned but could not write, is
+// recorded late.
 func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
 	if o == nil {
 		o = r.letGo()
@@ -52,9 +53,9 @@ func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
 // lateTimeout bounds the writing of a late result while the engine stops.
 const lateTimeout = 30 * time.Second
 
-// late records the result of a call whose turn is over, privately and in the
-// audit. The task, which may have ended, does not change. While the store cannot write
-// it is tried again: nobody else has the result.
+// late records the result of a call whose turn is over, as a private event and in the
+// audit. The task, which may have ended, does not change. While the store cannot write,
+// this is retried: nobody else has the result.
 func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 	var err error
 	for n := 1; ; n++ {
@@ -74,7 +75,7 @@ func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
 	return e.changed(ctx, store.System(), id, task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err})
 }
 
-// pause waits. It returns false when the engine ends first.
+// pause waits for d. It returns false if the engine ends first.
 func (e *Engine) pause(d time.Duration) bool {
 	over := make(chan struct{})
 	stop := e.after(d, func() { close(over) })

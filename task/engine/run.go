@@ -15,9 +15,9 @@ import (
 	"a2a-server/tool"
 )
 
-// run is one run of a tool. The tool has a goroutine of its own, so that one that
-// blocks, panics or ignores its context harms nobody but its own call. The tool's
-// side hands over chunks and the outcome; the turn takes them.
+// run is one run of a tool. The tool has its own goroutine, so that one that blocks,
+// panics or ignores its context only harms its own call. The tool's side hands over
+// chunks and the outcome; the turn takes them.
 type run struct {
 	e       *Engine
 	task    store.TaskID
@@ -27,23 +27,23 @@ type run struct {
 	cancel  context.CancelCauseFunc
 
 	mu        sync.Mutex
-	room      chan struct{} // closed when there is room again, or none will be; nil: nobody waits
-	waiting   []task.Chunk  // that the turn has not taken
-	last      int           // how many it has taken last
+	room      chan struct{} // closed when there is room again, or never will be; nil: nobody waits
+	waiting   []task.Chunk  // chunks that the turn has not taken
+	last      int           // how many it took last
 	bytes     int
 	published int              // chunks of the call's own artifact
-	said      *strings.Builder // their text; nil: not wanted, or they are more than text that fits into an event
+	said      *strings.Builder // their text; nil: not wanted, not only text, or too large for an event
 	output    int64            // bytes that the call has published, in all of its runs
-	tooMuch   error            // it has tried to publish more than it may
-	cut       error            // chunks are refused: why
+	tooMuch   error            // why, if it tried to publish more than it may
+	cut       error            // why chunks are refused; nil: they are not
 	outcome   *task.RunEnded
-	asks      []task.ToolQuestion  // that the tool has put and nobody has decided
+	asks      []task.ToolQuestion  // asked by the tool, and undecided
 	stopped   bool                 // it was told to end
-	orphan    bool                 // nobody waits for it any more: what still comes is recorded late
+	orphan    bool                 // nobody waits for it any more: its result is recorded late
 	ended     bool                 // the tool has returned
 	given     bool                 // it was given up
 	unstop    func() bool          // the timer that gives it up; nil: none
-	hears     []*func(cause error) // what the tool wants called when it is told to end
+	hears     []*func(cause error) // to call when the tool is told to end
 }
 
 var (
@@ -52,7 +52,7 @@ var (
 	errPanicked    = errors.New("the tool panicked; the server's log says more")
 )
 
-// launch starts the runs of a draft that is durable.
+// launch starts the runs of a durable draft.
 func (t *turn) launch(entries []*task.Entry) {
 	for _, entry := range entries {
 		r := &run{e: t.e, task: t.id, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
@@ -70,14 +70,15 @@ func (t *turn) launch(entries []*task.Entry) {
 	}
 }
 
-// unended returns how many runs of a tool do not end though they were told to.
+// unended returns how many runs of a tool have not ended although they were told to.
 func (e *Engine) unended(tool string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.abandoned[tool]
 }
 
-// abandon counts a run that does not end, and one that has ended at last with -1.
+// abandon adds n to the number of runs of a tool that do not end: 1 for a new one, -1
+// when one has ended after all.
 func (e *Engine) abandon(tool string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -86,9 +87,9 @@ func (e *Engine) abandon(tool string, n int) {
 	}
 }
 
-// begin runs the tool in a goroutine of its own, with a time-out. A tool that ignores
-// the end of its context is given up: its turn continues, and what it still returns is
-// recorded late.
+// begin runs the tool in its own goroutine, with a timeout. A tool that ignores the end
+// of its context is given up: its turn continues, and what it still returns is recorded
+// late.
 func (r *run) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	x := newToolContext(ctx, r)
@@ -105,7 +106,7 @@ func (r *run) begin(ctx context.Context) {
 	})
 }
 
-// returned hands over what the tool has returned, or records it.
+// returned hands over what the tool returned, or records it late.
 func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 	r.mu.Lock()
 	r.ended = true
@@ -117,8 +118,8 @@ func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 	interrupted := o.Err != nil && errors.Is(context.Cause(ctx), errShutdown)
 	r.cancel(nil) // before the turn, which may then end, cancels it with a cause
 	if interrupted {
-		// We canceled it: whether it failed or was only interrupted nobody knows.
-		// The log says that it was started; the next process asks what came of it.
+		// We canceled it, so it is unknown whether it failed or was only interrupted. The
+		// log says that it was started; the next process handles it as unknown.
 		r.letGo()
 	} else {
 		r.end(o)
@@ -130,10 +131,9 @@ func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 	r.e.tools.done()
 }
 
-// emit hands a chunk over. It waits while the tool is more than a window ahead of
-// the disk. An error means that nobody takes chunks any more, or not this one. A call
-// that tries to publish more than it may ends with that error, whatever the tool makes
-// of it.
+// emit hands a chunk over. It waits while the tool is more than a window ahead of the
+// disk. An error means that no more chunks are accepted, or not this one. A call that
+// tries to publish more than it may ends with that error, whatever the tool does with it.
 func (r *run) emit(k task.Chunk, own bool) error {
 	n := len(k.Event.Data)
 	r.mu.Lock()
@@ -175,7 +175,7 @@ func (r *run) emit(k task.Chunk, own bool) error {
 	return nil
 }
 
-// makeRoom wakes whoever waits to hand over a chunk. r.mu must be held.
+// makeRoom wakes a goroutine that waits to hand over a chunk. r.mu must be held.
 func (r *run) makeRoom() {
 	if r.room != nil {
 		close(r.room)
@@ -183,8 +183,8 @@ func (r *run) makeRoom() {
 	}
 }
 
-// take returns the chunks handed over, and the outcome when there is one: then
-// there are no more.
+// take returns the chunks that were handed over, and the outcome if there is one: then no
+// more chunks follow.
 func (r *run) take() ([]task.Chunk, *task.RunEnded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,15 +197,15 @@ func (r *run) take() ([]task.Chunk, *task.RunEnded) {
 	return chunks, r.outcome
 }
 
-// handed returns how many bytes of chunks have been handed over and not taken.
+// handed returns how many bytes of chunks have been handed over but not taken.
 func (r *run) handed() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int64(r.bytes)
 }
 
-// end hands over what the tool returned. When the turn has let go of the run, or
-// given it up, it is recorded late.
+// end hands over what the tool returned. If the turn has abandoned the run, or given it
+// up, it is recorded late.
 func (r *run) end(o *task.RunEnded) {
 	r.mu.Lock()
 	late := r.orphan || r.outcome != nil
@@ -232,9 +232,9 @@ func (r *run) letGo() *task.RunEnded {
 	return r.outcome
 }
 
-// stop tells the tool to end: its chunks are refused, its context is canceled, and
-// a tool that can be canceled is told by the id of its call. One that has not ended
-// after its grace is given up.
+// stop tells the tool to end: its chunks are refused, its context is canceled, and Cancel
+// of a cancellable tool is called with the id of the call. If it has not ended after its
+// grace period, it is given up.
 func (r *run) stop(why error) {
 	r.mu.Lock()
 	if r.cut == nil {
@@ -266,7 +266,7 @@ func (r *run) stop(why error) {
 	})
 }
 
-// onStop has hear called when the tool is told to end.
+// onStop registers hear, which is called when the tool is told to end.
 func (r *run) onStop(hear func(cause error)) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -312,7 +312,7 @@ func (r *run) giveUp() {
 func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = &task.RunEnded{Err: errPanicked} // what it says is for the log: it may hold secrets
+			o = &task.RunEnded{Err: errPanicked} // its value goes to the log only: it may contain secrets
 			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 		}
 		if o == nil {
@@ -333,7 +333,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 		o = &task.RunEnded{Err: err}
 		return o
 	}
-	if o.Err != nil { // it is the tool's, and so is all of its methods
+	if o.Err != nil { // the error's methods are the tool's code, too
 		errors.As(o.Err, &o.Suspension)
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
 		o.Err = plain(o.Err)
@@ -341,18 +341,18 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	return o
 }
 
-// exceeded returns why the call ends, when it has tried to publish more than it may.
+// exceeded returns why the call ends, if it has tried to publish more than it may.
 func (r *run) exceeded() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tooMuch
 }
 
-// maxError is how much is kept of what a tool's error says, in characters.
+// maxError bounds the text of a tool's error, in characters.
 const maxError = 8 << 10
 
-// plain returns an error without the methods of the one that was given: what it says
-// was asked here, where it may panic. Our own are kept.
+// plain returns an error with the text of err but without its methods: they are called
+// here, where they may panic. Our own errors are kept.
 func plain(err error) error {
 	for _, ours := range []error{errCut, errToolTimeout, task.ErrLogFull, task.ErrOutput, errShutdown} {
 		if errors.Is(err, ours) {
@@ -362,7 +362,7 @@ func plain(err error) error {
 	return errors.New(visible.Shorten(err.Error(), maxError))
 }
 
-// call calls or streams the tool.
+// call runs the tool, by Call or CallStreaming.
 func (r *run) call(x *toolContext) *task.RunEnded {
 	var result any
 	var err error
@@ -380,9 +380,10 @@ func (r *run) call(x *toolContext) *task.RunEnded {
 	return o
 }
 
-// stream runs a streaming tool. Chunks are published as they come; the result is
-// what is not marked as streaming, else the text of all chunks is not kept again. What
-// is yielded after the end, from a goroutine that the tool has left behind, is refused.
+// stream runs a streaming tool. Chunks are published as they come. The result is what is
+// not marked as streaming; without one, the text of the chunks is not stored a second
+// time. What is yielded after the end, from a goroutine that the tool left running, is
+// refused.
 func (r *run) stream(x *toolContext, s tool.StreamingTool) (result any, failed error) {
 	var mu sync.Mutex
 	over := false
@@ -432,7 +433,7 @@ func (r *run) piece(p *tool.Result) error {
 	return nil
 }
 
-// say keeps the text of a piece that has been published, if the whole is wanted.
+// say collects the text of a published piece, if the whole text is wanted.
 func (r *run) say(content any) {
 	if r.said == nil {
 		return

@@ -16,24 +16,25 @@ import (
 type Send struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
-	Bytes   int          // that the message came in, as far as that is known
+	Bytes   int          // size of the encoded message, if known
 }
 
-// Sent says what a message has become: a direct answer, or a task.
+// Sent is the outcome of a message: a direct answer, or a task.
 type Sent struct {
-	Direct *a2a.Message // not nil: the whole answer; there is no task
+	Direct *a2a.Message // if not nil, the whole answer; there is no task
 	Task   store.TaskID
-	// From is the seq after which the stream of a follow-up begins; before it
-	// stands the task as it was. 0 for a new task: its log is the stream.
+	// From is the seq after which the stream of a follow-up begins: the task's last seq
+	// before the message. It is 0 for a new task, whose whole log is the stream.
 	From uint64
-	// Duplicate: the message had been sent before, and Task is what it made then.
+	// Duplicate: the message had been sent before, and Task is the task that it created
+	// then.
 	Duplicate bool
 
 	scope store.Scope
 	landed
 }
 
-// ScopeOf returns the scope of what belongs to a principal.
+// ScopeOf returns the store scope of a principal.
 func ScopeOf(p auth.Principal) store.Scope {
 	if p.IsZero() || p.Validate() != nil {
 		return store.Scope{}
@@ -44,9 +45,9 @@ func ScopeOf(p auth.Principal) store.Scope {
 // maxID bounds the ids that clients choose, in bytes.
 const maxID = 256
 
-// Send takes a message in: it makes a task, or goes to the one that it names. It
-// returns when the message is durable; [Engine.Await] and [Engine.Stream] wait for
-// the rest.
+// Send accepts a message: it creates a task, or goes to the task that it names. Send
+// returns when the message is durable; [Answer.Await] and [Engine.Stream] wait for what
+// follows.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError],
 // *approval.Error, *[DiskError], [ErrBusy], and those of the store.
@@ -78,7 +79,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	return e.create(ctx, s, raw)
 }
 
-// create makes a task of a message.
+// create creates a task from a message.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeOf(s.By)
 	r := e.rules.Readonly(ctx, s.By)
@@ -112,7 +113,7 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
 	}
 	b.Disk = e.cfg.Limits.DiskBounds()
-	if n.Message.ContextID != "" { // one of ours is new, and so empty
+	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
 		b.Parked = uint32(min(e.cfg.Limits.Parked, math.MaxUint32))
 	}
 	sent := &Sent{Task: n.ID, scope: scope}
@@ -125,8 +126,8 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 	return sent, nil
 }
 
-// refused turns the refusal of a create into what it means: the task that the message
-// made before, or what the caller has too much of.
+// refused translates the store's refusal of a create: into the task that the message
+// created before, or into an error that says which limit the caller has reached.
 func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
 	if d, ok := errors.AsType[*store.DuplicateError](err); ok {
 		return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
@@ -157,7 +158,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	return sent, nil
 }
 
-// translate turns what the store says of a task into what the engine says.
+// translate turns errors of the store into those of the engine.
 func translate(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return task.ErrTaskNotFound

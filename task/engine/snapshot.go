@@ -8,15 +8,15 @@ import (
 	"a2a-server/task"
 )
 
-// maxTurnView is how much of what clients see a turn keeps in memory. A turn needs
-// none of it to continue: it is kept so that a snapshot, and the answer to a client
-// that waits, cost nothing. Beyond this it is let go, artifacts first, and the log is
-// read when a snapshot of it is due. Else each of thousands of turns could hold
+// maxTurnView is how many bytes of the View a turn keeps in memory. A turn does not need
+// the View to continue: it is kept so that a snapshot, and the answer to a waiting
+// client, cost nothing. If the View is larger, parts are dropped, artifacts first, and
+// the log is read when a snapshot is due. Otherwise each of thousands of turns could hold
 // 64 MiB.
 const maxTurnView = 256 << 10
 
-// snapshot returns the fold as it stands, before anything of the next batch is
-// folded, when it is time to store it, else nil. chunks: that batch has nothing else.
+// snapshot returns a snapshot of the fold, before anything of the next batch is folded,
+// or nil if none is due. chunks says that the next batch only has chunks.
 func (t *turn) snapshot(chunks bool) *store.Snapshot {
 	due := t.fold.WantsSnapshot(chunks)
 	if !due.Fold {
@@ -24,7 +24,7 @@ func (t *turn) snapshot(chunks bool) *store.Snapshot {
 	}
 	s, err := t.newSnapshot(due)
 	if err != nil {
-		t.fold.Snapshotted(due, 0) // it is not tried again with every chunk
+		t.fold.Snapshotted(due, 0) // do not retry with every chunk
 		if t.e.ctx.Err() == nil {
 			t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("snapshot failed")
 		}
@@ -32,7 +32,7 @@ func (t *turn) snapshot(chunks bool) *store.Snapshot {
 	}
 	t.fold.Snapshotted(due, len(s.Bytes))
 	if max(len(s.Bytes), len(s.Bulk)) > store.MaxSnapshot {
-		return nil // it is a cache: the log has it all
+		return nil // a snapshot is only a cache: the log has everything
 	}
 	return s
 }
@@ -41,13 +41,13 @@ func (t *turn) newSnapshot(due task.SnapshotParts) (*store.Snapshot, error) {
 	if t.fold.Has(due) {
 		return encode(t.fold, due)
 	}
-	// One turn at a time reads a large task back; its tool waits meanwhile.
+	// Only one turn at a time reads a large task back; its tool waits in the meantime.
 	if t.e.wait(t.e.whole, t.ctx.Done()) == 1 {
 		return nil, context.Cause(t.ctx)
 	}
 	defer signal(t.e.whole)
-	// A snapshot is kept only if nothing stands between it and its batch, so all that
-	// is on its way has to be in it. What of it failed is found out by the loop.
+	// A snapshot is kept only if there is nothing between it and its batch, so it has to
+	// include all batches in flight. The loop detects those that failed.
 	for _, c := range t.inflight {
 		_, _ = t.e.await(c)
 	}

@@ -10,22 +10,21 @@ import (
 	"a2a-server/task"
 )
 
-// maxConflicts is how often in a row a batch of a turn may conflict. Each conflict
-// means that somebody else has written, which each can do only so often.
+// maxConflicts is how often in a row a batch of a turn may conflict. Each conflict means
+// that somebody else has written, which can only happen so often.
 const maxConflicts = 100
 
-// what stepOnce made of one batch.
+// stepped is the outcome of stepOnce.
 type stepped int
 
 const (
-	steppedOn    stepped = iota // it is durable, and what runs continues
+	steppedOn    stepped = iota // the batch is durable, and runs continue
 	steppedOver                 // the turn is over
-	steppedAgain                // it is durable, and there is more to do at once
-	conflicted                  // somebody else has written meanwhile
+	steppedAgain                // the batch is durable, and there is more to do now
+	conflicted                  // somebody else has written in the meantime
 )
 
-// step writes what came in and what follows from it. It returns true when the turn
-// is over.
+// step writes what came in and what follows from it. It returns true if the turn is over.
 func (t *turn) step() (over bool) {
 	conflicts := 0
 	for {
@@ -60,7 +59,7 @@ func (t *turn) step() (over bool) {
 	}
 }
 
-// stepOnce makes one batch.
+// stepOnce builds and commits one batch.
 func (t *turn) stepOnce() stepped {
 	snapshot := t.snapshot(false /* chunks */)
 	in := make([]task.Input, 0, len(t.ended)+2)
@@ -87,7 +86,7 @@ func (t *turn) stepOnce() stepped {
 	return t.commitThen(d, snapshot, next)
 }
 
-// commitThen commits a draft and looks whether there is more to do.
+// commitThen commits a draft and returns whether there is more to do.
 func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Next) stepped {
 	s := t.commit(d, snapshot)
 	if s == steppedOn && next != task.NextNothing {
@@ -132,7 +131,7 @@ func (t *turn) fail(cause error) stepped {
 	return steppedOver
 }
 
-// commit appends a draft and continues when that is durable.
+// commit appends a draft and continues once it is durable.
 func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if d.Empty() {
 		t.ended, t.told = nil, false
@@ -169,7 +168,8 @@ func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	return steppedOn
 }
 
-// plan asks a planner outside of any batch. What the draft has is committed first.
+// plan asks a slow planner for the next step while no batch is open. It commits the draft
+// first.
 func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if err := d.SayWorking(); err != nil {
 		return t.fail(err)
@@ -186,8 +186,8 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 	return steppedAgain
 }
 
-// askPlanner asks for the next step, for at most the planner's time. A planner that
-// ignores the end of its context is not waited for: what it returns is nobody's.
+// askPlanner asks the planner for the next step, for at most its time limit. It does not
+// wait for a planner that ignores the end of its context: what that returns is discarded.
 func (t *turn) askPlanner() (*task.Step, error) {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)

@@ -10,19 +10,19 @@ import (
 	"a2a-server/task"
 )
 
-// UnknownOutcome is what the log says of a call that was started, and of which nobody
-// knows what came.
+// UnknownOutcome is the log message for a call that was started and whose outcome is
+// unknown.
 const UnknownOutcome = "call has an unknown outcome"
 
-// What a line of the log repeats of a text from outside, in characters.
+// The maximum length of text from outside in a log line, in characters.
 const (
 	maxName   = 100
 	maxLogged = 1000
 )
 
-// tell writes a line for each entry of the audit, which must be durable: who, what and by
-// which rule. Arguments, results and the reasons of people and tools are for those who
-// may read the task, not for those who may read the log.
+// tell logs a line for each audit entry, which must be durable: who, what and by which
+// rule. It leaves out arguments, results and the reasons of people and tools: those are
+// for readers of the task, not of the log.
 func (e *Engine) tell(entries []task.Audited) {
 	for i := range entries {
 		level, message := lineOf(&entries[i])
@@ -30,7 +30,7 @@ func (e *Engine) tell(entries []task.Audited) {
 	}
 }
 
-// auditLine is an entry of the audit as a line of the log.
+// auditLine is an audit entry as a log line.
 type auditLine struct{ *task.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].

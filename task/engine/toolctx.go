@@ -17,7 +17,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// toolContext is what a running tool sees. It implements tool.Context.
+// toolContext is the context of a running tool. It implements tool.Context.
 type toolContext struct {
 	task.ReadonlyContext
 	run *run
@@ -26,13 +26,13 @@ type toolContext struct {
 	state map[string]any
 	delta map[string]any
 	acts  agent.EventActions
-	asked map[string]int // questions so far, by what they say; nil: none
+	asked map[string]int // number of questions so far, by content; nil: none
 }
 
 var _ tool.Context = (*toolContext)(nil)
 
-// newToolContext builds the context of a run: with the proof that its arguments were
-// checked, the newest decision on the call, and what a suspension left.
+// newToolContext builds the context of a run, with the proof that its arguments were
+// checked, the newest decision on the call, and the resumption if it was suspended.
 func newToolContext(ctx context.Context, r *run) *toolContext {
 	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
 	ctx = tool.ContextWithChecked(ctx, r.entry.Checked())
@@ -53,13 +53,13 @@ func (x *toolContext) State() agent.State           { return (*toolState)(x) }
 func (x *toolContext) Artifacts() agent.Artifacts   { return (*toolArtifacts)(x) }
 func (x *toolContext) Task() agent.CancellableTask  { return (*cancellable)(x) }
 
-// SearchMemory answers that there is no memory: none is configured.
+// SearchMemory always fails: there is no memory.
 func (x *toolContext) SearchMemory(context.Context, string) (*agent.MemorySearchResponse, error) {
 	return nil, errors.New("this agent has no memory to search")
 }
 
-// toolState is the state of the task as its tools share it. What is set becomes
-// durable with the result of the call.
+// toolState is the state that the tools of a task share. Changes become durable with the
+// result of the call.
 type toolState toolContext
 
 func (s *toolState) Get(key string) (any, bool) {
@@ -97,18 +97,19 @@ func (s *toolState) Set(key string, value any) error {
 	return nil
 }
 
-// cancellable lets a tool hear of the end of its task.
+// cancellable notifies a tool when its task ends.
 type cancellable toolContext
 
 func (c *cancellable) ID() string { return c.TaskID() }
 
-// OnCancel has cancel called when the call is told to end before it has.
+// OnCancel registers cancel, which is called if the call is told to end before it has
+// ended.
 func (c *cancellable) OnCancel(_ string, cancel func(cause error)) (remove func()) {
 	return c.run.onStop(cancel)
 }
 
-// askID names a question of a call by what it says and, among equals, by its
-// number: so it is found again when the call is entered again.
+// askID identifies a question of a call by its content and, among equal ones, by its
+// number, so that it is found again when the call runs again.
 func (x *toolContext) askID(a tool.Ask) (string, error) {
 	canonical, err := json.Marshal(struct {
 		Kind    tool.AskKind   `json:"kind"`
@@ -137,8 +138,8 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 	return fmt.Sprintf("%s.%d", name, x.asked[name]), nil
 }
 
-// Confirm decides a question of the running tool from what is in the log. It
-// implements tool.Confirmer.
+// Confirm answers a question of the running tool from the log. It implements
+// tool.Confirmer.
 func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error {
 	q := tool.Ask{Kind: tool.AskConfirm, Hint: hint, Payload: payload}
 	id, err := x.askID(q)
@@ -157,7 +158,7 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	}
 }
 
-// note keeps a question that the tool has put, so that the call is suspended on it
+// note records a question that the tool asked, so that the call is suspended on it
 // whatever the tool returns.
 func (r *run) note(a task.ToolQuestion) {
 	r.mu.Lock()
@@ -165,7 +166,7 @@ func (r *run) note(a task.ToolQuestion) {
 	r.asks = append(r.asks, a)
 }
 
-// changes returns what the tool has set of the state.
+// changes returns what the tool has set in the state.
 func (x *toolContext) changes() map[string]any {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"a2a-server/task"
 )
 
-// turn is the run of a task between two rests. One goroutine owns it; what others
-// may touch is said.
+// turn is one run of a task, until it waits or ends. One goroutine owns it; fields that
+// others may use say so.
 //
-// Everything that a turn writes besides chunks goes through step: put what came in
-// into a draft, advance it, append it, and wait. When that batch conflicts, because
-// somebody decided or canceled meanwhile, the log is read again and the same is put
-// on top of it.
+// Everything that a turn writes besides chunks goes through step: it puts what came in
+// into a draft, advances it, appends it, and waits. If that batch conflicts, because
+// somebody decided or canceled in the meantime, step reads the log again and puts the
+// same on top of it.
 //
 // Its invariants, which hold whenever the loop waits, and which tests look at then:
 //
@@ -35,39 +35,39 @@ type turn struct {
 	e     *Engine
 	id    store.TaskID
 	owner store.Scope
-	fence uint64 // by which it has the right to run the task
+	fence uint64 // gives it the right to run the task
 	fold  *task.Fold
 
-	runs     []*run          // running, or with an outcome that was not taken
-	ended    []outcome       // taken and not written, in the order they came
+	runs     []*run          // running, or with an outcome that has not been taken
+	ended    []outcome       // taken but not written, in order of arrival
 	inflight []*store.Commit // batches of chunks
 	told     bool
-	planned  *task.Planned // what a slow planner has answered, not written yet; nil: none
-	over     bool          // its goroutine has come to its end by itself
+	planned  *task.Planned // the answer of a slow planner, not written yet; nil: none
+	over     bool          // its goroutine has returned normally
 	failed   bool          // it could not continue; the task is live on disk
 
 	place   place   // in the lanes; guarded by Engine.mu
-	waits   *waiter // of a turn that was not admitted: what is to be queued instead, when it is durable
+	waits   *waiter // of a turn that was not admitted: queued instead, once durable
 	follows *waiter // not nil: runs the task next, as soon as this one has left; guarded by Engine.mu
 
 	changed atomic.Bool   // somebody else has changed the log
-	wake    chan struct{} // that, or a run has chunks or an outcome
+	wake    chan struct{} // signaled then, or when a run has chunks or an outcome
 	done    chan struct{} // closed when the turn has left
-	size    atomic.Int64  // bytes of the log, with what runs have handed over
-	open    atomic.Int64  // how many there may be before runs may hand over no more
+	size    atomic.Int64  // bytes of the log, including what runs have handed over
+	open    atomic.Int64  // size of the log up to which runs may hand over more
 
-	// givenUp is why nobody will continue with the task here; nil: somebody may. To be read
-	// when done is closed.
+	// givenUp is why this process will not continue the task; nil: it may. Read it only
+	// after done is closed.
 	givenUp error
 
-	// The task at rest, when a client that waits has its answer, and its last seq. To
-	// be read when done is closed.
+	// The task as the turn left it, if that answers a waiting client, and its last seq.
+	// Read them only after done is closed.
 	rest     *task.View
 	restAt   uint64
 	restSize uint64 // bytes of its log
 
-	ctx    context.Context         //nolint:containedctx // of planners and tools; ends when the turn is cut off
-	cancel context.CancelCauseFunc // with why; anybody may call it
+	ctx    context.Context         //nolint:containedctx // for planners and tools; ends when the turn is cut off
+	cancel context.CancelCauseFunc // with the cause; anybody may call it
 }
 
 // outcome is how a run ended.
@@ -76,8 +76,8 @@ type outcome struct {
 	ended task.RunEnded
 }
 
-// maxInflight is how many batches of chunks of one turn may be on their way: one
-// that the disk is writing, and one that gathers after it.
+// maxInflight is how many batches of chunks of one turn may be in flight: one that is
+// being written to disk, and one that fills up after it.
 const maxInflight = 2
 
 func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
@@ -86,35 +86,35 @@ func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
 	return t
 }
 
-// stop cuts the turn off. Anybody may call it; the task must have changed hands,
-// or ended, or the engine be stopping.
+// stop cuts the turn off. Anybody may call it, but only if the task was taken over or has
+// ended, or the engine is stopping.
 func (t *turn) stop(why error) { t.cancel(why) }
 
-// tell tells the turn that somebody else has changed the log. Anybody may call it.
+// tell notifies the turn that somebody else has changed the log. Anybody may call it.
 func (t *turn) tell() {
 	t.changed.Store(true)
 	signal(t.wake)
 }
 
-// end lets go of the turn, so that the engine's context, which lives on, does not
-// keep it.
+// end cancels the turn's context, so that the engine's context, which lives on, does not
+// keep the turn in memory.
 func (t *turn) end() {
 	close(t.done)
 	t.cancel(errCut)
 }
 
-// at is the moment for the rules. What they call ends with ctx.
+// at returns the time and environment for the rules. ctx is for what they call.
 func (t *turn) at(ctx context.Context) task.At {
 	return task.At{Ctx: ctx, Now: t.e.now(), Running: func(call string) bool { return t.running(call) != nil }}
 }
 
-// take gives a turn its fold.
+// take sets the fold of a turn.
 func (t *turn) take(f *task.Fold) {
 	t.fold = f
 	t.measure()
 }
 
-// measure notes how much there is in the log, and how much there may be.
+// measure updates the size of the log and its limit.
 func (t *turn) measure() {
 	size := int64(t.fold.Header.Bytes)
 	for _, r := range t.runs {
@@ -140,7 +140,7 @@ func (t *turn) runQueued() {
 	t.over = true
 }
 
-// runFrom runs the turn on from a draft that is durable.
+// runFrom continues the turn from a durable draft.
 func (t *turn) runFrom(launch []*task.Entry) {
 	defer t.e.leave(t)
 	defer t.recover()
@@ -150,9 +150,8 @@ func (t *turn) runFrom(launch []*task.Entry) {
 	t.over = true
 }
 
-// recover keeps a bug in the engine from taking the process down, and code that was
-// handed in from ending the turn's goroutine. The task stays live on disk, and is tried
-// again.
+// recover keeps a bug in the engine from crashing the process, and the application's code
+// from ending the turn's goroutine. The task stays live on disk, and is retried.
 func (t *turn) recover() {
 	switch p := recover(); {
 	case p != nil:
@@ -163,7 +162,7 @@ func (t *turn) recover() {
 	}
 }
 
-// rested notes that the task has come to rest.
+// rested records the task as the turn leaves it.
 func (t *turn) rested() {
 	if !t.fold.Has(task.SnapshotParts{Fold: true, Artifacts: true}) {
 		return
@@ -175,10 +174,10 @@ func (t *turn) rested() {
 	}
 }
 
-// reload reads the task again. What runs, and what came of it, stays.
+// reload reads the task again. It keeps runs and their outcomes.
 func (t *turn) reload() error {
 	for _, c := range t.inflight {
-		_, _ = t.e.await(c) // what failed is found out by the next batch of its kind
+		_, _ = t.e.await(c) // the next batch of its kind detects a failure
 	}
 	t.inflight = nil
 	f, err := t.e.loadTurn(t.e.ctx, store.System(), t.id)
@@ -189,13 +188,13 @@ func (t *turn) reload() error {
 		return err
 	}
 	if f.Header.Fence != t.fence {
-		return store.ErrFenced // it is somebody else's now
+		return store.ErrFenced // somebody else has taken it over
 	}
 	t.take(f)
 	return nil
 }
 
-// loop runs until the task rests or the turn is cut off.
+// loop runs until the task pauses or ends, or the turn is cut off.
 func (t *turn) loop() {
 	if t.told || len(t.runs) == 0 {
 		if t.step() {
@@ -237,11 +236,10 @@ func (t *turn) loop() {
 	}
 }
 
-// collect takes what the runs have handed over. It returns false when the turn is
-// over.
+// collect takes what the runs have handed over. It returns false if the turn is over.
 func (t *turn) collect() bool {
 	if len(t.inflight) >= maxInflight {
-		return true // it gathers meanwhile, up to a window
+		return true // chunks accumulate in the meantime, up to a window
 	}
 	var chunks []task.Chunk
 	left := t.runs[:0]
@@ -260,8 +258,8 @@ func (t *turn) collect() bool {
 	return len(chunks) == 0 || t.publish(chunks)
 }
 
-// publish queues chunks. They are folded at once: if they fail, so does all that
-// follows. It returns false when the turn is over.
+// publish queues chunks. They are folded immediately: if they fail, so does everything
+// after them. It returns false if the turn is over.
 func (t *turn) publish(chunks []task.Chunk) bool {
 	fence := t.fence
 	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &fence, Snapshot: t.snapshot(true /* chunks */), Events: make([]store.Event, len(chunks))}
@@ -276,9 +274,9 @@ func (t *turn) publish(chunks []task.Chunk) bool {
 	return t.sound()
 }
 
-// sound reports whether no batch of chunks has failed so far. Chunks fail by their
-// fence, with the store, or because they were refused at once: then the fold holds
-// what the log will never have, and the turn is over before anything is put on top
+// sound reports whether no batch of chunks has failed so far. Chunks fail because of
+// their fence, with the store, or because they were refused immediately: the fold then
+// has what the log will never have, and the turn must end before anything is put on top
 // of it.
 func (t *turn) sound() bool {
 	for _, c := range t.inflight {
@@ -293,13 +291,13 @@ func (t *turn) sound() bool {
 	return true
 }
 
-// lost ends the turn because a batch of it failed for good.
+// lost ends the turn because one of its batches failed permanently.
 func (t *turn) lost(err error) {
 	switch {
 	case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrNotFound):
 		t.drop(errCut)
 	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
-		// Another try would meet the same; the process that has a copy recovers the task.
+		// A retry would fail again; a process with a restored store recovers the task.
 		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn given up: the task stops until a backup of the store is restored")
 		t.givenUp = err
 		t.drop(err)
@@ -308,8 +306,8 @@ func (t *turn) lost(err error) {
 	}
 }
 
-// abandon ends the turn because the engine cannot continue it. The task is live
-// on disk; it is tried again later, and by the next process.
+// abandon ends the turn because the engine cannot continue it. The task stays live on
+// disk; it is retried later, also by the next process.
 func (t *turn) abandon(err error) {
 	if t.e.ctx.Err() == nil {
 		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn abandoned; the task will be retried")
@@ -318,7 +316,7 @@ func (t *turn) abandon(err error) {
 	t.drop(err)
 }
 
-// drop lets go of everything that runs: results that still come are recorded late.
+// drop abandons all runs: results that still arrive are recorded late.
 func (t *turn) drop(why error) {
 	for i := range t.ended {
 		t.e.orphan(t.id, t.ended[i].run, &t.ended[i].ended)
@@ -331,8 +329,8 @@ func (t *turn) drop(why error) {
 	t.runs = nil
 }
 
-// running returns the run of a call, nil if there is none. A run whose outcome has
-// not been taken yet is one.
+// running returns the run of a call, nil if there is none. A run whose outcome has not
+// been taken yet counts.
 func (t *turn) running(call string) *run {
 	for _, r := range t.runs {
 		if r.entry.Call == call {

@@ -7,15 +7,15 @@ import (
 	"a2a-server/task"
 )
 
-// Views up to maxCachedView bytes are kept of tasks that have just come to rest, at
-// most maxCachedViews: they are what stands at the top of lists.
+// The views of tasks that have just paused or ended are cached, up to maxCachedView bytes
+// each, at most maxCachedViews: these tasks are at the top of lists.
 const (
 	maxCachedView  = 32 << 10
 	maxCachedViews = 1024
 )
 
-// viewCache keeps views with the seq that they are folded up to; one of another seq
-// is never used. A cached view is not changed any more.
+// viewCache caches views with the seq up to which they are folded; a view with another
+// seq is never used. Cached views must not be changed.
 type viewCache struct {
 	mu    sync.Mutex
 	views map[store.TaskID]cachedView

@@ -11,8 +11,8 @@ import (
 // patience is how long a task waits for its turn before its status says so.
 const patience = time.Second
 
-// setAlarm sets the one timer for all tasks that wait: for when a turn makes room by
-// growing older, and for when a task says that it waits. e.mu must be held.
+// setAlarm sets the one timer for all waiting tasks: for when a turn grows old enough to
+// make room, and for when a task's status has to say that it waits. e.mu must be held.
 func (e *Engine) setAlarm(now time.Time) {
 	at := e.lanes.ripe()
 	if first := e.lanes.silent.first; first != nil && !e.saying {
@@ -36,7 +36,7 @@ func (e *Engine) alarmOff() {
 	e.alarm, e.unset = time.Time{}, nil
 }
 
-// ring is the alarm.
+// ring runs when the alarm fires.
 func (e *Engine) ring() {
 	e.mu.Lock()
 	e.alarm, e.unset = time.Time{}, nil
@@ -52,15 +52,15 @@ func (e *Engine) ring() {
 	e.next()
 }
 
-// impatient reports whether a task has waited for long enough to say so. e.mu must be
-// held.
+// impatient reports whether a task has waited long enough for its status to say so. e.mu
+// must be held.
 func (e *Engine) impatient() bool {
 	first := e.lanes.silent.first
 	return first != nil && e.now().Sub(first.of.since) >= patience
 }
 
-// sayWhoWaits has the tasks say that they wait which have done so for long enough: one
-// after the other, so that the disk has more to do with those that are at work.
+// sayWhoWaits updates the status of the tasks that have waited long enough: one after the
+// other, so that this takes little of the disk from running tasks.
 func (e *Engine) sayWhoWaits() {
 	defer e.busy.done()
 	defer func() {
@@ -77,7 +77,7 @@ func (e *Engine) sayWhoWaits() {
 	}
 }
 
-// nextSilent returns a task that has to say that it waits, nil when none has.
+// nextSilent returns a task whose status has to say that it waits, nil if there is none.
 func (e *Engine) nextSilent() *waiter {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,8 +89,8 @@ func (e *Engine) nextSilent() *waiter {
 	return w
 }
 
-// sayWaits has a task say that it waits, if it still does: whatever its turn writes is in
-// conflict with that, and comes after it or instead of it.
+// sayWaits updates the status of a task to say that it waits, if it still does: whatever
+// its turn writes conflicts with that, and comes after it or instead of it.
 func (e *Engine) sayWaits(w *waiter) error {
 	for {
 		f, err := e.loadTurn(e.ctx, store.System(), w.task)

@@ -111,8 +111,8 @@ func TestNoCalls(t *testing.T) {
 		{"adk, id in the form of that of a call", adk(data(t, `{"name":"bare","id":"c1.1"}`)), "part 1: \"id\" of the call of \"bare\" is \"c1.1\""},
 		{"raw, id in the form of that of a call", a2a.NewDataPart(json.RawMessage(`{"tool":"echo","id":"c1.1"}`)), "which looks like an id of this server"},
 		{"two calls with one id", data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"bare"},{"tool":"bare"},{"tool":"bare","id":"x"}]}`),
-			"part 1: calls[3]: \"id\" \"x\" is that of the call at part 1: calls[0]; give each call an id of its own, or none\n"},
-		{"tool and calls", data(t, `{"tool":"echo","calls":[]}`), "\"tool\" and \"calls\" stand in one part; use one of them\n"},
+			"part 1: calls[3]: \"id\" \"x\" is already used by the call at part 1: calls[0]; give each call its own id, or none\n"},
+		{"tool and calls", data(t, `{"tool":"echo","calls":[]}`), "one part has both \"tool\" and \"calls\"; use one of them\n"},
 		{"calls and more", data(t, `{"calls":[],"x":1}`), "unknown key \"x\"; known are [\"calls\"]\n"},
 		{"no calls", data(t, `{"calls":[]}`), "\"calls\" must be a list of at least one"},
 		{"a call that is none", data(t, `{"calls":[{"tool":"echo"},5]}`), "calls[1] must be an object"},
@@ -159,7 +159,7 @@ func TestEqualIDsInTwoParts(t *testing.T) {
 		if answer == nil {
 			t.Fatalf("%s: Accept() = nil, want a message", name)
 		}
-		if got, want := answer.Parts[0].Text(), `part 2: "id" "x" is that of the call at part 1;`; !strings.Contains(got, want) {
+		if got, want := answer.Parts[0].Text(), `part 2: "id" "x" is already used by the call at part 1;`; !strings.Contains(got, want) {
 			t.Errorf("%s: Accept() = %q, want %q", name, got, want)
 		}
 	}

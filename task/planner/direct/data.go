@@ -11,8 +11,8 @@ import (
 	"a2a-server/task"
 )
 
-// maxName is how long the name of a tool may be in a message, in bytes. It is repeated
-// wherever somebody reads of the call.
+// maxName bounds the name of a tool in a message, in bytes. It is repeated wherever the
+// call is shown.
 const maxName = 256
 
 // How ADK marks a data part that is a call.
@@ -22,7 +22,7 @@ const (
 )
 
 // readData returns the calls of a data part whose value is either decoded or still
-// a [json.RawMessage]. A value in none of the known shapes is no call.
+// a [json.RawMessage]. A value in none of the known shapes is not a call.
 func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
 	if kind, ok := metadata[adkType].(string); ok && kind == adkFunctionCall {
 		fields, ok := object(value)
@@ -44,7 +44,7 @@ func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
 	several, many := fields["calls"]
 	switch {
 	case one && many:
-		return nil, errors.New(`"tool" and "calls" stand in one part; use one of them`)
+		return nil, errors.New(`one part has both "tool" and "calls"; use one of them`)
 	case one:
 		call, err := namedCall(fields)
 		if err != nil {
@@ -81,7 +81,7 @@ func namedCalls(value any) ([]task.PlannedCall, error) {
 }
 
 // namedCall reads {"tool", "args" or "arguments", "id"}. Other names are refused: a
-// misspelt "args" must not become a call without arguments.
+// misspelled "args" must not become a call without arguments.
 func namedCall(fields map[string]any) (task.PlannedCall, error) {
 	if err := onlyKeys(fields, "tool", "args", "arguments", "id"); err != nil {
 		return task.PlannedCall{}, err
@@ -96,7 +96,7 @@ func namedCall(fields map[string]any) (task.PlannedCall, error) {
 	return planned("tool", fields["tool"], args, fields["id"])
 }
 
-// adkCall reads {"id", "name", "args"}. What else ADK puts there is not for us.
+// adkCall reads {"id", "name", "args"}. Other keys that ADK adds are ignored.
 func adkCall(fields map[string]any) (task.PlannedCall, error) {
 	return planned("name", fields["name"], fields["args"], fields["id"])
 }
@@ -135,11 +135,11 @@ func onlyKeys(fields map[string]any, known ...string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown key %q; known are %q", clip(slices.Min(unknown), 100), slices.Clone(known)) // of a clone, so that known itself need not be allocated
+	return fmt.Errorf("unknown key %q; known are %q", clip(slices.Min(unknown), 100), slices.Clone(known)) // a clone, so that known itself is not allocated
 }
 
-// object returns the members of value. Those of a [json.RawMessage] stay raw, so
-// that arguments are passed on as they were received.
+// object returns the members of value. The members of a [json.RawMessage] stay raw, so
+// that arguments are passed on as received.
 func object(value any) (map[string]any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -190,7 +190,7 @@ func text(value any) (string, bool) {
 	return "", false
 }
 
-// encode returns args as JSON. Arguments that are left out, or null, are none.
+// encode returns args as JSON. Missing or null arguments become {}.
 func encode(args any) (json.RawMessage, error) {
 	raw, given := args.(json.RawMessage)
 	if !given && args != nil {

@@ -1,12 +1,11 @@
-// Package direct is the planner for messages that name the calls they want
-// themselves: the default, made for agents that delegate and for people who type.
-// It knows three ways to write a call, reads them, and ends the task when the calls
-// are done; it never asks anything. A message without a call is answered with the
-// list of tools, and makes no task.
+// Package direct is the planner for messages that name the calls to make: the default,
+// intended for agents that delegate and for people who type. It knows three ways to write
+// a call, and ends the task when the calls are done; it never asks a question. A message
+// without a call is answered with the list of tools, and creates no task.
 //
 // # Calls
 //
-// Each part of a message holds at most one way to call:
+// Each part of a message uses at most one of these:
 //
 //   - a data part {"tool": name, "args": {…}}; "arguments" is another name of
 //     "args", and "id" is an id of the caller's own for the call, which no other call
@@ -18,16 +17,15 @@
 //     /tool {"key": …}, or, for a tool with exactly one required argument that is a
 //     string, /tool the rest of the text.
 //
-// Several parts are several calls of one step, in their order. Text and data beside
-// them are ignored.
+// Several parts are several calls of one step, in order. Other text and data are ignored.
 //
-// In key=value, a value is taken as JSON when it is JSON, else as a string. What the
-// schema declares to be a string stays one: to=007 is "007".
+// In key=value, the value is JSON if it is valid JSON, else a string. An argument that
+// the schema declares to be a string stays one: to=007 is "007".
 //
 // # Mistakes
 //
-// A call in a known shape that cannot be read, and a text that begins with a slash
-// and names no tool, are answered with what is wrong and the list of tools; then
-// nothing of the message is run. A data part may name a tool that does not exist, or
-// wrong arguments: that makes a task, and the mistake is the result of the call.
+// If a call in a known shape cannot be read, or a text that begins with a slash names no
+// tool, the answer says what is wrong and lists the tools; nothing of the message is run.
+// If a data part names a tool that does not exist, or has invalid arguments, a task is
+// created, and the error is the result of the call.
 package direct

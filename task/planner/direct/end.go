@@ -10,8 +10,8 @@ import (
 	"a2a-server/task"
 )
 
-// maxErrorText is how much of one call's error the last message repeats; 64 of them
-// stay far below the limit of an event.
+// maxErrorText bounds how much of one call's error the last message repeats, in bytes; 64
+// of them stay far below the limit of an event.
 const maxErrorText = 4 << 10
 
 // end returns the end of a task whose calls all have results.
@@ -28,7 +28,7 @@ func end(p *task.Progress) *task.End {
 		if ok {
 			continue
 		}
-		switch r.Outcome { //nolint:exhaustive // only those that nobody wanted to run
+		switch r.Outcome { //nolint:exhaustive // only those that were not wanted
 		case task.OutcomeRejected, task.OutcomeExpired, task.OutcomeCanceled:
 			turnedDown++
 		}
@@ -36,9 +36,10 @@ func end(p *task.Progress) *task.End {
 		if r.Call.ID != "" {
 			line = fmt.Sprintf("%s (%s) %s", r.Call.Name, r.Call.ID, verdict)
 		}
-		// The error of a rejection says that it is one, which the line does, too.
+		// The error of a rejection repeats what the line already says.
 		if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
-			// Indented, so that what a tool or a person says is no line of another call.
+			// Indented, so that text from a tool or a person cannot look like the line of
+			// another call.
 			line += ": " + strings.ReplaceAll(clip(text, maxErrorText), "\n", "\n  ")
 		}
 		lines = append(lines, line)
@@ -55,7 +56,7 @@ func end(p *task.Progress) *task.End {
 		e.State = a2a.TaskStateFailed
 	}
 	e.Message = &a2a.Message{
-		// From the task and not at random, so that a plan that is made again is the same.
+		// Derived from the task and not random, so that repeating the plan gives the same.
 		ID:        uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:a2a-server:direct:end:"+p.Task)).String(),
 		Role:      a2a.MessageRoleAgent,
 		TaskID:    a2a.TaskID(p.Task),
@@ -65,7 +66,7 @@ func end(p *task.Progress) *task.End {
 	return e
 }
 
-// verdictOf returns how a call ended in words, and whether that was well.
+// verdictOf describes how a call ended, and reports whether it succeeded.
 func verdictOf(o task.Outcome) (verdict string, ok bool) {
 	switch o {
 	case task.OutcomeOK, task.OutcomeResponded:

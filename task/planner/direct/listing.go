@@ -11,8 +11,8 @@ import (
 	"a2a-server/tool"
 )
 
-// listing returns the parts of the answer to a message that is not run: a text for
-// people, and the tools as data for programs.
+// listing returns the parts of the answer to a message that is not run: text for people,
+// and the tools as data for programs.
 func (p *Planner) listing(tools []tool.Tool, problems []string) a2a.ContentParts {
 	var b strings.Builder
 	if len(problems) > 0 {

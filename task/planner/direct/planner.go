@@ -13,21 +13,22 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// MaxCalls is how many calls one message may name.
+// MaxCalls is the maximum number of calls in one message.
 const MaxCalls = 64
 
 // Config configures a [Planner]. The zero value is ready to use.
 type Config struct {
-	// NewID makes the ids of direct messages. It must be safe for concurrent use.
+	// NewID returns ids for direct messages. It must be safe for concurrent use.
 	// Defaults to random UUIDs.
 	NewID func() string
-	// Approval reports whether each call of a tool has to be approved, for the list of
-	// tools. It must be safe for concurrent use. Defaults to what the tool says itself.
+	// Approval reports whether every call of a tool has to be approved, for the list of
+	// tools. It must be safe for concurrent use. Defaults to what the tool itself
+	// declares.
 	Approval func(t tool.Tool) bool
 }
 
-// Planner is the planner direct, as the package comment describes it. It is safe
-// for concurrent use, and Plan is a pure function.
+// Planner is the planner that the package comment describes. It is safe for concurrent
+// use, and Plan is a pure function.
 type Planner struct {
 	newID    func() string
 	approval func(t tool.Tool) bool
@@ -50,8 +51,8 @@ func New(c Config) *Planner {
 // Inline returns true.
 func (p *Planner) Inline() bool { return true }
 
-// Accept returns nil for a message that names calls, else a message that says what
-// is wrong with it, which tools there are, and how to call one.
+// Accept returns nil for a message that names calls, else an answer that says what is
+// wrong, which tools there are, and how to call one.
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	calls, problems := read(r.Message, r.Tools)
 	if len(calls) > 0 && len(problems) == 0 {
@@ -64,11 +65,11 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 	return m, nil
 }
 
-// Plan returns the calls of the first message as the first step, and the end of the
-// task as the second: canceled when a person turned every call down or nobody
-// answered, failed when none succeeded otherwise, else completed. The message of the
-// end names each call that did not succeed. An error means that the message does not
-// name a call any more: since it was accepted the tools have changed, or this package.
+// Plan returns the calls of the first message as the first step, and the end of the task
+// as the second: canceled if every call was rejected or nobody answered, failed if none
+// succeeded for other reasons, else completed. The final message lists each call that did
+// not succeed. An error means that the message no longer names a call: the tools, or this
+// package, have changed since it was accepted.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Steps) > 0 {
 		return &task.Step{End: end(progress)}, nil

@@ -137,7 +137,7 @@ func TestPlanErrors(t *testing.T) {
 		{"no message", nil, "plan task t1: it has no message"},
 		{"a nil message", []task.PlannerMessage{{}}, "plan task t1: its message names no call"},
 		{"an id that was accepted once", []task.PlannerMessage{{Message: message(data(t, `{"tool":"echo","id":"c1.2"}`))}}, changed + `part 1: "id" of the call of "echo" is "c1.2", which looks like an id of this server; choose another one, or leave it out`},
-		{"equal ids that were accepted once", []task.PlannerMessage{{Message: message(data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"echo","id":"x"}]}`))}}, changed + `part 1: calls[1]: "id" "x" is that of the call at part 1: calls[0]; give each call an id of its own, or none`},
+		{"equal ids that were accepted once", []task.PlannerMessage{{Message: message(data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"echo","id":"x"}]}`))}}, changed + `part 1: calls[1]: "id" "x" is already used by the call at part 1: calls[0]; give each call its own id, or none`},
 		{"the tool has gone", []task.PlannerMessage{{Message: message(text("/gone"))}}, changed + `part 1: unknown tool "gone"`},
 	}
 	for _, tt := range tests {

@@ -9,13 +9,13 @@ import (
 	"a2a-server/tool"
 )
 
-// read returns the calls that m names, in the order of its parts, and what is wrong
-// with those that cannot be read, or have the id of another one.
+// read returns the calls that m names, in the order of its parts, and the problems of
+// those that cannot be read, or that have the id of another call.
 func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems []string) {
 	if m == nil {
 		return nil, nil
 	}
-	var ids map[string]string // of callers, to where they stand
+	var ids map[string]string // ids that the caller chose, to their place in the message
 	for i, part := range m.Parts {
 		if part == nil {
 			continue
@@ -34,7 +34,7 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 				place += fmt.Sprintf(": calls[%d]", j)
 			}
 			if first, ok := ids[call.Alias]; ok {
-				problems = append(problems, fmt.Sprintf(`%s: "id" %q is that of the call at %s; give each call an id of its own, or none`, place, clip(call.Alias, 100), first))
+				problems = append(problems, fmt.Sprintf(`%s: "id" %q is already used by the call at %s; give each call its own id, or none`, place, clip(call.Alias, 100), first))
 				continue
 			}
 			if ids == nil {
@@ -51,7 +51,7 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 	return calls, problems
 }
 
-// readPart returns the calls of one part: none when the part is something else.
+// readPart returns the calls of one part, none if the part is something else.
 func readPart(part *a2a.Part, tools []tool.Tool) ([]task.PlannedCall, error) {
 	switch content := part.Content.(type) {
 	case a2a.Data:

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// signature is what a schema says about the arguments of a tool, as far as texts
-// are concerned. The zero value is that of a tool without a schema.
+// signature is what a schema says about the arguments of a tool, as far as text calls
+// need it. The zero value is that of a tool without a schema.
 type signature struct {
 	properties map[string]any
 	required   []string
@@ -48,8 +48,8 @@ func (s signature) isString(name string) bool {
 		!slices.ContainsFunc(types, func(t string) bool { return t != "string" && t != "null" })
 }
 
-// soleString returns the argument that takes the rest of a text: the only one that
-// is required, when it is a string.
+// soleString returns the argument that gets the rest of a text: the only required one, if
+// it is a string.
 func (s signature) soleString() (string, bool) {
 	if len(s.required) != 1 || !s.isString(s.required[0]) {
 		return "", false
@@ -67,7 +67,7 @@ func (s signature) knows(all pairs) bool {
 	return true
 }
 
-// names returns the arguments: those required first, in the schema's order.
+// names returns the names of the arguments: first the required ones, in the schema's order.
 func (s signature) names() []string {
 	names := slices.Clone(s.required)
 	for _, name := range slices.Sorted(maps.Keys(s.properties)) {

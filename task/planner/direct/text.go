@@ -11,8 +11,8 @@ import (
 	"a2a-server/tool"
 )
 
-// readText returns the call of a text that begins with a slash. Any other text is
-// no call.
+// readText returns the call in a text that begins with a slash. Any other text is not a
+// call.
 func readText(s string, tools []tool.Tool) ([]task.PlannedCall, error) {
 	s = strings.TrimSpace(s)
 	if !strings.HasPrefix(s, "/") {
@@ -35,7 +35,7 @@ func readText(s string, tools []tool.Tool) ([]task.PlannedCall, error) {
 	return nil, fmt.Errorf("unknown tool %q", clip(name, 100))
 }
 
-// textArgs returns the arguments that are written after the name of a tool.
+// textArgs returns the arguments after the name of a tool.
 func textArgs(s string, sig signature) (json.RawMessage, error) {
 	if s == "" {
 		return json.RawMessage("{}"), nil
@@ -77,7 +77,7 @@ type pairs []pair
 // maxPairs is how many pairs a text may have.
 const maxPairs = 1024
 
-// readPairs reads key=value, separated by blanks. Keys are unique.
+// readPairs reads key=value pairs, separated by spaces. Keys must be unique.
 func readPairs(s string) (pairs, error) {
 	var all pairs
 	seen := map[string]bool{}
@@ -104,8 +104,8 @@ func readPairs(s string) (pairs, error) {
 	return all, nil
 }
 
-// cutValue cuts the value off the beginning of s: a JSON string, array or object, or
-// else what comes before the next blank.
+// cutValue cuts the value off the beginning of s: a JSON string, array or object, or else
+// everything before the next space.
 func cutValue(s string) (value, rest string, err error) {
 	if s != "" && strings.ContainsRune(`"[{`, rune(s[0])) {
 		d := json.NewDecoder(strings.NewReader(s))

@@ -12,27 +12,27 @@ import (
 	"a2a-server/task"
 )
 
-// When what a step publishes is enough, so that no batch of the engine grows without
-// bounds. What comes after is the next step.
+// Limits for what one step publishes, so that no batch of the engine grows without bound.
+// The rest goes into the next step.
 const (
 	enoughOutput = 1024
 	enoughBytes  = 512 << 10
 )
 
-// scriptedError is the error that the author of the script wants.
+// scriptedError is an error that the script asks for.
 type scriptedError string
 
 func (e scriptedError) Error() string { return string(e) }
 
-// builder makes one step.
+// builder builds one step.
 type builder struct {
 	progress *task.Progress
 	*renderer
 	step     task.Step
-	messages int // made so far
+	messages int // built so far
 }
 
-// build returns what s does from at on.
+// build returns what s does next, starting at at.
 func (b *builder) build(s *scenario, at position) (*task.Step, error) {
 	for !b.enough() {
 		if at.Next >= len(s.steps) {
@@ -62,8 +62,7 @@ func (b *builder) enough() bool {
 	return b.err != nil || len(b.step.Output) >= enoughOutput || b.size >= enoughBytes
 }
 
-// add adds one step of the scenario and moves at on. It reports whether nothing more
-// may be added.
+// add adds one step of the scenario and advances at. It reports whether the step is full.
 func (b *builder) add(s step, at *position) (done bool, err error) {
 	switch s := s.(type) {
 	case statusStep:
@@ -90,7 +89,7 @@ func (b *builder) add(s step, at *position) (done bool, err error) {
 		done = true
 	case errorStep:
 		if len(b.step.Output) > 0 {
-			// What comes before it is published first.
+			// Publish what comes before it first.
 			return true, nil
 		}
 		text := b.text(s.text)
@@ -109,7 +108,7 @@ func (b *builder) add(s step, at *position) (done bool, err error) {
 
 func (b *builder) output(o task.Output) { b.step.Output = append(b.step.Output, o) }
 
-// piece returns an artifact with what it says of itself, without parts.
+// piece returns an artifact with its description, without parts.
 func (b *builder) piece(a *about) *task.ArtifactPiece {
 	p := &task.ArtifactPiece{ID: b.text(a.id), Name: b.text(a.name), Description: b.text(a.description), Metadata: b.object(a.metadata)}
 	for _, uri := range a.extensions {
@@ -118,7 +117,7 @@ func (b *builder) piece(a *about) *task.ArtifactPiece {
 	return p
 }
 
-// chunks publishes pieces until it is enough, and reports whether those were all.
+// chunks publishes pieces until the step is full, and reports whether those were all.
 func (b *builder) chunks(s chunksStep, at *position) bool {
 	total := s.len()
 	for ; at.Chunk < total && !b.enough(); at.Chunk++ {
@@ -152,8 +151,8 @@ func (b *builder) calls(calls []call) ([]task.PlannedCall, error) {
 	return planned, nil
 }
 
-// message returns nil when c says nothing. The id comes from the task and the place
-// of the message in it, so that a plan that is made again is the same.
+// message returns nil if c is empty. The id is derived from the task and the position of
+// the message in it, so that repeating the plan gives the same.
 func (b *builder) message(c content) *a2a.Message {
 	if len(c) == 0 {
 		return nil

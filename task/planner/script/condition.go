@@ -10,13 +10,13 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
-// condition is when a scenario plays. The zero condition fits every first message.
+// condition says when a scenario plays. The zero condition matches every first message.
 type condition struct {
 	followUp      bool
 	messagePrefix string
 	text          *string
 	textContains  string
-	data          any // as JSON gives it; nil for none
+	data          any // as decoded from JSON; nil for none
 }
 
 func readCondition(n strictyaml.Node) condition {
@@ -36,8 +36,7 @@ func readCondition(n strictyaml.Node) condition {
 	return c
 }
 
-// fits reports whether m is a message that the condition is for. answers says that
-// it answers an ask.
+// fits reports whether m matches the condition. answers says that m answers an ask.
 func (c condition) fits(m *a2a.Message, answers bool) bool {
 	if m == nil || c.followUp != answers || !strings.HasPrefix(m.ID, c.messagePrefix) {
 		return false
@@ -74,8 +73,8 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// has reports whether value has at least what want has: every member of an object;
-// lists entry by entry; the rest equal. Both are plain.
+// has reports whether value has at least what want has: every member of an object, lists
+// entry by entry, anything else equal. Both must come from plain.
 func has(value, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -107,8 +106,8 @@ func has(value, want any) bool {
 	return value == want
 }
 
-// same compares numbers, so that 1.0 is 1. Whole numbers beyond what a float holds
-// are compared as written.
+// same compares numbers, so that 1.0 equals 1. Integers too large for a float are
+// compared as written.
 func same(a, b json.Number) bool {
 	if a == b {
 		return true
@@ -123,8 +122,8 @@ func same(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// plain returns v as JSON gives it back, whatever Go types it consists of; nil when
-// it is no JSON.
+// plain returns v as decoded from its JSON, whatever Go types it consists of; nil if it
+// has no JSON form.
 func plain(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -139,7 +138,7 @@ func plain(v any) any {
 	return p
 }
 
-// describe says in words when the scenario plays.
+// describe returns a description of when the scenario plays.
 func (c condition) describe() string {
 	var all []string
 	if c.messagePrefix != "" {

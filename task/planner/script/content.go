@@ -6,7 +6,7 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
-// perhaps reads what is said, if anything is.
+// perhaps reads optional content.
 func perhaps(n strictyaml.Node) content {
 	if !n.Says() {
 		return nil
@@ -14,7 +14,7 @@ func perhaps(n strictyaml.Node) content {
 	return readContent(n)
 }
 
-// readContent reads what is said: a text, {text} or {parts}.
+// readContent reads content: a text, {text} or {parts}.
 func readContent(n strictyaml.Node) content {
 	if n.IsMapping() {
 		f, ok := n.Fields("text", "parts")
@@ -30,7 +30,7 @@ func readContent(n strictyaml.Node) content {
 	return content{{text: pointer(n)}}
 }
 
-// says reads the text or the parts of n, a mapping that may have more.
+// says reads the text or the parts of n, a mapping that may have other keys.
 func says(n strictyaml.Node, f strictyaml.Fields) content {
 	text, parts := f.Get("text"), f.Get("parts")
 	switch {
@@ -83,7 +83,7 @@ func readPart(n strictyaml.Node) part {
 }
 
 // readBytes reads base64. The result is not nil. What YAML takes for a number can be
-// good base64: 1234.
+// valid base64: 1234.
 func readBytes(n strictyaml.Node) []byte {
 	text, ok := n.Scalar()
 	b, err := base64.StdEncoding.DecodeString(text)

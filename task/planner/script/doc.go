@@ -1,7 +1,7 @@
-// Package script is the planner that plays scenarios from a YAML file, for agents
-// whose behaviour is known beforehand: those of conformance kits, demonstrations and
-// tests. It owns the form of that file. It calls real tools, whose gates and
-// approvals are as they would be for any planner.
+// Package script is the planner that plays scenarios from a YAML file, for agents whose
+// behavior is known beforehand: those of conformance kits, demonstrations and tests. It
+// owns the format of that file. It calls real tools; their gates and approvals work as
+// with any planner.
 //
 // # The file
 //
@@ -18,14 +18,14 @@
 //	      - status: {text: "you said {text}"}
 //	      - complete: {text: done}
 //
-// The first scenario that fits plays. The message that makes a task is only for
-// scenarios without follow_up; one without conditions fits every such message. A
-// scenario whose when says follow_up: true is for a message that answers an ask, of
-// any scenario: it takes over from its own first step. If none fits such an answer,
-// the scenario that asked continues. A message that would make a task and fits nothing
-// is answered with the list of the scenarios. The text of a message is that of its
-// text parts, joined by newlines. A scenario that no message can play, because one
-// before it fits whatever it fits, or nothing asks, is an error.
+// The first scenario that matches plays. A message that creates a task only plays
+// scenarios without follow_up; one without conditions matches every such message. A
+// scenario whose when says follow_up: true is for a message that answers an ask, of any
+// scenario: it takes over from its own first step. If none matches such an answer, the
+// scenario that asked continues. A message that would create a task and matches nothing
+// is answered with the list of scenarios. The text of a message is that of its text
+// parts, joined by newlines. A scenario that no message can play, because an earlier one
+// matches whatever it matches, or because nothing asks, is an error.
 //
 // # Steps
 //
@@ -52,15 +52,15 @@
 // message may say nothing ("ask:"), and status takes {metadata: …}, of the update, too. A part is one of {text}, {data}, {file_bytes} in base64,
 // {file_text} and {file_url}, with media_type, filename and metadata as wanted.
 //
-// The name of an error is as in A2A 1.0 §5.4, such as ContentTypeNotSupportedError, or
-// InvalidParamsError or InternalError. Without one it is UnsupportedOperationError.
+// The name of an error is one of A2A 1.0 §5.4, such as ContentTypeNotSupportedError, or
+// InvalidParamsError or InternalError. It defaults to UnsupportedOperationError.
 //
 // In the strings of steps, {text} stands for the text of the newest message and
 // {message_id} for its id. Anchors and aliases of YAML are not supported.
 //
 // # State
 //
-// What is done is remembered in the task as the name of the scenario and the number
-// of the next step. So a file may be changed while tasks are under way, as long as
-// what they have done stays where it was; a task whose scenario has gone fails.
+// A task stores its progress as the name of the scenario and the number of the next step.
+// So a file may be changed while tasks are running, as long as the steps that they have
+// done stay where they are; a task whose scenario was removed fails.
 package script

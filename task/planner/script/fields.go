@@ -2,7 +2,7 @@ package script
 
 import "a2a-server/internal/strictyaml"
 
-// entries reads a list that is not empty; what says of what.
+// entries reads a list that must not be empty; what names its entries.
 func entries(n strictyaml.Node, what string) []strictyaml.Node {
 	items, ok := n.Items("a list of "+what, "")
 	if ok && len(items) == 0 {
@@ -11,7 +11,7 @@ func entries(n strictyaml.Node, what string) []strictyaml.Node {
 	return items
 }
 
-// texts reads a list of texts that is not empty.
+// texts reads a list of strings that must not be empty.
 func texts(n strictyaml.Node) []string {
 	var all []string
 	for _, e := range entries(n, "texts") {
@@ -22,7 +22,7 @@ func texts(n strictyaml.Node) []string {
 	return all
 }
 
-// required reads a text that must be there and not be empty.
+// required reads a string that must be present and not empty.
 func required(n strictyaml.Node) string {
 	s, ok := n.Text()
 	if ok && s == "" {
@@ -31,7 +31,7 @@ func required(n strictyaml.Node) string {
 	return s
 }
 
-// optional reads a text that may be left out.
+// optional reads a string that may be left out.
 func optional(n strictyaml.Node) string {
 	if n.Missing() {
 		return ""
@@ -40,7 +40,7 @@ func optional(n strictyaml.Node) string {
 	return s
 }
 
-// pointer is a text that may be empty; nil when it is left out.
+// pointer reads a string that may be empty; nil if it is left out.
 func pointer(n strictyaml.Node) *string {
 	if n.Missing() {
 		return nil
@@ -49,7 +49,7 @@ func pointer(n strictyaml.Node) *string {
 	return &s
 }
 
-// truth reads true or false; fallback when it is left out.
+// truth reads true or false; it returns fallback if it is left out.
 func truth(n strictyaml.Node, fallback bool) bool {
 	if n.Missing() {
 		return fallback

@@ -10,17 +10,17 @@ import (
 
 // Limits of a file.
 const (
-	// MaxFile is how many bytes a file may have.
+	// MaxFile is the maximum size of a file, in bytes.
 	MaxFile = strictyaml.MaxFile
-	// MaxChunks is how many pieces one chunks step may publish.
+	// MaxChunks is the maximum number of pieces of one chunks step.
 	MaxChunks = 10_000
-	// MaxCalls is how many calls one step may make.
+	// MaxCalls is the maximum number of calls of one step.
 	MaxCalls = 64
 )
 
-// Load reads a file of scenarios, as the package comment describes it. name is what
-// errors call the file. When the file is wrong the error joins a [*ProblemError] for
-// everything that is wrong with it.
+// Load reads a file of scenarios, as the package comment describes it. name is the file's
+// name in errors. If the file is invalid, the error joins a [*ProblemError] for each
+// problem.
 func Load(r io.Reader, name string) (*Planner, error) {
 	report := &strictyaml.Report{File: name}
 	root, ok, err := report.Read(r)
@@ -60,7 +60,7 @@ func readScenarios(report *strictyaml.Report, root strictyaml.Node) []scenario {
 			lines[all[i].name] = name.Place().Line
 		}
 	}
-	if len(report.Problems()) == 0 { // else what a when says may not have been read
+	if len(report.Problems()) == 0 { // otherwise a when may not have been read
 		reach(all, list)
 	}
 	return all
@@ -97,7 +97,7 @@ func readScenario(n strictyaml.Node) (s scenario, name strictyaml.Node) {
 	return s, name
 }
 
-// isLast reports whether nothing comes after the step.
+// isLast reports whether the step ends its scenario.
 func isLast(s step) bool {
 	switch s.(type) {
 	case messageStep, endStep, errorStep:

@@ -14,8 +14,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Planner plays the scenarios of one file. [Load] makes it. It is safe for concurrent
-// use, and Plan is a pure function of the progress it is given.
+// Planner plays the scenarios of one file; see [Load]. It is safe for concurrent use, and
+// Plan is a pure function of its argument.
 type Planner struct {
 	scenarios []scenario
 	byName    map[string]*scenario
@@ -34,9 +34,9 @@ func newPlanner(scenarios []scenario) *Planner {
 // Inline returns true.
 func (p *Planner) Inline() bool { return true }
 
-// Accept returns nil when a scenario fits that makes a task. Else it returns the
-// direct message of the scenario, the error of a scenario that begins with one, or,
-// when none fits, a message that lists the scenarios.
+// Accept returns nil if a scenario that creates a task matches. Otherwise it returns the
+// direct message of the scenario, the error of a scenario that begins with one, or, if
+// none matches, a message that lists the scenarios.
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	if r.Message == nil {
 		return nil, errors.New("there is no message")
@@ -68,7 +68,7 @@ func answer(m *a2a.Message, parts a2a.ContentParts) *a2a.Message {
 	return &a2a.Message{ID: uuid.NewString(), ContextID: m.ContextID, Role: a2a.MessageRoleAgent, Parts: parts}
 }
 
-// match returns the first scenario that fits m, nil when none does.
+// match returns the first scenario that matches m, nil if none does.
 func (p *Planner) match(m *a2a.Message, answers bool) *scenario {
 	for i := range p.scenarios {
 		if p.scenarios[i].when.fits(m, answers) {
@@ -78,7 +78,7 @@ func (p *Planner) match(m *a2a.Message, answers bool) *scenario {
 	return nil
 }
 
-// listing says which scenarios a first message can play.
+// listing returns a text that lists the scenarios that a first message can play.
 func (p *Planner) listing() string {
 	var b strings.Builder
 	b.WriteString("No scenario of the script fits this message. Those for a first message, and when they play:\n")
@@ -90,15 +90,15 @@ func (p *Planner) listing() string {
 	return b.String()
 }
 
-// position is what a task remembers: where its scenario continues. It is on disk.
+// position is where the scenario of a task continues. It is on disk.
 type position struct {
 	Scenario string `json:"scenario"`
 	Next     int    `json:"next"`            // index of the step
 	Chunk    int    `json:"chunk,omitempty"` // pieces of that step that have been published
 }
 
-// Plan returns what the scenario does next: everything that it publishes up to the
-// next call, wait, ask or end, and that. What is long is cut into several steps. An
+// Plan returns what the scenario does next: everything that it publishes up to and
+// including the next call, wait, ask or end. Long output is split into several steps. The
 // error is that of an error step, or says that the file has changed too much to continue.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Messages) == 0 || progress.Messages[len(progress.Messages)-1].Message == nil {

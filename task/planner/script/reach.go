@@ -7,8 +7,8 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
-// reach reports the scenarios that no message can ever play. nodes are where
-// they stand.
+// reach reports the scenarios that no message can ever play. nodes are their places in
+// the file.
 func reach(all []scenario, nodes []strictyaml.Node) {
 	asks := slices.ContainsFunc(all, func(s scenario) bool { return !s.when.followUp && s.asks() })
 	for i := range all {
@@ -32,7 +32,7 @@ func (s *scenario) asks() bool {
 	return slices.ContainsFunc(s.steps, func(s step) bool { _, is := s.(askStep); return is })
 }
 
-// covers reports whether c fits every message that other fits.
+// covers reports whether c matches every message that other matches.
 func (c condition) covers(other condition) bool {
 	contains := strings.Contains(other.textContains, c.textContains) || other.text != nil && strings.Contains(*other.text, c.textContains)
 	return c.followUp == other.followUp &&

@@ -8,11 +8,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// maxRendered bounds what one step says. The message's text can stand in it as often
-// as the script likes, and whoever sent the message chose how long it is.
+// maxRendered bounds the output of one step, in bytes. The script may repeat the
+// message's text any number of times, and the sender chose its length.
 const maxRendered = 16 << 20
 
-// renderer fills templates. After an error it only returns what is empty.
+// renderer fills in templates. After an error it only returns empty values.
 type renderer struct {
 	message, id string
 	replace     *strings.Replacer
@@ -32,8 +32,8 @@ func (w *renderer) text(s string) string {
 	return w.replace.Replace(s)
 }
 
-// numbered is text where {n} stands for n. All is replaced in one pass: what comes
-// from the message is never a template.
+// numbered fills in s, with n for {n}. Everything is replaced in one pass: text from the
+// message is never a template.
 func (w *renderer) numbered(s, n string) string {
 	if !w.fits(s) {
 		return ""
@@ -41,7 +41,7 @@ func (w *renderer) numbered(s, n string) string {
 	return strings.NewReplacer("{text}", w.message, "{message_id}", w.id, "{n}", n).Replace(s)
 }
 
-// fits counts what s will become, before it does.
+// fits adds the size of the rendered s before it is rendered, and reports whether it fits.
 func (w *renderer) fits(s string) bool {
 	return w.count(len(s) + strings.Count(s, "{text}")*len(w.message) + strings.Count(s, "{message_id}")*len(w.id))
 }
@@ -96,7 +96,7 @@ func (w *renderer) object(m map[string]any) map[string]any {
 	return all
 }
 
-// value returns a copy: what is published must not share maps with the script.
+// value returns a rendered copy: what is published must not share maps with the script.
 func (w *renderer) value(v any) any {
 	switch v := v.(type) {
 	case string:

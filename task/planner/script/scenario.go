@@ -30,7 +30,7 @@ type (
 	chunksStep struct {
 		about about
 		texts []string
-		// count, when texts is empty, is how often text is published.
+		// count is how often text is published if texts is empty.
 		count int
 		text  string
 	}
@@ -46,7 +46,7 @@ type (
 	}
 	errorStep struct {
 		is    error // of the SDK
-		named bool  // in the script
+		named bool  // the script gives the name
 		text  string
 	}
 )
@@ -61,8 +61,7 @@ func (askStep) isStep()      {}
 func (endStep) isStep()      {}
 func (errorStep) isStep()    {}
 
-// about is what an artifact says of itself, and whether it continues with one that is
-// there.
+// about is the description of an artifact, and whether it appends to an existing one.
 type about struct {
 	id, name, description string
 	metadata              map[string]any
@@ -75,20 +74,20 @@ type call struct {
 	args        map[string]any
 }
 
-// content is what a message or an artifact holds.
+// content is the parts of a message or an artifact.
 type content []part
 
 // part is a part whose strings are templates. Exactly one of the pointers and data
 // is set.
 type part struct {
 	text, url, fileText *string
-	bytes               []byte // when not nil
+	bytes               []byte // if not nil
 	data                *any
 	mediaType, filename string
 	metadata            map[string]any
 }
 
-// len is how many pieces the chunks are.
+// len returns the number of pieces.
 func (s chunksStep) len() int {
 	if len(s.texts) > 0 {
 		return len(s.texts)

@@ -14,7 +14,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// kinds are the keys of steps, and how the value of each is read.
+// kinds are the keys of steps, and the functions that read their values.
 var kinds = []struct {
 	name string
 	read func(strictyaml.Node) step
@@ -39,7 +39,7 @@ func ends(state a2a.TaskState) func(strictyaml.Node) step {
 	return func(n strictyaml.Node) step { return endStep{state: state, content: perhaps(n)} }
 }
 
-// readStep reads one step; nil when it is none.
+// readStep reads one step; it returns nil if it is invalid.
 func readStep(n strictyaml.Node) step {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -62,7 +62,7 @@ func readStep(n strictyaml.Node) step {
 	return nil
 }
 
-// readStatus reads what is said while the task is working: nothing, a text, or a mapping.
+// readStatus reads a status step: nothing, a text, or a mapping.
 func readStatus(n strictyaml.Node) step {
 	if !n.IsMapping() {
 		return statusStep{content: perhaps(n)}
@@ -167,8 +167,8 @@ func readError(n strictyaml.Node) step {
 	return s
 }
 
-// errorNames are the errors that may refuse a message, as A2A 1.0 §5.4 calls them, and
-// two of JSON-RPC.
+// errorNames are the names of the errors that may refuse a message, from A2A 1.0 §5.4,
+// and two of JSON-RPC.
 var errorNames = []struct {
 	name string
 	is   error
