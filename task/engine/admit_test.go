@@ -148,7 +148,7 @@ func TestQueueOfACaller(t *testing.T) {
 			t.Errorf("beyond a caller's queue Send() = %v", err)
 		}
 		w.begun(carol, w.calls("echo", args{}))
-		if _, err := w.sendAs(carol, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "3 tasks wait") {
+		if _, err := w.sendAs(carol, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "3 tasks already wait") {
 			t.Errorf("beyond the queue Send() = %v", err)
 		}
 		w.tools.release()
