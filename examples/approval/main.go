@@ -1,5 +1,5 @@
-// Command approval decides by itself what is small, asks a person about the rest, and lets
-// a rule of the house answer before the person does.
+// Command approval pays small amounts without asking, asks a person about larger ones, and
+// has a house rule that may answer before the person does.
 package main
 
 import (
@@ -27,8 +27,8 @@ func gate(_ agent.ReadonlyContext, p payment) (ask bool, hint string, err error)
 	return p.Amount > 100, fmt.Sprintf("pays %d to %s, which is more than 100", p.Amount, p.To), nil
 }
 
-// house knows what is never paid. About all else it says nothing, so that the person who
-// is asked decides.
+// house rejects payments to casinos. For any other it returns an error, so that the person
+// decides.
 func house(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
 	if strings.Contains(r.Input, "casino") {
 		return false, nil
@@ -50,7 +50,7 @@ func main() {
 	defer stop()
 	server, err := a2aserver.New(config())
 	if err != nil {
-		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}
 	if err := server.Run(ctx); err != nil {
 		log.Fatal(err)

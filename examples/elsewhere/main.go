@@ -1,5 +1,5 @@
-// Command elsewhere has payments approved by whoever sits at its terminal, not by the
-// client that asks for them: it shows what waits, and "approve ID" or "reject ID" decides.
+// Command elsewhere has payments approved at its terminal, not by the client that requests
+// them: it prints pending approvals, and "approve ID" or "reject ID" decides one.
 package main
 
 import (
@@ -27,8 +27,9 @@ type payment struct {
 	To     string `json:"to"`
 }
 
-// config returns a server whose payments others approve. Until they have, a task waits in
-// input-required or, with authRequired, in auth-required.
+// config returns the configuration of a server whose payments its clients may not approve.
+// Until one is decided, its task waits in input-required or, with authRequired, in
+// auth-required.
 func config(authRequired bool) (a2aserver.Config, error) {
 	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", Description: "Pays somebody"},
 		func(_ tool.Context, p payment) (string, error) {
@@ -40,12 +41,12 @@ func config(authRequired bool) (a2aserver.Config, error) {
 	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Policy: policy}, err
 }
 
-// desk writes what waits as it comes, and does what lines say, until they end. by is whose
-// approvals these are.
+// desk prints new approvals of by to out, and decides them as lines say, until lines is
+// closed or ctx ends.
 func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, lines <-chan string, out io.Writer) error {
 	wake, stop := approvals.Watch(by)
 	defer stop()
-	shown := map[string]string{} // digests: what is decided is what was shown
+	shown := map[string]string{} // digest by id, so that a decision is about what was shown
 	for {
 		page, err := approvals.List(ctx, by, engine.ApprovalQuery{})
 		if err != nil {
@@ -54,7 +55,7 @@ func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, l
 		for i := range page.Approvals {
 			if a := &page.Approvals[i]; shown[a.ID] == "" {
 				shown[a.ID] = a.Digest
-				_, _ = fmt.Fprintln(out, a.ID, a.Hint) // whoever does not read it decides nothing
+				_, _ = fmt.Fprintln(out, a.ID, a.Hint) // if it cannot be printed, nobody decides
 			}
 		}
 		select {
@@ -75,10 +76,10 @@ func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, l
 	}
 }
 
-// read gives the lines of in.
+// read returns the lines of in.
 func read(in io.Reader) <-chan string {
 	lines := make(chan string)
-	go func() { // ends with the process: nobody can tell a terminal to
+	go func() { // ends with the process: reading a terminal cannot be canceled
 		defer close(lines)
 		for s := bufio.NewScanner(in); s.Scan(); {
 			lines <- s.Text()
@@ -94,7 +95,7 @@ func main() {
 	defer stop()
 	c, err := config(*authRequired)
 	if err != nil {
-		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}
 	c.Set = map[string]string{"listen": *listen, "store": "memory"}
 	server, err := a2aserver.New(c)

@@ -1,5 +1,5 @@
-// Command embed is a web server of somebody's that has an agent at /agent, for those who
-// bring a key.
+// Command embed is a web server with pages of its own and an agent at /agent, for callers
+// with an API key.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"a2a-server/tool/functiontool"
 )
 
-// keys says whose each key is. Real ones are not in a program.
+// keys has the owner of each API key. Real keys do not belong in source code.
 type keys map[string]string
 
 // Authenticate implements auth.Authenticator.
@@ -29,7 +29,7 @@ func (k keys) Authenticate(_ context.Context, c *auth.Credentials) (auth.Princip
 	if name, ok := k[given[0]]; ok && len(given) == 1 {
 		return auth.Principal{Subject: name, Method: "key"}, nil
 	}
-	return auth.Principal{}, &auth.Error{Scheme: "ApiKey", Code: "invalid_token", Description: "this key is not known: ask for one"}
+	return auth.Principal{}, &auth.Error{Scheme: "ApiKey", Code: "invalid_token", Description: "unknown API key: ask the operator for one"}
 }
 
 func newAgent(c a2aserver.Config) (*a2aserver.Server, error) {
@@ -43,21 +43,21 @@ func newAgent(c a2aserver.Config) (*a2aserver.Server, error) {
 func routes(agent *a2aserver.Server) http.Handler {
 	mux := http.NewServeMux()
 	a2a := http.StripPrefix("/agent", agent.Handler())
-	mux.Handle("/agent", a2a) // the URL on the card, which JSON-RPC is posted to
+	mux.Handle("/agent", a2a) // the URL on the card, for JSON-RPC
 	mux.Handle("/agent/", a2a)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("our own page\n")) })
 	return mux
 }
 
 func run(ctx context.Context) error {
-	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"public_url": "http://localhost:8080/agent"}}) //nolint:contextcheck // ctx ends what is served, not what is opened
+	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"public_url": "http://localhost:8080/agent"}}) //nolint:contextcheck // ctx is for Run, not for New
 	if err != nil {
 		return err
 	}
 	web := &http.Server{Addr: "127.0.0.1:8080", Handler: routes(agent), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- web.ListenAndServe() }()
-	err = agent.Run(ctx) // its streams have ended when it returns
+	err = agent.Run(ctx) // when it returns, its streams have ended
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, web.Shutdown(rest))
@@ -67,6 +67,6 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
-		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}
 }

@@ -29,7 +29,7 @@ func main() {
 	defer stop()
 	server, err := a2aserver.New(a2aserver.Config{Tools: []tool.Toolset{tools()}})
 	if err != nil {
-		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}
 	if err := server.Run(ctx); err != nil {
 		log.Fatal(err)

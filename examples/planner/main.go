@@ -1,5 +1,5 @@
-// Command planner turns messages into calls by rules of its own: "move 5 from a to b"
-// becomes a withdrawal, and when that has succeeded a deposit.
+// Command planner turns messages into calls with its own rules: "move 5 from a to b" becomes
+// a withdrawal and, if that succeeds, a deposit.
 package main
 
 import (
@@ -20,13 +20,13 @@ import (
 	"a2a-server/tool/functiontool"
 )
 
-// mover is a task.Planner. It keeps nothing: what it has planned is in the task's log.
+// mover is a task.Planner without state: what it has planned is in the task's log.
 type mover struct{}
 
-// Inline says that Plan is pure and quick.
+// Inline reports that Plan is pure and fast.
 func (mover) Inline() bool { return true }
 
-// Accept refuses what it would not understand, so that it does not become a task.
+// Accept answers messages that Plan would not understand, so that they do not become tasks.
 func (mover) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	if _, err := read(r.Message); err != nil {
 		return a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(err.Error())), nil
@@ -34,7 +34,7 @@ func (mover) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, err
 	return nil, nil
 }
 
-// Plan says what comes next.
+// Plan returns the next step.
 func (mover) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 	m, err := read(p.Messages[0].Message)
 	if err != nil {
@@ -94,7 +94,7 @@ func main() {
 	defer stop()
 	server, err := a2aserver.New(config())
 	if err != nil {
-		log.Fatal(err) //nolint:gocritic // there is nothing to give back
+		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}
 	if err := server.Run(ctx); err != nil {
 		log.Fatal(err)
