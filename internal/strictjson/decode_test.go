@@ -62,8 +62,8 @@ func TestDecodeRefuses(t *testing.T) {
 		reason  string // part of it
 	}{
 		{"nothing", "", "", "ends where a value"},
-		{"a name twice", `{"a": {"x/y": 1, "x/y": 2}}`, "/a/x~1y", "twice"},
-		{"a name twice, once escaped", `{"a": 1, "\u0061": 2}`, "/a", "twice"},
+		{"a name twice", `{"a": {"x/y": 1, "x/y": 2}}`, "/a/x~1y", "duplicate name"},
+		{"a name twice, once escaped", `{"a": 1, "\u0061": 2}`, "/a", "duplicate name"},
 		{"integer too large", `{"a": [1, 9007199254740992]}`, "/a/1", "beyond"},
 		{"integer too small", `-9007199254740993`, "", "beyond"},
 		{"integer of many digits", `[1` + strings.Repeat("0", 400) + `]`, "/0", "beyond"},
@@ -90,8 +90,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"word", `{"a": nul}`, "/a", "other than true"},
 		{"name without quotes", `{a: 1}`, "", "a name"},
 		{"no colon", `{"a" 1}`, "/a", "a colon"},
-		{"open string", `["a`, "/0", "within a string"},
-		{"open escape", `["a\`, "/0", "within a string"},
+		{"open string", `["a`, "/0", "inside a string"},
+		{"open escape", `["a\`, "/0", "inside a string"},
 		{"open object", `{"a": 1`, "", "closing brace"},
 		{"open array", `[1`, "", "closing bracket"},
 		{"byte order mark", "\ufeff{}", "", "a value"},

@@ -34,9 +34,9 @@ func TestMembersRefuses(t *testing.T) {
 		{"half", `{"a": 1`, "", "it ends where a comma", true},
 		{"more after it", `{} {}`, "", "unexpected data after the end", true},
 		{"NUL after it", "{}\x00", "", "unexpected data after the end", true},
-		{"twice", `{"a": 1, "b": 2, "\u0061": 3}`, "/a", "occurs twice", false},
-		{"twice among many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"i":1}`, "/i", "occurs twice", false},
-		{"twice, of the first of many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"a":1}`, "/a", "occurs twice", false},
+		{"twice", `{"a": 1, "b": 2, "\u0061": 3}`, "/a", "duplicate name", false},
+		{"twice among many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"i":1}`, "/i", "duplicate name", false},
+		{"twice, of the first of many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"a":1}`, "/a", "duplicate name", false},
 		{"a large integer elsewhere", `{"id": 1, "params": {"n": 9007199254740993}}`, "/params/n", "beyond", false},
 		{"deep", `{"a": ` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "/a" + strings.Repeat("/0", 63), "nested deeper", false},
 	} {
