@@ -51,7 +51,7 @@ func (l *lines) String() string {
 }
 
 // A stream that fails after it has begun says so in its last frame: one that just ended
-// would be resumed for ever. The log has the cause.
+// would be resumed forever. The log has the cause.
 func TestStreamThatFailsSaysSo(t *testing.T) {
 	t.Parallel()
 	db, said := &losing{}, &lines{}
