@@ -32,7 +32,7 @@ func TestEndedTaskAccountsForItsCalls(t *testing.T) {
 			"run (c1.1) had been started; it has finished.",
 			"run (c1.2) had been started; it ended with an error: no account.",
 			"run (c1.3) had been started; it was suspended",
-			"run (c1.4) had been started; nobody knows what came of it.",
+			"run (c1.4) had been started; its outcome is unknown.",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: the status says %q, want %q in it", name, said, want)

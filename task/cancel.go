@@ -80,7 +80,7 @@ func (f *Fold) account() []string {
 		}
 	}
 	if more > 0 {
-		says = append(says, fmt.Sprintf("So had %d more calls.", more))
+		says = append(says, fmt.Sprintf("%d more calls had been started.", more))
 	}
 	return says
 }
@@ -89,9 +89,9 @@ func (f *Fold) account() []string {
 func (c *call) came() string {
 	switch {
 	case c.State == callWaiting, c.Paused:
-		return "it was suspended; what it had done until then remains"
+		return "it was suspended; its effects until then remain"
 	case c.State != callDone:
-		return "nobody knows what came of it"
+		return "its outcome is unknown"
 	}
 	switch c.Outcome {
 	case OutcomeOK:
@@ -100,7 +100,7 @@ func (c *call) came() string {
 		return "a person supplied its result"
 	case OutcomeError, OutcomeInvalid, OutcomeDenied, OutcomeRejected, OutcomeExpired, OutcomeCanceled:
 		if c.Cause != "" {
-			return "nobody knows what came of it"
+			return "its outcome is unknown"
 		}
 	}
 	return "it ended with an error: " + visible.Shorten(c.Error, 200)
@@ -127,7 +127,7 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 			}
 			why := "the task has ended"
 			if c.Attempt > 0 && !c.Paused {
-				why = "the task has ended; the call had been started, and nobody knows what came of it"
+				why = "the task has ended; the call had been started, and its outcome is unknown"
 			}
 			if err := d.finish(c, OutcomeCanceled, nil, why, nil); err != nil {
 				return err

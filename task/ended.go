@@ -63,7 +63,7 @@ func (in RunEnded) put(d *Draft) error {
 	marked := d.chunks(c, in.Last, well && whole == nil)
 	tooMuch := ""
 	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
-		in.Delta, tooMuch = nil, fmt.Sprintf("what it has set of the state has %d bytes; at most %d are kept", n, maxDelta)
+		in.Delta, tooMuch = nil, fmt.Sprintf("it has set %d bytes of state; at most %d are allowed", n, maxDelta)
 	}
 	switch {
 	case in.GivenUp != nil:

@@ -72,7 +72,7 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 		if running > 0 {
 			return nil, nil // a call that ends gives its room back, and then this one is looked at again
 		}
-		return nil, d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the task's log is full: there is no room for what would come of the call, so it was not run"), nil)
+		return nil, d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the task's log is full: there is no room for the call's outcome, so it was not run"), nil)
 	}
 	d.entering++
 	return d.entry(c, &x), nil

@@ -91,7 +91,7 @@ func (d *Draft) doubt(c *call) error {
 	a := &approval.Approval{
 		Kind: approval.KindQuestion, Args: c.Args, Ask: fmt.Sprintf("%s%d", askDoubt, n), AskKind: string(tool.AskForm),
 		Schema: json.RawMessage(`{"enum":["` + waitOn + `","` + giveUp + `"],"type":"string"}`),
-		Hint: fmt.Sprintf("The tool %s cannot be reached since %s (%d tries): %s. Respond %q to keep trying, or %q to end the call with an error.",
+		Hint: fmt.Sprintf("The tool %s has been unreachable since %s (%d tries): %s. Respond %q to keep trying, or %q to end the call with an error.",
 			c.Tool, c.Since.Format(time.RFC3339), c.Tries, c.Trouble, waitOn, giveUp),
 		Terms: d.rules.Policy.AskTerms(),
 	}
@@ -144,7 +144,7 @@ func (d *Draft) troubles() string {
 	var says []string
 	for _, c := range s.Progress {
 		if c.Retry != nil && c.Tries >= sayTries && c.State != callDone {
-			says = append(says, fmt.Sprintf("%s (%s) cannot continue since %s: %s. It is tried again at %s, then at longer intervals.",
+			says = append(says, fmt.Sprintf("%s (%s) has been unable to continue since %s: %s. The next try is at %s; later ones follow at longer intervals.",
 				c.Tool, c.ID, c.Since.Format(time.RFC3339), c.Trouble, c.Retry.Format(time.RFC3339)))
 		}
 	}

@@ -56,7 +56,7 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 			if pause < last || pause < time.Second || pause > 15*time.Minute {
 				t.Fatalf("%s: pause %d is %v, after %v", name, try, pause, last)
 			}
-			if said := strings.Contains(k.text(), "cannot continue"); said != (try >= 3) {
+			if said := strings.Contains(k.text(), "unable to continue"); said != (try >= 3) {
 				t.Fatalf("%s: after try %d the status says %q", name, try, k.text())
 			}
 			last = pause

@@ -75,7 +75,7 @@ type PanicError struct {
 }
 
 // Error names who panicked.
-func (e *PanicError) Error() string { return e.What + " panicked; the server's log says more" }
+func (e *PanicError) Error() string { return e.What + " panicked; see the server's log" }
 
 // guard is deferred around calls of the application's code.
 func (r *Rules) guard(task, what string, err *error) {

@@ -65,7 +65,7 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	},
 	stateWorking: {
 		stateWorking:       "its planner reports progress, the confirmation provider is asked, a tool cannot be reached, or it has to wait for its turn",
-		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or somebody has to say what came of a call",
+		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or somebody has to decide about a call with an unknown outcome",
 		StateAuthRequired:  "everything it waits for is decided by others, and their rules want this state; or its planner asks for authorization",
 		stateCompleted:     "its planner ends it",
 		stateFailed:        "its planner ends it, or fails; or the task cannot continue",

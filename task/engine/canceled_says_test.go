@@ -76,7 +76,7 @@ func TestCanceledTaskSaysWhatHasRun(t *testing.T) {
 				w.wantState(got, a2a.TaskStateCanceled)
 				said := saidOf(got)
 				for call, want := range map[string][]string{
-					"c1.1": {"pay", "had been started", "nobody knows what came of it"},
+					"c1.1": {"pay", "had been started", "its outcome is unknown"},
 					"c1.2": {"write", "finished"},
 					"c1.4": {"fail"},
 					"c1.5": {"ask", "started"},
@@ -126,8 +126,8 @@ func TestCanceledTaskAtRestSaysWhatHasRun(t *testing.T) {
 		}
 		got := w.ended(h.id)
 		w.wantState(got, a2a.TaskStateCanceled)
-		if said := saidOf(got)["c1.1"]; !strings.Contains(said, "pay") || !strings.Contains(said, "nobody knows what came of it") {
-			t.Errorf("the status says %q of c1.1, want that nobody knows what came of pay", said)
+		if said := saidOf(got)["c1.1"]; !strings.Contains(said, "pay") || !strings.Contains(said, "its outcome is unknown") {
+			t.Errorf("the status says %q of c1.1, want that the outcome of pay is unknown", said)
 		}
 		asked := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(asked.ID)); err != nil {

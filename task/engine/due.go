@@ -276,7 +276,7 @@ func (e *Engine) cancelChild(row store.Due) error {
 	if err := came.Load(); err != nil {
 		return *err
 	}
-	return fmt.Errorf("the tool %s has not come back: %w", p.Tool, cmp.Or(context.Cause(ctx), errors.New("it ended its goroutine")))
+	return fmt.Errorf("the tool %s has not returned: %w", p.Tool, cmp.Or(context.Cause(ctx), errors.New("it ended its goroutine")))
 }
 
 func (e *Engine) tellChild(ctx context.Context, p *task.ChildCancel) (err error) {

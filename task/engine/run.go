@@ -49,7 +49,7 @@ type run struct {
 var (
 	errToolTimeout = errors.New("the tool exceeded its time limit")
 	errCut         = errors.New("the call was cut off")
-	errPanicked    = errors.New("the tool panicked; the server's log says more")
+	errPanicked    = errors.New("the tool panicked; see the server's log")
 )
 
 // launch starts the runs of a durable draft.
@@ -151,14 +151,14 @@ func (r *run) emit(k task.Chunk, own bool) error {
 		return r.cut
 	}
 	if limit := int64(r.e.cfg.Limits.Output); r.tooMuch == nil && r.output+int64(n) > limit {
-		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published stands", task.ErrOutput, r.output, limit)
+		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published remains", task.ErrOutput, r.output, limit)
 	}
 	if r.tooMuch != nil {
 		return r.tooMuch
 	}
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
-		return fmt.Errorf("%w: with %d bytes it takes only results", task.ErrLogFull, limit)
+		return fmt.Errorf("%w: at %d bytes it accepts only results", task.ErrLogFull, limit)
 	}
 	if r.waiting == nil {
 		r.waiting = make([]task.Chunk, 0, max(4, r.last))

@@ -198,7 +198,7 @@ scenarios:
 `, twenty))
 	for _, id := range []string{"d", "r", "b", "t"} {
 		r := play(t, p, message(id, strings.Repeat("x", 1<<20)))
-		if r.err == nil || !strings.Contains(r.err.Error(), "one step says more than 16777216 bytes") {
+		if r.err == nil || !strings.Contains(r.err.Error(), "the output of one step exceeds 16777216 bytes") {
 			t.Errorf("played %q = %v, want that it is too much", id, r.err)
 		}
 	}

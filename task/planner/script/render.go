@@ -49,7 +49,7 @@ func (w *renderer) fits(s string) bool {
 func (w *renderer) count(n int) bool {
 	w.size += n
 	if w.size > maxRendered && w.err == nil {
-		w.err = fmt.Errorf("one step says more than %d bytes; use {text} less often, or send a shorter message", maxRendered)
+		w.err = fmt.Errorf("the output of one step exceeds %d bytes; use {text} less often, or send a shorter message", maxRendered)
 	}
 	return w.err == nil
 }
