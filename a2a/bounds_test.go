@@ -130,8 +130,8 @@ func TestJSONRPCErrorsAreSmall(t *testing.T) {
 		"state":            {`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"status":"` + huge + `"}}`, `status cannot be`},
 		"task":             {`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + huge + `"}}`, `TASK_NOT_FOUND`},
 		"page token":       {`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"pageToken":"` + huge + `"}}`, `"error"`},
-		"name":             {`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"` + huge + `":{"a":1,"a":2}}}`, `occurs twice`},
-		"name outside":     {`{"jsonrpc":"2.0","id":1,"method":"GetTask","` + huge + `":{"a":1,"a":2}}`, `occurs twice`},
+		"name":             {`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"` + huge + `":{"a":1,"a":2}}}`, `duplicate name`},
+		"name outside":     {`{"jsonrpc":"2.0","id":1,"method":"GetTask","` + huge + `":{"a":1,"a":2}}`, `duplicate name`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
