@@ -104,6 +104,9 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("baseURL(%s) = %s, want %s", ip, got, want)
 		}
 	}
+	if got := baseURL(&config.Config{}, &net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0", Port: 80}); got != "http://[fe80::1%25eth0]:80" {
+		t.Errorf("baseURL() = %s, which nobody can open", got)
+	}
 	if got := baseURL(&config.Config{PublicURL: "https://a.example"}, &net.TCPAddr{}); got != "https://a.example" {
 		t.Errorf("baseURL() = %s", got)
 	}

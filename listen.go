@@ -44,7 +44,8 @@ func baseURL(c *config.Config, a net.Addr) string {
 	if tcp := tcpAddr(a); tcp.IP.IsUnspecified() {
 		return fmt.Sprintf("http://localhost:%d", tcp.Port) // right for this machine, if for no other
 	}
-	return "http://" + a.String()
+	u := url.URL{Scheme: "http", Host: a.String()}
+	return u.String()
 }
 
 // guardOf returns the guard of requests: the hosts and origins that they may name. A

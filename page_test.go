@@ -3,6 +3,7 @@ package a2aserver_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -38,7 +39,7 @@ type answered struct {
 // elsewhere; all else gets JSON that says where the card is.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	c := load(t, map[string]string{"store": "memory", "agent.name": "<b>bold</b>", "agent.description": "a \u202e b <script>alert(1)</script>"})
+	c := load(t, map[string]string{"store": "memory", "agent.name": "<b>bold\u202e</b>", "agent.description": "a \u202e b <script>alert(1)</script>"})
 	in := start(t, c)
 	in.send(t, "m1", "/transfer_money amount=5 to=bob")
 
@@ -58,7 +59,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"<h1>&lt;b&gt;bold&lt;/b&gt;</h1>", `a \u202e b &lt;script&gt;`, in.url + "/.well-known/agent-card.json", in.url + "/readyz", a2aserver.Version(),
+		`<h1>&lt;b&gt;bold\u202e&lt;/b&gt;</h1>`, `a \u202e b &lt;script&gt;`, in.url + "/.well-known/agent-card.json", in.url + "/readyz", a2aserver.Version(),
 		"1 waiting for a decision", "transfer_money", "needs approval",
 	} {
 		if !strings.Contains(body, want) {
@@ -88,6 +89,38 @@ func TestPage(t *testing.T) {
 	}
 	if got := in.fetch(t, http.MethodPost, "Accept", browser); !strings.Contains(got.body, `"jsonrpc":"2.0"`) {
 		t.Errorf("POST / is no JSON-RPC any more: %d: %s", got.status, got.body)
+	}
+}
+
+// What a tool says of itself is shown, and nothing in it is obeyed or hidden. The answer is
+// another for another Accept and Host. Many approvals are not counted one by one.
+func TestPageOfHostileTools(t *testing.T) {
+	t.Parallel()
+	c := load(t, map[string]string{"store": "memory"})
+	c.Tools = []tool.Toolset{tool.NewToolset("odd", functiontool.Must(functiontool.New(
+		functiontool.Config{Name: "odd", Description: "pays\u202e <img src=x onerror=alert(1)>\x1b[31m", RequireApproval: true},
+		func(tool.Context, struct{}) (string, error) { return "", nil })))}
+	in := start(t, c)
+	for i := range 101 {
+		in.send(t, fmt.Sprint("m", i), "/odd")
+	}
+	for accept, want := range map[string]string{
+		"text/html": "text/html; charset=utf-8", "text/html;q=0.5, application/json;q=0": "text/html; charset=utf-8", "text/*": "text/html; charset=utf-8",
+		"text/html;q=0.5, */*;q=0.9": "application/json", "application/json, text/html": "application/json", "no type at all": "application/json",
+	} {
+		got := in.fetch(t, http.MethodGet, "Accept", accept)
+		if got.header.Get("Content-Type") != want {
+			t.Errorf("Accept %q: %s, want %s", accept, got.header.Get("Content-Type"), want)
+		}
+		if vary := strings.Join(got.header.Values("Vary"), ", "); !strings.Contains(vary, "Accept") || !strings.Contains(vary, "Host") {
+			t.Errorf("Accept %q: Vary = %q, want Accept and Host", accept, vary)
+		}
+	}
+	body := in.fetch(t, http.MethodGet, "Accept", browser).body
+	for _, want := range []string{`pays\u202e &lt;img src=x onerror=alert(1)&gt;\u001b[31m`, "100 or more"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %q:\n%s", want, body)
+		}
 	}
 }
 

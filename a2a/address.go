@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,8 @@ func (s *Server) base(r *http.Request) string {
 		}
 	}
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		return schemeOf(r) + "://" + addr.String()
+		u := url.URL{Scheme: schemeOf(r), Host: addr.String()}
+		return u.String()
 	}
 	return schemeOf(r) + "://localhost"
 }

@@ -1,8 +1,11 @@
 package a2a_test
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -33,6 +36,8 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 		{name: "without a port", hosts: hosts, host: "Agent.Example", status: 200, want: "http://agent.example"},
 		{name: "IPv6", hosts: hosts, host: "[::1]:80", status: 200, want: "http://[::1]:80"},
 		{name: "no port that could be", hosts: hosts, host: "localhost:99999", status: 200},
+		{name: "a port that nobody writes", hosts: hosts, host: "localhost:08080", status: 200},
+		{name: "a colon and no port", hosts: hosts, host: "localhost:", status: 200, want: "http://localhost"},
 		{name: "foreign host", hosts: hosts, host: "attacker.example", status: 403},
 		{name: "any host", host: "attacker.example", status: 200},
 		{name: "URL", url: "https://public.example/a", hosts: hosts, proxies: loopback, host: "localhost", header: map[string]string{"X-Forwarded-Host": "agent.example"}, status: 200, want: "https://public.example/a"},
@@ -147,5 +152,32 @@ func TestTagOfTheCardFollowsTheHost(t *testing.T) {
 	}
 	if other := get("b.example", first.header.Get("ETag")); other.status != http.StatusOK {
 		t.Errorf("the card by another name = %d, want 200", other.status)
+	}
+}
+
+// A proxy is known by its address, however the socket writes that; and an address with a
+// zone is part of a URL only with its percent sign escaped.
+func TestCardBehindAnotherFormOfAnAddress(t *testing.T) {
+	t.Parallel()
+	srv := start(t, func(c *a2a.Config) {
+		c.Card.URL = ""
+		c.Guard = a2a.Guard{Hosts: []string{"agent.example", "localhost"}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("fe80::/10")}}
+	})
+	for name, c := range map[string]struct{ remote, host, forwarded, want string }{
+		"IPv4 in IPv6": {"[::ffff:127.0.0.1]:5", "localhost", "agent.example", `"url":"http://agent.example"`},
+		"with a zone":  {"[fe80::7%eth0]:5", "localhost", "agent.example", `"url":"http://agent.example"`},
+		"our zone":     {"[fe80::7%eth0]:5", "localhost:99999", "", `"url":"http://[fe80::1%25eth0]:8080"`},
+	} {
+		ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0", Port: 8080})
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/.well-known/agent-card.json", nil)
+		r.RemoteAddr, r.Host = c.remote, c.host
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-Host", c.forwarded)
+		}
+		w := httptest.NewRecorder()
+		srv.Config.Handler.ServeHTTP(w, r)
+		if !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s: %d %s, want %s", name, w.Code, w.Body, c.want)
+		}
 	}
 }
