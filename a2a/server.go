@@ -199,7 +199,7 @@ type envelope struct {
 	head  []byte
 	tail  string
 	media string
-	fault func(*wireError) []byte // the last event of a stream that fails
+	fault func(*wireError) []byte // returns the last event of a stream that fails
 }
 
 // serve runs an operation and writes the answer. It returns an error only if nothing has

@@ -123,7 +123,7 @@ func (st *stream) end(err error) error {
 	case st.ended:
 	case shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy):
 		st.comment("the server is shutting down; continue with Last-Event-ID")
-		_ = st.flush() // said as well as it can be
+		_ = st.flush() // best effort
 	case err != nil && st.ctx.Err() == nil:
 		fault := st.around.fault(st.server.wire(st.ctx, err, st.method))
 		st.buf = append(append(append(st.buf, "data: "...), fault...), "\n\n"...)

@@ -56,7 +56,7 @@ func TestEmbed(t *testing.T) {
 	if status, _, challenge := send("", "m2"); status != http.StatusUnauthorized || challenge != "Bearer" {
 		t.Errorf("nobody: %d, challenge %q", status, challenge)
 	}
-	if status, body, challenge := send("k-mallory", "m3"); status != http.StatusUnauthorized || !strings.HasPrefix(challenge, "ApiKey ") || !strings.Contains(body, "ask for one") {
+	if status, body, challenge := send("k-mallory", "m3"); status != http.StatusUnauthorized || !strings.HasPrefix(challenge, "ApiKey ") || !strings.Contains(body, "ask the operator") {
 		t.Errorf("a wrong key: %d %s, challenge %q", status, body, challenge)
 	}
 	if err := agent.Close(); err != nil {
