@@ -183,7 +183,7 @@ func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolve
 // call that was not approved.
 func (d *Draft) decided(c *call) (*Entry, error) {
 	a := d.f.approval(c.Approval)
-	switch a.State { //nolint:exhaustive // the rest is one case
+	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
 		return d.mayEnter(c)
 	case approval.Responded:

@@ -33,7 +33,7 @@ func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContex
 	return &ReadonlyContext{Context: ctx, agentName: r.Agent, owner: by}
 }
 
-// readonly returns the context of the task as it stands.
+// readonly returns the context of the task in its current state.
 func (d *Draft) readonly() *ReadonlyContext {
 	c := d.rules.Readonly(d.at.Ctx, d.f.Owner)
 	c.task, c.contextID, c.state = d.f.View.TaskID(), d.f.View.ContextID(), d.f.State

@@ -40,7 +40,7 @@ type View struct {
 	// messageAt is where message goes in history when it is superseded; -1 when
 	// more than maxHistory messages have come since.
 	messageAt      int
-	repeats        bool            // message asks once more what stands in the history already
+	repeats        bool            // message repeats a question that is already in the history
 	unanswered     bool            // a message has come that is no answer: what follows repeats the question
 	baseMetadata   json.RawMessage // of the first Task event
 	statusMetadata json.RawMessage // of the newest status

@@ -19,17 +19,17 @@ import (
 // somebody decided or canceled in the meantime, step reads the log again and puts the
 // same on top of it.
 //
-// Its invariants, which hold whenever the loop waits, and which tests look at then:
+// Its invariants, which hold whenever the loop waits, and which tests check then:
 //
 //   - fold is the log up to the newest batch that the turn has appended. All of it is
-//     durable but the batches of inflight, which are chunks and the newest.
+//     durable except the batches of inflight, which are chunks and the newest ones.
 //   - fold.Header.Rev is that of the newest durable batch of a turn or an input, which
-//     batches of chunks do not change. fence never changes: whoever has another one has
-//     taken the task over, and all that this turn still appends is refused.
+//     batches of chunks do not change. fence never changes: if the task has another one,
+//     it was taken over, and everything that this turn still appends is refused.
 //   - A call that the fold says is running has a run in runs, or an outcome in ended
 //     that has not been written; no other call has. A run is launched after the batch
 //     that says so is durable.
-//   - told: somebody else has written to the log since fold was read. The next step
+//   - changed: somebody else has written to the log since fold was read. The next step
 //     reads it again first.
 type turn struct {
 	e     *Engine

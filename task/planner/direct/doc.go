@@ -7,10 +7,10 @@
 //
 // Each part of a message uses at most one of these:
 //
-//   - a data part {"tool": name, "args": {…}}; "arguments" is another name of
-//     "args", and "id" is an id of the caller's own for the call, which no other call
-//     of the message may have and which may not look like one of this server's, such as
-//     c1.2 or what ends in .a1. Several calls in one part are {"calls": [{"tool": …}, …]};
+//   - a data part {"tool": name, "args": {…}}; "arguments" is an alias of
+//     "args", and "id" is an optional id that the caller chooses for the call: unique in
+//     the message, and not in the form of this server's ids, such as c1.2 or anything
+//     that ends in .a1. Several calls in one part are {"calls": [{"tool": …}, …]};
 //   - a data part with the metadata adk_type = function_call, as ADK's agents write
 //     it: {"id": …, "name": …, "args": {…}};
 //   - a text part that begins with a slash: /tool key=value key2="quoted value",

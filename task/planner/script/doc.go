@@ -34,23 +34,24 @@
 //	message   a direct Message, no task; only as the only step of a first message
 //	status    a status update, still working
 //	artifact  {id, name, description, metadata, extensions, text or parts}: a whole
-//	          artifact. With append: true it continues with the one of that id, with
-//	          last_chunk: false more of it is to come
+//	          artifact. With append: true it appends to the artifact with that id, with
+//	          last_chunk: false more of it will follow
 //	chunks    {id, name, description, metadata, extensions, append, texts: […]}, or
 //	          {…, count, text} with {n} from 1: an artifact in pieces
-//	call      {tool, args, alias}: a call of a tool, waited for
-//	calls     a list of them, made together
+//	call      {tool, args, alias}: calls a tool and waits for the result
+//	calls     a list of calls, made together
 //	wait      a duration such as 50ms, durable
-//	ask       asks for input, ask_auth for authorisation; the scenario continues
+//	ask       asks for input, ask_auth for authorization; the scenario continues
 //	          with the answer
 //	complete, fail, reject, cancel
-//	          ends the task so. A scenario that runs out of steps completes
+//	          ends the task in that state. A scenario that runs out of steps completes
 //	error     a text, or {name, text}: as the first step for a first message it refuses
-//	          the message with that error, later it breaks the task
+//	          the message with that error, later it fails the task
 //
-// What says something takes a text ("status: hello"), {text: …} or {parts: […]}. All but
-// message may say nothing ("ask:"), and status takes {metadata: …}, of the update, too. A part is one of {text}, {data}, {file_bytes} in base64,
-// {file_text} and {file_url}, with media_type, filename and metadata as wanted.
+// Steps with content take a text ("status: hello"), {text: …} or {parts: […]}. All but
+// message may be empty ("ask:"), and status also takes {metadata: …}, that of the update.
+// A part is one of {text}, {data}, {file_bytes} in base64, {file_text} and {file_url},
+// with optional media_type, filename and metadata.
 //
 // The name of an error is one of A2A 1.0 §5.4, such as ContentTypeNotSupportedError, or
 // InvalidParamsError or InternalError. It defaults to UnsupportedOperationError.
