@@ -29,7 +29,7 @@ import (
 //   - A call that the fold says is running has a run in runs, or an outcome in ended
 //     that has not been written; no other call has. A run is launched after the batch
 //     that says so is durable.
-//   - changed: somebody else has written to the log since fold was read. The next step
+//   - told: somebody else has written to the log since fold was read. The next step
 //     reads it again first.
 type turn struct {
 	e     *Engine
