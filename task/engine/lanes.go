@@ -280,7 +280,8 @@ func (l *lanes) release(w *waiter) {
 	l.tidy(n)
 }
 
-// wait makes a task wait for its turn. It does nothing if the task waits already.
+// wait makes a task wait for its turn. A task that waits already keeps its one place in the
+// queue, with the newer fence and in the better of the two classes.
 func (l *lanes) wait(w *waiter, now time.Time) {
 	l.came(w)
 	if w.over {
