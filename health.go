@@ -31,7 +31,7 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	case phase == draining:
 		probe(w, r, "shutting down")
 	case h.store() != nil:
-		probe(w, r, "the store takes no more writes")
+		probe(w, r, "the store accepts no more writes")
 	default:
 		why := ""
 		if err := h.trouble(); err != nil {

@@ -139,7 +139,7 @@ func TestHealthPhases(t *testing.T) {
 		"starting": {starting, nil, nil, "starting\n"},
 		"serving":  {serving, nil, nil, "ok\n"},
 		"draining": {draining, nil, full, "shutting down\n"},
-		"damaged":  {serving, broken, full, "the store takes no more writes\n"},
+		"damaged":  {serving, broken, full, "the store accepts no more writes\n"},
 		"full":     {serving, nil, full, "the disk is full: it continues by itself\n"},
 	} {
 		h := health{store: func() error { return c.store }, trouble: func() error { return c.trouble }}

@@ -50,7 +50,7 @@ func (c *Config) parts(conf *config.Config) (parts, error) {
 	anybody := (&task.Rules{Agent: conf.Agent.Name}).Readonly(context.Background(), auth.Anonymous())
 	var err error
 	if p.tools, err = p.registry.Tools(anybody); err != nil {
-		return parts{}, fmt.Errorf("the tools: %w", err)
+		return parts{}, fmt.Errorf("list the tools: %w", err)
 	}
 	if c.Policy != nil {
 		conf = nil // its gates are not used

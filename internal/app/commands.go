@@ -139,7 +139,7 @@ func (p *program) helpCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			about, left, err := c.Root().Find(args)
 			if err != nil || len(left) > 0 {
-				return usage("there is no help on %q", strings.Join(args, " "))
+				return usage("there is no help for %q", strings.Join(args, " "))
 			}
 			return p.help(about)
 		},

@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
 		"help check":      {args: "help config check", stdout: []string{`(?m)^  --data `}},
 		"help config":     {args: "help config", stdout: []string{`(?m)^  check +report `, `(?m)^  show `}},
-		"help on nothing": {args: "help nothing", code: exitUsage, stderr: []string{`no help on "nothing"`}},
+		"help on nothing": {args: "help nothing", code: exitUsage, stderr: []string{`no help for "nothing"`}},
 		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \(go1\.\S+, \w+/\w+\)\n$`}},
 		"--version":       {args: "--version", stdout: []string{`^a2a-server `}},
 

@@ -64,7 +64,7 @@ func (r *reader) id() (id [16]byte) {
 func (r *reader) version(what string, known ...byte) byte {
 	v := r.byte()
 	if r.err == nil && !slices.Contains(known, v) {
-		r.err = fmt.Errorf("%w: %s has version %d, which was never written", store.ErrDataLoss, what, v)
+		r.err = fmt.Errorf("%w: %s has unknown version %d", store.ErrDataLoss, what, v)
 		r.b = nil
 	}
 	return v

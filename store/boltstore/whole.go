@@ -62,7 +62,7 @@ func checkWhole(file io.ReaderAt) error {
 	}
 	for id := uint64(2); id < c.high; id++ {
 		if !c.seen[id] {
-			return fmt.Errorf("its page %d belongs to nothing", id)
+			return fmt.Errorf("its page %d is not referenced", id)
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
 // page reads a page with its overflow pages, and notes that they are in use.
 func (c *pageCheck) page(id uint64) ([]byte, error) {
 	if id < 2 || id >= c.high {
-		return nil, fmt.Errorf("something points to page %d, of %d", id, c.high)
+		return nil, fmt.Errorf("it refers to page %d; valid pages are 2 to %d", id, c.high-1)
 	}
 	var header [pageHeader]byte
 	if _, err := c.file.ReadAt(header[:], int64(id*c.size)); err != nil {
@@ -129,10 +129,10 @@ func (c *pageCheck) page(id uint64) ([]byte, error) {
 
 func (c *pageCheck) use(id uint64) error {
 	if id < 2 || id >= c.high {
-		return fmt.Errorf("something points to page %d, of %d", id, c.high)
+		return fmt.Errorf("it refers to page %d; valid pages are 2 to %d", id, c.high-1)
 	}
 	if c.seen[id] {
-		return fmt.Errorf("its page %d is used for two things", id)
+		return fmt.Errorf("its page %d is used twice", id)
 	}
 	c.seen[id] = true
 	return nil
@@ -142,7 +142,7 @@ func (c *pageCheck) use(id uint64) error {
 // low and below high; nil: no bound.
 func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 	if depth > maxDepth {
-		return fmt.Errorf("its page %d is below itself", id)
+		return fmt.Errorf("its page %d is its own ancestor", id)
 	}
 	p, err := c.page(id)
 	if err != nil {
@@ -175,7 +175,7 @@ func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint6
 	order := binary.NativeEndian
 	kind, count := order.Uint16(p[8:]), uint64(order.Uint16(p[10:]))
 	if kind != pageBranch && kind != pageLeaf || pageHeader+count*pageElement > uint64(len(p)) {
-		return 0, nil, nil, errors.New("is no part of a tree")
+		return 0, nil, nil, errors.New("is not a tree page")
 	}
 	keys, children = make([][]byte, count), make([]uint64, count)
 	for i := range count {
@@ -189,7 +189,7 @@ func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint6
 			start, key, value = uint64(order.Uint32(e[4:])), uint64(order.Uint32(e[8:])), uint64(order.Uint32(e[12:]))
 		}
 		if at+start+key+value > uint64(len(p)) {
-			return 0, nil, nil, errors.New("has an element that is not within it")
+			return 0, nil, nil, errors.New("has an element outside the page")
 		}
 		keys[i] = p[at+start:][:key]
 		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(keys[i], low) < 0 || high != nil && bytes.Compare(keys[i], high) >= 0 {
@@ -200,13 +200,13 @@ func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint6
 		}
 		bucket := p[at+start+key:][:value]
 		if value < bucketHeader {
-			return 0, nil, nil, errors.New("has a bucket that is none")
+			return 0, nil, nil, errors.New("has an invalid bucket")
 		}
 		if children[i] = order.Uint64(bucket); children[i] != 0 {
 			continue
 		}
 		if value < bucketHeader+pageHeader || order.Uint16(bucket[bucketHeader+8:]) != pageLeaf {
-			return 0, nil, nil, fmt.Errorf("has a bucket %s that is none", keys[i])
+			return 0, nil, nil, fmt.Errorf("has an invalid bucket %s", keys[i])
 		}
 		if _, _, _, err := elements(bucket[bucketHeader:], nil, nil); err != nil {
 			return 0, nil, nil, fmt.Errorf("has a bucket %s that %w", keys[i], err)
@@ -227,13 +227,13 @@ func (c *pageCheck) freelist() error {
 		count, ids = order.Uint64(ids), ids[8:]
 	}
 	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
-		return fmt.Errorf("its page %d is no list of free pages", c.free)
+		return fmt.Errorf("its page %d is not a freelist page", c.free)
 	}
 	last := uint64(0)
 	for i := range count {
 		id := order.Uint64(ids[i*8:])
 		if id <= last {
-			return fmt.Errorf("its list of free pages is out of order at page %d", id)
+			return fmt.Errorf("its freelist is out of order at page %d", id)
 		}
 		if err := c.use(id); err != nil {
 			return err

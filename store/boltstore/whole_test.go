@@ -41,13 +41,13 @@ func TestWhole(t *testing.T) {
 			}
 			copy(list(file)[16+8*(at+1):16+8*(n+1)], list(file)[16+8*at:])
 			order.PutUint64(list(file)[16+8*at:], uint64(root))
-		}, "is used for two things"},
+		}, "is used twice"},
 		"nothing": {func(file []byte) {
 			order.PutUint16(list(file)[10:], order.Uint16(list(file)[10:])-1)
-		}, "belongs to nothing"},
+		}, "is not referenced"},
 		"beyond the end": {func(file []byte) {
 			order.PutUint64(list(file)[16:], 1<<50)
-		}, "something points to page"},
+		}, "it refers to page"},
 		"page 0": {func(file []byte) {
 			order.PutUint64(list(file)[16:], 0)
 		}, "out of order at page 0"},
@@ -94,9 +94,9 @@ func TestFreelist(t *testing.T) {
 		says   string
 	}{
 		"beyond the end":   {func(list []byte) { order.PutUint64(list[16:], 1<<50) }, "page"},
-		"a meta page":      {func(list []byte) { order.PutUint64(list[16:], 1) }, "points to page 1"},
+		"a meta page":      {func(list []byte) { order.PutUint64(list[16:], 1) }, "refers to page 1"},
 		"twice":            {func(list []byte) { order.PutUint64(list[24:], order.Uint64(list[16:])) }, "out of order"},
-		"a count too high": {func(list []byte) { order.PutUint16(list[10:], 0x0fff) }, "no list of free pages"},
+		"a count too high": {func(list []byte) { order.PutUint16(list[10:], 0x0fff) }, "is not a freelist page"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
