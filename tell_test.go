@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
@@ -83,7 +84,32 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 		level zerolog.Level
 		do    func(s *a2aservertest.Server)
 		want  []string
+		set   map[string]string
 	}{
+		"nobody decided": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
+			asked := s.Send("/guarded text=hush")
+			s.Advance(time.Hour)
+			s.Wait(asked.ID, a2a.TaskStateCanceled)
+		}, []string{
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
+			"info: approval ended without a decision approval_id=… call_id=c1.1 digest=… rule=tool state=expired task_id=… tool=guarded via=system",
+			"info: call finished approval_id=… call_id=c1.1 outcome=expired task_id=… tool=guarded",
+		}, map[string]string{"deadlines.expires": "1h"}},
+		"nobody decided in time": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
+			asked := s.Send("/guarded text=hush")
+			s.Advance(time.Hour)
+			for deadline := time.Now().Add(time.Minute); s.Pending(asked)[0].Deadline != nil && time.Now().Before(deadline); {
+				continue // it is not announced
+			}
+			s.Approve(asked)
+			s.Wait(asked.ID, a2a.TaskStateCompleted)
+		}, []string{
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
+			"info: approval stays pending after its deadline approval_id=… call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
+			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool state=approved task_id=… tool=guarded via=api",
+			"info: call started approval_id=… call_id=c1.1 digest=… task_id=… tool=guarded",
+			"info: call finished approval_id=… call_id=c1.1 outcome=ok task_id=… tool=guarded",
+		}, map[string]string{"deadlines.expires": "1h", "deadlines.on_expiry": "keep"}},
 		"approved": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
 			asked := s.Send("/guarded text=hush")
 			s.Approve(asked)
@@ -93,7 +119,7 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool state=approved task_id=… tool=guarded via=api",
 			"info: call started approval_id=… call_id=c1.1 digest=… task_id=… tool=guarded",
 			"info: call finished approval_id=… call_id=c1.1 outcome=ok task_id=… tool=guarded",
-		}},
+		}, nil},
 		"rejected": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
 			asked := s.Send("/guarded text=hush")
 			s.Reject(asked, "hush\nhush")
@@ -102,7 +128,7 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
 			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool state=rejected task_id=… tool=guarded via=api",
 			"info: call finished approval_id=… call_id=c1.1 outcome=rejected task_id=… tool=guarded",
-		}},
+		}, nil},
 		"canceled": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
 			asked := s.Send("/guarded text=hush")
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -112,22 +138,22 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			"info: task canceled by=anonymous task_id=…",
 			"info: approval ended without a decision approval_id=… call_id=c1.1 digest=… rule=tool state=canceled task_id=… tool=guarded via=system",
 			"info: call finished approval_id=… call_id=c1.1 outcome=canceled task_id=… tool=guarded",
-		}},
-		"nobody was asked": {zerolog.InfoLevel, func(s *a2aservertest.Server) { s.Send("/open text=hush") }, nil},
+		}, nil},
+		"nobody was asked": {zerolog.InfoLevel, func(s *a2aservertest.Server) { s.Send("/open text=hush") }, nil, nil},
 		"nobody was asked, at debug": {zerolog.DebugLevel, func(s *a2aservertest.Server) { s.Send("/open text=hush") }, []string{
 			"debug: call started call_id=c1.1 task_id=… tool=open",
 			"debug: call finished call_id=c1.1 outcome=ok task_id=… tool=open",
-		}},
+		}, nil},
 		"a gate that fails": {zerolog.InfoLevel, func(s *a2aservertest.Server) { s.Send("/broken text=hush") }, []string{
 			`error: gate failed, so a person is asked error=tool broken: the tool's own gate: the list of limits is gone\u001b[31m task_id=…`,
 			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=broken",
-		}},
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := &logs{t: t}
 			s := a2aservertest.New(t, a2aserver.Config{
-				Tools: []tool.Toolset{clumsy(t, nil)}, Log: zerolog.New(zerolog.SyncWriter(said)).Level(c.level),
+				Tools: []tool.Toolset{clumsy(t, nil)}, Log: zerolog.New(zerolog.SyncWriter(said)).Level(c.level), Set: c.set,
 			})
 			c.do(s)
 			if diff := cmp.Diff(c.want, told(t, said)); diff != "" {
