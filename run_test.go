@@ -207,7 +207,7 @@ func TestReadOnlyStore(t *testing.T) {
 	armed.Store(true)
 	for _, id := range []string{"m2", "m3"} {
 		body := `{"message": {"messageId": "` + id + `", "role": "ROLE_USER", "parts": [{"text": "/echo lost"}]}}`
-		if status, answer := in.do(t, http.MethodPost, "/message:send", body); status != http.StatusServiceUnavailable || !strings.Contains(answer, "restore a copy") {
+		if status, answer := in.do(t, http.MethodPost, "/message:send", body); status != http.StatusServiceUnavailable || !strings.Contains(answer, "restore a backup") {
 			t.Errorf("a send = %d %s, want 503 that says what to do", status, answer)
 		}
 	}
