@@ -134,6 +134,11 @@ func TestProbesBelowAPath(t *testing.T) {
 			t.Errorf("GET %s = %d %s, want %d", path, status, body, want)
 		}
 	}
+	for method, want := range map[string]int{http.MethodHead: 200, http.MethodPost: 405} {
+		if status, body := in.do(t, method, "/agent/readyz", ""); status != want {
+			t.Errorf("%s /agent/readyz = %d %s, want %d", method, status, body, want)
+		}
+	}
 }
 
 // A body may have whatever lines: the header of the next request begins after it.

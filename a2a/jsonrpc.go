@@ -213,6 +213,7 @@ func (s *Server) rpcError(c echo.Context, id []byte, e *wireError) error {
 // rpcStreamError answers a streaming method with an error: one frame of a stream,
 // because the Go client reports nothing when it gets JSON there.
 func (s *Server) rpcStreamError(c echo.Context, id []byte, e *wireError) error {
+	e.retry(c.Response().Header())
 	st := s.newStream(c, "", envelope{})
 	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, e)}}))
 }

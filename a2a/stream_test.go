@@ -75,8 +75,8 @@ func TestTooManyStreams(t *testing.T) {
 		t.Errorf("the second stream: %d %s, want 503 UNAVAILABLE", status, body)
 	}
 	send := `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"s","role":"ROLE_USER","parts":[{"text":"/stream n=1"}]}}}`
-	if status, body := post(t, srv.URL, "application/json", send); status != http.StatusOK || !strings.HasPrefix(body, `data: {"jsonrpc":"2.0","id":1,"error":{"code":-32603`) {
-		t.Errorf("the second stream: %d %s, want an error in a frame", status, body)
+	if got := do(t, mustPost(t, srv.URL, send)); got.status != http.StatusOK || got.header.Get("Retry-After") == "" || !strings.HasPrefix(got.body, `data: {"jsonrpc":"2.0","id":1,"error":{"code":-32603`) {
+		t.Errorf("the second stream: %d %v %s, want an error in a frame, and when to try again", got.status, got.header, got.body)
 	}
 	_ = first.Body.Close()
 	for deadline := time.Now().Add(time.Minute); ; { // until the server has noticed
