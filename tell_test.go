@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -167,7 +168,8 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 func TestLogTellsOfUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	defer close(release)
+	come := sync.OnceFunc(func() { close(release) })
+	defer come()
 	c := load(t, map[string]string{"store": "memory", "limits.tool_timeout": "20ms", "limits.tool_grace": "20ms"})
 	c.Tools = []tool.Toolset{clumsy(t, release)}
 	in := start(t, c)
@@ -175,5 +177,12 @@ func TestLogTellsOfUnknownOutcomes(t *testing.T) {
 	want := "error: call has an unknown outcome call_id=c1.1 task_id=… tool=deaf"
 	if got := told(t, in.log); !slices.Contains(got, want) {
 		t.Errorf("the log says\n%s\nand not\n%s", strings.Join(got, "\n"), want)
+	}
+	come()
+	late := func(line string) bool { return strings.HasPrefix(line, "info: call finished late call_id=c1.1 ") }
+	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(told(t, in.log), late); {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not say that the call came back:\n%s", strings.Join(told(t, in.log), "\n"))
+		}
 	}
 }
