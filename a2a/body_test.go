@@ -57,3 +57,13 @@ func TestHalfSentBodiesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A coding that stands in a second header is not overlooked.
+func TestTwoContentEncodings(t *testing.T) {
+	t.Parallel()
+	r := mustPost(t, start(t, nil).URL+"/message:send", text("m", "/echo text=x", ""))
+	r.Header["Content-Encoding"] = []string{"identity", "gzip"}
+	if got := do(t, r); got.status != http.StatusUnsupportedMediaType {
+		t.Errorf("%d %s, want 415", got.status, got.body)
+	}
+}
