@@ -249,26 +249,33 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 			if status, body := in.get(t, "/tasks"); status != http.StatusOK {
 				t.Errorf("within the limit: %d %s", status, body)
 			}
-			held, more := io.Pipe()
-			defer more.Close()
-			waits := make(chan struct{})
-			go func() {
-				defer close(waits)
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url, held)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				r.Header.Set("Content-Type", "application/json")
-				if resp, err := in.client.Do(r); err == nil {
-					_ = resp.Body.Close()
-				}
-			}()
-			if _, err := more.Write([]byte("{")); err != nil { // the request is on its way
-				t.Fatal(err)
+			// half begins a request whose body does not end. ended is closed when it is answered.
+			half := func() (more *io.PipeWriter, ended chan struct{}) {
+				held, more := io.Pipe()
+				ended = make(chan struct{})
+				go func() {
+					defer close(ended)
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url, held)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r.Header.Set("Content-Type", "application/json")
+					if resp, err := in.client.Do(r); err == nil {
+						_ = resp.Body.Close()
+					}
+				}()
+				_, _ = more.Write([]byte("{")) // fails when the request is refused before
+				return more, ended
 			}
+			more, ended := half()
 			refused := false
 			for deadline := time.Now().Add(5 * time.Second); !refused && time.Now().Before(deadline); {
+				select {
+				case <-ended: // the list before it still had its place
+					more, ended = half()
+				default:
+				}
 				resp := in.open(t, http.MethodGet, "/tasks", "")
 				body, _ := io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
@@ -281,7 +288,7 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 				t.Errorf("a probe: %d %s", status, body)
 			}
 			_ = more.CloseWithError(io.ErrUnexpectedEOF)
-			<-waits
+			<-ended
 		})
 	}
 }
