@@ -69,7 +69,7 @@ type decoder struct {
 	seen  int  // values, when check is set
 	check bool // only check: values are nil
 	any   bool // accept integers of any size
-	next  int  // where to yield the processor
+	since int  // where the processor was yielded last
 }
 
 // stretch is how many bytes are read before the decoder yields the processor. Go preempts
@@ -127,10 +127,9 @@ func (d *decoder) value() (any, *Error) {
 			return nil, &Error{Reason: "there are more than " + strconv.Itoa(MaxValues) + " values up to here; send less at once"}
 		}
 	}
-	if d.pos > d.next {
-		if d.next = d.pos + stretch; d.next > 2*stretch {
-			runtime.Gosched()
-		}
+	if d.pos-d.since > stretch {
+		d.since = d.pos
+		runtime.Gosched()
 	}
 	switch c := d.peek(); c {
 	case '{':
