@@ -24,6 +24,10 @@ const (
 
 // Ask is one question of a call.
 type Ask struct {
+	// ID identifies the question within its call. If a suspension asks with the ID of a
+	// question that is still open, that question remains, and nobody is asked twice. It
+	// is optional: without it the question is identified by its content.
+	ID      string         `json:"id,omitempty"`
 	Kind    AskKind        `json:"kind"`
 	Hint    string         `json:"hint,omitempty"`    // what a person is told
 	Payload any            `json:"payload,omitempty"` // a JSON value that goes with it

@@ -96,10 +96,20 @@ type Request struct {
 
 // Result is what a [StreamingTool] yields.
 type Result struct {
-	Content   any    // a string, or a JSON value
-	Streaming bool   // a piece; without it, the whole and final result
-	Error     string // what went wrong, in this piece or at the end
-	Metadata  map[string]any
+	// Content is a string, an [agent.Part] or a []agent.Part for text, files, links and
+	// data, or any other JSON value.
+	Content   any
+	Streaming bool // a piece; without it, the whole and final result
+	// Error is what went wrong. In a piece it is a partial failure: it is published with
+	// the piece, and the call continues. In the final result it is the call's error.
+	Error    string
+	Metadata map[string]any
+	// Artifact names an artifact of the call in addition to the one that is named after
+	// the tool, for a piece. Its id is "<call id>.<Artifact>".
+	Artifact string
+	// Replace makes a piece replace what its artifact has so far, instead of being
+	// appended.
+	Replace bool
 }
 
 // ToolCall is a planner's request to run a tool.

@@ -20,6 +20,12 @@ type Part struct {
 	Metadata  map[string]any
 }
 
+// Memory is what an agent remembers. It is safe for concurrent use.
+type Memory interface {
+	// Search returns what matches the query of a call, best first, of what ctx may see.
+	Search(ctx ReadonlyContext, query string) (*MemorySearchResponse, error)
+}
+
 // MemorySearchResponse lists the results of a search of the agent's memory, best first.
 type MemorySearchResponse struct {
 	Results []MemoryResult
