@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // block is a range of addresses that is not part of the public internet, from IANA's
@@ -17,11 +18,15 @@ func of(prefix, what string) block { return block{netip.MustParsePrefix(prefix),
 // neverOpen lists the blocks that only Config.Allow opens.
 func neverOpen() []block {
 	return []block{
-		// Metadata services hand out credentials. Some are in blocks of private use.
+		// Metadata services hand out credentials. Some have public addresses, some are in
+		// blocks of private use, in ranges that their cloud uses for nothing else.
 		of("169.254.169.254/32", "a metadata service"),
-		of("100.100.100.200/32", "a metadata service"),
-		of("fd00:ec2::254/128", "a metadata service"),
-		of("fd20:ce::254/128", "a metadata service"),
+		of("168.63.129.16/32", "a metadata service"),   // Azure
+		of("100.100.100.200/32", "a metadata service"), // Alibaba
+		of("fd00:ec2::/32", "a metadata service"),      // AWS
+		of("fd00:c1::/32", "a metadata service"),       // Oracle
+		of("fd20:ce::/32", "a metadata service"),       // Google
+		of("fd00:42::/32", "a metadata service"),       // Scaleway
 		of("0.0.0.0/8", "unspecified"),
 		of("169.254.0.0/16", "link-local"),
 		of("192.0.0.0/24", "reserved for protocols"),
@@ -43,11 +48,17 @@ func neverOpen() []block {
 	}
 }
 
-// privateUse lists the blocks that Config.AllowPrivate opens.
-func privateUse() []block {
+// loopback lists the blocks that Config.AllowLoopback opens.
+func loopback() []block {
 	return []block{
 		of("127.0.0.0/8", "loopback"),
 		of("::1/128", "loopback"),
+	}
+}
+
+// privateUse lists the blocks that Config.AllowPrivate opens.
+func privateUse() []block {
+	return []block{
 		of("10.0.0.0/8", "private"),
 		of("172.16.0.0/12", "private"),
 		of("192.168.0.0/16", "private"),
@@ -58,22 +69,26 @@ func privateUse() []block {
 
 // guard decides which addresses may be dialed. It is immutable.
 type guard struct {
-	allow   []netip.Prefix
-	never   []block
-	private []block
-	open    bool         // to private
-	global  netip.Prefix // where public IPv6 addresses are
-	nat64   netip.Prefix // where IPv4 addresses are embedded (RFC 6052)
+	allow  []netip.Prefix
+	never  []block
+	closed []block // those that the configuration could have opened
+	opened []block
+	global netip.Prefix   // where public IPv6 addresses are
+	nat64  []netip.Prefix // where IPv4 addresses are embedded (RFC 6052)
+	ports  []uint16       // none: all
+	own    func() []netip.AddrPort
 }
 
-func newGuard(c Config) *guard {
+func newGuard(c *Config) *guard {
 	g := &guard{
-		never:   neverOpen(),
-		private: privateUse(),
-		open:    c.AllowPrivate,
-		global:  netip.MustParsePrefix("2000::/3"),
-		nat64:   netip.MustParsePrefix("64:ff9b::/96"),
+		never:  neverOpen(),
+		global: netip.MustParsePrefix("2000::/3"),
+		nat64:  append([]netip.Prefix{wellKnownNAT64()}, c.NAT64...),
+		ports:  slices.Clone(c.Ports),
+		own:    c.Own,
 	}
+	g.set(loopback(), c.AllowLoopback)
+	g.set(privateUse(), c.AllowPrivate)
 	for _, p := range c.Allow {
 		// Addresses are compared in their IPv4 form, so prefixes have to be too.
 		if p.Addr().Is4In6() && p.Bits() >= 96 {
@@ -84,45 +99,56 @@ func newGuard(c Config) *guard {
 	return g
 }
 
-// refusal returns "" if addr may be dialed, else what kind of address it is.
-func (g *guard) refusal(addr netip.Addr) string {
+func (g *guard) set(blocks []block, open bool) {
+	if open {
+		g.opened = append(g.opened, blocks...)
+	} else {
+		g.closed = append(g.closed, blocks...)
+	}
+}
+
+// refusal returns "" if port of addr may be dialed, else what kind of address it is.
+func (g *guard) refusal(addr netip.Addr, port uint16) string {
 	// A zone would keep any prefix from containing the address.
 	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() {
 		return "not an address"
+	}
+	if g.isOwn(addr, port) {
+		return ownAddress
 	}
 	for _, p := range g.allow {
 		if p.Contains(addr) {
 			return ""
 		}
 	}
-	for _, b := range g.never {
-		if b.prefix.Contains(addr) {
-			return b.what
-		}
+	if what, in := find(g.never, addr); in {
+		return what
 	}
-	for _, b := range g.private {
-		if !b.prefix.Contains(addr) {
-			continue
-		}
-		if g.open {
+	for _, p := range g.nat64 {
+		if p.Contains(addr) {
+			inner := embedded(addr, p.Bits())
+			if what := g.refusal(inner, port); what != "" {
+				return fmt.Sprintf("translated to %s, %s", inner, what)
+			}
 			return ""
 		}
-		return b.what
 	}
-	switch {
-	case addr.Is4():
+	if what, in := find(g.closed, addr); in {
+		return what
+	}
+	if _, in := find(g.opened, addr); in || addr.Is4() || g.global.Contains(addr) {
 		return ""
-	case g.nat64.Contains(addr):
-		bytes := addr.As16()
-		inner := netip.AddrFrom4([4]byte(bytes[12:]))
-		if what := g.refusal(inner); what != "" {
-			return fmt.Sprintf("translated to %s, %s", inner, what)
+	}
+	return "not public"
+}
+
+// find returns what addr is, if it is in one of blocks.
+func find(blocks []block, addr netip.Addr) (what string, in bool) {
+	for _, b := range blocks {
+		if b.prefix.Contains(addr) {
+			return b.what, true
 		}
-		return ""
-	case !g.global.Contains(addr):
-		return "not public"
-	default:
-		return ""
 	}
+	return "", false
 }

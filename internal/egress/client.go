@@ -1,8 +1,10 @@
 package egress
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"time"
 )
@@ -29,8 +31,16 @@ func (e *TooLargeError) Error() string {
 // NewClient returns a client that connects through a [Dialer] for c. It uses no proxy
 // and follows no redirects: the caller gets the redirect response. A body longer than
 // c.MaxBytes fails with a *[TooLargeError]: the request itself if the length is
-// announced, else the read of the first byte too many.
-func NewClient(c Config) *http.Client {
+// announced, else the read of the first byte too many. The error is that of
+// [Config.Validate].
+func NewClient(c Config) (*http.Client, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	roots, err := c.roots()
+	if err != nil {
+		return nil, err
+	}
 	timeout := c.Timeout
 	switch {
 	case timeout == 0:
@@ -44,11 +54,14 @@ func NewClient(c Config) *http.Client {
 	}
 	return &http.Client{
 		Transport: &bounded{
-			limit: limit,
+			limit:   limit,
+			streams: c.Streams,
 			next: &http.Transport{
 				Proxy:                  nil, // not even that of the environment
-				DialContext:            NewDialer(c).DialContext,
+				DialContext:            newDialer(&c).DialContext,
+				TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 				ForceAttemptHTTP2:      true,
+				MaxConnsPerHost:        c.MaxConnsPerHost,
 				TLSHandshakeTimeout:    maxDial,
 				ExpectContinueTimeout:  continueAfter,
 				MaxResponseHeaderBytes: maxHeader,
@@ -58,19 +71,20 @@ func NewClient(c Config) *http.Client {
 		},
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	}, nil
 }
 
-// bounded is a transport that limits the size of responses. A negative limit is none.
+// bounded is a transport that limits the size of responses.
 type bounded struct {
-	next  *http.Transport
-	limit int64
+	next    *http.Transport
+	limit   int64
+	streams bool // event streams have no limit
 }
 
 // RoundTrip calls the transport and limits the body.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.next.RoundTrip(r)
-	if err != nil || b.limit < 0 {
+	if err != nil || b.streams && isEventStream(resp) {
 		return resp, err
 	}
 	tooLarge := &TooLargeError{Host: r.URL.Host, Limit: b.limit}
@@ -81,6 +95,12 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &body{ReadCloser: resp.Body, left: b.limit, err: tooLarge}
 	return resp, nil
+}
+
+// isEventStream reports whether a client that knows event streams reads resp as one.
+func isEventStream(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && kind == "text/event-stream"
 }
 
 // CloseIdleConnections is what [http.Client.CloseIdleConnections] looks for.

@@ -26,6 +26,19 @@ func server(t *testing.T) *httptest.Server {
 			}
 		}
 	})
+	events := func(kind string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			for range 10 {
+				_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 92)+"\n\n")
+				if err := http.NewResponseController(w).Flush(); err != nil {
+					return
+				}
+			}
+		}
+	}
+	mux.HandleFunc("/events", events("Text/Event-Stream; charset=utf-8"))
+	mux.HandleFunc("/like-events", events("text/event-stream2"))
 	mux.HandleFunc("/bomb", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
@@ -41,11 +54,26 @@ func server(t *testing.T) *httptest.Server {
 	return s
 }
 
+func newClient(t *testing.T, c Config) *http.Client {
+	t.Helper()
+	client, err := NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
 func TestClient(t *testing.T) {
 	t.Parallel()
 	limited := func(n int64) Config {
-		c := loopback()
+		c := listed()
 		c.MaxBytes = n
+		return c
+	}
+	streams := func(n int64) Config {
+		c := limited(n)
+		c.Streams = true
 		return c
 	}
 	tests := []struct {
@@ -57,22 +85,25 @@ func TestClient(t *testing.T) {
 		length int
 		large  bool
 	}{
-		{"whole", loopback(), http.MethodGet, "/announced", http.StatusOK, 100, false},
+		{"whole", listed(), http.MethodGet, "/announced", http.StatusOK, 100, false},
 		{"just fits", limited(100), http.MethodGet, "/announced", http.StatusOK, 100, false},
 		{"announced and too large", limited(99), http.MethodGet, "/announced", 0, 0, true},
 		{"head is not a body", limited(99), http.MethodHead, "/announced", http.StatusOK, 0, false},
 		{"chunked, just fits", limited(100), http.MethodGet, "/chunked", http.StatusOK, 100, false},
 		{"chunked and too large", limited(99), http.MethodGet, "/chunked", http.StatusOK, 99, true},
 		{"counted after decompression", limited(4096), http.MethodGet, "/bomb", http.StatusOK, 4096, true},
-		{"unbounded", limited(-1), http.MethodGet, "/bomb", http.StatusOK, 1 << 20, false},
-		{"redirect is an answer", loopback(), http.MethodHead, "/away", http.StatusFound, 0, false},
+		{"a stream is bounded by default", limited(99), http.MethodGet, "/events", http.StatusOK, 99, true},
+		{"a stream", streams(99), http.MethodGet, "/events", http.StatusOK, 1000, false},
+		{"no stream", streams(99), http.MethodGet, "/chunked", http.StatusOK, 99, true},
+		{"no stream, announced", streams(99), http.MethodGet, "/announced", 0, 0, true},
+		{"almost a stream", streams(99), http.MethodGet, "/like-events", http.StatusOK, 99, true},
+		{"redirect is an answer", listed(), http.MethodHead, "/away", http.StatusFound, 0, false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := server(t)
-			client := NewClient(tc.config)
-			defer client.CloseIdleConnections()
+			client := newClient(t, tc.config)
 			req, err := http.NewRequestWithContext(t.Context(), tc.method, s.URL+tc.path, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +141,7 @@ func TestClientRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := NewClient(Config{}).Do(req)
+	resp, err := newClient(t, Config{}).Do(req)
 	if err == nil {
 		defer resp.Body.Close()
 	}
@@ -123,10 +154,9 @@ func TestClientRefuses(t *testing.T) {
 func TestClientTimeout(t *testing.T) {
 	t.Parallel()
 	s := server(t)
-	c := loopback()
+	c := listed()
 	c.Timeout = 20 * time.Millisecond
-	client := NewClient(c)
-	defer client.CloseIdleConnections()
+	client := newClient(t, c)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/slow", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +174,7 @@ func TestClientTimeout(t *testing.T) {
 
 func TestClientWithoutProxyOrTimeout(t *testing.T) {
 	t.Parallel()
-	client := NewClient(Config{Timeout: -1})
+	client := newClient(t, Config{Timeout: -1})
 	if client.Timeout != 0 {
 		t.Errorf("Timeout = %v, want none", client.Timeout)
 	}
@@ -152,7 +182,7 @@ func TestClientWithoutProxyOrTimeout(t *testing.T) {
 	if !ok || transport.next.Proxy != nil {
 		t.Error("the client uses a proxy")
 	}
-	if got := NewClient(Config{}).Timeout; got != DefaultTimeout {
+	if got := newClient(t, Config{}).Timeout; got != DefaultTimeout {
 		t.Errorf("Timeout = %v, want %v", got, DefaultTimeout)
 	}
 }

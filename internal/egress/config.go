@@ -1,7 +1,11 @@
 package egress
 
 import (
+	"crypto/x509"
+	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -17,16 +21,83 @@ const maxDial = 10 * time.Second
 // Config says where connections may go, and limits their time and size. The zero value
 // allows only the public internet.
 type Config struct {
-	// AllowPrivate also allows private addresses: loopback, RFC 1918, RFC 4193 and
-	// RFC 6598. Link-local addresses and the metadata services of clouds stay refused;
+	// AllowPrivate also allows private addresses: RFC 1918, RFC 4193 and RFC 6598. It
+	// allows neither loopback, link-local addresses nor the metadata services of clouds;
 	// Allow can name them.
 	AllowPrivate bool
-	// Allow lists addresses that are always allowed. It overrides all other rules.
+	// AllowLoopback also allows the addresses of the local host: 127.0.0.0/8 and ::1.
+	AllowLoopback bool
+	// Allow lists addresses that are always allowed. It overrides all other rules about
+	// addresses, except Own.
 	Allow []netip.Prefix
+	// Own returns the addresses on which this process listens. They are never dialed,
+	// whatever else is allowed: somebody who chooses an address could otherwise reach the
+	// server from within. An unspecified address (0.0.0.0, ::) means each address of this
+	// host. Own is called for each connection and must be safe for concurrent use, because
+	// the port of a listener may be known only later. Defaults to none.
+	Own func() []netip.AddrPort
+	// Ports lists the only ports that may be dialed. Defaults to all.
+	Ports []uint16
+	// NAT64 lists the prefixes with which the network embeds IPv4 addresses in IPv6
+	// addresses (RFC 6052), in addition to the well-known 64:ff9b::/96. The embedded
+	// address must be allowed too. Their lengths are 32, 40, 48, 56, 64 or 96.
+	NAT64 []netip.Prefix
+	// RootCAs has certificates in PEM that are trusted in addition to those of the
+	// system. Defaults to none.
+	RootCAs []byte
+	// MaxConnsPerHost limits the connections to one host and port, including those that
+	// are being dialed. A request waits for one to become free. Defaults to no limit.
+	MaxConnsPerHost int
 	// Timeout bounds a whole request, including reading the response. Defaults to
 	// DefaultTimeout; negative: none, as for streams, which their context bounds.
 	Timeout time.Duration
 	// MaxBytes limits how many bytes of a response body may be read, after
-	// decompression. Defaults to DefaultMaxBytes; negative: no limit.
+	// decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
+	// Streams removes that limit from responses of type text/event-stream, whose readers
+	// do not keep them. All other responses keep it.
+	Streams bool
+}
+
+// Validate returns all problems with c, joined.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, p := range c.Allow {
+		if !p.IsValid() {
+			errs = append(errs, errors.New("allow: an entry is not an address prefix; write one such as 10.1.2.0/24"))
+		}
+	}
+	for _, p := range c.NAT64 {
+		if !p.IsValid() || p.Addr().Is4() || p.Addr().Is4In6() || !slices.Contains(nat64Lengths(), p.Bits()) || p != p.Masked() {
+			errs = append(errs, fmt.Errorf("nat64: %s is not a prefix of RFC 6052; write an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, with zeros after them", p))
+		}
+	}
+	if slices.Contains(c.Ports, 0) {
+		errs = append(errs, errors.New("ports: 0 is not a port; write a number from 1"))
+	}
+	if c.MaxConnsPerHost < 0 {
+		errs = append(errs, fmt.Errorf("connections per host: %d is out of range; write a number from 1, or 0 for no limit", c.MaxConnsPerHost))
+	}
+	if c.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("response size: %d is out of range; write a number from 1, or 0 for %d", c.MaxBytes, DefaultMaxBytes))
+	}
+	if _, err := c.roots(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// roots returns nil for the certificates of the system alone.
+func (c *Config) roots() (*x509.CertPool, error) {
+	if len(c.RootCAs) == 0 {
+		return nil, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the certificates of the system: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(c.RootCAs) {
+		return nil, errors.New("root certificates: there is no certificate in PEM; the file must have blocks that begin with -----BEGIN CERTIFICATE-----")
+	}
+	return pool, nil
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -14,6 +17,8 @@ type RefusedError struct {
 	Host string     // as the caller gave it
 	Addr netip.Addr // what it resolved to; the zero Addr if it was not resolved
 	What string     // what the address is, such as "link-local", or what is wrong with it
+
+	final bool // no configuration allows it
 }
 
 // Error says which address was refused, and how to allow it.
@@ -21,8 +26,11 @@ func (e *RefusedError) Error() string {
 	if !e.Addr.IsValid() {
 		return fmt.Sprintf("connection to %q refused: %s", e.Host, e.What)
 	}
-	return fmt.Sprintf("connection to %q refused: its address %s is %s; to allow it, add the address to the configuration",
-		e.Host, e.Addr, e.What)
+	text := fmt.Sprintf("connection to %q refused: its address %s is %s", e.Host, e.Addr, e.What)
+	if e.final {
+		return text
+	}
+	return text + "; to allow it, add the address to the configuration"
 }
 
 // Dialer opens connections to the addresses that its configuration allows. It is
@@ -33,8 +41,15 @@ type Dialer struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// NewDialer returns a dialer for c.
-func NewDialer(c Config) *Dialer {
+// NewDialer returns a dialer for c. The error is that of [Config.Validate].
+func NewDialer(c Config) (*Dialer, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return newDialer(&c), nil
+}
+
+func newDialer(c *Config) *Dialer {
 	timeout := maxDial
 	if c.Timeout > 0 {
 		timeout = min(timeout, c.Timeout)
@@ -64,17 +79,33 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		// The standard library would dial the local host.
 		return nil, &RefusedError{Host: address, What: "it has no host"}
 	}
+	number, err := d.port(host, port)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
 	defer cancel()
-	addrs, err := d.addresses(ctx, family, host)
+	addrs, err := d.addresses(ctx, family, host, number)
 	if err != nil {
 		return nil, err
 	}
 	return d.dial(ctx, network, port, addrs)
 }
 
+// port returns the number of a port that may be dialed.
+func (d *Dialer) port(host, port string) (uint16, error) {
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return 0, &RefusedError{Host: host, What: fmt.Sprintf("port %q is not a number from 1 to 65535", port)}
+	}
+	if len(d.guard.ports) > 0 && !slices.Contains(d.guard.ports, uint16(number)) {
+		return 0, &RefusedError{Host: host, What: fmt.Sprintf("port %d is not one of the allowed ports", number)}
+	}
+	return uint16(number), nil
+}
+
 // addresses returns the addresses of host, all of them checked.
-func (d *Dialer) addresses(ctx context.Context, family, host string) ([]netip.Addr, error) {
+func (d *Dialer) addresses(ctx context.Context, family, host string, port uint16) ([]netip.Addr, error) {
 	var addrs []netip.Addr
 	if addr, err := netip.ParseAddr(host); err == nil {
 		addrs = []netip.Addr{addr}
@@ -85,8 +116,8 @@ func (d *Dialer) addresses(ctx context.Context, family, host string) ([]netip.Ad
 		return nil, fmt.Errorf("resolve %q: it has no address", host)
 	}
 	for i, addr := range addrs {
-		if what := d.guard.refusal(addr); what != "" {
-			return nil, &RefusedError{Host: host, Addr: addr, What: what}
+		if what := d.guard.refusal(addr, port); what != "" {
+			return nil, &RefusedError{Host: host, Addr: addr, What: what, final: strings.HasSuffix(what, ownAddress)}
 		}
 		addrs[i] = addr.Unmap()
 	}

@@ -34,8 +34,17 @@ func listen(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func loopback() Config {
+func listed() Config {
 	return Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+}
+
+func dialer(t *testing.T, c Config) *Dialer {
+	t.Helper()
+	d, err := NewDialer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func TestDial(t *testing.T) {
@@ -57,15 +66,15 @@ func TestDial(t *testing.T) {
 	}{
 		{name: "loopback by default", network: "tcp", host: "127.0.0.1", refused: true, err: "loopback"},
 		{name: "name of loopback by default", network: "tcp", host: "local.test", refused: true, err: "loopback"},
-		{name: "listed", config: loopback(), network: "tcp", host: "127.0.0.1"},
-		{name: "listed by name", config: loopback(), network: "tcp4", host: "local.test"},
-		{name: "private allowed", config: Config{AllowPrivate: true}, network: "tcp", host: "mapped.test"},
-		{name: "one of two refused", config: loopback(), network: "tcp", host: "mixed.test", refused: true, err: "10.0.0.1"},
-		{name: "the second answers", config: Config{AllowPrivate: true}, network: "tcp", host: "second.test"},
+		{name: "listed", config: listed(), network: "tcp", host: "127.0.0.1"},
+		{name: "listed by name", config: listed(), network: "tcp4", host: "local.test"},
+		{name: "loopback allowed", config: Config{AllowLoopback: true}, network: "tcp", host: "mapped.test"},
+		{name: "one of two refused", config: listed(), network: "tcp", host: "mixed.test", refused: true, err: "10.0.0.1"},
+		{name: "the second answers", config: Config{AllowLoopback: true}, network: "tcp", host: "second.test"},
 		{name: "no address", network: "tcp", host: "empty.test", err: "no address"},
 		{name: "unknown name", network: "tcp", host: "none.test", err: "no such host"},
-		{name: "no host", config: loopback(), network: "tcp", host: "", refused: true, err: "has no host"},
-		{name: "other network", config: loopback(), network: "unix", host: "127.0.0.1", refused: true, err: "network"},
+		{name: "no host", config: listed(), network: "tcp", host: "", refused: true, err: "has no host"},
+		{name: "other network", config: listed(), network: "unix", host: "127.0.0.1", refused: true, err: "network"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -74,7 +83,10 @@ func TestDial(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := NewDialer(tc.config)
+			d, err := NewDialer(tc.config)
+			if err != nil {
+				t.Fatal(err)
+			}
 			d.lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
 				texts, ok := names[host]
 				if !ok {
@@ -107,8 +119,11 @@ func TestDial(t *testing.T) {
 
 func TestDialBadAddress(t *testing.T) {
 	t.Parallel()
-	if _, err := NewDialer(loopback()).DialContext(t.Context(), "tcp", "127.0.0.1"); err == nil {
-		t.Error("DialContext() without a port = nil, want an error")
+	for _, address := range []string{"127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:http", "127.0.0.1:-1", "127.0.0.1:65616", "127.0.0.1:080x"} {
+		if conn, err := dialer(t, listed()).DialContext(t.Context(), "tcp", address); err == nil {
+			_ = conn.Close()
+			t.Errorf("DialContext(%q) = nil, want an error", address)
+		}
 	}
 }
 
@@ -116,7 +131,7 @@ func TestDialCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := NewDialer(loopback()).DialContext(ctx, "tcp", listen(t))
+	_, err := dialer(t, listed()).DialContext(ctx, "tcp", listen(t))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("DialContext() = %v, want %v", err, context.Canceled)
 	}

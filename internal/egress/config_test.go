@@ -1,0 +1,129 @@
+package egress
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	nat64 := func(p string) Config { return Config{NAT64: []netip.Prefix{netip.MustParsePrefix(p)}} }
+	tests := []struct {
+		name   string
+		config Config
+		want   []string // what the error says; nil: no error
+	}{
+		{"zero", Config{}, nil},
+		{"NAT64", nat64("2a02:db8::/32"), nil},
+		{"NAT64 of a length that does not exist", nat64("2a02:db8::/33"), []string{"nat64: 2a02:db8::/33"}},
+		{"NAT64 of IPv4", nat64("10.0.0.0/32"), []string{"nat64: 10.0.0.0/32"}},
+		{"NAT64 with an address", nat64("2a02:db8::1/96"), []string{"nat64: 2a02:db8::1/96"}},
+		{"not set", Config{NAT64: []netip.Prefix{{}}, Allow: []netip.Prefix{{}}}, []string{"nat64:", "allow:"}},
+		{"all at once", Config{Ports: []uint16{0}, MaxConnsPerHost: -1, MaxBytes: -1, RootCAs: []byte("x")}, []string{"ports: 0", "per host: -1", "size: -1", "root certificates:"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			err := tc.config.Validate()
+			if (err != nil) != (tc.want != nil) {
+				t.Errorf("Validate() = %v, want an error: %v", err, tc.want != nil)
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("Validate() = %v, want one with %q", err, part)
+				}
+			}
+			if _, made := NewClient(tc.config); (made != nil) != (err != nil) {
+				t.Errorf("NewClient() = %v, want %v", made, err)
+			}
+			if _, made := NewDialer(tc.config); (made != nil) != (err != nil) {
+				t.Errorf("NewDialer() = %v, want %v", made, err)
+			}
+		})
+	}
+}
+
+func TestRootCAs(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the client that trusts nobody
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	get := func(c Config) error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := newClient(t, c).Do(req)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	}
+	c := listed()
+	if err := get(c); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("Do() without the certificate = %v, want an error", err)
+	}
+	c.RootCAs = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := get(c); err != nil {
+		t.Errorf("Do() with the certificate = %v, want nil", err)
+	}
+}
+
+func TestMaxConnsPerHost(t *testing.T) {
+	t.Parallel()
+	const limit, requests = 2, 8
+	var open, most atomic.Int64
+	entered := make(chan struct{}, requests)
+	leave := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		n := open.Add(1)
+		for {
+			old := most.Load()
+			if n <= old || most.CompareAndSwap(old, n) {
+				break
+			}
+		}
+		entered <- struct{}{}
+		<-leave
+		open.Add(-1)
+	}))
+	t.Cleanup(s.Close)
+	c := listed()
+	c.MaxConnsPerHost = limit
+	client := newClient(t, c)
+	done := make(chan error, requests)
+	for range requests {
+		go func() {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+			if err != nil {
+				done <- err
+				return
+			}
+			resp, err := client.Do(req)
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			done <- err
+		}()
+	}
+	for range limit {
+		<-entered
+	}
+	close(leave)
+	for range requests {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := most.Load(); got > limit {
+		t.Errorf("%d requests at once, want at most %d", got, limit)
+	}
+}
