@@ -43,7 +43,7 @@ func newDefinitions() *definitions {
 // of returns the definition of t. The lock is not held while t is called or a schema is
 // compiled; at worst two callers compile the same schema.
 func (c *definitions) of(t Tool) (_ *definition, err error) {
-	defer recovered(&err, "its definition")
+	defer recovered(&err, "its definition", "")
 	d := &definition{Definition: ToDefinition(t)}
 	key := definitionKey{d.Name, d.Description, reflect.ValueOf(d.Parameters).Pointer()}
 	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {

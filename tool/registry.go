@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"a2a-server/tool/agent"
 )
@@ -28,41 +30,43 @@ type Entry struct {
 // concurrent use.
 //
 // A toolset from [NewToolset], with or without confirmations added, is resolved once. Any
-// other is called each time, because its tools may depend on the caller; definitions that
-// it returns unchanged are not compiled again.
+// other is called each time, because its tools may depend on the caller; as long as it
+// returns the same slice, what was computed from it is used again, and definitions that it
+// returns unchanged are not compiled again.
 type Registry struct {
-	sets   []*member
-	static map[string]*found // tools of static toolsets, by name
-	cache  *definitions
+	sets        []*member
+	static      map[string]*found // tools of static toolsets, by name
+	definitions *definitions
+	lists       textCache[*list] // by the indexes of the dynamic toolsets
+	indexes     atomic.Uint64    // made so far
 	// dynamic reports whether any toolset has to be called each time. If not, Tools
 	// returns all and allErr to every caller.
 	dynamic bool
-	all     []Tool
+	all     *list
 	allErr  error
 }
 
 // member is a toolset in a registry.
 type member struct {
-	set    Toolset
-	name   string
-	static bool
+	set   Toolset
+	name  string
+	cache sliceCache[*index] // of a dynamic toolset
 	// Of a static toolset:
-	found []*found
-	err   error
+	static bool
+	index  *index
+	err    error
 }
 
-// found is a tool, or the reason why it cannot be used.
-type found struct {
-	name, toolset string
-	tool          Tool
-	entry         *Entry
-	err           error
+// list is what [Registry.Tools] returns if every toolset answers.
+type list struct {
+	tools []Tool
+	err   error
 }
 
 // NewRegistry returns a registry of the tools of sets, in this order. If something is
 // wrong with a set, Tools and Lookup return an error. NewRegistry panics if a set is nil.
 func NewRegistry(sets ...Toolset) *Registry {
-	r := &Registry{static: map[string]*found{}, cache: newDefinitions()}
+	r := &Registry{static: map[string]*found{}, definitions: newDefinitions()}
 	for i, s := range sets {
 		if s == nil {
 			panic(fmt.Sprintf("tool.NewRegistry: toolset %d is nil", i))
@@ -73,9 +77,12 @@ func NewRegistry(sets ...Toolset) *Registry {
 			r.dynamic = true
 			continue
 		}
-		m.found, m.err = m.ask(nil)
-		for _, f := range m.found {
-			r.resolve(f)
+		if m.index, m.err = r.ask(m, nil); m.err != nil {
+			continue
+		}
+		for i := range m.index.found {
+			f := &m.index.found[i]
+			_, _ = f.resolve(r.definitions) // Lookup and Tools return the error
 			if first := r.static[f.name]; first != nil {
 				first.err = collision(first, f)
 				continue
@@ -99,37 +106,62 @@ func (r *Registry) Dynamic() bool { return r.dynamic }
 // returns the other tools, which can be used, together with an error. The slice may be
 // shared and must not be changed; appending to it is fine.
 func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
-	if !r.dynamic {
-		return slices.Clip(r.all), r.allErr
+	all, err := r.all, r.allErr
+	if r.dynamic {
+		all, err = r.list(ctx)
 	}
-	return r.list(ctx)
+	if err == nil {
+		err = all.err
+	} else if all.err != nil {
+		err = errors.Join(err, all.err)
+	}
+	return all.tools, err
 }
 
-func (r *Registry) list(ctx agent.ReadonlyContext) ([]Tool, error) {
-	var tools []Tool
+// list returns the tools of the toolsets that answer. The error has those that do not.
+func (r *Registry) list(ctx agent.ReadonlyContext) (*list, error) {
 	var errs []error
-	seen := map[string]*found{}
+	var known [8]*index
+	var buffer [64]byte
+	indexes, key := known[:0], buffer[:0]
 	for _, m := range r.sets {
-		all, err := m.tools(ctx)
+		i, err := r.index(m, ctx)
 		if err != nil {
 			errs = append(errs, err)
+			i = &index{}
 		}
-		for _, f := range all {
+		indexes = append(indexes, i)
+		key = binary.AppendUvarint(key, i.id)
+	}
+	all, ok := r.lists.load(key)
+	if !ok {
+		all = r.join(indexes)
+		all = r.lists.store(key, len(all.tools), all)
+	}
+	return all, errors.Join(errs...)
+}
+
+// join returns the tools of all indexes.
+func (r *Registry) join(indexes []*index) *list {
+	all := &list{}
+	var errs []error
+	seen := map[string]*found{}
+	for _, i := range indexes {
+		for j := range i.found {
+			f := &i.found[j]
 			if first := seen[f.name]; first != nil {
-				return nil, collision(first, f)
+				return &list{err: collision(first, f)}
 			}
 			seen[f.name] = f
-			if f.entry == nil {
-				r.resolve(f)
-			}
-			if f.err != nil {
-				errs = append(errs, f.err)
+			if _, err := f.resolve(r.definitions); err != nil {
+				errs = append(errs, err)
 				continue
 			}
-			tools = append(tools, f.tool)
+			all.tools = append(all.tools, f.tool)
 		}
 	}
-	return tools, errors.Join(errs...)
+	all.tools, all.err = slices.Clip(all.tools), errors.Join(errs...)
+	return all
 }
 
 // Lookup returns the tool of that name if ctx may use it, else [ErrUnknownTool]. If two
@@ -142,19 +174,21 @@ func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Entry, error
 	}
 	var errs []error
 	for _, m := range r.sets {
-		if m.static {
-			errs = append(errs, m.err)
+		i, err := r.index(m, ctx)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if m.static || i == nil {
 			continue
 		}
-		all, err := m.tools(ctx)
-		errs = append(errs, err)
-		for _, f := range all {
-			if f.name != name {
-				continue
-			}
-			if hit != nil {
-				return nil, collision(hit, f)
-			}
+		f := i.byName[name]
+		switch {
+		case f == nil:
+		case hit != nil:
+			return nil, collision(hit, f)
+		case i.twice[name]:
+			return nil, collision(f, f)
+		default:
 			hit = f
 		}
 	}
@@ -164,10 +198,7 @@ func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Entry, error
 		}
 		return nil, fmt.Errorf("tool %q: %w", name, ErrUnknownTool)
 	}
-	if hit.entry == nil {
-		r.resolve(hit)
-	}
-	return hit.entry, hit.err
+	return hit.resolve(r.definitions)
 }
 
 func collision(a, b *found) error {
@@ -177,41 +208,29 @@ func collision(a, b *found) error {
 	return fmt.Errorf("toolsets %q and %q both have a tool called %q; rename one, or leave it out", a.toolset, b.toolset, a.name)
 }
 
-// tools returns what the toolset has for ctx.
-func (m *member) tools(ctx agent.ReadonlyContext) ([]*found, error) {
+// index returns the tools that m has for ctx.
+func (r *Registry) index(m *member, ctx agent.ReadonlyContext) (*index, error) {
 	if m.static {
-		return m.found, m.err
+		return m.index, m.err
 	}
-	return m.ask(ctx)
+	return r.ask(m, ctx)
 }
 
 // ask calls the toolset. A panic in it, or in a tool's Name, is an error; so is a tool
 // without a name.
-func (m *member) ask(ctx agent.ReadonlyContext) (_ []*found, err error) {
-	defer recovered(&err, "toolset %q", m.name)
+func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err error) {
+	defer recovered(&err, "toolset", m.name)
 	tools, err := m.set.Tools(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("toolset %q: %w", m.name, err)
 	}
-	all := make([]*found, len(tools))
-	for i, t := range tools {
-		if t == nil {
-			return nil, fmt.Errorf("toolset %q: tool %d is nil", m.name, i)
-		}
-		all[i] = &found{name: t.Name(), toolset: m.name, tool: t}
-		if all[i].name == "" {
-			return nil, fmt.Errorf("toolset %q: tool %d has no name", m.name, i)
-		}
+	if i, ok := m.cache.load(tools); ok {
+		return i, nil
 	}
-	return all, nil
-}
-
-// resolve sets f.entry or f.err.
-func (r *Registry) resolve(f *found) {
-	d, err := r.cache.of(f.tool)
+	i, err := newIndex(m.name, tools)
 	if err != nil {
-		f.err = fmt.Errorf("toolset %q: tool %q: %w", f.toolset, f.name, err)
-		return
+		return nil, err
 	}
-	f.entry = &Entry{Tool: f.tool, Toolset: f.toolset, Definition: d.Definition, Digest: d.digest, Schema: d.schema}
+	i.id = r.indexes.Add(1)
+	return m.cache.store(tools, i), nil
 }

@@ -11,8 +11,10 @@ import (
 type Toolset interface {
 	// Name is the name of the toolset, for messages to people.
 	Name() string
-	// Tools returns the tools that ctx may use, in a stable order. The slice must
-	// not be changed.
+	// Tools returns the tools that ctx may use, in a stable order. Neither its callers nor
+	// the toolset may change the slice, ever: a [Registry] keeps what it computed from one,
+	// and looks only at its address and length to recognize it. So return the same slice as
+	// long as the tools are the same, and another one when they are not.
 	Tools(ctx agent.ReadonlyContext) ([]Tool, error)
 }
 
@@ -39,8 +41,8 @@ func isStatic(ts Toolset) bool {
 }
 
 // Filter returns a toolset with the tools of ts that p allows. p is called each time,
-// because its answer may depend on the context. If p panics, Tools returns an error and
-// no tools.
+// because its answer may depend on the context; if it depends only on the caller,
+// [FilterRoles] and [For] are faster. If p panics, Tools returns an error and no tools.
 func Filter(ts Toolset, p Predicate) Toolset { return &filtered{Toolset: ts, allow: p} }
 
 type filtered struct {
@@ -53,7 +55,7 @@ func (f *filtered) Tools(ctx agent.ReadonlyContext) (_ []Tool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer recovered(&err, "the predicate of toolset %q", f.Name())
+	defer recovered(&err, "the predicate of toolset", f.Name())
 	var allowed []Tool
 	for _, t := range all {
 		if f.allow(ctx, t) {

@@ -66,6 +66,7 @@ type confirmed struct {
 	static bool // then tools and err are what Tools returns
 	tools  []Tool
 	err    error
+	cache  sliceCache[[]Tool] // wrapped, by what Toolset returned
 }
 
 func (c *confirmed) isStatic() bool { return c.static }
@@ -82,6 +83,9 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if wrapped, ok := c.cache.load(tools); ok {
+		return wrapped, nil
+	}
 	wrapped := make([]Tool, len(tools))
 	for i, t := range tools {
 		if t == nil {
@@ -94,7 +98,7 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 			return nil, fmt.Errorf("toolset %q has no tool %q to require confirmation for; check its spelling", c.Name(), missing)
 		}
 	}
-	return wrapped, nil
+	return c.cache.store(tools, wrapped), nil
 }
 
 func (c *confirmed) wrap(t Tool) Tool {

@@ -1,0 +1,60 @@
+package tool
+
+import (
+	"fmt"
+	"sync"
+)
+
+// index is what a registry computed from one slice of a toolset.
+type index struct {
+	id     uint64 // unique in the registry, from 1; 0 has no tools
+	found  []found
+	byName map[string]*found
+	twice  map[string]bool // names that several tools have; usually nil
+}
+
+// found is a tool that a toolset has.
+type found struct {
+	name, toolset string
+	tool          Tool
+
+	once  sync.Once // guards entry and err
+	entry *Entry
+	err   error // why the tool cannot be used
+}
+
+// newIndex returns the index of the tools of the toolset with that name.
+func newIndex(toolset string, tools []Tool) (*index, error) {
+	i := &index{found: make([]found, len(tools)), byName: make(map[string]*found, len(tools))}
+	for j, t := range tools {
+		if t == nil {
+			return nil, fmt.Errorf("toolset %q: tool %d is nil", toolset, j)
+		}
+		f := &i.found[j]
+		f.name, f.toolset, f.tool = t.Name(), toolset, t
+		switch {
+		case f.name == "":
+			return nil, fmt.Errorf("toolset %q: tool %d has no name", toolset, j)
+		case i.byName[f.name] == nil:
+			i.byName[f.name] = f
+		case i.twice == nil:
+			i.twice = map[string]bool{f.name: true}
+		default:
+			i.twice[f.name] = true
+		}
+	}
+	return i, nil
+}
+
+// resolve returns the tool's entry, or why the tool cannot be used.
+func (f *found) resolve(known *definitions) (*Entry, error) {
+	f.once.Do(func() {
+		d, err := known.of(f.tool)
+		if err != nil {
+			f.err = fmt.Errorf("toolset %q: tool %q: %w", f.toolset, f.name, err)
+			return
+		}
+		f.entry = &Entry{Tool: f.tool, Toolset: f.toolset, Definition: d.Definition, Digest: d.digest, Schema: d.schema}
+	})
+	return f.entry, f.err
+}
