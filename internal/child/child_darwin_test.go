@@ -1,0 +1,3 @@
+package child_test
+
+func reaper() {}
