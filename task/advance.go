@@ -232,6 +232,7 @@ func (d *Draft) died(c *call) error {
 
 // unknown records that the outcome of a call is unknown.
 func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
+	why = visible.Shorten(visible.Text(why), maxProblem) // a tool may have written it
 	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
 		return err
 	}
@@ -248,7 +249,10 @@ const (
 
 // uncertain continues from a call whose outcome is unknown. A call declared read-only or
 // idempotent is repeated automatically, a few times, if its process died, and ends with
-// an error if it was given up; for any other, a person is asked.
+// an error if it was given up, or its tool does not know. One that has kept a checkpoint
+// is entered again with it if its process died, and as often: a tool that kills the
+// process whenever it is entered must not do so forever, whatever it keeps. For any other
+// call, and after that, a person is asked.
 func (d *Draft) uncertain(c *call) error {
 	x := d.lookup(c)
 	switch {
@@ -260,10 +264,11 @@ func (d *Draft) uncertain(c *call) error {
 	}
 	is := annotationsOf(x.entry.Tool)
 	safe := is.ReadOnly || is.Idempotent
+	again := c.Cause == event.CauseDied && (safe || c.Checkpoint)
 	switch {
 	case safe && c.Cause != event.CauseDied:
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf("%s has no result: %s", c.Tool, c.Why), nil)
-	case safe && c.Repeats < maxRepeats:
+	case again && c.Repeats < maxRepeats:
 		if c.Repeats > 0 && c.Retry == nil {
 			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
 		}

@@ -129,6 +129,12 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 			if c.Attempt > 0 && !c.Paused {
 				why = "the task has ended; the call had been started, and its outcome is unknown"
 			}
+			if c.State == callRunning && c.Checkpoint {
+				// Its process may be gone, or die before it has stopped what it started.
+				if err := d.addChildCancel(c); err != nil {
+					return err
+				}
+			}
 			if err := d.finish(c, OutcomeCanceled, nil, why, nil); err != nil {
 				return err
 			}
@@ -143,9 +149,11 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	return d.end(state, m)
 }
 
-// ChildCanceler is a tool whose suspended calls have work running elsewhere, for example
-// in a remote agent, that has to be canceled with their task. CancelChild is called as
-// due work: it is retried after a failure, and may be called twice.
+// ChildCanceler is a tool whose calls have work running elsewhere, for example in a
+// remote agent, that has to be canceled with their task. CancelChild is called for a call
+// that is suspended, or that has kept a checkpoint, with what it has kept. It is called as
+// due work: it is retried after a failure, may be called twice, and may be called while
+// the call still ends in its own process.
 type ChildCanceler interface {
 	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
 }
@@ -164,8 +172,16 @@ const childTries = 8
 
 // cancelChild adds due work that cancels what a suspended call has running elsewhere.
 func (d *Draft) cancelChild(c *call) error {
-	if c.Suspended == 0 || c.State == callRunning || !d.hasChildren(c) {
-		return nil // a call that runs here is canceled through its context
+	if c.State == callRunning {
+		return nil // it is canceled through its context
+	}
+	return d.addChildCancel(c)
+}
+
+// addChildCancel is cancelChild for a call in any state.
+func (d *Draft) addChildCancel(c *call) error {
+	if c.Suspended == 0 && !c.Checkpoint || !d.hasChildren(c) {
+		return nil
 	}
 	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: c.ToolState})
 	if err != nil {

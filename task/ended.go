@@ -13,17 +13,22 @@ import (
 	"a2a-server/tool"
 )
 
-// Chunk is a piece of an artifact that a run has published: the encoded event, and its
-// content.
+// Chunk is a piece of an artifact that a run has published, or a checkpoint of the run:
+// the encoded event, and its content.
 type Chunk struct {
 	Event  store.Event
 	update event.ArtifactUpdate
+	kept   *event.CallCheckpoint // nil: it is a piece
 }
 
 // Publish folds chunks that are about to be appended.
 func (f *Fold) Publish(chunks []Chunk) {
 	for i := range chunks {
-		f.View.addArtifact(&chunks[i].update)
+		if k := chunks[i].kept; k == nil {
+			f.View.addArtifact(&chunks[i].update)
+		} else if c := f.call(k.Call); c != nil {
+			c.keep(k)
+		}
 		f.count(len(chunks[i].Event.Data))
 	}
 }
@@ -45,6 +50,7 @@ type RunEnded struct {
 	Result     json.RawMessage
 	Delta      map[string]any   // of the tools' state
 	Err        error            // what the tool failed with
+	Unknown    bool             // Err says that it is unknown whether the call had its effect
 	Rejected   bool             // Err says that a person rejected what the tool asked
 	Suspension *tool.Suspension // the tool pauses
 	Asks       []ToolQuestion   // what it asked while running, undecided: what it returned is discarded
@@ -57,7 +63,8 @@ func (in RunEnded) put(d *Draft) error {
 	if c == nil || c.State != callRunning {
 		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
 	}
-	paused := in.Suspension != nil || len(in.Asks) > 0
+	// What is unknown comes first: a call that pauses is entered again without a person.
+	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil
 	whole := d.whole(&in)
 	marked := d.chunks(c, in.Last, well && whole == nil)
@@ -72,6 +79,8 @@ func (in RunEnded) put(d *Draft) error {
 			cause = event.CauseTimeout
 		}
 		return d.unknown(c, cause, in.GivenUp.Error())
+	case in.Unknown:
+		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
 	case paused:
 		return d.suspend(c, &in)
 	case in.Rejected:
@@ -146,11 +155,10 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf(format, args...), nil)
 	}
 	if s := in.Suspension; s != nil {
-		switch {
-		case len(s.State) > tool.MaxSuspensionState:
-			return fail("the tool wants to keep %d bytes while suspended; at most %d are allowed", len(s.State), tool.MaxSuspensionState)
-		case s.State != nil && !json.Valid(s.State):
-			return fail("the state that the tool wants to keep while suspended is not JSON")
+		if s.State != nil {
+			if err := checkState(s.State); err != nil {
+				return fail("the call cannot be suspended: %v", err)
+			}
 		}
 		e.State = s.State
 		if !s.Wake.IsZero() {
@@ -229,6 +237,8 @@ type LateResult struct {
 	Entry  *Entry // of the run that returned it, which need not be the newest
 	Result json.RawMessage
 	Err    error
+	// Unknown: Err says that it is unknown whether the call had its effect.
+	Unknown bool
 }
 
 func (in LateResult) put(d *Draft) error {
@@ -239,7 +249,11 @@ func (in LateResult) put(d *Draft) error {
 	d.quiet = true
 	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
-		e.Error = visible.Shorten(in.Err.Error(), maxProblem)
+		says := in.Err.Error()
+		if in.Unknown {
+			says = unknownLate(in.Err)
+		}
+		e.Error = visible.Shorten(says, maxProblem)
 	}
 	if len(e.Result) > min(d.room(), d.rules.Limits.result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))

@@ -159,7 +159,7 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 			answers = append(answers, answerOf(a))
 		}
 	}
-	if c.Suspended > 0 {
+	if c.Suspended > 0 || c.Checkpoint {
 		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}
 	}
 	return e

@@ -103,10 +103,14 @@ type call struct {
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
 	Repeats   int                  `json:"repeats,omitempty"` // of this attempt, after its process died
-	Output    int64                `json:"output,omitempty"`  // bytes that it had published by its newest suspension
-	Outcome   Outcome              `json:"outcome,omitempty"`
-	Result    json.RawMessage      `json:"result,omitempty"`
-	Error     string               `json:"error,omitempty"`
+	// Checkpoint: its tool has kept a state while it ran, and is prepared to be entered
+	// again with the newest state whenever its process dies.
+	Checkpoint bool `json:"checkpoint,omitempty"`
+
+	Output  int64           `json:"output,omitempty"` // bytes that it had published by its newest suspension
+	Outcome Outcome         `json:"outcome,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   string          `json:"error,omitempty"`
 
 	// While the call cannot be entered: the tries so far, why, since when, the next try,
 	// and the question whether to keep waiting.
@@ -275,7 +279,7 @@ func (f *Fold) applyPrivate(v any) error {
 			a.Opened = true
 		}
 	case *event.TurnFailed:
-	case *event.CallStarted, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
+	case *event.CallStarted, *event.CallCheckpoint, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
 		return f.applyCall(v)
 	default:
 		return fmt.Errorf("fold: no rule for %T", v)
@@ -338,6 +342,8 @@ func (f *Fold) applyCall(v any) error {
 	switch e := v.(type) {
 	case *event.CallStarted:
 		id = e.Call
+	case *event.CallCheckpoint:
+		id = e.Call
 	case *event.CallSuspended:
 		id = e.Call
 	case *event.CallResumed:
@@ -365,9 +371,12 @@ func (f *Fold) applyCall(v any) error {
 		if e.Args != nil {
 			c.Args = e.Args
 		}
+	case *event.CallCheckpoint:
+		c.keep(e)
 	case *event.CallSuspended:
-		c.State, c.Paused, c.Suspended, c.ToolState, c.Asks, c.Wake = callWaiting, true, e.N, e.State, e.Asks, e.Wake
+		c.State, c.Paused, c.Suspended, c.Asks, c.Wake = callWaiting, true, e.N, e.Asks, e.Wake
 		c.Output = e.Output
+		c.suspend(e.State)
 	case *event.CallResumed:
 		c.State, c.Paused, c.Wake, c.Cause, c.Why = callRunning, false, nil, "", ""
 		c.reachable()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,8 @@ type body struct {
 	finished  map[string]string // outcome by call
 	unknown   map[string]bool   // by call: at some time nobody knew what came of it
 	suspended map[string]bool   // by call
+	kept      map[string]int    // by call: the newest checkpoint
+	doubted   map[string]bool   // by call: a person was asked about it after it had kept something
 }
 
 func check(t *testing.T, dir string, lives []*life) {
@@ -50,6 +53,7 @@ func check(t *testing.T, dir string, lives []*life) {
 	}
 	a.checkSaid()
 	a.checkLedger()
+	a.checkJobs()
 	a.checkScenes()
 	if t.Failed() {
 		for _, e := range a.ledger {
@@ -111,7 +115,7 @@ func (a *autopsy) read(dir string) error {
 }
 
 func readBody(ctx context.Context, h store.Handle, id store.TaskID) (*body, error) {
-	b := &body{finished: map[string]string{}, unknown: map[string]bool{}, suspended: map[string]bool{}}
+	b := &body{finished: map[string]string{}, unknown: map[string]bool{}, suspended: map[string]bool{}, kept: map[string]int{}, doubted: map[string]bool{}}
 	for more, n := true, uint64(0); more; {
 		v, err := h.Read(ctx, store.System(), id, store.After(n), store.Limit{})
 		if err != nil {
@@ -124,7 +128,10 @@ func readBody(ctx context.Context, h store.Handle, id store.TaskID) (*body, erro
 		}
 	}
 	for _, e := range b.events {
-		var x struct{ Call, Outcome string }
+		var x struct {
+			Call, Outcome, Kind string
+			State               json.RawMessage
+		}
 		if !e.Public {
 			if err := json.Unmarshal(e.Data, &x); err != nil {
 				return nil, err
@@ -137,6 +144,14 @@ func readBody(ctx context.Context, h store.Handle, id store.TaskID) (*body, erro
 			b.unknown[x.Call] = true
 		case "call.suspended.v1":
 			b.suspended[x.Call] = true
+		case "call.checkpoint.v1":
+			n := 0
+			if err := json.Unmarshal(x.State, &n); err != nil {
+				return nil, err
+			}
+			b.kept[x.Call] = n
+		case "approval.requested.v1":
+			b.doubted[x.Call] = b.doubted[x.Call] || x.Kind == string(approval.KindOutcome) && b.kept[x.Call] > 0
 		}
 	}
 	rows, err := h.Rows(ctx, store.System(), store.RowQuery{Kind: "approval", Task: id, Limit: 1000})
@@ -314,6 +329,9 @@ func (a *autopsy) checkLedger() {
 		}
 	}
 	for k, n := range runs {
+		if jobs[first[of{k.task, k.call}].Tool] && k.phase > 0 {
+			continue // see checkJobs
+		}
 		e := first[of{k.task, k.call}]
 		if b := a.tasks[k.task]; b != nil && !repeatable(e.Tool) && n > 1+b.againApproved(k.call) {
 			a.Errorf("%s ran %d times in phase %d and may have run %d times\n%s", e.Tool, n, k.phase, 1+b.againApproved(k.call), b)
@@ -343,8 +361,35 @@ func (a *autopsy) checkLedger() {
 func readOnly(name string) bool   { return name == "echo" || name == "stream" }
 func repeatable(name string) bool { return readOnly(name) || name == "again" || name == "pay" }
 
+// jobs are the tools that keep what they have done.
+var jobs = map[string]bool{"job": true, "charge": true}
+
+// checkJobs looks at the calls that keep what they have done: what they were told is
+// durable is what they are entered again with, and nobody is asked about them.
+func (a *autopsy) checkJobs() {
+	newest := map[string]int{} // by scene
+	for _, e := range a.ledger {
+		key, _ := e.Args["key"].(string)
+		name, told := strings.CutSuffix(e.Tool, " kept")
+		switch {
+		case !jobs[name]:
+		case told:
+			newest[key] = e.Kept
+		case e.Kept < newest[key] || e.Kept > newest[key]+1: // one more may be durable than it was told
+			a.Errorf("scene %s: %s was told that %d is durable, and is entered again with %d", key, name, newest[key], e.Kept)
+		}
+	}
+	for id, b := range a.tasks {
+		for call := range b.doubted {
+			if b.doubted[call] {
+				a.Errorf("a person was asked about call %s of task %s, which had kept what it did\n%s", call, id, b)
+			}
+		}
+	}
+}
+
 func gatedTool(name string) bool {
-	return name == "transfer" || name == "pay" || name == "confirm" || strings.HasPrefix(name, "deadline")
+	return name == "charge" || name == "transfer" || name == "pay" || name == "confirm" || strings.HasPrefix(name, "deadline")
 }
 
 // allowed reports whether somebody approved a run with just its arguments.
@@ -365,6 +410,11 @@ func (b *body) allowed(e entry) bool {
 		}
 	}
 	return false
+}
+
+// askedOutcome reports whether somebody was ever asked what came of a call.
+func (b *body) askedOutcome() bool {
+	return slices.ContainsFunc(b.approvals, func(x approval.Approval) bool { return x.Kind == approval.KindOutcome })
 }
 
 // againApproved is how often somebody allowed to run a call again whose result was
@@ -418,7 +468,7 @@ func (a *autopsy) checkScenes() {
 			a.Errorf("scene %s: what runs elsewhere was never told that it was canceled\n%s", s.name, b)
 		}
 		// A scene without what has effects never needs a person to say what came of it.
-		if len(b.unknown) > 0 && s.outcome != "" {
+		if len(b.unknown) > 0 && s.outcome != "" && (!jobs[s.tools[0]] || b.askedOutcome()) {
 			continue
 		}
 		if is := a.state(b); s.want != "" && is != s.want {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -87,6 +88,7 @@ type entry struct {
 	Call  string         `json:"call"`
 	Tool  string         `json:"tool"`
 	Phase int            `json:"phase"`
+	Kept  int            `json:"kept,omitempty"` // by a job: what it is entered again with, or was told is durable
 	Args  map[string]any `json:"args"`
 }
 
@@ -100,6 +102,7 @@ type child struct {
 	mu   sync.Mutex
 	out  io.Writer
 	hits map[string]int
+	runs map[string]int           // of unsure, by task
 	held map[string]chan struct{} // by scene; closed when its tool has been entered and holds
 	free map[string]chan struct{} // by scene; closed to let the tool continue
 }
@@ -108,7 +111,7 @@ type child struct {
 const childTime = 30 * time.Second
 
 func crashChild(config string) int {
-	c := &child{out: os.Stdout, hits: map[string]int{}, held: map[string]chan struct{}{}, free: map[string]chan struct{}{}}
+	c := &child{out: os.Stdout, hits: map[string]int{}, runs: map[string]int{}, held: map[string]chan struct{}{}, free: map[string]chan struct{}{}}
 	err := json.Unmarshal([]byte(config), &c.childConfig)
 	if err == nil {
 		err = c.live()
@@ -452,6 +455,48 @@ func (c *child) hold(ctx tool.Context, a map[string]any) error {
 	}
 }
 
+// job is a tool that keeps what it has done: first that it has begun, then, after it has
+// held, that it is halfway. It says what it was told is durable.
+func (c *child) job(name string) func(tool.Context, map[string]any) (map[string]any, error) {
+	return func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+		e := entry{Task: ctx.TaskID(), Call: ctx.FunctionCallID(), Tool: name, Args: a}
+		if r, ok := tool.Resumed(ctx); ok {
+			e.Phase = 1
+			if err := json.Unmarshal(r.State, &e.Kept); err != nil || len(r.Answers) > 0 {
+				return nil, fmt.Errorf("entered again with %s, %v: %w", r.State, r.Answers, err)
+			}
+		}
+		if err := c.record(e); err != nil {
+			return nil, err
+		}
+		for n := e.Kept + 1; n <= 2; n++ {
+			if err := tool.Checkpoint(ctx, json.RawMessage(strconv.Itoa(n))); err != nil {
+				return nil, err
+			}
+			if err := c.record(entry{Call: e.Call, Tool: name + " kept", Args: map[string]any{"key": a["key"]}, Kept: n}); err != nil {
+				return nil, err
+			}
+			if err := c.hold(ctx, a); err != nil {
+				return nil, err
+			}
+		}
+		return map[string]any{"ok": true}, nil
+	}
+}
+
+// unsure is a tool that does not know what came of its first run in each process.
+func (c *child) unsure(ctx tool.Context, a map[string]any) (map[string]any, error) {
+	if err := c.ran(ctx, "unsure", a); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runs[ctx.TaskID()]++; c.runs[ctx.TaskID()] == 1 {
+		return nil, fmt.Errorf("%w: no answer", tool.ErrOutcomeUnknown)
+	}
+	return map[string]any{"ok": true}, nil
+}
+
 // remote is a tool whose calls continue elsewhere, and have to be told when they are
 // canceled.
 type remote struct {
@@ -494,6 +539,9 @@ func (c *child) tools() []tool.Tool {
 		&fake{name: "write", call: plain("write")},
 		&fake{name: "again", is: tool.Annotations{Idempotent: true}, call: plain("again")},
 		&fake{name: "transfer", gated: true, call: plain("transfer")},
+		&fake{name: "job", call: c.job("job")},
+		&fake{name: "charge", gated: true, call: c.job("charge")},
+		&fake{name: "unsure", call: c.unsure},
 		&fake{name: "pay", gated: true, is: tool.Annotations{Idempotent: true}, call: plain("pay")},
 		&fake{name: "confirm", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			if err := tool.RequestConfirmation(ctx, "really?", a); err != nil {

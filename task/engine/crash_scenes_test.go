@@ -65,6 +65,11 @@ var scenes = []scene{
 	{name: "question", tools: []string{"question"}, verb: approval.Respond, outcome: approval.Approve, want: completed, runs: map[string]int{"question": 2}},
 	{name: "nap", tools: []string{"nap"}, outcome: approval.Approve, want: completed, runs: map[string]int{"nap": 2}},
 	{name: "stream", tools: []string{"stream"}, want: completed},
+	{name: "job", tools: []string{"job"}, outcome: approval.Approve, want: completed},
+	{name: "job, approved", tools: []string{"charge"}, verb: approval.Approve, outcome: approval.Approve, want: completed},
+	{name: "unsure, run again", tools: []string{"unsure"}, outcome: approval.Approve},
+	{name: "unsure, respond", tools: []string{"unsure"}, outcome: approval.Respond},
+	{name: "unsure, give up", tools: []string{"unsure"}, outcome: approval.Reject},
 	{name: "deadline", tools: []string{"deadline"}, want: canceled, runs: map[string]int{"deadline": 0}},
 	{name: "deadline cancels", tools: []string{"deadline_cancel", "write"}, runs: map[string]int{"deadline_cancel": 0}, want: canceled},
 	{name: "cancel parked", tools: []string{"transfer"}, cancel: true, want: canceled, runs: map[string]int{"transfer": 0}},
@@ -85,6 +90,8 @@ var scenes = []scene{
 	{name: "running approved", tools: []string{"transfer"}, verb: approval.Approve, outcome: approval.Approve, leave: true, hold: true},
 	{name: "running idempotent", tools: []string{"again"}, leave: true, hold: true, want: completed},
 	{name: "running idempotent, approved", tools: []string{"pay"}, verb: approval.Approve, leave: true, hold: true, want: completed},
+	{name: "running job", tools: []string{"job"}, outcome: approval.Approve, leave: true, hold: true, want: completed},
+	{name: "running job, approved", tools: []string{"charge"}, verb: approval.Approve, outcome: approval.Approve, leave: true, hold: true, want: completed},
 	{name: "running stream", tools: []string{"stream"}, leave: true, hold: true, want: completed},
 }
 

@@ -7,6 +7,7 @@ const (
 	PointCreated = "task.created" // a create was queued, but may not be durable
 	PointLaunch  = "task.launch"  // a start is durable, but the tool has not run
 	PointChunks  = "task.chunks"  // chunks were queued
+	PointKept    = "task.kept"    // a checkpoint is durable, but its tool has not been told
 	PointStep    = "task.step"    // the outcomes of calls were queued
 	PointTold    = "task.told"    // a decision is durable, but its turn was not notified
 	PointWoken   = "task.woken"   // a task was taken over, but its turn has not begun

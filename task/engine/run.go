@@ -28,7 +28,8 @@ type run struct {
 
 	mu        sync.Mutex
 	room      chan struct{} // closed when there is room again, or never will be; nil: nobody waits
-	waiting   []task.Chunk  // chunks that the turn has not taken
+	waiting   []task.Chunk  // chunks and checkpoints that the turn has not taken
+	keeping   []*checkpoint // of waiting, in their order
 	last      int           // how many it took last
 	bytes     int
 	published int              // chunks of the call's own artifact
@@ -94,7 +95,7 @@ func (r *run) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	x := newToolContext(ctx, r)
 
-	untime := r.e.after(r.e.cfg.Limits.ToolTimeout, func() { r.stop(errToolTimeout) })
+	untime := r.e.after(r.timeout(), func() { r.stop(errToolTimeout) })
 	r.e.tools.add()
 	r.e.spawn(func() {
 		o := &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine")}
@@ -136,16 +137,7 @@ func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 // tries to publish more than it may ends with that error, whatever the tool does with it.
 func (r *run) emit(k task.Chunk, own bool) error {
 	n := len(k.Event.Data)
-	r.mu.Lock()
-	for r.cut == nil && r.bytes > r.e.cfg.Limits.Window {
-		if r.room == nil {
-			r.room = make(chan struct{})
-		}
-		room := r.room
-		r.mu.Unlock()
-		r.e.wait(room)
-		r.mu.Lock()
-	}
+	r.lockWithRoom()
 	defer r.mu.Unlock()
 	if r.cut != nil {
 		return r.cut
@@ -156,6 +148,34 @@ func (r *run) emit(k task.Chunk, own bool) error {
 	if r.tooMuch != nil {
 		return r.tooMuch
 	}
+	if err := r.hand(k); err != nil {
+		return err
+	}
+	r.output += int64(n)
+	if own {
+		r.published++
+	}
+	return nil
+}
+
+// lockWithRoom locks r.mu when the tool is at most a window ahead of the disk, or may hand
+// over nothing more.
+func (r *run) lockWithRoom() {
+	r.mu.Lock()
+	for r.cut == nil && r.bytes > r.e.cfg.Limits.Window {
+		if r.room == nil {
+			r.room = make(chan struct{})
+		}
+		room := r.room
+		r.mu.Unlock()
+		r.e.wait(room)
+		r.mu.Lock()
+	}
+}
+
+// hand queues a chunk for the turn, if the log has room for it. r.mu must be held.
+func (r *run) hand(k task.Chunk) error {
+	n := len(k.Event.Data)
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
 		return fmt.Errorf("%w: at %d bytes it accepts only results", task.ErrLogFull, limit)
@@ -165,10 +185,6 @@ func (r *run) emit(k task.Chunk, own bool) error {
 	}
 	r.waiting = append(r.waiting, k)
 	r.bytes += n
-	r.output += int64(n)
-	if own {
-		r.published++
-	}
 	if len(r.waiting) == 1 {
 		signal(r.turn.wake)
 	}
@@ -183,18 +199,19 @@ func (r *run) makeRoom() {
 	}
 }
 
-// take returns the chunks that were handed over, and the outcome if there is one: then no
-// more chunks follow.
-func (r *run) take() ([]task.Chunk, *task.RunEnded) {
+// take returns the chunks that were handed over, those who wait for the checkpoints among
+// them, and the outcome if there is one: then no more chunks follow, and none of these is
+// a checkpoint.
+func (r *run) take() ([]task.Chunk, []*checkpoint, *task.RunEnded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	chunks := r.waiting
-	r.waiting, r.bytes, r.last = nil, 0, len(chunks)
+	chunks, keeping := r.waiting, r.keeping
+	r.waiting, r.keeping, r.bytes, r.last = nil, nil, 0, len(chunks)
 	r.makeRoom()
 	if r.outcome != nil {
 		r.outcome.Chunks = r.published
 	}
-	return chunks, r.outcome
+	return chunks, keeping, r.outcome
 }
 
 // handed returns how many bytes of chunks have been handed over but not taken.
@@ -211,9 +228,7 @@ func (r *run) end(o *task.RunEnded) {
 	late := r.orphan || r.outcome != nil
 	if !late {
 		r.outcome = o
-		if r.cut == nil {
-			r.cut = errCut
-		}
+		r.cutOff(errCut)
 	}
 	r.makeRoom()
 	r.mu.Unlock()
@@ -229,6 +244,7 @@ func (r *run) letGo() *task.RunEnded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orphan = true
+	r.cutOff(errCut)
 	return r.outcome
 }
 
@@ -237,9 +253,7 @@ func (r *run) letGo() *task.RunEnded {
 // grace period, it is given up.
 func (r *run) stop(why error) {
 	r.mu.Lock()
-	if r.cut == nil {
-		r.cut = why
-	}
+	r.cutOff(why)
 	r.makeRoom()
 	again := r.stopped || r.ended || r.given
 	r.stopped = true
@@ -310,9 +324,10 @@ func (r *run) giveUp() {
 
 // execute calls the tool and never panics.
 func (r *run) execute(x *toolContext) (o *task.RunEnded) {
+	unknown := false // whatever else is wrong with the tool's error
 	defer func() {
 		if p := recover(); p != nil {
-			o = &task.RunEnded{Err: errPanicked} // its value goes to the log only: it may contain secrets
+			o = &task.RunEnded{Err: errPanicked, Unknown: unknown} // its value goes to the log only: it may contain secrets
 			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 		}
 		if o == nil {
@@ -329,11 +344,13 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 		}
 	}()
 	o = r.call(x)
+	unknown = o.Err != nil && errors.Is(o.Err, tool.ErrOutcomeUnknown) // the error's methods are the tool's code, too
 	if err := r.exceeded(); err != nil {
-		o = &task.RunEnded{Err: err}
+		o = &task.RunEnded{Err: err, Unknown: unknown}
 		return o
 	}
-	if o.Err != nil { // the error's methods are the tool's code, too
+	if o.Err != nil {
+		o.Unknown = unknown
 		errors.As(o.Err, &o.Suspension)
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
 		o.Err = plain(o.Err)

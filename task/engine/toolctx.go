@@ -37,6 +37,7 @@ func newToolContext(ctx context.Context, r *run) *toolContext {
 	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
 	ctx = tool.ContextWithChecked(ctx, r.entry.Checked())
 	ctx = tool.ContextWithConfirmer(ctx, x)
+	ctx = tool.ContextWithCheckpointer(ctx, x)
 	if d := r.entry.Decision; d != nil {
 		ctx = tool.ContextWithConfirmation(ctx, d)
 	}

@@ -242,11 +242,12 @@ func (t *turn) collect() bool {
 		return true // chunks accumulate in the meantime, up to a window
 	}
 	var chunks []task.Chunk
+	var keeping []*checkpoint
 	left := t.runs[:0]
 	for _, r := range t.runs {
-		more, o := r.take()
+		more, kept, o := r.take()
 		if o == nil {
-			chunks = append(chunks, more...)
+			chunks, keeping = append(chunks, more...), append(keeping, kept...)
 			left = append(left, r)
 			continue
 		}
@@ -255,12 +256,13 @@ func (t *turn) collect() bool {
 	}
 	clear(t.runs[len(left):])
 	t.runs = left
-	return len(chunks) == 0 || t.publish(chunks)
+	return len(chunks) == 0 || t.publish(chunks, keeping)
 }
 
-// publish queues chunks. They are folded immediately: if they fail, so does everything
-// after them. It returns false if the turn is over.
-func (t *turn) publish(chunks []task.Chunk) bool {
+// publish queues chunks, and tells those who wait for the checkpoints among them. They are
+// folded immediately: if they fail, so does everything after them. It returns false if
+// the turn is over.
+func (t *turn) publish(chunks []task.Chunk, keeping []*checkpoint) bool {
 	fence := t.fence
 	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &fence, Snapshot: t.snapshot(true /* chunks */), Events: make([]store.Event, len(chunks))}
 	for i := range chunks {
@@ -271,6 +273,9 @@ func (t *turn) publish(chunks []task.Chunk) bool {
 	c := t.e.store.Append(t.e.ctx, b)
 	t.e.at(PointChunks)
 	t.inflight = append(t.inflight, c)
+	for _, k := range keeping {
+		k.queued(c)
+	}
 	return t.sound()
 }
 

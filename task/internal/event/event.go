@@ -33,6 +33,8 @@ const (
 	KindPostponed = "call.postponed.v1"     // *CallPostponed
 	KindLate      = "call.finished_late.v1" // *CallLate
 	KindFailed    = "turn.failed.v1"        // *TurnFailed
+
+	KindCheckpoint = "call.checkpoint.v1" // *CallCheckpoint
 )
 
 // MessageReceived is a message from the user, as A2A JSON with its ids filled in.
@@ -103,6 +105,12 @@ type CallStarted struct {
 	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned ones
 }
 
+// CallCheckpoint says what the tool of a running call keeps, in case its process dies.
+type CallCheckpoint struct {
+	Call  string          `json:"call"`
+	State json.RawMessage `json:"state"` // the tool's own
+}
+
 // CallSuspended says that the tool of a call waits for answers, a timer, or both.
 type CallSuspended struct {
 	Call  string          `json:"call"`
@@ -150,6 +158,7 @@ const (
 	CauseDied    Cause = "died"    // the process that ran it is gone
 	CauseTimeout Cause = "timeout" // it did not end at its timeout
 	CauseCut     Cause = "cut"     // it was told to end for another reason, and did not
+	CauseTool    Cause = "tool"    // the tool returned that it does not know
 )
 
 // CauseOfV1 returns the cause for an event of version 1, which only has the text for
@@ -210,6 +219,8 @@ func Decode(kind string, data []byte) (any, error) {
 		v = &ApprovalOpened{}
 	case KindStarted:
 		v = &CallStarted{}
+	case KindCheckpoint:
+		v = &CallCheckpoint{}
 	case KindSuspended:
 		v = &CallSuspended{}
 	case KindResumed:

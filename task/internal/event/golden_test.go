@@ -45,6 +45,9 @@ func TestGoldenEvents(t *testing.T) {
 		KindOpened:    &ApprovalOpened{ID: "t.a1", Why: "silent"},
 		KindLate:      &CallLate{Call: "c2.1", Result: raw(`{"ok":true}`), Error: "e"},
 		KindFailed:    &TurnFailed{Error: "e"},
+
+		KindCheckpoint: &CallCheckpoint{Call: "c2.1", State: raw(`{"job":7}`)},
+
 		KindAsked: &approval.Approval{
 			V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Context: "c", Call: "c2.1", Alias: "call-1",
 			Agent: "a2a-server", Tool: "transfer", Definition: "def", Args: raw(`{"amount":1}`), Digest: "d1", Hint: "really?", Payload: raw(`{"p":1}`),
@@ -100,8 +103,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 16 {
-		t.Errorf("%d golden files, want 16", len(files))
+	if len(files) != 17 {
+		t.Errorf("%d golden files, want 17", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// A checkpoint is what a running tool wants to keep, while the tool waits for it.
+//
+// Checkpoints are appended with the chunks of their turn, in their order, in batches that
+// name the fence only. So they never conflict: a tool that keeps something all the time
+// makes no decision and no cancel wait, and none of them makes a checkpoint fail that was
+// in time. Such a batch does not change rev, so a decision or a cancel may be computed from
+// a fold without it; but neither depends on the newest state of a call that runs. What does
+// (to enter the call again, or to suspend it) is written by a turn with a newer fence, or
+// by the same turn in a later batch. As soon as a cancel or another process has taken the
+// fence, the batch is refused, and so is the checkpoint.
+type checkpoint struct {
+	decided chan struct{} // closed when one of these is set
+	commit  *store.Commit
+	err     error
+}
+
+// queued tells who waits that the checkpoint is in a batch.
+func (k *checkpoint) queued(c *store.Commit) {
+	k.commit = c
+	close(k.decided)
+}
+
+// refuse tells who waits that the checkpoint is not kept.
+func (k *checkpoint) refuse(err error) {
+	k.err = err
+	close(k.decided)
+}
+
+// Checkpoint implements [tool.Checkpointer].
+func (x *toolContext) Checkpoint(ctx context.Context, state json.RawMessage) error {
+	if err := x.run.checkpoint(ctx, state); err != nil {
+		return fmt.Errorf("the checkpoint is not kept: %w", err)
+	}
+	return nil
+}
+
+// checkpoint keeps the state of a running call, and returns when that is durable. It is
+// refused once the run was told to end: then it may be over.
+func (r *run) checkpoint(ctx context.Context, state json.RawMessage) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	chunk, err := r.publish.Checkpoint(r.e.now(), r.entry.Call, state)
+	if err != nil {
+		return err
+	}
+	k, err := r.handCheckpoint(chunk)
+	if err != nil {
+		return err
+	}
+	if r.e.wait(k.decided, ctx.Done()) == 1 {
+		return unsure(ctx)
+	}
+	if k.err != nil {
+		return k.err
+	}
+	if r.e.wait(k.commit.Done(), ctx.Done()) == 1 && !k.commit.Answered() {
+		return unsure(ctx)
+	}
+	switch _, err := k.commit.Wait(); {
+	case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrNotFound):
+		return errCut
+	case err != nil:
+		return err
+	}
+	r.e.at(PointKept)
+	return nil
+}
+
+// unsure is the error of a checkpoint whose caller does not wait for it any longer.
+func unsure(ctx context.Context) error {
+	return fmt.Errorf("it is not known to be durable: %w", context.Cause(ctx))
+}
+
+// handCheckpoint hands a checkpoint over. It waits, as a chunk does, while the tool is more
+// than a window ahead of the disk.
+func (r *run) handCheckpoint(chunk task.Chunk) (*checkpoint, error) {
+	r.lockWithRoom()
+	defer r.mu.Unlock()
+	switch {
+	case r.cut != nil:
+		return nil, r.cut
+	case r.tooMuch != nil:
+		return nil, r.tooMuch // the call ends with that
+	}
+	if err := r.hand(chunk); err != nil {
+		return nil, err
+	}
+	k := &checkpoint{decided: make(chan struct{})}
+	r.keeping = append(r.keeping, k)
+	return k, nil
+}
+
+// cutOff makes the run refuse everything from now on, and the checkpoints that the turn
+// has not taken: the call ends, or nobody knows whether it does. r.mu must be held.
+func (r *run) cutOff(why error) {
+	if r.cut == nil {
+		r.cut = why
+	}
+	if len(r.keeping) == 0 {
+		return
+	}
+	r.waiting = slices.DeleteFunc(r.waiting, func(k task.Chunk) bool {
+		if !k.IsCheckpoint() {
+			return false
+		}
+		n := len(k.Event.Data)
+		r.bytes -= n
+		r.turn.size.Add(-int64(n))
+		return true
+	})
+	for _, k := range r.keeping {
+		k.refuse(r.cut)
+	}
+	r.keeping = nil
+}

@@ -1,0 +1,20 @@
+package engine
+
+import (
+	"time"
+
+	"a2a-server/tool"
+)
+
+// timeout returns how long a run may take: what its tool says, if that is a [tool.Timed]
+// one, else the limit for all. A tool that panics says nothing.
+func (r *run) timeout() (limit time.Duration) {
+	limit = r.e.cfg.Limits.ToolTimeout
+	defer func() { _ = recover() }() // it is the tool's own code
+	if timed, ok := tool.As[tool.Timed](r.entry.Tool); ok {
+		if own := timed.Timeout(); own > 0 {
+			limit = own
+		}
+	}
+	return limit
+}
