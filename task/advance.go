@@ -157,8 +157,12 @@ func (d *Draft) settle(s *step) error {
 	pending := d.f.Pending()
 	says := d.troubles()
 	if anyCall(s, func(c *call) bool { return c.State == callRunning }) {
-		if d.f.Header.State != stateWorking || says != "" || d.news() && len(pending) > 0 {
-			return d.tell(a2a.TaskStateWorking, pending, says)
+		state := a2a.TaskStateWorking
+		if d.f.waitsMeanwhile() {
+			state = d.waitingState(pending)
+		}
+		if stateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
+			return d.tell(state, pending, says)
 		}
 		return nil
 	}
@@ -290,6 +294,10 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 	a.Terms = approval.OutcomeTerms(d.termsOf(c))
 	if err := d.fill(c, x, a); err != nil {
 		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, err.Error()), nil)
+	}
+	// Whether the tool still wants to know what it asked is unknown, too.
+	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
+		return err
 	}
 	if err := d.fits(a); err != nil {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)

@@ -53,10 +53,8 @@ func (d *Draft) askAbout(c *call, a *approval.Approval) error {
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
-	if doubt := d.f.approval(c.Doubt); doubt != nil && doubt.State == approval.Pending {
-		if err := d.supersede(doubt, "the tool can be reached again"); err != nil {
-			return err
-		}
+	if err := d.closeDoubt(c); err != nil {
+		return err
 	}
 	return d.ask(a)
 }

@@ -37,7 +37,7 @@ func (Refresh) put(d *Draft) error {
 		p := d.f.approval(a.ID)
 		switch {
 		case p.State != approval.Pending: // with one before it
-		case approval.Overdue(a, d.at.Now):
+		case d.expires(p):
 			ended, err := d.expire(p)
 			if err != nil || ended {
 				return err
@@ -60,7 +60,7 @@ func (Refresh) put(d *Draft) error {
 
 // overdue reports whether a pending approval is overdue.
 func (d *Draft) overdue() bool {
-	return slices.ContainsFunc(d.f.Pending(), func(a *approval.Approval) bool { return approval.Overdue(a, d.at.Now) })
+	return slices.ContainsFunc(d.f.Approvals, func(a *pendingApproval) bool { return a.State == approval.Pending && d.expires(a) })
 }
 
 // changed reports whether the tool of a call that waits for an approval of kind call or

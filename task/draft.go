@@ -138,13 +138,13 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 func (d *Draft) TakeOver() { d.fence = true }
 
 // GoLive makes the draft leave the task live, unless it already sets a phase. If the task
-// was waiting for input, its status becomes working.
+// was waiting for input, its status becomes working, unless it still does.
 func (d *Draft) GoLive() error {
 	if d.phase != 0 {
 		return nil
 	}
 	d.phase = store.Live
-	if s := d.f.Header.State; s != stateSubmitted && s != stateWorking {
+	if s := d.f.Header.State; s != stateSubmitted && s != stateWorking && !d.f.waitsMeanwhile() {
 		return d.say(a2a.TaskStateWorking, nil)
 	}
 	return nil
@@ -354,8 +354,7 @@ func (d *Draft) supersede(a *pendingApproval, why string) error {
 	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
-// closeAsks supersedes all other questions about a call that continues, or has ended,
-// without their answers.
+// closeAsks supersedes all questions about a call that no longer needs their answers.
 func (d *Draft) closeAsks(c *call, why string) error {
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID && a.State == approval.Pending {

@@ -148,7 +148,8 @@ func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 }
 
 // suspend parks a call until its questions are answered, its timer fires, or both. All
-// approvals are built before any is written.
+// approvals are built before any is written. A question that is still open from before is
+// not asked again; if it has been answered in the meantime, the call continues at once.
 func (d *Draft) suspend(c *call, in *RunEnded) error {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
 	fail := func(format string, args ...any) error {
@@ -166,8 +167,9 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 			e.Wake = &wake
 		}
 		if len(asks) == 0 {
-			for i, a := range s.Asks {
-				asks = append(asks, ToolQuestion{ID: fmt.Sprintf("s%d.%d", e.N, i+1), Ask: a})
+			var err error
+			if asks, err = suspensionAsks(s); err != nil {
+				return fail("%v", err)
 			}
 		}
 	}
@@ -178,8 +180,17 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 	if err != nil {
 		return fail("%v", err)
 	}
+	kept, err := d.reuse(c, asks, made)
+	if err != nil {
+		return err
+	}
+	if err := d.allFit(made, kept); err != nil {
+		return fail("%v", err)
+	}
 	for i, a := range made {
-		if err := d.ask(a); err != nil {
+		if kept[i] != nil {
+			a = &kept[i].Approval
+		} else if err := d.ask(a); err != nil {
 			return err
 		}
 		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
@@ -212,7 +223,7 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 		return nil, err
 	}
 	made := make([]*approval.Approval, 0, len(asks))
-	for i, q := range asks {
+	for _, q := range asks {
 		a, err := askOf(c, q)
 		if err != nil {
 			return nil, err
@@ -221,13 +232,26 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 		if err := d.fill(c, &x, a); err != nil {
 			return nil, err
 		}
-		a.ID = approvalID(d.f.View.ids.Task, len(d.f.Approvals)+1+i)
-		if err := d.fits(a, made...); err != nil {
-			return nil, err
-		}
 		made = append(made, a)
 	}
 	return made, nil
+}
+
+// allFit numbers those of made that are new, which have no kept approval, and returns an
+// error if one of them could not be shown.
+func (d *Draft) allFit(made []*approval.Approval, kept []*pendingApproval) error {
+	var fresh []*approval.Approval
+	for i, a := range made {
+		if kept[i] != nil {
+			continue
+		}
+		a.ID = approvalID(d.f.View.ids.Task, len(d.f.Approvals)+1+len(fresh))
+		if err := d.fits(a, fresh...); err != nil {
+			return err
+		}
+		fresh = append(fresh, a)
+	}
+	return nil
 }
 
 // LateResult is the [Input] with a result that arrived after its turn had abandoned the

@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
@@ -174,8 +175,12 @@ func confirmationOf(a *pendingApproval) *ToolConfirmation {
 }
 
 func answerOf(a *pendingApproval) tool.Answer {
+	id, named := strings.CutPrefix(a.Ask, askNamed)
+	if !named {
+		id = ""
+	}
 	return tool.Answer{
-		Ask:      tool.Ask{Kind: tool.AskKind(a.AskKind), Hint: a.Hint},
+		Ask:      tool.Ask{ID: id, Kind: tool.AskKind(a.AskKind), Hint: a.Hint},
 		State:    string(a.State),
 		Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
 	}
@@ -201,7 +206,7 @@ func (d *Draft) start(c *call, e *Entry, attempt int) error {
 		return err
 	}
 	d.entering--
-	if err := d.closeAsks(c, "the call has started"); err != nil {
+	if err := d.closeDoubt(c); err != nil {
 		return err
 	}
 	return d.launched(c, e, grant)
@@ -220,7 +225,7 @@ func (d *Draft) resume(c *call, e *Entry) error {
 		return err
 	}
 	d.entering--
-	if err := d.closeAsks(c, "the call continues without the answer"); err != nil {
+	if err := d.closeDoubt(c); err != nil {
 		return err
 	}
 	return d.launched(c, e, d.f.granted(c))

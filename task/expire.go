@@ -16,11 +16,20 @@ func (in Expiry) put(d *Draft) error {
 	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
 		return d.drop(in.Row)
 	}
-	if !approval.Overdue(&a.Approval, d.at.Now) {
+	if !d.expires(a) {
 		return ErrNotYet
 	}
 	_, err := d.expire(a)
 	return err
+}
+
+// expires reports whether an approval is overdue. One that would cancel the task does not
+// expire while the call that asked it runs: it may not need the answer any longer.
+func (d *Draft) expires(a *pendingApproval) bool {
+	if c := d.f.call(a.Call); a.Ask != "" && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == callRunning {
+		return false
+	}
+	return approval.Overdue(&a.Approval, d.at.Now)
 }
 
 // expire ends an approval whose deadline has passed, or keeps it without a deadline.

@@ -99,6 +99,7 @@ type call struct {
 	Asks      []event.SuspendedAsk `json:"asks,omitempty"`     // of the newest suspension
 	Answered  []event.SuspendedAsk `json:"answered,omitempty"` // of all, oldest first
 	Fresh     int                  `json:"fresh,omitempty"`    // of Answered, by the newest suspension
+	Open      []event.SuspendedAsk `json:"open,omitempty"`     // while it runs: not answered when it was resumed
 	Wake      *time.Time           `json:"wake,omitempty"`
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
@@ -374,14 +375,14 @@ func (f *Fold) applyCall(v any) error {
 	case *event.CallCheckpoint:
 		c.keep(e)
 	case *event.CallSuspended:
-		c.State, c.Paused, c.Suspended, c.Asks, c.Wake = callWaiting, true, e.N, e.Asks, e.Wake
+		c.State, c.Paused, c.Suspended, c.Wake = callWaiting, true, e.N, e.Wake
+		f.suspended(c, e.Asks)
 		c.Output = e.Output
 		c.suspend(e.State)
 	case *event.CallResumed:
 		c.State, c.Paused, c.Wake, c.Cause, c.Why = callRunning, false, nil, "", ""
 		c.reachable()
-		c.Answered = append(c.Answered, c.Asks...)
-		c.Fresh, c.Asks = len(c.Asks), nil
+		f.resumed(c)
 	case *event.CallUnknown:
 		c.State, c.Why, c.Cause, c.Approval = callUncertain, e.Why, e.Cause, ""
 	case *event.CallPostponed:

@@ -89,7 +89,7 @@ func (in *FollowUp) put(d *Draft) error {
 	step := d.f.step()
 	state := &StateError{Task: id, State: d.f.View.State()}
 	switch {
-	case d.f.Header.Phase != store.Parked:
+	case d.f.Header.Phase != store.Parked && !d.f.waitsMeanwhile():
 		return state
 	case len(pending) > 0:
 		if err := d.stores(raw); err != nil {
@@ -99,7 +99,9 @@ func (in *FollowUp) put(d *Draft) error {
 		if err := d.receive(received); err != nil {
 			return err
 		}
-		d.phase = store.Parked
+		if d.f.Header.Phase == store.Parked {
+			d.phase = store.Parked
+		}
 		return d.askMore(pending, kept)
 	case step != nil && step.Ask != nil && !step.Done:
 		if err := d.stores(raw); err != nil {

@@ -74,7 +74,12 @@ func TestOpenQuestionsAreClosed(t *testing.T) {
 	k.now = k.now.Add(time.Hour)
 	k.mustPut(task.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
 	k.wantEntries(2)
-	closed("its time has come", k, approval.Superseded)
+	if left := k.pending(); len(left) != 2 {
+		t.Errorf("while the tool looks after its work %v are pending, want both questions", left)
+	}
+	k.wantState(a2a.TaskStateInputRequired)
+	k.returns("c1.1", `1`)
+	closed("it has ended", k, approval.Superseded)
 
 	k = begin()
 	k.rules.Policy = policy(t, approval.Gate{Tool: "ask", Action: approval.ActionDeny})

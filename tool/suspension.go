@@ -24,9 +24,9 @@ const (
 
 // Ask is one question of a call.
 type Ask struct {
-	// ID identifies the question within its call. If a suspension asks with the ID of a
-	// question that is still open, that question remains, and nobody is asked twice. It
-	// is optional: without it the question is identified by its content.
+	// ID identifies the question within its call, in at most 256 bytes. It is optional:
+	// without it the question is identified by its content. See [Suspension] for what it
+	// means to ask again.
 	ID      string         `json:"id,omitempty"`
 	Kind    AskKind        `json:"kind"`
 	Hint    string         `json:"hint,omitempty"`    // what a person is told
@@ -39,6 +39,12 @@ type Ask struct {
 // answered or at the time Wake, whichever comes first; [Resumed] then returns State and
 // the answers. A suspension survives restarts. One with neither Asks nor Wake would wait
 // forever and is treated as a failure.
+//
+// A question that has no answer when Wake comes stays open while the call runs. If the
+// call is suspended again and asks the same, nobody is asked twice, and a deadline does
+// not move; if the answer came in the meantime, the call runs again at once with it. A
+// question that it does not ask again, or with other content, is closed; so are all when
+// the call ends.
 type Suspension struct { //nolint:errname // a pause, which is an error only on its way out of a tool
 	Asks  []Ask
 	Wake  time.Time       // zero: no timer
@@ -94,7 +100,7 @@ type Answer struct {
 // Resumption is what a suspended call gets when it runs again.
 type Resumption struct {
 	State   json.RawMessage `json:"state,omitempty"`   // of the Suspension
-	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; none after Wake
+	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; after Wake only those that were answered
 }
 
 type resumptionKey struct{}

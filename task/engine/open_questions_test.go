@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -52,8 +53,8 @@ func (w *world) idle(t *testing.T, id a2a.TaskID) {
 	}
 }
 
-// A call that its timer resumes waits for no answer any more: its question is closed,
-// and says so to who answers it later.
+// A call that its timer resumes, and that then asks something else, waits for no answer to
+// its first question any more: it is closed, and says so to who answers it later.
 func TestTimerClosesTheQuestion(t *testing.T) {
 	t.Parallel()
 	eachDiskTimed(t, func(t *testing.T, w *world) {
@@ -101,8 +102,8 @@ func TestAnswerRemovesTheTimer(t *testing.T) {
 }
 
 // The deadline of a question is over with the question: it neither cancels a task
-// whose call has been resumed by then, nor is it tried forever.
-func TestDeadlineOfClosedQuestion(t *testing.T) {
+// whose call has been resumed by its timer, nor is it tried forever.
+func TestDeadlineOfOpenQuestion(t *testing.T) {
 	t.Parallel()
 	for _, on := range []approval.OnExpiry{approval.ExpiryCancels, approval.ExpiryRejects, approval.ExpiryKeeps} {
 		for _, runs := range []bool{true, false} {
@@ -129,7 +130,9 @@ func TestDeadlineOfClosedQuestion(t *testing.T) {
 					}
 					time.Sleep(2 * time.Hour)
 					if runs {
-						w.wantState(w.get(id), a2a.TaskStateWorking)
+						if n := e.runs.count(); n != 2 || w.header(id).Phase == store.Final {
+							t.Errorf("the tool was entered %d times, and the task is %s, want its second run to continue", n, w.get(id).Status.State)
+						}
 						e.runs.open()
 					}
 					w.wantState(w.ended(id), a2a.TaskStateCompleted)

@@ -266,7 +266,8 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 	}
 	for _, a := range pending {
 		c := t.calls[a.Call]
-		if c == nil || c.phase == finished || a.Ask != "" && c.phase != suspended && !strings.HasPrefix(a.Ask, askDoubt) || a.Kind == approval.KindOutcome && c.phase != unknown {
+		again := c != nil && c.resumes > 0 && (c.phase == running || c.phase == unknown) // it has not said whether it still asks
+		if c == nil || c.phase == finished || a.Ask != "" && c.phase != suspended && !again && !strings.HasPrefix(a.Ask, askDoubt) || a.Kind == approval.KindOutcome && c.phase != unknown {
 			m.fail(t, "what is asked is still open", "%s of kind %s waits, and there is %v", a.ID, a.Kind, c)
 		}
 	}

@@ -60,6 +60,11 @@ func (m *model) asked(t *modelTask, a *modelApproval) {
 			}
 		}
 	}
+	for _, o := range t.approvals {
+		if a.Ask != "" && o.Call == a.Call && o.Ask == a.Ask && o.State == approval.Pending {
+			m.fail(t, "a question is asked once at a time", "%s is asked while %s waits for the same answer", a.ID, o.ID)
+		}
+	}
 	t.approvals = append(t.approvals, a)
 }
 

@@ -31,9 +31,10 @@ type modelCall struct {
 	phase      callPhase
 	starts     int
 	rights     []*entry // starts that are durable and were not used; a cancel, or another process, does not take them away
-	claims     int      // of the task, when it was started last
-	timer      bool     // it is suspended until a time, too
-	retry      bool     // it is put off until a time
+	resumes    int
+	claims     int  // of the task, when it was started last
+	timer      bool // it is suspended until a time, too
+	retry      bool // it is put off until a time
 	outcome    task.Outcome
 	result     json.RawMessage
 	late       []json.RawMessage
@@ -64,6 +65,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.claims = running, t.claims
+		c.resumes++
 		c.rights = append(c.rights, &entry{p: p, args: c.args})
 	case "call.suspended":
 		if was != running {

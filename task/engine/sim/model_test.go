@@ -170,6 +170,14 @@ func TestModelKnowsTheRules(t *testing.T) {
 		}},
 		{"a call is planned first", func(t *story) { t.begin("once_plain"); t.event("call.started.v1", `{"call":"c9.9"}`) }},
 		{"a call is asked for once at a time", func(t *story) { t.begin("gated_once_plain"); t.ask("a1", "call"); t.ask("a2", "call") }},
+		{"a question is asked once at a time", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.event("call.suspended.v1", `{"call":"c1.1"}`)
+			for _, id := range []string{"a1", "a2"} {
+				t.event("approval.requested.v1", `{"id":"`+id+`","call":"c1.1","kind":"question","state":"pending","ask":"id:q"}`)
+			}
+		}},
 		{"an approval is resolved once", func(t *story) {
 			t.begin("gated_once_plain")
 			t.ask("a1", "call")

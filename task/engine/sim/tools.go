@@ -37,12 +37,13 @@ const (
 	ConfirmsTwo             // twice
 	AsksAndGoes             // asks for confirmation and returns a result nevertheless
 	SuspendsEver            // suspends itself with neither a question nor a timer
+	Looks                   // asks, and looks after its work a few times while the question is open
 )
 
 var wayNames = [...]string{
 	"result", "fails", "panics", "slow", "blocks", "late", "empty stream", "bad piece", "asks for confirmation", "asks a question",
 	"asks for a form", "asks for authorisation", "asks two questions", "asks a bad question", "asks, or a timer", "sleeps",
-	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends forever",
+	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends forever", "looks after its work",
 }
 
 // String returns the name of a way.
@@ -52,7 +53,7 @@ func (w Way) String() string { return wayNames[w] }
 var waysOf = [forms][]Way{
 	Plain:      {Result, Result, Slow, Fails, Panics, Blocks, Late},
 	Streaming:  {Result, Result, Slow, EmptyStream, Fails, Panics, Blocks, Late, BadPiece, Sleeps, AsksConfirm},
-	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Result, Fails},
+	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Looks, Result, Fails},
 	Long:       {Slow, Blocks, Late, Result, Fails},
 }
 
@@ -292,13 +293,19 @@ func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 				return nil, tool.ErrConfirmationRejected
 			}
 		}
-		if r.Way != Sleeps || len(again.State) > 1 {
+		switch {
+		case r.Way == Looks && len(again.Answers) == 0 && len(again.State) < 4:
+			t.b.coverage.Count("a tool looks after its work")
+			if t.choose(r, 2) == 1 {
+				t.b.block(ctx, t.p, r, true /* heeds */)
+			}
+		case r.Way != Sleeps || len(again.State) > 1:
 			return r.done()
 		}
 	}
 	s := &tool.Suspension{State: json.RawMessage("1")}
-	if r.Resumed {
-		s.State = json.RawMessage("11")
+	if again, ok := tool.Resumed(ctx); ok {
+		s.State = json.RawMessage(string(again.State) + "1")
 	}
 	confirm := tool.Ask{Kind: tool.AskConfirm, Hint: "continue?", Payload: map[string]any{"n": 1}}
 	question := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
@@ -318,6 +325,8 @@ func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 		s.Asks = []tool.Ask{confirm, {Kind: tool.AskForm, Hint: "a form without a schema"}}
 	case AsksOrTimer:
 		s.Asks, s.Wake = []tool.Ask{question}, wake
+	case Looks:
+		s.Asks, s.Wake = []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "which one?"}}, wake
 	case Sleeps:
 		s.Wake = wake
 	}
