@@ -61,6 +61,7 @@ func NewClient(c Config) (*http.Client, error) {
 				DialContext:            newDialer(&c).DialContext,
 				TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 				ForceAttemptHTTP2:      true,
+				DisableKeepAlives:      c.NoReuse,
 				MaxConnsPerHost:        c.MaxConnsPerHost,
 				TLSHandshakeTimeout:    maxDial,
 				ExpectContinueTimeout:  continueAfter,

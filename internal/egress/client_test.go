@@ -4,9 +4,11 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -184,5 +186,42 @@ func TestClientWithoutProxyOrTimeout(t *testing.T) {
 	}
 	if got := newClient(t, Config{}).Timeout; got != DefaultTimeout {
 		t.Errorf("Timeout = %v, want %v", got, DefaultTimeout)
+	}
+}
+
+func TestClientReuse(t *testing.T) {
+	t.Parallel()
+	for _, fresh := range []bool{false, true} {
+		var conns atomic.Int64
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				conns.Add(1)
+			}
+		}
+		s.Start()
+		t.Cleanup(s.Close)
+		c := listed()
+		c.NoReuse = fresh
+		client := newClient(t, c)
+		for range 3 {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		want := int64(1)
+		if fresh {
+			want = 3
+		}
+		if got := conns.Load(); got != want {
+			t.Errorf("with NoReuse %v: %d connections for 3 requests, want %d", fresh, got, want)
+		}
 	}
 }

@@ -48,6 +48,10 @@ type Config struct {
 	// MaxConnsPerHost limits the connections to one host and port, including those that
 	// are being dialed. A request waits for one to become free. Defaults to no limit.
 	MaxConnsPerHost int
+	// NoReuse opens a connection for each request. Then no request is written to one that
+	// the server is about to close, and the standard library writes none twice. For
+	// requests with effects.
+	NoReuse bool
 	// Timeout bounds a whole request, including reading the response. Defaults to
 	// DefaultTimeout; negative: none, as for streams, which their context bounds.
 	Timeout time.Duration
