@@ -1,0 +1,131 @@
+package httptool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// errTimeout is the cause of a context that ends with the tool's timeout.
+var errTimeout = errors.New("the timeout of the tool has passed")
+
+// maxCause bounds the text of an error of the network, in characters: some quote what the
+// server sent.
+const maxCause = 300
+
+// call sends the request and returns what became of it.
+func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, error) {
+	if !tool.ArgsChecked(ctx, t.parameters, args) {
+		if err := t.schema.Validate(args); err != nil {
+			return nil, err
+		}
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, t.config.Timeout, errTimeout)
+	defer cancel()
+	s := &secrets{resolve: t.config.Secrets, ctx: timed, values: map[string]string{}}
+	r, err := t.build(timed, args, s)
+	if err != nil {
+		return nil, err
+	}
+	if h := t.config.IdempotencyHeader; h != "" {
+		r.Header.Set(h, idempotencyKey(ctx.TaskID(), ctx.FunctionCallID()))
+	}
+	// From the moment that there is a connection, bytes may be written to it.
+	var connected atomic.Bool
+	r = r.WithContext(httptrace.WithClientTrace(timed, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
+	resp, err := t.config.Client.do(r)
+	if err != nil {
+		return nil, t.unanswered(timed, err, connected.Load(), s)
+	}
+	a := &answer{
+		tool: t, status: resp.StatusCode, header: resp.Header, secrets: s,
+		failed: func(err error) error { return t.unanswered(timed, err, true /* sent */, s) },
+	}
+	result, err := a.read(resp.Body)
+	if closed := resp.Body.Close(); closed != nil && err == nil {
+		// The answer is complete: how the connection ends does not matter.
+		return result, nil
+	}
+	return result, err
+}
+
+// build returns the request for arguments.
+func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*http.Request, error) {
+	u, err := t.url.expand(args)
+	if err != nil {
+		return nil, err
+	}
+	var content io.Reader
+	var data []byte
+	if t.body != nil {
+		if data, err = t.body.expand(args); err != nil {
+			return nil, err
+		}
+	}
+	if data != nil {
+		content = bytes.NewReader(data)
+	}
+	r, err := http.NewRequestWithContext(ctx, t.config.Method, u.String(), content)
+	if err != nil {
+		return nil, errors.New("build the request: the arguments make no valid URL")
+	}
+	if r.URL.Scheme != t.url.scheme || r.URL.Host != t.url.host || r.URL.User != nil || r.URL.EscapedPath() != u.EscapedPath() {
+		return nil, errors.New("build the request: the arguments would change its server or path")
+	}
+	// Without it, the standard library does not send a request a second time.
+	r.GetBody = nil
+	r.Header.Set("User-Agent", "a2a-server")
+	r.Header.Set("Accept", "application/json, text/plain;q=0.9, */*;q=0.5")
+	if data != nil {
+		r.Header.Set("Content-Type", t.body.mediaType)
+	}
+	return r, expandHeaders(t.headers, args, s, r.Header)
+}
+
+// keys is the name space of idempotency keys, a random UUID.
+var keys = uuid.MustParse("3c5a7f0e-9d1b-4a86-8f2d-6e41b07c95aa")
+
+// idempotencyKey returns a key for a call that is the same each time that it runs, and of a
+// length that services accept.
+func idempotencyKey(task, call string) string {
+	return uuid.NewSHA1(keys, fmt.Appendf(nil, "%d:%s%s", len(task), task, call)).String()
+}
+
+// unanswered returns the error of a request that has no complete answer. If there was a
+// connection, the request may have had its effect.
+func (t *request) unanswered(ctx context.Context, err error, sent bool, s *secrets) error {
+	what := fmt.Sprintf("%s %s://%s", t.config.Method, t.url.scheme, t.url.host)
+	if isRefused(err) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errTimeout):
+		err = fmt.Errorf("no complete answer within %s", t.config.Timeout)
+		cause = nil
+	case cause != nil:
+		err = cause
+	default:
+		err = errors.New(visible.Clip(s.redact(err.Error()), maxCause))
+	}
+	switch {
+	case !sent:
+		return fmt.Errorf("%s: nothing was sent: %w", what, err)
+	case cause != nil:
+		return fmt.Errorf("%w: %s: the request was sent: %w", tool.ErrOutcomeUnknown, what, cause)
+	default:
+		return fmt.Errorf("%w: %s: the request was sent: %w", tool.ErrOutcomeUnknown, what, err)
+	}
+}

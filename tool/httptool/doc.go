@@ -1,0 +1,44 @@
+// Package httptool builds tools that make one HTTP request. A tool is configured by a
+// request with placeholders, which a call's arguments fill:
+//
+//	POST https://jira.example/issue/{project}?notify={notify}
+//	Authorization: Bearer {secret:jira}
+//
+//	{"summary": "{summary}", "labels": "{labels}"}
+//
+// It owns the templates, how a request is sent, and what becomes of the answer. It does
+// not know where secrets come from, nor who calls.
+//
+// # Templates
+//
+//   - {name} is the argument of that name. {{ and }} are braces.
+//   - {name*} is an argument that is an array, as one parameter for each element. It is
+//     allowed as the whole value of a query or form parameter. Elsewhere in a URL, a form or
+//     a header the elements of an array are joined by commas (RFC 6570 §3.2.1).
+//   - {secret:name} is a secret. It is allowed only in the value of a header.
+//
+// Scheme, host and port have no placeholders, so a call cannot choose its server. An
+// argument fills part of one path segment, one query or form value, one header value, or one
+// value of a JSON body, and is escaped for that place. In a JSON body, a string that is only
+// a placeholder is replaced by the argument with its type: an object stays an object.
+//
+// An argument that may be missing has a place of its own: the whole value of a parameter, a
+// header or a member of an object, which is then left out. There, null in a URL, a form or
+// a header also leaves it out.
+//
+// # What is refused
+//
+// An argument that makes a path segment empty, "." or "..", also if the server decodes it
+// twice or takes an encoded slash for a separator; control characters in a path or header;
+// characters in a header that are not ASCII. These are errors before anything is sent. The
+// addresses that a server name may resolve to are checked when they are dialed. Redirects
+// are not followed.
+//
+// # Outcomes
+//
+// If a connection was established and no complete answer came back, the request may have
+// had its effect, and the error wraps [tool.ErrOutcomeUnknown]; so do the answers 502 and
+// 504, with which a gateway says the same. Any other status from 300 on is an error of the
+// call. A request is never sent twice, except one with GET or HEAD that the server dropped
+// together with an idle connection.
+package httptool

@@ -1,0 +1,4 @@
+package httptool
+
+// IdempotencyKey is for tests.
+var IdempotencyKey = idempotencyKey

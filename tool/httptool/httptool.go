@@ -1,0 +1,316 @@
+package httptool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// DefaultTimeout is the default of [Config].Timeout.
+const DefaultTimeout = 30 * time.Second
+
+// Config is a request with placeholders, and what the tool declares. The templates are
+// described in the package comment.
+type Config struct {
+	Name        string // required; letters, digits, _ and -, at most 64
+	Description string // tells a model, or a person, what the tool does
+
+	// Method is GET, HEAD, POST, PUT, PATCH or DELETE. Required.
+	Method string
+	// URL is absolute. Its scheme is https or http. Required.
+	URL string
+	// Header has the values of the request's headers by name.
+	Header map[string]string
+	// JSON is a value of JSON whose strings are templates. At most one of JSON, Form and
+	// Text is the body.
+	JSON any
+	// Form has the values of the parameters of an application/x-www-form-urlencoded body.
+	Form map[string]string
+	// Text is sent as text/plain, or as what the header Content-Type says. The arguments
+	// in it are not escaped: do not build another format with it.
+	Text string
+
+	// Parameters is the JSON Schema of the arguments, an object with properties. Names
+	// that it does not list are refused unless it has additionalProperties. Each property
+	// must have a placeholder. It must not be changed afterwards. Defaults to a required
+	// string for each placeholder.
+	Parameters map[string]any
+	// Secrets returns the value of a secret, each time that a request needs it. Its error
+	// is shown to the caller of the tool, so it must contain neither the value nor where
+	// it is. Required if a header has a secret.
+	Secrets func(ctx context.Context, name string) (string, error)
+
+	// Result is a JSON Pointer (RFC 6901) into the answer. Defaults to the whole answer.
+	Result string
+	// Approve says whether each call must be approved. Defaults to true unless Method is
+	// GET or HEAD.
+	Approve *bool
+	// Annotations replace those that follow from the method: GET and HEAD are read-only,
+	// PUT and DELETE are destructive. No method is taken to be idempotent, although PUT
+	// and DELETE should be (RFC 9110 §9.2.2): whether the server keeps to it, only its
+	// operator knows.
+	Annotations *tool.Annotations
+	// IdempotencyHeader is the name of a header, such as Idempotency-Key, that gets a UUID
+	// which follows from the ids of the task and the call. It is the same each time that
+	// the call runs. It does not make the tool idempotent; see Annotations. Defaults to
+	// none.
+	IdempotencyHeader string
+	// Timeout bounds a call, from resolving the host to the end of the answer. Defaults to
+	// DefaultTimeout.
+	Timeout time.Duration
+	// Client sends the requests. Defaults to a new one that allows only the public
+	// internet.
+	Client *Client
+}
+
+// request is the tool.
+type request struct {
+	config      Config
+	annotations tool.Annotations
+	approve     bool
+	parameters  map[string]any
+	schema      *tool.Schema
+	url         *urlTemplate
+	headers     []header
+	body        *body
+	result      pointer
+}
+
+// toolName is what a tool can be called.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// New returns a tool for c. The error lists all problems of c.
+//
+// The tool yields one result: the answer as a JSON value, as a string if it is text, or as
+// an [agent.Part] with a file. An answer without a body is an object with its status. It is
+// a streaming tool only because those can return text and files.
+func New(c Config) (tool.StreamingTool, error) {
+	t := &request{config: c, approve: !isSafe(c.Method)}
+	d := &declared{required: map[string]bool{}, used: map[string]bool{}, secrets: map[string]bool{}}
+	t.declare(d)
+	t.setParameters(d)
+	t.parse(d)
+	t.check(d)
+	if t.config.Client == nil {
+		var err error
+		if t.config.Client, err = NewClient(ClientConfig{}); err != nil {
+			d.problems = append(d.problems, err)
+		}
+	}
+	if len(d.problems) > 0 {
+		return nil, fmt.Errorf("http tool %q: %w", c.Name, errors.Join(d.problems...))
+	}
+	return t, nil
+}
+
+// declare sets what does not depend on the templates.
+func (t *request) declare(d *declared) {
+	c := &t.config
+	if !toolName.MatchString(c.Name) {
+		d.problem("name: %s is not the name of a tool; write 1 to 64 letters, digits, _ and -", visible.Quote(c.Name, 80))
+	}
+	switch c.Method {
+	case http.MethodGet, http.MethodHead:
+		t.annotations = tool.Annotations{ReadOnly: true}
+	case http.MethodPut, http.MethodDelete:
+		t.annotations = tool.Annotations{Destructive: true}
+	case http.MethodPost, http.MethodPatch:
+	default:
+		d.problem("method: %s is not one of GET, HEAD, POST, PUT, PATCH and DELETE", visible.Quote(c.Method, 80))
+	}
+	if c.Annotations != nil {
+		t.annotations = *c.Annotations
+	}
+	if c.Approve != nil {
+		t.approve = *c.Approve
+	}
+	if c.Timeout < 0 {
+		d.problem("timeout: %s is out of range; write a duration such as 30s", c.Timeout)
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	var err error
+	if t.result, err = parsePointer(c.Result); err != nil {
+		d.problem("result: %w", err)
+	}
+}
+
+// setParameters sets the schema of the arguments.
+func (t *request) setParameters(d *declared) {
+	schema := maps.Clone(t.config.Parameters)
+	if schema == nil {
+		schema = t.strings()
+	}
+	if kind, has := schema["type"]; has && kind != "object" {
+		d.problem("parameters: type is %v; it must be object", kind)
+	}
+	schema["type"] = "object"
+	if _, has := schema["additionalProperties"]; !has {
+		schema["additionalProperties"] = false
+	}
+	if p, has := schema["properties"]; has {
+		var ok bool
+		if d.properties, ok = p.(map[string]any); !ok {
+			d.problem("parameters: properties is not an object")
+		}
+	}
+	switch required := schema["required"].(type) {
+	case []any:
+		for _, name := range required {
+			if s, ok := name.(string); ok {
+				d.required[s] = true
+			}
+		}
+	case []string:
+		for _, name := range required {
+			d.required[name] = true
+		}
+	}
+	// The definition of the tool, which an approval is bound to, thereby includes what is
+	// sent where. It is hidden in a digest, because addresses are not the model's business.
+	schema["$comment"] = "request " + t.digest()
+	var err error
+	if t.schema, err = tool.CompileSchema(schema); err != nil {
+		d.problem("parameters: %w", err)
+	}
+	t.parameters = schema
+}
+
+// digest returns the digest of the request's templates. They name secrets, but do not
+// contain them.
+func (t *request) digest() string {
+	c := &t.config
+	raw, err := json.Marshal([]any{c.Method, c.URL, c.Header, c.JSON, c.Form, c.Text, c.IdempotencyHeader})
+	if err != nil {
+		return "" // the body is no JSON, which is reported when it is parsed
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// strings returns the schema of a required string for each placeholder.
+func (t *request) strings() map[string]any {
+	names := map[string]bool{}
+	each(&t.config, func(template string) {
+		pieces, err := parse(template)
+		if err != nil {
+			return // reported when it is parsed in its place
+		}
+		for _, p := range pieces {
+			if p.name != "" && !p.secret {
+				names[p.name] = true
+			}
+		}
+	})
+	properties, required := map[string]any{}, []any{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		properties[name] = map[string]any{"type": "string"}
+		required = append(required, name)
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required}
+}
+
+// each calls f with all templates of c.
+func each(c *Config, f func(template string)) {
+	f(c.URL)
+	for _, v := range c.Header {
+		f(v)
+	}
+	for _, v := range c.Form {
+		f(v)
+	}
+	f(c.Text)
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			f(v)
+		case []any:
+			for _, element := range v {
+				walk(element)
+			}
+		case map[string]any:
+			for _, value := range v {
+				walk(value)
+			}
+		}
+	}
+	walk(c.JSON)
+}
+
+// parse parses the templates.
+func (t *request) parse(d *declared) {
+	c := &t.config
+	t.url = parseURL(c.URL, d)
+	t.headers = parseHeaders(c.Header, d)
+	t.body = parseBody(c, d)
+	if t.body != nil && isSafe(c.Method) {
+		d.problem("body: a request with %s has none; use another method, or put the arguments into the query", c.Method)
+	}
+}
+
+// check reports what the templates together lack.
+func (t *request) check(d *declared) {
+	c := &t.config
+	for _, name := range slices.Sorted(maps.Keys(d.properties)) {
+		if !d.used[name] {
+			d.problem("parameters: argument %q is used nowhere; write {%[1]s} where it belongs, or remove it", name)
+		}
+	}
+	if len(d.secrets) > 0 && c.Secrets == nil {
+		d.problem("header: there are no secrets, but {secret:%s} needs one", slices.Sorted(maps.Keys(d.secrets))[0])
+	}
+	if h := c.IdempotencyHeader; h != "" {
+		canonical := http.CanonicalHeaderKey(h)
+		if !isToken(h) || reserved()[canonical] != "" {
+			d.problem("idempotency header: %s cannot be set; write a name such as Idempotency-Key", visible.Quote(h, 80))
+		}
+		if slices.ContainsFunc(t.headers, func(other header) bool { return other.name == canonical }) {
+			d.problem("idempotency header: %q has a value already; remove it from the headers", h)
+		}
+	}
+}
+
+func (t *request) Name() string                  { return t.config.Name }
+func (t *request) Description() string           { return t.config.Description }
+func (t *request) IsLongRunning() bool           { return false }
+func (t *request) RequiresApproval() bool        { return t.approve }
+func (t *request) Schema() map[string]any        { return t.parameters }
+func (t *request) Annotations() tool.Annotations { return t.annotations }
+
+// Timeout implements [tool.Timed]. It leaves the tool time to say itself what happened.
+func (t *request) Timeout() time.Duration { return t.config.Timeout + 5*time.Second }
+
+// maxHint bounds the request that an approver sees, in characters.
+const maxHint = 500
+
+// Gate implements [tool.Gater]. It shows an approver the request as it would be sent.
+func (t *request) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
+	if !t.approve || t.url == nil {
+		return t.approve, "", nil
+	}
+	u, err := t.url.expand(args)
+	if err != nil {
+		return true, "", err
+	}
+	return true, visible.Clip(t.config.Method+" "+u.String(), maxHint), nil
+}
+
+// CallStreaming implements [tool.StreamingTool].
+func (t *request) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
+	return func(yield func(*tool.Result, error) bool) { yield(t.call(ctx, args)) }
+}

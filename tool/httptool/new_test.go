@@ -1,0 +1,244 @@
+package httptool_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"a2a-server/tool"
+	"a2a-server/tool/httptool"
+)
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	secrets := func(context.Context, string) (string, error) { return "s", nil }
+	url := func(u string) httptool.Config { return httptool.Config{Method: "GET", URL: u} }
+	post := func(c httptool.Config) httptool.Config {
+		c.Method, c.URL = "POST", "https://h.example/"
+		return c
+	}
+	headers := func(name, value string) httptool.Config {
+		return httptool.Config{Method: "GET", URL: "https://h.example/", Header: map[string]string{name: value}, Secrets: secrets}
+	}
+	tests := []struct {
+		name   string
+		config httptool.Config
+		want   string
+	}{
+		{"no method", httptool.Config{URL: "https://h.example/"}, "method:"},
+		{"a method of its own", httptool.Config{Method: "BREW", URL: "https://h.example/"}, "method:"},
+		{"a method in lower case", httptool.Config{Method: "get", URL: "https://h.example/"}, "method:"},
+		{"CONNECT", httptool.Config{Method: "CONNECT", URL: "https://h.example/"}, "method:"},
+		{"no URL", url(""), "https://"},
+		{"no scheme", url("h.example/x"), "https://"},
+		{"another scheme", url("file:///etc/passwd"), "https://"},
+		{"placeholder in the scheme", url("{s}://h.example/"), "https://"},
+		{"placeholder in the host", url("https://{h}/x"), "host"},
+		{"placeholder in part of the host", url("https://{h}.example/x"), "host"},
+		{"placeholder in the port", url("https://h.example:{p}/x"), "host"},
+		{"placeholder after the host", url("https://h.example{p}"), "host"},
+		{"placeholder as user", url("https://{u}@h.example/"), "host"},
+		{"user", url("https://admin:pw@h.example/"), "user name"},
+		{"user without a password", url("https://good.example@evil.example/"), "user name"},
+		{"encoded host", url("https://h%2eexample/"), "encoded"},
+		{"zone", url("https://[fe80::1%25eth0]/"), "encoded"},
+		{"no host", url("https:///x"), "not a host"},
+		{"port 0", url("https://h.example:0/"), "port"},
+		{"large port", url("https://h.example:65536/"), "port"},
+		{"empty port", url("https://h.example:/"), "port"},
+		{"fragment", url("https://h.example/#x"), "fragment"},
+		{"space", url("https://h.example/a b"), "byte 19"},
+		{"line break", url("https://h.example/a\r\nHost: x"), "byte 19"},
+		{"backslash", url(`https://h.example\@evil.example/`), "byte 17"},
+		{"letters that are not ASCII", url("https://bücher.example/"), "byte 9"},
+		{"dots", url("https://h.example/a/../b"), "path segment 2"},
+		{"encoded dots", url("https://h.example/a/%2e%2E/b"), "path segment 2"},
+		{"dots encoded twice", url("https://h.example/a/%252e%252e/b"), "path segment 2"},
+		{"dots after an encoded slash", url("https://h.example/a%2f..%2fb"), "path segment 1"},
+		{"encoding", url("https://h.example/%zz"), "percent-encoding"},
+		{"encoding in a query", url("https://h.example/?a=%zz"), "percent-encoding"},
+		{"brace", url("https://h.example/{{x}}"), "percent-encoding"},
+		{"placeholder in a query key", url("https://h.example/?{k}=1"), "name of a query parameter"},
+		{"placeholder as a query", url("https://h.example/?{k}"), "name of a query parameter"},
+		{"open brace", url("https://h.example/{x"), "no partner"},
+		{"close brace", url("https://h.example/x}"), "no partner"},
+		{"no name", url("https://h.example/{}"), "not a placeholder"},
+		{"bad name", url("https://h.example/{a:b}"), "not a placeholder"},
+		{"all elements in a path", url("https://h.example/{x*}"), "only as the whole value"},
+		{"all elements in a part of a query", url("https://h.example/?a=b{x*}"), "only as the whole value"},
+		{"secret in a path", url("https://h.example/{secret:x}"), "not allowed here"},
+		{"secret in a query", url("https://h.example/?key={secret:x}"), "not allowed here"},
+		{"secret in a body", post(httptool.Config{JSON: "{secret:x}", Secrets: secrets}), "not allowed here"},
+		{"secret in a form", post(httptool.Config{Form: map[string]string{"a": "{secret:x}"}, Secrets: secrets}), "not allowed here"},
+		{"elements of a secret", headers("X-A", "{secret:x*}"), "no elements"},
+		{"no secrets", httptool.Config{Method: "GET", URL: "https://h.example/", Header: map[string]string{"A": "{secret:x}"}}, "no secrets"},
+		{"header with a line break", headers("X-A", "a\r\nX-B: b"), "line break"},
+		{"header with other letters", headers("X-A", "ä"), "line break"},
+		{"name with a line break", headers("X-A\r\nX-B", "a"), "not the name"},
+		{"name with a placeholder", headers("X-{a}", "a"), "not the name"},
+		{"no header name", headers("", "a"), "not the name"},
+		{"Host", headers("host", "evil.example"), "the URL has the host"},
+		{"Content-Length", headers("Content-Length", "5"), "cannot be set"},
+		{"Transfer-Encoding", headers("transfer-encoding", "chunked"), "cannot be set"},
+		{"Accept-Encoding", headers("Accept-Encoding", "br"), "cannot be set"},
+		{"header twice", httptool.Config{Method: "GET", URL: "https://h.example/", Header: map[string]string{"X-A": "1", "x-a": "2"}}, "twice"},
+		{"body of GET", httptool.Config{Method: "GET", URL: "https://h.example/", JSON: "x"}, "body"},
+		{"two bodies", post(httptool.Config{JSON: "x", Text: "x"}), "there are 2"},
+		{"placeholder in a JSON name", post(httptool.Config{JSON: map[string]any{"{a}": 1}}), "in a name"},
+		{"placeholder in a form name", post(httptool.Config{Form: map[string]string{"{a}": "1"}}), "in a name"},
+		{"no JSON", post(httptool.Config{JSON: map[string]any{"a": make(chan int)}}), "not a value of JSON"},
+		{"deep JSON", post(httptool.Config{JSON: nested(100)}), "nested deeper"},
+		{"pointer", httptool.Config{Method: "GET", URL: "https://h.example/", Result: "key"}, "result:"},
+		{"pointer with a tilde", httptool.Config{Method: "GET", URL: "https://h.example/", Result: "/a~2"}, "result:"},
+		{"timeout", httptool.Config{Method: "GET", URL: "https://h.example/", Timeout: -time.Second}, "timeout:"},
+		{"idempotency header", post(httptool.Config{IdempotencyHeader: "a b"}), "idempotency header"},
+		{"idempotency header Host", post(httptool.Config{IdempotencyHeader: "host"}), "idempotency header"},
+		{"idempotency header twice", post(httptool.Config{IdempotencyHeader: "Idempotency-Key", Header: map[string]string{"idempotency-key": "1"}}), "has a value already"},
+		{"schema of no object", httptool.Config{Method: "GET", URL: "https://h.example/", Parameters: kind("string")}, "must be object"},
+		{"schema that does not compile", httptool.Config{Method: "GET", URL: "https://h.example/{a}", Parameters: properties(map[string]any{"a": kind("strnig")}, "a")}, "parameters:"},
+		{"schema with a reference", httptool.Config{Method: "GET", URL: "https://h.example/{a}", Parameters: properties(map[string]any{"a": map[string]any{"$ref": "https://evil.example/s.json"}}, "a")}, "parameters:"},
+		{"unknown argument", httptool.Config{Method: "GET", URL: "https://h.example/{a}", Parameters: properties(nil)}, `no argument "a"`},
+		{"unused argument", httptool.Config{Method: "GET", URL: "https://h.example/", Parameters: properties(map[string]any{"a": kind("string")})}, `"a" is used nowhere`},
+		{"optional in a path", httptool.Config{Method: "GET", URL: "https://h.example/{a}", Parameters: properties(map[string]any{"a": kind("string")})}, "must be required"},
+		{"optional in a larger text", httptool.Config{Method: "GET", URL: "https://h.example/?q=a{a}", Parameters: properties(map[string]any{"a": kind("string")})}, "must be required"},
+		{"object in a query", httptool.Config{Method: "GET", URL: "https://h.example/?q={a}", Parameters: properties(map[string]any{"a": kind("object")})}, "is an object"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := tc.config
+			c.Name = "it"
+			made, err := httptool.New(c)
+			if err == nil || made != nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), `"it"`) {
+				t.Errorf("New() = %v, %v, want an error with %q", made, err, tc.want)
+			}
+		})
+	}
+	t.Run("all problems", func(t *testing.T) {
+		t.Parallel()
+		_, err := httptool.New(httptool.Config{Name: "a b", Method: "X", URL: "ftp://", Result: "x"})
+		for _, want := range []string{"name:", "method:", "url:", "result:"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("New() = %v, want an error with %q", err, want)
+			}
+		}
+	})
+}
+
+func nested(depth int) any {
+	var v any = 1
+	for range depth {
+		v = []any{v}
+	}
+	return v
+}
+
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	tests := []struct {
+		method  string
+		approve *bool
+		claims  *tool.Annotations
+		gated   bool
+		want    tool.Annotations
+	}{
+		{"GET", nil, nil, false, tool.Annotations{ReadOnly: true}},
+		{"HEAD", nil, nil, false, tool.Annotations{ReadOnly: true}},
+		{"POST", nil, nil, true, tool.Annotations{}},
+		{"PATCH", nil, nil, true, tool.Annotations{}},
+		{"PUT", nil, nil, true, tool.Annotations{Destructive: true}},
+		{"DELETE", nil, nil, true, tool.Annotations{Destructive: true}},
+		{"GET", &yes, nil, true, tool.Annotations{ReadOnly: true}},
+		{"DELETE", &no, nil, false, tool.Annotations{Destructive: true}},
+		{"PUT", nil, &tool.Annotations{Idempotent: true}, true, tool.Annotations{Idempotent: true}},
+		{"POST", nil, &tool.Annotations{ReadOnly: true}, true, tool.Annotations{ReadOnly: true}},
+	}
+	for _, tc := range tests {
+		made := build(t, httptool.Config{Method: tc.method, URL: "https://h.example/{a}", Description: "d", Approve: tc.approve, Annotations: tc.claims})
+		if got := tool.AnnotationsOf(made); got != tc.want {
+			t.Errorf("%s: annotations = %+v, want %+v", tc.method, got, tc.want)
+		}
+		ask, hint, err := tool.NeedsApproval(nil, made, map[string]any{"a": "x y"})
+		if ask != tc.gated || made.RequiresApproval() != tc.gated || err != nil {
+			t.Errorf("%s: NeedsApproval() = %v, %v, want %v", tc.method, ask, err, tc.gated)
+		}
+		if want := tc.method + " https://h.example/x%20y"; tc.gated && hint != want {
+			t.Errorf("%s: hint = %q, want %q", tc.method, hint, want)
+		}
+	}
+	made := build(t, httptool.Config{Name: "n", Method: "GET", URL: "https://h.example/", Description: "d", Timeout: time.Minute})
+	timed, ok := tool.As[tool.Timed](made)
+	if !ok || timed.Timeout() <= time.Minute {
+		t.Error("the server would end the call before the tool does")
+	}
+	if made.Name() != "n" || made.Description() != "d" || made.IsLongRunning() {
+		t.Errorf("it declares %s, %s, %v", made.Name(), made.Description(), made.IsLongRunning())
+	}
+}
+
+// TestGateFailsClosed tests that arguments which cannot be sent are never waved through.
+func TestGateFailsClosed(t *testing.T) {
+	t.Parallel()
+	made := build(t, httptool.Config{Method: "POST", URL: "https://h.example/{a}"})
+	if ask, _, err := tool.NeedsApproval(nil, made, map[string]any{"a": ".."}); !ask || err == nil {
+		t.Errorf("NeedsApproval() = %v, %v, want true and why", ask, err)
+	}
+}
+
+// TestDigest tests that the definition, which an approval is bound to, changes with what is
+// sent, and contains neither addresses nor secrets.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	value := "first-secret-value"
+	base := httptool.Config{
+		Method: "POST", URL: "https://internal.example/{a}", Header: map[string]string{"Authorization": "Bearer {secret:jira}"}, JSON: "{a}",
+		Secrets: func(context.Context, string) (string, error) { return value, nil },
+	}
+	comment := func(c httptool.Config) any {
+		schema := tool.ToDefinition(build(t, c)).Parameters
+		for _, hidden := range []string{"internal.example", value, "Authorization"} {
+			if text := strings.Join(texts(schema), "\n"); strings.Contains(text, hidden) {
+				t.Errorf("the schema has %q: %s", hidden, text)
+			}
+		}
+		return schema["$comment"]
+	}
+	first := comment(base)
+	value = "second-secret-value"
+	if again := comment(base); again != first {
+		t.Errorf("the digest changes with the value of a secret: %v, %v", first, again)
+	}
+	for name, change := range map[string]func(*httptool.Config){
+		"method": func(c *httptool.Config) { c.Method = "PUT" },
+		"host":   func(c *httptool.Config) { c.URL = "https://other.example/{a}" },
+		"header": func(c *httptool.Config) { c.Header = map[string]string{"Authorization": "Bearer {secret:other}"} },
+		"body":   func(c *httptool.Config) { c.JSON = map[string]any{"x": "{a}"} },
+		"key":    func(c *httptool.Config) { c.IdempotencyHeader = "Idempotency-Key" },
+	} {
+		c := base
+		change(&c)
+		if got := comment(c); got == first {
+			t.Errorf("the digest does not change with the %s", name)
+		}
+	}
+}
+
+// texts returns the strings in a JSON value.
+func texts(v any) []string {
+	var all []string
+	switch v := v.(type) {
+	case string:
+		all = append(all, v)
+	case map[string]any:
+		for name, value := range v {
+			all = append(append(all, name), texts(value)...)
+		}
+	case []any:
+		for _, value := range v {
+			all = append(all, texts(value)...)
+		}
+	}
+	return all
+}

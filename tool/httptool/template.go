@@ -1,0 +1,149 @@
+package httptool
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// piece is a part of a template: literal text, an argument, or a secret.
+type piece struct {
+	text    string // if name is ""
+	name    string
+	secret  bool
+	explode bool // {name*}
+}
+
+// placeholder matches what may be between braces.
+var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})(\*)?$`)
+
+// parse splits a template into pieces.
+func parse(template string) ([]piece, error) {
+	var pieces []piece
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			pieces = append(pieces, piece{text: literal.String()})
+			literal.Reset()
+		}
+	}
+	for rest := template; rest != ""; {
+		at := strings.IndexAny(rest, "{}")
+		if at < 0 {
+			literal.WriteString(rest)
+			break
+		}
+		literal.WriteString(rest[:at])
+		brace := rest[at]
+		rest = rest[at+1:]
+		if rest != "" && rest[0] == brace {
+			literal.WriteByte(brace)
+			rest = rest[1:]
+			continue
+		}
+		end := strings.IndexByte(rest, '}')
+		if brace == '}' || end < 0 {
+			return nil, fmt.Errorf("a single %q has no partner; write %[2]s for a brace", brace, strings.Repeat(string(brace), 2))
+		}
+		m := placeholder.FindStringSubmatch(rest[:end])
+		if m == nil {
+			return nil, fmt.Errorf("%q is not a placeholder; write {name}, or {{ for a brace", "{"+rest[:end]+"}")
+		}
+		if m[1] != "" && m[3] != "" {
+			return nil, fmt.Errorf("%q: a secret has no elements; remove the *", "{"+rest[:end]+"}")
+		}
+		flush()
+		pieces = append(pieces, piece{name: m[2], secret: m[1] != "", explode: m[3] != ""})
+		rest = rest[end+1:]
+	}
+	flush()
+	return pieces, nil
+}
+
+// sole returns the argument that is all of a template.
+func sole(pieces []piece) (name string, ok bool) {
+	if len(pieces) == 1 && pieces[0].name != "" && !pieces[0].secret {
+		return pieces[0].name, true
+	}
+	return "", false
+}
+
+// isLiteral reports whether a template has no placeholder.
+func isLiteral(pieces []piece) bool {
+	for _, p := range pieces {
+		if p.name != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// literalOf is the text of a template without placeholders.
+func literalOf(pieces []piece) string {
+	if len(pieces) == 0 {
+		return ""
+	}
+	return pieces[0].text
+}
+
+// place is where in a request a template is, and what its placeholders may be there.
+type place struct {
+	what     string // for messages, such as `header "X-Team"`
+	secrets  bool   // are allowed
+	explode  bool   // {name*} is allowed, if it is the whole template
+	optional bool   // the whole template may be missing
+	typed    bool   // values keep their types if they are the whole template
+}
+
+// declared collects what is wrong with the placeholders of a tool.
+type declared struct {
+	properties map[string]any // of the schema of the arguments
+	required   map[string]bool
+	used       map[string]bool
+	secrets    map[string]bool
+	problems   []error
+}
+
+func (d *declared) problem(format string, args ...any) {
+	d.problems = append(d.problems, fmt.Errorf(format, args...))
+}
+
+// parse parses a template and checks its placeholders.
+func (d *declared) parse(template string, at place) []piece {
+	pieces, err := parse(template)
+	if err != nil {
+		d.problem("%s: %w", at.what, err)
+		return nil
+	}
+	for _, p := range pieces {
+		if p.name != "" {
+			d.check(p, len(pieces) == 1, at)
+		}
+	}
+	return pieces
+}
+
+func (d *declared) check(p piece, whole bool, at place) {
+	if p.secret {
+		d.secrets[p.name] = true
+		if !at.secrets {
+			d.problem("%s: {secret:%s} is not allowed here; put it into a header", at.what, p.name)
+		}
+		return
+	}
+	d.used[p.name] = true
+	if p.explode && (!at.explode || !whole) {
+		d.problem("%s: {%s*} is allowed only as the whole value of a query or form parameter; write {%[2]s}", at.what, p.name)
+	}
+	schema, has := d.properties[p.name]
+	if !has {
+		d.problem("%s: there is no argument %q; declare it, or write {{ for a brace", at.what, p.name)
+		return
+	}
+	if s, ok := schema.(map[string]any); ok && s["type"] == "object" && (!at.typed || !whole) {
+		d.problem("%s: argument %q is an object, which has no form as text; use it as a whole value of a JSON body", at.what, p.name)
+	}
+	if !d.required[p.name] && (!at.optional || !whole) {
+		d.problem("%s: argument %q must be required, because it is part of a larger text that cannot be left out", at.what, p.name)
+	}
+}
