@@ -55,6 +55,12 @@ type Batch struct {
 	// owner waits until all tasks have been counted.
 	Disk Disk
 
+	// ContextRows, on a change with rows of its context, limits the rows of each kind
+	// that it changes, as they are after it: it fails with a *ContextRowsError if it
+	// makes them exceed the limit, or grow while they exceed it. Concurrent batches of
+	// different tasks cannot exceed it together.
+	ContextRows RowBound
+
 	// Dedup, on a create, is the idempotency key of the message: a second create with
 	// the same Dedup, from any scope, fails with a *DuplicateError that names the first
 	// task, for as long as the store's [Window] remembers it, even if the system's clock
@@ -113,16 +119,34 @@ type Snapshot struct {
 // a batch that changes them names the task's rev, which guards them.
 const Any = ^uint64(0)
 
-// RowChange puts or removes one row. A row belongs to the batch's task; in a
-// batch without a task, to its scope. The changes of a batch are applied in order:
-// each sees the result of those before it.
+// RowChange puts or removes one row. A row belongs to the batch's task; with
+// OfContext to the context of that task, which is the context of that name of the
+// task's owner; in a batch without a task, to its scope. The changes of a batch are
+// applied in order: each sees the result of those before it.
+//
+// The tasks of a context share its rows: any change of any of them may put and remove
+// them, whatever its Scope, so nothing guards a row of a context but its own rev. They
+// are removed in the step of [Store.Delete] from which on the context's last task is
+// not found. A create cannot change them, and neither can a task without a context.
 type RowChange struct {
 	Kind   string // at most MaxKind bytes
-	Key    []byte // at most MaxKey bytes, unique within task (or scope) and kind
+	Key    []byte // at most MaxKey bytes, unique within task (or context, or scope) and kind
 	IfRev  uint64 // the rev that the row must have; 0: must not exist; Any
 	Value  []byte
 	Index  []IndexKey // replaces all index entries of the row
 	Delete bool       // removes the row with its entries; Value and Index unused
+
+	OfContext bool // the row belongs to the context of the batch's task
+}
+
+// HasContextRows reports whether b changes rows of its task's context.
+func (b *Batch) HasContextRows() bool {
+	for i := range b.Rows {
+		if b.Rows[i].OfContext {
+			return true
+		}
+	}
+	return false
 }
 
 // IndexKey is an entry of a row in a named index.

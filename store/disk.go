@@ -5,7 +5,7 @@ import "fmt"
 // Disk is disk usage, or a limit on it, in bytes.
 type Disk struct {
 	// Owner counts the tasks of one owner: the event data in their logs, plus
-	// [TaskBytes] for each. On disk, with snapshots and indexes, they take up to about
+	// [TaskBytes] for each, and the keys and values of the rows of its contexts. On disk, with snapshots and indexes, they take up to about
 	// twice as much.
 	Owner uint64
 	// All counts the whole store: for a file the space it occupies without its free

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The errors of a store. Compare with errors.Is. [DuplicateError], [ParkedError] and
-// [DiskError] are types, because they carry data.
+// The errors of a store. Compare with errors.Is. [DuplicateError], [ParkedError],
+// [DiskError] and [ContextRowsError] are types, because they carry data.
 var (
 	// ErrNotFound: there is no such task, or it belongs to somebody else. A caller
 	// cannot tell which.

@@ -58,6 +58,12 @@ func (b *Batch) validateShape() error {
 	if b.Parked > 0 && (!b.Creates() || b.Change.Context == "") {
 		return fmt.Errorf("%w: a bound of parked tasks belongs to a create with a context", ErrInvalid)
 	}
+	if b.HasContextRows() && (b.Task.IsZero() || b.Creates()) {
+		return fmt.Errorf("%w: rows of a context belong to a change of one of its tasks", ErrInvalid)
+	}
+	if b.ContextRows != (RowBound{}) && !b.HasContextRows() {
+		return fmt.Errorf("%w: a bound of rows of a context belongs to a batch that changes some", ErrInvalid)
+	}
 	if s := b.Change.Status; s != nil && (s.State == 0 || s.State > MaxState) {
 		return fmt.Errorf("%w: state %d", ErrInvalid, s.State)
 	}

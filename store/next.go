@@ -5,7 +5,7 @@ import "fmt"
 // Next is the arithmetic of the contract: it checks b against the current header of
 // its task (nil: there is none) and returns the header and the receipt after b. It
 // writes nothing. epoch is the appending handle's. The implementation checks rows,
-// due rows and Dedup, and maintains Header.Due, Snapshot and BulkSnapshot.
+// due rows, Dedup and the bounds, and maintains Header.Due, Snapshot and BulkSnapshot.
 //
 // b must have passed [Batch.Validate] and must have a task.
 func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
@@ -27,6 +27,9 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 		return n, Receipt{}, fmt.Errorf("%w: task has rev %d", ErrConflict, h.Rev)
 	default:
 		n = *h
+	}
+	if n.Context == "" && b.HasContextRows() {
+		return n, Receipt{}, fmt.Errorf("%w: task %s has no context for rows of one", ErrInvalid, n.Task)
 	}
 	c := &b.Change
 	if n.Phase == Final && (c.Status != nil || c.Phase != 0 || c.TakeFence) {

@@ -1,5 +1,7 @@
 package store
 
+import "fmt"
+
 // Query selects tasks. With an Owner the order is newest status first, ties by
 // id, larger first; with Tenant and System it is the newest id first.
 //
@@ -23,19 +25,41 @@ type TaskPage struct {
 // RowQuery selects rows of one kind, in the order of their keys: by task, by
 // index, or all.
 type RowQuery struct {
-	Kind   string
-	Task   TaskID // zero: of any task, and those of a scope
-	Key    []byte // with Task, or with an Owner scope alone: exactly this row
+	Kind string
+	Task TaskID // zero: of any task, and those of a scope or a context
+
+	// Context selects the rows of one context. It needs an Owner scope, whose context it
+	// is, and no Task. "": of any context, and those of a task or a scope.
+	Context string
+
+	Key    []byte // with Task or Context, or with an Owner scope alone: exactly this row
 	Index  string // name of an index: rows in the order of its keys
 	Prefix []byte // with Index: only keys with this prefix
 	Limit  int    // Defaults to 50; at most 1,000.
 	Cursor string
 }
 
+// Validate returns ErrInvalid if the contract does not allow q for s.
+func (q RowQuery) Validate(s Scope) error {
+	owned := s.IsOwner() || s.IsZero() // who is nobody gets nothing
+	switch {
+	case q.Context != "" && (!q.Task.IsZero() || !owned):
+		return fmt.Errorf("%w: the rows of a context need its owner, and no task", ErrInvalid)
+	case q.Key != nil && q.Task.IsZero() && !owned:
+		return fmt.Errorf("%w: a row's key needs its task or an owner", ErrInvalid)
+	case len(q.Prefix) > 0 && q.Index == "":
+		return fmt.Errorf("%w: a prefix needs an index", ErrInvalid)
+	}
+	return nil
+}
+
 // Row is one row.
 type Row struct {
-	Kind  string
-	Task  TaskID // zero when it belongs to a scope
+	Kind string
+	Task TaskID // zero when it belongs to a scope or a context
+
+	Context string // "" unless it belongs to a context; also when that is lost, see Damaged
+
 	Key   []byte
 	Rev   uint64 // 1 when first put, then 1 more each time
 	Value []byte

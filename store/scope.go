@@ -22,6 +22,9 @@ const (
 	scopeSystem
 )
 
+// contextOfOwner begins what ContextKey hashes. No scopeKind has its value.
+const contextOfOwner = 0x80
+
 // Owner sees what belongs to one subject of one tenant. Without authentication
 // the subject is "anonymous". Only an Owner creates tasks.
 func Owner(tenant, subject string) Scope {
@@ -58,6 +61,19 @@ func (s Scope) Covers(owner Scope) bool {
 	case scopeNothing:
 	}
 	return false
+}
+
+// ContextKey returns the 16 bytes that stand for a context of an Owner in the keys of
+// rows. No two contexts have the same, and no Owner has it as its Key.
+func (s Scope) ContextKey(contextID string) [16]byte {
+	buf := make([]byte, 0, 128)
+	buf = append(buf, contextOfOwner)
+	for _, part := range [...]string{s.tenant, s.subject, contextID} {
+		buf = binary.AppendUvarint(buf, uint64(len(part)))
+		buf = append(buf, part...)
+	}
+	sum := sha256.Sum256(buf)
+	return [16]byte(sum[:16])
 }
 
 // Key returns the 16 bytes that stand for an Owner in keys.

@@ -17,9 +17,9 @@ type Store interface {
 	// task.
 	//
 	// Commit.Wait returns once b is durable, and not before, or with ErrNotFound,
-	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError, ErrTooLarge,
-	// ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss, ErrReadOnly or ErrDamaged, or
-	// with the cause of ctx's end. One bad batch fails alone. The end of ctx has no effect
+	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError,
+	// *ContextRowsError, ErrTooLarge, ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss,
+	// ErrReadOnly or ErrDamaged, or with the cause of ctx's end. One bad batch fails alone. The end of ctx has no effect
 	// once the writer has taken b.
 	//
 	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all
@@ -62,7 +62,8 @@ type Store interface {
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
 	// Delete removes a Final task without due rows, all its rows and its log. From the
-	// first step on, the task is not found. Delete works in small steps; an interrupted
+	// first step on, the task is not found; if it was the last one that is found in its
+	// context, the rows of the context are removed in that step, too. Delete works in small steps; an interrupted
 	// one leaves a due row of kind [DueDelete], and calling Delete again as System
 	// continues it. Audit entries stay. ErrBusy: the task has not ended, or has due work.
 	Delete(ctx context.Context, s Scope, id TaskID) error

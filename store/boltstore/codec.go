@@ -222,23 +222,34 @@ func (r *reader) event() (e store.Event) {
 
 // rowValue is the value of the row bucket.
 type rowValue struct {
-	rev   uint64
-	owner store.Scope // of a row without a task
-	index []store.IndexKey
-	value []byte
+	rev     uint64
+	owner   store.Scope // of a row without a task
+	context string      // of a row of a context
+	index   []store.IndexKey
+	value   []byte
 }
 
-// The versions of a row. A checksum ends those of rowVersion, which is written.
+// The versions of a row. From rowVersion on, a checksum ends the value. Rows of a context
+// are written as rowContext, all others as rowVersion. 3 is left out: one flipped bit would
+// make it rowUnsealed.
 const (
 	rowUnsealed = 1
 	rowVersion  = 2
+	rowContext  = 4
 )
 
 func (v *rowValue) append(b []byte) []byte {
-	b = append(b, rowVersion)
+	version := byte(rowVersion)
+	if v.context != "" {
+		version = rowContext
+	}
+	b = append(b, version)
 	b = binary.AppendUvarint(b, v.rev)
 	b = appendBytes(b, v.owner.TenantName())
 	b = appendBytes(b, v.owner.Subject())
+	if v.context != "" {
+		b = appendBytes(b, v.context)
+	}
 	b = binary.AppendUvarint(b, uint64(len(v.index)))
 	for _, ix := range v.index {
 		b = appendBytes(appendBytes(b, ix.Index), ix.Key)
@@ -249,10 +260,13 @@ func (v *rowValue) append(b []byte) []byte {
 // decodeRow decodes the row at key, and does not copy.
 func decodeRow(key, b []byte) (v rowValue, err error) {
 	r := open(bucketRow, key, b, rowVersion)
-	r.version("row", rowUnsealed, rowVersion)
+	version := r.version("row", rowUnsealed, rowVersion, rowContext)
 	v.rev = r.uint()
 	tenant := r.string()
 	v.owner = store.Owner(tenant, r.string())
+	if version == rowContext {
+		v.context = r.string()
+	}
 	for range r.uint() {
 		if r.err != nil {
 			break

@@ -22,14 +22,15 @@ import (
 
 // format is the version of the layout. A file of an older one is migrated when it is
 // opened; a newer one is refused.
-const format = 3
+const format = 4
 
 // migrations[n] turns format n into n+1, in the transaction that opens the file. There
 // is no format 0.
 var migrations = [format]func(*bolt.Tx) error{
 	func(*bolt.Tx) error { return errors.New("it has no format") },
 	// What is there stays as it is. The number keeps programs out that do not know what
-	// the newer ones write: bulk, and then checksums.
+	// the newer ones write: bulk, then checksums, then rows of contexts.
+	func(*bolt.Tx) error { return nil },
 	func(*bolt.Tx) error { return nil },
 	func(*bolt.Tx) error { return nil },
 }

@@ -55,7 +55,14 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
 	if t.now.Phase != store.Final || t.now.Due > 0 {
 		return store.ErrBusy
 	}
-	if err := r.deleteRows(id, t.now.Owner); err != nil {
+	found, err := r.rowsAt(func(kind string) []byte { return rowKey(kind, id, store.Scope{}, nil) })
+	if err != nil {
+		return err
+	}
+	if err := r.deleteRows(found, t.now.Owner); err != nil {
+		return err
+	}
+	if err := r.deleteContext(t); err != nil {
 		return err
 	}
 	// The due row's time is the task's own, so that it is found again.

@@ -13,7 +13,7 @@
 //	live      id → epoch, sc, cx, state, t      tasks that are Live
 //	list      sc state t id → –                 tasks that are not
 //	list.ctx  sc cx t id → –                    the same by context
-//	row       kind owner key → rev, index entries, value
+//	row       kind owner key → rev, index entries, value    (owner: a task, a context or sc)
 //	rowidx    kind index ikey, row key → –
 //	due       time owner kind key → payload
 //	audit     n → task, entry
@@ -34,8 +34,9 @@
 // # Formats
 //
 // Format 2 added bulk: values and headers of version 2. In those of version 1 no event is
-// bulk, and a snapshot holds all events. Format 3 added checksums. Existing values are not
-// rewritten; each is read in the version that it was written in.
+// bulk, and a snapshot holds all events. Format 3 added checksums, format 4 rows of a
+// context. Existing values are not rewritten; each is read in the version that it was
+// written in.
 //
 // # Damage
 //

@@ -60,7 +60,7 @@ func cutWord(key []byte) (word, rest []byte, ok bool) {
 }
 
 // appendOwner writes whom a row or due row belongs to: its task, or 16 zero bytes
-// and the key of its scope.
+// and the key of its scope, or of its context.
 func appendOwner(key []byte, task store.TaskID, scope store.Scope) []byte {
 	key = append(key, task[:]...)
 	if task.IsZero() {
@@ -87,6 +87,13 @@ func cutOwner(key []byte) (task store.TaskID, rest []byte, ok bool) {
 
 func rowKey(kind string, task store.TaskID, scope store.Scope, key []byte) []byte {
 	return append(appendOwner(appendWord(nil, kind), task, scope), key...)
+}
+
+// contextRowKey is rowKey for a row of a context.
+func contextRowKey(kind string, owner store.Scope, contextID string, key []byte) []byte {
+	cx := owner.ContextKey(contextID)
+	k := append(appendWord(nil, kind), make([]byte, 16)...)
+	return append(append(k, cx[:]...), key...)
 }
 
 func indexKey(kind string, ix store.IndexKey, row []byte) []byte {

@@ -17,21 +17,22 @@ const fill = 0.95
 // round is one transaction of the writer. The fate of a batch is decided before
 // its first write, so that one that fails leaves nothing behind for the others.
 type round struct {
-	w      *writer
-	tx     *bolt.Tx
-	txid   uint64 // tx says -1 when it has been committed
-	tasks  map[store.TaskID]*work
-	order  []*work                     // as tasks were first touched
-	dedup  map[store.Hash]store.TaskID // new in this round
-	opened map[countKey]int64          // the round's change to how many tasks are open; nil: not asked yet
-	grown  map[store.Scope]int64       // … and to the disk usage of owners
-	inFile int64                       // bytes that the file occupied before the round; 0: not asked yet
-	size   uint64                      // of the batches that have passed, as they will be in the file
-	arena  []byte
-	dirty  bool
-	rows   []changedRow
-	puts   int   // writes so far
-	err    error // the transaction cannot be used any more
+	w       *writer
+	tx      *bolt.Tx
+	txid    uint64 // tx says -1 when it has been committed
+	tasks   map[store.TaskID]*work
+	order   []*work                     // as tasks were first touched
+	dedup   map[store.Hash]store.TaskID // new in this round
+	opened  map[countKey]int64          // the round's change to how many tasks are open; nil: not asked yet
+	grown   map[store.Scope]int64       // … and to the disk usage of owners
+	inFile  int64                       // bytes that the file occupied before the round; 0: not asked yet
+	size    uint64                      // of the batches that have passed, as they will be in the file
+	arena   []byte
+	dirty   bool
+	rows    []changedRow
+	charged []chargedRow // rows of contexts
+	puts    int          // writes so far
+	err     error        // the transaction cannot be used any more
 
 	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
 	nextAudit                                               uint64
@@ -189,7 +190,10 @@ func (r *round) apply(o *op) error {
 			return store.ErrNotFound
 		}
 	}
-	if err := r.checkRows(b); err != nil {
+	if err := r.checkRows(b, t); err != nil {
+		return err
+	}
+	if err := r.checkContextRows(b, t); err != nil {
 		return err
 	}
 	if !b.Dedup.IsZero() {
@@ -230,7 +234,7 @@ func (r *round) apply(o *op) error {
 	for i := range b.Rows {
 		r.rows = append(r.rows, changedRow{b.Rows[i].Kind, owner})
 	}
-	r.putRows(b)
+	r.putRows(b, t)
 	r.putDue(b, t)
 	for _, entry := range b.Audit {
 		r.putAudit(b.Task, entry)
@@ -402,6 +406,9 @@ func (r *round) publish() {
 			}
 			db.tails.publish(t)
 		}
+	}
+	for i := range r.charged {
+		r.w.usage.moveRow(&r.charged[i])
 	}
 	for _, row := range r.rows {
 		db.ofRows.Wake(row.kind, row.owner)

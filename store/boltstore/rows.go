@@ -12,8 +12,16 @@ import (
 	"a2a-server/store"
 )
 
+// rowKeyOf returns the key of a row of a batch. t is the batch's task, nil: it has none.
+func rowKeyOf(b *store.Batch, t *work, c *store.RowChange) []byte {
+	if c.OfContext {
+		return contextRowKey(c.Kind, t.now.Owner, t.now.Context, c.Key)
+	}
+	return rowKey(c.Kind, b.Task, b.Scope, c.Key)
+}
+
 // checkRows checks the revs of b's rows before any is written.
-func (r *round) checkRows(b *store.Batch) error {
+func (r *round) checkRows(b *store.Batch, t *work) error {
 	if !slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.IfRev != store.Any }) {
 		return nil
 	}
@@ -23,7 +31,7 @@ func (r *round) checkRows(b *store.Batch) error {
 	}
 	for i := range b.Rows {
 		c := &b.Rows[i]
-		key := rowKey(c.Kind, b.Task, b.Scope, c.Key)
+		key := rowKeyOf(b, t, c)
 		rev, known := revs[string(key)]
 		if !known {
 			have, err := r.readRow(key)
@@ -54,10 +62,10 @@ func (r *round) readRow(key []byte) (rowValue, error) {
 	return decodeRow(key, value)
 }
 
-func (r *round) putRows(b *store.Batch) {
+func (r *round) putRows(b *store.Batch, t *work) {
 	for i := range b.Rows {
 		c := &b.Rows[i]
-		key := rowKey(c.Kind, b.Task, b.Scope, c.Key)
+		key := rowKeyOf(b, t, c)
 		have, err := r.readRow(key)
 		if err != nil {
 			r.err = err
@@ -66,6 +74,9 @@ func (r *round) putRows(b *store.Batch) {
 		if have.rev > 0 {
 			r.deleteIndex(c.Kind, key, &have)
 		}
+		if c.OfContext && have.rev > 0 {
+			r.charge(key, t.now.Owner, -int64(store.RowBytes(c.Key, have.value)))
+		}
 		if c.Delete {
 			if have.rev > 0 {
 				r.delete(r.row, key)
@@ -73,8 +84,12 @@ func (r *round) putRows(b *store.Batch) {
 			continue
 		}
 		now := rowValue{rev: have.rev + 1, index: c.Index, value: c.Value}
-		if b.Task.IsZero() {
+		switch {
+		case b.Task.IsZero():
 			now.owner = b.Scope
+		case c.OfContext:
+			now.owner, now.context = t.now.Owner, t.now.Context
+			r.charge(key, now.owner, int64(store.RowBytes(c.Key, c.Value)))
 		}
 		_ = r.put(r.row, key, r.keepSealed(bucketRow, key, now.append))
 		for _, ix := range c.Index {
@@ -89,32 +104,47 @@ func (r *round) deleteIndex(kind string, key []byte, v *rowValue) {
 	}
 }
 
-// deleteRows removes every row of a task, whatever its kind.
-func (r *round) deleteRows(task store.TaskID, owner store.Scope) error {
+// foundRow is a row that is to be removed.
+type foundRow struct {
+	kind  string
+	key   []byte // in the bucket
+	short int    // length of the key that the row has for its user
+	value rowValue
+}
+
+// rowsAt returns the rows of a task or a context, whatever their kind. prefix returns the
+// beginning of their keys.
+func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err error) {
 	c := r.row.Cursor()
 	for k, _ := c.First(); k != nil; {
 		word, _, ok := cutWord(k)
 		if !ok {
-			return fmt.Errorf("%w: row key %x", store.ErrDataLoss, k)
+			return nil, fmt.Errorf("%w: row key %x", store.ErrDataLoss, k)
 		}
 		kind := string(word)
-		var keys [][]byte
-		prefix := rowKey(kind, task, store.Scope{}, nil)
-		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		begin := prefix(kind)
+		for k, v := c.Seek(begin); k != nil && bytes.HasPrefix(k, begin); k, v = c.Next() {
 			row, err := decodeRow(k, v)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			key := bytes.Clone(k)
-			keys = append(keys, key)
-			r.rows = append(r.rows, changedRow{kind, owner})
-			r.deleteIndex(kind, key, &row)
+			found = append(found, foundRow{kind, bytes.Clone(k), len(k) - len(begin), row})
 		}
-		for _, key := range keys {
-			r.delete(r.row, key)
-		}
-		c = r.row.Cursor() // what was deleted has moved the old one
 		k, _ = c.Seek(after(appendWord(nil, kind)))
+	}
+	return found, nil
+}
+
+// deleteRows removes what rowsAt has found.
+func (r *round) deleteRows(found []foundRow, owner store.Scope) error {
+	for i := range found {
+		f := &found[i]
+		r.rows = append(r.rows, changedRow{f.kind, owner})
+		if f.value.context != "" {
+			r.charge(f.key, owner, -int64(f.short+len(f.value.value)))
+		}
+		r.deleteIndex(f.kind, f.key, &f.value)
+		r.delete(r.row, f.key)
 	}
 	return r.err
 }
@@ -122,6 +152,9 @@ func (r *round) deleteRows(task store.TaskID, owner store.Scope) error {
 // Rows lists rows; see [store.Store].
 func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
 	if err := h.alive(); err != nil {
+		return store.RowPage{}, err
+	}
+	if err := q.Validate(s); err != nil {
 		return store.RowPage{}, err
 	}
 	at, err := q.DecodeCursor(s)
@@ -133,6 +166,10 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	if s.IsZero() {
 		return page, nil
 	}
+	var within []byte // of the keys of a context's rows
+	if q.Context != "" {
+		within = contextRowKey(q.Kind, s, q.Context, nil)
+	}
 	err = h.db.view(ctx, func(tx *bolt.Tx) error {
 		tasks, rows := tx.Bucket(bucketTask), tx.Bucket(bucketRow)
 		// add reports whether the page is full; next is where it would continue.
@@ -141,7 +178,13 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 			if err != nil {
 				return false, err
 			}
-			if !row.Task.IsZero() {
+			switch {
+			case within != nil:
+				if !bytes.HasPrefix(key, within) {
+					return false, nil
+				}
+				row.Context, owner = q.Context, s // the key says so, even if the value is damaged
+			case !row.Task.IsZero():
 				// A row of a task that cannot be read is only for System: its owner is lost.
 				t, err := readTask(tasks, s, row.Task)
 				if err != nil && (s != store.System() || !errors.Is(err, store.ErrDataLoss)) {
@@ -165,6 +208,9 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		}
 		if q.Key != nil {
 			key := rowKey(q.Kind, q.Task, s, q.Key)
+			if within != nil {
+				key = contextRowKey(q.Kind, s, q.Context, q.Key)
+			}
 			value := rows.Get(key)
 			if value == nil {
 				return nil
@@ -188,7 +234,10 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 			})
 		}
 		prefix := appendWord(nil, q.Kind)
-		if !q.Task.IsZero() {
+		switch {
+		case within != nil:
+			prefix = within
+		case !q.Task.IsZero():
 			prefix = append(prefix, q.Task[:]...)
 		}
 		return scan(rows, prefix, at, func(k, v []byte) (bool, error) { return add(k, v, k) })
@@ -252,6 +301,6 @@ func rowAt(kind string, key, value []byte) (store.Row, store.Scope, error) {
 		row.Damaged = true
 		return row, store.Scope{}, nil //nolint:nilerr // the row says so
 	}
-	row.Rev, row.Value = v.rev, append([]byte{}, v.value...)
+	row.Context, row.Rev, row.Value = v.context, v.rev, append([]byte{}, v.value...)
 	return row, v.owner, nil
 }

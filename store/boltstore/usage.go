@@ -17,13 +17,15 @@ const usageStep = 1024
 const batchBytes = 6 << 10
 
 // usage is the disk usage of each owner, which Batch.Disk limits. It is derived from the
-// headers and not stored: for the first batch that asks, the writer walks them, a step
-// between any two rounds, and maintains the usage from then on. Only the writer uses it, so
-// that the walk and commits made meanwhile never overlap.
+// headers and the rows of contexts, and not stored: for the first batch that asks, the
+// writer walks them, a step between any two rounds, and maintains the usage from then on.
+// Only the writer uses it, so that the walk and commits made meanwhile never overlap.
 type usage struct {
 	owners map[[16]byte]uint64
 	walked store.TaskID // tasks up to here are in
-	whole  bool         // all are
+	tasks  bool         // all are
+	rows   []byte       // rows of contexts before this key are in
+	whole  bool         // everything is
 }
 
 // charge returns what a task uses.
@@ -39,7 +41,7 @@ func (u *usage) move(t *work) {
 	if u.owners == nil || !t.changed && !t.gone {
 		return
 	}
-	if !u.whole && string(t.now.Task[:]) > string(u.walked[:]) {
+	if !u.tasks && string(t.now.Task[:]) > string(u.walked[:]) {
 		return // the walk has not reached it yet
 	}
 	was, is := charge(&t.before), charge(&t.now)
@@ -62,7 +64,11 @@ func (u *usage) walk(db *DB) error {
 	if u.owners == nil {
 		u.owners = map[[16]byte]uint64{}
 	}
-	err := db.view(context.Background(), func(tx *bolt.Tx) error {
+	err := db.view(context.Background(), func(tx *bolt.Tx) (err error) {
+		if u.tasks {
+			u.whole, err = u.walkRows(tx.Bucket(bucketRow), usageStep)
+			return err
+		}
 		c := tx.Bucket(bucketTask).Cursor()
 		k, v := c.Seek(u.walked[:])
 		if k != nil && string(k) == string(u.walked[:]) {
@@ -70,7 +76,7 @@ func (u *usage) walk(db *DB) error {
 		}
 		for range usageStep {
 			if k == nil {
-				u.whole = true
+				u.tasks = true
 				return nil
 			}
 			id := store.TaskID(k)
@@ -94,6 +100,9 @@ func (r *round) used(owner store.Scope) store.Disk {
 		r.grown = map[store.Scope]int64{}
 		for _, t := range r.order {
 			r.countDisk(&t.before, &t.now)
+		}
+		for i := range r.charged {
+			r.grown[r.charged[i].owner] += r.charged[i].bytes
 		}
 	}
 	if r.inFile == 0 {

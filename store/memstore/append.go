@@ -36,12 +36,12 @@ func (db *DB) commitRows(b *store.Batch) error {
 	if b.Scope.IsZero() {
 		return store.ErrNotFound
 	}
-	in := place{owner: b.Scope}
+	in := places{own: place{owner: b.Scope}}
 	if err := db.checkRows(in, b.Rows); err != nil {
 		return err
 	}
 	db.putRows(in, b.Rows)
-	db.putDue(in, b.Due)
+	db.putDue(in.own, b.Due)
 	db.putAudit(b)
 	db.wakeRows(b.Rows, b.Scope)
 	return nil
@@ -58,8 +58,11 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	if err != nil {
 		return store.Receipt{}, err
 	}
-	in := place{task: b.Task}
+	in := places{own: place{task: b.Task}, context: place{owner: header.Owner, context: header.Context}}
 	if err := db.checkRows(in, b.Rows); err != nil {
+		return store.Receipt{}, err
+	}
+	if err := db.checkContextRows(in, b); err != nil {
 		return store.Receipt{}, err
 	}
 	if b.Creates() {
@@ -96,7 +99,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		t.events = append(t.events, numbered...)
 	}
 	db.putRows(in, b.Rows)
-	header.Due = uint32(int(header.Due) + db.putDue(in, b.Due))
+	header.Due = uint32(int(header.Due) + db.putDue(in.own, b.Due))
 	db.putAudit(b)
 	t.header = header
 	db.wake(header.Task, header.Owner)
@@ -130,6 +133,15 @@ func (db *DB) checkDisk(b *store.Batch) (store.Disk, error) {
 	for _, t := range db.tasks {
 		n := t.header.DiskBytes()
 		if used.All += n; t.header.Owner == b.Scope {
+			used.Owner += n
+		}
+	}
+	for id, r := range db.rows {
+		if id.in.context == "" {
+			continue
+		}
+		n := store.RowBytes([]byte(id.key), r.value)
+		if used.All += n; id.in.owner == b.Scope {
 			used.Owner += n
 		}
 	}

@@ -45,11 +45,25 @@ type task struct {
 	bulk     []byte        // holds the bulk events up to header.BulkSnapshot
 }
 
-// place is what a row or due row belongs to: a task, or else an owner. Places of
-// a task leave the owner zero: the task's header names it.
+// place is what a row or due row belongs to: a task, or else a context of an owner, or
+// else an owner. Places of a task leave the owner zero: the task's header names it.
 type place struct {
-	task  store.TaskID
-	owner store.Scope
+	task    store.TaskID
+	owner   store.Scope
+	context string // "": of no context
+}
+
+// key is p in the order of a list.
+func (p place) key() string {
+	switch {
+	case !p.task.IsZero():
+		return string(p.task[:])
+	case p.context != "":
+		key := p.owner.ContextKey(p.context)
+		return string(p.task[:]) + string(key[:])
+	}
+	key := p.owner.Key()
+	return string(p.task[:]) + string(key[:])
 }
 
 // New returns an empty, open DB.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,12 +23,64 @@ type row struct {
 	index []store.IndexKey
 }
 
+// places are what the rows of a batch belong to.
+type places struct {
+	own     place // the task, or the owner of a batch without one
+	context place // of the task
+}
+
+func (p *places) of(c *store.RowChange) rowID {
+	if c.OfContext {
+		return rowID{c.Kind, p.context, string(c.Key)}
+	}
+	return rowID{c.Kind, p.own, string(c.Key)}
+}
+
+// checkContextRows refuses a batch that makes the rows of its context exceed a limit.
+func (db *DB) checkContextRows(in places, b *store.Batch) error {
+	if b.ContextRows == (store.RowBound{}) {
+		return nil
+	}
+	before := map[string]store.RowBound{} // by kind
+	values := map[rowID][]byte{}          // of the rows of the context
+	for id, r := range db.rows {
+		if id.in == in.context {
+			used := before[id.kind]
+			used.Add([]byte(id.key), r.value)
+			before[id.kind], values[id] = used, r.value
+		}
+	}
+	after := maps.Clone(before)
+	for i := range b.Rows {
+		c := &b.Rows[i]
+		if !c.OfContext {
+			continue
+		}
+		id, used := in.of(c), after[c.Kind]
+		if value, ok := values[id]; ok {
+			used.Remove(c.Key, value)
+			delete(values, id)
+		}
+		if !c.Delete {
+			used.Add(c.Key, c.Value)
+			values[id] = c.Value
+		}
+		after[c.Kind] = used
+	}
+	for _, kind := range slices.Sorted(maps.Keys(after)) {
+		if err := b.ContextRows.Check(kind, before[kind], after[kind]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkRows reports whether all of changes can be made, one after the other.
-func (db *DB) checkRows(in place, changes []store.RowChange) error {
+func (db *DB) checkRows(in places, changes []store.RowChange) error {
 	revs := make(map[rowID]uint64, len(changes)) // as the changes before leave them
 	for i := range changes {
 		c := &changes[i]
-		id := rowID{c.Kind, in, string(c.Key)}
+		id := in.of(c)
 		rev, ok := revs[id]
 		if !ok {
 			rev = db.rows[id].rev
@@ -44,10 +97,10 @@ func (db *DB) checkRows(in place, changes []store.RowChange) error {
 }
 
 // putRows makes changes that checkRows has passed.
-func (db *DB) putRows(in place, changes []store.RowChange) {
+func (db *DB) putRows(in places, changes []store.RowChange) {
 	for i := range changes {
 		c := &changes[i]
-		id := rowID{c.Kind, in, string(c.Key)}
+		id := in.of(c)
 		if c.Delete {
 			delete(db.rows, id)
 			continue
@@ -69,11 +122,8 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		return store.RowPage{}, err
 	}
 	defer h.db.mu.Unlock()
-	if q.Key != nil && q.Task.IsZero() && !s.IsOwner() && !s.IsZero() {
-		return store.RowPage{}, fmt.Errorf("%w: a row's key needs its task or an owner", store.ErrInvalid)
-	}
-	if len(q.Prefix) > 0 && q.Index == "" {
-		return store.RowPage{}, fmt.Errorf("%w: a prefix needs an index", store.ErrInvalid)
+	if err := q.Validate(s); err != nil {
+		return store.RowPage{}, err
 	}
 	cursor, err := q.DecodeCursor(s)
 	if err != nil {
@@ -82,10 +132,10 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 
 	var hits []hit
 	for id, r := range h.db.rows {
-		if !s.Covers(h.db.owner(id.in)) || !selects(q, id) {
+		if !s.Covers(h.db.owner(id.in)) || !selects(q, s, id) {
 			continue
 		}
-		found := store.Row{Kind: id.kind, Task: id.in.task, Key: []byte(id.key), Rev: r.rev, Value: r.value}
+		found := store.Row{Kind: id.kind, Task: id.in.task, Context: id.in.context, Key: []byte(id.key), Rev: r.rev, Value: r.value}
 		for _, p := range positions(q, id, r) {
 			if cursor == nil || p > string(cursor) {
 				hits = append(hits, hit{p, found})
@@ -108,12 +158,12 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 }
 
 // selects reports whether q asks for a row with this id, wherever it is indexed.
-func selects(q store.RowQuery, id rowID) bool {
-	if q.Kind != id.kind {
+func selects(q store.RowQuery, s store.Scope, id rowID) bool {
+	if q.Kind != id.kind || q.Context != "" && id.in != (place{owner: s, context: q.Context}) {
 		return false
 	}
-	if q.Key != nil { // of a task, or of an owner alone: never of any task
-		return q.Task == id.in.task && string(q.Key) == id.key
+	if q.Key != nil { // of a task, or of a context, or of an owner alone: never of any
+		return q.Task == id.in.task && q.Context == id.in.context && string(q.Key) == id.key
 	}
 	return q.Task.IsZero() || q.Task == id.in.task
 }
@@ -121,11 +171,7 @@ func selects(q store.RowQuery, id rowID) bool {
 // positions returns the row's positions in the order of q: one, or with an index one
 // for each of its entries there. Positions compare as (index key, task, owner, key).
 func positions(q store.RowQuery, id rowID, r row) []string {
-	var owner [16]byte
-	if id.in.task.IsZero() {
-		owner = id.in.owner.Key()
-	}
-	position := string(id.in.task[:]) + string(owner[:]) + id.key
+	position := id.in.key() + id.key
 	if q.Index == "" {
 		return []string{position}
 	}

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"a2a-server/store"
 )
@@ -28,7 +30,16 @@ type modelTask struct {
 type rowKey struct {
 	owner     store.Scope
 	task      store.TaskID
+	context   string
 	kind, key string
+}
+
+// rowKeyOf is the key of a row of a batch. owner and contextID are those of its task.
+func rowKeyOf(owner store.Scope, contextID string, b *store.Batch, c *store.RowChange) rowKey {
+	if c.OfContext {
+		return rowKey{owner: owner, context: contextID, kind: c.Kind, key: string(c.Key)}
+	}
+	return rowKey{owner: owner, task: b.Task, kind: c.Kind, key: string(c.Key)}
 }
 
 type modelRow struct {
@@ -45,7 +56,7 @@ type dueKey struct {
 }
 
 // outcome is what Wait must return; err is a sentinel, a
-// *DuplicateError or a *ParkedError.
+// *DuplicateError, a *ParkedError or a *ContextRowsError.
 type outcome struct {
 	receipt store.Receipt
 	err     error
@@ -78,10 +89,10 @@ func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 		switch {
 		case b.Scope.IsZero():
 			return outcome{err: store.ErrNotFound}
-		case !m.rowsFit(b.Scope, b):
+		case !m.rowsFit(b.Scope, "", b):
 			return outcome{err: store.ErrConflict}
 		}
-		m.putRows(b.Scope, b)
+		m.putRows(b.Scope, "", b)
 		return outcome{}
 	}
 	var task *modelTask
@@ -94,7 +105,7 @@ func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 			return outcome{err: store.ErrConflict}
 		case duplicate:
 			return outcome{err: &store.DuplicateError{Task: first}}
-		case !m.rowsFit(b.Scope, b):
+		case !m.rowsFit(b.Scope, "", b):
 			return outcome{err: store.ErrConflict}
 		}
 		if open := m.open(b.Scope, b.Change.Context); b.Parked > 0 && open >= int64(b.Parked) {
@@ -138,8 +149,49 @@ func (m *model) refuses(task *modelTask, b *store.Batch) error {
 	if h.Phase == store.Final && (b.Change.Status != nil || b.Change.Phase != 0 || b.Change.TakeFence) {
 		return store.ErrInvalid
 	}
-	if !m.rowsFit(h.Owner, b) {
+	if h.Context == "" && slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.OfContext }) {
+		return store.ErrInvalid
+	}
+	if !m.rowsFit(h.Owner, h.Context, b) {
 		return store.ErrConflict
+	}
+	return m.contextRowsFit(h, b)
+}
+
+// contextRowsFit checks the bound of b on the rows of its task's context.
+func (m *model) contextRowsFit(h *store.Header, b *store.Batch) error {
+	after := map[rowKey]string{}
+	kinds := map[string]bool{}
+	use := func(rows map[rowKey]string, kind string) (sum store.RowBound) {
+		for k, value := range rows {
+			if k.kind == kind {
+				sum.Rows, sum.Bytes = sum.Rows+1, sum.Bytes+uint64(len(k.key)+len(value))
+			}
+		}
+		return sum
+	}
+	for k, r := range m.rows {
+		if k.owner == h.Owner && k.context != "" && k.context == h.Context {
+			after[k] = r.value
+		}
+	}
+	before := maps.Clone(after)
+	for i := range b.Rows {
+		c := &b.Rows[i]
+		if !c.OfContext {
+			continue
+		}
+		kinds[c.Kind] = true
+		k := rowKeyOf(h.Owner, h.Context, b, c)
+		if after[k] = string(c.Value); c.Delete {
+			delete(after, k)
+		}
+	}
+	for kind := range kinds {
+		was, is, limit := use(before, kind), use(after, kind), b.ContextRows
+		if limit.Rows > 0 && is.Rows > limit.Rows && is.Rows > was.Rows || limit.Bytes > 0 && is.Bytes > limit.Bytes && is.Bytes > was.Bytes {
+			return &store.ContextRowsError{}
+		}
 	}
 	return nil
 }
@@ -174,7 +226,7 @@ func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Rece
 			h.Epoch = epoch
 		}
 	}
-	m.putRows(h.Owner, b)
+	m.putRows(h.Owner, h.Context, b)
 	h.Due = 0
 	for k := range m.due {
 		if k.task == b.Task {
@@ -185,10 +237,10 @@ func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Rece
 	return r
 }
 
-func (m *model) rowsFit(owner store.Scope, b *store.Batch) bool {
+func (m *model) rowsFit(owner store.Scope, contextID string, b *store.Batch) bool {
 	revs := map[rowKey]uint64{} // after the changes before
 	for _, c := range b.Rows {
-		key := rowKey{owner, b.Task, c.Kind, string(c.Key)}
+		key := rowKeyOf(owner, contextID, b, &c)
 		rev, changed := revs[key]
 		if !changed {
 			rev = m.rows[key].rev
@@ -204,9 +256,9 @@ func (m *model) rowsFit(owner store.Scope, b *store.Batch) bool {
 }
 
 // putRows does rows, due rows and audit.
-func (m *model) putRows(owner store.Scope, b *store.Batch) {
+func (m *model) putRows(owner store.Scope, contextID string, b *store.Batch) {
 	for _, c := range b.Rows {
-		key := rowKey{owner, b.Task, c.Kind, string(c.Key)}
+		key := rowKeyOf(owner, contextID, b, &c)
 		if c.Delete {
 			delete(m.rows, key)
 			continue
@@ -262,8 +314,12 @@ func (m *model) delete(s store.Scope, id store.TaskID) error {
 		return store.ErrBusy
 	}
 	task.deleted = true
+	last := true
+	for _, other := range m.tasks {
+		last = last && (other.deleted || other.header.Owner != task.header.Owner || other.header.Context != task.header.Context)
+	}
 	for k := range m.rows {
-		if k.task == id {
+		if k.task == id || last && k.context != "" && k.context == task.header.Context && k.owner == task.header.Owner {
 			delete(m.rows, k)
 		}
 	}
@@ -277,6 +333,12 @@ func (want outcome) differs(r store.Receipt, err error) error {
 	}
 	if full, ok := errors.AsType[*store.ParkedError](want.err); ok {
 		return checkParked(err, full.Open, full.Limit)
+	}
+	if _, ok := errors.AsType[*store.ContextRowsError](want.err); ok {
+		if _, is := errors.AsType[*store.ContextRowsError](err); !is {
+			return fmt.Errorf("Append() = %+v, %s, want a ContextRowsError", r, said(err))
+		}
+		return nil
 	}
 	// Validate wraps its sentinels.
 	for _, sentinel := range []error{store.ErrInvalid, store.ErrTooLarge} {

@@ -112,7 +112,9 @@ func (m *modelRun) checkRows(t *testing.T, h store.Handle) {
 		var want []store.Row
 		for k, r := range m.rows {
 			if k.kind == q.Kind && s.Covers(k.owner) && selects(k, r) {
-				want = append(want, row(k.task, k.kind, k.key, r.rev, r.value))
+				r := row(k.task, k.kind, k.key, r.rev, r.value)
+				r.Context = k.context
+				want = append(want, r)
 			}
 		}
 		got := mustRows(t, h, s, q)
@@ -143,7 +145,22 @@ func (m *modelRun) checkRows(t *testing.T, h store.Handle) {
 		}
 		for _, owner := range owners() {
 			for _, key := range []string{"a", "ab", "\x00"} {
-				check(owner, store.RowQuery{Kind: kind, Key: []byte(key)}, func(k rowKey, _ modelRow) bool { return k.task.IsZero() && k.key == key })
+				check(owner, store.RowQuery{Kind: kind, Key: []byte(key)}, func(k rowKey, _ modelRow) bool { return k.task.IsZero() && k.context == "" && k.key == key })
+			}
+			for _, context := range contexts() {
+				if context == "" {
+					continue
+				}
+				in := func(k rowKey, _ modelRow) bool { return k.context == context }
+				got := check(owner, store.RowQuery{Kind: kind, Context: context, Limit: pick(m, 0, 1, 3)}, in)
+				if d := diff(sortRows(got), got); d != "" {
+					t.Fatalf("step %d: Rows() of a context is not in the order of keys (-want +got)\n%s", m.step, d)
+				}
+				index := pick(m, modelIndexes()...)
+				check(owner, store.RowQuery{Kind: kind, Context: context, Index: index, Limit: pick(m, 0, 1, 3)}, func(k rowKey, r modelRow) bool {
+					_, ok := r.index[index]
+					return ok && in(k, r)
+				})
 			}
 		}
 	}
@@ -158,7 +175,7 @@ func (m *modelRun) checkIndexOrder(t *testing.T, s store.Scope, q store.RowQuery
 		if task := m.tasks[r.Task]; task != nil {
 			owner = task.header.Owner
 		}
-		if entry, ok := m.rows[rowKey{owner, r.Task, r.Kind, string(r.Key)}]; ok {
+		if entry, ok := m.rows[rowKey{owner, r.Task, r.Context, r.Kind, string(r.Key)}]; ok {
 			entries = append(entries, entry.index[q.Index])
 		}
 	}

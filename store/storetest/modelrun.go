@@ -173,15 +173,17 @@ func (m *modelRun) status() *store.Status {
 }
 
 // side adds rows, due rows and audit to b.
-func (m *modelRun) side(b *store.Batch, owner store.Scope) {
+func (m *modelRun) side(b *store.Batch, owner store.Scope, contextID string) {
 	revs := map[rowKey]uint64{} // of rows that b has changed already
 	for range m.random.IntN(4) {
-		key := rowKey{owner, b.Task, pick(m, modelKinds()...), pick(m, "a", "ab", "b", "\x00", "a\x00")}
+		c := store.RowChange{Kind: pick(m, modelKinds()...), Key: []byte(pick(m, "a", "ab", "b", "\x00", "a\x00"))}
+		c.OfContext = contextID != "" && m.chance(2)
+		key := rowKeyOf(owner, contextID, b, &c)
 		rev, changed := revs[key]
 		if !changed {
 			rev = m.rows[key].rev
 		}
-		c := store.RowChange{Kind: key.kind, Key: []byte(key.key), IfRev: rev, Value: fmt.Append(nil, m.step, len(b.Rows))}
+		c.IfRev, c.Value = rev, fmt.Append(nil, m.step, len(b.Rows))
 		switch m.random.IntN(12) {
 		case 0:
 			c.IfRev = uint64(m.random.IntN(4))
@@ -223,7 +225,7 @@ func (m *modelRun) scopeBatch() *store.Batch {
 	case 2:
 		b.Fence = new(uint64(1))
 	}
-	m.side(b, b.Scope)
+	m.side(b, b.Scope, "")
 	return b
 }
 
@@ -237,7 +239,7 @@ func (m *modelRun) createBatch() *store.Batch {
 	if m.chance(2) {
 		b.Parked = uint32(1 + m.random.IntN(4))
 	}
-	m.side(b, b.Scope)
+	m.side(b, b.Scope, "")
 	switch m.random.IntN(16) {
 	case 0:
 		b.Task = pick(m, m.ids...)
@@ -314,8 +316,13 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	if m.chance(4) {
 		b.Change.Pending = new(uint32(m.step))
 	}
-	m.side(b, h.Owner)
+	m.side(b, h.Owner, h.Context)
+	if b.HasContextRows() && m.chance(2) {
+		b.ContextRows = pick(m, store.RowBound{Rows: 1 + m.random.Uint64N(6)}, store.RowBound{Bytes: 1 + m.random.Uint64N(40)})
+	}
 	switch m.random.IntN(40) {
+	case 4, 5:
+		b.Rows = append(b.Rows, store.RowChange{Kind: "grant", Key: []byte("a"), IfRev: store.Any, OfContext: true}) // the task may have no context
 	case 0:
 		b.Change.Context = "context"
 	case 1:

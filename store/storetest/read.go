@@ -256,7 +256,7 @@ func sortDue(rows []store.Due) []store.Due {
 func sortRows(rows []store.Row) []store.Row {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Task[:], b.Task[:]), bytes.Compare(a.Key, b.Key),
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Task[:], b.Task[:]), cmp.Compare(a.Context, b.Context), bytes.Compare(a.Key, b.Key),
 			cmp.Compare(a.Rev, b.Rev), bytes.Compare(a.Value, b.Value))
 	})
 	return rows

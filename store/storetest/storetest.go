@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"scope", scopeCases()},
 		{"rows", rowCases()},
 		{"rowquery", rowQueryCases()},
+		{"contextrows", contextRowCases()},
 		{"list", listCases()},
 		{"cursor", cursorCases()},
 		{"due", dueCases()},

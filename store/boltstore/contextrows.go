@@ -1,0 +1,162 @@
+package boltstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+)
+
+// checkContextRows refuses a batch that makes the rows of its context exceed a limit,
+// counting what the round has written before it.
+func (r *round) checkContextRows(b *store.Batch, t *work) error {
+	if b.ContextRows == (store.RowBound{}) {
+		return nil
+	}
+	var kinds []string
+	for i := range b.Rows {
+		if c := &b.Rows[i]; c.OfContext && !slices.Contains(kinds, c.Kind) {
+			kinds = append(kinds, c.Kind)
+		}
+	}
+	for _, kind := range kinds {
+		var before store.RowBound
+		values := map[string][]byte{}
+		prefix := contextRowKey(kind, t.now.Owner, t.now.Context, nil)
+		c := r.row.Cursor()
+		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			row, err := decodeRow(k, v)
+			if err != nil {
+				return err
+			}
+			before.Add(k[len(prefix):], row.value)
+			values[string(k[len(prefix):])] = row.value
+		}
+		after := before
+		for i := range b.Rows {
+			c := &b.Rows[i]
+			if !c.OfContext || c.Kind != kind {
+				continue
+			}
+			if value, ok := values[string(c.Key)]; ok {
+				after.Remove(c.Key, value)
+				delete(values, string(c.Key))
+			}
+			if !c.Delete {
+				after.Add(c.Key, c.Value)
+				values[string(c.Key)] = c.Value
+			}
+		}
+		if err := b.ContextRows.Check(kind, before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteContext removes the rows of a task's context if the task, which is about to be
+// deleted, is the last one in it.
+func (r *round) deleteContext(t *work) error {
+	owner, contextID := t.now.Owner, t.now.Context
+	if contextID == "" {
+		return nil
+	}
+	found, err := r.rowsAt(func(kind string) []byte { return contextRowKey(kind, owner, contextID, nil) })
+	if err != nil || len(found) == 0 || r.shared(t) {
+		return err
+	}
+	return r.deleteRows(found, owner)
+}
+
+// shared reports whether a context has another task than t, as the round stands. The
+// indexes say what it was before the round; one that cannot be read may be in the context.
+func (r *round) shared(t *work) bool {
+	owner, contextID := t.now.Owner, t.now.Context
+	for _, other := range r.tasks {
+		if other != t && other.now.there() && other.now.Owner == owner && other.now.Context == contextID {
+			return true
+		}
+	}
+	is := func(id store.TaskID) bool {
+		if _, known := r.tasks[id]; known {
+			return false // it was looked at above
+		}
+		rec, err := readRecord(r.task, id)
+		if err != nil {
+			return errors.Is(err, store.ErrDataLoss)
+		}
+		return rec.there() && rec.Owner == owner && rec.Context == contextID
+	}
+	sc, cx := owner.Key(), store.ContextKey(contextID)
+	prefix := ctxPrefix(sc, cx)
+	c := r.listCtx.Cursor()
+	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if _, id, err := store.ParseTaskPosition(k[len(prefix):]); err != nil || is(id) {
+			return true
+		}
+	}
+	c = r.live.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if e := decodeLive(v); (e.short || e.owner == sc && e.context == cx) && is(store.TaskID(k)) {
+			return true
+		}
+	}
+	return false
+}
+
+// chargedRow is a change of a context's row, which its owner's usage counts.
+type chargedRow struct {
+	key   []byte // in the bucket
+	owner store.Scope
+	bytes int64
+}
+
+// charge notes by how much a row of a context changes its owner's usage.
+func (r *round) charge(key []byte, owner store.Scope, n int64) {
+	r.charged = append(r.charged, chargedRow{key, owner, n})
+	if r.grown != nil {
+		r.grown[owner] += n
+	}
+}
+
+// moveRow records the change that a round has made to a row of a context.
+func (u *usage) moveRow(c *chargedRow) {
+	if u.owners == nil || !u.whole && bytes.Compare(c.key, u.rows) >= 0 {
+		return // the walk has not reached it yet
+	}
+	u.add(c.owner, uint64(c.bytes))
+}
+
+// walkRows takes the next step through the rows of contexts, which come first among those
+// of each kind, together with those of scopes. It reports whether it has reached the end.
+func (u *usage) walkRows(rows *bolt.Bucket, steps int) (whole bool, err error) {
+	c := rows.Cursor()
+	k, v := c.First()
+	if u.rows != nil {
+		k, v = c.Seek(u.rows)
+	}
+	for range steps {
+		if k == nil {
+			return true, nil
+		}
+		kind, rest, ok := cutWord(k)
+		if !ok {
+			return false, fmt.Errorf("%w: row key %x", store.ErrDataLoss, k)
+		}
+		if len(rest) < 32 || store.TaskID(rest[:16]) != (store.TaskID{}) {
+			u.rows = after(appendWord(nil, kind))
+			k, v = c.Seek(u.rows)
+			continue
+		}
+		if row, err := decodeRow(k, v); err == nil && row.context != "" { // else nobody knows whose it is
+			u.add(row.owner, store.RowBytes(rest[32:], row.value))
+		}
+		u.rows = append(bytes.Clone(k), 0) // the next one that can be
+		k, v = c.Next()
+	}
+	return false, nil
+}

@@ -1,0 +1,48 @@
+package store
+
+import "fmt"
+
+// RowBound limits rows: how many there are, and how many bytes their keys and values
+// have in all. 0: no limit.
+type RowBound struct {
+	Rows, Bytes uint64
+}
+
+// Add adds one row to b, which then says what is used.
+func (b *RowBound) Add(key, value []byte) {
+	b.Rows++
+	b.Bytes += RowBytes(key, value)
+}
+
+// Remove takes a row off b again.
+func (b *RowBound) Remove(key, value []byte) {
+	b.Rows--
+	b.Bytes -= RowBytes(key, value)
+}
+
+// RowBytes returns how many bytes a row of a context adds to its owner's usage, and to
+// what Batch.ContextRows limits.
+func RowBytes(key, value []byte) uint64 { return uint64(len(key) + len(value)) }
+
+// Check returns a *ContextRowsError if rows of a kind grow from before to after and
+// exceed the limit then.
+func (b RowBound) Check(kind string, before, after RowBound) error {
+	tooMany := b.Rows > 0 && after.Rows > b.Rows && after.Rows > before.Rows
+	tooLarge := b.Bytes > 0 && after.Bytes > b.Bytes && after.Bytes > before.Bytes
+	if tooMany || tooLarge {
+		return &ContextRowsError{Kind: kind, Would: after, Limit: b}
+	}
+	return nil
+}
+
+// ContextRowsError says that a batch would exceed its ContextRows.
+type ContextRowsError struct {
+	Kind  string   // of the rows
+	Would RowBound // what there would be after the batch
+	Limit RowBound
+}
+
+// Error names what there would be and the limit.
+func (e *ContextRowsError) Error() string {
+	return fmt.Sprintf("the context would have %d rows of kind %s with %d bytes; at most %d rows with %d bytes are allowed", e.Would.Rows, e.Kind, e.Would.Bytes, e.Limit.Rows, e.Limit.Bytes)
+}
