@@ -25,6 +25,7 @@ func TestSuspensionAsksAllOrNothing(t *testing.T) {
 		"too large":        {Asks: []tool.Ask{good, {Kind: tool.AskQuestion, Hint: strings.Repeat("x", 1<<20)}}},
 		"nothing":          {},
 		"too much to keep": {Asks: []tool.Ask{good}, State: json.RawMessage(`"` + strings.Repeat("x", tool.MaxSuspensionState) + `"`)},
+		"too deep to keep": {Asks: []tool.Ask{good}, State: json.RawMessage(strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990))},
 		"no JSON to keep":  {Asks: []tool.Ask{good}, State: json.RawMessage(`{`)},
 	} {
 		k := newDesk(t, func(r *task.Rules) { r.Limits.Pending = 3 }, &fake{name: "ask"})

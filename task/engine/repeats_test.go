@@ -16,25 +16,39 @@ import (
 // A call that does no harm when it is repeated is repeated when the process dies: at
 // once, then after a pause, then after a longer one. A pause outlives restarts. After
 // the third repetition a person is asked: it may be this very call that kills the
-// process.
+// process. A call that has kept a checkpoint is no exception, whatever it keeps on the way.
 func TestRepeatsAfterDeathsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, is := range []tool.Annotations{{ReadOnly: true}, {Idempotent: true}, {ReadOnly: true, Idempotent: true}} {
 		for _, gated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) { repeats(t, w, is, gated) })
+				eachDiskTimed(t, func(t *testing.T, w *world) { repeats(t, w, is, gated, false /* keeps */) })
 			})
 		}
 	}
+	for _, gated := range []bool{false, true} {
+		t.Run(fmt.Sprintf("checkpoints gated %t", gated), func(t *testing.T) {
+			t.Parallel()
+			eachDiskTimed(t, func(t *testing.T, w *world) { repeats(t, w, tool.Annotations{}, gated, true /* keeps */) })
+		})
+	}
 }
 
-func repeats(t *testing.T, w *world, is tool.Annotations, gated bool) {
+func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 	const most = 3
 	runs := newCounted()
 	t.Cleanup(runs.open)
 	w.tools.extra = []tool.Tool{&fake{name: "fatal", gated: gated, is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-		runs.enter(ctx)
+		n := runs.enter(ctx)
+		if r, ok := tool.Resumed(ctx); ok != (keeps && n > 1) || ok && string(r.State) != fmt.Sprint(n-1) {
+			t.Errorf("run %d was entered again: %t, with %+v", n, ok, r)
+		}
+		if keeps {
+			if err := tool.Checkpoint(ctx, fmt.Append(nil, n)); err != nil {
+				t.Errorf("Checkpoint() = %v", err)
+			}
+		}
 		return map[string]any{"ok": true}, runs.holdOr(ctx)
 	}}}
 	var k killer

@@ -1,0 +1,655 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// visit is one run of a keeper, as it was entered.
+type visit struct {
+	call    string
+	state   string // "": it was not entered again
+	answers int
+}
+
+// keeper is a tool that may keep something while it runs. run is called on its n-th
+// entry.
+type keeper struct {
+	fake
+	mu     sync.Mutex
+	visits []visit
+}
+
+func newKeeper(name string, run func(ctx tool.Context, n int) (map[string]any, error)) *keeper {
+	k := &keeper{fake: fake{name: name}}
+	k.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		v := visit{call: ctx.FunctionCallID()}
+		if r, ok := tool.Resumed(ctx); ok {
+			if v.state = string(r.State); v.state == "" {
+				v.state = "nothing"
+			}
+			v.answers = len(r.Answers)
+		}
+		k.mu.Lock()
+		k.visits = append(k.visits, v)
+		n := len(k.visits)
+		k.mu.Unlock()
+		return run(ctx, n)
+	}
+	return k
+}
+
+func (k *keeper) seen() []visit {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]visit{}, k.visits...)
+}
+
+// want checks how the tool was entered.
+func (k *keeper) want(t *testing.T, want ...visit) {
+	t.Helper()
+	if got := k.seen(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s was entered as %v, want %v", k.name, got, want)
+	}
+}
+
+// untilCut waits for the end of the call.
+func untilCut(ctx tool.Context) (map[string]any, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// checkpoints returns the checkpoints in a task's log.
+func (w *world) checkpoints(id a2a.TaskID) []string {
+	w.t.Helper()
+	var all []string
+	v, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range v.Events {
+		if e.Kind == "call.checkpoint.v1" {
+			var kept struct{ State json.RawMessage }
+			if err := json.Unmarshal(e.Data, &kept); err != nil {
+				w.t.Fatal(err)
+			}
+			all = append(all, string(kept.State))
+		}
+	}
+	return all
+}
+
+// A call whose process dies after a checkpoint is entered again with it: nobody is asked,
+// whether the call was approved or needed no approval. The newest checkpoint counts.
+func TestCallContinuesFromItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	for _, gated := range []bool{false, true} {
+		t.Run(fmt.Sprintf("gated %t", gated), func(t *testing.T) {
+			t.Parallel()
+			eachDiskTimed(t, func(t *testing.T, w *world) {
+				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+					if n == 3 {
+						return map[string]any{"done": true}, nil
+					}
+					for i := range 2 {
+						if err := tool.Checkpoint(ctx, fmt.Appendf(nil, `{"run":%d,"n":%d}`, n, i)); err != nil {
+							t.Errorf("Checkpoint() = %v", err)
+						}
+					}
+					return untilCut(ctx)
+				})
+				job.gated = gated
+				var k killer
+				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
+				w.start()
+				id := w.begin(w.calls("job", args{}))
+				if gated {
+					if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 2 {
+					synctest.Wait()
+					k.die()
+					w.restart()
+				}
+				time.Sleep(time.Minute) // the second time after a pause
+				synctest.Wait()
+				job.want(t, visit{call: "c1.1"}, visit{"c1.1", `{"run":1,"n":1}`, 0}, visit{"c1.1", `{"run":2,"n":1}`, 0})
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+				asked := w.asked(id)
+				if gated && len(asked) != 1 || !gated && len(asked) > 0 {
+					t.Errorf("%v were asked", idsOf(asked))
+				}
+			})
+		})
+	}
+}
+
+// A checkpoint is in the log of the disk when it returns, and not before, and what the
+// tool published before it is, too.
+func TestCheckpointReturnsWhenItIsDurable(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		returned := 0
+		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				d.hold()
+				for i := range 3 {
+					yield(&tool.Result{Content: fmt.Sprint("piece ", i), Streaming: true}, nil)
+					if err := tool.Checkpoint(ctx, fmt.Append(nil, i)); err != nil {
+						t.Errorf("Checkpoint() = %v", err)
+					}
+					returned++
+				}
+			}
+		}}}
+		w.start()
+		id := w.begin(w.calls("pour", args{}))
+		for n := 0; n < 3; n++ {
+			synctest.Wait()
+			if kept := w.checkpoints(id); returned != n || len(kept) != n {
+				t.Fatalf("%d checkpoints have returned, and %v are in the log, want %d", returned, kept, n)
+			}
+			for before := returned; returned == before; synctest.Wait() {
+				d.let(0)
+			}
+		}
+		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		order := ""
+		v, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range v.Events {
+			if e.Kind == "call.checkpoint.v1" || e.Kind == "artifact" {
+				order += e.Kind[:1]
+			}
+		}
+		if order != "acacaca" { // and the mark of the last piece
+			t.Errorf("the log has pieces and checkpoints as %q", order)
+		}
+	})
+}
+
+// A checkpoint that the disk gets after the task was canceled is refused, and its tool is
+// told so.
+func TestCheckpointThatIsOvertakenIsRefused(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		var got error
+		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+			d.hold()
+			got = tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`1`))
+			return map[string]any{}, got
+		})}
+		w.start()
+		id := w.begin(w.calls("job", args{}))
+		synctest.Wait()
+		if n := d.waiting(); n != 1 {
+			t.Fatalf("%d batches wait, want that of the checkpoint", n)
+		}
+		go func() {
+			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		d.let(1)
+		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		if got == nil || len(w.checkpoints(id)) > 0 {
+			t.Errorf("Checkpoint() = %v, and %v are in the log of a task that was canceled before", got, w.checkpoints(id))
+		}
+		w.wantState(w.get(id), a2a.TaskStateCanceled)
+	})
+}
+
+// A call that was told to end keeps nothing any more, whatever context its tool uses: its
+// run may be over for everybody else. One that ignores its time limit is unknown, even
+// after a checkpoint: nobody else can continue it.
+func TestCutCallKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for _, cancel := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cancel %t", cancel), func(t *testing.T) {
+			timed(t, func(t *testing.T, w *world) {
+				var late error
+				runs := newCounted()
+				t.Cleanup(runs.open)
+				w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+					if err := tool.Checkpoint(ctx, json.RawMessage(`"begun"`)); err != nil {
+						t.Errorf("Checkpoint() = %v", err)
+					}
+					<-ctx.Done()
+					late = tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`"late"`))
+					runs.hold()
+					return nil, late
+				})}
+				w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
+				w.start()
+				id := w.begin(w.calls("job", args{}))
+				synctest.Wait()
+				if cancel {
+					if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if late == nil || fmt.Sprint(w.checkpoints(id)) != `["begun"]` {
+					t.Errorf("a checkpoint after the end of its call = %v, and %v are in the log", late, w.checkpoints(id))
+				}
+				if cancel {
+					w.wantState(w.get(id), a2a.TaskStateCanceled)
+					return
+				}
+				if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
+					t.Errorf("a person is asked about the %s, want the outcome", a.Kind)
+				}
+			})
+		})
+	}
+}
+
+// What cannot be kept is an error for the tool, and harms nothing: neither what was kept
+// before, nor the task, which can be read.
+func TestStateThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	large := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("<", n-2) + `"`) }
+	deep := func(n int) json.RawMessage { return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	for name, tc := range map[string]struct {
+		state json.RawMessage
+		kept  bool
+	}{
+		"nothing":      {nil, false},
+		"empty":        {json.RawMessage{}, false},
+		"no JSON":      {json.RawMessage(`{`), false},
+		"two values":   {json.RawMessage(`1 2`), false},
+		"too large":    {large(tool.MaxSuspensionState + 1), false},
+		"too deep":     {deep(9_990), false},
+		"large":        {large(tool.MaxSuspensionState), true},
+		"deep":         {deep(900), true},
+		"null":         {json.RawMessage(`null`), true},
+		"braces":       {json.RawMessage(`"` + strings.Repeat(`[{\"`, 2000) + `"`), true},
+		"wide":         {json.RawMessage(`[` + strings.Repeat(`[],`, 2000) + `1]`), true},
+		"with spaces":  {json.RawMessage(" {\n\"a\" : 1 } "), true},
+		"invalid text": {json.RawMessage("\"\xff\""), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := unstarted(t, newBolt(t))
+				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+					if n > 1 {
+						return map[string]any{"n": n}, nil
+					}
+					if err := tool.Checkpoint(ctx, json.RawMessage(`"before"`)); err != nil {
+						t.Errorf("Checkpoint() = %v", err)
+					}
+					if err := tool.Checkpoint(ctx, tc.state); (err == nil) != tc.kept {
+						t.Errorf("Checkpoint() = %v, want it kept: %t", err, tc.kept)
+					}
+					return untilCut(ctx)
+				})
+				var k killer
+				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
+				w.start()
+				id := w.begin(w.calls("job", args{}))
+				synctest.Wait()
+				k.die()
+				w.restart()
+				synctest.Wait()
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+				want := `"before"`
+				if tc.kept {
+					want = string(tc.state)
+				}
+				if got := job.seen(); len(got) != 2 || !sameJSON([]byte(got[1].state), []byte(want)) {
+					t.Errorf("the tool was entered as %.200s, want the second time with %.100s", fmt.Sprint(got), want)
+				}
+			})
+		})
+	}
+}
+
+// A caller that does not wait any longer is told that its checkpoint may not be durable.
+func TestCheckpointEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		errEnough := errors.New("enough")
+		var errs []error
+		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+			d.hold()
+			own, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Second, func() { cancel(errEnough) })
+			for range 2 { // the second one begins after the end of its context
+				errs = append(errs, tool.Checkpoint(own, json.RawMessage(`1`)))
+			}
+			return map[string]any{}, nil
+		})}
+		w.start()
+		id := w.begin(w.calls("job", args{}))
+		time.Sleep(time.Minute)
+		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		if len(errs) != 2 || !errors.Is(errs[0], errEnough) || !errors.Is(errs[1], errEnough) {
+			t.Errorf("Checkpoint() = %v, want why its context ended", errs)
+		}
+	})
+}
+
+// A tool that keeps something without pause delays neither a decision nor a cancel.
+func TestCheckpointsDelayNobody(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		var failed error
+		ended := make(chan struct{})
+		w.tools.extra = []tool.Tool{newKeeper("busy", func(ctx tool.Context, _ int) (map[string]any, error) {
+			defer close(ended)
+			for {
+				failed = tool.Checkpoint(ctx, json.RawMessage(`1`))
+				if failed != nil {
+					return nil, failed
+				}
+			}
+		})}
+		w.start()
+		id := w.begin(w.calls("busy", args{}, "transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
+		for _, a := range w.waiting(id) {
+			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+				t.Errorf("to approve %s = %v", a.ID, err)
+			}
+		}
+		if !w.soon(func() bool { return w.tools.count("transfer") == 2 }) {
+			t.Errorf("%d approved calls ran while another kept something, want 2", w.tools.count("transfer"))
+		}
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		w.wantState(w.get(id), a2a.TaskStateCanceled)
+		if !within(patience, ended) || failed == nil {
+			t.Error("the tool of a canceled task keeps something forever")
+		}
+	})
+}
+
+// Checkpoints fill a log only as far as results still fit into it: of their own call, and
+// of its sibling.
+func TestCheckpointsLeaveRoomForResults(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		full := make(chan struct{})
+		state := json.RawMessage(`"` + strings.Repeat("x", 60_000) + `"`)
+		result := strings.Repeat("y", 100_000)
+		job := newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+			defer close(full)
+			for n := range 60 {
+				if err := tool.Checkpoint(ctx, state); err != nil {
+					if !errors.Is(err, task.ErrLogFull) || n < 3 {
+						t.Errorf("checkpoint %d = %v, want that the log is full, later", n, err)
+					}
+					return map[string]any{"text": result}, nil
+				}
+			}
+			t.Error("60 checkpoints of 60 kB were kept, want a refusal")
+			return nil, errTool
+		})
+		sibling := newKeeper("sibling", func(tool.Context, int) (map[string]any, error) {
+			<-full
+			return map[string]any{"text": result}, nil
+		})
+		seen := newWitness()
+		w.cfg.Planner, w.cfg.Limits = seen, task.Limits{Task: 2 * fullTask, Event: fullEvent}
+		w.tools.extra = []tool.Tool{job, sibling}
+		w.start()
+		id := w.begin(w.calls("job", args{}, "sibling", args{}))
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+		for _, call := range []string{"c1.1", "c1.2"} {
+			if r := w.mustResult(seen, id, call); r.Outcome != task.OutcomeOK {
+				t.Errorf("call %s ended %s, %q", call, r.Outcome, r.Error)
+			}
+		}
+		if n := w.header(id).Bytes; n > 2*fullTask {
+			t.Errorf("the log has %d KiB, want at most %d", n>>10, 2*fullTask>>10)
+		}
+	})
+}
+
+// What a suspension keeps replaces a checkpoint, and the other way round. A suspension
+// that keeps nothing, such as that of tool.RequestConfirmation, leaves the checkpoint.
+// Answers are given to the tool once: a checkpoint after them takes their place.
+func TestCheckpointsAndSuspensions(t *testing.T) {
+	t.Parallel()
+	ask := []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}
+	for name, tc := range map[string]struct {
+		run  func(ctx tool.Context, n int) error // nil: done
+		die  int                                 // the process dies while the tool is in this run
+		want []visit
+	}{
+		"a suspension keeps its own": {
+			run: func(ctx tool.Context, n int) error {
+				if n > 1 {
+					return nil
+				}
+				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`2`)})
+			},
+			want: []visit{{"c1.1", "", 0}, {"c1.1", "2", 1}},
+		},
+		"a suspension keeps nothing": {
+			run: func(ctx tool.Context, n int) error {
+				if n > 1 {
+					return nil
+				}
+				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask})
+			},
+			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}},
+		},
+		"a suspension keeps null": {
+			run: func(ctx tool.Context, n int) error {
+				if n > 1 {
+					return nil
+				}
+				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`null`)})
+			},
+			want: []visit{{"c1.1", "", 0}, {"c1.1", "null", 1}},
+		},
+		"a confirmation": {
+			run: func(ctx tool.Context, n int) error {
+				if n == 1 {
+					if err := tool.Checkpoint(ctx, json.RawMessage(`1`)); err != nil {
+						return err
+					}
+				}
+				return tool.RequestConfirmation(ctx, "really?", nil)
+			},
+			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}},
+		},
+		"the process dies before a checkpoint has taken the place of the answers": {
+			run: func(ctx tool.Context, n int) error {
+				switch n {
+				case 1:
+					return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`2`)})
+				case 2:
+					_, err := untilCut(ctx)
+					return err
+				}
+				return nil
+			},
+			die:  2,
+			want: []visit{{"c1.1", "", 0}, {"c1.1", "2", 1}, {"c1.1", "2", 1}},
+		},
+		"the process dies after a checkpoint has taken the place of the answers": {
+			run: func(ctx tool.Context, n int) error {
+				switch n {
+				case 1:
+					return &tool.Suspension{Asks: ask, State: json.RawMessage(`1`)}
+				case 2:
+					if err := tool.Checkpoint(ctx, json.RawMessage(`2`)); err != nil {
+						return err
+					}
+					_, err := untilCut(ctx)
+					return err
+				}
+				return nil
+			},
+			die:  2,
+			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}, {"c1.1", "2", 0}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachDiskTimed(t, func(t *testing.T, w *world) {
+				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+					err := tc.run(ctx, n)
+					return map[string]any{}, err
+				})
+				var k killer
+				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
+				w.start()
+				id := w.begin(w.calls("job", args{}))
+				synctest.Wait()
+				a := w.onlyOne(id)
+				answer := approval.Answer{ID: a.ID, Verb: approval.Respond, Response: []byte(`"the blue one"`)}
+				if a.Kind == approval.KindCall {
+					answer = approval.Answer{ID: a.ID, Verb: approval.Approve}
+				}
+				w.restart() // what is kept is in the log
+				if err := w.decide(alice, id, answer); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if tc.die > 0 {
+					k.die()
+					w.restart()
+					synctest.Wait()
+				}
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+				job.want(t, tc.want...)
+			})
+		})
+	}
+}
+
+// A call is entered again with its checkpoint under the same checks as any other: one
+// whose tool has changed meanwhile is asked about, and what it has kept is kept until
+// somebody approves.
+func TestCheckpointOfAToolThatHasChanged(t *testing.T) {
+	t.Parallel()
+	eachDiskTimed(t, func(t *testing.T, w *world) {
+		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+			if n > 1 {
+				return map[string]any{}, nil
+			}
+			if err := tool.Checkpoint(ctx, json.RawMessage(`"begun"`)); err != nil {
+				t.Errorf("Checkpoint() = %v", err)
+			}
+			return untilCut(ctx)
+		})
+		job.gated = true
+		var k killer
+		w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
+		w.start()
+		id := w.begin(w.calls("job", args{}))
+		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		k.die()
+		job.schema = map[string]any{"type": "object", "description": "what it does now"}
+		w.restart()
+		synctest.Wait()
+		job.want(t, visit{call: "c1.1"})
+		a := w.onlyOne(id)
+		if a.Kind != approval.KindCall || a.Supersedes == "" {
+			t.Errorf("a person is asked about the %s, in place of %q, want the call, again", a.Kind, a.Supersedes)
+		}
+		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"begun"`, 0})
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// What a call has kept outlives a snapshot, and is there after a person has had it run
+// again.
+func TestCheckpointInASnapshot(t *testing.T) {
+	t.Parallel()
+	eachDiskTimed(t, func(t *testing.T, w *world) {
+		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+			if n > 1 {
+				return map[string]any{}, nil
+			}
+			for range 40 { // so much that a snapshot is written
+				if err := tool.Checkpoint(ctx, json.RawMessage(`"`+strings.Repeat("x", 60_000)+`"`)); err != nil {
+					t.Errorf("Checkpoint() = %v", err)
+				}
+			}
+			if err := tool.Checkpoint(ctx, json.RawMessage(`"last"`)); err != nil {
+				t.Errorf("Checkpoint() = %v", err)
+			}
+			return nil, fmt.Errorf("no answer: %w", tool.ErrOutcomeUnknown)
+		})
+		w.tools.extra = []tool.Tool{job}
+		w.start()
+		id := w.begin(w.calls("job", args{}))
+		synctest.Wait()
+		p, err := w.store.Read(context.Background(), store.System(), mustID(id), store.AtSnapshot(), store.Limit{})
+		if err != nil || p.Snapshot == nil {
+			t.Fatalf("there is no snapshot: %v", err)
+		}
+		w.restart()
+		a := w.onlyOne(id)
+		if a.Kind != approval.KindOutcome {
+			t.Fatalf("a person is asked about the %s, want the outcome", a.Kind)
+		}
+		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"last"`, 0})
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// Without a running call there is nothing to keep a checkpoint for.
+func TestCheckpointAfterTheCall(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		left := make(chan context.Context, 1)
+		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+			left <- context.WithoutCancel(ctx)
+			return map[string]any{}, nil
+		})}
+		w.start()
+		id := w.begin(w.calls("job", args{}))
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		if err := tool.Checkpoint(<-left, json.RawMessage(`1`)); err == nil {
+			t.Error("a call that has ended keeps something")
+		}
+		if err := tool.Checkpoint(context.Background(), json.RawMessage(`1`)); !errors.Is(err, tool.ErrNoCheckpoint) {
+			t.Errorf("Checkpoint() without a call = %v, want ErrNoCheckpoint", err)
+		}
+	})
+}
