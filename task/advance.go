@@ -344,7 +344,7 @@ func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error
 	if result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.result()), Last: true})
+	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result()), Last: true})
 	return d.finish(c, outcome, result, "", nil)
 }
 

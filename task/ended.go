@@ -42,12 +42,15 @@ type ToolQuestion struct {
 // RunEnded is the [Input] that says how a run of a tool ended.
 type RunEnded struct {
 	Entry  *Entry
-	Chunks int     // total number of chunks of the call's artifact
-	Last   []Chunk // published, but not in the log yet
-	Whole  string  // text of all chunks, which replaces them; "": they remain
-	Output int64   // bytes that the call has published, in all of its runs
+	Chunks int      // of the artifact that is named after the tool, since it was last replaced
+	Named  []string // the other artifacts that the run has built up
+	Last   []Chunk  // published, but not in the log yet
+	Whole  string   // text of all chunks, which replaces them; "": they remain
+	Output int64    // bytes that the call has published, in all of its runs
 
 	Result     json.RawMessage
+	Parts      json.RawMessage  // the result as parts, joined by commas; nil: they are made from Result
+	Replace    bool             // the result replaces the chunks
 	Delta      map[string]any   // of the tools' state
 	Err        error            // what the tool failed with
 	Unknown    bool             // Err says that it is unknown whether the call had its effect
@@ -67,7 +70,16 @@ func (in RunEnded) put(d *Draft) error {
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil
 	whole := d.whole(&in)
-	marked := d.chunks(c, in.Last, well && whole == nil)
+	var complete []string // artifacts that the last of their chunks completes
+	if well {
+		for _, name := range in.Named {
+			complete = append(complete, pieceID(c.ID, name))
+		}
+		if in.Chunks > 0 && whole == nil && !in.Replace {
+			complete = append(complete, artifactID(c.ID))
+		}
+	}
+	unmarked := d.chunks(in.Last, complete)
 	tooMuch := ""
 	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
 		in.Delta, tooMuch = nil, fmt.Sprintf("it has set %d bytes of state; at most %d are allowed", n, maxDelta)
@@ -91,16 +103,21 @@ func (in RunEnded) put(d *Draft) error {
 	if tooMuch != "" {
 		return d.finish(c, OutcomeError, nil, "the call has run, but "+tooMuch, nil)
 	}
-	if limit := d.rules.Limits.result(); len(in.Result) > limit {
+	if limit := d.rules.Limits.Result(); len(in.Result) > limit {
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
 	}
+	for _, id := range unmarked {
+		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+	}
 	switch {
-	case in.Chunks == 0:
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(in.Result, d.rules.Limits.result()), Last: true})
+	case in.Chunks == 0 || in.Replace:
+		parts := in.Parts
+		if parts == nil {
+			parts = event.ResultParts(in.Result, d.rules.Limits.Result())
+		}
+		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: whole, Last: true})
-	case !marked: // the last chunk was sent without a mark
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	return d.finish(c, OutcomeOK, in.Result, "", in.Delta)
 }
@@ -109,11 +126,15 @@ func (in RunEnded) put(d *Draft) error {
 // remain: no replacement is wanted, there is one chunk that is yet to be written, or the
 // text does not fit into an event.
 func (d *Draft) whole(in *RunEnded) json.RawMessage {
-	if in.Whole == "" || in.Chunks == 1 && len(in.Last) > 0 {
+	if in.Whole == "" || in.Replace {
+		return nil
+	}
+	own := func(k Chunk) bool { return k.update.ID == artifactID(in.Entry.Call) }
+	if in.Chunks == 1 && slices.ContainsFunc(in.Last, own) {
 		return nil
 	}
 	part := event.TextPart(in.Whole)
-	if len(part) > d.rules.Limits.result() {
+	if len(part) > d.rules.Limits.Result() {
 		return nil
 	}
 	return part
@@ -130,12 +151,14 @@ func stateSize(delta map[string]any) (int, error) {
 	return len(data), err
 }
 
-// chunks adds what a run published last. If the run succeeded, the last chunk of the
-// call's artifact is marked as such, if it is among them.
-func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
-	for i := len(chunks) - 1; i >= 0 && well && !marked; i-- {
-		if k := &chunks[i]; k.update.ID == artifactID(c.ID) {
-			k.update.Last, marked = true, true
+// chunks adds what a run published last. The last chunk of each artifact in complete is
+// marked as such, if it is among them; the ids of the others are returned.
+func (d *Draft) chunks(chunks []Chunk, complete []string) (unmarked []string) {
+	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
+		k := &chunks[i]
+		if at := slices.Index(complete, k.update.ID); at >= 0 {
+			complete = slices.Delete(complete, at, at+1)
+			k.update.Last = true
 			k.Event.Data = event.EncodeArtifact(d.f.View.ids, &k.update)
 		}
 	}
@@ -144,7 +167,7 @@ func (d *Draft) chunks(c *call, chunks []Chunk, well bool) (marked bool) {
 		d.events = append(d.events, chunks[i].Event)
 	}
 	d.f.Publish(chunks)
-	return marked
+	return complete
 }
 
 // suspend parks a call until its questions are answered, its timer fires, or both. All
@@ -279,7 +302,7 @@ func (in LateResult) put(d *Draft) error {
 		}
 		e.Error = visible.Shorten(says, maxProblem)
 	}
-	if len(e.Result) > min(d.room(), d.rules.Limits.result()) {
+	if len(e.Result) > min(d.room(), d.rules.Limits.Result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}

@@ -113,9 +113,9 @@ func (l *Limits) decisionRoom() int { return min(64<<10, l.Task/16) }
 // written: its result is stored in the log, and published.
 func (l *Limits) outcomeRoom() int { return min(2*l.Event, l.Task/2) }
 
-// result is the maximum size of a call's result: it has to fit into an event, and twice
+// Result is the maximum size of a call's result: it has to fit into an event, and twice
 // into the room that is reserved for it.
-func (l *Limits) result() int { return min(l.Content(), l.outcomeRoom()/2) }
+func (l *Limits) Result() int { return min(l.Content(), l.outcomeRoom()/2) }
 
 // OpenRoom returns the size that a task's log may reach, while so many calls are running,
 // before it accepts only decisions and outcomes of calls. Room for one call is reserved

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"strings"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
+	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool/agent"
@@ -24,23 +26,74 @@ type Publisher struct {
 // bytes.
 func (f *Fold) Publisher(limit int) Publisher { return Publisher{ids: f.View.ids, limit: limit} }
 
-// Chunk returns the event of a piece of a call's own artifact. If first is set, it
-// replaces what an earlier run of the call has published.
-func (p Publisher) Chunk(now time.Time, call, tool string, content any, metadata map[string]any, first bool) (Chunk, error) {
-	part, err := contentPart(content)
-	if err != nil {
-		return Chunk{}, err
+// Piece is what a call adds to one of its artifacts.
+type Piece struct {
+	Content  Content
+	Artifact string         // name of the artifact; "": the one that is named after the tool
+	First    bool           // it replaces what the artifact has so far
+	Error    string         // what partially failed; "": nothing
+	Metadata map[string]any // of the event
+}
+
+// Chunk returns the event of a piece of an artifact that a call builds up.
+func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, error) {
+	u := event.ArtifactUpdate{ID: pieceID(call, piece.Artifact), Parts: piece.Content.parts, Append: !piece.First}
+	if piece.First {
+		if u.Name = piece.Artifact; u.Name == "" {
+			u.Name = tool
+		}
 	}
-	u := event.ArtifactUpdate{ID: artifactID(call), Parts: part, Append: !first}
-	if first {
-		u.Name = tool
+	metadata := piece.Metadata
+	if piece.Error != "" {
+		metadata = maps.Clone(metadata)
+		if metadata == nil {
+			metadata = map[string]any{}
+		}
+		metadata[ErrorKey] = piece.Error
 	}
 	if len(metadata) > 0 {
+		var err error
 		if u.EventMetadata, err = event.EncodeValue(metadata); err != nil {
 			return Chunk{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
 		}
 	}
 	return p.chunk(now, u, "a chunk")
+}
+
+// ErrorContent returns the content of a piece that has only an error.
+func ErrorContent(text string) (Content, error) {
+	c, err := encodeParts([]agent.Part{{Text: text, Metadata: map[string]any{ErrorKey: true}}}, math.MaxInt)
+	if err != nil {
+		return Content{}, fmt.Errorf("the error of a chunk: %w", err)
+	}
+	return c, nil
+}
+
+// MaxArtifacts is how many artifacts a run may build up in addition to the one that is
+// named after its tool.
+const MaxArtifacts = 16
+
+// maxArtifactName bounds the name of an artifact that a run builds up.
+const maxArtifactName = 64
+
+// CheckArtifactName refuses a name that cannot be that of an artifact that a run builds
+// up: it has to be 1 to 64 letters, digits, underscores and hyphens.
+func CheckArtifactName(name string) error {
+	odd := func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	if name == "" || len(name) > maxArtifactName || strings.ContainsFunc(name, odd) {
+		return fmt.Errorf("artifact %s: a name has 1 to %d letters, digits, underscores and hyphens", visible.Quote(name, maxArtifactName), maxArtifactName)
+	}
+	return nil
+}
+
+// pieceID is the id of an artifact that a call builds up: the same in all of its runs.
+func pieceID(call, artifact string) string {
+	if artifact == "" {
+		return artifactID(call)
+	}
+	return artifactID(call) + "." + artifact
 }
 
 // Artifact returns the event of an artifact that a call saves under a name.
@@ -49,10 +102,10 @@ func (p Publisher) Artifact(now time.Time, call, name string, parts []agent.Part
 		return Chunk{}, errors.New("an artifact has a name and at least one part")
 	}
 	var joined json.RawMessage
-	for i, part := range parts {
-		data, err := json.Marshal(partOf(part))
+	for i := range parts {
+		data, err := encodePart(&parts[i])
 		if err != nil {
-			return Chunk{}, fmt.Errorf("part %d of artifact %s: %w", i, name, err)
+			return Chunk{}, fmt.Errorf("part %d of artifact %s: %w", i+1, name, err)
 		}
 		if i > 0 {
 			joined = append(joined, ',')
@@ -68,41 +121,4 @@ func (p Publisher) chunk(now time.Time, u event.ArtifactUpdate, what string) (Ch
 		return Chunk{}, fmt.Errorf("%s makes an event of %d bytes; at most %d are allowed: send smaller ones", what, len(data), p.limit)
 	}
 	return Chunk{Event: store.Event{Kind: event.KindArtifact, Public: true, Bulk: true, Time: store.MillisOf(now), Data: data}, update: u}, nil
-}
-
-// EncodeResult returns a tool's result as JSON.
-func EncodeResult(v any) (json.RawMessage, error) {
-	data, err := event.EncodeValue(v)
-	if err != nil {
-		return nil, fmt.Errorf("the tool's result is not JSON: %w", err)
-	}
-	return data, nil
-}
-
-// contentPart returns content as one part: text when it is text, else data.
-func contentPart(content any) (json.RawMessage, error) {
-	if text, ok := content.(string); ok {
-		return event.TextPart(text), nil
-	}
-	data, err := event.EncodeValue(content)
-	if err != nil {
-		return nil, fmt.Errorf("the content of a chunk is not JSON: %w", err)
-	}
-	return event.ResultPart(data), nil
-}
-
-func partOf(p agent.Part) *a2a.Part {
-	var part *a2a.Part
-	switch {
-	case p.Raw != nil:
-		part = a2a.NewRawPart(p.Raw)
-	case p.URL != "":
-		part = a2a.NewFileURLPart(a2a.URL(p.URL), p.MediaType)
-	case p.Data != nil:
-		part = a2a.NewDataPart(p.Data)
-	default:
-		part = a2a.NewTextPart(p.Text)
-	}
-	part.Filename, part.MediaType, part.Metadata = p.Filename, p.MediaType, p.Metadata
-	return part
 }

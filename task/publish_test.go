@@ -24,12 +24,12 @@ func TestChunksAreFoldedAsTheyAreRead(t *testing.T) {
 		f := k.fold()
 		p := f.Publisher(1 << 20)
 		var chunks []task.Chunk
-		for i, content := range []any{"one", map[string]any{"two": 2}, "three"} {
-			c, err := p.Chunk(k.now, "c1.1", "run", content, map[string]any{"n": i}, i == 0)
+		for i, c := range []any{"one", map[string]any{"two": 2}, "three"} {
+			chunk, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, c), Metadata: map[string]any{"n": i}, First: i == 0})
 			if err != nil {
 				t.Fatal(err)
 			}
-			chunks = append(chunks, c)
+			chunks = append(chunks, chunk)
 		}
 		saved, err := p.Artifact(k.now, "c1.1", "notes", []agent.Part{{Text: "kept"}, {Data: map[string]any{"a": 1}}})
 		if err != nil {
@@ -80,7 +80,7 @@ func TestPublishingIsBounded(t *testing.T) {
 	p := k.fold().Publisher(1000)
 	for size, fits := range map[int]bool{500: true, 1000: false} {
 		text := fmt.Sprintf("%0*d", size, 0)
-		if _, err := p.Chunk(k.now, "c1.1", "run", text, nil, true); (err == nil) != fits {
+		if _, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, text), First: true}); (err == nil) != fits {
 			t.Errorf("a chunk of %d bytes = %v", size, err)
 		}
 		if _, err := p.Artifact(k.now, "c1.1", "a", []agent.Part{{Text: text}}); (err == nil) != fits {
@@ -93,4 +93,13 @@ func TestPublishingIsBounded(t *testing.T) {
 	if _, err := p.Artifact(k.now, "c1.1", "a", nil); err == nil {
 		t.Error("an artifact without parts is taken")
 	}
+}
+
+func content(t testing.TB, v any) task.Content {
+	t.Helper()
+	c, err := task.EncodeContent(v, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -20,7 +20,7 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	text := strings.Repeat("x", 4<<10)
 	events, snapshots, n := 0, 0, 0
 	for i := range 500 {
-		c, err := p.Chunk(k.now, "c1.1", "run", text, nil, i == 0)
+		c, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, text), First: i == 0})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,8 +42,10 @@ type StreamingTool interface {
 
 	// CallStreaming runs the tool while the sequence is read, once. Each Result with
 	// Streaming set is a piece to append to the previous ones; one without it is the
-	// whole result, and the last. An error ends the sequence; a *[Suspension] pauses the
-	// call. When yield returns false the tool must stop and return.
+	// whole result, and the last. If there is none, the planner gets the text of the
+	// pieces, up to 64 KiB, or null if they are not text. An error ends the sequence; a
+	// *[Suspension] pauses the call. When yield returns false the tool must stop and
+	// return.
 	CallStreaming(ctx Context, args map[string]any) iter.Seq2[*Result, error]
 	// Schema is the JSON Schema of the arguments, nil when there is none. The map
 	// must not be changed by anybody.
@@ -97,18 +99,26 @@ type Request struct {
 // Result is what a [StreamingTool] yields.
 type Result struct {
 	// Content is a string, an [agent.Part] or a []agent.Part for text, files, links and
-	// data, or any other JSON value.
+	// data, or any other JSON value. Parts become parts of the artifact, and the planner
+	// gets them as a JSON array in the form of A2A, files included; of a single text part
+	// it gets the text. A part that has none or several of Text, Data, Raw and URL, text
+	// that is not UTF-8, or control characters in its names is an error of the call.
 	Content   any
 	Streaming bool // a piece; without it, the whole and final result
-	// Error is what went wrong. In a piece it is a partial failure: it is published with
-	// the piece, and the call continues. In the final result it is the call's error.
+	// Error is what went wrong. In a piece it is a partial failure, and the call
+	// continues: the error is published in the metadata of the chunk, under
+	// "urn:a2a-server:error", and is the text of a piece without content. In the final
+	// result it is the call's error, and the planner gets nothing else; content is only
+	// published, if no piece was.
 	Error    string
 	Metadata map[string]any
 	// Artifact names an artifact of the call in addition to the one that is named after
-	// the tool, for a piece. Its id is "<call id>.<Artifact>".
+	// the tool, for a piece. Its id is "<call id>.<Artifact>". A run may use 16 names of 1
+	// to 64 letters, digits, underscores and hyphens.
 	Artifact string
 	// Replace makes a piece replace what its artifact has so far, instead of being
-	// appended.
+	// appended, and makes a final result replace the pieces of the artifact that is named
+	// after the tool.
 	Replace bool
 }
 

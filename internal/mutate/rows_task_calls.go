@@ -75,8 +75,8 @@ func callRows() []Row {
 		},
 		{
 			File:    "task/ended.go",
-			What:    "limit := d.rules.Limits.result(); len(in.Result) > limit {",
-			Into:    "limit := d.rules.Limits.result(); len(in.Result) > limit && false {",
+			What:    "limit := d.rules.Limits.Result(); len(in.Result) > limit {",
+			Into:    "limit := d.rules.Limits.Result(); len(in.Result) > limit && false {",
 			Promise: "a result that does not fit is refused",
 			Test:    "TestResultIsBounded",
 		},
@@ -103,7 +103,7 @@ func callRows() []Row {
 		},
 		{
 			File:    "task/ended.go",
-			What:    "if len(e.Result) > min(d.room(), d.rules.Limits.result()) {",
+			What:    "if len(e.Result) > min(d.room(), d.rules.Limits.Result()) {",
 			Into:    "if false {",
 			Promise: "a late result does not overfill a log",
 			Test:    "TestLateResultThatDoesNotFit",

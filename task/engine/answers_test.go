@@ -37,6 +37,7 @@ func pours(holds bool) tool.Tool {
 			if holds {
 				<-ctx.Done()
 			}
+			yield(&tool.Result{}, nil) // a result, so that the text is not one
 		}
 	}}
 }

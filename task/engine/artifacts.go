@@ -22,7 +22,7 @@ func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part
 	if err != nil {
 		return 0, err
 	}
-	if err := a.run.emit(k, false /* own */); err != nil {
+	if err := a.run.emit(k); err != nil {
 		return 0, err
 	}
 	return 1, nil

@@ -47,6 +47,7 @@ func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 								return
 							}
 						}
+						yield(&tool.Result{}, nil) // a result, so that the text is not one
 					}
 				}}}
 				w.start()

@@ -26,25 +26,27 @@ type run struct {
 	turn    *turn
 	cancel  context.CancelCauseFunc
 
-	mu        sync.Mutex
-	room      chan struct{} // closed when there is room again, or never will be; nil: nobody waits
-	waiting   []task.Chunk  // chunks and checkpoints that the turn has not taken
-	keeping   []*checkpoint // of waiting, in their order
-	last      int           // how many it took last
-	bytes     int
-	published int              // chunks of the call's own artifact
-	said      *strings.Builder // their text; nil: not wanted, not only text, or too large for an event
-	output    int64            // bytes that the call has published, in all of its runs
-	tooMuch   error            // why, if it tried to publish more than it may
-	cut       error            // why chunks are refused; nil: they are not
-	outcome   *task.RunEnded
-	asks      []task.ToolQuestion  // asked by the tool, and undecided
-	stopped   bool                 // it was told to end
-	orphan    bool                 // nobody waits for it any more: its result is recorded late
-	ended     bool                 // the tool has returned
-	given     bool                 // it was given up
-	unstop    func() bool          // the timer that gives it up; nil: none
-	hears     []*func(cause error) // to call when the tool is told to end
+	mu      sync.Mutex
+	room    chan struct{} // closed when there is room again, or never will be; nil: nobody waits
+	waiting []task.Chunk  // chunks and checkpoints that the turn has not taken
+	keeping []*checkpoint // of waiting, in their order
+	last    int           // how many it took last
+	bytes   int
+	pieces  map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the one named after the tool
+	named   []string         // the other artifacts in pieces, in their order
+	said    *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
+	told    told             // the same for the planner
+	output  int64            // bytes that the call has published, in all of its runs
+	tooMuch error            // why, if it tried to publish more than it may
+	cut     error            // why chunks are refused; nil: they are not
+	outcome *task.RunEnded
+	asks    []task.ToolQuestion  // asked by the tool, and undecided
+	stopped bool                 // it was told to end
+	orphan  bool                 // nobody waits for it any more: its result is recorded late
+	ended   bool                 // the tool has returned
+	given   bool                 // it was given up
+	unstop  func() bool          // the timer that gives it up; nil: none
+	hears   []*func(cause error) // to call when the tool is told to end
 }
 
 var (
@@ -135,7 +137,7 @@ func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 // emit hands a chunk over. It waits while the tool is more than a window ahead of the
 // disk. An error means that no more chunks are accepted, or not this one. A call that
 // tries to publish more than it may ends with that error, whatever the tool does with it.
-func (r *run) emit(k task.Chunk, own bool) error {
+func (r *run) emit(k task.Chunk) error {
 	n := len(k.Event.Data)
 	r.lockWithRoom()
 	defer r.mu.Unlock()
@@ -152,9 +154,6 @@ func (r *run) emit(k task.Chunk, own bool) error {
 		return err
 	}
 	r.output += int64(n)
-	if own {
-		r.published++
-	}
 	return nil
 }
 
@@ -209,7 +208,7 @@ func (r *run) take() ([]task.Chunk, []*checkpoint, *task.RunEnded) {
 	r.waiting, r.keeping, r.bytes, r.last = nil, nil, 0, len(chunks)
 	r.makeRoom()
 	if r.outcome != nil {
-		r.outcome.Chunks = r.published
+		r.outcome.Chunks, r.outcome.Named = r.pieces[""], r.named
 	}
 	return chunks, keeping, r.outcome
 }
@@ -377,88 +376,4 @@ func plain(err error) error {
 		}
 	}
 	return errors.New(visible.Shorten(err.Error(), maxError))
-}
-
-// call runs the tool, by Call or CallStreaming.
-func (r *run) call(x *toolContext) *task.RunEnded {
-	var result any
-	var err error
-	if s, ok := tool.As[tool.StreamingTool](r.entry.Tool); ok {
-		result, err = r.stream(x, s)
-	} else if c, ok := tool.As[tool.CallableTool](r.entry.Tool); ok {
-		result, err = c.Call(x, r.entry.Args)
-	} else {
-		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
-	}
-	o := &task.RunEnded{Err: err}
-	if err == nil {
-		o.Result, o.Err = task.EncodeResult(result)
-	}
-	return o
-}
-
-// stream runs a streaming tool. Chunks are published as they come. The result is what is
-// not marked as streaming; without one, the text of the chunks is not stored a second
-// time. What is yielded after the end, from a goroutine that the tool left running, is
-// refused.
-func (r *run) stream(x *toolContext, s tool.StreamingTool) (result any, failed error) {
-	var mu sync.Mutex
-	over := false
-	s.CallStreaming(x, r.entry.Args)(func(piece *tool.Result, err error) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if over {
-			return false
-		}
-		switch {
-		case err != nil:
-			failed = err
-		case piece == nil:
-			failed = errors.New("the tool yielded nothing")
-		case piece.Error != "":
-			failed = errors.New(piece.Error)
-		case piece.Streaming:
-			failed = r.piece(piece)
-		default:
-			result = piece.Content
-		}
-		over = failed != nil
-		return !over
-	})
-	mu.Lock()
-	defer mu.Unlock()
-	over = true
-	if failed != nil {
-		return nil, failed
-	}
-	return result, nil
-}
-
-// piece publishes a piece of a streaming tool.
-func (r *run) piece(p *tool.Result) error {
-	r.mu.Lock()
-	first := r.published == 0
-	r.mu.Unlock()
-	k, err := r.publish.Chunk(r.e.now(), r.entry.Call, r.entry.Name, p.Content, p.Metadata, first)
-	if err != nil {
-		return err
-	}
-	if err := r.emit(k, true /* own */); err != nil {
-		return err
-	}
-	r.say(p.Content)
-	return nil
-}
-
-// say collects the text of a published piece, if the whole text is wanted.
-func (r *run) say(content any) {
-	if r.said == nil {
-		return
-	}
-	text, ok := content.(string)
-	if !ok || r.said.Len()+len(text) > r.e.cfg.Limits.Content() {
-		r.said = nil
-		return
-	}
-	r.said.WriteString(text)
 }

@@ -48,6 +48,14 @@ func MessageInTask(raw []byte, m *a2a.Message, ids *IDs) json.RawMessage {
 	return append(dst, '}')
 }
 
+// EncodePart returns the JSON of a part.
+func EncodePart(p *a2a.Part) (json.RawMessage, error) {
+	if b, ok := appendPart(make([]byte, 0, 64), p); ok {
+		return b, nil
+	}
+	return json.Marshal(p)
+}
+
 // EncodeValue returns the JSON of any value.
 func EncodeValue(v any) (json.RawMessage, error) {
 	if b, ok := appendValue(make([]byte, 0, 64), v, 0 /* depth */); ok {

@@ -1,0 +1,226 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task/internal/event"
+	"a2a-server/tool/agent"
+)
+
+// ErrorKey is the key of the metadata of a chunk that says what partially failed. A chunk
+// that has nothing else to say is a text part with the same text, which has the key in
+// its own metadata, too, so that it is still recognized in the finished artifact.
+const ErrorKey = "urn:a2a-server:error"
+
+// Content is what a tool has returned or yielded, encoded as the parts of an artifact.
+type Content struct {
+	parts json.RawMessage // joined by commas
+	text  string          // of all parts
+	only  bool            // there is nothing but text
+}
+
+// EncodeContent encodes the content of a tool's result: a string, an [agent.Part], a
+// []agent.Part, or any JSON value. Nothing becomes an empty text. Parts of more than
+// limit bytes are refused before they are encoded.
+func EncodeContent(v any, limit int) (Content, error) {
+	switch v := v.(type) {
+	case string:
+		return textContent(v), nil
+	case agent.Part:
+		return encodeParts([]agent.Part{v}, limit)
+	case []agent.Part:
+		if len(v) > 0 {
+			return encodeParts(v, limit)
+		}
+		return textContent(""), nil
+	}
+	data, err := event.EncodeValue(v)
+	if err != nil {
+		return Content{}, fmt.Errorf("the content is not JSON: %w", err)
+	}
+	c := Content{parts: event.ResultPart(data), only: len(data) > 0 && data[0] == '"' || string(data) == "null"}
+	if c.only {
+		_ = json.Unmarshal(data, &c.text) // null changes nothing
+	}
+	return c, nil
+}
+
+func textContent(text string) Content {
+	return Content{parts: event.TextPart(text), text: text, only: true}
+}
+
+// Text returns the text of the content, and whether it has nothing else.
+func (c Content) Text() (text string, only bool) { return c.text, c.only }
+
+// EncodeResult encodes a tool's result: as a planner gets it, and, if it consists of
+// [agent.Part]s, as the parts of an artifact. A planner gets the text of a single text
+// part, else a JSON array of the parts in the form of A2A. Parts of more than limit bytes
+// are refused.
+func EncodeResult(v any, limit int) (result, parts json.RawMessage, err error) {
+	var list []agent.Part
+	switch v := v.(type) {
+	case agent.Part:
+		list = []agent.Part{v}
+	case []agent.Part:
+		list = v
+	default:
+		if result, err = event.EncodeValue(v); err != nil {
+			return nil, nil, fmt.Errorf("the tool's result is not JSON: %w", err)
+		}
+		return result, nil, nil
+	}
+	if len(list) == 0 {
+		return json.RawMessage("null"), nil, nil
+	}
+	c, err := encodeParts(list, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(list) == 1 && c.only {
+		result, err = event.EncodeValue(c.text)
+		return result, c.parts, err
+	}
+	result = make(json.RawMessage, 0, len(c.parts)+2)
+	result = append(result, '[')
+	result = append(result, c.parts...)
+	return append(result, ']'), c.parts, nil
+}
+
+// encodeParts encodes at least one part.
+func encodeParts(parts []agent.Part, limit int) (Content, error) {
+	n := 0
+	for i := range parts {
+		n += len(parts[i].Text) + len(parts[i].Raw)/3*4
+	}
+	if n > limit {
+		return Content{}, largeContent(n, limit)
+	}
+	c := Content{only: true}
+	var text strings.Builder
+	for i := range parts {
+		p := &parts[i]
+		err := errEmptyPart
+		var data json.RawMessage
+		if contents(p) > 0 {
+			data, err = encodePart(p)
+		}
+		if err != nil {
+			return Content{}, fmt.Errorf("part %d of the content: %w", i+1, err)
+		}
+		if i > 0 {
+			c.parts = append(c.parts, ',')
+		}
+		c.parts = append(c.parts, data...)
+		c.only = c.only && p.Text != ""
+		text.WriteString(p.Text)
+	}
+	if n := len(c.parts); n > limit {
+		return Content{}, largeContent(n, limit)
+	}
+	c.text = text.String()
+	return c, nil
+}
+
+func largeContent(n, limit int) error {
+	return fmt.Errorf("the content has %d bytes; at most %d are allowed: stream it in smaller pieces", n, limit)
+}
+
+var errEmptyPart = errors.New("it is empty: set one of Text, Data, Raw and URL")
+
+// contents returns how many of Text, Data, Raw and URL a part has.
+func contents(p *agent.Part) int {
+	n := 0
+	for _, set := range []bool{p.Text != "", p.Data != nil, p.Raw != nil, p.URL != ""} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// encodePart encodes a part, which may be an empty text. It refuses one that A2A cannot
+// represent, or that could mean something else in a header.
+func encodePart(p *agent.Part) (json.RawMessage, error) {
+	if n := contents(p); n > 1 {
+		return nil, fmt.Errorf("it has %d of Text, Data, Raw and URL: set one", n)
+	}
+	if !utf8.ValidString(p.Text) {
+		return nil, errors.New("its text is not UTF-8: send other bytes as Raw")
+	}
+	for _, field := range []struct{ name, value string }{{"media type", p.MediaType}, {"file name", p.Filename}, {"URL", p.URL}} {
+		if !utf8.ValidString(field.value) {
+			return nil, fmt.Errorf("its %s is not UTF-8", field.name)
+		}
+		if strings.ContainsFunc(field.value, unicode.IsControl) {
+			return nil, fmt.Errorf("its %s has a control character", field.name)
+		}
+	}
+	data, err := event.EncodePart(partOf(*p))
+	if err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if bytes.HasPrefix(data, []byte(`{"data":null`)) {
+		return nil, errors.New("its data is null, which A2A has no part for")
+	}
+	return data, nil
+}
+
+// partOf converts a part to the form of A2A. [ContentOf] is the inverse.
+func partOf(p agent.Part) *a2a.Part {
+	var part *a2a.Part
+	switch {
+	case p.Raw != nil:
+		part = a2a.NewRawPart(p.Raw)
+	case p.URL != "":
+		part = a2a.NewFileURLPart(a2a.URL(p.URL), p.MediaType)
+	case p.Data != nil:
+		part = a2a.NewDataPart(p.Data)
+	default:
+		part = a2a.NewTextPart(p.Text)
+	}
+	part.Filename, part.MediaType, part.Metadata = p.Filename, p.MediaType, p.Metadata
+	return part
+}
+
+// MaxToldText bounds the text of a stream that becomes the result of its call, in bytes.
+const MaxToldText = 64 << 10
+
+// TextResult encodes the beginning of a stream's text as a result of at most limit bytes.
+// total is how long the whole text is; if text is shorter, the result ends by saying how
+// many bytes were dropped.
+func TextResult(text string, total int64, limit int) (json.RawMessage, error) {
+	text = text[:min(len(text), MaxToldText)]
+	for {
+		whole := text
+		if dropped := total - int64(len(text)); dropped > 0 {
+			text = wholeRunes(text)
+			whole = fmt.Sprintf("%s\n[%d bytes dropped]", text, total-int64(len(text)))
+		}
+		result, err := event.EncodeValue(whole)
+		if err != nil || len(result) <= limit || text == "" {
+			return result, err
+		}
+		text = text[:len(text)/2]
+	}
+}
+
+// wholeRunes returns s without the beginning of a character that was cut at its end.
+func wholeRunes(s string) string {
+	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(s[i]) {
+			if !utf8.FullRuneInString(s[i:]) {
+				return s[:i]
+			}
+			break
+		}
+	}
+	return s
+}

@@ -1,0 +1,515 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// published is an artifact event of a log.
+type published struct {
+	ID, Name string
+	Parts    string
+	Append   bool
+	Last     bool
+	Metadata string
+}
+
+// publishedBy returns the artifact events of a task.
+func (w *world) publishedBy(id a2a.TaskID) (all []published) {
+	w.t.Helper()
+	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range p.Events {
+		var r struct {
+			ArtifactUpdate *struct {
+				Append, LastChunk bool
+				Metadata          json.RawMessage
+				Artifact          struct {
+					ArtifactID, Name string
+					Parts            json.RawMessage
+				}
+			}
+		}
+		if !e.Public {
+			continue
+		}
+		if err := json.Unmarshal(e.Data, &r); err != nil {
+			w.t.Fatal(err)
+		}
+		if u := r.ArtifactUpdate; u != nil {
+			all = append(all, published{u.Artifact.ArtifactID, u.Artifact.Name, string(u.Artifact.Parts), u.Append, u.LastChunk, string(u.Metadata)})
+		}
+	}
+	return all
+}
+
+// yields is a streaming tool that yields these results.
+func yields(name string, results ...*tool.Result) tool.Tool {
+	return &streamer{fake: fake{name: name}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			for _, r := range results {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}}
+}
+
+func piece(content any) *tool.Result { return &tool.Result{Content: content, Streaming: true} }
+
+func into(artifact string, content any) *tool.Result {
+	return &tool.Result{Content: content, Streaming: true, Artifact: artifact}
+}
+
+// run runs a tool on memory and returns its task, what it published, and the result that
+// the planner got.
+func runTool(t *testing.T, made tool.Tool, change ...func(*engine.Config)) (*a2a.Task, []published, task.Result) {
+	t.Helper()
+	w, p := unstarted(t, &memDisk{memstore.New()}), newWitness()
+	w.tools.extra = []tool.Tool{made}
+	w.startAs(func(c *engine.Config) {
+		c.Planner = p
+		for _, f := range change {
+			f(c)
+		}
+	})
+	got := w.ended(w.begin(w.calls(made.Name(), args{})))
+	w.readable(got.ID)
+	return got, w.publishedBy(got.ID), w.mustResult(p, got.ID, "c1.1")
+}
+
+// A call builds up several artifacts side by side. Each begins with a chunk that is not
+// appended, and ends with one that says so; a piece may replace what came before it.
+func TestArtifactsOfACall(t *testing.T) {
+	t.Parallel()
+	replace := into("plot", "third")
+	replace.Replace = true
+	got, all, result := runTool(t, yields("run", piece("a"), into("plot", "first"), piece("b"), into("log", "l"), into("plot", "second"), replace, into("plot", "4"), &tool.Result{Content: "done"}))
+	ids := map[string][]published{}
+	for _, p := range all {
+		ids[p.ID] = append(ids[p.ID], p)
+	}
+	if len(ids) != 3 || len(got.Artifacts) != 3 {
+		t.Fatalf("artifacts = %v, want three", all)
+	}
+	for id, want := range map[string]struct {
+		name   string
+		append []bool
+		text   string
+	}{
+		"c1.1":      {"run", []bool{false, true}, "ab"},
+		"c1.1.log":  {"log", []bool{false}, "l"},
+		"c1.1.plot": {"plot", []bool{false, true, false, true}, "third4"},
+	} {
+		pieces := ids[id]
+		if len(pieces) > len(want.append) && pieces[len(pieces)-1].Parts == `[{"text":""}]` {
+			want.append = append(want.append, true) // the last one had been written already
+		}
+		for i, p := range pieces {
+			if i >= len(want.append) || p.Append != want.append[i] || p.Last != (i == len(pieces)-1) || !p.Append && p.Name != want.name {
+				t.Errorf("%s: piece %d = %+v", id, i, p)
+			}
+		}
+		for _, a := range got.Artifacts {
+			if string(a.ID) == id && (a.Name != want.name || textOf(a) != want.text) {
+				t.Errorf("%s is %s: %q, want %s: %q", id, a.Name, textOf(a), want.name, want.text)
+			}
+		}
+	}
+	if string(result.Content) != `"done"` {
+		t.Errorf("result = %s", result.Content)
+	}
+}
+
+func textOf(a *a2a.Artifact) (text string) {
+	for _, p := range a.Parts {
+		text += p.Text()
+	}
+	return text
+}
+
+// A call that is entered again begins each of its artifacts again.
+func TestArtifactsOfACallThatIsEnteredAgain(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				_, again := tool.Resumed(ctx)
+				for i := range 2 {
+					if !yield(piece(fmt.Sprintf("%v%d ", again, i)), nil) || !yield(into("log", fmt.Sprintf("%v%d ", again, i)), nil) {
+						return
+					}
+				}
+				if !again {
+					yield(nil, &tool.Suspension{Wake: time.Now()})
+				}
+			}
+		}}}
+		w.startAs(func(*engine.Config) {})
+		got := w.ended(w.begin(w.calls("run", args{})))
+		w.wantState(got, a2a.TaskStateCompleted)
+		if len(got.Artifacts) != 2 {
+			t.Fatalf("%d artifacts, want 2", len(got.Artifacts))
+		}
+		for _, a := range got.Artifacts {
+			if text := textOf(a); text != "true0 true1 " {
+				t.Errorf("%s = %q, want what the second run published", a.ID, text)
+			}
+		}
+		last := map[string]int{}
+		for _, p := range w.publishedBy(got.ID) {
+			if p.Last {
+				last[p.ID]++
+			}
+		}
+		if last["c1.1"] != 1 || last["c1.1.log"] != 1 {
+			t.Errorf("last chunks: %v, want one of each artifact", last)
+		}
+	})
+}
+
+// Names of artifacts are letters, digits, hyphens and underscores, and a run has at most
+// sixteen. Beyond that the call fails, and says why.
+func TestArtifactNamesOfACall(t *testing.T) {
+	t.Parallel()
+	var many []*tool.Result
+	for i := range 17 {
+		many = append(many, into(fmt.Sprintf("a%d", i), "x"), into("a0", "y"))
+	}
+	for _, tc := range []struct {
+		name    string
+		results []*tool.Result
+		want    string // in the error; "": none
+	}{
+		{"good", []*tool.Result{into("A-z_09", "x"), into(strings.Repeat("n", 64), "x")}, ""},
+		{"sixteen", many[:32], ""},
+		{"seventeen", many, "more than 16 artifacts"},
+		{"slash", []*tool.Result{into("a/b", "x")}, `artifact "a/b": a name has 1 to 64`},
+		{"dot", []*tool.Result{into("..", "x")}, "a name has"},
+		{"long", []*tool.Result{into(strings.Repeat("n", 65), "x")}, "a name has"},
+		{"line feed", []*tool.Result{into("a\nb", "x")}, `artifact "a\u000ab"`},
+		{"not ASCII", []*tool.Result{into("é", "x")}, "a name has"},
+		{"not UTF-8", []*tool.Result{into("\xff", "x")}, "a name has"},
+		{"of a last result", []*tool.Result{{Content: "x", Artifact: "a"}}, "only pieces may name an artifact"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, result := runTool(t, yields("run", tc.results...))
+			if ok := result.Outcome == task.OutcomeOK; ok != (tc.want == "") || !strings.Contains(result.Error, tc.want) {
+				t.Errorf("the call ended %s: %s, want %q", result.Outcome, result.Error, tc.want)
+			}
+		})
+	}
+}
+
+// Parts become parts of the artifact, in a piece and in a last result.
+func TestPartsOfAResult(t *testing.T) {
+	t.Parallel()
+	image := agent.Part{Raw: []byte{0x89, 'P', 'N', 'G'}, Filename: "plot.png", MediaType: "image/png"}
+	link := agent.Part{URL: "https://a.example/x?a=1&b=2", MediaType: "text/html", Metadata: map[string]any{"k": 1.0}}
+	data := agent.Part{Data: map[string]any{"n": 1.0}}
+	const (
+		imageJSON = `{"raw":"iVBORw==","filename":"plot.png","mediaType":"image/png"}`
+		linkJSON  = `{"url":"https://a.example/x?a=1\u0026b=2","mediaType":"text/html","metadata":{"k":1}}`
+		dataJSON  = `{"data":{"n":1}}`
+	)
+	for _, tc := range []struct {
+		name    string
+		content any
+		parts   string // of the artifact
+		result  string // of the planner
+	}{
+		{"one text", agent.Part{Text: "a<b", MediaType: "text/markdown"}, `[{"text":"a\u003cb","mediaType":"text/markdown"}]`, `"a\u003cb"`},
+		{"a list of one text", []agent.Part{{Text: "a"}}, `[{"text":"a"}]`, `"a"`},
+		{"two texts", []agent.Part{{Text: "a"}, {Text: "b"}}, `[{"text":"a"},{"text":"b"}]`, `[{"text":"a"},{"text":"b"}]`},
+		{"a file", image, `[` + imageJSON + `]`, `[` + imageJSON + `]`},
+		{"an empty file", agent.Part{Raw: []byte{}}, `[{"raw":""}]`, `[{"raw":""}]`},
+		{"all", []agent.Part{{Text: "see"}, image, link, data}, `[{"text":"see"},` + imageJSON + `,` + linkJSON + `,` + dataJSON + `]`, `[{"text":"see"},` + imageJSON + `,` + linkJSON + `,` + dataJSON + `]`},
+		{"none", []agent.Part{}, `[{"text":""}]`, `null`},
+		{"false", agent.Part{Data: false}, `[{"data":false}]`, `[{"data":false}]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, all, result := runTool(t, yields("run", &tool.Result{Content: tc.content}))
+			want := []published{{ID: "c1.1", Name: "run", Parts: tc.parts, Last: true}}
+			if diff := cmp.Diff(want, all); diff != "" || string(result.Content) != tc.result {
+				t.Errorf("result = %s, published (-want +got):\n%s", result.Content, diff)
+			}
+			_, all, _ = runTool(t, yields("run", piece(tc.content), &tool.Result{Content: 1}))
+			if len(all) == 0 || all[0].Parts != tc.parts || all[0].Append {
+				t.Errorf("a piece is %+v, want %s", all, tc.parts)
+			}
+		})
+	}
+}
+
+// Parts that A2A cannot represent fail their call, which says what is wrong; nothing of
+// them is published.
+func TestBrokenPartsOfAResult(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		part agent.Part
+		want string
+	}{
+		{"none", agent.Part{Filename: "x"}, "part 2 of the content: it is empty"},
+		{"two", agent.Part{Text: "x", URL: "https://x"}, "it has 2 of Text, Data, Raw and URL"},
+		{"four", agent.Part{Text: "x", URL: "https://x", Raw: []byte{}, Data: 1}, "it has 4 of"},
+		{"text that is not UTF-8", agent.Part{Text: "a\xff"}, "its text is not UTF-8"},
+		{"URL with a line feed", agent.Part{URL: "https://x\nX: y"}, "its URL has a control character"},
+		{"URL that is not UTF-8", agent.Part{URL: "https://\xff"}, "its URL is not UTF-8"},
+		{"media type with a NUL", agent.Part{Text: "x", MediaType: "text/\x00"}, "its media type has a control character"},
+		{"file name with DEL", agent.Part{Raw: []byte("x"), Filename: "a\x7f"}, "its file name has a control character"},
+		{"null", agent.Part{Data: json.RawMessage("null")}, "its data is null"},
+		{"typed nil", agent.Part{Data: (*int)(nil)}, "its data is null"},
+		{"no JSON", agent.Part{Data: make(chan int)}, "it is not JSON"},
+		{"metadata that is no JSON", agent.Part{Text: "x", Metadata: map[string]any{"f": func() {}}}, "it is not JSON"},
+		{"too much metadata", agent.Part{Text: "x", Metadata: map[string]any{"m": strings.Repeat("x", 2<<20)}}, "smaller pieces"},
+		{"too large", agent.Part{Raw: make([]byte, 2<<20)}, "smaller pieces"},
+	} {
+		for _, streaming := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, streaming %t", tc.name, streaming), func(t *testing.T) {
+				t.Parallel()
+				_, all, result := runTool(t, yields("run", &tool.Result{Content: []agent.Part{{Text: "good"}, tc.part}, Streaming: streaming}))
+				if result.Outcome != task.OutcomeError || !strings.Contains(result.Error, tc.want) || len(all) > 0 {
+					t.Errorf("the call ended %s: %s, and published %+v; want an error with %q", result.Outcome, result.Error, all, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// An error in a piece is a partial failure: it is published, and the call continues.
+func TestPartialFailure(t *testing.T) {
+	t.Parallel()
+	_, all, result := runTool(t, yields("run",
+		piece("row 1\n"),
+		&tool.Result{Streaming: true, Error: "row 2 is broken", Metadata: map[string]any{"row": 2}},
+		&tool.Result{Streaming: true, Content: "half of row 3", Error: "it was cut"},
+	))
+	const key = `"urn:a2a-server:error":`
+	want := []published{
+		{ID: "c1.1", Name: "run", Parts: `[{"text":"row 1\n"}]`},
+		{ID: "c1.1", Append: true, Parts: `[{"text":"row 2 is broken","metadata":{` + key + `true}}]`, Metadata: `{"row":2,` + key + `"row 2 is broken"}`},
+		{ID: "c1.1", Append: true, Parts: `[{"text":"half of row 3"}]`, Metadata: `{` + key + `"it was cut"}`},
+	}
+	if len(all) < len(want) {
+		t.Fatalf("published = %+v", all)
+	}
+	for i := range want {
+		all[i].Last = false
+	}
+	if diff := cmp.Diff(want, all[:len(want)]); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+	if want := `"row 1\nerror: row 2 is broken\nhalf of row 3\nerror: it was cut\n"`; result.Outcome != task.OutcomeOK || string(result.Content) != want {
+		t.Errorf("the call ended %s with %s, want %s", result.Outcome, result.Content, want)
+	}
+}
+
+// An error in the last result is that of the call. Its content is published if nothing
+// else was.
+func TestErrorInTheLastResult(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		results []*tool.Result
+		parts   []string
+	}{
+		{"alone", []*tool.Result{{Error: "no luck"}}, nil},
+		{"with content", []*tool.Result{{Content: "half", Error: "no luck"}}, []string{`[{"text":"half"}]`}},
+		{"after a piece", []*tool.Result{piece("all"), {Content: "half", Error: "no luck"}}, []string{`[{"text":"all"}]`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, all, result := runTool(t, yields("run", tc.results...))
+			if result.Outcome != task.OutcomeError || result.Error != "no luck" || result.Content != nil || got.Status.State != a2a.TaskStateFailed {
+				t.Errorf("the call ended %+v, the task %s", result, got.Status.State)
+			}
+			var parts []string
+			for _, p := range all {
+				parts = append(parts, p.Parts)
+				if p.Last {
+					t.Errorf("an artifact of a call that failed is complete: %+v", p)
+				}
+			}
+			if diff := cmp.Diff(tc.parts, parts); diff != "" {
+				t.Errorf("published (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Without a last result, a planner gets the text of the tool's own artifact, up to 64 KiB
+// of it.
+func TestResultOfAStreamWithoutOne(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("0123456789abcdef", 4<<10) // 64 KiB
+	replace := piece("again")
+	replace.Replace = true
+	for _, tc := range []struct {
+		name    string
+		results []*tool.Result
+		want    any
+	}{
+		{"text", []*tool.Result{piece("a"), piece(agent.Part{Text: "b"}), into("log", 1)}, "ab"},
+		{"exactly 64 KiB", []*tool.Result{piece(large[:100]), piece(large[100:])}, large},
+		{"more", []*tool.Result{piece(large), piece("xyz")}, large + "\n[3 bytes dropped]"},
+		{"cut within a character", []*tool.Result{piece(large[1:]), piece("é!")}, large[1:] + "\n[3 bytes dropped]"},
+		{"replaced", []*tool.Result{piece(large), piece("xyz"), replace, piece("!")}, "again!"},
+		{"replaced, and not text before", []*tool.Result{piece(1), replace}, "again"},
+		{"not only text", []*tool.Result{piece("a"), piece(map[string]any{"b": 1})}, nil},
+		{"a file", []*tool.Result{piece("a"), piece(agent.Part{Raw: []byte("b")})}, nil},
+		{"only other artifacts", []*tool.Result{into("log", "a")}, nil},
+		{"nothing", nil, nil},
+		{"an empty text", []*tool.Result{piece("")}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, result := runTool(t, yields("run", tc.results...))
+			var got any
+			if err := json.Unmarshal(result.Content, &got); err != nil || got != tc.want {
+				t.Errorf("result = %.100q… of %d bytes (%v), want %.100q…", got, len(result.Content), err, tc.want)
+			}
+		})
+	}
+	t.Run("no room for 64 KiB", func(t *testing.T) {
+		t.Parallel()
+		controls := strings.Repeat("\x01", 8<<10) // six bytes each in JSON
+		_, _, result := runTool(t, yields("run", piece(controls)), func(c *engine.Config) { c.Limits.Event = 192 << 10; c.Limits.Task = 128 << 10 })
+		if result.Outcome != task.OutcomeOK || !strings.HasSuffix(string(result.Content), ` bytes dropped]"`) {
+			t.Errorf("the call ended %s: %s %.100s", result.Outcome, result.Error, result.Content)
+		}
+	})
+}
+
+// A large stream is not stored a second time.
+func TestStreamIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		var pieces []*tool.Result
+		for range 40 {
+			pieces = append(pieces, piece(strings.Repeat("x", 60<<10)))
+		}
+		w.tools.extra = []tool.Tool{yields("run", pieces...)}
+		w.startAs(func(*engine.Config) {})
+		id := w.ended(w.begin(w.calls("run", args{}))).ID
+		if n := w.header(id).Bytes; n > 40*61<<10+80<<10 {
+			t.Errorf("2,400 KiB of chunks make a log of %d KiB", n>>10)
+		}
+	})
+}
+
+// A last result that replaces is published in place of the pieces.
+func TestLastResultThatReplaces(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []bool{false, true} {
+		got, all, result := runTool(t, yields("run", piece("dra"), piece("ft"), &tool.Result{Content: map[string]any{"final": true}, Replace: true}), func(c *engine.Config) { c.WholeText = whole })
+		last := all[len(all)-1]
+		if last.Append || !last.Last || last.Name != "run" || string(result.Content) != `{"final":true}` {
+			t.Errorf("the last event is %+v, the result %s", last, result.Content)
+		}
+		if n := len(got.Artifacts[0].Parts); n != 2 || got.Artifacts[0].Parts[0].Data() == nil {
+			t.Errorf("the artifact has %d parts: %+v", n, got.Artifacts[0].Parts)
+		}
+		for _, p := range all[:len(all)-1] {
+			if p.Last {
+				t.Errorf("something follows the last chunk %+v", p)
+			}
+		}
+	}
+}
+
+// The whole text of a stream is that since it was last replaced, and that of the tool's
+// own artifact; it completes only that one.
+func TestWholeTextOfPieces(t *testing.T) {
+	t.Parallel()
+	replace := piece("c")
+	replace.Replace = true
+	for _, results := range [][]*tool.Result{
+		{piece("a"), piece("b"), replace, piece("d"), into("log", "l")},
+		{piece("a"), replace, into("log", "l"), piece(""), piece("d")},
+		{into("log", "l"), piece("cd")},
+	} {
+		got, all, _ := runTool(t, yields("run", results...), func(c *engine.Config) { c.WholeText = true })
+		text, last := map[string]string{}, map[string]int{}
+		for _, a := range got.Artifacts {
+			text[string(a.ID)] = textOf(a)
+		}
+		for _, p := range all {
+			if p.Last {
+				last[p.ID]++
+			}
+		}
+		if text["c1.1"] != "cd" || text["c1.1.log"] != "l" || last["c1.1"] != 1 || last["c1.1.log"] != 1 {
+			t.Errorf("artifacts = %q, last chunks %v; published %+v", text, last, all)
+		}
+	}
+}
+
+// What a tool yields after it was told to stop, from a goroutine that it left behind,
+// reaches nobody.
+func TestPieceAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	late, ended := make(chan struct{}), make(chan bool, 1)
+	_, all, _ := runTool(t, &streamer{fake: fake{name: "run"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+		return func(yield func(*tool.Result, error) bool) {
+			yield(piece("a"), nil)
+			go func() {
+				<-late
+				ended <- yield(into("log", "b"), nil)
+			}()
+		}
+	}})
+	close(late)
+	if <-ended {
+		t.Error("a piece after the end is accepted")
+	}
+	for _, p := range all {
+		if p.ID != "c1.1" {
+			t.Errorf("published %+v", p)
+		}
+	}
+}
+
+var errSave = errors.New("saved")
+
+// Save refuses the parts that a piece may not have, either.
+func TestSaveChecksParts(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]agent.Part{
+		"it has 2 of":                  {Text: "a", URL: "https://x"},
+		"its media type has a control": {Text: "a", MediaType: "a\nb"},
+		"its text is not UTF-8":        {Text: "\xff"},
+		"its data is null":             {Data: json.RawMessage("null")},
+		"saved":                        {},
+	} {
+		_, _, result := runTool(t, &fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			if _, err := ctx.Artifacts().Save(ctx, "a", p); err != nil {
+				return nil, err
+			}
+			return nil, errSave
+		}})
+		if !strings.Contains(result.Error, want) {
+			t.Errorf("Save(%+v): %s, want %q", p, result.Error, want)
+		}
+	}
+}
