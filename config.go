@@ -65,7 +65,7 @@ type Config struct {
 
 // load reads the configuration.
 func (c *Config) load() (*config.Config, error) {
-	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen})
+	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen, Callers: c.Authenticator != nil})
 }
 
 // Check returns the error that New would return for this Config, as far as that is known

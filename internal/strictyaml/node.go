@@ -165,6 +165,21 @@ func (n Node) Members(what, more string) ([]Member, bool) {
 	return all, true
 }
 
+// Names returns the names of the members of a mapping, without looking for problems with
+// them. It returns none if n is not a mapping.
+func (n Node) Names() []string {
+	if !n.is(yaml.MappingNode) {
+		return nil
+	}
+	var all []string
+	for i := 0; i+1 < len(n.yaml.Content); i += 2 {
+		if k := n.yaml.Content[i]; k.Kind == yaml.ScalarNode {
+			all = append(all, k.Value)
+		}
+	}
+	return all
+}
+
 // Fields are the members of a mapping with known names.
 type Fields struct {
 	of     Node

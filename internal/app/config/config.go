@@ -33,8 +33,13 @@ type Config struct {
 	Confirmation Confirmation
 	Terms        approval.Terms // deadlines of approvals whose gates set none
 	Gates        []approval.Gate
-	Streams      struct{ WholeText bool } // the last chunk of streamed text is the whole text
-	Limits       Limits
+	Secrets      map[string]Secret // by name
+	Tools        Tools
+	// Patterns of tools, as in a gate. ApproveTools are asked about; NoApproveTools are not,
+	// unless something other than the default of their kind asks.
+	ApproveTools, NoApproveTools []string
+	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
+	Limits                       Limits
 
 	origins map[string]origin // by key; missing for defaults
 }

@@ -5,5 +5,11 @@ import "a2a-server/approval"
 // GateKeys returns the keys of a gate, for the test of the reference.
 func GateKeys() []Key { return public(gateKeys(&approval.Gate{})) }
 
+// ToolKeys returns the keys of an entry of tools, for the test of the reference.
+func ToolKeys(kind Kind) []Key { return public((&Tool{Kind: kind}).keys()) }
+
+// SecretKeys returns the keys of an entry of secrets, for the test of the reference.
+func SecretKeys() []Key { return public(secretKeys(&Secret{})) }
+
 // Default reports whether no layer gave a value for the key.
 func (c *Config) Default(name string) bool { return c.origins[name].layer == "" }

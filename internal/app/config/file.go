@@ -29,6 +29,8 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 		switch {
 		case isKey && dotted:
 			m.Key.Add("is two keys; write %s: and, below it, %s:", section, name)
+		case isKey && k.elsewhere != "":
+			m.Key.Add("is a key of %s; remove it", k.elsewhere)
 		case isKey:
 			l.member(k, m)
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
@@ -44,6 +46,9 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 func names(keys []key) []string {
 	var all []string
 	for _, k := range keys {
+		if k.elsewhere != "" {
+			continue
+		}
 		all = append(all, k.name)
 		if section, _, nested := strings.Cut(k.name, "."); nested && !slices.Contains(all, section) {
 			all = append(all, section)
@@ -69,6 +74,10 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		for _, entry := range entries {
 			k.entry(l, entry)
 		}
+		return
+	case k.read != nil:
+		l.config.origins[n.Path()] = at
+		k.read(l, n)
 		return
 	case k.list && n.Null():
 		n.Add("has no value; write a list, or remove the line for the default")

@@ -1,15 +1,17 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 )
 
 // Key describes one setting, for flags and for the reference. Settings with keys of their
-// own, such as gates, can only be set in the file and are not a Key.
+// own, such as gates, can only be set in the file; at the top of the file they are not a Key.
 type Key struct {
 	Name    string // as in the file, such as log.level
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
@@ -29,7 +31,7 @@ func Keys() []Key { return public((&Config{}).keys()) }
 func public(keys []key) []Key {
 	var all []Key
 	for _, k := range keys {
-		if k.entry == nil {
+		if k.form != "" {
 			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning})
 		}
 	}
@@ -48,8 +50,59 @@ type key struct {
 
 	// For a list of mappings; otherwise nil.
 	noun, example string
-	entry         func(*loader, strictyaml.Node) // reads one entry
-	entries       func() (all [][]key, blank []key)
+	entry         func(*loader, strictyaml.Node)      // reads one entry
+	entries       func() (all [][]key, blank [][]key) // blank has the keys of each entry with their defaults
+
+	// For a value of any shape, which only the file can have; otherwise nil. The text of
+	// texts is then JSON; null: it was not given.
+	read func(*loader, strictyaml.Node)
+
+	// unset says what the server does without this key, if no value says that.
+	unset string
+
+	// elsewhere says where a key is known that is not allowed here; "": here.
+	elsewhere string
+}
+
+// onlyInFile reports whether k can be set neither in a variable nor in a flag.
+func (k key) onlyInFile() bool { return k.entry != nil || k.read != nil }
+
+// shaped returns a key with a value of any shape, which Show writes as the JSON of the
+// variable. read returns false if it has added a problem.
+func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node) (T, bool), meaning string) key {
+	return key{
+		name: name, form: form, meaning: meaning,
+		read: func(l *loader, n strictyaml.Node) {
+			v, ok := read(l, n)
+			if !ok {
+				l.refused[n.Path()] = true
+				return
+			}
+			*to = v
+		},
+		texts: func() []string {
+			var text strings.Builder
+			encoder := json.NewEncoder(&text)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(to); err != nil {
+				panic("the value of " + name + ": " + err.Error()) // it was read from YAML
+			}
+			return []string{escapeControl(strings.TrimSuffix(text.String(), "\n"))}
+		},
+	}
+}
+
+// escapeControl escapes what JSON leaves as it is, and a file must not have.
+func escapeControl(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) || r == '\uFEFF' {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // one returns a key with one value.
@@ -121,11 +174,11 @@ func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, c
 				*to = append(*to, v)
 			}
 		},
-		entries: func() (all [][]key, blank []key) {
+		entries: func() (all [][]key, blank [][]key) {
 			for i := range *to {
-				all = append(all, keys(&(*to)[i]))
+				all, blank = append(all, keys(&(*to)[i])), append(blank, keys(new(T)))
 			}
-			return all, keys(new(T))
+			return all, blank
 		},
 	}
 }
@@ -133,7 +186,7 @@ func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, c
 // setDefaults sets every variable to its default, or to Go's zero value if it has none.
 func setDefaults(keys []key) {
 	for _, k := range keys {
-		if k.fallback != "" {
+		if k.fallback != "" && k.read == nil {
 			k.set(k.split(k.fallback), func(_ int, err error) { panic("the default of " + k.name + ": " + err.Error()) })
 		}
 	}

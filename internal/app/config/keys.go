@@ -62,8 +62,9 @@ func (c *Config) keys() []key {
 		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText),
 			"When a tool has streamed only text, the last chunk of its artifact replaces the chunks before it with the whole text, if that fits into limits.event. It is for clients that keep only the last chunk, as ADK for Python does; all others get the text twice."),
 	}
+	keys = append(keys, c.approveKeys()...)
 	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
-	return append(append(keys, c.Limits.keys()...), gates)
+	return append(append(keys, c.Limits.keys()...), gates, c.secretsKey(), c.toolsKey())
 }
 
 func expiries() []approval.OnExpiry {

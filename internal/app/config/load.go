@@ -22,6 +22,8 @@ type Source struct {
 	// Authenticated means that the program has its own authentication, or that it does not
 	// listen. Then a public address does not need insecure_no_auth.
 	Authenticated bool
+	// Callers means that callers are authenticated, so that tools can be for some of them.
+	Callers bool
 }
 
 // Load reads a configuration: the defaults, then the file, the environment and the
@@ -51,13 +53,16 @@ func Load(s Source) (*Config, error) {
 
 // loader is one run of [Load].
 type loader struct {
-	config   *Config
-	keys     []key
-	refused  map[string]bool   // keys with a problem, which are not compared with others
-	report   strictyaml.Report // of the file
-	gateAt   map[string]int    // line of each gate's name
-	problems []Problem         // other problems
-	source   Source
+	config  *Config
+	keys    []key
+	refused map[string]bool   // keys with a problem, which are not compared with others
+	report  strictyaml.Report // of the file
+	gateAt  map[string]int    // line of each gate's name
+	secrets []string          // names, also of those with problems
+	// references check the references to secrets, once all secrets have been read.
+	references []func()
+	problems   []Problem // other problems
+	source     Source
 }
 
 // origin is where a value was set. The zero origin is the default.
@@ -129,7 +134,7 @@ func (l *loader) give(at origin, name, text, what string, known []string) {
 	switch {
 	case !ok:
 		l.add(at, name, "there is no such %s%s", what, suggest.DidYouMean(at.name, prefix, known))
-	case k.entry != nil:
+	case k.onlyInFile():
 		l.add(at, name, "%s can only be set in the file", name)
 	default:
 		l.put(k, name, at, k.split(text))

@@ -20,6 +20,10 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	golden.Section(t, docs("configuration.md"), "keys", table(config.Keys()))
 	golden.Section(t, docs("configuration.md"), "gates", table(config.GateKeys()))
+	golden.Section(t, docs("configuration.md"), "secrets", table(config.SecretKeys()))
+	for _, kind := range config.Kinds() {
+		golden.Section(t, docs("configuration.md"), string(kind), table(config.ToolKeys(kind)))
+	}
 }
 
 func table(keys []config.Key) string {
@@ -47,6 +51,16 @@ func TestExample(t *testing.T) {
 	for _, k := range config.GateKeys() {
 		if c.Default("gates[0]." + k.Name) {
 			t.Errorf("the first gate of docs/a2a-server.yaml does not set %s", k.Name)
+		}
+	}
+	for _, kind := range config.Kinds() {
+		for _, k := range config.ToolKeys(kind) {
+			if k.Name != "for" && !slices.ContainsFunc(c.Tools.Entries, func(e config.Tool) bool {
+				i := slices.IndexFunc(c.Tools.Entries, func(other config.Tool) bool { return other.Kind == e.Kind && other.Name == e.Name })
+				return e.Kind == kind && !c.Default(fmt.Sprintf("tools[%d].%s", i, k.Name))
+			}) {
+				t.Errorf("no %s of docs/a2a-server.yaml sets %s", kind, k.Name)
+			}
 		}
 	}
 	roundTrip(t, c)

@@ -21,6 +21,10 @@ func Show(w io.Writer, c *Config) error {
 			fmt.Fprintf(&s.out, "%s:\n", parent)
 			section = parent
 		}
+		if k.unset != "" && c.origins[k.name] == (origin{}) {
+			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.unset)
+			continue
+		}
 		s.key(k, strings.Repeat("  ", strings.Count(k.name, ".")), k.name)
 	}
 	_, err := s.out.WriteTo(w)
@@ -40,7 +44,12 @@ func (s *shower) key(k key, start, path string) {
 	if k.entry == nil {
 		texts := k.texts()
 		for i, text := range texts {
-			texts[i] = quoted(text)
+			switch {
+			case k.read == nil:
+				texts[i] = quoted(text)
+			case text == "null":
+				texts[i] = "{}"
+			}
 		}
 		value := strings.Join(texts, ", ")
 		if k.list {
@@ -58,11 +67,21 @@ func (s *shower) key(k key, start, path string) {
 	indent := strings.Repeat(" ", len(start))
 	for i, entry := range entries {
 		begin := indent + "  - "
+		section := ""
 		for j, k := range entry {
-			if k.entry != nil || !slices.Equal(k.texts(), blank[j].texts()) {
-				s.key(k, begin, fmt.Sprintf("%s[%d].%s", path, i, k.name))
-				begin = indent + "    "
+			if k.entry == nil && slices.Equal(k.texts(), blank[i][j].texts()) {
+				continue
 			}
+			parent, _, nested := strings.Cut(k.name, ".")
+			if nested && parent != section {
+				fmt.Fprintf(&s.out, "%s%s:\n", begin, parent)
+				section, begin = parent, indent+"    "
+			}
+			if nested {
+				begin += "  "
+			}
+			s.key(k, begin, fmt.Sprintf("%s[%d].%s", path, i, k.name))
+			begin = indent + "    "
 		}
 	}
 }

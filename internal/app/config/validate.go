@@ -19,6 +19,10 @@ func (l *loader) validate() {
 		l.at("listen", "%s can be reached by other machines, and there is no authentication yet; listen on 127.0.0.1, or set insecure_no_auth if something in front of the server authenticates its callers", quote(c.Listen))
 	}
 	l.checkScript()
+	l.checkTools()
+	for _, check := range l.references {
+		check()
+	}
 	l.notLarger("limits.event", c.Limits.Engine.Event, "limits.task", c.Limits.Engine.Task)
 	l.notLarger("limits.args", c.Limits.Engine.Args, "limits.event", c.Limits.Engine.Event)
 	if len(l.problems) == 0 && len(l.report.Problems()) == 0 {

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"a2a-server/internal/setting"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
+)
+
+// Secret says where a secret is kept: in an environment variable, or in a file. A Config
+// never holds the secret itself.
+type Secret struct {
+	Env  string `json:"env,omitempty"`
+	File string `json:"file,omitempty"` // absolute path
+}
+
+// Value is a text, or the whole of a secret.
+type Value struct {
+	Text   string
+	Secret string // its name; "": the value is Text
+}
+
+// MarshalJSON writes v as the file has it.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.Secret != "" {
+		return json.Marshal(map[string]string{"secret": v.Secret})
+	}
+	return json.Marshal(v.Text)
+}
+
+const secretExample = "jira: {env: JIRA_TOKEN}"
+
+var (
+	// secretName matches the names of secrets.
+	secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// secretIn matches what in a text refers to a secret, or tries to.
+	secretIn = regexp.MustCompile(`\{\s*secret\s*:\s*([^{}]*?)\s*\}`)
+)
+
+// secretKeys returns the keys of an entry of secrets.
+func secretKeys(s *Secret) []key {
+	return []key{
+		one("env", "", setting.Text(&s.Env, "the name of an environment variable", aVariable),
+			"The environment variable that has the secret, of the process that serves."),
+		one("file", "", setting.Text(&s.File, "a file", setting.NotEmpty("the name of a file"), setting.OneLine),
+			"The file that has the secret, at most 64 KiB; a line break at its end is not part of it. It is read each time the secret is used. It must not be readable for everybody (mode 0640 or less). A relative path is relative to the folder of the configuration file."),
+	}
+}
+
+func aVariable(name string) error {
+	if !variable.MatchString(name) {
+		// What was written may be the secret itself.
+		return errors.New("is not the name of an environment variable; write letters, digits and _")
+	}
+	return nil
+}
+
+// secretsKey returns the key secrets.
+func (c *Config) secretsKey() key {
+	return shaped("secrets", "", &c.Secrets, func(l *loader, n strictyaml.Node) (map[string]Secret, bool) {
+		if n.Null() {
+			return nil, true
+		}
+		members, ok := n.Members("secrets by their name", "; write them as "+secretExample)
+		all := map[string]Secret{}
+		for _, m := range members {
+			if !secretName.MatchString(m.Name) {
+				m.Key.Add("%s is not a name for a secret; write at most 64 letters, digits, _, - and dots", quote(m.Name))
+				continue
+			}
+			l.secrets = append(l.secrets, m.Name) // also if it has a problem, so that references to it have none
+			var s Secret
+			if !m.Value.IsMapping() { // the value may be the secret itself
+				m.Value.Add("is not where the secret is; write that, as in %s, and never the secret itself", secretExample)
+				continue
+			}
+			if l.mapping(m.Value, secretKeys(&s), "", "a secret", "; write where it is, as in "+secretExample) && l.checkSecret(&s, m.Value) {
+				all[m.Name] = s
+			}
+		}
+		return all, ok
+	}, "")
+}
+
+// checkSecret checks what depends on several keys of a secret, and makes its path absolute.
+func (l *loader) checkSecret(s *Secret, n strictyaml.Node) bool {
+	_, env := l.given(n, "env")
+	at, file := l.given(n, "file")
+	switch {
+	case env && file:
+		l.report.Add(at.key, n.Below("file").Path(), "the secret has env, too; a secret is in one place, so remove one of the two")
+		return false
+	case !env && !file:
+		n.Add("names neither env nor file; write {env: NAME} or {file: PATH}")
+		return false
+	case l.refused[n.Below("env").Path()] || l.refused[n.Below("file").Path()]:
+		return false
+	case env:
+		return true
+	}
+	return l.absolute(&s.File, n.Below("file"))
+}
+
+// absolute makes a path of the file absolute: it is relative to the folder of the file.
+func (l *loader) absolute(path *string, n strictyaml.Node) bool {
+	if !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(l.source.File), *path)
+	}
+	abs, err := filepath.Abs(*path)
+	if err != nil {
+		l.at(n.Path(), "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(*path), err)
+		return false
+	}
+	*path = abs
+	return true
+}
+
+// reference notes that the value at n refers to a secret, which need not have been read yet.
+func (l *loader) reference(n strictyaml.Node, name string) {
+	l.references = append(l.references, func() {
+		if slices.Contains(l.secrets, name) {
+			return
+		}
+		hint := suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(l.config.Secrets)))
+		if hint == "" {
+			hint = "; add it under secrets, as in " + secretExample
+		}
+		n.Add("there is no secret %s%s", quote(name), hint)
+	})
+}
+
+// template checks the references to secrets in a text with placeholders, in which {{ and }}
+// stand for braces. why says why there may be none; "": there may be some.
+func (l *loader) template(n strictyaml.Node, text, why string) {
+	for _, m := range secretIn.FindAllStringSubmatch(strings.NewReplacer("{{", "", "}}", "").Replace(text), -1) {
+		switch {
+		case why != "":
+			n.Add("%s is not allowed here: %s", quote(m[0]), why)
+		case m[0] != "{secret:"+m[1]+"}":
+			n.Add("%s has spaces; write {secret:%s}", quote(m[0]), m[1])
+		default:
+			l.reference(n, m[1])
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
+)
+
+// Kind is a kind of entries of tools. It is also the name of the key that names an entry.
+type Kind string
+
+// The kinds.
+const (
+	KindCommand Kind = "command"
+	KindMCP     Kind = "mcp"
+	KindHTTP    Kind = "http"
+	KindOpenAPI Kind = "openapi"
+	KindBuiltin Kind = "builtin"
+)
+
+// Kinds returns all kinds, in the order of the reference.
+func Kinds() []Kind { return []Kind{KindCommand, KindMCP, KindHTTP, KindOpenAPI, KindBuiltin} }
+
+// prefixes reports whether the tools of an entry are called after it, as files_read_file.
+func (k Kind) prefixes() bool { return k == KindMCP || k == KindOpenAPI }
+
+// Tools are the entries of the key tools.
+type Tools struct {
+	Given   bool // the file has the key, even if it is empty
+	Entries []Tool
+}
+
+// Tool is one entry of tools. It has the fields of its kind; the others are zero.
+type Tool struct {
+	Kind Kind
+	Name string // of the tool; the prefix of tools without "_" if there may be several; or which built-in tools
+	For  *For   // nil: everybody
+
+	Approve     Approve
+	Description string
+	Args        map[string]any // JSON Schemas by argument
+	Optional    []string       // arguments that may be missing
+	Timeout     time.Duration  // 0: limits.tool_timeout
+
+	Argv   []string // run of a command; command of an MCP server
+	Dir    string   // absolute; "": the server's own
+	Env    map[string]Value
+	Stdin  string // template
+	Output struct {
+		Max int64  // bytes
+		As  string // lines or bytes
+	}
+
+	URL      string            // of an MCP server, or the base of those of an openapi entry
+	Request  string            // method, a space, and the template of a URL
+	Header   map[string]string // templates
+	Body     any               // JSON whose strings are templates; nil: none
+	Form     map[string]string // templates
+	Result   string            // JSON Pointer
+	Spec     string            // absolute path
+	Networks []netip.Prefix    // that are not public, and may be connected to
+
+	Only   []string
+	Trust  []string
+	Pins   map[string]string
+	Elicit string // decline or ask
+}
+
+// For says who may use tools.
+type For struct {
+	Roles   []string `json:"roles,omitempty"`
+	Callers []string `json:"callers,omitempty"`
+}
+
+// Approve says which tools of an entry need an approval for every call. The zero value is
+// the default of the kind.
+type Approve struct {
+	Given bool
+	All   bool
+	Names []string // if not All; none: none of them
+}
+
+// MarshalJSON writes a as true or false, or as a list of names.
+func (a Approve) MarshalJSON() ([]byte, error) {
+	switch {
+	case !a.Given:
+		return json.Marshal(nil)
+	case len(a.Names) > 0:
+		return json.Marshal(a.Names)
+	}
+	return json.Marshal(a.All)
+}
+
+// Place is where something was configured. The zero Place is nowhere.
+type Place struct {
+	File string
+	Line int // 0: not in the file
+}
+
+// String returns the place as file:line.
+func (p Place) String() string {
+	if p.Line == 0 {
+		return visible.Line(p.File)
+	}
+	return fmt.Sprintf("%s:%d", visible.Line(p.File), p.Line)
+}
+
+func (o origin) place() Place {
+	if o.layer != File {
+		return Place{File: o.name}
+	}
+	return Place{File: o.name, Line: o.key.Line}
+}
+
+// ToolPlace returns where entry i of tools, from 0, has a key or, without the key, where it
+// begins.
+func (c *Config) ToolPlace(i int, name string) Place {
+	path := fmt.Sprintf("tools[%d].", i)
+	if at, ok := c.origins[path+name]; ok {
+		return at.place()
+	}
+	return c.origins[path+string(c.Tools.Entries[i].Kind)].place()
+}
+
+// ToolProblem returns a problem with a key of entry i of tools, from 0. The caller sets the
+// field Problem.
+func (c *Config) ToolProblem(i int, name string) Problem {
+	path := fmt.Sprintf("tools[%d].", i)
+	at, ok := c.origins[path+name]
+	if !ok {
+		name = string(c.Tools.Entries[i].Kind)
+		at = c.origins[path+name]
+	}
+	return at.problem(path + name)
+}
+
+// GatePlace returns where gate i, from 0, names its tool.
+func (c *Config) GatePlace(i int) Place { return c.origins[fmt.Sprintf("gates[%d].tool", i)].place() }
+
+// toolsKey returns the key tools.
+func (c *Config) toolsKey() key {
+	return key{
+		name: "tools", noun: "tool", example: "- command: deploy",
+		unset: "the tools to try the server by are there, as with - builtin: demo",
+		entry: func(l *loader, n strictyaml.Node) {
+			kind, ok := l.kind(n)
+			if !ok {
+				c.Tools.Entries = append(c.Tools.Entries, Tool{}) // the others keep their places
+				return
+			}
+			t := Tool{Kind: kind}
+			keys := t.keys()
+			setDefaults(keys)
+			if l.mapping(n, append(keys, elsewhere(kind, keys)...), "", "a tool", "") {
+				l.checkTool(&t, n)
+			}
+			c.Tools.Entries = append(c.Tools.Entries, t)
+		},
+		entries: func() (all, blank [][]key) {
+			for i := range c.Tools.Entries {
+				t := &c.Tools.Entries[i]
+				none := &Tool{Kind: t.Kind}
+				of := none.keys()
+				setDefaults(of)
+				all, blank = append(all, t.keys()), append(blank, of)
+			}
+			return all, blank
+		},
+	}
+}
+
+// elsewhere returns the keys that only other kinds have, so that they are named in the
+// problem.
+func elsewhere(kind Kind, own []key) []key {
+	var all []key
+	for _, other := range Kinds() {
+		if other == kind {
+			continue
+		}
+		for _, k := range (&Tool{Kind: other}).keys() {
+			name := k.name
+			if _, has := find(own, name); has || k.name == string(other) {
+				continue
+			}
+			if _, has := find(all, name); !has {
+				all = append(all, key{name: name, elsewhere: string(other) + " tools, not of " + string(kind) + " tools"})
+			}
+		}
+	}
+	return all
+}

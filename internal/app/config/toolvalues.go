@@ -1,0 +1,275 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"a2a-server/internal/setting"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
+)
+
+var (
+	toolNames     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	argumentNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+	headerNames   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	methods       = regexp.MustCompile(`^[A-Z]+$`)
+	digests       = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
+)
+
+// aToolName refuses names that a tool, or the prefix of tools, cannot have.
+func aToolName(name string) error {
+	if !toolNames.MatchString(name) {
+		return fmt.Errorf("%s is not a name for tools; write 1 to 64 letters, digits, _ and -", quote(name))
+	}
+	return nil
+}
+
+// toolName is the name of a tool as its server has it, or "*".
+func toolName(to *string) setting.Value {
+	return setting.Text(to, "the name of a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
+}
+
+func argumentName(to *string) setting.Value {
+	return setting.Text(to, "the name of an argument", func(name string) error {
+		if !argumentNames.MatchString(name) {
+			return fmt.Errorf("%s is not the name of an argument; write at most 64 letters, digits, _, - and dots", quote(name))
+		}
+		return nil
+	})
+}
+
+func pattern(to *string) setting.Value {
+	return setting.Text(to, "the name of a tool, or a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
+}
+
+// aPointer refuses what is not a JSON Pointer (RFC 6901).
+func aPointer(text string) error {
+	if text != "" && text[0] != '/' {
+		return fmt.Errorf("%s is not a JSON Pointer; begin it with a slash, as in /items/0", quote(text))
+	}
+	for _, part := range strings.Split(text, "~")[1:] {
+		if part == "" || part[0] != '0' && part[0] != '1' {
+			return fmt.Errorf("%s is not a JSON Pointer; write ~0 for ~, and ~1 for a slash in a name", quote(text))
+		}
+	}
+	return setting.OneLine(text)
+}
+
+// aRequest refuses what is not a method and a URL. The URL itself is checked where it is used.
+func aRequest(text string) error {
+	method, url, ok := strings.Cut(text, " ")
+	switch {
+	case !ok || strings.TrimSpace(url) != url || url == "":
+		return fmt.Errorf("%s is not a method and a URL; write them with one space, as in POST https://jira.example.com/issue", quote(text))
+	case !methods.MatchString(method):
+		return fmt.Errorf("%s is not a method; write it in capitals, as in POST", quote(method))
+	}
+	return setting.OneLine(text)
+}
+
+// argv reads a list of texts.
+func argv(l *loader, n strictyaml.Node) ([]string, bool) {
+	more := "; write it as [program, argument]"
+	if text, is := n.Scalar(); is {
+		more = "; there is no shell that would split it: write it as [" + visible.Clip(strings.Join(strings.Fields(text), ", "), 60) + "]"
+	}
+	items, ok := n.Items("a list", more)
+	var all []string
+	for _, item := range items {
+		text, is := item.One()
+		if ok = ok && is; is && strings.ContainsRune(text, 0) {
+			item.Add("has a NUL character, which no argument can have; remove it")
+			ok = false
+		}
+		l.template(item, text, "the arguments of a process can be read by everybody on the machine; put the secret into env")
+		all = append(all, text)
+	}
+	if ok && (len(all) == 0 || all[0] == "") {
+		n.Add("names no program; write it as [program, argument]")
+		ok = false
+	}
+	return all, ok
+}
+
+// byName reads a mapping whose names match valid, and whose values read returns.
+func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp, read func(strictyaml.Node) (V, bool)) (map[string]V, bool) {
+	members, ok := n.Members(what+" by name", "; write them as "+example)
+	all := map[string]V{}
+	for _, m := range members {
+		if !valid.MatchString(m.Name) {
+			m.Key.Add("%s is not a name that is possible here; write it as in %s", quote(m.Name), example)
+			ok = false
+			continue
+		}
+		v, is := read(m.Value)
+		all[m.Name], ok = v, ok && is
+	}
+	return all, ok
+}
+
+func schemas(_ *loader, n strictyaml.Node) (map[string]any, bool) {
+	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) (any, bool) {
+		switch text, is := n.Scalar(); {
+		case n.IsMapping():
+			return n.JSON(), true
+		case is && (text == "true" || text == "false") && !n.IsText():
+			n.Add("%s as a schema accepts everything or nothing; write the type of the argument, as in {type: string}", text)
+		default:
+			n.Expected("a JSON Schema", "; write it as {type: string}")
+		}
+		return nil, false
+	})
+}
+
+func environmentOf(l *loader, n strictyaml.Node) (map[string]Value, bool) {
+	return byName(n, "texts", "TOKEN: {secret: jira}", variable, func(n strictyaml.Node) (Value, bool) {
+		if n.IsMapping() {
+			f, ok := n.Fields("secret")
+			name, is := f.Get("secret").One()
+			if ok && is {
+				l.reference(f.Get("secret"), name)
+			}
+			return Value{Secret: name}, ok && is
+		}
+		text, ok := n.One()
+		if m := secretIn.FindStringSubmatch(text); m != nil {
+			n.Add("a secret is the whole value here; write {secret: %s}, without quotes around it", visible.Clip(m[1], 60))
+		}
+		if strings.ContainsRune(text, 0) {
+			n.Add("has a NUL character, which no variable can have; remove it")
+			ok = false
+		}
+		return Value{Text: text}, ok
+	})
+}
+
+func headersOf(l *loader, n strictyaml.Node) (map[string]string, bool) {
+	lower := map[string]string{}
+	return byName(n, "headers", `Authorization: "Bearer {secret:jira}"`, headerNames, func(n strictyaml.Node) (string, bool) {
+		name := n.Path()[strings.LastIndexByte(n.Path(), '.')+1:]
+		if first, twice := lower[strings.ToLower(name)]; twice {
+			n.Add("is the same header as %s; remove one", quote(first))
+		}
+		lower[strings.ToLower(name)] = name
+		text, ok := n.One()
+		l.template(n, text, "")
+		return text, ok
+	})
+}
+
+const onlyHeaders = "a secret goes into a header, as in header: {Authorization: \"Bearer {secret:jira}\"}"
+
+func formOf(l *loader, n strictyaml.Node) (map[string]string, bool) {
+	return byName(n, "texts", `summary: "{summary}"`, regexp.MustCompile(`.`), func(n strictyaml.Node) (string, bool) {
+		text, ok := n.One()
+		l.template(n, text, onlyHeaders)
+		return text, ok
+	})
+}
+
+func anyValue(l *loader, n strictyaml.Node) (any, bool) {
+	if n.Null() {
+		n.Add("has no value; write what is sent, or remove the line")
+		return nil, false
+	}
+	v := n.JSON()
+	l.inside(n, v)
+	return v, true
+}
+
+// inside checks the references to secrets in all texts of v.
+func (l *loader) inside(n strictyaml.Node, v any) {
+	switch v := v.(type) {
+	case string:
+		l.template(n, v, onlyHeaders)
+	case []any:
+		for _, item := range v {
+			l.inside(n, item)
+		}
+	case map[string]any:
+		for name, item := range v {
+			l.template(n, name, onlyHeaders)
+			l.inside(n, item)
+		}
+	}
+}
+
+func pinsOf(_ *loader, n strictyaml.Node) (map[string]string, bool) {
+	return byName(n, "digests", "read_file: 3f2a…", regexp.MustCompile(`.`), func(n strictyaml.Node) (string, bool) {
+		text, ok := n.One()
+		if ok && !digests.MatchString(text) {
+			n.Add("%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints", quote(text))
+			ok = false
+		}
+		return strings.ToLower(text), ok
+	})
+}
+
+// approveOf reads which tools have to be approved: those of an entry that has several, or
+// its only one.
+func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
+	yes, no, form := "true", "false", "true or false"
+	if several {
+		yes, no, form = "all", "none", "all, none, or a list of names"
+	}
+	return func(_ *loader, n strictyaml.Node) (Approve, bool) {
+		text, is := n.Scalar()
+		switch {
+		case is && strings.EqualFold(text, yes):
+			return Approve{Given: true, All: true}, true
+		case is && strings.EqualFold(text, no):
+			return Approve{Given: true}, true
+		case is || n.Null() || !several:
+			n.Expected(form, "")
+			return Approve{}, false
+		}
+		items, ok := n.Items(form, "")
+		a := Approve{Given: true}
+		for _, item := range items {
+			text, is := item.One()
+			a.Names, ok = append(a.Names, text), ok && is
+		}
+		if ok && len(a.Names) == 0 {
+			n.Add("is an empty list; write none, if no tool has to be approved")
+			ok = false
+		}
+		return a, ok
+	}
+}
+
+func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
+	f, ok := n.Fields("roles", "callers")
+	if !ok {
+		return nil, false
+	}
+	read := func(n strictyaml.Node) (all []string) {
+		if n.Missing() {
+			return nil
+		}
+		items, is := n.Items("a list", "; write it as [one, two]")
+		ok = ok && is
+		for _, item := range items {
+			text, is := item.One()
+			if is && strings.TrimSpace(text) == "" {
+				item.Add("is empty; write a name, or remove it")
+				is = false
+			}
+			all, ok = append(all, text), ok && is
+		}
+		return all
+	}
+	a := &For{Roles: read(f.Get("roles")), Callers: read(f.Get("callers"))}
+	switch {
+	case !ok:
+		return nil, false
+	case len(a.Roles)+len(a.Callers) == 0:
+		n.Add("names nobody; write roles or callers, or remove for: if the tools are for everybody")
+		return nil, false
+	case !l.source.Callers:
+		n.Add("nobody could use these tools: there is no authentication, so nobody can be told apart from anybody else; remove for:, or remove the tool")
+		return nil, false
+	}
+	return a, true
+}
