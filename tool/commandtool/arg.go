@@ -1,0 +1,164 @@
+package commandtool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"a2a-server/tool"
+)
+
+// Type is the type of an argument.
+type Type string
+
+// The types of arguments. All but File are those of JSON Schema.
+const (
+	String  Type = "string"
+	Integer Type = "integer"
+	Number  Type = "number"
+	Boolean Type = "boolean" // written true or false
+	// File is the path of a file or a folder in the tool's folder: relative to it, or
+	// absolute. Anything that leaves the folder, by ".." or by a symbolic link, is
+	// refused. The command gets the path relative to the folder.
+	File Type = "file"
+)
+
+// Arg is one argument of a call. It is required unless it is Optional or has a Default.
+type Arg struct {
+	Type        Type // Defaults to String.
+	Description string
+	Enum        []any  // the values that are allowed; nil: all. They may begin with "-".
+	Pattern     string // of a String, in the syntax of package regexp; anchor it with ^ and $
+	MaxLength   int    // of a String, in characters; 0: what the system accepts
+	Minimum     *float64
+	Maximum     *float64
+	Optional    bool
+	Default     any // of a call that leaves it out
+
+	// Open hands a File over open for reading: the command gets a path such as /dev/fd/3,
+	// which leads to the very file that was checked, whatever happens to its name
+	// meanwhile. It must be a regular file. Programs that look at a file's name, such as
+	// its extension, or that write next to it, cannot work with that.
+	Open bool
+	// MayBeMissing allows a File that does not exist, in a folder that does.
+	MayBeMissing bool
+}
+
+func (a *Arg) kind() Type {
+	if a.Type == "" {
+		return String
+	}
+	return a.Type
+}
+
+func (a *Arg) required() bool { return !a.Optional && a.Default == nil }
+
+func (a *Arg) check() error {
+	numeric := a.kind() == Integer || a.kind() == Number
+	switch {
+	case !slices.Contains([]Type{String, Integer, Number, Boolean, File}, a.kind()):
+		return fmt.Errorf("%q is not a type: use string, integer, number, boolean or file", a.Type)
+	case a.Pattern != "" && a.kind() != String:
+		return errors.New("only a string has a pattern")
+	case a.MaxLength != 0 && a.kind() != String || a.MaxLength < 0:
+		return errors.New("only a string has a maximum length, and it is a number from 1")
+	case (a.Minimum != nil || a.Maximum != nil) && !numeric:
+		return errors.New("only a number has a minimum and a maximum")
+	case (a.Open || a.MayBeMissing) && a.kind() != File:
+		return errors.New("only a file can be handed over open, or be missing")
+	case a.Open && a.MayBeMissing:
+		return errors.New("a file that may be missing cannot be handed over open")
+	}
+	fits, err := tool.CompileSchema(map[string]any{"type": "object", "properties": map[string]any{"value": a.schema()}})
+	if err != nil {
+		return err
+	}
+	values := a.Enum
+	if a.Default != nil {
+		values = append(slices.Clip(values), a.Default)
+	}
+	for _, v := range values {
+		v, err := plainValue(v)
+		if err == nil {
+			err = fits.Validate(map[string]any{"value": v})
+		}
+		if err != nil {
+			return fmt.Errorf("the value %v does not fit it: %w", v, err)
+		}
+	}
+	return nil
+}
+
+// plainValue returns v as decoding JSON would.
+func plainValue(v any) (any, error) {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(raw, &v)
+	}
+	return v, err
+}
+
+// schema is the JSON Schema of the argument.
+func (a *Arg) schema() map[string]any {
+	s := map[string]any{"type": string(a.kind())}
+	if a.kind() == File {
+		s["type"], s["minLength"] = "string", 1
+	}
+	for keyword, value := range map[string]any{"description": a.Description, "pattern": a.Pattern} {
+		if value != "" {
+			s[keyword] = value
+		}
+	}
+	if a.Enum != nil {
+		s["enum"] = a.Enum
+	}
+	if a.MaxLength > 0 {
+		s["maxLength"] = a.MaxLength
+	}
+	if a.Minimum != nil {
+		s["minimum"] = *a.Minimum
+	}
+	if a.Maximum != nil {
+		s["maximum"] = *a.Maximum
+	}
+	if a.Default != nil {
+		s["default"] = a.Default
+	}
+	return s
+}
+
+// newSchema returns the schema of the arguments. Its comment identifies the command: an
+// approval is bound to the schema, so it is not one for another command. The names of
+// environment variables are part of that, their values are not.
+func (t *command) newSchema() (map[string]any, error) {
+	c := &t.config
+	identity, err := json.Marshal([]any{
+		c.Run, c.Free, c.Dir, c.Stdin, c.StdinArgs, slices.Sorted(maps.Keys(c.Env)), slices.Sorted(maps.Keys(c.Secrets)), c.Args,
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(identity)
+	s := map[string]any{"type": "object", "additionalProperties": false, "$comment": "command " + hex.EncodeToString(sum[:8])}
+	if t.free != nil {
+		maps.Copy(s, freeSchema())
+		return s, nil
+	}
+	properties, required := map[string]any{}, []any{}
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		arg := c.Args[name]
+		properties[name] = arg.schema()
+		if arg.required() {
+			required = append(required, name)
+		}
+	}
+	s["properties"] = properties
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s, nil
+}

@@ -1,0 +1,185 @@
+package commandtool
+
+import (
+	"bytes"
+	"sync"
+)
+
+const (
+	maxPiece    = 16 << 10 // bytes of one piece: an event must have room for it, however it is escaped
+	maxPending  = 64 << 10 // bytes that are read ahead of what is published
+	maxSegments = 64       // pieces that wait to be published, so that two streams that alternate stay in order
+)
+
+// The streams of a command.
+const (
+	stdout = iota
+	stderr
+	streams
+)
+
+// collector has what a command has written and nobody has published yet. The goroutines
+// that read its streams add to it, and one takes: while that publishes, what comes next
+// becomes larger pieces.
+type collector struct {
+	lines bool
+	wake  chan struct{} // what take waits for may be there; it has room for one
+
+	mu      sync.Mutex
+	room    sync.Cond // pending is less than its limit, or unread is set
+	pending []segment
+	size    int // bytes of pending
+	budget  int // bytes that may still become pending
+	dropped int64
+	unread  bool // nobody takes any more
+	open    int  // streams that have not ended
+	streams [streams]stream
+}
+
+// segment is text of one stream.
+type segment struct {
+	stream int
+	text   []byte
+}
+
+// stream is what is known of one stream.
+type stream struct {
+	decoder decoder
+	tail    tail
+	partial []byte // a line that has not ended
+	scratch []byte
+}
+
+func newCollector(lines bool, budget int) *collector {
+	c := &collector{lines: lines, wake: make(chan struct{}, 1), budget: budget, open: streams}
+	c.room.L = &c.mu
+	c.streams[stdout].tail.limit = maxTail
+	c.streams[stderr].tail.limit = maxErrorTail
+	return c
+}
+
+// add adds what was read from a stream. It waits while too much is pending.
+func (c *collector) add(of int, b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.streams[of]
+	s.scratch = s.decoder.decode(s.scratch[:0], b)
+	c.text(of, s.scratch)
+	for c.size >= maxPending && !c.unread {
+		c.room.Wait()
+	}
+}
+
+// end says that a stream has ended.
+func (c *collector) end(of int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.streams[of]
+	c.text(of, s.decoder.end(nil))
+	c.put(of, s.partial)
+	s.partial = nil
+	c.open--
+	c.signal()
+}
+
+// text divides valid text.
+func (c *collector) text(of int, b []byte) {
+	s := &c.streams[of]
+	s.tail.add(b)
+	if c.unread || c.budget == 0 && len(s.partial) == 0 {
+		c.dropped += int64(len(b))
+		return
+	}
+	if !c.lines {
+		c.put(of, b)
+		return
+	}
+	if end := bytes.LastIndexByte(b, '\n') + 1; end > 0 {
+		c.put(of, s.partial)
+		c.put(of, b[:end])
+		s.partial, b = s.partial[:0], b[end:]
+	}
+	s.partial = append(s.partial, b...)
+	if len(s.partial) >= maxPiece { // too long for a line
+		c.put(of, s.partial)
+		s.partial = s.partial[:0]
+	}
+}
+
+// put makes text pending, as far as the budget allows.
+func (c *collector) put(of int, b []byte) {
+	if n := cutAt(b, c.budget); n < len(b) || c.unread {
+		if c.unread {
+			n = 0
+		}
+		c.dropped += int64(len(b) - n)
+		b = b[:n]
+		c.budget = n // what follows is dropped: the output is published up to one place
+	}
+	if len(b) == 0 {
+		return
+	}
+	c.budget -= len(b)
+	before := c.size
+	c.size += len(b)
+	if at := c.last(of); at >= 0 {
+		c.pending[at].text = append(c.pending[at].text, b...)
+	} else {
+		c.pending = append(c.pending, segment{of, append(make([]byte, 0, max(len(b), 256)), b...)})
+	}
+	if before == 0 || before < maxPiece && c.size >= maxPiece {
+		c.signal()
+	}
+}
+
+// last returns where text of a stream can be appended to without a new segment; -1: it
+// needs one.
+func (c *collector) last(of int) int {
+	for i := len(c.pending) - 1; i >= 0; i-- {
+		if c.pending[i].stream == of {
+			return i
+		}
+		if len(c.pending) < maxSegments {
+			return -1
+		}
+	}
+	return -1
+}
+
+func (c *collector) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is pending, if that is at least so much, or all that will come.
+func (c *collector) take(least int) (pending []segment, size int, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ended = c.open == 0
+	if c.size < least && !ended {
+		return nil, c.size, false
+	}
+	pending, size = c.pending, c.size
+	c.pending, c.size = nil, 0
+	c.room.Broadcast()
+	return pending, size, ended
+}
+
+// discard says that nobody takes any more: what comes is counted.
+func (c *collector) discard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.pending {
+		c.dropped += int64(len(s.text))
+	}
+	c.pending, c.size, c.unread = nil, 0, true
+	c.room.Broadcast()
+}
+
+func (c *collector) droppedBytes() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dropped
+}

@@ -1,0 +1,264 @@
+package commandtool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"a2a-server/internal/child"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// command is a tool that runs commands.
+type command struct {
+	config   Config
+	run      []template // nil: free
+	stdin    template
+	free     *Free // nil: run
+	schema   map[string]any
+	compiled *tool.Schema
+
+	mu      sync.Mutex
+	running map[string][]*running // by the id of the call
+}
+
+// running is a call whose command runs.
+type running struct {
+	task, call string
+	ctx        context.Context //nolint:containedctx // of the call: Cancel asks whether it has ended
+	cancel     context.CancelCauseFunc
+}
+
+// Name implements [tool.Tool].
+func (t *command) Name() string { return t.config.Name }
+
+// Description implements [tool.Tool].
+func (t *command) Description() string { return t.config.Description }
+
+// IsLongRunning implements [tool.Tool].
+func (t *command) IsLongRunning() bool { return false }
+
+// RequiresApproval implements [tool.Tool].
+func (t *command) RequiresApproval() bool { return t.config.Approve == nil || *t.config.Approve }
+
+// Annotations implements [tool.Annotated].
+func (t *command) Annotations() tool.Annotations { return t.config.Annotations }
+
+// Schema implements [tool.StreamingTool].
+func (t *command) Schema() map[string]any { return t.schema }
+
+// Timeout implements [tool.Timed]. A command is ended here when its time is up; the
+// caller's limit is only reached if that takes too long.
+func (t *command) Timeout() time.Duration {
+	if t.config.Timeout == 0 {
+		return 0
+	}
+	return t.config.Timeout + 2*t.config.Grace + time.Second
+}
+
+// maxHint bounds what an approver is shown of a command, in characters.
+const maxHint = 2000
+
+// Gate implements [tool.Gater]. It never asks more than RequiresApproval does, but shows
+// what would run.
+func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
+	if !t.RequiresApproval() {
+		return false, "", nil
+	}
+	argv, err := t.planned(args)
+	if err != nil {
+		return true, "This call will fail: " + visible.Clip(err.Error(), maxHint), nil
+	}
+	quoted := make([]byte, 0, 100)
+	for i, arg := range argv {
+		if i > 0 {
+			quoted = append(quoted, ' ')
+		}
+		quoted = append(quoted, shown(arg)...)
+	}
+	hint = "Runs " + visible.Clip(string(quoted), maxHint)
+	if t.config.Dir != "" {
+		hint += " in " + visible.Clip(t.config.Dir, maxShown)
+	}
+	return true, hint, nil
+}
+
+// shown writes an argument as it is, or in JSON's quotes if one could misread it.
+func shown(arg string) []byte {
+	for _, r := range arg {
+		if r <= ' ' || r == '"' || r == '\'' || r == '\\' || visible.Invisible(r) {
+			arg, _ := json.Marshal(arg)
+			return arg
+		}
+	}
+	if arg == "" {
+		return []byte(`""`)
+	}
+	return []byte(arg)
+}
+
+// planned returns the command of a call, without looking at files.
+func (t *command) planned(args map[string]any) ([]string, error) {
+	if t.free != nil {
+		argv, err := freeArgv(args)
+		if err == nil {
+			err = t.free.allowed(argv, t.environment(), t.config.Dir)
+		}
+		return argv, err
+	}
+	values, err := t.values(args)
+	if err != nil {
+		return nil, err
+	}
+	return t.argv(values)
+}
+
+// environment is the environment without secrets, sorted.
+func (t *command) environment() []string {
+	env := make([]string, 0, len(t.config.Env)+len(t.config.Secrets))
+	for _, name := range slices.Sorted(maps.Keys(t.config.Env)) {
+		env = append(env, name+"="+t.config.Env[name])
+	}
+	return env
+}
+
+// secrets adds the secrets to an environment.
+func (t *command) secrets(ctx context.Context, env []string) ([]string, error) {
+	for _, name := range slices.Sorted(maps.Keys(t.config.Secrets)) {
+		value, err := t.config.Secrets[name](ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read the secret for the environment variable %s: %w", name, err)
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+// prepare returns what a call runs, and its input. The files of the command are open.
+func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Command, input []byte, err error) {
+	if args == nil {
+		args = map[string]any{}
+	}
+	if !tool.ArgsChecked(ctx, t.schema, args) {
+		if err := t.compiled.Validate(args); err != nil {
+			return c, nil, err
+		}
+	}
+	c = child.Command{Dir: t.config.Dir, Stdout: true, Stderr: true, Grace: t.config.Grace}
+	c.Env = t.environment()
+	if t.free != nil {
+		if c.Argv, err = t.planned(args); err != nil {
+			return c, nil, err
+		}
+	} else if input, err = t.fill(&c, args); err != nil {
+		closeAll(c.Files)
+		return c, nil, err
+	}
+	if c.Env, err = t.secrets(ctx, c.Env); err != nil {
+		closeAll(c.Files)
+		return c, nil, err
+	}
+	c.Stdin = input != nil
+	return c, input, nil
+}
+
+// fill fills in the templates.
+func (t *command) fill(c *child.Command, args map[string]any) (input []byte, err error) {
+	values, err := t.values(args)
+	if err != nil {
+		return nil, err
+	}
+	if c.Files, err = t.inFolder(values); err != nil {
+		return nil, err
+	}
+	if c.Argv, err = t.argv(values); err != nil {
+		return nil, err
+	}
+	if t.config.StdinArgs {
+		return json.Marshal(args)
+	}
+	if len(t.stdin) == 0 {
+		return nil, nil
+	}
+	s, _, ok := t.stdin.render(values)
+	if !ok {
+		return nil, nil // nothing to read, as with an element that is left out
+	}
+	return []byte(s), nil
+}
+
+var (
+	errCanceled = errors.New("its call was canceled")
+	errUnread   = errors.New("nobody reads its output")
+)
+
+// timeoutError is the cause of the end of a command that took too long.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("it took longer than %v", e.limit) }
+
+// Cancel implements [tool.CancellableTool]. Calls of different tasks may have the same id,
+// so callID is "<task id>/<call id>" for a call that belongs to a task. The id of such a
+// call by itself only reaches it once its context has ended; so nobody ends the command
+// of another task.
+func (t *command) Cancel(callID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := false
+	for id, calls := range t.running {
+		for _, r := range calls {
+			exact := callID == r.task+"/"+r.call
+			if r.task == "" {
+				exact = callID == r.call
+			}
+			if exact || callID == id && r.ctx.Err() != nil {
+				found = true
+				r.cancel(errCanceled)
+			}
+		}
+	}
+	return found
+}
+
+// SupportsCancellation implements [tool.CancellableTool].
+func (t *command) SupportsCancellation() bool { return true }
+
+// register returns the context of a running command, which ends with its call, when its
+// time is up, and when it is canceled.
+func (t *command) register(ctx tool.Context) (_ context.Context, unregister func()) {
+	within, cancel := context.WithCancelCause(ctx)
+	untime := context.CancelFunc(func() {})
+	limited := within
+	if limit := t.config.Timeout; limit > 0 {
+		limited, untime = context.WithTimeoutCause(within, limit, &timeoutError{limit})
+	}
+	r := &running{task: ctx.TaskID(), call: ctx.FunctionCallID(), ctx: ctx, cancel: cancel}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running[r.call] = append(t.running[r.call], r)
+	return limited, func() {
+		untime()
+		cancel(nil)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		left := slices.DeleteFunc(t.running[r.call], func(other *running) bool { return other == r })
+		if t.running[r.call] = left; len(left) == 0 {
+			delete(t.running, r.call)
+		}
+	}
+}
+
+var _ interface {
+	tool.StreamingTool
+	tool.CancellableTool
+	tool.Timed
+	tool.Gater
+	tool.Annotated
+} = (*command)(nil)

@@ -1,0 +1,294 @@
+package commandtool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	"a2a-server/internal/child"
+	"a2a-server/tool"
+)
+
+const (
+	maxTail      = 64 << 10 // bytes of standard output in the result
+	maxErrorTail = 4 << 10  // bytes of standard error in the result or the error
+)
+
+// The metadata of pieces.
+const (
+	streamKey  = "stream"
+	droppedKey = "dropped"
+)
+
+// CallStreaming implements [tool.StreamingTool]. The final result is an object:
+//
+//	exit_code  0
+//	output     the end of standard output, at most 64 KiB
+//	stderr     the end of standard error, at most 4 KiB; left out if there is none
+//	omitted    how many bytes of standard output came before output; left out if none
+//	dropped    how many bytes were not published, of both; left out if none
+//
+// A command that exits with another code is an [*ExitError]. One that was ended by a signal
+// is an error that wraps [tool.ErrOutcomeUnknown]. Any other error means that nothing has
+// run.
+func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
+	return func(yield func(*tool.Result, error) bool) {
+		limited, unregister := t.register(ctx)
+		defer unregister()
+		if limited.Err() != nil {
+			yield(nil, context.Cause(limited))
+			return
+		}
+		c, input, err := t.prepare(limited, args)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		p, err := child.Start(c)
+		closeAll(c.Files)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		e := &execution{tool: t, process: p, collector: newCollector(t.config.Output.As == Lines, t.config.Output.Max), lost: make(chan struct{})}
+		wanted, unwant := context.WithCancelCause(limited)
+		e.unwant = unwant
+		e.begin(wanted, input)
+		if e.publish(yield) {
+			yield(e.outcome(limited))
+		}
+	}
+}
+
+// execution is a command that runs.
+type execution struct {
+	tool      *command
+	process   *child.Process
+	collector *collector
+	work      sync.WaitGroup
+	unwant    context.CancelCauseFunc // ends the command: nobody reads what it writes
+	lost      chan struct{}           // closed when it does not end although it was killed
+}
+
+// begin starts what reads, writes and ends the command. publish waits for it.
+func (e *execution) begin(ctx context.Context, input []byte) {
+	for of, r := range [streams]io.Reader{e.process.Stdout, e.process.Stderr} {
+		e.work.Go(func() { e.read(of, r) })
+	}
+	if e.process.Stdin != nil {
+		e.work.Go(func() {
+			// A command need not read its input, so errors mean nothing.
+			_, _ = io.Copy(e.process.Stdin, bytes.NewReader(input))
+			_ = e.process.Stdin.Close()
+		})
+	}
+	e.work.Go(func() { e.watch(ctx) })
+}
+
+// read reads a stream to its end. All errors are the end: the process says how it ended.
+func (e *execution) read(of int, r io.Reader) {
+	defer e.collector.end(of)
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := r.Read(buffer)
+		if n > 0 {
+			e.collector.add(of, buffer[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// watch ends the command when its context ends.
+func (e *execution) watch(ctx context.Context) {
+	select {
+	case <-e.process.Done():
+		return
+	case <-ctx.Done():
+	}
+	e.process.Stop()
+	patience := time.NewTimer(e.tool.config.Grace + 500*time.Millisecond)
+	defer patience.Stop()
+	select {
+	case <-e.process.Done():
+		return
+	case <-patience.C:
+	}
+	e.process.Close() // ends the streams, even if the system does not let go of the process
+	select {
+	case <-e.process.Done():
+	default:
+		close(e.lost)
+	}
+}
+
+// publish yields the output while it comes, and returns when the command has ended. False:
+// whoever reads has stopped.
+func (e *execution) publish(yield func(*tool.Result, error) bool) (wanted bool) {
+	defer func() { // also when yield panics
+		e.collector.discard()
+		if !wanted {
+			e.unwant(errUnread)
+			e.ended()
+		}
+		e.process.Close()
+		e.work.Wait()
+		e.unwant(nil)
+	}()
+	if !e.pieces(yield) {
+		return false
+	}
+	e.ended()
+	return true
+}
+
+// ended waits for the end of the process.
+func (e *execution) ended() {
+	select {
+	case <-e.process.Done():
+	case <-e.lost:
+	}
+}
+
+// pieces yields the output. The first piece is yielded as soon as it is there, and so are
+// all that come slowly. Where output comes quickly, a piece waits for more of it for a few
+// milliseconds: each is an event in the log. The longer a command writes like that, the
+// longer the wait, so that the number of events stays in proportion.
+func (e *execution) pieces(yield func(*tool.Result, error) bool) bool {
+	c := e.collector
+	pace := pacer{}
+	gap := time.NewTimer(time.Hour)
+	defer gap.Stop()
+	for {
+		least, wait := 1, pace.wait(time.Now())
+		if wait > 0 {
+			least = maxPiece
+		}
+		pending, size, ended := c.take(least)
+		switch {
+		case len(pending) > 0:
+			for _, s := range pending {
+				if !e.yieldText(yield, s) {
+					return false
+				}
+			}
+			pace.yielded(time.Now(), len(pending))
+		case ended:
+			return e.yieldDropped(yield)
+		case size > 0: // within the gap
+			gap.Reset(wait)
+			select {
+			case <-c.wake:
+			case <-gap.C:
+			}
+		default:
+			<-c.wake
+		}
+	}
+}
+
+// yieldText yields the text of one stream, in pieces of a limited length.
+func (e *execution) yieldText(yield func(*tool.Result, error) bool, s segment) bool {
+	var metadata map[string]any
+	if s.stream == stderr {
+		metadata = map[string]any{streamKey: "stderr"}
+	}
+	for len(s.text) > 0 {
+		n := cutAt(s.text, maxPiece)
+		if n < len(s.text) && e.collector.lines {
+			if line := bytes.LastIndexByte(s.text[:n], '\n') + 1; line > 0 {
+				n = line
+			}
+		}
+		if !yield(&tool.Result{Content: string(s.text[:n]), Streaming: true, Metadata: metadata}, nil) {
+			return false
+		}
+		s.text = s.text[n:]
+	}
+	return true
+}
+
+// yieldDropped says what was not published.
+func (e *execution) yieldDropped(yield func(*tool.Result, error) bool) bool {
+	dropped := e.collector.droppedBytes()
+	if dropped == 0 {
+		return true
+	}
+	return yield(&tool.Result{
+		Content:   fmt.Sprintf("\n[%d more bytes of output are not published: the limit is %d]\n", dropped, e.tool.config.Output.Max),
+		Streaming: true, Metadata: map[string]any{droppedKey: dropped},
+	}, nil)
+}
+
+// outcome is the final result or the error of a command that has ended.
+func (e *execution) outcome(ctx context.Context) (*tool.Result, error) {
+	select {
+	case <-e.process.Done():
+	default:
+		return nil, fmt.Errorf("%w: the command was killed because %s, and has not ended", tool.ErrOutcomeUnknown, because(ctx))
+	}
+	c := e.collector
+	end := e.process.End()
+	said, before := c.streams[stderr].tail.text()
+	output, omitted := c.streams[stdout].tail.text()
+	switch {
+	case end.Stopped && ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: the command was ended because %s", tool.ErrOutcomeUnknown, because(ctx))
+	case end.Signal != "":
+		return nil, fmt.Errorf("%w: the command was ended by a signal: %s", tool.ErrOutcomeUnknown, end.Signal)
+	case end.Code != 0:
+		if said == "" {
+			at := len(output) - cutAt([]byte(output), max(0, len(output)-maxErrorTail))
+			said, before = output[len(output)-at:], omitted+int64(len(output)-at)
+		}
+		return nil, &ExitError{Code: end.Code, Output: said, Missing: before}
+	}
+	content := map[string]any{"exit_code": 0, "output": output}
+	if said != "" {
+		content["stderr"] = said
+	}
+	if omitted > 0 {
+		content["omitted"] = omitted
+	}
+	if c.dropped > 0 {
+		content[droppedKey] = c.dropped
+	}
+	return &tool.Result{Content: content}, nil
+}
+
+// because is the text of the cause of the end of ctx. The cause itself is the caller's: it
+// is not wrapped, as the call did not fail with it.
+func because(ctx context.Context) string { return context.Cause(ctx).Error() }
+
+// pacer decides when the next pieces may be yielded.
+type pacer struct {
+	next    time.Time
+	yields  int
+	lastGap time.Duration
+}
+
+const (
+	firstGap    = 20 * time.Millisecond
+	longestGap  = 5 * time.Second
+	gapDoubling = 1000 // pieces, after which the gap is twice as long
+)
+
+func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
+
+// yielded starts the next gap.
+func (p *pacer) yielded(now time.Time, pieces int) {
+	p.yields += pieces
+	if p.lastGap == 0 {
+		p.lastGap = firstGap
+	}
+	if p.yields >= gapDoubling {
+		p.yields = 0
+		p.lastGap = min(2*p.lastGap, longestGap)
+	}
+	p.next = now.Add(p.lastGap)
+}

@@ -1,0 +1,83 @@
+package commandtool
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"a2a-server/internal/visible"
+)
+
+// maxShown is how many characters of a text from outside are repeated in an error.
+const maxShown = 100
+
+var (
+	placeholder  = regexp.MustCompile(`\{\{[A-Za-z_][A-Za-z0-9_-]*\}\}|\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
+	argumentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+)
+
+func isName(s string) bool { return argumentName.MatchString(s) }
+
+// template is a text with placeholders.
+type template []piece
+
+// piece is literal text, or the argument of a name.
+type piece struct{ text, name string }
+
+// parseTemplate adds the names of the placeholders to used.
+func parseTemplate(s string, args map[string]Arg, used map[string]bool) (template, error) {
+	var t template
+	end := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(s, -1) {
+		t = t.literal(s[end:at[0]])
+		end = at[1]
+		if at[2] < 0 { // {{name}}
+			t = t.literal(s[at[0]+1 : at[1]-1])
+			continue
+		}
+		name := s[at[2]:at[3]]
+		if _, ok := args[name]; !ok {
+			return nil, fmt.Errorf("there is no argument %s: declare it, or write {{%s}} for {%s} itself", visible.Quote(name, maxShown), name, name)
+		}
+		used[name] = true
+		t = append(t, piece{name: name})
+	}
+	return t.literal(s[end:]), nil
+}
+
+func (t template) literal(s string) template {
+	if s == "" {
+		return t
+	}
+	return append(t, piece{text: s})
+}
+
+// fixed reports whether there are no placeholders.
+func (t template) fixed() bool {
+	for _, p := range t {
+		if p.name != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// render returns the text with values in place of the placeholders. ok is false if one
+// has no value. leading is the name of the argument whose value the text begins with, if
+// it begins with one.
+func (t template) render(values map[string]string) (text, leading string, ok bool) {
+	var b strings.Builder
+	for _, p := range t {
+		s := p.text
+		if p.name != "" {
+			if s, ok = values[p.name]; !ok {
+				return "", "", false
+			}
+		}
+		if b.Len() == 0 && s != "" {
+			leading = p.name
+		}
+		b.WriteString(s)
+	}
+	return b.String(), leading, true
+}
