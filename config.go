@@ -33,6 +33,10 @@ type Config struct {
 	Hooks   []task.Hook               // run before the policy, in order, on each planned call
 	Policy  *approval.Policy          // nil: made from the configuration's gates and deadlines
 
+	// AfterHooks see the result of each call whose tool has run, and may change or withhold
+	// it before anybody else sees it; ErrorHooks see each failure. See [task.AfterHook].
+	AfterHooks, ErrorHooks []task.AfterHook
+
 	// Presenter shows approvals to clients and reads their answers; nil: all known
 	// dialects.
 	Presenter task.Presenter

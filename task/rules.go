@@ -28,7 +28,10 @@ type Rules struct {
 	Presenter Presenter
 	Planner   Planner
 	Hooks     []Hook // run before the policy, in order, on each planned call
-	Limits    Limits // see [Limits.WithDefaults]
+	// AfterHooks and ErrorHooks run when a tool has returned: see [AfterHook].
+	AfterHooks, ErrorHooks []AfterHook
+
+	Limits Limits // see [Limits.WithDefaults]
 
 	Agent         string // name of this agent, part of every digest
 	HoldSiblings  bool   // calls of a step start only when all of them are decided

@@ -27,6 +27,9 @@ type Config struct {
 
 	// Hooks run before the policy, in order, on each planned call.
 	Hooks []task.Hook
+	// AfterHooks see the result of each call whose tool has run, before it is written, and
+	// ErrorHooks each failure: see [task.AfterHook].
+	AfterHooks, ErrorHooks []task.AfterHook
 
 	// Provider, if set, is called for every new approval of kind call that the A2A client
 	// could answer, at most 64 at a time. What it returns is a decision. Others who may
@@ -130,7 +133,7 @@ func New(cfg Config) (*Engine, error) {
 		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{}, abandoned: map[string]int{},
 	}
 	e.rules = &task.Rules{
-		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, Limits: cfg.Limits,
+		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
 		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, EachCall: cfg.Log.GetLevel() <= zerolog.DebugLevel,
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
 	}

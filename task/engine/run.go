@@ -105,7 +105,7 @@ func (r *run) begin(ctx context.Context) {
 			untime()
 			r.returned(ctx, o)
 		}()
-		o = r.execute(x)
+		o = r.checked(x, r.execute(x))
 	})
 }
 
@@ -353,6 +353,15 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 		errors.As(o.Err, &o.Suspension)
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
 		o.Err = plain(o.Err)
+	}
+	return o
+}
+
+// checked runs the hooks on the outcome. They see no error that only says that the server
+// has told the tool to end: nobody knows then whether it failed.
+func (r *run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
+	if o.Err == nil || !errors.Is(context.Cause(x), errShutdown) {
+		r.e.rules.After(&x.ReadonlyContext, o)
 	}
 	return o
 }

@@ -1,0 +1,138 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// AfterHook looks at the outcome of a call whose tool has run, before anything of it is
+// written: it may change r.Content, the result as a planner gets it, in JSON, and r.Error.
+// If it sets r.Error, the call has failed with that text, and nothing else of the result
+// reaches anybody; of a failed call it may clear r.Error and set r.Content, which makes it
+// a result. It cannot change what the tool has published while it ran.
+//
+// After hooks see each result, in order, until one of them makes it a failure. Error hooks
+// see each failure, in order, until one of them makes it a result, which the after hooks
+// then see. Calls that pause, that a person rejects, or whose outcome is unknown are not
+// theirs. They run in the tool's goroutine, within the time limit of the call, and ctx
+// ends with it.
+//
+// If a hook returns an error or panics, the call has failed, with a text that says nothing
+// of the result, and the server's log has the error. To tell the planner why a result is
+// withheld, set r.Error.
+type AfterHook func(ctx agent.ReadonlyContext, c tool.ToolCall, r *Result) error
+
+var (
+	errWithheld    = errors.New("the call has run, but its result is withheld, because a hook that checks it failed; see the server's log")
+	errHiddenError = errors.New("the call failed, and so did a hook that looks at its error; see the server's log")
+	errNoOutcome   = errors.New("it left neither a result, as JSON, nor an error")
+)
+
+// After runs the hooks on the outcome of a run, which is then what may be written.
+func (r *Rules) After(ctx *ReadonlyContext, o *RunEnded) {
+	if len(r.AfterHooks)+len(r.ErrorHooks) == 0 || o.GivenUp != nil || o.Unknown || o.Rejected || o.Suspension != nil || len(o.Asks) > 0 {
+		return
+	}
+	for _, hook := range r.ErrorHooks {
+		if o.Err == nil {
+			break
+		}
+		if err := r.after(ctx, hook, "an error hook", o); err != nil {
+			o.Err = errHiddenError
+			return
+		}
+	}
+	for _, hook := range r.AfterHooks {
+		if o.Err != nil {
+			return
+		}
+		if err := r.after(ctx, hook, "an after hook", o); err != nil {
+			o.Err, o.Result, o.Parts = errWithheld, nil, nil
+		}
+	}
+}
+
+// after runs one hook and adopts what it left.
+func (r *Rules) after(ctx *ReadonlyContext, hook AfterHook, what string, o *RunEnded) error {
+	call := tool.ToolCall{ID: o.Entry.Call, Name: o.Entry.Name}
+	var err error
+	// The tool may have changed the arguments that it was given.
+	if call.Args, err = tool.DecodeArgs(o.Entry.examined.raw); err == nil {
+		seen := &Result{Call: call, Outcome: OutcomeOK, Content: bytes.Clone(o.Result)}
+		if o.Err != nil {
+			seen.Outcome, seen.Content, seen.Error = OutcomeError, nil, o.Err.Error()
+			if seen.Error == "" {
+				seen.Error = "the tool failed and did not say why"
+			}
+		}
+		if err = r.callAfter(ctx, hook, what, seen); err == nil {
+			err = adopt(o, seen)
+		}
+	}
+	var panicked *PanicError
+	if err != nil && !errors.As(err, &panicked) { // a panic has been reported
+		r.report(Problem{Task: ctx.task, What: what + " failed", Err: err, Wrong: true})
+	}
+	return err
+}
+
+func (r *Rules) callAfter(ctx *ReadonlyContext, hook AfterHook, what string, seen *Result) (err error) {
+	defer r.guard(ctx.task, what, &err)
+	if err := hook(ctx, seen.Call, seen); err != nil {
+		return errors.New(err.Error()) // its methods are the application's code
+	}
+	return nil
+}
+
+// adopt makes what a hook left the outcome.
+func adopt(o *RunEnded, seen *Result) error {
+	switch {
+	case seen.Error != "":
+		if o.Err == nil || o.Err.Error() != seen.Error {
+			o.Err = errors.New(seen.Error)
+		}
+		o.Result, o.Parts = nil, nil
+		return nil
+	case !utf8.Valid(seen.Content) || !json.Valid(seen.Content):
+		return errNoOutcome
+	case o.Err != nil || !bytes.Equal(seen.Content, o.Result):
+		parts := o.Parts != nil
+		o.Err, o.Result, o.Parts = nil, event.Compact(seen.Content), nil
+		if parts {
+			o.Parts = partsIn(o.Result)
+		}
+	}
+	return nil
+}
+
+// partsIn returns the parts that a JSON array in the form of A2A holds, joined by commas,
+// or nil if it is something else.
+func partsIn(raw json.RawMessage) json.RawMessage {
+	var list []*a2a.Part
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+		return nil
+	}
+	var joined json.RawMessage
+	for i, p := range list {
+		if p == nil || p.Content == nil {
+			return nil
+		}
+		data, err := event.EncodePart(p)
+		if err != nil {
+			return nil
+		}
+		if i > 0 {
+			joined = append(joined, ',')
+		}
+		joined = append(joined, data...)
+	}
+	return joined
+}
