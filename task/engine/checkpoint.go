@@ -62,7 +62,11 @@ func (r *run) checkpoint(ctx context.Context, state json.RawMessage) error {
 		return err
 	}
 	if r.e.wait(k.decided, ctx.Done()) == 1 {
-		return unsure(ctx)
+		select {
+		case <-k.decided:
+		default:
+			return unsure(ctx)
+		}
 	}
 	if k.err != nil {
 		return k.err

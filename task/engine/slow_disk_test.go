@@ -198,6 +198,47 @@ func TestToolIsAheadOfTheDiskByAWindow(t *testing.T) {
 	})
 }
 
+// What a tool hands over while two batches of its chunks are on their way is taken as soon
+// as they are not, also if a decision comes between.
+func TestOutcomeBesideADecisionIsTaken(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		more := make(chan struct{})
+		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
+			return func(yield func(*tool.Result, error) bool) {
+				for range 2 {
+					<-more
+					yield(&tool.Result{Content: "piece", Streaming: true}, nil)
+				}
+				<-more
+			}
+		}}}
+		w.start()
+		id := w.begin(w.calls("pour", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		asked := w.onlyOne(id)
+		d.hold()
+		for range 3 { // two pieces, and the outcome
+			more <- struct{}{}
+			synctest.Wait()
+		}
+		if n := d.waiting(); n != 2 {
+			t.Fatalf("%d batches wait, want those of the pieces", n)
+		}
+		go func() {
+			if err := w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Reject}); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		d.let(2)
+		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
 // A result whose batch comes after the end of its task is not lost: it is recorded as
 // late.
 func TestResultThatIsOvertakenIsLate(t *testing.T) {

@@ -176,10 +176,13 @@ func (t *turn) rested() {
 
 // reload reads the task again. It keeps runs and their outcomes.
 func (t *turn) reload() error {
-	for _, c := range t.inflight {
-		_, _ = t.e.await(c) // the next batch of its kind detects a failure
+	if len(t.inflight) > 0 {
+		for _, c := range t.inflight {
+			_, _ = t.e.await(c) // the next batch of its kind detects a failure
+		}
+		t.inflight = nil
+		signal(t.wake) // collect may have left something to the runs until now
 	}
-	t.inflight = nil
 	f, err := t.e.loadTurn(t.e.ctx, store.System(), t.id)
 	for n := 1; errors.Is(err, store.ErrUnavailable) && t.e.pause(retryPause(n)); n++ {
 		f, err = t.e.loadTurn(t.e.ctx, store.System(), t.id)

@@ -59,6 +59,7 @@ func (w *world) finish() {
 		}
 	}
 	w.checkResults()
+	w.checkUnsure()
 	w.checkStop()
 }
 

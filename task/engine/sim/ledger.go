@@ -13,12 +13,15 @@ type Run struct {
 	Args    string // as JSON
 	Entry   int    // how often the call was entered, this time included
 	Resumed bool   // the tool was told that it continues
+	State   string // … with this state
+	Answers int    // … and so many answers
 	Way     Way
 	Effect  bool // it has changed the world
 
 	Returned bool // else the process died within it, or it runs
 	Result   bool // it returned a result, and asked for nothing that is undecided
 	Err      error
+	Unsure   bool // it returned that it does not know what came of it
 	CutOff   bool // its context had ended by then
 }
 
@@ -46,10 +49,13 @@ func (l *Ledger) enter(p *Process, t *simTool, ctx tool.Context, args string, wa
 	}
 	key := ctx.TaskID() + " " + ctx.FunctionCallID()
 	l.entries[key]++
-	_, resumed := tool.Resumed(ctx)
+	again, resumed := tool.Resumed(ctx)
 	r := &Run{
 		N: len(l.Runs) + 1, Process: p, Task: ctx.TaskID(), Call: ctx.FunctionCallID(), Traits: t.traits, Version: t.version,
 		Args: args, Entry: l.entries[key], Resumed: resumed, Way: way,
+	}
+	if resumed {
+		r.State, r.Answers = string(again.State), len(again.Answers)
 	}
 	l.Runs = append(l.Runs, r)
 	return r

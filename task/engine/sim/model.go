@@ -61,13 +61,17 @@ type entry struct {
 	p          *Process
 	args       json.RawMessage
 	definition string // "" when nobody had to approve it
+	kept       keptState
 }
 
 // event is what the rules need of a private event, whichever it is.
 type event struct {
 	Call       string              `json:"call"`
 	ID         string              `json:"id"`
-	State      json.RawMessage     `json:"state"` // of an approval; of a step or a suspension it is theirs
+	State      json.RawMessage     `json:"state"` // of an approval; of a step, a checkpoint or a suspension it is theirs
+	Attempt    int                 `json:"attempt"`
+	Cause      string              `json:"cause"`
+	Asks       []json.RawMessage   `json:"asks"`
 	Resolution approval.Resolution `json:"resolution"`
 	Digest     string              `json:"digest"`
 	Args       json.RawMessage     `json:"args"`
@@ -229,7 +233,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		t.waits = false
 	case "approval.resolved":
 		m.resolved(t, &v)
-	case "call.started", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
+	case "call.started", "call.checkpoint", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
 		c := t.calls[v.Call]
 		if c == nil {
 			m.fail(t, "a call is planned first", "event %d is of call %q", e.Seq, v.Call)

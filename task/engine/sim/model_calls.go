@@ -39,6 +39,13 @@ type modelCall struct {
 	result     json.RawMessage
 	late       []json.RawMessage
 	lateErrors int
+
+	keptState
+	states  []string // of all checkpoints
+	attempt int
+	again   int    // how often this attempt was started again by itself
+	cause   string // why it was unknown last
+	unsure  int    // how often its tool did not know what came of it
 }
 
 func (c *modelCall) String() string {
@@ -66,12 +73,19 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		}
 		c.phase, c.claims = running, t.claims
 		c.resumes++
-		c.rights = append(c.rights, &entry{p: p, args: c.args})
+		c.resumed()
+		c.rights = append(c.rights, &entry{p: p, args: c.args, kept: c.keptState})
+	case "call.checkpoint":
+		if was != running {
+			bad()
+		}
+		c.checkpoint(v)
 	case "call.suspended":
 		if was != running {
 			bad()
 		}
 		c.phase, c.timer = suspended, v.Wake != nil
+		c.suspend(v)
 	case "call.postponed":
 		if was == running || was == finished {
 			bad()
@@ -81,7 +95,10 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		if was != running {
 			bad()
 		}
-		c.phase = unknown
+		c.phase, c.cause = unknown, v.Cause
+		if v.Cause == "tool" {
+			c.unsure++
+		}
 	case "call.finished":
 		if was == finished {
 			bad()
@@ -96,11 +113,11 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 }
 
 // started checks that a call may start: for the first time when nobody has to approve
-// it or somebody has; again when a person says so, or it may be repeated and whoever
-// ran it has gone.
+// it or somebody has; again when a person says so, or it may be repeated, or has kept
+// what it did, and whoever ran it has gone.
 func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	traits := m.by[c.tool]
-	e := &entry{p: p, args: c.args}
+	e := &entry{p: p, args: c.args, kept: c.keptState}
 	if v.Args != nil {
 		e.args = v.Args
 	}
@@ -113,6 +130,8 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 		if a != nil {
 			m.useApproval(t, c, a, e, v)
 		}
+	case v.Attempt == c.attempt && (traits.Effect != Once || c.keeps):
+		m.startedAgain(t, c)
 	case traits.Effect == Once:
 		a := t.newest(c.id, approval.KindOutcome)
 		if a != nil {
@@ -137,6 +156,9 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	}
 	c.phase, c.claims, c.rights = running, t.claims, append(c.rights, e)
 	c.starts++
+	if v.Attempt != c.attempt {
+		c.attempt, c.again = v.Attempt, 0
+	}
 	c.args = e.args
 }
 
@@ -201,6 +223,7 @@ func (m *model) entered(r *Run) {
 	if e.definition != "" && e.definition != m.tools.Digest(r.Traits, r.Version) {
 		m.fail(t, "what runs is what was approved", "run %d is of version %d of %s, which is not what was shown", r.N, r.Version, r.Traits.Name())
 	}
+	m.enteredWith(t, r, &e.kept)
 	if property := map[bool]string{false: `"n"`, true: `"m"`}[r.Version%3 == 2]; !strings.Contains(r.Args, property) {
 		m.fail(t, "a tool gets arguments that fit its schema", "run %d of version %d of %s has %s", r.N, r.Version, r.Traits.Name(), r.Args)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"a2a-server/store"
+	"a2a-server/tool"
 )
 
 // story is a log as an engine would write it, commit by commit.
@@ -82,6 +83,35 @@ func (t *story) enterIn(p *Process, i, version int) {
 	_ = invoke(tool, &fakeContext{ctx: context.Background(), task: storyTask.String(), call: "c1.1"})
 }
 
+// keeping begins a call that may not be repeated, and that has kept something.
+func (t *story) keeping() {
+	t.begin("once_plain")
+	t.start()
+	t.enter(0)
+	t.event("call.checkpoint.v1", `{"call":"c1.1","state":{"n":1}}`)
+	t.m.kept(t.b.Ledger.Runs[0], `{"n":1}`)
+}
+
+// claim has another process take the task over.
+func (t *story) claim() {
+	t.p = t.s.Process("next")
+	t.h = t.d.Handle(t.p)
+	if _, err := t.h.Claim(context.Background(), 9); err != nil {
+		panic(err)
+	}
+	t.rev++
+}
+
+func (t *story) unknown(cause string) {
+	t.event("call.unknown.v2", fmt.Sprintf(`{"call":"c1.1","cause":%q}`, cause))
+}
+
+// enterWith enters the call again with a state and so many answers.
+func (t *story) enterWith(state string, answers int) {
+	ctx := tool.ContextWithResumption(context.Background(), &tool.Resumption{State: []byte(state), Answers: make([]tool.Answer, answers)})
+	_ = invoke(t.b.tool(t.p, storyTraits[0], 0), &fakeContext{ctx: ctx, task: storyTask.String(), call: "c1.1"})
+}
+
 // TestModelKnowsTheRules tells stories that are wrong in one place, and one that is not.
 func TestModelKnowsTheRules(t *testing.T) {
 	t.Parallel()
@@ -98,7 +128,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.event("call.unknown.v1", `{"call":"c1.1"}`)
 			t.ask("a2", "outcome")
 			t.resolve("a2", "approved")
-			t.start()
+			t.event("call.started.v1", `{"call":"c1.1","attempt":2,"digest":"d"}`)
 			t.enter(1)
 			t.say(store.Change{Status: &store.Status{State: 4, Time: 1}, Phase: store.Final},
 				"call.finished.v1", `{"call":"c1.1","outcome":"ok"}`, "status", status("COMPLETED"))
@@ -161,6 +191,56 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.event("call.unknown.v1", `{"call":"c1.1"}`)
 			t.start()
 		}},
+		{"", func(t *story) { t.keeping(); t.claim(); t.unknown("died"); t.start(); t.enterWith(`{"n":1}`, 0) }},
+		{"", func(t *story) { // a suspension without a state leaves what was kept
+			t.keeping()
+			t.event("call.suspended.v1", `{"call":"c1.1","asks":[{}]}`)
+			t.event("call.resumed.v1", `{"call":"c1.1"}`)
+			t.enterWith(`{"n":1}`, 1)
+		}},
+		{"a call is entered again with what it kept", func(t *story) { t.keeping(); t.claim(); t.unknown("died"); t.start(); t.enter(0) }},
+		{"a call is entered again with what it kept", func(t *story) {
+			t.keeping()
+			t.event("call.checkpoint.v1", `{"call":"c1.1","state":{"n":2}}`)
+			t.claim()
+			t.unknown("died")
+			t.start()
+			t.enterWith(`{"n":1}`, 0)
+		}},
+		{"a call is entered again with what it kept", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.enterWith(`{"n":1}`, 0)
+		}},
+		{"a call is entered again with what it kept", func(t *story) {
+			t.keeping()
+			t.event("call.suspended.v1", `{"call":"c1.1","state":3,"asks":[{}]}`)
+			t.event("call.resumed.v1", `{"call":"c1.1"}`)
+			t.event("call.checkpoint.v1", `{"call":"c1.1","state":4}`)
+			t.claim()
+			t.unknown("died")
+			t.start()
+			t.enterWith(`4`, 1)
+		}},
+		{"a call is repeated only after a crash", func(t *story) { t.keeping(); t.unknown("died"); t.start() }},
+		{"a call is repeated only after a crash", func(t *story) { t.keeping(); t.claim(); t.unknown("tool"); t.start() }},
+		{"a call is repeated only after a crash", func(t *story) { t.keeping(); t.claim(); t.unknown("timeout"); t.start() }},
+		{"a call is repeated a few times only", func(t *story) {
+			t.keeping()
+			for range maxAgain + 1 {
+				t.claim()
+				t.unknown("died")
+				t.start()
+			}
+		}},
+		{"what may not be repeated runs again only when a person says so", func(t *story) {
+			t.keeping()
+			t.claim()
+			t.unknown("died")
+			t.event("call.started.v1", `{"call":"c1.1","attempt":2}`)
+		}},
+		{"a checkpoint is durable when it returns", func(t *story) { t.keeping(); t.m.kept(t.b.Ledger.Runs[0], `{"n":2}`) }},
+		{"the life of a call", func(t *story) { t.begin("once_plain"); t.event("call.checkpoint.v1", `{"call":"c1.1","state":1}`) }},
 		{"the life of a call", func(t *story) { t.begin("once_plain"); t.start(); t.start() }},
 		{"the life of a call", func(t *story) { t.begin("once_plain"); t.event("call.resumed.v1", `{"call":"c1.1"}`) }},
 		{"the life of a call", func(t *story) {

@@ -125,6 +125,7 @@ func Declared(points []string) []string {
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",
 		"a reader leaves", "a reader comes back", "a reader comes back after a crash",
+		"a checkpoint is kept", "a checkpoint is refused", "a call continues from its checkpoint",
 		"a snapshot is written", "a suspended tool was rejected", "tool canceled by the id of its call",
 	)
 }

@@ -24,6 +24,8 @@ type Toolbox struct {
 	Ledger Ledger
 	// Entered, when set, is called when a tool is entered, before it does anything.
 	Entered func(*Run)
+	// Kept, when set, is called when a tool was told that a checkpoint is durable.
+	Kept func(*Run, string)
 	// Flaky makes a toolset fail once in a while.
 	Flaky bool
 }

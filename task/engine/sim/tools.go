@@ -17,33 +17,40 @@ type Way int
 
 // The ways. Each form has some of them.
 const (
-	Result       Way = iota // returns a result at once
-	Fails                   // returns an error
-	Panics                  //
-	Slow                    // takes some milliseconds, and ends with its context
-	Blocks                  // until it is released or its context ends
-	Late                    // until it is released, whatever its context says
-	EmptyStream             // yields nothing but its result
-	BadPiece                // yields a piece that is an error
-	AsksConfirm             // suspends itself with a question for confirmation
-	AsksQuestion            // … with one that is answered in words
-	AsksForm                // … with one that has a schema
-	AsksAuth                // … with one that is answered elsewhere
-	AsksTwo                 // … with two
-	AsksBadly               // … with a good one, and with one that cannot be asked
-	AsksOrTimer             // … with one, and a timer
-	Sleeps                  // suspends itself until a time
-	Confirms                // tool.RequestConfirmation
-	ConfirmsTwo             // twice
-	AsksAndGoes             // asks for confirmation and returns a result nevertheless
-	SuspendsEver            // suspends itself with neither a question nor a timer
-	Looks                   // asks, and looks after its work a few times while the question is open
+	Result         Way = iota // returns a result at once
+	Fails                     // returns an error
+	Panics                    //
+	Slow                      // takes some milliseconds, and ends with its context
+	Blocks                    // until it is released or its context ends
+	Late                      // until it is released, whatever its context says
+	EmptyStream               // yields nothing but its result
+	BadPiece                  // yields a piece that is an error
+	AsksConfirm               // suspends itself with a question for confirmation
+	AsksQuestion              // … with one that is answered in words
+	AsksForm                  // … with one that has a schema
+	AsksAuth                  // … with one that is answered elsewhere
+	AsksTwo                   // … with two
+	AsksBadly                 // … with a good one, and with one that cannot be asked
+	AsksOrTimer               // … with one, and a timer
+	Sleeps                    // suspends itself until a time
+	Confirms                  // tool.RequestConfirmation
+	ConfirmsTwo               // twice
+	AsksAndGoes               // asks for confirmation and returns a result nevertheless
+	SuspendsEver              // suspends itself with neither a question nor a timer
+	Looks                     // asks, and looks after its work a few times while the question is open
+	Unsure                    // does not know what came of it
+	Keeps                     // keeps what it has done, and returns a result
+	KeepsAndBlocks            // … and blocks after that
+	KeepsAndAsks              // … and suspends itself with a question
+	KeepsLate                 // … and once more when it is released, whatever its context says
+	KeepsUnsure               // … and does not know what came of the rest
 )
 
 var wayNames = [...]string{
 	"result", "fails", "panics", "slow", "blocks", "late", "empty stream", "bad piece", "asks for confirmation", "asks a question",
 	"asks for a form", "asks for authorisation", "asks two questions", "asks a bad question", "asks, or a timer", "sleeps",
 	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends forever", "looks after its work",
+	"is unsure", "keeps", "keeps and blocks", "keeps and asks", "keeps late", "keeps and is unsure",
 }
 
 // String returns the name of a way.
@@ -51,10 +58,11 @@ func (w Way) String() string { return wayNames[w] }
 
 // waysOf are the ways of each form, the tamest first.
 var waysOf = [forms][]Way{
-	Plain:      {Result, Result, Slow, Fails, Panics, Blocks, Late},
-	Streaming:  {Result, Result, Slow, EmptyStream, Fails, Panics, Blocks, Late, BadPiece, Sleeps, AsksConfirm},
+	Plain:      {Result, Result, Slow, Fails, Panics, Blocks, Late, Unsure},
+	Streaming:  {Result, Result, Slow, EmptyStream, Fails, Panics, Blocks, Late, BadPiece, Sleeps, AsksConfirm, Unsure},
 	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Looks, Result, Fails},
-	Long:       {Slow, Blocks, Late, Result, Fails},
+	Long:       {Slow, Blocks, Late, Result, Fails, Unsure},
+	Keeping:    {Keeps, Keeps, KeepsAndBlocks, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure, Result, Fails},
 }
 
 // WaysOf returns the ways of a form.
@@ -94,7 +102,7 @@ func (b *Toolbox) tool(p *Process, t Traits, version int) tool.Tool {
 		return &streamTool{base}
 	case Long:
 		return &longTool{plainTool{base}}
-	case Plain, Suspending, forms:
+	case Plain, Suspending, Keeping, forms:
 	}
 	return &plainTool{base}
 }
@@ -196,7 +204,9 @@ func (t *simTool) enter(ctx tool.Context, args map[string]any) *Run {
 	}
 	t.b.s.choices.Lane(Outcomes, len(t.b.Ledger.Runs)+1)
 	way := Pick(t.b.s.choices, Outcomes, waysOf[t.traits.Form]...)
-	if again, ok := tool.Resumed(ctx); ok && len(again.State) > 2 {
+	if again, ok := tool.Resumed(ctx); t.traits.Form == Keeping {
+		way = t.keepingWay(ctx, way)
+	} else if ok && len(again.State) > 2 {
 		way = Pick(t.b.s.choices, Outcomes, Result, Result, Result, Fails, Slow) // it has been suspended twice
 	}
 	r := t.b.Ledger.enter(t.p, t, ctx, string(raw), way)
@@ -242,6 +252,10 @@ func (r *Run) done() (map[string]any, error) {
 // run goes r's way.
 func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 	switch r.Way { //nolint:exhaustive // the others suspend
+	case Unsure:
+		return t.unsure(r)
+	case Keeps, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure:
+		return t.keep(ctx, r)
 	case Result, EmptyStream:
 		if t.rarely(r, 4) {
 			r.Effect = true // it takes effect, and dies before it can say so

@@ -114,8 +114,8 @@ func TestToolsDeclareTheirTraits(t *testing.T) {
 			t.Errorf("%s: streams %v, cancels %v, asks %v, %+v", traits.Name(), streams, cancels, ask, is)
 		}
 	}
-	if len(names) != 24 {
-		t.Errorf("%d tools, want 24", len(names))
+	if len(names) != 30 {
+		t.Errorf("%d tools, want 30", len(names))
 	}
 }
 

@@ -23,11 +23,12 @@ const (
 	Streaming              // yields pieces
 	Suspending             // pauses for questions, confirmations and timers
 	Long                   // takes its time, can be canceled by the id of its call
+	Keeping                // keeps what it has done while it runs
 
 	forms
 )
 
-var formNames = [...]string{"plain", "streaming", "suspending", "long"}
+var formNames = [...]string{"plain", "streaming", "suspending", "long", "keeping"}
 
 // String returns the name of a form, which is that of the toolset of its tools.
 func (f Form) String() string { return formNames[f] }

@@ -102,7 +102,7 @@ func (w *world) setUp() {
 	w.tools.Flaky = w.choices.Rarely(Script, 8)
 	w.model = newModel(w.s, w.tools)
 	w.model.optimistic = w.cfg.Optimistic
-	w.tools.Entered = w.model.entered
+	w.tools.Entered, w.tools.Kept = w.model.entered, w.model.kept
 	w.disk.Committed = w.model.committed
 	w.disk.Claimed = w.model.claimed
 	w.disk.Pauses = w.choices.Choose(Script, 2) == 1

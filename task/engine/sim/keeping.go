@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"a2a-server/tool"
+)
+
+// errUnsure is that of a tool that does not know what came of it.
+var errUnsure = fmt.Errorf("no answer: %w", tool.ErrOutcomeUnknown)
+
+// keepingWay returns the way of a run of a Keeping tool, which is way at first: what has
+// been entered often comes to an end.
+func (t *simTool) keepingWay(ctx tool.Context, way Way) Way {
+	if t.b.Ledger.entries[ctx.TaskID()+" "+ctx.FunctionCallID()] < 4 {
+		return way
+	}
+	return Pick(t.b.s.choices, Outcomes, Keeps, Result, Fails)
+}
+
+// unsure returns what says that the tool does not know what came of it.
+func (t *simTool) unsure(r *Run) (map[string]any, error) {
+	r.Effect = t.rarely(r, 2)
+	r.Unsure = true
+	return nil, errUnsure
+}
+
+// keep goes the ways that keep what was done.
+func (t *simTool) keep(ctx tool.Context, r *Run) (map[string]any, error) {
+	for i := range 1 + t.choose(r, 3) {
+		if err := t.checkpoint(ctx, r, i); err != nil {
+			return nil, err
+		}
+		if t.rarely(r, 3) {
+			t.p.Sleep(time.Duration(1+t.choose(r, 30)) * time.Millisecond)
+		}
+	}
+	switch r.Way { //nolint:exhaustive // the others do not keep anything
+	case KeepsAndBlocks:
+		if t.b.block(ctx, t.p, r, true /* heeds */) {
+			return nil, context.Cause(ctx)
+		}
+	case KeepsLate:
+		t.b.block(ctx, t.p, r, false /* heeds */)
+		if err := t.checkpoint(context.WithoutCancel(ctx), r, 9); err != nil {
+			return nil, err
+		}
+	case KeepsAndAsks:
+		if r.Answers > 0 {
+			break
+		}
+		s := &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
+		if t.rarely(r, 2) {
+			s.State = fmt.Appendf(nil, `"suspended in run %d"`, r.N)
+		}
+		return nil, s
+	case KeepsUnsure:
+		return t.unsure(r)
+	}
+	return r.done()
+}
+
+// checkpoint keeps what says how far the run is.
+func (t *simTool) checkpoint(ctx context.Context, r *Run, n int) error {
+	state := fmt.Sprintf(`{"run":%d,"n":%d}`, r.N, n)
+	err := tool.Checkpoint(ctx, json.RawMessage(state))
+	if err != nil {
+		t.b.coverage.Count("a checkpoint is refused")
+		return err
+	}
+	t.b.coverage.Count("a checkpoint is kept")
+	if t.b.Kept != nil {
+		t.b.Kept(r, state)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"encoding/json"
+	"slices"
+
+	"a2a-server/store"
+)
+
+// maxAgain is how often a call is entered again by itself.
+const maxAgain = 3
+
+// keptState is what a call is entered again with.
+type keptState struct {
+	keeps   bool            // it has kept something by a checkpoint
+	paused  bool            // it was suspended
+	state   json.RawMessage // the newest
+	answers bool            // there may be answers with it
+	asks    bool            // the newest suspension asks something
+}
+
+// checkpoint applies a checkpoint: it takes the place of whatever was kept, and of answers.
+func (c *modelCall) checkpoint(v *event) {
+	c.keeps, c.state, c.answers = true, v.State, false
+	c.states = append(c.states, string(v.State))
+}
+
+// suspend applies a suspension: what it keeps, if anything, takes the place of whatever
+// was kept.
+func (c *modelCall) suspend(v *event) {
+	c.paused, c.asks = true, len(v.Asks) > 0
+	if v.State != nil || !c.keeps {
+		c.state = v.State
+	}
+}
+
+// resumed applies the end of a suspension.
+func (c *modelCall) resumed() { c.answers = c.asks }
+
+// startedAgain checks that a call may start again without a person: whoever ran it has
+// gone, and it has not been started too often.
+func (m *model) startedAgain(t *modelTask, c *modelCall) {
+	if c.claims == t.claims || c.cause != "" && c.cause != "died" { // it was not written at first
+		m.fail(t, "a call is repeated only after a crash", "call %s of %s started again in the process that ran it; it was unknown because of %q", c.id, c.tool, c.cause)
+	}
+	if c.again++; c.again > maxAgain {
+		m.fail(t, "a call is repeated a few times only", "call %s of %s started again by itself, time %d", c.id, c.tool, c.again)
+	}
+}
+
+// enteredWith checks that a tool is told what its call has kept.
+func (m *model) enteredWith(t *modelTask, r *Run, kept *keptState) {
+	if r.Resumed != (kept.keeps || kept.paused) || r.State != string(kept.state) && !sameJSON([]byte(r.State), kept.state) || r.Answers > 0 && !kept.answers {
+		m.fail(t, "a call is entered again with what it kept", "run %d of %s, call %s: told %v, %s and %d answers; kept %+v, %s",
+			r.N, r.Traits.Name(), r.Call, r.Resumed, r.State, r.Answers, *kept, kept.state)
+	}
+	if r.Resumed && kept.keeps {
+		m.tools.coverage.Count("a call continues from its checkpoint")
+	}
+}
+
+// kept checks that what a tool was told is kept is in the log.
+func (m *model) kept(r *Run, state string) {
+	id, _ := store.ParseTaskID(r.Task)
+	if t := m.tasks[id]; t == nil || t.calls[r.Call] == nil || !slices.Contains(t.calls[r.Call].states, state) {
+		m.s.Fail("a checkpoint is durable when it returns", "run %d of %s, call %s of task %s: %s", r.N, r.Traits.Name(), r.Call, r.Task, state)
+	}
+}
+
+// checkUnsure compares the ledger with the log: of what a tool does not know, the log does
+// not say anything else.
+func (w *world) checkUnsure() {
+	type call struct{ task, id string }
+	unsure := map[call]int{}
+	for _, r := range w.tools.Ledger.Runs {
+		if r.Returned && r.Unsure && !r.Process.dead && !w.stopped(r.Process) {
+			unsure[call{r.Task, r.Call}]++
+		}
+	}
+	for _, t := range w.model.order {
+		for _, c := range t.planned {
+			if n := unsure[call{t.id.String(), c.id}]; n > c.unsure+c.lateErrors {
+				w.s.Fail("what a tool does not know is unknown", "%d runs of call %s of task %s did not know, the log has %d, and %d late:\n%s", n, c.id, t.id, c.unsure, c.lateErrors, w.log(t))
+			}
+		}
+	}
+}
