@@ -80,24 +80,30 @@ func (r *Report) Read(f io.Reader) (root Node, ok bool, err error) {
 		r.Add(Place{}, "", "is larger than %d MiB; make it smaller, or name another file", MaxFile>>20)
 		return Node{}, false, nil
 	}
+	root, ok = r.Parse(text)
+	return root, ok, nil
+}
+
+// Parse is [Report.Read] for text whose size the caller has limited.
+func (r *Report) Parse(text []byte) (root Node, ok bool) {
 	if !r.readable(string(text)) {
-		return Node{}, false, nil
+		return Node{}, false
 	}
 	var documents []yaml.Node
 	if err := yaml.Load(text, &documents, yaml.WithAllDocuments()); err != nil {
 		r.syntax(err, string(text))
-		return Node{}, false, nil
+		return Node{}, false
 	}
 	root = Node{report: r}
 	switch {
 	case len(documents) > 1:
 		r.Add(placeOf(&documents[1]), "", "a second document begins here; put everything into one document, without ---")
-		return Node{}, false, nil
+		return Node{}, false
 	case len(documents) == 1 && len(documents[0].Content) > 0:
 		root.yaml = documents[0].Content[0]
 		root.place = placeOf(root.yaml)
 	}
-	return root, true, nil
+	return root, true
 }
 
 // readable adds a problem for the first byte or character that YAML does not allow.

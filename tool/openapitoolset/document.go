@@ -1,0 +1,308 @@
+package openapitoolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"a2a-server/internal/strictjson"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
+)
+
+// MaxSpec is the maximum size of a document, in bytes.
+const MaxSpec = 10 << 20
+
+// maxDepth is how deep values in a document may be nested.
+const maxDepth = 100
+
+// document is an OpenAPI document as a JSON value.
+type document struct {
+	root    map[string]any
+	version string // 3.0.x or 3.1.x
+}
+
+func (d *document) is30() bool { return strings.HasPrefix(d.version, "3.0.") }
+
+// value is a value in a document, and where it is.
+type value struct {
+	v  any
+	at string // JSON Pointer
+}
+
+func (v value) below(name string) string { return v.at + "/" + strictjson.EscapePointer(name) }
+
+// object returns the value as an object. what is the name that OpenAPI has for it.
+func (v value) object(what string) (map[string]any, error) {
+	m, ok := v.v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s is %s; it must be an object", quote(v.at), what, kindOf(v.v))
+	}
+	return m, nil
+}
+
+// list returns the value as an array, and nothing for a missing one.
+func (v value) list(what string) ([]any, error) {
+	if v.v == nil {
+		return nil, nil
+	}
+	l, ok := v.v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s is %s; it must be an array", quote(v.at), what, kindOf(v.v))
+	}
+	return l, nil
+}
+
+// text returns a member that is a string, "" if it is missing.
+func (v value) text(m map[string]any, name string) (string, error) {
+	member, has := m[name]
+	if !has {
+		return "", nil
+	}
+	s, ok := member.(string)
+	if !ok {
+		return "", fmt.Errorf("%s: it is %s; it must be a string", quote(v.below(name)), kindOf(member))
+	}
+	return s, nil
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}
+
+func quote(pointer string) string {
+	if pointer == "" {
+		return "the document"
+	}
+	return visible.Clip(pointer, 300)
+}
+
+// read returns the bytes of a document.
+func read(c *Config) ([]byte, error) {
+	if (c.Spec == nil) == (c.Path == "") {
+		return nil, errors.New("spec: give either the document or the path of its file")
+	}
+	raw := c.Spec
+	if c.Path != "" {
+		if err := strictyaml.Stat(c.Path); err != nil {
+			return nil, fmt.Errorf("spec: %s: %w", visible.Quote(c.Path, 300), err)
+		}
+		f, err := os.Open(c.Path)
+		if err != nil {
+			return nil, fmt.Errorf("spec: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // nothing was written
+		if raw, err = io.ReadAll(io.LimitReader(f, MaxSpec+1)); err != nil {
+			return nil, fmt.Errorf("spec: %w", err)
+		}
+	}
+	if len(raw) > MaxSpec {
+		return nil, fmt.Errorf("spec: it is larger than %d MiB; remove the operations that are not used", MaxSpec>>20)
+	}
+	return raw, nil
+}
+
+// parse reads a document in JSON or YAML.
+func parse(raw []byte) (*document, error) {
+	var v any
+	var err error
+	if begins := bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))); len(begins) > 0 && begins[0] == '{' {
+		v, err = parseJSON(begins)
+	} else {
+		v, err = parseYAML(raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	root, err := value{v, ""}.object("an OpenAPI document")
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	d := &document{root: root}
+	d.version, _ = root["openapi"].(string)
+	switch {
+	case root["swagger"] != nil:
+		return nil, errors.New("spec: it is in the format Swagger 2.0; convert it to OpenAPI 3")
+	case root["openapi"] == nil:
+		return nil, errors.New(`spec: it is not an OpenAPI document: "openapi" with the version is missing`)
+	case !d.is30() && !strings.HasPrefix(d.version, "3.1."):
+		return nil, fmt.Errorf("spec: the version of OpenAPI is %s; only 3.0 and 3.1 can be read", visible.Quote(fmt.Sprint(root["openapi"]), 40))
+	}
+	if dialect, has := root["jsonSchemaDialect"]; has && !isKnownDialect(dialect) {
+		return nil, fmt.Errorf("spec: /jsonSchemaDialect: %s cannot be read; only JSON Schema 2020-12 can", visible.Quote(fmt.Sprint(dialect), 200))
+	}
+	return d, nil
+}
+
+func isKnownDialect(dialect any) bool {
+	s, _ := dialect.(string)
+	return strings.HasPrefix(s, "https://spec.openapis.org/oas/3.1/dialect/") || s == "https://json-schema.org/draft/2020-12/schema"
+}
+
+// parseJSON decodes JSON. Numbers stay as they are written.
+func parseJSON(raw []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := checkDepth(d); err != nil {
+		return nil, err
+	}
+	d = json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	return v, nil
+}
+
+// checkDepth reads all tokens, and refuses duplicate names, which readers understand
+// differently.
+func checkDepth(d *json.Decoder) error {
+	type level struct {
+		names map[string]bool // of an object
+		name  bool            // a name is next
+	}
+	var levels []level
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("it is not JSON: at byte %d: %w", d.InputOffset(), err)
+		}
+		if delimiter, ok := token.(json.Delim); ok && (delimiter == '}' || delimiter == ']') {
+			levels = levels[:len(levels)-1]
+			if len(levels) == 0 {
+				continue
+			}
+			levels[len(levels)-1].name = true
+			continue
+		}
+		if n := len(levels); n > 0 && levels[n-1].names != nil {
+			top := &levels[n-1]
+			if top.name {
+				name, _ := token.(string)
+				if top.names[name] {
+					return fmt.Errorf("at byte %d: the name %s is there twice in an object; remove one", d.InputOffset(), visible.Quote(name, 80))
+				}
+				top.names[name] = true
+				top.name = false
+				continue
+			}
+			top.name = true
+		}
+		switch token {
+		case json.Delim('{'):
+			levels = append(levels, level{names: map[string]bool{}, name: true})
+		case json.Delim('['):
+			levels = append(levels, level{})
+		}
+		if len(levels) > maxDepth {
+			return fmt.Errorf("at byte %d: it is nested deeper than %d levels", d.InputOffset(), maxDepth)
+		}
+	}
+}
+
+// parseYAML decodes YAML that has only one meaning.
+func parseYAML(raw []byte) (any, error) {
+	r := &strictyaml.Report{}
+	root, ok := r.Parse(raw)
+	var v any
+	if ok {
+		v = root.JSON()
+	}
+	problems := r.Problems()
+	if len(problems) == 0 {
+		return v, nil
+	}
+	var errs []error
+	for _, p := range problems[:min(len(problems), 5)] {
+		where := "line " + strconv.Itoa(p.Line)
+		if p.Key != "" {
+			where += ": " + visible.Clip(p.Key, 200)
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", where, p.Problem))
+	}
+	if more := len(problems) - len(errs); more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more problems", more))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// maxReferences is how many references may follow each other.
+const maxReferences = 32
+
+// resolve follows the references of v, if it is one, within the document.
+func (d *document) resolve(v value) (value, error) {
+	for range maxReferences {
+		m, ok := v.v.(map[string]any)
+		if !ok {
+			return v, nil
+		}
+		ref, has := m["$ref"]
+		if !has {
+			return v, nil
+		}
+		target, err := d.target(ref, v.at)
+		if err != nil {
+			return v, err
+		}
+		v = target
+	}
+	return v, fmt.Errorf("%s: its references lead in a circle, or more than %d follow each other", quote(v.at), maxReferences)
+}
+
+// target returns the value that a reference names.
+func (d *document) target(ref any, at string) (value, error) {
+	s, ok := ref.(string)
+	if !ok {
+		return value{}, fmt.Errorf("%s/$ref: it is %s; it must be a string", quote(at), kindOf(ref))
+	}
+	fragment, local := strings.CutPrefix(s, "#")
+	if !local {
+		return value{}, fmt.Errorf("%s/$ref: %s is outside the document, and nothing else is loaded; put all into one document, as bundlers do", quote(at), visible.Quote(s, 200))
+	}
+	pointer, err := url.PathUnescape(fragment)
+	if err != nil || pointer != "" && pointer[0] != '/' {
+		return value{}, fmt.Errorf("%s/$ref: %s is not a place in the document; write one such as #/components/schemas/Pet", quote(at), visible.Quote(s, 200))
+	}
+	var v any = d.root
+	if pointer == "" {
+		return value{v, ""}, nil
+	}
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		var has bool
+		switch container := v.(type) {
+		case map[string]any:
+			v, has = container[token]
+		case []any:
+			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(container) {
+				v, has = container[i], true
+			}
+		}
+		if !has {
+			return value{}, fmt.Errorf("%s/$ref: there is nothing at %s", quote(at), visible.Quote(s, 200))
+		}
+	}
+	return value{v, pointer}, nil
+}

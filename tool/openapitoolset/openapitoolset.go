@@ -1,0 +1,263 @@
+package openapitoolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+	"a2a-server/tool/httptool"
+)
+
+// Config says which operations of a document become tools.
+type Config struct {
+	Name string // of the toolset, for messages to people. Required.
+
+	// Spec is the document, in JSON or YAML. Either Spec or Path is required.
+	Spec []byte
+	// Path is the path of a file with the document. It is read once.
+	Path string
+	// Server is the absolute URL before the paths of operations, such as
+	// https://api.example/v1. Defaults to the only server of the document, if that is
+	// absolute and has no variables.
+	Server string
+	// Only lists the operations by operationId or, for one that has none, by the name of its
+	// tool. Required; "*" is all of them.
+	Only []string
+	// Prefix is put before the names of tools. Defaults to none.
+	Prefix string
+
+	// Approve says which operations must be approved. Defaults to all except those with GET
+	// and HEAD.
+	Approve Approval
+	// Annotations replace those that follow from the method, by operationId; see
+	// [httptool.Config].
+	Annotations map[string]tool.Annotations
+
+	// Header has values of headers for all requests, with {secret:name} for secrets; see
+	// [httptool.Config].
+	Header map[string]string
+	// Secrets returns the values of secrets; see [httptool.Config].
+	Secrets func(ctx context.Context, name string) (string, error)
+	// IdempotencyHeader is set in the requests of all operations except those with GET and
+	// HEAD; see [httptool.Config]. Defaults to none.
+	IdempotencyHeader string
+	// Timeout bounds each call. Defaults to [httptool.DefaultTimeout].
+	Timeout time.Duration
+	// Client sends the requests. Defaults to a new one that allows only the public
+	// internet.
+	Client *httptool.Client
+}
+
+// Approval says which operations must be approved. The zero value is all except those with
+// GET and HEAD.
+type Approval struct {
+	kind  approvalKind
+	names []string
+}
+
+type approvalKind int
+
+const (
+	byMethod approvalKind = iota
+	approveAll
+	approveNone
+	approveNamed
+)
+
+// ApproveAll is that all operations must be approved.
+func ApproveAll() Approval { return Approval{kind: approveAll} }
+
+// ApproveNone is that no operation must be approved.
+func ApproveNone() Approval { return Approval{kind: approveNone} }
+
+// ApproveNamed is that exactly these operations must be approved, named as in [Config].Only.
+func ApproveNamed(names ...string) Approval {
+	return Approval{kind: approveNamed, names: slices.Clone(names)}
+}
+
+// of returns what to configure for an operation.
+func (a Approval) of(o *operation) *bool {
+	var must bool
+	switch a.kind {
+	case byMethod:
+		return nil
+	case approveAll:
+		must = true
+	case approveNone:
+	case approveNamed:
+		must = slices.Contains(a.names, o.name)
+	}
+	return &must
+}
+
+// maxTools is how many operations one toolset may have.
+const maxTools = 1000
+
+// New returns the tools of the operations that c lists, in the order of paths and methods.
+// It reads the document once: the toolset never changes. The error lists the problems of all
+// operations.
+func New(c Config) (tool.Toolset, error) {
+	set, err := build(&c)
+	if err != nil {
+		return nil, fmt.Errorf("openapi %s: %w", visible.Quote(c.Name, 80), err)
+	}
+	return set, nil
+}
+
+func build(c *Config) (tool.Toolset, error) {
+	if c.Name == "" {
+		return nil, errors.New("name: it is missing")
+	}
+	raw, err := read(c)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	server, err := d.server(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	operations, err := d.selected(c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Client == nil {
+		if c.Client, err = httptool.NewClient(httptool.ClientConfig{}); err != nil {
+			return nil, err
+		}
+	}
+	var tools []tool.Tool
+	var errs []error
+	names := map[string]*operation{}
+	for _, o := range operations {
+		name := c.Prefix + toolName(o.name)
+		if len(name) > maxName {
+			name = shorten(name, o.name)
+		}
+		if other := names[name]; other != nil {
+			errs = append(errs, fmt.Errorf("%s and %s would both be the tool %s; select one of them", other, o, name))
+			continue
+		}
+		names[name] = o
+		t, err := d.tool(c, o, name, server)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", o, err))
+			continue
+		}
+		tools = append(tools, t)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return tool.NewToolset(c.Name, tools...), nil
+}
+
+// server returns the URL before the paths of operations, without a slash at its end.
+func (d *document) server(configured string) (string, error) {
+	s := configured
+	if s == "" {
+		servers, err := value{d.root["servers"], "/servers"}.list("servers")
+		if err != nil {
+			return "", fmt.Errorf("spec: %w", err)
+		}
+		if len(servers) != 1 {
+			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the one to use", len(servers))
+		}
+		first := value{servers[0], "/servers/0"}
+		m, err := first.object("a server")
+		if err != nil {
+			return "", fmt.Errorf("spec: %w", err)
+		}
+		if s, err = first.text(m, "url"); err != nil {
+			return "", fmt.Errorf("spec: %w", err)
+		}
+		if !isAbsolute(s) {
+			return "", fmt.Errorf("server: it is missing, and the document's own, %s, is not an absolute URL without variables; write the one to use", visible.Quote(s, 200))
+		}
+	}
+	if !isAbsolute(s) {
+		return "", errors.New("server: it is not an absolute URL; write one such as https://api.example/v1, without variables, query and user name")
+	}
+	return strings.TrimRight(s, "/"), nil
+}
+
+// isAbsolute reports whether s can be followed by the path of an operation.
+func isAbsolute(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && !strings.ContainsAny(s, "{}?#")
+}
+
+// selected returns the operations that the configuration lists.
+func (d *document) selected(c *Config) ([]*operation, error) {
+	all, err := d.operations()
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	if len(c.Only) == 0 {
+		return nil, errors.New(`only: it is missing; list the operations to offer, or write "*" for all of them`)
+	}
+	byName := map[string][]*operation{}
+	var names []string
+	for _, o := range all {
+		byName[o.name] = append(byName[o.name], o)
+		names = append(names, o.name)
+	}
+	chosen := map[string]bool{}
+	var errs []error
+	for _, name := range c.Only {
+		switch {
+		case name == "*":
+			for _, known := range names {
+				chosen[known] = true
+			}
+		case byName[name] == nil:
+			errs = append(errs, fmt.Errorf("only: %s", unknown(name, names)))
+		default:
+			chosen[name] = true
+		}
+	}
+	var operations []*operation
+	for _, o := range all {
+		if !chosen[o.name] {
+			continue
+		}
+		if same := byName[o.name]; len(same) > 1 {
+			if same[0] == o {
+				errs = append(errs, fmt.Errorf("spec: %s and %s have the same operationId; it must be unique", o, same[1]))
+			}
+			continue
+		}
+		operations = append(operations, o)
+	}
+	if len(operations) > maxTools {
+		errs = append(errs, fmt.Errorf("only: it selects %d operations; at most %d are possible", len(operations), maxTools))
+	}
+	for _, name := range c.Approve.names {
+		if !chosen[name] {
+			errs = append(errs, fmt.Errorf("approve: %s", unknown(name, sorted(chosen))))
+		}
+	}
+	for _, name := range sorted(c.Annotations) {
+		if !chosen[name] {
+			errs = append(errs, fmt.Errorf("annotations: %s", unknown(name, sorted(chosen))))
+		}
+	}
+	if len(errs) == 0 && len(operations) == 0 {
+		errs = append(errs, errors.New("spec: it has no operations"))
+	}
+	return operations, errors.Join(errs...)
+}
+
+func unknown(name string, names []string) string {
+	return fmt.Sprintf("there is no operation %s%s", visible.Quote(name, 80), suggest.DidYouMean(name, "", names))
+}

@@ -1,0 +1,289 @@
+package openapitoolset
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+	"a2a-server/tool/httptool"
+)
+
+// operation is an operation of a document.
+type operation struct {
+	name   string // its operationId, or else made of its method and path
+	method string
+	path   string
+	at     string // JSON Pointer
+	self   map[string]any
+	item   value // the path item
+}
+
+// String names the operation for messages.
+func (o *operation) String() string {
+	return fmt.Sprintf("operation %s (%s %s)", visible.Quote(o.name, 80), o.method, visible.Clip(o.path, 200))
+}
+
+// methods are the methods of operations that can be tools. OPTIONS and TRACE cannot.
+func methods() []string {
+	return []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+}
+
+// operations returns the operations of the document in the order of their paths.
+func (d *document) operations() ([]*operation, error) {
+	if d.root["paths"] == nil {
+		return nil, nil // a document of 3.1 may have webhooks only
+	}
+	paths := value{d.root["paths"], "/paths"}
+	items, err := paths.object("paths")
+	if err != nil {
+		return nil, err
+	}
+	var all []*operation
+	for _, path := range sorted(items) {
+		if strings.HasPrefix(path, "x-") {
+			continue
+		}
+		item, err := d.resolve(value{items[path], paths.below(path)})
+		if err != nil {
+			if items[path] == nil {
+				continue
+			}
+			return nil, err
+		}
+		m, err := item.object("a path item")
+		if err != nil {
+			return nil, err
+		}
+		for _, method := range methods() {
+			key := strings.ToLower(method)
+			if m[key] == nil {
+				continue
+			}
+			at := value{m[key], item.below(key)}
+			self, err := at.object("an operation")
+			if err != nil {
+				return nil, err
+			}
+			o := &operation{method: method, path: path, at: at.at, self: self, item: item}
+			if o.name, err = at.text(self, "operationId"); err != nil {
+				return nil, err
+			}
+			if o.name == "" {
+				o.name = toolName(key + "_" + strings.Trim(notInToolName.ReplaceAllString(path, "_"), "_"))
+			}
+			all = append(all, o)
+		}
+	}
+	return all, nil
+}
+
+// sorted returns the keys of m in their order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+const maxName = 64
+
+var notInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// toolName returns the name of the tool for an operation's name.
+func toolName(name string) string {
+	made := notInToolName.ReplaceAllString(name, "_")
+	if len(made) > maxName {
+		return shorten(made, name)
+	}
+	return made
+}
+
+// argument is an argument of an operation, and where its value belongs.
+type argument struct {
+	name     string // in the tool
+	in       string // path, query, header or body
+	wire     string // its name there
+	schema   any
+	required bool
+	explode  bool // an array in a query is a parameter for each element
+}
+
+// tool returns the tool of an operation.
+func (d *document) tool(c *Config, o *operation, name, server string) (tool.Tool, error) {
+	self := value{o.self, o.at}
+	for _, v := range []value{self, o.item} {
+		m, err := v.object("an operation")
+		if err != nil {
+			return nil, err
+		}
+		if servers, err := (value{m["servers"], v.below("servers")}).list("servers"); err != nil || len(servers) > 0 {
+			return nil, cmp.Or(err, fmt.Errorf("%s: it has servers of its own, and all operations of a toolset have the same; use another toolset for it", quote(v.below("servers"))))
+		}
+	}
+	schemas := newConverter(d)
+	arguments, mediaType, err := d.arguments(c, o, schemas)
+	if err != nil {
+		return nil, err
+	}
+	if err := schemas.finish(); err != nil {
+		return nil, err
+	}
+	if err := rename(arguments); err != nil {
+		return nil, err
+	}
+	description, err := o.description()
+	if err != nil {
+		return nil, err
+	}
+	h := httptool.Config{
+		Name: name, Description: description, Method: o.method,
+		Header: maps.Clone(c.Header), Secrets: c.Secrets,
+		Approve: c.Approve.of(o), Timeout: c.Timeout, Client: c.Client,
+		Parameters: parameters(arguments, schemas.defs),
+	}
+	if h.Header == nil {
+		h.Header = map[string]string{}
+	}
+	if a, ok := c.Annotations[o.name]; ok {
+		h.Annotations = &a
+	}
+	if o.method != http.MethodGet && o.method != http.MethodHead {
+		h.IdempotencyHeader = c.IdempotencyHeader
+	}
+	for _, a := range arguments {
+		switch a.in {
+		case "header":
+			h.Header[a.wire] = "{" + a.name + "}"
+		case "body":
+			h.JSON = "{" + a.name + "}"
+			if mediaType != "application/json" {
+				h.Header["Content-Type"] = mediaType
+			}
+		}
+	}
+	if h.URL, err = requestURL(server, o.path, arguments); err != nil {
+		return nil, err
+	}
+	if err := checkSize(h.Parameters); err != nil {
+		return nil, err
+	}
+	return httptool.New(h)
+}
+
+// description returns the summary and the description of an operation.
+func (o *operation) description() (string, error) {
+	self := value{o.self, o.at}
+	summary, err := self.text(o.self, "summary")
+	if err != nil {
+		return "", err
+	}
+	text, err := self.text(o.self, "description")
+	if err != nil {
+		return "", err
+	}
+	if text == summary {
+		text = ""
+	}
+	return clipText(summary + "\n\n" + text), nil
+}
+
+// rename gives the arguments names that are unique: the rule is in the package comment.
+func rename(arguments []*argument) error {
+	count := map[string]int{}
+	for _, a := range arguments {
+		count[a.name]++
+	}
+	taken := map[string]*argument{}
+	for _, a := range arguments {
+		if count[a.name] > 1 && a.in != "body" {
+			a.name = clipName(a.in + "_" + a.name)
+		}
+		if other := taken[a.name]; other != nil {
+			return fmt.Errorf("its parameters %s (%s) and %s (%s) would both be the argument %q", visible.Quote(other.wire, 80), other.in, visible.Quote(a.wire, 80), a.in, a.name)
+		}
+		taken[a.name] = a
+	}
+	return nil
+}
+
+// argumentName returns the name of the argument for a parameter.
+func argumentName(wire string) string {
+	name := notInName.ReplaceAllString(wire, "_")
+	if name == "" || name[0] == '.' || name[0] == '-' {
+		name = "_" + name
+	}
+	return clipName(name)
+}
+
+func clipName(name string) string {
+	if len(name) > maxName {
+		return shorten(name, name)
+	}
+	return name
+}
+
+// parameters returns the schema of the arguments.
+func parameters(arguments []*argument, defs map[string]any) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, a := range arguments {
+		properties[a.name] = a.schema
+		if a.required {
+			required = append(required, a.name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	if len(defs) > 0 {
+		schema["$defs"] = defs
+	}
+	return schema
+}
+
+var pathParameter = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// requestURL returns the template of the URL of a request.
+func requestURL(server, path string, arguments []*argument) (string, error) {
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#") {
+		return "", fmt.Errorf("%s is not a path; it must begin with /, and have neither ? nor #", visible.Quote(path, 200))
+	}
+	named := map[string]*argument{}
+	used := map[string]bool{}
+	for _, a := range arguments {
+		if a.in == "path" {
+			named[a.wire] = a
+		}
+	}
+	var missing string
+	expanded := pathParameter.ReplaceAllStringFunc(path, func(braced string) string {
+		wire := braced[1 : len(braced)-1]
+		used[wire] = true
+		if a := named[wire]; a != nil {
+			return "{" + a.name + "}"
+		}
+		missing = wire
+		return ""
+	})
+	if missing != "" {
+		return "", fmt.Errorf("the path has {%s}, and there is no such parameter in the path", visible.Clip(missing, 80))
+	}
+	for _, wire := range sorted(named) {
+		if !used[wire] {
+			return "", fmt.Errorf("the parameter %s is in the path, but the path has no {%s}", visible.Quote(wire, 80), visible.Clip(wire, 80))
+		}
+	}
+	var query []string
+	for _, a := range arguments {
+		if a.in != "query" {
+			continue
+		}
+		placeholder := "{" + a.name + "}"
+		if a.explode {
+			placeholder = "{" + a.name + "*}"
+		}
+		query = append(query, escapeKey(a.wire)+"="+placeholder)
+	}
+	if len(query) > 0 {
+		expanded += "?" + strings.Join(query, "&")
+	}
+	return server + expanded, nil
+}

@@ -1,0 +1,335 @@
+package openapitoolset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"a2a-server/internal/visible"
+)
+
+// arguments returns the arguments of an operation in the order of path, query, header and
+// body, and the media type of the body.
+func (d *document) arguments(c *Config, o *operation, schemas *converter) (all []*argument, mediaType string, err error) {
+	given, err := d.parameters(o)
+	if err != nil {
+		return nil, "", err
+	}
+	body, err := d.requestBody(o)
+	if err != nil {
+		return nil, "", err
+	}
+	checked, err := d.check(o, given, body)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, p := range checked.Parameters {
+		a, err := d.argument(c, p.Value, given[i], schemas)
+		if err != nil {
+			return nil, "", err
+		}
+		if a != nil {
+			all = append(all, a)
+		}
+	}
+	places := []string{"path", "query", "header"}
+	slices.SortStableFunc(all, func(a, b *argument) int { return slices.Index(places, a.in) - slices.Index(places, b.in) })
+	if checked.RequestBody == nil {
+		return all, "", nil
+	}
+	a, mediaType, err := bodyArgument(checked.RequestBody.Value, body, schemas)
+	if err != nil {
+		return nil, "", err
+	}
+	if o.method == http.MethodGet || o.method == http.MethodHead {
+		if a.required {
+			return nil, "", fmt.Errorf("%s: a request with %s has no body", quote(body.at), o.method)
+		}
+		return all, "", nil
+	}
+	return append(all, a), mediaType, nil
+}
+
+// parameters returns the parameters of an operation: those of its path, unless the operation
+// has others of the same names and places, and its own.
+func (d *document) parameters(o *operation) ([]value, error) {
+	var all []value
+	index := map[[2]string]int{}
+	for level, from := range []value{o.item, {o.self, o.at}} {
+		m, err := from.object("an operation")
+		if err != nil {
+			return nil, err
+		}
+		list, err := value{m["parameters"], from.below("parameters")}.list("parameters")
+		if err != nil {
+			return nil, err
+		}
+		own := map[[2]string]bool{}
+		for i, item := range list {
+			p, err := d.resolve(value{item, fmt.Sprintf("%s/%d", from.below("parameters"), i)})
+			if err != nil {
+				return nil, err
+			}
+			m, err := p.object("a parameter")
+			if err != nil {
+				return nil, err
+			}
+			name, err := p.text(m, "name")
+			if err != nil {
+				return nil, err
+			}
+			in, err := p.text(m, "in")
+			if err != nil {
+				return nil, err
+			}
+			key := [2]string{in, name}
+			if own[key] {
+				return nil, fmt.Errorf("%s: the parameter %s (%s) is there twice", quote(p.at), visible.Quote(name, 80), visible.Clip(in, 20))
+			}
+			own[key] = true
+			if at, has := index[key]; has && level > 0 {
+				all[at] = p
+				continue
+			}
+			index[key] = len(all)
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// requestBody returns the body of an operation, without a value if it has none.
+func (d *document) requestBody(o *operation) (value, error) {
+	v := value{o.self["requestBody"], o.at + "/requestBody"}
+	if v.v == nil {
+		return v, nil
+	}
+	v, err := d.resolve(v)
+	if err != nil {
+		return v, err
+	}
+	_, err = v.object("a request body")
+	return v, err
+}
+
+// check has the parameters and the body of an operation read and checked by the rules of
+// OpenAPI. It gets them without their schemas and examples, which are read here: only what
+// is used is looked at, however large the document is.
+func (d *document) check(o *operation, given []value, body value) (*openapi3.Operation, error) {
+	self := map[string]any{"responses": map[string]any{"default": map[string]any{"description": ""}}}
+	var bare []any
+	for _, p := range given {
+		m, err := p.object("a parameter")
+		if err != nil {
+			return nil, err
+		}
+		if m, err = withoutSchemas(p, m); err != nil {
+			return nil, err
+		}
+		bare = append(bare, m)
+	}
+	if bare != nil {
+		self["parameters"] = bare
+	}
+	if body.v != nil {
+		m, err := body.object("a request body")
+		if err != nil {
+			return nil, err
+		}
+		if self["requestBody"], err = withoutSchemas(body, m); err != nil {
+			return nil, err
+		}
+	}
+	raw, err := json.Marshal(map[string]any{
+		"openapi": d.version,
+		"info":    map[string]any{"title": "one operation", "version": "1"},
+		"paths":   map[string]any{o.path: map[string]any{strings.ToLower(o.method): self}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the operation: %w", err)
+	}
+	loader := openapi3.NewLoader()
+	loader.IsExternalRefsAllowed = false
+	doc, err := loader.LoadFromData(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: it cannot be read: %s", quote(o.at), reason(err))
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		return nil, fmt.Errorf("%s: it is not valid: %s", quote(o.at), reason(err))
+	}
+	item := doc.Paths.Value(o.path)
+	if item == nil || item.GetOperation(o.method) == nil {
+		return nil, fmt.Errorf("%s: it cannot be read", quote(o.at))
+	}
+	return item.GetOperation(o.method), nil
+}
+
+// reason returns the text of the library's error. It may quote the document.
+func reason(err error) string { return visible.Clip(err.Error(), 400) }
+
+// withoutSchemas returns a copy of a parameter or a body of which the schemas accept
+// anything.
+func withoutSchemas(v value, m map[string]any) (map[string]any, error) {
+	bare := map[string]any{}
+	for name, member := range m {
+		switch {
+		case name == "schema":
+			bare[name] = map[string]any{}
+		case name == "content":
+			content, err := value{member, v.below(name)}.object("content")
+			if err != nil {
+				return nil, err
+			}
+			kinds := map[string]any{}
+			for kind := range content {
+				kinds[kind] = map[string]any{}
+			}
+			bare[name] = kinds
+		case name == "example", name == "examples", strings.HasPrefix(name, "x-"):
+		default:
+			bare[name] = member
+		}
+	}
+	return bare, nil
+}
+
+// argument returns the argument for a parameter, nil for a header that is set otherwise.
+func (d *document) argument(c *Config, p *openapi3.Parameter, given value, schemas *converter) (*argument, error) {
+	problem := func(format string, args ...any) error {
+		return fmt.Errorf("%s: the parameter %s (%s): %s", quote(given.at), visible.Quote(p.Name, 80), p.In, fmt.Sprintf(format, args...))
+	}
+	if p.In == openapi3.ParameterInCookie {
+		return nil, problem("cookies are not supported")
+	}
+	if p.In == openapi3.ParameterInHeader && isSetOtherwise(c, p.Name) {
+		return nil, nil
+	}
+	if p.Schema == nil {
+		return nil, problem("it has content instead of a schema, which is not supported")
+	}
+	how, err := p.SerializationMethod()
+	if err != nil {
+		return nil, problem("%s", reason(err))
+	}
+	want := openapi3.SerializationSimple
+	if p.In == openapi3.ParameterInQuery {
+		want = openapi3.SerializationForm
+	}
+	if how.Style != want {
+		return nil, problem("the style %s is not supported; %s is", visible.Clip(how.Style, 40), want)
+	}
+	m, err := given.object("a parameter")
+	if err != nil {
+		return nil, err
+	}
+	v := value{m["schema"], given.below("schema")}
+	if d.isObject(v) {
+		return nil, problem("it is an object, which is not supported outside the body")
+	}
+	schema, err := schemas.convert(v, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &argument{
+		name: argumentName(p.Name), in: p.In, wire: p.Name,
+		schema: described(schema, p.Description), required: p.Required,
+		explode: p.In == openapi3.ParameterInQuery && how.Explode,
+	}, nil
+}
+
+// isObject reports whether a schema says itself that its values are objects.
+func (d *document) isObject(v value) bool {
+	resolved, err := d.resolve(v)
+	m, ok := resolved.v.(map[string]any)
+	if err != nil || !ok {
+		return false // the conversion reports it
+	}
+	_, properties := m["properties"]
+	return m["type"] == "object" || properties
+}
+
+// isSetOtherwise reports whether a header is no argument.
+func isSetOtherwise(c *Config, name string) bool {
+	for set := range c.Header {
+		if strings.EqualFold(set, name) {
+			return true
+		}
+	}
+	for _, set := range []string{"Accept", "Content-Type", "Authorization", c.IdempotencyHeader} {
+		if strings.EqualFold(set, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// described adds a description to a schema that has none.
+func described(schema any, text string) any {
+	if text = clipText(text); text == "" {
+		return schema
+	}
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return schema
+	}
+	if _, has := m["description"]; !has {
+		m["description"] = text
+	}
+	return m
+}
+
+// bodyArgument returns the argument for the body of a request, and its media type.
+func bodyArgument(body *openapi3.RequestBody, given value, schemas *converter) (*argument, string, error) {
+	m, err := given.object("a request body")
+	if err != nil {
+		return nil, "", err
+	}
+	at := value{m["content"], given.below("content")}
+	content, err := at.object("content")
+	if err != nil {
+		return nil, "", err
+	}
+	kind, mediaType := jsonType(sorted(content))
+	if kind == "" {
+		return nil, "", fmt.Errorf("%s: the body has no JSON, but %s", quote(at.at), visible.Clip(strings.Join(sorted(content), ", "), 200))
+	}
+	media := value{content[kind], at.below(kind)}
+	object, err := media.object("a media type")
+	if err != nil {
+		return nil, "", err
+	}
+	var schema any = true
+	if object["schema"] != nil {
+		if schema, err = schemas.convert(value{object["schema"], media.below("schema")}, 0); err != nil {
+			return nil, "", err
+		}
+	}
+	return &argument{name: "body", in: "body", schema: described(schema, body.Description), required: body.Required}, mediaType, nil
+}
+
+// jsonType returns the first media type that is JSON, application/json before others.
+func jsonType(kinds []string) (key, mediaType string) {
+	for _, candidate := range kinds {
+		kind, params, err := mime.ParseMediaType(candidate)
+		switch {
+		case err != nil:
+		case kind == "application/json":
+			return candidate, kind
+		case strings.HasSuffix(kind, "+json") && key == "":
+			key, mediaType = candidate, mime.FormatMediaType(kind, params)
+		}
+	}
+	return key, mediaType
+}
+
+// escapeKey percent-encodes the name of a query parameter.
+func escapeKey(wire string) string {
+	return strings.ReplaceAll(url.QueryEscape(wire), "+", "%20")
+}
