@@ -153,7 +153,8 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 // remote agent, that has to be canceled with their task. CancelChild is called for a call
 // that is suspended, or that has kept a checkpoint, with what it has kept. It is called as
 // due work: it is retried after a failure, may be called twice, and may be called while
-// the call still ends in its own process.
+// the call still ends in its own process. ctx is an [agent.ReadonlyContext] of the task's
+// owner. The job of a [tool.Poller] is stopped in the same way, with [tool.JobStopper].
 type ChildCanceler interface {
 	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
 }
@@ -164,11 +165,15 @@ type ChildCancel struct {
 	Call  string          `json:"call"`
 	State json.RawMessage `json:"state,omitempty"`
 	Try   int             `json:"try,omitempty"`
+	Down  int             `json:"down,omitempty"` // tries in a row that did not find the tool
 }
 
-// childTries is how often the engine tries to cancel the work that a call has running
-// elsewhere.
-const childTries = 8
+// How often the engine tries to cancel the work that a call has running elsewhere: so many
+// times if the tool fails; if the tool cannot be looked up, for about a day.
+const (
+	childTries = 8
+	childDown  = 100
+)
 
 // cancelChild adds due work that cancels what a suspended call has running elsewhere.
 func (d *Draft) cancelChild(c *call) error {
@@ -180,10 +185,31 @@ func (d *Draft) cancelChild(c *call) error {
 
 // addChildCancel is cancelChild for a call in any state.
 func (d *Draft) addChildCancel(c *call) error {
-	if c.Suspended == 0 && !c.Checkpoint || !d.hasChildren(c) {
+	if c.Suspended == 0 && !c.Checkpoint {
 		return nil
 	}
-	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: c.ToolState})
+	return d.stopChild(c, c.ToolState)
+}
+
+// stopWork is cancelChild for a run that ended with an error while the work that it had
+// started continues.
+func (d *Draft) stopWork(c *call, in *RunEnded) error {
+	switch {
+	case !in.Stop:
+		return nil
+	case in.Suspension != nil && in.Keeps:
+		return d.stopChild(c, in.Suspension.State)
+	}
+	return d.addChildCancel(c)
+}
+
+// stopChild adds due work that cancels what a call has running elsewhere, whose tool has
+// kept state.
+func (d *Draft) stopChild(c *call, state json.RawMessage) error {
+	if !d.hasChildren(c) {
+		return nil
+	}
+	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: state})
 	if err != nil {
 		return fmt.Errorf("encode child cancel: %w", err)
 	}
@@ -191,7 +217,7 @@ func (d *Draft) addChildCancel(c *call) error {
 	return nil
 }
 
-// hasChildren reports whether the tool of a call is a ChildCanceler. One that cannot be
+// hasChildren reports whether the tool of a call can cancel what it runs elsewhere. One that cannot be
 // looked up now may be one; one that panics cannot be called.
 func (d *Draft) hasChildren(c *call) (has bool) {
 	defer func() {
@@ -207,13 +233,17 @@ func (d *Draft) hasChildren(c *call) (has bool) {
 		return false // the tool is gone, and with it the way to its children
 	}
 	_, ok := tool.As[ChildCanceler](x.entry.Tool)
+	if !ok {
+		_, ok = tool.As[tool.JobStopper](x.entry.Tool)
+	}
 	return ok
 }
 
 // ChildCancelResult is the result of due work of kind [DueChildCancel].
 type ChildCancelResult struct {
-	Row    store.Due
-	Failed error // nil: it was canceled
+	Row         store.Due
+	Failed      error // nil: it was canceled
+	Unreachable bool  // Failed says that the tool could not be looked up
 }
 
 func (in ChildCancelResult) put(d *Draft) error {
@@ -224,13 +254,19 @@ func (in ChildCancelResult) put(d *Draft) error {
 	if err := d.drop(in.Row); err != nil {
 		return err
 	}
-	if in.Failed != nil && p.Try+1 < childTries {
+	pause := time.Second << (p.Try + 1)
+	if p.Down++; in.Unreachable {
+		pause = backoff(p.Down, firstRetry, maxRetry)
+	} else {
 		p.Try++
+		p.Down = 0
+	}
+	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
 		payload, err := json.Marshal(p)
 		if err != nil {
 			return fmt.Errorf("encode child cancel: %w", err)
 		}
-		again := d.at.Now.Add(time.Second << p.Try)
+		again := d.at.Now.Add(pause)
 		d.due = append(d.due, store.DueChange{Time: store.MillisOf(again), Kind: DueChildCancel, Key: in.Row.Key, Payload: payload})
 		return nil
 	}

@@ -33,13 +33,15 @@ func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContex
 	return &ReadonlyContext{Context: ctx, agentName: r.Agent, owner: by}
 }
 
-// readonly returns the context of the task in its current state.
-func (d *Draft) readonly() *ReadonlyContext {
-	c := d.rules.Readonly(d.at.Ctx, d.f.Owner)
-	c.task, c.contextID, c.state = d.f.View.TaskID(), d.f.View.ContextID(), d.f.State
-	c.fence, c.message = d.f.Header.Fence, d.f.toPlanner()
+// Owned returns the context of a task in its current state: that of its owner.
+func (r *Rules) Owned(ctx context.Context, f *Fold) *ReadonlyContext {
+	c := r.Readonly(ctx, f.Owner)
+	c.task, c.contextID, c.state = f.View.TaskID(), f.View.ContextID(), f.State
+	c.fence, c.message = f.Header.Fence, f.toPlanner()
 	return c
 }
+
+func (d *Draft) readonly() *ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
 
 // Owner returns the owner of the task.
 func (c *ReadonlyContext) Owner() auth.Principal { return c.owner }

@@ -56,6 +56,8 @@ type RunEnded struct {
 	Unknown    bool             // Err says that it is unknown whether the call had its effect
 	Rejected   bool             // Err says that a person rejected what the tool asked
 	Suspension *tool.Suspension // the tool pauses
+	Keeps      bool             // the state of Suspension is a checkpoint, too
+	Stop       bool             // if the call ends with an error, what it has running elsewhere is to be stopped
 	Asks       []ToolQuestion   // what it asked while running, undecided: what it returned is discarded
 	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
 	TimedOut   bool             // GivenUp because of a timeout
@@ -95,6 +97,12 @@ func (in RunEnded) put(d *Draft) error {
 		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
 	case paused:
 		return d.suspend(c, &in)
+	case in.Stop && in.Err != nil:
+		if err := d.stopWork(c, &in); err != nil {
+			return err
+		}
+	}
+	switch {
 	case in.Rejected:
 		return d.finish(c, OutcomeRejected, nil, in.Err.Error(), in.Delta)
 	case in.Err != nil:
@@ -176,9 +184,13 @@ func (d *Draft) chunks(chunks []Chunk, complete []string) (unmarked []string) {
 func (d *Draft) suspend(c *call, in *RunEnded) error {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
 	fail := func(format string, args ...any) error {
+		if err := d.stopWork(c, in); err != nil {
+			return err
+		}
 		return d.finish(c, OutcomeError, nil, fmt.Sprintf(format, args...), nil)
 	}
 	if s := in.Suspension; s != nil {
+		e.Again = in.Keeps
 		if s.State != nil {
 			if err := checkState(s.State); err != nil {
 				return fail("the call cannot be suspended: %v", err)
@@ -286,6 +298,9 @@ type LateResult struct {
 	Err    error
 	// Unknown: Err says that it is unknown whether the call had its effect.
 	Unknown bool
+	// Stop is the state with which the tool would have continued, and which nobody else
+	// has: if the task has ended, its work elsewhere is stopped.
+	Stop json.RawMessage
 }
 
 func (in LateResult) put(d *Draft) error {
@@ -294,6 +309,11 @@ func (in LateResult) put(d *Draft) error {
 		return ErrNoChange // its start was never durable
 	}
 	d.quiet = true
+	if in.Stop != nil && d.f.Header.Phase == store.Final {
+		if err := d.stopChild(c, in.Stop); err != nil {
+			return err
+		}
+	}
 	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
 		says := in.Err.Error()

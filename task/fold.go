@@ -378,6 +378,7 @@ func (f *Fold) applyCall(v any) error {
 		c.State, c.Paused, c.Suspended, c.Wake = callWaiting, true, e.N, e.Wake
 		f.suspended(c, e.Asks)
 		c.Output = e.Output
+		c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
 		c.suspend(e.State)
 	case *event.CallResumed:
 		c.State, c.Paused, c.Wake, c.Cause, c.Why = callRunning, false, nil, "", ""

@@ -41,7 +41,11 @@ func (k *checkpoint) refuse(err error) {
 
 // Checkpoint implements [tool.Checkpointer].
 func (x *toolContext) Checkpoint(ctx context.Context, state json.RawMessage) error {
-	if err := x.run.checkpoint(ctx, state); err != nil {
+	state, err := x.run.wrap(state)
+	if err == nil {
+		err = x.run.checkpoint(ctx, state)
+	}
+	if err != nil {
 		return fmt.Errorf("the checkpoint is not kept: %w", err)
 	}
 	return nil

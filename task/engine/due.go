@@ -11,10 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/tool"
 )
 
 const (
@@ -242,7 +240,7 @@ func (e *Engine) handle(row store.Due) (err error) {
 			t.tell()
 		}
 	case task.DueChildCancel:
-		err = e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Failed: e.cancelChild(row)})
+		err = e.childCancel(row)
 	default:
 		err = fmt.Errorf("due work of kind %q is not known to this program: use the newer one that wrote it", row.Kind)
 	}
@@ -252,24 +250,33 @@ func (e *Engine) handle(row store.Due) (err error) {
 	return err
 }
 
-// system is the principal of the server itself.
-func system() auth.Principal { return auth.Principal{Subject: "system", Method: "system"} }
+// childCancel does due work of kind [task.DueChildCancel].
+func (e *Engine) childCancel(row store.Due) error {
+	f, err := e.loadTurn(e.ctx, store.System(), row.Task)
+	if err != nil {
+		return err
+	}
+	failed := e.cancelChild(row, f)
+	_, unreachable := errors.AsType[*unreachableError](failed)
+	return e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Failed: failed, Unreachable: unreachable})
+}
 
-// cancelChild tells the tool of a canceled call to cancel what it has running elsewhere.
-// If the tool does not return in time, that counts as a failure; its goroutine is
-// abandoned.
-func (e *Engine) cancelChild(row store.Due) error {
+// cancelChild tells the tool of a canceled call to cancel what it has running elsewhere,
+// in the context of the owner of the task, whose tool it is. If the tool does not return
+// in time, that counts as a failure; its goroutine is abandoned.
+func (e *Engine) cancelChild(row store.Due, f *task.Fold) error {
 	var p task.ChildCancel
 	if err := json.Unmarshal(row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
 	}
 	ctx, cancel := e.within(e.ctx, childTimeout)
 	defer cancel()
+	by := e.rules.Owned(ctx, f)
 	done := make(chan struct{})
 	var came atomic.Pointer[error]
 	e.spawn(func() {
 		defer close(done)
-		err := e.tellChild(ctx, &p)
+		err := e.tellChild(by, &p)
 		came.Store(&err)
 	})
 	e.wait(done, ctx.Done())
@@ -277,21 +284,4 @@ func (e *Engine) cancelChild(row store.Due) error {
 		return *err
 	}
 	return fmt.Errorf("the tool %s has not returned: %w", p.Tool, cmp.Or(context.Cause(ctx), errors.New("it ended its goroutine")))
-}
-
-func (e *Engine) tellChild(ctx context.Context, p *task.ChildCancel) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	entry, err := e.cfg.Tools.Lookup(e.rules.Readonly(ctx, system()), p.Tool)
-	if err != nil {
-		return err
-	}
-	c, ok := tool.As[task.ChildCanceler](entry.Tool)
-	if !ok {
-		return nil
-	}
-	return c.CancelChild(ctx, p.Call, p.State)
 }

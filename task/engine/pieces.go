@@ -11,8 +11,19 @@ import (
 	"a2a-server/tool"
 )
 
-// call runs the tool, by Call or CallStreaming.
+// call runs the tool.
 func (r *run) call(x *toolContext) *task.RunEnded {
+	switch {
+	case r.poller == nil:
+		return r.invoke(x)
+	case r.job == nil:
+		return r.startJob(x)
+	}
+	return r.poll(x)
+}
+
+// invoke runs the tool, by Call or CallStreaming.
+func (r *run) invoke(x *toolContext) *task.RunEnded {
 	var result any
 	var err error
 	if s, ok := tool.As[tool.StreamingTool](r.entry.Tool); ok {

@@ -72,7 +72,11 @@ func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
 	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
 	defer cancel()
-	return e.changed(ctx, store.System(), id, task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown})
+	in := task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
+	if o.Keeps && o.Stop && o.Suspension != nil {
+		in.Stop = o.Suspension.State
+	}
+	return e.changed(ctx, store.System(), id, in)
 }
 
 // pause waits for d. It returns false if the engine ends first.

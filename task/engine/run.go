@@ -47,6 +47,12 @@ type run struct {
 	given   bool                 // it was given up
 	unstop  func() bool          // the timer that gives it up; nil: none
 	hears   []*func(cause error) // to call when the tool is told to end
+
+	// Of a [tool.Poller]; see poll.go.
+	poller  tool.Poller // nil: it is none
+	job     *job        // to poll; nil: it is not started
+	started bool        // this run has started the job
+	done    bool        // the job has ended
 }
 
 var (
@@ -62,9 +68,14 @@ func (t *turn) launch(entries []*task.Entry) {
 		if t.e.cfg.WholeText {
 			r.said = &strings.Builder{}
 		}
+		r.openJob()
 		t.runs = append(t.runs, r)
 		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
 			r.cancel = func(error) {}
+			if r.job != nil {
+				r.end(r.putOff())
+				continue
+			}
 			r.end(&task.RunEnded{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", entry.Name, n)})
 			continue
 		}
@@ -100,7 +111,7 @@ func (r *run) begin(ctx context.Context) {
 	untime := r.e.after(r.timeout(), func() { r.stop(errToolTimeout) })
 	r.e.tools.add()
 	r.e.spawn(func() {
-		o := &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine")}
+		o := &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
 		defer func() {
 			untime()
 			r.returned(ctx, o)
@@ -316,6 +327,9 @@ func (r *run) giveUp() {
 	o := &task.RunEnded{Entry: r.entry, GivenUp: errors.New("it was canceled and did not end")}
 	if o.TimedOut = errors.Is(r.cut, errToolTimeout); o.TimedOut {
 		o.GivenUp = errors.New("it did not end in time")
+		if r.job != nil {
+			o = r.putOff()
+		}
 	}
 	r.outcome = o
 	signal(r.turn.wake)
@@ -333,6 +347,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 			return // the tool has ended its goroutine
 		}
 		o.Entry, o.Delta = r.entry, x.changes()
+		o.Keeps, o.Stop = r.job != nil || r.started, (r.job != nil || r.started) && !r.done
 		r.mu.Lock()
 		if o.Output = r.output; r.tooMuch == nil {
 			o.Asks = r.asks

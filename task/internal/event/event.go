@@ -118,6 +118,7 @@ type CallSuspended struct {
 	State json.RawMessage `json:"state,omitempty"` // the tool's own
 	Asks  []SuspendedAsk  `json:"asks,omitempty"`
 	Wake  *time.Time      `json:"wake,omitempty"`
+	Again bool            `json:"again,omitempty"` // State is a checkpoint, too: see CallCheckpoint
 
 	Output int64 `json:"output,omitempty"` // bytes that the call has published so far, in all of its runs
 }

@@ -1,0 +1,342 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// When a [tool.Poller] is polled, unless it says otherwise.
+const (
+	firstPoll    = time.Second
+	maxPollPause = time.Minute
+	jobDeadline  = 24 * time.Hour
+)
+
+// pollState is what the log has as the state of a call of a [tool.Poller]: what the tool keeps
+// until its job is started, and the job from then on.
+//
+// A run with a job is a poll. The log says in the suspension before it that the call may
+// be entered again whenever its process dies, so a crash repeats the poll with the same
+// state.
+type pollState struct {
+	Poller int             `json:"poller"`         // version of this form
+	Call   json.RawMessage `json:"call,omitempty"` // no job yet: what Call has kept
+	Job    *job            `json:"job,omitempty"`
+}
+
+// job is a job that was started.
+type job struct {
+	State  json.RawMessage `json:"state"`
+	Since  store.Millis    `json:"since"`
+	Polls  int             `json:"polls,omitempty"`
+	Pieces map[string]int  `json:"pieces,omitempty"` // as run.pieces
+}
+
+const pollVersion = 1
+
+// htmlEscapes are the escapes of encoding/json that JSON does not need.
+var htmlEscapes = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029"}
+
+// encode returns k as the state of a call.
+func (k pollState) encode() (json.RawMessage, error) {
+	k.Poller = pollVersion
+	raw := k.Call
+	if k.Job != nil {
+		raw = k.Job.State
+	}
+	switch {
+	case len(raw) > tool.MaxJobState:
+		return nil, fmt.Errorf("the state has %d bytes; at most %d can be kept", len(raw), tool.MaxJobState)
+	case raw != nil && !json.Valid(raw):
+		return nil, errors.New("the state is not JSON")
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // the state keeps its size
+	if err := e.Encode(k); err != nil {
+		return nil, fmt.Errorf("encode the state of a job: %w", err)
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// decodePoll reads the state of a call. One that a Poller has not written is its own.
+func decodePoll(state json.RawMessage) pollState {
+	var k pollState
+	d := json.NewDecoder(bytes.NewReader(unescaped(state)))
+	d.DisallowUnknownFields()
+	if d.Decode(&k) != nil || k.Poller != pollVersion {
+		return pollState{Call: state}
+	}
+	return k
+}
+
+// unescaped undoes the escapes that encoding/json adds in the log, so that a state does not
+// grow when it is kept again.
+func unescaped(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 == len(raw) {
+			out = append(out, raw[i])
+			continue
+		}
+		if i+6 <= len(raw) {
+			if plain, ok := htmlEscapes[string(raw[i:i+6])]; ok {
+				out = append(out, plain...)
+				i += 5
+				continue
+			}
+		}
+		out = append(out, raw[i], raw[i+1])
+		i++
+	}
+	return out
+}
+
+// pollerOf returns a tool as a Poller, nil if it is none. One that panics is none.
+func pollerOf(t tool.Tool) (p tool.Poller) {
+	defer func() { _ = recover() }() // it is the tool's own code
+	p, _ = tool.As[tool.Poller](t)
+	return p
+}
+
+// openJob prepares a run of a Poller: it takes the job out of what the call has kept, and
+// leaves the tool's own state.
+func (r *run) openJob() {
+	if r.poller = pollerOf(r.entry.Tool); r.poller == nil || r.entry.Resumed == nil {
+		return
+	}
+	k := decodePoll(r.entry.Resumed.State)
+	own := *r.entry.Resumed
+	if own.State = k.Call; k.Job != nil {
+		r.job, own.State = k.Job, k.Job.State
+		r.pieces, r.said = maps.Clone(k.Job.Pieces), nil
+		for _, name := range slices.Sorted(maps.Keys(r.pieces)) {
+			if name != "" {
+				r.named = append(r.named, name)
+			}
+		}
+	}
+	r.entry.Resumed = &own
+}
+
+// polling returns when the tool wants to be polled.
+func (r *run) polling() (p tool.Polling) {
+	defer func() {
+		_ = recover() // it is the tool's own code
+		for _, field := range []struct {
+			is *time.Duration
+			to time.Duration
+		}{{&p.First, firstPoll}, {&p.Max, maxPollPause}, {&p.Deadline, jobDeadline}} {
+			if *field.is <= 0 {
+				*field.is = field.to
+			}
+			*field.is = max(field.is.Truncate(time.Millisecond), time.Millisecond) // as timers are kept
+		}
+		p.Max = max(p.Max, p.First)
+	}()
+	if polled, ok := tool.As[tool.Polled](r.entry.Tool); ok {
+		p = polled.Polling()
+	}
+	return p
+}
+
+// later suspends the call until the next poll of a job, or until wake if that is set, but
+// not past the job's deadline. r.mu must be held.
+func (r *run) later(j job, wake time.Time) (*tool.Suspension, error) {
+	p := r.polling()
+	deadline := j.Since.Time().Add(p.Deadline)
+	if wake.IsZero() {
+		pause := p.First
+		for n := j.Polls; n > 0 && pause < p.Max; n-- {
+			pause *= 2
+		}
+		wake = r.e.now().Add(min(pause, p.Max))
+	}
+	if wake.After(deadline) {
+		wake = deadline
+	}
+	j.Pieces = r.pieces
+	state, err := pollState{Job: &j}.encode()
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Suspension{Wake: wake, State: state}, nil
+}
+
+// suspends is later as the error that a run returns.
+func (r *run) suspends(j job, wake time.Time, asks []tool.Ask) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, err := r.later(j, wake)
+	if err != nil {
+		return err
+	}
+	s.Asks = asks
+	return s
+}
+
+// putOff is the outcome of a poll that could not be made: the next one is later. r.mu must
+// be held.
+func (r *run) putOff() *task.RunEnded {
+	j := *r.job
+	j.Polls++
+	o := &task.RunEnded{Entry: r.entry, Output: r.output, Keeps: true, Stop: true}
+	if o.Err = r.overdue(j); o.Err != nil {
+		return o
+	}
+	if o.Suspension, o.Err = r.later(j, time.Time{}); o.Err != nil {
+		o.Suspension = nil
+	}
+	return o
+}
+
+// startJob runs the Call of a Poller, and suspends the call with the job that it started.
+func (r *run) startJob(x *toolContext) *task.RunEnded {
+	o := r.invoke(x)
+	if s, ok := errors.AsType[*tool.Suspension](o.Err); ok {
+		o.Err = ownSuspension(s)
+	}
+	if o.Err != nil || r.asking() {
+		return o
+	}
+	err := r.suspends(job{State: o.Result, Since: store.MillisOf(r.e.now())}, time.Time{}, nil)
+	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
+		return &task.RunEnded{Err: fmt.Errorf("a job was started, and what identifies it cannot be kept: %w", err)}
+	}
+	r.started = true
+	return &task.RunEnded{Err: err}
+}
+
+// ownSuspension is a suspension by the Call of a Poller.
+func ownSuspension(s *tool.Suspension) error {
+	own := *s
+	if s.State == nil {
+		return &own
+	}
+	var err error
+	if own.State, err = (pollState{Call: s.State}).encode(); err != nil {
+		return fmt.Errorf("the tool wants to keep a state while it is suspended: %w", err)
+	}
+	return &own
+}
+
+// wrap returns what a running tool wants to keep as the state of its call.
+func (r *run) wrap(state json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case r.poller == nil, !json.Valid(state):
+		return state, nil // of the latter, the checkpoint says so
+	case r.job == nil:
+		return pollState{Call: state}.encode()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j := *r.job
+	j.State, j.Pieces = state, r.pieces
+	return pollState{Job: &j}.encode()
+}
+
+// asking reports whether the tool has asked something that is undecided, so that what it
+// returns is discarded.
+func (r *run) asking() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.asks) > 0
+}
+
+// poll asks about the job of a call once.
+func (r *run) poll(x *toolContext) *task.RunEnded {
+	j := *r.job
+	result, state, err := r.poller.Poll(x, j.State)
+	j.Polls++
+	if s, ok := errors.AsType[*tool.Suspension](err); ok || r.asking() {
+		return &task.RunEnded{Err: r.pollAsks(j, s)}
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, tool.ErrTryAgain), errors.Is(context.Cause(x), errToolTimeout):
+		return &task.RunEnded{Err: r.notYet(j)}
+	default:
+		return &task.RunEnded{Err: err}
+	}
+	if state != nil {
+		j.State = state
+	}
+	switch {
+	case result == nil:
+	case result.Streaming:
+		if err := r.piece(result); err != nil && !errors.Is(context.Cause(x), errToolTimeout) {
+			return &task.RunEnded{Err: err}
+		}
+	default:
+		r.done = true
+		o := &task.RunEnded{Err: r.final(result), Replace: result.Replace}
+		if o.Err == nil {
+			o.Result, o.Parts, o.Err = task.EncodeResult(result.Content, r.e.cfg.Limits.Result())
+		}
+		return o
+	}
+	return &task.RunEnded{Err: r.notYet(j)}
+}
+
+// pollAsks suspends the call with what a poll has asked. s may be nil.
+func (r *run) pollAsks(j job, s *tool.Suspension) error {
+	if err := r.overdue(j); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.asks = nil // nobody waits for the answer
+		return err
+	}
+	if s == nil {
+		s = &tool.Suspension{}
+	}
+	if s.State != nil {
+		j.State = s.State
+	}
+	wake := s.Wake
+	if wake.IsZero() { // until it is answered
+		wake = j.Since.Time().Add(r.polling().Deadline)
+	}
+	return r.suspends(j, wake, s.Asks)
+}
+
+// notYet suspends the call until the next poll, if there is one.
+func (r *run) notYet(j job) error {
+	if err := r.overdue(j); err != nil {
+		return err
+	}
+	return r.suspends(j, time.Time{}, nil)
+}
+
+// overdue returns the error of a call whose job is not done at its deadline: the poll at
+// that time is the last one. It is nil before.
+func (r *run) overdue(j job) error {
+	limit := r.polling().Deadline
+	if r.e.now().Before(j.Since.Time().Add(limit)) {
+		return nil
+	}
+	what := "is stopped"
+	if !stops(r.entry.Tool) {
+		what = "cannot be stopped by this server"
+	}
+	return fmt.Errorf("the job has not ended within %v, and %s", limit, what)
+}
+
+// stops reports whether the jobs of a tool can be stopped. One that panics cannot.
+func stops(t tool.Tool) (can bool) {
+	defer func() { _ = recover() }() // it is the tool's own code
+	_, can = tool.As[tool.JobStopper](t)
+	return can
+}

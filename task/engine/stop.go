@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/task"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// jobContext is the context in which a [tool.JobStopper] stops a job: that of its task's
+// owner, without a run. It implements tool.Context.
+type jobContext struct {
+	task.ReadonlyContext
+	e    *Engine
+	call string
+	acts agent.EventActions
+}
+
+var _ tool.Context = (*jobContext)(nil)
+
+// errNoRun is the error of everything that only a running call may do.
+var errNoRun = errors.New("the call does not run any more; its job is only being stopped")
+
+func (x *jobContext) FunctionCallID() string       { return x.call }
+func (x *jobContext) Actions() *agent.EventActions { return &x.acts }
+func (x *jobContext) State() agent.State           { return jobState{x.ReadonlyState()} }
+func (x *jobContext) Artifacts() agent.Artifacts   { return noArtifacts{} }
+func (x *jobContext) Task() agent.CancellableTask  { return nil }
+
+// SearchMemory implements tool.Context.
+func (x *jobContext) SearchMemory(context.Context, string) (*agent.MemorySearchResponse, error) {
+	return nil, errNoRun
+}
+
+// jobState is the state of the tools, which can only be read.
+type jobState struct{ agent.ReadonlyState }
+
+func (jobState) Set(string, any) error { return errNoRun }
+
+type noArtifacts struct{}
+
+func (noArtifacts) Save(context.Context, string, ...agent.Part) (int64, error) { return 0, errNoRun }
+func (noArtifacts) Load(context.Context, string) ([]agent.Part, error)         { return nil, errNoRun }
+func (noArtifacts) List(context.Context) ([]string, error)                     { return nil, errNoRun }
+
+// tellChild tells the tool of a call to cancel what it has running elsewhere. by is the
+// context of the task's owner.
+func (e *Engine) tellChild(by *task.ReadonlyContext, p *task.ChildCancel) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	entry, err := e.cfg.Tools.Lookup(by, p.Tool)
+	if errors.Is(err, tool.ErrUnknownTool) {
+		return err
+	}
+	if err != nil {
+		return &unreachableError{err}
+	}
+	state := p.State
+	if pollerOf(entry.Tool) != nil {
+		k := decodePoll(state)
+		if state = k.Call; k.Job != nil {
+			state = k.Job.State
+			if s, ok := tool.As[tool.JobStopper](entry.Tool); ok {
+				return s.StopJob(&jobContext{ReadonlyContext: *by, e: e, call: p.Call}, state)
+			}
+		}
+	}
+	if c, ok := tool.As[task.ChildCanceler](entry.Tool); ok {
+		return c.CancelChild(by, p.Call, state)
+	}
+	return nil
+}
+
+// unreachableError means that a tool cannot be looked up now, which says nothing about it.
+type unreachableError struct{ cause error }
+
+func (e *unreachableError) Error() string { return e.cause.Error() }
+func (e *unreachableError) Unwrap() error { return e.cause }
