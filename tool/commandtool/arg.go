@@ -37,7 +37,8 @@ type Arg struct {
 	Minimum     *float64
 	Maximum     *float64
 	Optional    bool
-	Default     any // of a call that leaves it out
+	Default     any            // of a call that leaves it out
+	Keywords    map[string]any // more of its JSON Schema, such as minLength or format
 
 	// Open hands a File over open for reading: the command gets a path such as /dev/fd/3,
 	// which leads to the very file that was checked, whatever happens to its name
@@ -46,6 +47,45 @@ type Arg struct {
 	Open bool
 	// MayBeMissing allows a File that does not exist, in a folder that does.
 	MayBeMissing bool
+}
+
+// ArgFrom returns the argument that a JSON Schema describes. Its type is one of [Type], also
+// "file", which may have the keywords open and mayBeMissing, for Open and MayBeMissing.
+func ArgFrom(schema map[string]any) (Arg, error) {
+	var a Arg
+	kind := string(String)
+	for keyword, to := range map[string]any{
+		"type": &kind, "description": &a.Description, "pattern": &a.Pattern, "enum": &a.Enum,
+		"open": &a.Open, "mayBeMissing": &a.MayBeMissing,
+	} {
+		v, ok := schema[keyword]
+		if !ok {
+			continue
+		}
+		switch to := to.(type) {
+		case *string:
+			*to, ok = v.(string)
+		case *[]any:
+			*to, ok = v.([]any)
+		case *bool:
+			*to, ok = v.(bool)
+		}
+		if !ok {
+			return a, fmt.Errorf("the keyword %s cannot be %v", keyword, v)
+		}
+	}
+	a.Type, a.Default = Type(kind), schema["default"]
+	for keyword, v := range schema {
+		if slices.Contains([]string{"type", "description", "pattern", "enum", "open", "mayBeMissing", "default"}, keyword) {
+			continue
+		}
+		if a.Keywords == nil {
+			a.Keywords = map[string]any{}
+		}
+		a.Keywords[keyword] = v
+	}
+	err := a.check()
+	return a, err
 }
 
 func (a *Arg) kind() Type {
@@ -104,7 +144,9 @@ func plainValue(v any) (any, error) {
 
 // schema is the JSON Schema of the argument.
 func (a *Arg) schema() map[string]any {
-	s := map[string]any{"type": string(a.kind())}
+	s := map[string]any{}
+	maps.Copy(s, a.Keywords)
+	s["type"] = string(a.kind())
 	if a.kind() == File {
 		s["type"], s["minLength"] = "string", 1
 	}

@@ -119,6 +119,42 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+func TestArgFrom(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []map[string]any{
+		{"type": "string", "description": "d", "pattern": "^a", "enum": []any{"a"}, "default": "a", "minLength": 1.0},
+		{"type": "integer", "minimum": 1.0, "multipleOf": 2.0},
+		{"type": "string", "format": "email", "maxLength": 5.0},
+	} {
+		arg, err := commandtool.ArgFrom(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := script("exit 0", "{a}")
+		c.Args = map[string]commandtool.Arg{"a": arg}
+		properties, _ := build(t, c).Schema()["properties"].(map[string]any)
+		if diff := cmp.Diff(schema, properties["a"]); diff != "" {
+			t.Errorf("the schema (-want +got):\n%s", diff)
+		}
+	}
+	if arg, err := commandtool.ArgFrom(map[string]any{"type": "file", "open": true}); err != nil || arg.Type != commandtool.File || !arg.Open {
+		t.Errorf("a file: %+v, %v", arg, err)
+	}
+	for want, schema := range map[string]map[string]any{
+		`"array" is not a type: use string, integer, number, boolean or file`: {"type": "array"},
+		"the keyword type cannot be [string null]":                            {"type": []any{"string", "null"}},
+		"the keyword open cannot be yes":                                      {"type": "file", "open": "yes"},
+		"only a file can be handed over open, or be missing":                  {"mayBeMissing": true},
+	} {
+		if _, err := commandtool.ArgFrom(schema); err == nil || err.Error() != want {
+			t.Errorf("ArgFrom(%v) = %v, want %s", schema, err, want)
+		}
+	}
+	if _, err := commandtool.ArgFrom(map[string]any{"minLength": "x"}); err == nil {
+		t.Error("a schema that is none is accepted")
+	}
+}
+
 // An approval of a tool is not one of a tool that runs something else.
 func TestSchemaIdentifiesTheCommand(t *testing.T) {
 	t.Parallel()
@@ -510,30 +546,30 @@ func TestInvalidConfigs(t *testing.T) {
 		"element 5 of the command: there is no argument \"b\": declare it, or write {{b}} for {b} itself": with(func(c *commandtool.Config) { c.Run[4] = "{b}" }),
 		"the input: there is no argument \"b\": declare it, or write {{b}} for {b} itself":                with(func(c *commandtool.Config) { c.Stdin = "{b}" }),
 		"the argument b is not used: write {b} in the command or its input, or remove it":                 with(func(c *commandtool.Config) { c.Args["b"] = commandtool.Arg{} }),
-		`"a b" is not a name for an argument: use letters, digits, _ and -`:                               with(func(c *commandtool.Config) { c.Args["a b"] = commandtool.Arg{} }),
+		`"a b" is not a name for an argument: use at most 64 letters, digits, _, - and dots`:              with(func(c *commandtool.Config) { c.Args["a b"] = commandtool.Arg{} }),
 		"the first element of the command is the program, which cannot depend on the call":                with(func(c *commandtool.Config) { c.Run[0] = "{a}" }),
-		"the name of the program is empty":                                                                with(func(c *commandtool.Config) { c.Run[0] = "" }),
-		"element 2 of the command contains a NUL character":                                               with(func(c *commandtool.Config) { c.Run[1] = "\x00" }),
-		"the timeout, the grace period and the maximum of the output cannot be negative":                  with(func(c *commandtool.Config) { c.Timeout = -1 }),
-		"output is published as lines or as bytes":                                                        with(func(c *commandtool.Config) { c.Output.As = 5 }),
-		"its input is either a text or the arguments, not both":                                           with(func(c *commandtool.Config) { c.Stdin, c.StdinArgs = "x", true }),
-		`"A=B" is not the name of an environment variable`:                                                with(func(c *commandtool.Config) { c.Env["A=B"] = "" }),
-		"the environment variable A contains a NUL character":                                             with(func(c *commandtool.Config) { c.Env["A"] = "\x00" }),
-		"the environment variable PATH has both a value and a secret":                                     with(func(c *commandtool.Config) { c.Secrets = secret("PATH", "") }),
-		"the secret of the environment variable A cannot be read: there is no function":                   with(func(c *commandtool.Config) { c.Secrets = map[string]func(context.Context) (string, error){"A": nil} }),
-		"the argument a is a file, so the tool needs a folder in which files must be":                     with(func(c *commandtool.Config) { c.Args["a"] = commandtool.Arg{Type: commandtool.File} }),
-		`the argument a: "text" is not a type: use string, integer, number, boolean or file`:              arg(commandtool.Arg{Type: "text"}),
-		"the argument a: only a string has a pattern":                                                     arg(commandtool.Arg{Type: commandtool.Integer, Pattern: "x"}),
-		"the argument a: only a string has a maximum length, and it is a number from 1":                   arg(commandtool.Arg{MaxLength: -1}),
-		"the argument a: only a number has a minimum and a maximum":                                       arg(commandtool.Arg{Minimum: &one}),
-		"the argument a: only a file can be handed over open, or be missing":                              arg(commandtool.Arg{Open: true}),
-		"the argument a: a file that may be missing cannot be handed over open":                           arg(commandtool.Arg{Type: commandtool.File, Open: true, MayBeMissing: true}),
-		"the argument a: the value 1 does not fit it: invalid: at /value: got number, want string":        arg(commandtool.Arg{Default: 1}),
-		"no command is allowed: list patterns, or the pattern \"...\" for every command":                  free(nil, nil),
-		`the allowed and denied commands: ["..." "x"]: only the last element can be "..."`:                free([]commandtool.Pattern{{"...", "x"}}, nil),
-		"the allowed and denied commands: a pattern without elements":                                     free([]commandtool.Pattern{{"..."}}, []commandtool.Pattern{{}}),
-		`the allowed and denied commands: ["" "x"]: the program is empty`:                                 free([]commandtool.Pattern{{"", "x"}}, nil),
-		"a tool whose calls name the command has no other arguments, and no input":                        {Name: "it", Free: &commandtool.Free{}, StdinArgs: true},
+		"the name of the program is empty":                                                         with(func(c *commandtool.Config) { c.Run[0] = "" }),
+		"element 2 of the command contains a NUL character":                                        with(func(c *commandtool.Config) { c.Run[1] = "\x00" }),
+		"the timeout, the grace period and the maximum of the output cannot be negative":           with(func(c *commandtool.Config) { c.Timeout = -1 }),
+		"output is published as lines or as bytes":                                                 with(func(c *commandtool.Config) { c.Output.As = 5 }),
+		"its input is either a text or the arguments, not both":                                    with(func(c *commandtool.Config) { c.Stdin, c.StdinArgs = "x", true }),
+		`"A=B" is not the name of an environment variable`:                                         with(func(c *commandtool.Config) { c.Env["A=B"] = "" }),
+		"the environment variable A contains a NUL character":                                      with(func(c *commandtool.Config) { c.Env["A"] = "\x00" }),
+		"the environment variable PATH has both a value and a secret":                              with(func(c *commandtool.Config) { c.Secrets = secret("PATH", "") }),
+		"the secret of the environment variable A cannot be read: there is no function":            with(func(c *commandtool.Config) { c.Secrets = map[string]func(context.Context) (string, error){"A": nil} }),
+		"the argument a is a file, so the tool needs a folder in which files must be":              with(func(c *commandtool.Config) { c.Args["a"] = commandtool.Arg{Type: commandtool.File} }),
+		`the argument a: "text" is not a type: use string, integer, number, boolean or file`:       arg(commandtool.Arg{Type: "text"}),
+		"the argument a: only a string has a pattern":                                              arg(commandtool.Arg{Type: commandtool.Integer, Pattern: "x"}),
+		"the argument a: only a string has a maximum length, and it is a number from 1":            arg(commandtool.Arg{MaxLength: -1}),
+		"the argument a: only a number has a minimum and a maximum":                                arg(commandtool.Arg{Minimum: &one}),
+		"the argument a: only a file can be handed over open, or be missing":                       arg(commandtool.Arg{Open: true}),
+		"the argument a: a file that may be missing cannot be handed over open":                    arg(commandtool.Arg{Type: commandtool.File, Open: true, MayBeMissing: true}),
+		"the argument a: the value 1 does not fit it: invalid: at /value: got number, want string": arg(commandtool.Arg{Default: 1}),
+		"no command is allowed: list patterns, or the pattern \"...\" for every command":           free(nil, nil),
+		`the allowed and denied commands: ["..." "x"]: only the last element can be "..."`:         free([]commandtool.Pattern{{"...", "x"}}, nil),
+		"the allowed and denied commands: a pattern without elements":                              free([]commandtool.Pattern{{"..."}}, []commandtool.Pattern{{}}),
+		`the allowed and denied commands: ["" "x"]: the program is empty`:                          free([]commandtool.Pattern{{"", "x"}}, nil),
+		"a tool whose calls name the command has no other arguments, and no input":                 {Name: "it", Free: &commandtool.Free{}, StdinArgs: true},
 	} {
 		_, err := commandtool.New(c)
 		if want := fmt.Sprintf("make command tool %q: %s", c.Name, want); err == nil || err.Error() != want {

@@ -12,8 +12,8 @@ import (
 const maxShown = 100
 
 var (
-	placeholder  = regexp.MustCompile(`\{\{[A-Za-z_][A-Za-z0-9_-]*\}\}|\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
-	argumentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+	placeholder  = regexp.MustCompile(`\{\{[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}\}\}|\{([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})\}`)
+	argumentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 )
 
 func isName(s string) bool { return argumentName.MatchString(s) }

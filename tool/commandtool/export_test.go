@@ -1,0 +1,49 @@
+package commandtool
+
+// Decode decodes a text that was read in pieces.
+func Decode(cuts [][]byte) string {
+	var d decoder
+	var text []byte
+	for _, cut := range cuts {
+		text = d.decode(text, cut)
+	}
+	return string(d.end(text))
+}
+
+// Glob is glob.
+var Glob = glob
+
+// Written is what one write, or one piece, has.
+type Written struct {
+	Stream int
+	Text   string
+	Take   bool // of a write: what is pending is then taken
+}
+
+// Collect plays writes to a collector and returns what was taken.
+func Collect(lines bool, budget int, writes []Written) (taken []Written, dropped int64) {
+	c := newCollector(lines, budget)
+	take := func() {
+		pending, _, _ := c.take(1)
+		for _, s := range pending {
+			taken = append(taken, Written{Stream: s.stream, Text: string(s.text)})
+		}
+	}
+	for _, w := range writes {
+		for b := []byte(w.Text); len(b) > 0; { // in halves, so that characters are cut
+			n := (len(b) + 1) / 2
+			if c.size >= maxPending/2 {
+				take()
+			}
+			c.add(w.Stream, b[:n])
+			b = b[n:]
+		}
+		if w.Take {
+			take()
+		}
+	}
+	c.end(stdout)
+	c.end(stderr)
+	take()
+	return taken, c.dropped
+}
