@@ -49,7 +49,7 @@ func (c *definitions) of(t Tool) (_ *definition, err error) {
 	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {
 		return hit, nil
 	}
-	if d.digest, err = digest(d.Definition); err != nil {
+	if d.digest, err = Digest(d.Definition); err != nil {
 		return nil, err
 	}
 	if hit := c.lookup(func() *definition { return c.byDigest[d.digest] }); hit != nil {
@@ -74,8 +74,10 @@ func (c *definitions) lookup(get func() *definition) *definition {
 	return get()
 }
 
-// digest returns the value of Entry.Digest.
-func digest(d Definition) (string, error) {
+// Digest returns the value of [Entry].Digest for a definition: the hexadecimal SHA-256 of
+// the RFC 8785 form of its name, description and parameters. The error says that the
+// parameters are not JSON.
+func Digest(d Definition) (string, error) {
 	form, err := strictjson.Canonical(map[string]any{
 		"name": d.Name, "description": d.Description, "parameters": d.Parameters,
 	})

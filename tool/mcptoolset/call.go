@@ -1,0 +1,147 @@
+package mcptoolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// callKey is the name under which a server gets the id of a call, the same each time that
+// the call is sent, so that it can tell repetitions apart.
+const callKey = "a2a-server/call"
+
+// maxErrorText is the length of an error that a tool of a server reports, in characters.
+const maxErrorText = 4 << 10
+
+// call runs a call of r: it sends it, and sends it again with the answers to questions.
+func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*tool.Result, error) {
+	if args == nil {
+		args = map[string]any{}
+	}
+	if !tool.ArgsChecked(ctx, r.parameters, args) {
+		if err := r.compiled.Validate(args); err != nil {
+			return nil, err
+		}
+	}
+	in, responses, err := resumed(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("MCP server %s, tool %s: %w", t.cfg.Name, r.definition.Name, err)
+	}
+	for {
+		p := &mcp.CallToolParams{
+			Meta: mcp.Meta{callKey: ctx.TaskID() + "/" + ctx.FunctionCallID()},
+			Name: r.definition.Name, Arguments: args, InputResponses: responses, RequestState: in.Server,
+		}
+		res, declined, err := t.send(ctx, r, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case !res.NeedsInput() && len(res.InputRequests) == 0:
+			return results(res, declined), nil
+		}
+		if responses, err = in.answer(ctx, t, r, res); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send sends a call once; a second time if it is certain that nothing came of the first. It
+// reports whether the server asked a question meanwhile that was declined.
+func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (*mcp.CallToolResult, bool, error) {
+	for again := false; ; again = true {
+		s, err := t.use(ctx, r)
+		if err != nil {
+			return nil, false, err
+		}
+		f := newFlight()
+		res, declined, err := s.callInTurn(ctx, f, p)
+		t.release(s)
+		if err == nil {
+			return res, declined, nil
+		}
+		missing := errors.Is(err, mcp.ErrSessionMissing) && f.status.Load() == http.StatusNotFound
+		if f.sent.Load() && !missing || ctx.Err() != nil || answered(err) != nil {
+			return nil, false, t.failure(ctx, r, f, err)
+		}
+		t.retire(s, reason(err)) // the server did not get it
+		if again {
+			return nil, false, t.failure(ctx, r, f, err)
+		}
+	}
+}
+
+// callInTurn is call, one at a time if people are to be asked.
+func (s *session) callInTurn(ctx context.Context, f *flight, p *mcp.CallToolParams) (*mcp.CallToolResult, bool, error) {
+	if s.slot != nil {
+		select {
+		case s.slot <- struct{}{}:
+			defer func() { <-s.slot }()
+		case <-s.ended:
+			return nil, false, errClosed
+		case <-ctx.Done():
+			return nil, false, context.Cause(ctx)
+		}
+	}
+	before := s.declined.Load()
+	res, err := s.call(ctx, f, p)
+	return res, s.declined.Load() != before, err
+}
+
+// failure says what the error of a call means: whether it failed, or nobody knows.
+func (t *Toolset) failure(ctx context.Context, r *remote, f *flight, err error) error {
+	where := fmt.Sprintf("MCP server %s, tool %s", t.cfg.Name, r.definition.Name)
+	status := f.status.Load()
+	switch answer := answered(err); {
+	case answer != nil:
+		return fmt.Errorf("%s: %s (code %d)", where, visible.Clip(answer.Message, maxErrorText), answer.Code)
+	case !f.sent.Load() && ctx.Err() != nil:
+		return fmt.Errorf("%s: nothing was called: %w", where, context.Cause(ctx))
+	case !f.sent.Load():
+		return fmt.Errorf("%s: nothing was called: %w: %s", where, ErrDown, t.text(reason(err)))
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w: the call was ended before the server answered: %w", where, tool.ErrOutcomeUnknown, context.Cause(ctx))
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != 499:
+		return fmt.Errorf("%s: the server refused the request with HTTP status %d", where, status)
+	case status >= 300:
+		return fmt.Errorf("%s: %w: the answer has HTTP status %d", where, tool.ErrOutcomeUnknown, status)
+	default:
+		return fmt.Errorf("%s: %w: %s", where, tool.ErrOutcomeUnknown, t.text(reason(err)))
+	}
+}
+
+// answered returns the error that the server answered with, nil if err is another one. The
+// library uses the same type for what goes wrong on this side, with codes of its own.
+func answered(err error) *jsonrpc.Error {
+	answer, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok {
+		return nil
+	}
+	switch answer.Code {
+	case -32003, -32004, -32005: // closing, closing, not sent
+		return nil
+	}
+	return answer
+}
+
+// reason returns an error without what the HTTP client says about the request, which has
+// its URL.
+func reason(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	if errors.Is(err, mcp.ErrConnectionClosed) {
+		if _, why, ok := strings.Cut(err.Error(), `: calling "tools/call": `); ok {
+			return errors.New(why)
+		}
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package mcptoolset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"a2a-server/internal/child"
+	"a2a-server/internal/visible"
+)
+
+// Command starts a server as a child process, in a process group that ends with it.
+type Command struct {
+	// Argv is the program and its arguments. A program without a slash is looked up in
+	// the PATH of Env. There is no shell.
+	Argv []string
+	// Env is the whole environment, each entry "NAME=value".
+	Env []string
+	// Secrets are variables that are added to Env. The functions are called each time that
+	// the server is started.
+	Secrets map[string]func() (string, error)
+	// Dir is the working folder. Defaults to that of this process.
+	Dir string
+}
+
+// The limits of a child process that cannot be configured.
+const (
+	stopAfter    = 300 * time.Millisecond // without input, before SIGTERM
+	killAfter    = 2 * time.Second        // after SIGTERM
+	exitPatience = time.Second            // between the end of the output and that of the process
+	maxLogged    = 200                    // lines of stderr that are logged of one process
+	maxLastLine  = 300                    // characters of a line of stderr
+)
+
+// process is a server that runs as a child, as a stream.
+type process struct {
+	*child.Process
+
+	stderr sync.WaitGroup
+	mu     sync.Mutex
+	last   string // line of stderr
+}
+
+// start starts the server.
+func (t *Toolset) start(c *Command) (*process, error) {
+	env := slices.Clone(c.Env)
+	for name, value := range c.Secrets {
+		v, err := value()
+		if err != nil {
+			return nil, fmt.Errorf("environment variable %s: %w", name, err)
+		}
+		env = append(env, name+"="+v)
+	}
+	started, err := child.Start(child.Command{
+		Argv: c.Argv, Env: env, Dir: c.Dir, Stdin: true, Stdout: true, Stderr: true, Grace: killAfter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &process{Process: started}
+	p.stderr.Go(func() { t.readStderr(p) })
+	return p, nil
+}
+
+// readStderr logs what the server writes to stderr, and reads on when that is too much: a
+// server whose stderr is not read stops.
+func (t *Toolset) readStderr(p *process) {
+	in := bufio.NewReaderSize(p.Stderr, 4<<10)
+	for n := 0; ; {
+		line, prefix, err := in.ReadLine()
+		if err != nil {
+			return
+		}
+		text := visible.Clip(string(line), maxLastLine)
+		for prefix && err == nil { // the rest of a long line
+			_, prefix, err = in.ReadLine()
+		}
+		if text == "" {
+			continue
+		}
+		p.mu.Lock()
+		p.last = text
+		p.mu.Unlock()
+		if n++; n <= maxLogged {
+			t.cfg.Logger.Debug().Str("mcp_server", t.cfg.Name).Str("line", text).Msg("mcp server writes to stderr")
+		}
+	}
+}
+
+// Read reads what the server writes.
+func (p *process) Read(b []byte) (int, error) { return p.Stdout.Read(b) }
+
+// Write writes what the server reads.
+func (p *process) Write(b []byte) (int, error) { return p.Stdin.Write(b) }
+
+// Close ends the server as MCP asks for: without input it should end by itself; then it is
+// told to, and then it is killed. Close does not wait for that.
+func (p *process) Close() error {
+	err := p.Stdin.Close()
+	time.AfterFunc(stopAfter, p.Stop)
+	return err
+}
+
+// openCommand starts the server and returns a link to it.
+func (t *Toolset) openCommand(s *session) (*link, error) {
+	p, err := t.start(t.cfg.Command)
+	if err != nil {
+		return nil, err
+	}
+	l := newLines(p, t.cfg.MaxMessage, s)
+	return &link{
+		transport: l,
+		kill: func() {
+			p.Kill()
+			l.fail(errClosed)
+		},
+		release: func() {
+			p.Process.Close()
+			l.writer.Wait()
+			p.stderr.Wait()
+			t.noteStderr(p)
+		},
+		cause:   l.cause,
+		explain: func(err error) error { return p.explain(err) },
+	}, nil
+}
+
+// noteStderr keeps the last line that a server has written to stderr, for Status.
+func (t *Toolset) noteStderr(p *process) {
+	p.mu.Lock()
+	last := p.last
+	p.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lastWords = last
+}
+
+// explain says more about the end of the connection than that the output ended.
+func (p *process) explain(err error) error {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errClosed) && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	exited := time.NewTimer(exitPatience)
+	defer exited.Stop()
+	select {
+	case <-p.Done():
+	case <-exited.C:
+		return errors.New("the server closed its output")
+	}
+	switch e := p.End(); {
+	case e.Stopped:
+		return err
+	case e.Signal != "":
+		return fmt.Errorf("its process was ended by a signal (%s)", e.Signal)
+	default:
+		return fmt.Errorf("its process exited with code %d", e.Code)
+	}
+}

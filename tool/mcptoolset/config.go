@@ -1,0 +1,294 @@
+package mcptoolset
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/egress"
+	"a2a-server/internal/visible"
+)
+
+// Config describes an MCP server and what is offered of it. Exactly one of Command, HTTP
+// and Dial is set. Names of tools are those that the server gives them, without Prefix.
+type Config struct {
+	// Name is the name of the toolset, for messages to people. Required.
+	Name string
+	// Prefix is put in front of the name of each tool, such as "files_". Defaults to none.
+	Prefix string
+
+	// Command starts the server as a child process that speaks MCP over stdio.
+	Command *Command
+	// HTTP is a server that speaks MCP's streamable HTTP.
+	HTTP *HTTP
+	// Dial connects to a server that speaks MCP as lines of JSON over a stream, such as a
+	// Unix socket or a pipe in this process. Closing the stream must end a Read or Write
+	// that waits.
+	Dial func(context.Context) (io.ReadWriteCloser, error)
+
+	// Only lists the tools that are offered; "*" stands for all. Required.
+	Only []string
+	// Approve says which tools need an approval for every call. Defaults to None. If
+	// Named has a name that the server does not list, every tool needs one: a misspelled
+	// name must not leave a tool without its gate.
+	Approve ConfirmationPolicy
+	// Trust lists the tools whose hints about their effects are believed, so that, for
+	// example, a call of a tool that says it is read-only may be repeated.
+	Trust []string
+	// Pins are the digests of the definitions of tools, each as Entry.Digest of package
+	// tool and as `a2a-server tools show` prints it: 64 hexadecimal digits. A tool with
+	// another definition needs an approval for every call, and is not trusted. With any
+	// pin, a tool without one is not offered.
+	Pins map[string]string
+	// Elicit says what becomes of questions that the server asks. Defaults to
+	// ElicitDecline.
+	Elicit Elicit
+
+	// CallTimeout is how long one call may take. Defaults to the limit that the engine
+	// has for every tool.
+	CallTimeout time.Duration
+	// ListTimeout is how long it may take to connect and to list the tools. Defaults to
+	// 10 s.
+	ListTimeout time.Duration
+	// MaxMessage is the length of the longest message that is read from the server, in
+	// bytes. Defaults to 16 MiB.
+	MaxMessage int
+	// Retry is the first wait before the server is tried again after a failure. It
+	// doubles with each failure, up to a minute. Defaults to 500 ms.
+	Retry time.Duration
+
+	// CacheFile keeps the definitions that the server has listed, so that its tools are
+	// known after a restart while it is down. Defaults to none. Two toolsets must not
+	// share a file.
+	CacheFile string
+	// Version is the version of this program, which the server is told. Defaults to
+	// "devel".
+	Version string
+	// Logger gets what happens to the connection, and at debug level what the server
+	// writes to stderr. Defaults to none.
+	Logger zerolog.Logger
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// HTTP is a server that speaks MCP's streamable HTTP.
+type HTTP struct {
+	// URL is the endpoint, with scheme http or https. It must not have a user or
+	// password.
+	URL string
+	// Header are the headers of every request. The functions are called for each request,
+	// so that a secret can change; their values appear in no log and no error.
+	Header map[string]func() (string, error)
+	// Allow lists the addresses outside the public internet that may be reached, such as
+	// those of an internal service: loopback, private and link-local ones.
+	Allow []netip.Prefix
+	// Own returns the addresses on which this process listens. They are never reached. It
+	// must be safe for concurrent use. Defaults to none.
+	Own func() []netip.AddrPort
+	// RootCAs has certificates in PEM that are trusted in addition to those of the
+	// system. Defaults to none.
+	RootCAs []byte
+}
+
+// A ConfirmationPolicy says which tools of a server need an approval for every call. The
+// zero value is None.
+type ConfirmationPolicy struct {
+	all   bool
+	names []string
+}
+
+// None asks for no approval, except for a definition that is not the pinned one.
+func None() ConfirmationPolicy { return ConfirmationPolicy{} }
+
+// All asks for the approval of every call.
+func All() ConfirmationPolicy { return ConfirmationPolicy{all: true} }
+
+// Named asks for the approval of every call of the tools of these names, which are those
+// that the server gives them.
+func Named(names ...string) ConfirmationPolicy {
+	return ConfirmationPolicy{names: slices.Clone(names)}
+}
+
+// Elicit says what becomes of questions that a server asks.
+type Elicit string
+
+const (
+	// ElicitDecline declines every question.
+	ElicitDecline Elicit = "decline"
+	// ElicitAsk asks people the questions with which a server answers a call. The calls of
+	// the server run one at a time.
+	ElicitAsk Elicit = "ask"
+)
+
+// The defaults and limits of a [Config], and what cannot be configured.
+const (
+	defaultListTimeout = 10 * time.Second
+	defaultMaxMessage  = 16 << 20
+	defaultRetry       = 500 * time.Millisecond
+	maxRetry           = time.Minute
+
+	maxTools       = 1000     // that are looked at, of one server
+	maxPages       = 100      // of a list of tools
+	maxDescription = 1 << 10  // bytes of a description
+	maxSchema      = 64 << 10 // bytes of the schema of a tool's arguments
+	maxProblems    = 50       // that are kept of one listing
+)
+
+var (
+	offeredName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+)
+
+// Validate returns all problems with c, joined.
+func (c *Config) Validate() error {
+	var errs []error
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.Name == "" {
+		problem("name: it is missing; it is how messages call the server")
+	}
+	if c.Prefix != "" && !offeredName.MatchString(c.Prefix) {
+		problem("prefix: %s is not part of a tool's name; write letters, digits, _ and -", visible.Quote(c.Prefix, 80))
+	}
+	n := 0
+	for _, set := range []bool{c.Command != nil, c.HTTP != nil, c.Dial != nil} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		problem("the server: %d ways to reach it are given; give exactly one of a command, a URL and a dial function", n)
+	}
+	if c.Command != nil && (len(c.Command.Argv) == 0 || c.Command.Argv[0] == "") {
+		problem("command: it is empty; write the program and its arguments")
+	}
+	if c.HTTP != nil {
+		errs = append(errs, c.HTTP.validate()...)
+	}
+	errs = append(errs, c.validateNames()...)
+	switch c.Elicit {
+	case "", ElicitDecline, ElicitAsk:
+	default:
+		problem("elicit: %s is unknown; write %s or %s", visible.Quote(string(c.Elicit), 80), ElicitDecline, ElicitAsk)
+	}
+	for _, d := range []struct {
+		what  string
+		value time.Duration
+	}{{"timeout of a call", c.CallTimeout}, {"timeout of a listing", c.ListTimeout}, {"wait before a retry", c.Retry}} {
+		if d.value < 0 {
+			problem("%s: %v is out of range; write 0 for the default, or more", d.what, d.value)
+		}
+	}
+	if c.MaxMessage < 0 {
+		problem("longest message: %d is out of range; write a number of bytes from 1, or 0 for %d", c.MaxMessage, defaultMaxMessage)
+	}
+	return errors.Join(errs...)
+}
+
+// validateNames checks the lists of tools against each other.
+func (c *Config) validateNames() (errs []error) {
+	if len(c.Only) == 0 {
+		errs = append(errs, errors.New(`only: it is missing; list the tools that are offered, or write "*" for all`))
+	}
+	known := func(list, name string) {
+		if name == "" {
+			errs = append(errs, fmt.Errorf("%s: a name is empty", list))
+		} else if len(c.Only) > 0 && !c.offers(name) {
+			errs = append(errs, fmt.Errorf("%s: %s is not among the tools that are offered; add it to only, or remove it here", list, visible.Quote(name, 80)))
+		}
+	}
+	for _, name := range c.Approve.names {
+		known("approve", name)
+	}
+	for _, name := range c.Trust {
+		known("trust", name)
+	}
+	for name, digest := range c.Pins {
+		known("pins", name)
+		if raw, err := hex.DecodeString(digest); err != nil || len(raw) != 32 {
+			errs = append(errs, fmt.Errorf("pins: the digest of %s is not 64 hexadecimal digits; copy the line that tools show prints", visible.Quote(name, 80)))
+		}
+	}
+	return errs
+}
+
+// offers reports whether the tool that the server calls name is in Only.
+func (c *Config) offers(name string) bool {
+	return slices.Contains(c.Only, "*") || slices.Contains(c.Only, name)
+}
+
+func (h *HTTP) validate() (errs []error) {
+	u, err := url.Parse(h.URL)
+	switch {
+	case err != nil: // its text has the URL, which may have a secret
+		errs = append(errs, errors.New("url: it cannot be parsed; write one such as https://mcp.example/mcp"))
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		errs = append(errs, errors.New("url: it needs the scheme http or https, and a host"))
+	case u.User != nil:
+		errs = append(errs, errors.New("url: it has a user or password; send it in a header"))
+	case u.Fragment != "":
+		errs = append(errs, errors.New("url: it has a fragment, which is never sent; remove it"))
+	}
+	for name, value := range h.Header {
+		switch key := http.CanonicalHeaderKey(name); {
+		case !headerName.MatchString(name):
+			errs = append(errs, fmt.Errorf("header: %s is not the name of a header", visible.Quote(name, 80)))
+		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
+			strings.HasPrefix(key, "Mcp-"):
+			errs = append(errs, fmt.Errorf("header: %s is set by the protocol; remove it", key))
+		case value == nil:
+			errs = append(errs, fmt.Errorf("header: %s has no value", key))
+		}
+	}
+	e := h.egress(0)
+	if err := e.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// egress says where the requests may go, and how long a message may be.
+func (h *HTTP) egress(maxMessage int) egress.Config {
+	return egress.Config{
+		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs,
+		Timeout: -1, // that of a call is in its context
+		// The events of a stream are limited one by one.
+		MaxBytes: int64(maxMessage), Streams: true,
+	}
+}
+
+// withDefaults returns c with its defaults, sharing nothing that its caller may change.
+func (c Config) withDefaults() Config {
+	c.Only, c.Trust = slices.Clone(c.Only), slices.Clone(c.Trust)
+	pins := make(map[string]string, len(c.Pins))
+	for name, digest := range c.Pins {
+		pins[name] = strings.ToLower(digest)
+	}
+	c.Pins = pins
+	if c.ListTimeout == 0 {
+		c.ListTimeout = defaultListTimeout
+	}
+	if c.MaxMessage == 0 {
+		c.MaxMessage = defaultMaxMessage
+	}
+	if c.Retry == 0 {
+		c.Retry = defaultRetry
+	}
+	if c.Version == "" {
+		c.Version = "devel"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}

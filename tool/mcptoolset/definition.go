@@ -1,0 +1,156 @@
+package mcptoolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// definition is what a server says of one of its tools, as far as it is kept.
+type definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Hints       hints           `json:"hints"`
+}
+
+// hints are what a server says about the effects of a tool. Nil: it says nothing.
+type hints struct {
+	ReadOnly    *bool `json:"read_only,omitempty"`
+	Destructive *bool `json:"destructive,omitempty"`
+	Idempotent  *bool `json:"idempotent,omitempty"`
+	OpenWorld   *bool `json:"open_world,omitempty"`
+}
+
+// definitionOf returns what is kept of a tool that a server listed: texts within their
+// limits, and without characters that nobody would see.
+func definitionOf(t *mcp.Tool) (definition, error) {
+	d := definition{Name: t.Name, Description: clipText(t.Description, maxDescription)}
+	schema := t.InputSchema
+	if schema == nil {
+		return d, errors.New("it has no schema of its arguments")
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return d, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	if len(raw) > maxSchema {
+		return d, fmt.Errorf("the schema of its arguments has %d bytes; at most %d are accepted", len(raw), maxSchema)
+	}
+	parameters, err := strictjson.DecodeObject(raw)
+	if err != nil {
+		return d, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	clipSchema(parameters)
+	if d.Parameters, err = json.Marshal(parameters); err != nil {
+		return d, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	if a := t.Annotations; a != nil {
+		d.Hints = hints{Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
+		// The SDK does not tell false from nothing; false is the default of both.
+		if a.ReadOnlyHint {
+			d.Hints.ReadOnly = &a.ReadOnlyHint
+		}
+		if a.IdempotentHint {
+			d.Hints.Idempotent = &a.IdempotentHint
+		}
+	}
+	return d, nil
+}
+
+// clipText returns text with at most limit bytes, without characters that nobody would
+// see.
+func clipText(text string, limit int) string {
+	clipped := visible.ClipText(text, limit)
+	for n := limit; len(clipped) > limit; {
+		n = n * 3 / 4
+		clipped = visible.ClipText(text, n)
+	}
+	return clipped
+}
+
+// clipSchema clips the texts of a schema that are for people and models.
+func clipSchema(schema map[string]any) {
+	for key, value := range schema {
+		switch key {
+		case "title", "description", "$comment":
+			if text, ok := value.(string); ok {
+				schema[key] = clipText(text, maxDescription)
+				continue
+			}
+		case "const", "enum", "default", "examples":
+			continue // values, not schemas
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			if byName, ok := value.(map[string]any); ok {
+				for _, one := range byName {
+					clipSchemas(one)
+				}
+				continue
+			}
+		}
+		clipSchemas(value)
+	}
+}
+
+// clipSchemas clips the schemas in v: one, a list, or an object of them.
+func clipSchemas(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		clipSchema(v)
+	case []any:
+		for _, one := range v {
+			clipSchemas(one)
+		}
+	}
+}
+
+// claims are the hints as they are shown to people.
+func (h hints) claims() []string {
+	var out []string
+	say := func(v *bool, yes, no string) {
+		switch {
+		case v == nil:
+		case *v:
+			out = append(out, yes)
+		case no != "":
+			out = append(out, no)
+		}
+	}
+	say(h.ReadOnly, "read-only", "")
+	say(h.Destructive, "destructive", "not destructive")
+	say(h.Idempotent, "idempotent", "")
+	say(h.OpenWorld, "open world", "closed world")
+	return out
+}
+
+// annotations are the hints of a tool that is trusted. If they contradict each other, the
+// cautious one counts. Without a word about it, MCP assumes that a tool that is not
+// read-only is destructive.
+func (h hints) annotations() tool.Annotations {
+	is := func(v *bool) bool { return v != nil && *v }
+	readOnly := is(h.ReadOnly) && !is(h.Destructive)
+	return tool.Annotations{
+		ReadOnly:    readOnly,
+		Idempotent:  is(h.Idempotent),
+		Destructive: !readOnly && (h.Destructive == nil || *h.Destructive),
+	}
+}
+
+// same reports whether the server would mean the same with d and other.
+func (d *definition) same(other *definition) bool {
+	return d.Name == other.Name && d.Description == other.Description && bytes.Equal(d.Parameters, other.Parameters) && d.Hints.same(other.Hints)
+}
+
+// same reports whether the server says the same with h and other.
+func (h hints) same(other hints) bool {
+	eq := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	return eq(h.ReadOnly, other.ReadOnly) && eq(h.Destructive, other.Destructive) &&
+		eq(h.Idempotent, other.Idempotent) && eq(h.OpenWorld, other.OpenWorld)
+}

@@ -1,0 +1,33 @@
+// Package mcptoolset offers the tools of one MCP server as a toolset.
+//
+// It owns the connection to the server: a child process, an HTTP endpoint or a stream. It
+// connects at the first use, connects again with backoff after the connection is lost,
+// and keeps what the server has listed, so that the tools of a server that is down are
+// down and not gone.
+//
+//	not connected → connecting → connected → lost → (backoff) → connecting → …
+//
+// A server is not trusted. Only tools that [Config].Only names are offered. What a server
+// says about the effects of its tools is shown to people as its claim, and believed only
+// for the tools in Trust. Its descriptions are shortened and invisible characters in them
+// are escaped; its instructions reach nobody. It learns neither who calls nor with which
+// credential, and it is offered none of the abilities of a client: no sampling, no roots,
+// no logging, and no elicitation unless [Config].Elicit says so.
+//
+// # Calls
+//
+// Before each call the toolset makes sure that the server still lists the tool as it was
+// looked up; otherwise the call fails and nothing is sent. A request that was written and
+// has no answer is [tool.ErrOutcomeUnknown]; one of which nothing was written has failed.
+//
+// # Questions of a server
+//
+// With [ElicitAsk], a server that answers a call with questions (an input-required result
+// of MCP 2026-07-28) suspends the call: people answer, possibly after a restart, and the
+// call is sent again with their answers. The questions that older servers ask while a call
+// runs (elicitation/create) cannot be asked that way, because the server waits for the
+// answer; they are declined, and the error of the call says so. What people answer is
+// input for the server and never authorizes anything here.
+//
+// The package knows neither the engine nor the configuration file.
+package mcptoolset

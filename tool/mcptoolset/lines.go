@@ -1,0 +1,255 @@
+package mcptoolset
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/internal/visible"
+)
+
+// The limits of a connection of lines that cannot be configured.
+const (
+	writeTimeout = 10 * time.Second // for a server that does not read
+	maxGarbage   = 1 << 20          // bytes of lines that are no messages
+)
+
+// errClosed is the cause of death of a connection that this side closed.
+var errClosed = errors.New("the connection was closed")
+
+// ears hears the notifications of a server. Its methods must not wait.
+type ears interface {
+	// progressed is called with the parameters of a progress notification.
+	progressed(params json.RawMessage)
+	// changed is called when the server says that its list of tools has changed. It
+	// reports whether the SDK has to be told, too.
+	changed() bool
+	// garbage is called with a line that is no message.
+	garbage(line string)
+}
+
+// lines is an mcp.Connection of one JSON value per line. It differs from the SDK's own in
+// what a server can do to it: a write ends with its context, a line that is no message is
+// skipped, and only the notifications that are needed reach the SDK, which queues them
+// without a limit.
+type lines struct {
+	rwc  io.ReadWriteCloser
+	in   *bufio.Reader
+	max  int
+	ears ears
+
+	// Read has one caller at a time, so these need no lock.
+	batch   []jsonrpc.Message
+	garbled int // bytes
+
+	out    chan *outgoing
+	writer sync.WaitGroup
+
+	once sync.Once
+	dead chan struct{} // closed once err is set
+	err  error
+}
+
+// outgoing is a message that is being written.
+type outgoing struct {
+	line []byte
+	done chan error // capacity 1
+}
+
+// newLines returns a connection over rwc, which it closes. It must be closed.
+func newLines(rwc io.ReadWriteCloser, limit int, e ears) *lines {
+	l := &lines{rwc: rwc, in: bufio.NewReaderSize(rwc, 64<<10), max: limit, ears: e, out: make(chan *outgoing), dead: make(chan struct{})}
+	l.writer.Go(l.write)
+	return l
+}
+
+// Connect implements mcp.Transport.
+func (l *lines) Connect(context.Context) (mcp.Connection, error) { return l, nil }
+
+// SessionID implements mcp.Connection.
+func (l *lines) SessionID() string { return "" }
+
+// Read implements mcp.Connection. Close ends it.
+func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		for len(l.batch) > 0 {
+			msg := l.batch[0]
+			l.batch = l.batch[1:]
+			if l.wanted(msg) {
+				return msg, nil
+			}
+		}
+		line, err := l.line()
+		if err != nil {
+			l.fail(err)
+			return nil, l.err
+		}
+		if l.batch, err = decode(line); err != nil {
+			if l.garbled += len(line); l.garbled > maxGarbage {
+				l.fail(fmt.Errorf("the server writes lines that are no messages of MCP, such as %s", visible.Quote(string(line[:min(len(line), 200)]), 200)))
+				return nil, l.err
+			}
+			l.ears.garbage(string(line[:min(len(line), 200)]))
+		}
+	}
+}
+
+// decode returns the messages of a line: one, or those of a batch, which MCP had until
+// 2025-06-18.
+func decode(line []byte) ([]jsonrpc.Message, error) {
+	if !utf8.Valid(line) {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	}
+	if line[0] != '[' {
+		msg, err := jsonrpc.DecodeMessage(line)
+		if err != nil {
+			return nil, err
+		}
+		return []jsonrpc.Message{msg}, nil
+	}
+	var raw []json.RawMessage
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return nil, err
+	}
+	batch := make([]jsonrpc.Message, 0, len(raw))
+	for _, r := range raw {
+		msg, err := jsonrpc.DecodeMessage(r)
+		if err != nil {
+			return nil, err
+		}
+		batch = append(batch, msg)
+	}
+	return batch, nil
+}
+
+// wanted reports whether the SDK has to see a message. Of notifications it needs only that
+// the list of tools has changed, because it caches the list.
+func (l *lines) wanted(msg jsonrpc.Message) bool {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || req.IsCall() {
+		return true
+	}
+	switch req.Method {
+	case "notifications/progress":
+		l.ears.progressed(req.Params)
+	case "notifications/tools/list_changed":
+		return l.ears.changed()
+	}
+	return false
+}
+
+// line returns the next line that is not blank, without its end. It is valid until the
+// next call.
+func (l *lines) line() ([]byte, error) {
+	for {
+		line, err := l.in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			line = bytes.Clone(line)
+			for errors.Is(err, bufio.ErrBufferFull) && len(line) <= l.max {
+				var more []byte
+				more, err = l.in.ReadSlice('\n')
+				line = append(line, more...)
+			}
+		}
+		if len(line) > l.max+1 {
+			return nil, fmt.Errorf("the server sent a message of more than %d bytes", l.max)
+		}
+		if err != nil { // what came before it is half a message
+			return nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// Write implements mcp.Connection. It returns when the message is written, ctx has ended
+// or the connection is dead. A flight in ctx has been sent from the moment that the message
+// is handed to the writer.
+func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if ctx.Err() != nil { // select would choose at random
+		return ctx.Err()
+	}
+	line, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	o := &outgoing{line: append(line, '\n'), done: make(chan error, 1)}
+	select {
+	case l.out <- o:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.dead:
+		return l.err
+	}
+	if f := flightOf(ctx); f != nil {
+		f.sent.Store(true)
+	}
+	select {
+	case err := <-o.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.dead:
+		return l.err
+	}
+}
+
+// write writes one message after the other, until the connection is dead.
+func (l *lines) write() {
+	late := time.AfterFunc(writeTimeout, func() {
+		l.fail(fmt.Errorf("the server has not read what was sent to it for %v", writeTimeout))
+	})
+	late.Stop()
+	for {
+		select {
+		case <-l.dead:
+			return
+		case o := <-l.out:
+			late.Reset(writeTimeout)
+			_, err := l.rwc.Write(o.line)
+			late.Stop()
+			o.done <- err
+			if err != nil {
+				l.fail(err)
+				return
+			}
+		}
+	}
+}
+
+// fail ends the connection because of err. Only the first cause counts.
+func (l *lines) fail(err error) {
+	l.once.Do(func() {
+		l.err = err
+		close(l.dead)
+		// The stream is given up; why is in err.
+		_ = l.rwc.Close()
+	})
+}
+
+// cause returns why the connection is dead, nil if it is not.
+func (l *lines) cause() error {
+	select {
+	case <-l.dead:
+		return l.err
+	default:
+		return nil
+	}
+}
+
+// Close implements mcp.Connection.
+func (l *lines) Close() error {
+	l.fail(errClosed)
+	return nil
+}

@@ -1,0 +1,274 @@
+package mcptoolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// The limits of a session that cannot be configured.
+const (
+	closeGrace     = time.Second // for a session that ends in peace
+	maxRequests    = 32          // of the server, at the same time
+	maxProgress    = 200         // characters of a progress message
+	modernProtocol = "2026-07-28"
+	legacyProtocol = "2025-11-25"
+)
+
+// link is a connection to a server below the SDK.
+type link struct {
+	transport mcp.Transport
+	kill      func()            // ends it at once; may be called more than once
+	release   func()            // waits, for a bounded time, until all that it holds is freed
+	cause     func() error      // why it ended; nil if it has not, or the SDK knows better
+	explain   func(error) error // says more about why it ended; may wait for a second
+}
+
+// session is one connection to the server, from its handshake to its end.
+type session struct {
+	set    *Toolset
+	link   *link
+	client *mcp.ClientSession
+	born   time.Time
+	slot   chan struct{} // capacity 1: one call at a time; nil without ElicitAsk
+
+	dirty    atomic.Bool  // the server says that its list has changed
+	told     atomic.Bool  // the SDK has not heard of that yet
+	requests atomic.Int32 // of the server, being answered
+	declined atomic.Int64 // questions, so far
+	garbled  atomic.Bool  // a line that is no message has been logged
+	tokens   atomic.Int64
+	flights  sync.Map // token → *flight
+
+	// Guarded by set.mu.
+	calls   int
+	retired bool
+
+	ended chan struct{} // closed when the connection is over and all is freed
+}
+
+// open connects to the server. When ctx ends, so does the attempt.
+func (t *Toolset) open(ctx context.Context) (*session, error) {
+	s := &session{set: t, born: t.cfg.Now(), ended: make(chan struct{})}
+	if t.cfg.Elicit == ElicitAsk {
+		s.slot = make(chan struct{}, 1)
+	}
+	l, err := t.dial(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	s.link = l
+	stop := context.AfterFunc(ctx, l.kill)
+	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: t.cfg.Version}, s.options())
+	client.AddReceivingMiddleware(s.answering)
+	s.client, err = client.Connect(ctx, l.transport, &mcp.ClientSessionOptions{ProtocolVersion: t.protocol()})
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		if why := l.cause(); why != nil && !errors.Is(why, errClosed) {
+			err = l.explain(why)
+		}
+		l.kill()
+		if s.client != nil {
+			// The SDK's part of a link that is dead.
+			_ = s.client.Close()
+		}
+		l.release()
+		if why := context.Cause(ctx); why != nil {
+			err = fmt.Errorf("%w (%s)", why, t.text(err))
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// dial opens the link that the configuration describes.
+func (t *Toolset) dial(ctx context.Context, s *session) (*link, error) {
+	switch {
+	case t.cfg.HTTP != nil:
+		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage)
+	case t.cfg.Command != nil:
+		return t.openCommand(s)
+	default:
+		rwc, err := t.cfg.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l := newLines(rwc, t.cfg.MaxMessage, s)
+		return &link{transport: l, kill: func() { l.fail(errClosed) }, release: l.writer.Wait, cause: l.cause, explain: func(err error) error { return err }}, nil
+	}
+}
+
+// options are those of the SDK. Nothing that it logs is kept: it has texts of the server.
+func (s *session) options() *mcp.ClientOptions {
+	o := &mcp.ClientOptions{
+		Logger:         slog.New(slog.DiscardHandler),
+		Capabilities:   &mcp.ClientCapabilities{}, // nil would offer roots
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			s.told.Store(false)
+			s.noteChange() //nolint:contextcheck // what is listed is for all calls
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			if r.Params != nil {
+				s.progress(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message)
+			}
+		},
+	}
+	if s.set.cfg.Elicit == ElicitAsk {
+		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}
+		o.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}
+	}
+	return o
+}
+
+// answering counts the requests of the server. One that sends more than it reads answers
+// to is cut off: each takes a goroutine.
+func (s *session) answering(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		defer s.requests.Add(-1)
+		if s.requests.Add(1) > maxRequests {
+			s.set.cfg.Logger.Warn().Str("mcp_server", s.set.cfg.Name).Int("limit", maxRequests).Msg("mcp server sends too many requests and is cut off")
+			s.link.kill()
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "too many requests at once"}
+		}
+		if method == "elicitation/create" {
+			s.declined.Add(1)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// progressed implements ears.
+func (s *session) progressed(params json.RawMessage) {
+	var p mcp.ProgressNotificationParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return // progress that cannot be read is no progress
+	}
+	s.progress(p.ProgressToken, p.Progress, p.Total, p.Message)
+}
+
+func (s *session) progress(token any, done, total float64, message string) {
+	key, _ := token.(string)
+	if f, ok := s.flights.Load(key); ok {
+		f.(*flight).report(tool.Progress{Done: done, Total: total, Message: visible.Clip(message, maxProgress)}) //nolint:errcheck,forcetypeassert // only flights are stored
+	}
+}
+
+// changed implements ears. While the SDK has not heard of a change, the next one is none.
+func (s *session) changed() bool {
+	s.noteChange()
+	return !s.told.Swap(true)
+}
+
+func (s *session) noteChange() {
+	if !s.dirty.Swap(true) {
+		s.set.relistSoon(s)
+	}
+}
+
+// garbage implements ears.
+func (s *session) garbage(line string) {
+	if !s.garbled.Swap(true) {
+		s.set.cfg.Logger.Warn().Str("mcp_server", s.set.cfg.Name).Str("line", visible.Clip(line, 200)).
+			Msg("mcp server writes to stdout what is no message; such lines are skipped, and only the first is logged")
+	}
+}
+
+// announced is what a server listed.
+type announced struct {
+	tools []*mcp.Tool
+	more  bool // there are more
+}
+
+// list asks the server for its tools.
+func (s *session) list(ctx context.Context) (*announced, error) {
+	a := &announced{}
+	cursor := ""
+	for page := 1; ; page++ {
+		r, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, fmt.Errorf("list the tools: %w", err)
+		}
+		a.tools = append(a.tools, r.Tools...)
+		switch {
+		case len(a.tools) > maxTools:
+			a.tools, a.more = a.tools[:maxTools], true
+			return a, nil
+		case r.NextCursor == "":
+			return a, nil
+		case page == maxPages || r.NextCursor == cursor:
+			a.more = true
+			return a, nil
+		}
+		cursor = r.NextCursor
+	}
+}
+
+// call sends a call and waits for its result. f says how far it got.
+func (s *session) call(ctx context.Context, f *flight, p *mcp.CallToolParams) (res *mcp.CallToolResult, err error) {
+	token := strconv.FormatInt(s.tokens.Add(1), 10)
+	s.flights.Store(token, f)
+	defer s.flights.Delete(token)
+	p.SetProgressToken(token)
+	// The SDK reads the rest of a stream, after the result, until the context ends.
+	sending, cancel := context.WithCancel(contextWithFlight(ctx, f))
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				res, err = nil, fmt.Errorf("the MCP library failed: %v", p)
+			}
+		}()
+		res, err = s.client.CallTool(sending, p)
+	}()
+	for {
+		select {
+		case <-f.progress:
+			f.flush(ctx)
+		case <-done:
+			f.flush(ctx)
+			return res, err
+		}
+	}
+}
+
+// watch waits for the end of the session and frees what it holds.
+func (s *session) watch() {
+	err := s.client.Wait()
+	if why := s.link.cause(); why != nil {
+		err = why
+	}
+	s.set.lost(s, err) // it takes no more calls
+	err = s.link.explain(err)
+	s.link.kill()
+	s.link.release()
+	s.set.explained(s, err)
+	close(s.ended)
+}
+
+// end closes the session: in peace if it can be, else at once.
+func (s *session) end() {
+	late := time.AfterFunc(closeGrace, s.link.kill)
+	defer late.Stop()
+	// Why it ends is known.
+	_ = s.client.Close()
+	<-s.ended
+}

@@ -1,0 +1,480 @@
+package mcptoolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// ErrDown means that the server cannot be reached now. Nothing was sent to it.
+var ErrDown = errors.New("the MCP server is down")
+
+// errShut means that Close was called.
+var errShut = errors.New("the toolset was closed")
+
+// What cannot be configured about the connection.
+const (
+	maxAge     = time.Minute      // of what the server listed, before it is asked again
+	relistWait = time.Second      // between two listings because of changes
+	patience   = 2 * time.Second  // of a call, for the next try to connect
+	stable     = 30 * time.Second // how long a connection lasts that did not fail
+	maxCause   = 500              // characters of why the server is down
+)
+
+// Toolset has the tools of one MCP server. It implements tool.Toolset. It is safe for
+// concurrent use.
+//
+// Its tools are streaming tools. A tool returns what the server calls structured content,
+// or else the content: a string if it is one text, else the parts. Content beside
+// structured content is published as an artifact named "content".
+type Toolset struct {
+	cfg      Config
+	stopping chan struct{} // closed by Close
+	running  sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	loaded    bool // the cache file was read
+	known     *listing
+	checked   time.Time // when known was listed; zero: it is from the cache file
+	session   *session  // for new calls; nil: not connected
+	live      map[*session]struct{}
+	attempt   *attempt // nil: none is running
+	failures  int      // one after the other
+	retryAt   time.Time
+	down      error // why there is no session
+	legacy    bool  // the next handshake is that of the older protocol
+	relist    *time.Timer
+	logged    []string // problems
+	trouble   string   // with the cache file
+	saved     []byte   // what the cache file has
+	lastWords string   // on stderr, of the process that ended last
+}
+
+// attempt is a try to connect, to list, or both.
+type attempt struct {
+	done    chan struct{} // closed when the rest is set
+	session *session
+	err     error
+}
+
+// New returns the toolset of a server. It does not connect: that happens at the first use.
+// Close must be called in the end. The error is that of [Config.Validate].
+func New(c Config) (*Toolset, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("MCP server %s: %w", visible.Quote(c.Name, 80), err)
+	}
+	return &Toolset{cfg: c.withDefaults(), stopping: make(chan struct{}), live: map[*session]struct{}{}}, nil
+}
+
+// Name implements tool.Toolset.
+func (t *Toolset) Name() string { return t.cfg.Name }
+
+// Tools implements tool.Toolset. If the server has ever listed its tools, it returns those
+// immediately, also while the server is down, and looks for changes in the background.
+// Otherwise the first call connects, for at most [Config].ListTimeout; while that fails,
+// Tools returns an error that wraps [ErrDown]. ctx may be nil.
+func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil, fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	}
+	t.load()
+	now := t.cfg.Now()
+	if t.known != nil {
+		if t.attempt == nil && !now.Before(t.retryAt) && t.stale(t.current(), now) {
+			t.try()
+		}
+		tools := t.known.tools
+		t.mu.Unlock()
+		return tools, nil
+	}
+	if t.failures > 0 { // who looks for other tools does not wait for this server again
+		if t.attempt == nil && !now.Before(t.retryAt) {
+			t.try()
+		}
+		err := t.downError(t.down)
+		t.mu.Unlock()
+		return nil, err
+	}
+	a := t.attempt
+	if a == nil {
+		a = t.try()
+	}
+	t.mu.Unlock()
+	var done <-chan struct{}
+	if ctx != nil {
+		done = ctx.Done()
+	}
+	select {
+	case <-a.done:
+	case <-done:
+		return nil, fmt.Errorf("MCP server %s: list the tools: %w", t.cfg.Name, ctx.Err())
+	}
+	if a.err != nil {
+		return nil, t.locked(a.err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known.tools, nil
+}
+
+// Refresh connects if necessary and lists the tools now, without waiting for a backoff.
+func (t *Toolset) Refresh(ctx context.Context) error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	}
+	t.load()
+	a := t.attempt
+	if a == nil {
+		a = t.try() //nolint:contextcheck // it is for all calls
+	}
+	t.mu.Unlock()
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		return fmt.Errorf("MCP server %s: list the tools: %w", t.cfg.Name, ctx.Err())
+	}
+	if a.err != nil {
+		return t.locked(a.err)
+	}
+	return nil
+}
+
+// Status is what is known about a server now, for people. Texts of the server in it are
+// escaped and shortened.
+type Status struct {
+	Connected bool
+	Server    string    // the name and version that the server gives itself
+	Protocol  string    // version of MCP that is spoken
+	Err       error     // why there is no connection; nil if none was needed yet
+	LastWords string    // the last line that the process which ended last wrote to stderr
+	RetryAt   time.Time // not before then is the server tried again
+	Checked   time.Time // when the server listed its tools; zero: not in this process
+	Offered   int       // tools
+	Calls     int       // that run
+	Problems  []string  // with the tools, and with the cache file
+}
+
+// Status returns what is known, without asking the server.
+func (t *Toolset) Status() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := Status{Err: t.down, LastWords: t.lastWords, RetryAt: t.retryAt, Checked: t.checked}
+	if t.trouble != "" {
+		s.Problems = append(s.Problems, t.trouble)
+	}
+	for one := range t.live {
+		s.Calls += one.calls
+	}
+	if t.known != nil {
+		s.Offered = len(t.known.tools)
+		s.Problems = append(s.Problems, t.known.problems...)
+	}
+	if t.session != nil {
+		s.Connected = true
+		if r := t.session.client.InitializeResult(); r != nil {
+			s.Protocol = visible.Clip(r.ProtocolVersion, 40)
+			if r.ServerInfo != nil {
+				s.Server = visible.Clip(strings.TrimSpace(r.ServerInfo.Name+" "+r.ServerInfo.Version), 200)
+			}
+		}
+	}
+	return s
+}
+
+// Close ends the connection and waits, a few seconds at most, until everything is freed.
+// Calls that run end with an unknown outcome.
+func (t *Toolset) Close() error {
+	t.mu.Lock()
+	if !t.closed {
+		t.closed = true
+		close(t.stopping)
+	}
+	if t.relist != nil {
+		t.relist.Stop()
+	}
+	live := slices.Collect(maps.Keys(t.live))
+	t.mu.Unlock()
+	for _, s := range live {
+		t.running.Go(s.end)
+	}
+	t.running.Wait()
+	return nil
+}
+
+// try starts an attempt in the background. The caller has the lock and knows that none is
+// running.
+func (t *Toolset) try() *attempt {
+	a := &attempt{done: make(chan struct{})}
+	t.attempt = a
+	s := t.current()
+	t.running.Go(func() { t.run(a, s) })
+	return a
+}
+
+// run is an attempt: it connects, unless s is a session, and lists.
+func (t *Toolset) run(a *attempt, s *session) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), t.cfg.ListTimeout,
+		fmt.Errorf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
+	defer cancel()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-t.stopping:
+			cancel()
+		case <-stop:
+		}
+	}()
+	opened := s == nil
+	s, known, err := t.connect(ctx, s)
+
+	t.mu.Lock()
+	t.attempt = nil
+	if err == nil && t.closed {
+		err = errShut
+	}
+	if err == nil && s.over() {
+		if err = s.link.cause(); err == nil {
+			err = errors.New("the connection ended")
+		}
+	}
+	busy := false
+	if err == nil {
+		t.session, t.down = s, nil
+		t.known, t.checked = known, t.cfg.Now()
+	} else {
+		// A server that is at work may not have the time to list.
+		if busy = !opened && t.session == s && s.calls > 0; !busy {
+			t.failed(err)
+			if t.session == s {
+				t.session = nil
+			}
+		}
+		// A server that does not answer may not know the newer handshake.
+		t.legacy = opened && ctx.Err() != nil && !t.legacy
+	}
+	a.session, a.err = s, err
+	again := err == nil && s.dirty.Load()
+	t.mu.Unlock()
+	close(a.done)
+	switch {
+	case err == nil:
+		t.note(known)
+		if opened {
+			t.cfg.Logger.Info().Str("mcp_server", t.cfg.Name).Int("tools", len(known.tools)).Msg("mcp server connected")
+		}
+		t.save(known)
+	case s != nil && !busy:
+		s.end()
+	}
+	if again {
+		t.relistSoon(s)
+	}
+}
+
+// connect opens a session, unless s is one, and lists. With an error it returns the
+// session, if there is one, which is of no use.
+func (t *Toolset) connect(ctx context.Context, s *session) (*session, *listing, error) {
+	if s == nil {
+		var err error
+		if s, err = t.open(ctx); err != nil {
+			return nil, nil, err
+		}
+		t.mu.Lock()
+		t.live[s] = struct{}{}
+		t.mu.Unlock()
+		t.running.Go(s.watch)
+	}
+	s.dirty.Store(false)
+	list, err := s.list(ctx)
+	if err != nil {
+		if why := context.Cause(ctx); why != nil {
+			err = why
+		} else if why := s.link.cause(); why != nil {
+			err = s.link.explain(why)
+		}
+		return s, nil, err
+	}
+	return s, t.understand(list), nil
+}
+
+// current returns the session for new calls, nil if there is none. The caller has the
+// lock.
+func (t *Toolset) current() *session {
+	if s := t.session; s != nil && s.over() {
+		t.drop(s, s.link.cause())
+	}
+	return t.session
+}
+
+// stale reports whether the server has to be asked for its tools again. One that is at
+// work is not: it may not answer before it is done. The caller has the lock.
+func (t *Toolset) stale(s *session, now time.Time) bool {
+	return s == nil || s.dirty.Load() || s.calls == 0 && now.Sub(t.checked) > maxAge
+}
+
+// understand makes what a server listed a listing.
+func (t *Toolset) understand(list *announced) *listing {
+	var definitions []definition
+	var refused []string
+	for _, one := range list.tools {
+		if one == nil || !t.cfg.offers(one.Name) {
+			continue
+		}
+		d, err := definitionOf(one)
+		if err != nil {
+			refused = append(refused, fmt.Sprintf("tool %s: %s; it is not offered", visible.Quote(one.Name, 80), visible.Clip(err.Error(), 300)))
+			continue
+		}
+		definitions = append(definitions, d)
+	}
+	t.mu.Lock()
+	before := t.known
+	t.mu.Unlock()
+	return t.offer(definitions, refused, list.more, before)
+}
+
+// note logs the problems of a listing, if they are not those that were logged last.
+func (t *Toolset) note(l *listing) {
+	t.mu.Lock()
+	same := slices.Equal(l.problems, t.logged)
+	t.logged = l.problems
+	t.mu.Unlock()
+	if !same && len(l.problems) > 0 {
+		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Strs("problems", l.problems).Msg("some tools of an mcp server are not offered as configured")
+	}
+}
+
+// failed counts a failure and sets when the server is tried again. The caller has the
+// lock.
+func (t *Toolset) failed(err error) {
+	t.failures++
+	wait := maxRetry
+	if t.failures < 16 {
+		wait = min(maxRetry, t.cfg.Retry<<(t.failures-1))
+	}
+	t.retryAt = t.cfg.Now().Add(wait)
+	t.down = err
+	if !t.closed {
+		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Dur("retry_after", wait).Msg("mcp server is down")
+	}
+}
+
+// lost is called when a session is over.
+func (t *Toolset) lost(s *session, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.session == s {
+		t.drop(s, err)
+	}
+}
+
+// drop ends the use of the current session, because it is over. The caller has the lock.
+func (t *Toolset) drop(s *session, err error) {
+	t.session = nil
+	if err == nil {
+		err = errors.New("the connection ended")
+	}
+	if t.cfg.Now().Sub(s.born) >= stable {
+		t.failures = 0
+	}
+	t.failed(err)
+}
+
+// explained is called when more is known about why a session is over.
+func (t *Toolset) explained(s *session, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.live, s)
+	if t.session == nil && t.attempt == nil && err != nil && t.down != nil && !t.closed {
+		t.down = err
+	}
+}
+
+// relistSoon lists the tools again in the background, because the server says that they
+// have changed, but not more often than once in relistWait.
+func (t *Toolset) relistSoon(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.session != s {
+		return
+	}
+	wait := max(0, relistWait-t.cfg.Now().Sub(t.checked))
+	if t.relist != nil {
+		t.relist.Stop()
+	}
+	t.relist = time.AfterFunc(wait, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.closed && t.session == s && t.attempt == nil && s.dirty.Load() {
+			t.try()
+		}
+	})
+}
+
+// downError says that the server is down, why, and when it is tried again. The caller has
+// the lock.
+func (t *Toolset) downError(why error) error {
+	if errors.Is(why, errShut) {
+		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, why)
+	}
+	next := ""
+	if wait := t.retryAt.Sub(t.cfg.Now()); wait > 0 {
+		next = fmt.Sprintf("; it is tried again in %v", max(wait, time.Millisecond).Round(time.Millisecond))
+	}
+	return &downError{text: fmt.Sprintf("MCP server %s is down: %s%s", t.cfg.Name, t.text(why), next)}
+}
+
+// locked is downError for callers without the lock.
+func (t *Toolset) locked(why error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.downError(why)
+}
+
+// downError is an error whose text says more than ErrDown.
+type downError struct{ text string }
+
+func (e *downError) Error() string { return e.text }
+func (e *downError) Unwrap() error { return ErrDown }
+
+// protocol returns the version of MCP to begin with.
+func (t *Toolset) protocol() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.legacy {
+		return legacyProtocol
+	}
+	return modernProtocol
+}
+
+// text returns what an error of a transport says: on one line, without the URL, which may
+// have a secret.
+func (t *Toolset) text(err error) string {
+	if err == nil {
+		return "it is not connected"
+	}
+	text := err.Error()
+	if t.cfg.HTTP != nil {
+		text = strings.ReplaceAll(text, t.cfg.HTTP.URL, host(t.cfg.HTTP.URL))
+	}
+	return visible.Clip(sessionID.ReplaceAllString(text, ""), maxCause)
+}
+
+// sessionID is what the SDK adds to errors. Who has the id has the session.
+var sessionID = regexp.MustCompile(` \(session ID: [^)]*\)`)
