@@ -12,6 +12,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // Config configures a [Server]. Its zero value is a server without tools on
@@ -36,6 +37,9 @@ type Config struct {
 	// AfterHooks see the result of each call whose tool has run, and may change or withhold
 	// it before anybody else sees it; ErrorHooks see each failure. See [task.AfterHook].
 	AfterHooks, ErrorHooks []task.AfterHook
+
+	// Memory is what tools find with SearchMemory; nil: there is none, and that fails.
+	Memory agent.Memory
 
 	// Presenter shows approvals to clients and reads their answers; nil: all known
 	// dialects.

@@ -81,7 +81,7 @@ func New(c Config) (_ *Server, err error) {
 	}
 	s.engine, err = engine.New(engine.Config{
 		Store: s.store.handle, Tools: p.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
-		Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
+		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 	})

@@ -15,6 +15,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // Config configures an Engine.
@@ -41,6 +42,8 @@ type Config struct {
 	// ProviderWait is how long the provider may take before the client is asked. Defaults
 	// to 30 s.
 	ProviderWait time.Duration
+
+	Memory agent.Memory // what tools find with SearchMemory; nil: that fails
 
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
 	HoldSiblings  bool   // calls of a step start only when all of them are decided

@@ -30,11 +30,6 @@ func (x *jobContext) State() agent.State           { return jobState{x.ReadonlyS
 func (x *jobContext) Artifacts() agent.Artifacts   { return noArtifacts{} }
 func (x *jobContext) Task() agent.CancellableTask  { return nil }
 
-// SearchMemory implements tool.Context.
-func (x *jobContext) SearchMemory(context.Context, string) (*agent.MemorySearchResponse, error) {
-	return nil, errNoRun
-}
-
 // jobState is the state of the tools, which can only be read.
 type jobState struct{ agent.ReadonlyState }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -53,11 +52,6 @@ func (x *toolContext) Actions() *agent.EventActions { return &x.acts }
 func (x *toolContext) State() agent.State           { return (*toolState)(x) }
 func (x *toolContext) Artifacts() agent.Artifacts   { return (*toolArtifacts)(x) }
 func (x *toolContext) Task() agent.CancellableTask  { return (*cancellable)(x) }
-
-// SearchMemory always fails: there is no memory.
-func (x *toolContext) SearchMemory(context.Context, string) (*agent.MemorySearchResponse, error) {
-	return nil, errors.New("this agent has no memory to search")
-}
 
 // toolState is the state that the tools of a task share. Changes become durable with the
 // result of the call.
