@@ -33,10 +33,17 @@ func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContex
 	return &ReadonlyContext{Context: ctx, agentName: r.Agent, owner: by}
 }
 
+// WithSession returns c with the state of the context that a message without a task names.
+func (c *ReadonlyContext) WithSession(s *Session) *ReadonlyContext {
+	with := *c
+	with.state = s.values
+	return &with
+}
+
 // Owned returns the context of a task in its current state: that of its owner.
 func (r *Rules) Owned(ctx context.Context, f *Fold) *ReadonlyContext {
 	c := r.Readonly(ctx, f.Owner)
-	c.task, c.contextID, c.state = f.View.TaskID(), f.View.ContextID(), f.State
+	c.task, c.contextID, c.state = f.View.TaskID(), f.View.ContextID(), f.toolState()
 	c.fence, c.message = f.Header.Fence, f.toPlanner()
 	return c
 }

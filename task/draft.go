@@ -44,6 +44,7 @@ type Draft struct {
 	told     bool                 // somebody else has changed the log since the last draft
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
+	shares   bool                 // it changes the state of the context
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 
 	// Initial storage for events and audit, so that a draft of usual size is one
@@ -127,6 +128,9 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 		Scope: scope, Task: d.f.Header.Task, Rev: &d.rev, Fence: fence,
 		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &d.pending},
 		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit,
+	}
+	if d.shares {
+		b.ContextRows = sessionBound
 	}
 	if d.rev == 0 {
 		b.Change.Context = d.f.View.ContextID()

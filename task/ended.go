@@ -82,9 +82,9 @@ func (in RunEnded) put(d *Draft) error {
 		}
 	}
 	unmarked := d.chunks(in.Last, complete)
-	tooMuch := ""
-	if n, err := stateSize(in.Delta); err != nil || n > maxDelta {
-		in.Delta, tooMuch = nil, fmt.Sprintf("it has set %d bytes of state; at most %d are allowed", n, maxDelta)
+	tooMuch := d.refusedState(in.Delta)
+	if tooMuch != "" {
+		in.Delta = nil
 	}
 	switch {
 	case in.GivenUp != nil:

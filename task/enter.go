@@ -125,7 +125,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: *x.ctx, State: cloneState(d.f.State), Output: c.Output, examined: *x,
+		Context: *x.ctx, State: cloneState(d.f.toolState()), Output: c.Output, examined: *x,
 	}
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID && a.Ask == "" && a.State == approval.Approved && a.Resolution.Payload != nil {
@@ -264,6 +264,9 @@ func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem
 		return err
 	}
 	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta}); err != nil {
+		return err
+	}
+	if err := d.share(delta); err != nil {
 		return err
 	}
 	if err := d.closeAsks(c, "the call has ended"); err != nil {

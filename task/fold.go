@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +34,9 @@ type Fold struct {
 	// unmarked: an earlier version wrote artifacts of the task, without marking them as
 	// bulk in the store. A snapshot of the fold without them would lose them.
 	unmarked bool
+
+	session *Session       // nil: not known; see Join
+	joined  map[string]any // State with that of the context on top; nil: the same as State
 
 	saved
 }
@@ -395,10 +397,7 @@ func (f *Fold) applyCall(v any) error {
 		c.State, c.Paused, c.Outcome, c.Result, c.Error = callDone, false, e.Outcome, e.Result, e.Error
 		c.reachable()
 		if len(e.Delta) > 0 {
-			state := make(map[string]any, len(f.State)+len(e.Delta)) // the old map may be in use
-			maps.Copy(state, f.State)
-			maps.Copy(state, e.Delta)
-			f.State = state
+			f.setState(e.Delta)
 		}
 	case *event.CallLate: // recorded for people only
 	}

@@ -12,6 +12,9 @@ const (
 	RowApproval  = "approval" // key: id of the approval; value: its JSON
 	IndexPending = "pending"  // of approvals that wait; see pendingKey
 
+	// RowState is a row of a context. Key: that of the state; value: its JSON.
+	RowState = "state"
+
 	DueExpiry          = "approval.expire" // key: id of the approval
 	DueProviderTimeout = "approval.silent" // key: id of the approval; the provider's time is over
 	DueWake            = "task.wake"       // key: see wake.go

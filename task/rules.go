@@ -187,6 +187,7 @@ type New struct {
 	JSON    []byte       // as [EncodeMessage] gives it
 	Context *ReadonlyContext
 	Listed  Lookup
+	Session *Session // of its context; nil: it is not known
 }
 
 // Create returns the draft of a new task: the message, the task and its submitted state.
@@ -197,6 +198,9 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 		contextID = r.NewID()
 	}
 	f := NewFold(n.ID, contextID)
+	if n.Session != nil {
+		f.Join(n.Session)
+	}
 	d = r.draft(at, f)
 	d.tools = n.Listed.tools
 	kept, raw := inTask(n.Message, n.JSON, f.View)

@@ -71,6 +71,7 @@ type Engine struct {
 	answers   answers
 	providing providing
 	heavy     heavy
+	sessions  sessions
 	disk      diskWatch
 
 	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
@@ -144,6 +145,7 @@ func New(cfg Config) (*Engine, error) {
 	e.views.init()
 	e.answers.limit, e.answers.callers = uint64(cfg.Answers), map[store.Scope]uint64{}
 	e.providing.init()
+	e.sessions.init(e.store)
 	e.heavy.init(runtime.GOMAXPROCS(0))
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e, nil
@@ -264,6 +266,7 @@ func (e *Engine) Stop(grace time.Duration) {
 	e.wait(e.tools.none(), over)
 	stop()
 	e.wait(e.busy.none()) // including what tools have returned
+	e.sessions.stop()
 }
 
 // running returns the turn of a task, if it runs here.

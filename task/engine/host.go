@@ -91,6 +91,16 @@ func signal(c chan<- struct{}) {
 	}
 }
 
+// signaled takes the token of a channel that is signaled, and reports whether it had one.
+func signaled(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // closed reports whether a channel that nobody sends to is closed.
 func closed(c <-chan struct{}) bool {
 	select {

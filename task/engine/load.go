@@ -83,11 +83,17 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 
 // loadTurn reads a task and folds it in order to continue it: if it is large, without its
 // artifacts, which a turn does not need, and with no more of the view than a turn may
-// keep.
+// keep; and with the state of its context.
 func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
 	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})
 	if err == nil && f == nil {
 		f, _, err = e.load(ctx, s, id, reading{noArtifacts: true, keep: maxTurnView})
 	}
-	return f, err
+	if err == nil {
+		err = e.join(ctx, f.Header.Owner, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }

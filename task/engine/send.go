@@ -82,12 +82,19 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 // create creates a task from a message.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeOf(s.By)
-	r := e.rules.Readonly(ctx, s.By)
+	session := &task.Session{At: e.sessions.now()} // of a new context
+	if id := s.Message.ContextID; id != "" {
+		var err error
+		if session, err = e.session(ctx, scope, id); err != nil {
+			return nil, err
+		}
+	}
+	r := e.rules.Readonly(ctx, s.By).WithSession(session)
 	direct, listed, err := e.rules.Accept(r, s.Message)
 	if err != nil || direct != nil {
 		return &Sent{Direct: direct}, err
 	}
-	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed}
+	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed, Session: session}
 	sent, err := e.createTask(ctx, scope, n, true /* advance */)
 	if stuck(err) { // see wakeUp
 		sent, err = e.createTask(ctx, scope, n, false /* advance */)

@@ -21,7 +21,7 @@ const (
 	steppedOn    stepped = iota // the batch is durable, and runs continue
 	steppedOver                 // the turn is over
 	steppedAgain                // the batch is durable, and there is more to do now
-	conflicted                  // somebody else has written in the meantime
+	conflicted                  // somebody else has written in the meantime, to the task or to the state of its context
 )
 
 // step writes what came in and what follows from it. It returns true if the turn is over.
@@ -61,6 +61,10 @@ func (t *turn) step() (over bool) {
 
 // stepOnce builds and commits one batch.
 func (t *turn) stepOnce() stepped {
+	if err := t.joinAgain(); err != nil {
+		t.lost(err)
+		return steppedOver
+	}
 	snapshot := t.snapshot(false /* chunks */)
 	in := make([]task.Input, 0, len(t.ended)+2)
 	if t.told {
@@ -147,7 +151,7 @@ func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	t.e.at(PointStep)
 	r, err := t.e.await(c)
 	switch {
-	case errors.Is(err, store.ErrConflict):
+	case errors.Is(err, store.ErrConflict), contextFull(err):
 		return conflicted
 	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
 		return t.fail(err)

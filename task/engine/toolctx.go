@@ -72,6 +72,9 @@ func (s *toolState) All() iter.Seq2[string, any] {
 }
 
 func (s *toolState) Set(key string, value any) error {
+	if err := task.CheckStateKey(key); err != nil {
+		return err
+	}
 	data, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("state %q cannot be kept: %w", key, err)

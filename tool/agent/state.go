@@ -5,7 +5,17 @@ import (
 	"iter"
 )
 
-// ReadonlyState reads the values that a session keeps.
+// KeyPrefixTemp begins the keys of the state that belong to the task alone: other tasks of
+// its session do not see them, and they end with it.
+const KeyPrefixTemp = "temp:"
+
+// ReadonlyState reads the values that a session keeps. The session is an A2A context of one
+// owner: its tasks share the state, also those that come later, for as long as the context
+// has a task. Only keys with [KeyPrefixTemp] are the task's own. Other prefixes, such as
+// "app:" and "user:", have no meaning: such keys belong to the session.
+//
+// A call sees the state as it was when the call was entered or resumed, with what it has
+// set itself.
 type ReadonlyState interface {
 	// Get returns the value of key, and whether it is set.
 	Get(key string) (any, bool)
@@ -15,10 +25,19 @@ type ReadonlyState interface {
 
 // State reads and writes the values that a session keeps. It is safe for
 // concurrent use.
+//
+// What a call sets is kept when the call ends, together with its result: all of it, or
+// nothing. It is lost if the call is suspended before, or if its outcome is unknown. Of
+// calls that set the same key, also those of other tasks, the one that ends last counts.
+//
+// A call may set 64 KiB. The state of a session has at most 1,000 keys, and 64 KiB of keys
+// and values as JSON. A call that exceeds one of these limits ends with an error, even if
+// it has succeeded, and nothing that it has set is kept.
 type State interface {
 	ReadonlyState
 
-	// Set sets key to value, which must be representable as JSON. If it returns an error,
+	// Set sets key to value, which must be representable as JSON. A key is UTF-8 of at most
+	// 512 bytes. There is no way to remove a key; nil is a value. If Set returns an error,
 	// nothing has changed.
 	Set(key string, value any) error
 }

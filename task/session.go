@@ -1,0 +1,184 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool/agent"
+)
+
+// sessionBound limits the state of a context: the keys and values of its rows.
+var sessionBound = store.RowBound{Rows: 1000, Bytes: 64 << 10}
+
+// Session is the state that the tools of all tasks of a context share, as it was read from
+// the rows of the context ([RowState]). Its zero value is the state of a context without
+// any. It must not be changed.
+type Session struct {
+	At     uint64 // for the caller: when it was read
+	values map[string]any
+	sizes  map[string]uint64 // what each row counts; the sum is used.Bytes
+	used   store.RowBound
+}
+
+// NewSession decodes the rows of kind [RowState] of a context.
+func NewSession(at uint64, rows []store.Row) (*Session, error) {
+	s := &Session{At: at}
+	for i := range rows {
+		r := &rows[i]
+		if r.Damaged {
+			return nil, fmt.Errorf("%w: state %q of the context", store.ErrDataLoss, r.Key)
+		}
+		var value any
+		if err := json.Unmarshal(r.Value, &value); err != nil {
+			return nil, fmt.Errorf("%w: state %q of the context: %w", store.ErrDataLoss, r.Key, err)
+		}
+		s.put(string(r.Key), value, r.Value)
+	}
+	return s, nil
+}
+
+// put sets a key.
+func (s *Session) put(key string, value any, raw []byte) {
+	if s.values == nil {
+		s.values, s.sizes = map[string]any{}, map[string]uint64{}
+	}
+	if old, ok := s.sizes[key]; ok {
+		s.used.Rows--
+		s.used.Bytes -= old
+	}
+	s.used.Add([]byte(key), raw)
+	s.values[key], s.sizes[key] = value, store.RowBytes([]byte(key), raw)
+}
+
+// clone returns a copy that put may change.
+func (s *Session) clone() *Session {
+	c := *s
+	c.values, c.sizes = maps.Clone(s.values), maps.Clone(s.sizes)
+	return &c
+}
+
+// Session returns the state of the context as the fold knows it: as of [Fold.Join], and
+// what the task itself has set since.
+func (f *Fold) Session() *Session {
+	if f.session == nil {
+		return &Session{}
+	}
+	return f.session
+}
+
+// Join gives the fold the state of its context. It must be read after the fold's newest
+// event, so that it includes what the task itself has set: what is in s counts.
+func (f *Fold) Join(s *Session) {
+	f.session, f.joined = s, nil
+	if len(s.values) > 0 {
+		f.joined = make(map[string]any, len(f.State)+len(s.values))
+		maps.Copy(f.joined, f.State)
+		maps.Copy(f.joined, s.values)
+	}
+}
+
+// toolState returns the state that tools, gates and planners see. It is shared and must
+// not be changed.
+func (f *Fold) toolState() map[string]any {
+	if f.joined != nil {
+		return f.joined
+	}
+	return f.State
+}
+
+// setState folds what a call has set. The old maps may be in use.
+func (f *Fold) setState(delta map[string]any) {
+	merged := func(old map[string]any) map[string]any {
+		state := make(map[string]any, len(old)+len(delta))
+		maps.Copy(state, old)
+		maps.Copy(state, delta)
+		return state
+	}
+	f.State = merged(f.State)
+	if f.joined != nil {
+		f.joined = merged(f.joined)
+	}
+}
+
+// ofTask reports whether a key of the state belongs to the task alone.
+func (f *Fold) ofTask(key string) bool {
+	return f.Header.Context == "" || strings.HasPrefix(key, agent.KeyPrefixTemp)
+}
+
+// CheckStateKey returns why key cannot be a key of the state, nil if it can.
+func CheckStateKey(key string) error {
+	switch {
+	case len(key) > store.MaxKey:
+		return fmt.Errorf("the key of the state has %d bytes; at most %d are allowed", len(key), store.MaxKey)
+	case !utf8.ValidString(key):
+		return fmt.Errorf("the key %q of the state is not UTF-8", key)
+	}
+	return nil
+}
+
+// shared returns the rows for what a call has set in the state of the context, and that
+// state afterwards.
+func (f *Fold) shared(delta map[string]any) (rows []store.RowChange, after *Session, err error) {
+	after = f.Session()
+	for _, key := range slices.Sorted(maps.Keys(delta)) {
+		if err := CheckStateKey(key); err != nil {
+			return nil, nil, err
+		}
+		if f.ofTask(key) {
+			continue
+		}
+		raw, err := event.EncodeValue(delta[key])
+		if err != nil {
+			return nil, nil, fmt.Errorf("state %q cannot be kept: %w", key, err)
+		}
+		if rows == nil {
+			after = after.clone()
+		}
+		after.put(key, delta[key], raw)
+		rows = append(rows, store.RowChange{Kind: RowState, Key: []byte(key), IfRev: store.Any, Value: raw, OfContext: true})
+	}
+	return rows, after, nil
+}
+
+// refusedState returns why what a call has set in the state cannot be kept, "" if it can.
+// That the context has room for it is only what this task knows: the store has the last
+// word.
+func (d *Draft) refusedState(delta map[string]any) string {
+	if len(delta) == 0 {
+		return ""
+	}
+	if n, err := stateSize(delta); err != nil || n > maxDelta {
+		return fmt.Sprintf("it has set %d bytes of state; at most %d are allowed", n, maxDelta)
+	}
+	rows, after, err := d.f.shared(delta)
+	if err != nil {
+		return err.Error()
+	}
+	if len(rows) == 0 || sessionBound.Check(RowState, d.f.Session().used, after.used) == nil {
+		return ""
+	}
+	return fmt.Sprintf("with what it has set, the state of its context would have %d keys and %d bytes; at most %d keys and %d bytes are allowed",
+		after.used.Rows, after.used.Bytes, sessionBound.Rows, sessionBound.Bytes)
+}
+
+// share writes what a call has set in the state of the context, in the batch that says
+// that the call has finished.
+func (d *Draft) share(delta map[string]any) error {
+	if len(delta) == 0 {
+		return nil
+	}
+	rows, after, err := d.f.shared(delta)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		d.rows, d.f.session, d.shares = append(d.rows, rows...), after, true
+	}
+	return nil
+}
