@@ -50,7 +50,7 @@ func (e *Engine) session(ctx context.Context, owner store.Scope, contextID strin
 
 // join gives a fold of owner's the state of its context.
 func (e *Engine) join(ctx context.Context, owner store.Scope, f *task.Fold) error {
-	if f.Header.Context == "" || f.Header.Phase == store.Final {
+	if f.Header.Context == "" {
 		return nil
 	}
 	s, err := e.session(ctx, owner, f.Header.Context)
