@@ -30,7 +30,7 @@ var roles = map[string]func(){
 	"stubborn": func() {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println(os.Getpid())
-		<-make(chan struct{}, 1)
+		time.Sleep(time.Hour)
 	},
 	// writes the text of its arguments, one piece at a time, as fast as it is told to
 	"write": func() {
