@@ -44,6 +44,7 @@ func TestNewRefuses(t *testing.T) {
 		{"encoded host", url("https://h%2eexample/"), "encoded"},
 		{"zone", url("https://[fe80::1%25eth0]/"), "encoded"},
 		{"no host", url("https:///x"), "not a host"},
+		{"address without brackets", url("https://::1/"), "not a host"},
 		{"port 0", url("https://h.example:0/"), "port"},
 		{"large port", url("https://h.example:65536/"), "port"},
 		{"empty port", url("https://h.example:/"), "port"},

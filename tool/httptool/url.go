@@ -84,7 +84,7 @@ func checkHost(host string) error {
 	case strings.Contains(host, "%"):
 		return errors.New("an encoded character is not allowed in the host")
 	}
-	u, err := url.Parse("//" + host)
+	u, err := url.Parse("http://" + host + "/")
 	if err != nil || u.Host != host || u.Hostname() == "" {
 		return fmt.Errorf("%q is not a host; write a name or an address, with a port if it is not the usual one", host)
 	}
