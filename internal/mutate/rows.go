@@ -8,6 +8,7 @@ func rows() []Row {
 		a2aRows(),
 		approvalRows(),
 		boundRows(),
+		checkpointRows(),
 		damageRows(),
 		dialectRows(),
 		engineRows(),

@@ -326,8 +326,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/run.go",
-			What:    "if p := recover(); p != nil {\n\t\t\to = &task.RunEnded{Err: errPanicked}",
-			Into:    "if p := any(nil); p != nil {\n\t\t\to = &task.RunEnded{Err: errPanicked}",
+			What:    "if p := recover(); p != nil {\n\t\t\to = &task.RunEnded{Err: errPanicked,",
+			Into:    "if p := any(nil); p != nil {\n\t\t\to = &task.RunEnded{Err: errPanicked,",
 			Promise: "a tool that panics harms its own call",
 			Test:    "TestBadCalls/memstore",
 		},

@@ -89,8 +89,8 @@ func callRows() []Row {
 		},
 		{
 			File:    "task/ended.go",
-			What:    "paused := in.Suspension != nil || len(in.Asks) > 0",
-			Into:    "paused := in.Suspension != nil",
+			What:    "(in.Suspension != nil || len(in.Asks) > 0)",
+			Into:    "in.Suspension != nil",
 			Promise: "what a tool has asked is asked, whatever it returned",
 			Test:    "TestAskedByTheWay",
 		},

@@ -1,0 +1,108 @@
+package task_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// keeps says that the run of a call has kept a state.
+func (k *desk) keeps(call, state string) {
+	k.t.Helper()
+	f := k.fold()
+	chunk, err := f.Publisher(1<<20).Checkpoint(k.now, call, json.RawMessage(state))
+	if err != nil {
+		k.t.Fatalf("Checkpoint() = %v", err)
+	}
+	b := &store.Batch{Scope: store.System(), Task: deskTask, Fence: &k.header.Fence, Events: []store.Event{chunk.Event}}
+	if err := b.Validate(); err != nil {
+		k.t.Fatalf("the batch is no batch: %v", err)
+	}
+	h, r, err := store.Next(&k.header, b, 1)
+	if err != nil {
+		k.t.Fatalf("the batch is refused: %v", err)
+	}
+	k.header = h
+	k.log = append(k.log, b.Number(r)...)
+	f.Publish([]task.Chunk{chunk})
+	if diff := cmp.Diff(k.whole(k.fold()), k.whole(f)); diff != "" {
+		k.t.Fatalf("the fold of the turn is not what the log says (-log +turn):\n%s", diff)
+	}
+}
+
+// What a turn knows of a checkpoint that it has queued is what its log says: before and
+// after a suspension, whose answers a checkpoint takes the place of.
+func TestCheckpointIsFoldedAsItIsRead(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "job"})
+	k.begin(task.PlannedCall{Tool: "job"})
+	k.keeps("c1.1", `{"a": "<b>"}`)
+	k.pauses("c1.1", tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`2`)})
+	k.decide(id(1), "respond")
+	if r := k.entered[1].Resumed; string(r.State) != "2" || len(r.Answers) != 1 {
+		t.Errorf("the call was resumed with %s and %d answers", r.State, len(r.Answers))
+	}
+	k.keeps("c1.1", `[3]`)
+	k.dies()
+	k.wantEntries(3)
+	if r := k.entered[2].Resumed; string(r.State) != "[3]" || len(r.Answers) != 0 {
+		t.Errorf("the call was entered again with %s and %d answers", r.State, len(r.Answers))
+	}
+	k.returns("c1.1", `1`)
+	k.wantState(a2a.TaskStateCompleted)
+}
+
+// What a call that has kept something has running elsewhere is told of a cancel, also
+// while the log says that the call runs: its process may be gone. A call that has ended,
+// or has kept nothing, has nothing elsewhere.
+func TestCancelTellsWhatWasKept(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		then func(k *desk)
+		told bool
+	}{
+		"it runs": {func(k *desk) {
+			k.keeps("c1.1", `"job 7"`)
+			k.mustPut(task.Cancel{})
+		}, true},
+		"its process is gone": {func(k *desk) {
+			k.keeps("c1.1", `"job 7"`)
+			clear(k.running)
+			k.mustPut(task.Cancel{})
+		}, true},
+		"nobody knows, and it is given up": {func(k *desk) {
+			k.keeps("c1.1", `"job 7"`)
+			k.ends("c1.1", task.RunEnded{Err: tool.ErrOutcomeUnknown, Unknown: true})
+			k.decide(id(1), "reject")
+		}, true},
+		"it has failed": {func(k *desk) {
+			k.keeps("c1.1", `"job 7"`)
+			k.ends("c1.1", task.RunEnded{Err: errors.New("no")})
+		}, false},
+		"it has ended": {func(k *desk) {
+			k.keeps("c1.1", `"job 7"`)
+			k.returns("c1.1", `1`)
+		}, false},
+		"it has kept nothing": {func(k *desk) { k.mustPut(task.Cancel{}) }, false},
+	} {
+		k := newDesk(t, nil)
+		k.rules.Tools = tool.NewRegistry(tool.NewToolset("agents", &parent{fake{name: "ask"}}))
+		k.begin(task.PlannedCall{Tool: "ask"})
+		tc.then(k)
+		if !tc.told {
+			k.wantNoDue()
+			continue
+		}
+		var p task.ChildCancel
+		if err := json.Unmarshal(k.dueRow(task.DueChildCancel, "c1.1").Payload, &p); err != nil || string(p.State) != `"job 7"` || len(k.due) != 1 {
+			t.Errorf("%s: %s is told, of %d rows: %v", name, p.State, len(k.due), err)
+		}
+	}
+}
