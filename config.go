@@ -26,8 +26,10 @@ type Config struct {
 	Environment []string          // NAME=value, as os.Environ returns it; nil: none
 	Set         map[string]string // values by key, such as "limits.tool_timeout"; lists are comma separated
 
-	// Tools are the tools that tasks may call; names must be unique. New lists them once, as
-	// auth.Anonymous, for the card, and fails if a toolset fails.
+	// Tools are the tools that tasks may call; names must be unique. They are listed for the
+	// card as auth.Anonymous: toolsets of package tool once, others also later. New fails if
+	// something is wrong with the former, or two tools have the same name. Of the latter, one
+	// that fails or takes more than 5 s is a warning.
 	Tools   []tool.Toolset
 	Planner task.Planner              // nil: the configured one
 	Confirm tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider

@@ -2,7 +2,6 @@ package a2aserver_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -180,9 +179,8 @@ func TestToolsetThatLooksAtItsCaller(t *testing.T) {
 func TestToolsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for says, set := range map[string][]tool.Toolset{
-		`two tools called "echo"`:     {load(t, nil).Tools[0], tool.Filter(load(t, nil).Tools[0], tool.AllowAll())},
-		"tool 0 is nil":               {tool.NewToolset("mine", nil)},
-		"the server of tools is down": {unreachable{}},
+		`both have a tool called "echo"`: {load(t, nil).Tools[0], tool.Filter(load(t, nil).Tools[0], tool.AllowAll())},
+		"tool 0 is nil":                  {tool.NewToolset("mine", nil)},
 	} {
 		c := load(t, nil)
 		c.Tools = set
@@ -195,13 +193,6 @@ func TestToolsThatCannotBeUsed(t *testing.T) {
 			t.Errorf("%s: the store was opened", says)
 		}
 	}
-}
-
-type unreachable struct{}
-
-func (unreachable) Name() string { return "remote" }
-func (unreachable) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
-	return nil, errors.New("the server of tools is down")
 }
 
 // A store that was given is its owner's: the server leaves it open, whether it has run or

@@ -8,7 +8,6 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
-	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
@@ -47,15 +46,21 @@ func (c *Config) parts(conf *config.Config) (parts, error) {
 		return parts{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	p.registry = tool.NewRegistry(c.Tools...)
-	anybody := (&task.Rules{Agent: conf.Agent.Name}).Readonly(context.Background(), auth.Anonymous())
-	var err error
-	if p.tools, err = p.registry.Tools(anybody); err != nil {
+	if _, err := p.registry.Static(); err != nil {
 		return parts{}, fmt.Errorf("list the tools: %w", err)
+	}
+	var down error
+	if p.tools, down = anonymousTools(context.Background(), p.registry, conf.Agent.Name); errors.Is(down, tool.ErrCollision) {
+		return parts{}, fmt.Errorf("list the tools: %w", down)
 	}
 	if c.Policy != nil {
 		conf = nil // its gates are not used
 	}
+	var err error
 	p.warnings, err = checkGates(p.policy, conf, p.tools, p.registry.Dynamic())
+	if down != nil {
+		p.warnings = append(p.warnings, fmt.Sprintf("some tools cannot be listed: %v; the server starts without them", down))
+	}
 	return p, err
 }
 

@@ -45,6 +45,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	defer close(s.ended)
 	defer s.end()
+	defer s.catalog.close()
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)

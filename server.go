@@ -32,7 +32,8 @@ type Server struct {
 	authenticator auth.Authenticator // nil: everybody is anonymous
 	store         *backend
 	engine        *engine.Engine
-	tools         []tool.Tool  // those that anonymous callers may use, for the card and the log
+	tools         []tool.Tool  // those that anonymous callers may use, at the start, for the log
+	catalog       *catalog     // the same at any time, for the card
 	listener      net.Listener // nil: NoListen
 	url           string       // base URL, for the log
 	server        *http.Server
@@ -66,6 +67,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.tools = p.tools
+	s.catalog = newCatalog(p.registry, conf, p.tools, c.Log)
 	for _, warning := range p.warnings {
 		s.log.Warn().Msg(warning)
 	}
@@ -118,12 +120,17 @@ func (s *Server) limits() config.Limits {
 func (s *Server) serveProtocol() error {
 	guard := guardOf(s.config, s.Addr())
 	limits := s.limits()
+	var changing func() []a2a.Skill
+	if s.catalog.registry.Dynamic() {
+		changing = s.catalog.list
+	}
 	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.config.PublicURL, Skills: skills(s.tools, s.config), InputModes: s.config.Agent.InputModes,
+			Version: Version(), URL: s.config.PublicURL, Skills: s.catalog.skills, InputModes: s.config.Agent.InputModes,
 		},
+		Skills:         changing,
 		Health:         "/readyz",
 		StrictVersions: s.config.Versions.Strict,
 		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
@@ -180,6 +187,9 @@ func (s *Server) Close() error {
 // release closes what New has opened, for a Server that was never run.
 func (s *Server) release() error {
 	var errs []error
+	if s.catalog != nil {
+		s.catalog.close()
+	}
 	if s.listener != nil {
 		errs = append(errs, s.listener.Close())
 	}

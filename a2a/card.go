@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/labstack/echo/v4"
@@ -75,18 +76,31 @@ func (c Card) build(base string) *sdk.AgentCard {
 // has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
 // client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
-	body, err := json.Marshal(s.cfg.Card.build(s.base(x.Request())))
+	body, err := json.Marshal(s.cardNow().build(s.base(x.Request())))
 	if err != nil {
 		return fmt.Errorf("agent card: %w", err)
 	}
 	h := x.Response().Header()
 	s.vary(h)
 	h.Set("Content-Type", typeJSON)
-	h.Set("Cache-Control", "public, max-age=300")
+	modified, cache := s.made, "public, max-age=300"
+	if s.cfg.Skills != nil { // it may change at any time, within a second, too
+		modified, cache = time.Time{}, "public, no-cache"
+	}
+	h.Set("Cache-Control", cache)
 	h.Set("ETag", etag(body))
 	bound(x.Response())
-	http.ServeContent(x.Response(), x.Request(), "", s.made, bytes.NewReader(body))
+	http.ServeContent(x.Response(), x.Request(), "", modified, bytes.NewReader(body))
 	return nil
+}
+
+// cardNow returns the operator's part of the card with its current skills.
+func (s *Server) cardNow() Card {
+	c := s.cfg.Card
+	if s.cfg.Skills != nil {
+		c.Skills = s.cfg.Skills()
+	}
+	return c
 }
 
 // etag returns the digest of an answer as its ETag.

@@ -98,7 +98,8 @@ func newPages() (pages, error) {
 // the Authenticator knows.
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
-	base, card := s.base(r), s.cfg.Card.build("")
+	base, now := s.base(r), s.cardNow()
+	card := now.build("")
 	p := page{
 		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: version,
 		Card: base + cardPath, Docs: protocolDocs, Style: pageStyle,
@@ -116,7 +117,7 @@ func (s *Server) front(c echo.Context) error {
 		}
 		return s.answer(c, typeJSON, body)
 	}
-	p.Inside = s.inside(r)
+	p.Inside = s.inside(r, now.Skills)
 	var body bytes.Buffer
 	if err := s.pages.template.Execute(&body, p); err != nil {
 		return fmt.Errorf("front: %w", err)
@@ -128,13 +129,13 @@ func (s *Server) front(c echo.Context) error {
 
 // inside returns what only authenticated callers may see, or nil when the caller of r is
 // not one.
-func (s *Server) inside(r *http.Request) *inside {
+func (s *Server) inside(r *http.Request, tools []Skill) *inside {
 	by, err := s.principal(r)
 	if err != nil {
 		return nil
 	}
 	in := &inside{Pending: "They cannot be counted at the moment."}
-	for _, k := range s.cfg.Card.Skills {
+	for _, k := range tools {
 		k.Name, k.Description = visible.Line(k.Name), visible.Line(k.Description)
 		in.Tools = append(in.Tools, k)
 	}

@@ -33,7 +33,12 @@ type Config struct {
 	// Incarnation is the store's. Event ids of another incarnation are ignored.
 	Incarnation uint64
 
-	Card   Card   // the operator's part of the agent card
+	Card Card // the operator's part of the agent card
+
+	// Skills returns the skills of the card, for each request; nil: Card.Skills. It must be
+	// quick, and the slice is not changed.
+	Skills func() []Skill
+
 	Health string // path of a health probe, linked from the page at the base URL; "": none
 	Guard  Guard  // where requests may come from
 

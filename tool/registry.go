@@ -201,13 +201,6 @@ func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Entry, error
 	return hit.resolve(r.definitions)
 }
 
-func collision(a, b *found) error {
-	if a.toolset == b.toolset {
-		return fmt.Errorf("toolset %q has two tools called %q; rename one, or leave it out", a.toolset, a.name)
-	}
-	return fmt.Errorf("toolsets %q and %q both have a tool called %q; rename one, or leave it out", a.toolset, b.toolset, a.name)
-}
-
 // index returns the tools that m has for ctx.
 func (r *Registry) index(m *member, ctx agent.ReadonlyContext) (*index, error) {
 	if m.static {
