@@ -179,8 +179,8 @@ func TestToolsetThatLooksAtItsCaller(t *testing.T) {
 func TestToolsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for says, set := range map[string][]tool.Toolset{
-		`both have a tool called "echo"`: {load(t, nil).Tools[0], tool.Filter(load(t, nil).Tools[0], tool.AllowAll())},
-		"tool 0 is nil":                  {tool.NewToolset("mine", nil)},
+		`two tools called "echo"`: {load(t, nil).Tools[0], tool.Filter(load(t, nil).Tools[0], tool.AllowAll())},
+		"tool 0 is nil":           {tool.NewToolset("mine", nil)},
 	} {
 		c := load(t, nil)
 		c.Tools = set
