@@ -25,7 +25,7 @@ type Limits struct {
 	QueuePerCaller int
 
 	Abandoned   int           // runs of one tool that do not end after they were told to. Defaults to 8.
-	ToolTimeout time.Duration // of one run of a tool. Defaults to 5 min.
+	ToolTimeout time.Duration // of one run of a tool that is not a [tool.Timed]. Defaults to 5 min.
 	ToolGrace   time.Duration // to end after being told to. Defaults to 5 s.
 	PlanTimeout time.Duration // of one plan of a planner that is not inline. Defaults to 2 min.
 	Window      int           // bytes that a tool may publish ahead of the disk. Defaults to 256 KiB.

@@ -110,8 +110,8 @@ func ContextWithResumption(ctx context.Context, r *Resumption) context.Context {
 	return context.WithValue(ctx, resumptionKey{}, r)
 }
 
-// Resumed returns the [Resumption] of a call that runs again after its own [Suspension],
-// and false on its first run.
+// Resumed returns the [Resumption] of a call that runs again after its own [Suspension] or
+// [Checkpoint], and false on its first run.
 func Resumed(ctx context.Context) (*Resumption, bool) {
 	r, _ := ctx.Value(resumptionKey{}).(*Resumption)
 	return r, r != nil
