@@ -68,6 +68,9 @@ func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (*
 		if err == nil {
 			return res, declined, nil
 		}
+		if why := s.link.cause(); why != nil && ctx.Err() == nil && answered(err) == nil {
+			err = s.link.explain(why)
+		}
 		missing := errors.Is(err, mcp.ErrSessionMissing) && f.status.Load() == http.StatusNotFound
 		if f.sent.Load() && !missing || ctx.Err() != nil || answered(err) != nil {
 			return nil, false, t.failure(ctx, r, f, err)

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,8 +20,8 @@ import (
 
 // The limits of a connection of lines that cannot be configured.
 const (
-	writeTimeout = 10 * time.Second // for a server that does not read
-	maxGarbage   = 1 << 20          // bytes of lines that are no messages
+	maxGarbage  = 1 << 20 // bytes of lines that are no messages
+	maxRequests = 32      // of the server, without an answer
 )
 
 // errClosed is the cause of death of a connection that this side closed.
@@ -52,6 +52,7 @@ type lines struct {
 	batch   []jsonrpc.Message
 	garbled int // bytes
 
+	asked  atomic.Int32 // requests of the server that have no answer yet
 	out    chan *outgoing
 	writer sync.WaitGroup
 
@@ -63,6 +64,7 @@ type lines struct {
 // outgoing is a message that is being written.
 type outgoing struct {
 	line []byte
+	none bool       // nothing of it was written; set before done
 	done chan error // capacity 1
 }
 
@@ -85,9 +87,15 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 		for len(l.batch) > 0 {
 			msg := l.batch[0]
 			l.batch = l.batch[1:]
-			if l.wanted(msg) {
-				return msg, nil
+			if !l.wanted(msg) {
+				continue
 			}
+			// Each request takes a goroutine until its answer is written.
+			if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.asked.Add(1) > maxRequests {
+				l.fail(fmt.Errorf("the server has sent %d requests, and has read none of the answers", maxRequests))
+				return nil, l.err
+			}
+			return msg, nil
 		}
 		line, err := l.line()
 		if err != nil {
@@ -177,6 +185,9 @@ func (l *lines) line() ([]byte, error) {
 // or the connection is dead. A flight in ctx has been sent from the moment that the message
 // is handed to the writer.
 func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		defer l.asked.Add(-1)
+	}
 	if ctx.Err() != nil { // select would choose at random
 		return ctx.Err()
 	}
@@ -197,6 +208,9 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	select {
 	case err := <-o.done:
+		if f := flightOf(ctx); f != nil && err != nil && o.none {
+			f.sent.Store(false)
+		}
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -205,20 +219,17 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// write writes one message after the other, until the connection is dead.
+// write writes one message after the other, until the connection is dead. A server that is
+// at work may not read for a while, so a write may take any time; nobody waits for it
+// longer than they want to.
 func (l *lines) write() {
-	late := time.AfterFunc(writeTimeout, func() {
-		l.fail(fmt.Errorf("the server has not read what was sent to it for %v", writeTimeout))
-	})
-	late.Stop()
 	for {
 		select {
 		case <-l.dead:
 			return
 		case o := <-l.out:
-			late.Reset(writeTimeout)
-			_, err := l.rwc.Write(o.line)
-			late.Stop()
+			n, err := l.rwc.Write(o.line)
+			o.none = n == 0
 			o.done <- err
 			if err != nil {
 				l.fail(err)

@@ -214,7 +214,7 @@ func cleaned(v any) (_ any, exact bool) {
 	case string:
 		return valid(v), true
 	case float64:
-		return v, math.Abs(v) <= 1<<53
+		return v, math.Abs(v) < 1<<53
 	case []any:
 		out := make([]any, len(v))
 		for i, one := range v {

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"a2a-server/internal/visible"
@@ -21,7 +20,6 @@ import (
 // The limits of a session that cannot be configured.
 const (
 	closeGrace     = time.Second // for a session that ends in peace
-	maxRequests    = 32          // of the server, at the same time
 	maxProgress    = 200         // characters of a progress message
 	modernProtocol = "2026-07-28"
 	legacyProtocol = "2025-11-25"
@@ -46,7 +44,6 @@ type session struct {
 
 	dirty    atomic.Bool  // the server says that its list has changed
 	told     atomic.Bool  // the SDK has not heard of that yet
-	requests atomic.Int32 // of the server, being answered
 	declined atomic.Int64 // questions, so far
 	garbled  atomic.Bool  // a line that is no message has been logged
 	tokens   atomic.Int64
@@ -72,7 +69,7 @@ func (t *Toolset) open(ctx context.Context) (*session, error) {
 	s.link = l
 	stop := context.AfterFunc(ctx, l.kill)
 	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: t.cfg.Version}, s.options())
-	client.AddReceivingMiddleware(s.answering)
+	client.AddReceivingMiddleware(s.hearing)
 	s.client, err = client.Connect(ctx, l.transport, &mcp.ClientSessionOptions{ProtocolVersion: t.protocol()})
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
@@ -137,16 +134,9 @@ func (s *session) options() *mcp.ClientOptions {
 	return o
 }
 
-// answering counts the requests of the server. One that sends more than it reads answers
-// to is cut off: each takes a goroutine.
-func (s *session) answering(next mcp.MethodHandler) mcp.MethodHandler {
+// hearing counts the questions of the server, all of which are declined.
+func (s *session) hearing(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		defer s.requests.Add(-1)
-		if s.requests.Add(1) > maxRequests {
-			s.set.cfg.Logger.Warn().Str("mcp_server", s.set.cfg.Name).Int("limit", maxRequests).Msg("mcp server sends too many requests and is cut off")
-			s.link.kill()
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "too many requests at once"}
-		}
 		if method == "elicitation/create" {
 			s.declined.Add(1)
 		}
@@ -259,6 +249,8 @@ func (s *session) watch() {
 	s.set.lost(s, err) // it takes no more calls
 	err = s.link.explain(err)
 	s.link.kill()
+	// The library waits for the end of a subscription until it is closed, too.
+	_ = s.client.Close()
 	s.link.release()
 	s.set.explained(s, err)
 	close(s.ended)

@@ -18,6 +18,7 @@ import (
 const (
 	headerTimeout = 10 * time.Second // until a response begins, except for calls of tools
 	maxErrorBody  = 64 << 10         // bytes of a response that refuses a request
+	maxExchanges  = 64               // requests at the same time, beside calls of tools
 )
 
 // web is what the SDK sends its requests through. It adds the headers, notes how far a call
@@ -29,6 +30,7 @@ type web struct {
 	mu     sync.Mutex
 	killed bool
 	live   map[*exchange]struct{}
+	others int // of live, that are no calls
 }
 
 // exchange is a request and the body of its response, until that is closed.
@@ -37,6 +39,7 @@ type exchange struct {
 
 	web    *web
 	cancel context.CancelCauseFunc
+	call   bool // of a tool
 }
 
 // newWeb returns the way to a server.
@@ -51,10 +54,10 @@ func newWeb(h *HTTP, maxMessage int) (*web, error) {
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	x := &exchange{web: w, cancel: cancel}
-	if !w.begin(x) {
+	x := &exchange{web: w, cancel: cancel, call: flightOf(ctx) != nil}
+	if err := w.begin(x); err != nil {
 		cancel(nil)
-		return nil, errClosed
+		return nil, err
 	}
 	resp, err := w.send(ctx, r, cancel)
 	if err != nil {
@@ -100,14 +103,21 @@ func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCa
 	return resp, err
 }
 
-// begin counts x as live, unless everything has been killed.
-func (w *web) begin(x *exchange) bool {
+// begin counts x as live. Answers to a server that sends requests without end are refused:
+// each takes a goroutine.
+func (w *web) begin(x *exchange) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.killed {
-		w.live[x] = struct{}{}
+	switch {
+	case w.killed:
+		return errClosed
+	case !x.call && w.others == maxExchanges:
+		return fmt.Errorf("%d requests to the server have no answer yet", maxExchanges)
+	case !x.call:
+		w.others++
 	}
-	return !w.killed
+	w.live[x] = struct{}{}
+	return nil
 }
 
 // kill ends all requests and refuses new ones.
@@ -125,6 +135,9 @@ func (x *exchange) end() {
 	x.cancel(nil)
 	x.web.mu.Lock()
 	defer x.web.mu.Unlock()
+	if _, ok := x.web.live[x]; ok && !x.call {
+		x.web.others--
+	}
 	delete(x.web.live, x)
 }
 
