@@ -65,12 +65,8 @@ func (r *run) checkpoint(ctx context.Context, state json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if r.e.wait(k.decided, ctx.Done()) == 1 {
-		select {
-		case <-k.decided:
-		default:
-			return unsure(ctx)
-		}
+	if r.e.wait(k.decided, ctx.Done()) == 1 && !closed(k.decided) {
+		return unsure(ctx)
 	}
 	if k.err != nil {
 		return k.err
