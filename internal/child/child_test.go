@@ -325,8 +325,8 @@ func TestNotStarted(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
+	t.Chdir(dir) // relative entries of PATH would be found here
 	for _, name := range []string{"first/tool", "second/tool", "here/tool"} {
 		file := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("#!/bin/sh\n"), 0o700)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"a2a-server/tool"
+	"a2a-server/tool/commandtool"
 )
 
 // kinds are the kinds of tools that are tested.
@@ -17,6 +18,7 @@ func kinds() []kind {
 		{name: "function"},
 		{name: "streaming"},
 		{name: "job"},
+		{name: "command"},
 		// The question of a running tool is not one of its call: there is nothing to edit,
 		// and no gate with a deadline.
 		{name: "dynamic", without: []wish{edits, waits}},
@@ -35,6 +37,17 @@ func (c *serverConfig) toolsets() ([]tool.Toolset, error) {
 	}
 	for _, name := range []string{"job", "job_soon"} {
 		ours = append(ours, &job{function{base{name, true}, c}})
+	}
+	for _, name := range []string{"command", "command_soon"} {
+		command, err := commandtool.New(commandtool.Config{
+			Name: name, Description: "Pays.",
+			Run:  []string{"/bin/sh", "-c", `printf '%s %d\n' "$1" "$2" >>"$3" && echo paid`, "sh", "{scene}", "{amount}", c.ledger()},
+			Args: map[string]commandtool.Arg{"scene": {}, "amount": {Type: commandtool.Integer}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		ours = append(ours, command)
 	}
 	ours = append(ours, &dynamic{function{base{"dynamic", false}, c}})
 	return []tool.Toolset{tool.NewToolset("go", ours...)}, nil
