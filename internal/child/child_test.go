@@ -252,20 +252,44 @@ func TestWriteToProcessThatDoesNotRead(t *testing.T) {
 	}
 	ended(t, p)
 
-	// A daemon that has inherited the input does not hold the writer up either.
 	c = command("forever")
 	c.Stdin = true
 	p = start(t, c)
-	failed := make(chan error, 1)
-	go func() {
-		_, err := p.Stdin.Write(make([]byte, 1<<20))
-		failed <- err
-	}()
+	failed := writeMuch(p)
 	p.Kill()
 	ended(t, p)
 	if err := <-failed; err == nil {
 		t.Error("a write to a process that was killed succeeds")
 	}
+
+	// Nor does a daemon that has inherited the input hold the writer up.
+	c = command("daemon")
+	c.Stdin, c.Linger = true, time.Millisecond
+	p = start(t, c)
+	failed = writeMuch(p)
+	ended(t, p)
+	select {
+	case err := <-failed:
+		if err == nil {
+			t.Error("a write to a process that has left a daemon succeeds")
+		}
+	case <-time.After(soon):
+		t.Error("a write to a process that has left a daemon does not end")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(all(t, p.Stdout)))
+	if err != nil || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		t.Errorf("there is no daemon: %v", err)
+	}
+}
+
+// writeMuch writes more than a pipe holds, to a process that does not read.
+func writeMuch(p *child.Process) <-chan error {
+	failed := make(chan error, 1)
+	go func() {
+		_, err := p.Stdin.Write(make([]byte, 1<<20))
+		failed <- err
+	}()
+	return failed
 }
 
 func TestNotStarted(t *testing.T) {

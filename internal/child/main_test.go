@@ -103,7 +103,7 @@ func offspring(role string, detached bool) int {
 		panic(err)
 	}
 	p, err := os.StartProcess(self, []string{self}, &os.ProcAttr{
-		Env: []string{roleVariable + "=" + role, readyVariable + "=3", quickly}, Files: []*os.File{nil, os.Stdout, nil, w},
+		Env: []string{roleVariable + "=" + role, readyVariable + "=3", quickly}, Files: []*os.File{os.Stdin, os.Stdout, nil, w},
 		Sys: &syscall.SysProcAttr{Setsid: detached},
 	})
 	if err != nil {
