@@ -205,7 +205,14 @@ func web(t testing.TB, h http.Handler) mcptoolset.Config {
 	}
 }
 
-func streamable(s *mcp.Server) http.Handler {
+// streamable serves s over HTTP. The sessions that nobody ended are ended in the end.
+func streamable(t testing.TB, s *mcp.Server) http.Handler {
+	t.Helper()
+	t.Cleanup(func() {
+		for one := range s.Sessions() {
+			_ = one.Close()
+		}
+	})
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
 }
 

@@ -21,7 +21,7 @@ func transports() map[string]func(testing.TB) mcptoolset.Config {
 	return map[string]func(testing.TB) mcptoolset.Config{
 		"pipe":  func(t testing.TB) mcptoolset.Config { return over(t, theServer) },
 		"stdio": func(t testing.TB) mcptoolset.Config { return command(t, "good") },
-		"http":  func(t testing.TB) mcptoolset.Config { return web(t, streamable(theServer())) },
+		"http":  func(t testing.TB) mcptoolset.Config { return web(t, streamable(t, theServer())) },
 		"stateless http": func(t testing.TB) mcptoolset.Config {
 			return web(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return theServer() }, &mcp.StreamableHTTPOptions{Stateless: true}))
 		},

@@ -25,6 +25,7 @@ const (
 // got, and ends everything at once when it is killed.
 type web struct {
 	client *http.Client // of package egress
+	calls  *http.Client // the same, with a new connection for each request
 	header map[string]func() (string, error)
 
 	mu     sync.Mutex
@@ -44,11 +45,18 @@ type exchange struct {
 
 // newWeb returns the way to a server.
 func newWeb(h *HTTP, maxMessage int) (*web, error) {
-	client, err := egress.NewClient(h.egress(maxMessage))
+	c := h.egress(maxMessage)
+	client, err := egress.NewClient(c)
 	if err != nil {
 		return nil, err
 	}
-	return &web{client: client, header: h.Header, live: map[*exchange]struct{}{}}, nil
+	// A connection that was idle may be dead, and then nobody knows what was sent.
+	c.NoReuse = true
+	calls, err := egress.NewClient(c)
+	if err != nil {
+		return nil, err
+	}
+	return &web{client: client, calls: calls, header: h.Header, live: map[*exchange]struct{}{}}, nil
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -61,10 +69,10 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := w.send(ctx, r, cancel)
 	if err != nil {
-		x.end()
 		if why := context.Cause(ctx); why != nil && r.Context().Err() == nil {
 			err = why
 		}
+		x.end()
 		return nil, err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -96,7 +104,11 @@ func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCa
 		}
 		r.Header.Set(name, v)
 	}
-	resp, err := w.client.Transport.RoundTrip(r)
+	through := w.client
+	if f != nil {
+		through = w.calls
+	}
+	resp, err := through.Transport.RoundTrip(r)
 	if err == nil && f != nil {
 		f.status.CompareAndSwap(0, int32(resp.StatusCode)) //nolint:gosec // three digits
 	}
@@ -166,7 +178,10 @@ func openWeb(h *HTTP, maxMessage int) (*link, error) {
 			w.kill()
 			t.close()
 		},
-		release: w.client.CloseIdleConnections,
+		release: func() {
+			w.client.CloseIdleConnections()
+			w.calls.CloseIdleConnections()
+		},
 		cause:   func() error { return nil },
 		explain: func(err error) error { return err },
 	}, nil
