@@ -13,21 +13,28 @@ import (
 	"a2a-server/tool"
 )
 
-// Chunk is a piece of an artifact that a run has published, or a checkpoint of the run:
-// the encoded event, and its content.
+// Chunk is a piece of an artifact that a run has published, a checkpoint of the run, or a
+// report of its progress: the encoded event, and its content.
 type Chunk struct {
 	Event  store.Event
 	update event.ArtifactUpdate
-	kept   *event.CallCheckpoint // nil: it is a piece
+	kept   *event.CallCheckpoint // nil: it is no checkpoint
+	// progress is the metadata of a report of progress; nil: it is none.
+	progress json.RawMessage
 }
 
 // Publish folds chunks that are about to be appended.
 func (f *Fold) Publish(chunks []Chunk) {
 	for i := range chunks {
-		if k := chunks[i].kept; k == nil {
-			f.View.addArtifact(&chunks[i].update)
-		} else if c := f.call(k.Call); c != nil {
-			c.keep(k)
+		switch k := &chunks[i]; {
+		case k.progress != nil:
+			f.View.addProgress(k.progress)
+		case k.kept == nil:
+			f.View.addArtifact(&k.update)
+		default:
+			if c := f.call(k.kept.Call); c != nil {
+				c.keep(k.kept)
+			}
 		}
 		f.count(len(chunks[i].Event.Data))
 	}
@@ -162,6 +169,7 @@ func stateSize(delta map[string]any) (int, error) {
 // chunks adds what a run published last. The last chunk of each artifact in complete is
 // marked as such, if it is among them; the ids of the others are returned.
 func (d *Draft) chunks(chunks []Chunk, complete []string) (unmarked []string) {
+	chunks = d.f.Publishable(chunks)
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
 		k := &chunks[i]
 		if at := slices.Index(complete, k.update.ID); at >= 0 {

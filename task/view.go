@@ -99,8 +99,8 @@ func (v *View) StatusTime() store.Millis { return v.at }
 // Size returns roughly how many bytes of memory the View holds. It is cheap to call.
 func (v *View) Size() int { return v.size }
 
-// apply adds a public event: kind is "task", "status" or "artifact", data its stored
-// bytes, of which nothing is kept. After an error the View is as it was before.
+// apply adds a public event: kind is "task", "status", "progress" or "artifact", data
+// its stored bytes, of which nothing is kept. After an error the View is as it was before.
 func (v *View) apply(kind string, data []byte) error {
 	var err error
 	switch kind {
@@ -116,6 +116,12 @@ func (v *View) apply(kind string, data []byte) error {
 			u.Own()
 			v.setStatus(u.State, u.At, u.Message, u.Metadata)
 		}
+	case "progress":
+		var u event.StatusUpdate
+		if u, err = event.ReadStatus(data); err == nil {
+			u.Own()
+			v.addProgress(u.Metadata)
+		}
 	case "artifact":
 		if v.detail >= noArtifacts {
 			return nil
@@ -125,7 +131,7 @@ func (v *View) apply(kind string, data []byte) error {
 			v.addArtifact(&u)
 		}
 	default:
-		err = errors.New(`the kinds of public events are "task", "status" and "artifact"; a newer program may have written this one`)
+		err = errors.New(`the kinds of public events are "task", "status", "progress" and "artifact"; a newer program may have written this one`)
 	}
 	if err != nil {
 		return fmt.Errorf("read a public event of kind %q: %w", kind, err)

@@ -22,9 +22,15 @@ func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
 }
 
 // Report publishes the progress of a running call to those who follow its task, as a
-// working status update with metadata and no message. It does not wait for the disk. At
-// most four reports a second are published; of those that come faster, only the newest.
-// Without a [Reporter] in ctx it does nothing.
+// working status update without a message, with the metadata "urn:a2a-server:progress":
+// callId, tool, done, total and message. It never waits, and may be called as often as the
+// tool likes: at most four reports a second are published, and after a minute at most one
+// in a 240th of the time that the call has run; of those that come faster, only the
+// newest. What the call has not published when it ends is dropped.
+//
+// A message is cut to 1 KiB. Reports with NaN or an infinity are ignored, and so are all
+// once they take a sixteenth of limits.output. Without a [Reporter] in ctx Report does
+// nothing.
 func Report(ctx context.Context, p Progress) {
 	if r, ok := ctx.Value(reporterKey{}).(Reporter); ok && r != nil {
 		r.Report(ctx, p)

@@ -114,6 +114,7 @@ func (r *run) cutOff(why error) {
 	if r.cut == nil {
 		r.cut = why
 	}
+	r.stopReports()
 	if len(r.keeping) == 0 {
 		return
 	}

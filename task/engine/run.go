@@ -36,6 +36,7 @@ type run struct {
 	named   []string         // the other artifacts in pieces, in their order
 	said    *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
 	told    told             // the same for the planner
+	reports reports          // of its progress
 	output  int64            // bytes that the call has published, in all of its runs
 	tooMuch error            // why, if it tried to publish more than it may
 	cut     error            // why chunks are refused; nil: they are not

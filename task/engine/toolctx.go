@@ -37,6 +37,7 @@ func newToolContext(ctx context.Context, r *run) *toolContext {
 	ctx = tool.ContextWithChecked(ctx, r.entry.Checked())
 	ctx = tool.ContextWithConfirmer(ctx, x)
 	ctx = tool.ContextWithCheckpointer(ctx, x)
+	ctx = tool.ContextWithReporter(ctx, x)
 	if d := r.entry.Decision; d != nil {
 		ctx = tool.ContextWithConfirmation(ctx, d)
 	}

@@ -266,6 +266,9 @@ func (t *turn) collect() bool {
 // folded immediately: if they fail, so does everything after them. It returns false if
 // the turn is over.
 func (t *turn) publish(chunks []task.Chunk, keeping []*checkpoint) bool {
+	if chunks = t.fold.Publishable(chunks); len(chunks) == 0 {
+		return true
+	}
 	fence := t.fence
 	b := &store.Batch{Scope: store.System(), Task: t.id, Fence: &fence, Snapshot: t.snapshot(true /* chunks */), Events: make([]store.Event, len(chunks))}
 	for i := range chunks {

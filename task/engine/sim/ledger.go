@@ -17,6 +17,7 @@ type Run struct {
 	Answers int    // … and so many answers
 	Way     Way
 	Effect  bool // it has changed the world
+	Reports int  // of its progress
 
 	Returned bool // else the process died within it, or it runs
 	Result   bool // it returned a result, and asked for nothing that is undecided

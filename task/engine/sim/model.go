@@ -193,6 +193,10 @@ func (m *model) public(t *modelTask, e *store.Event) {
 		m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
 	}
 	state := u.StatusUpdate.Status.State
+	if e.Kind == "progress" {
+		m.progress(t, e, state)
+		return
+	}
 	if e.Kind == "task" {
 		state = u.Task.Status.State
 	}
@@ -200,6 +204,31 @@ func (m *model) public(t *modelTask, e *store.Event) {
 		m.fail(t, "the table of states", "event %d goes from %q to %q", e.Seq, t.state, state)
 	}
 	t.state = state
+}
+
+// progress checks a report: only a running call of a task at work makes one, and it leaves
+// the status as it is.
+func (m *model) progress(t *modelTask, e *store.Event, state a2a.TaskState) {
+	var u struct {
+		StatusUpdate struct {
+			Status   struct{ Message json.RawMessage }
+			Metadata map[string]json.RawMessage
+		}
+	}
+	var at struct{ CallID string }
+	err := json.Unmarshal(e.Data, &u)
+	if err == nil {
+		err = json.Unmarshal(u.StatusUpdate.Metadata[task.ProgressKey], &at)
+	}
+	if err != nil {
+		m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
+		return
+	}
+	c := t.calls[at.CallID]
+	if c == nil || c.phase != running || t.state != a2a.TaskStateWorking || state != t.state || u.StatusUpdate.Status.Message != nil {
+		m.fail(t, "only a running call reports progress", "event %d in state %s: %s", e.Seq, t.state, e.Data)
+	}
+	m.tools.coverage.Count("a call reports its progress")
 }
 
 func (m *model) private(t *modelTask, p *Process, e *store.Event) {

@@ -165,7 +165,8 @@ func (s *Scheduler) runnable() []*routine {
 			s.ready = append(s.ready, r)
 		}
 	}
-	if len(s.ready) == 0 && s.disk.queued() == 0 {
+	late := len(s.timers) > 0 && !s.timers[0].at.After(s.now) // by the jitter, or by a commit
+	if len(s.ready) == 0 && s.disk.queued() == 0 && !late {
 		for _, r := range s.routines {
 			if r.idle {
 				s.ready = append(s.ready, r)

@@ -178,13 +178,16 @@ func (t *streamTool) CallStreaming(ctx tool.Context, args map[string]any) iter.S
 				err = errBody
 				return
 			}
+			t.report(ctx, r)
 			if t.rarely(r, 3) {
 				t.p.Sleep(time.Millisecond)
 			}
 		}
 		if r.Way == BadPiece {
 			err = errTool
-			yield(&tool.Result{Error: "a bad piece", Streaming: true}, nil)
+			if yield(&tool.Result{Error: "a bad piece", Streaming: true}, nil) { // a partial failure
+				yield(&tool.Result{Error: "a bad result"}, nil)
+			}
 			return
 		}
 		var result map[string]any
@@ -249,9 +252,23 @@ func (r *Run) done() (map[string]any, error) {
 	return map[string]any{"run": r.N}, nil
 }
 
+// report says how far the run is, now and then, and sometimes again a moment later.
+func (t *simTool) report(ctx context.Context, r *Run) {
+	if t.p.dead || !t.rarely(r, 4) {
+		return
+	}
+	r.Reports++
+	tool.Report(ctx, tool.Progress{Done: float64(r.Reports), Message: fmt.Sprintf("run %d", r.N)})
+	if t.rarely(r, 4) {
+		t.p.Sleep(100 * time.Millisecond)
+	}
+}
+
 // run goes r's way.
 func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
-	switch r.Way { //nolint:exhaustive // the others suspend
+	t.report(ctx, r)
+	defer t.report(ctx, r) // also when it was told to end meanwhile
+	switch r.Way {         //nolint:exhaustive // the others suspend
 	case Unsure:
 		return t.unsure(r)
 	case Keeps, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure:

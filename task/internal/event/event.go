@@ -16,6 +16,7 @@ const (
 	KindTask     = "task"     // public: the Task, always the first public event
 	KindStatus   = "status"   // public: TaskStatusUpdateEvent
 	KindArtifact = "artifact" // public: TaskArtifactUpdateEvent
+	KindProgress = "progress" // public: TaskStatusUpdateEvent that adds metadata and leaves the status as it is
 
 	KindMessage   = "message.received.v1"   // *MessageReceived
 	KindPlanned   = "step.planned.v1"       // *StepPlanned

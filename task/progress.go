@@ -1,0 +1,79 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+	"a2a-server/tool"
+)
+
+// ProgressKey is the key of the metadata of a status update that says how far a running
+// call is: an object with callId, tool, done, and, if they are known, total and message.
+// Such an update repeats the state, without a message; that of the task's status remains.
+// The task has the newest one in its metadata until its next status.
+const ProgressKey = "urn:a2a-server:progress"
+
+// maxProgressMessage bounds the message of a progress report, in bytes.
+const maxProgressMessage = 1 << 10
+
+// Progress returns the event that says how far a running call is.
+func (r *Rules) Progress(p Publisher, now time.Time, call, name string, at tool.Progress) (k Chunk, err error) {
+	defer r.guard(p.ids.Task, "the presenter", &err)
+	progress := map[string]any{"callId": call, "tool": name, "done": at.Done}
+	if at.Total != 0 {
+		progress["total"] = at.Total
+	}
+	if at.Message != "" {
+		progress["message"] = clipProgress(at.Message)
+	}
+	raw, err := event.EncodeValue(map[string]any{ProgressKey: progress})
+	if err != nil {
+		return Chunk{}, fmt.Errorf("encode progress: %w", err)
+	}
+	metadata := mergeMetadata(r.Presenter.Metadata(), raw)
+	data := event.AppendStatusUpdate(nil, p.ids, a2a.TaskStateWorking, store.MillisOf(now), nil /* message */, metadata)
+	return Chunk{Event: store.Event{Kind: event.KindProgress, Public: true, Time: store.MillisOf(now), Data: data}, progress: metadata}, nil
+}
+
+// clipProgress returns a message with its invisible characters escaped, cut to
+// maxProgressMessage bytes.
+func clipProgress(s string) string {
+	long := len(s) > maxProgressMessage
+	if long {
+		s = wholeRunes(s[:maxProgressMessage])
+	}
+	if s = visible.Text(s); !long && len(s) <= maxProgressMessage {
+		return s
+	}
+	const more = "…"
+	return wholeRunes(s[:min(len(s), maxProgressMessage-len(more))]) + more
+}
+
+// Publishable returns chunks without the reports of progress that the task has no status
+// for: it is not working.
+func (f *Fold) Publishable(chunks []Chunk) []Chunk {
+	if f.Header.State == stateWorking {
+		return chunks
+	}
+	kept := chunks[:0]
+	for i := range chunks {
+		if chunks[i].progress == nil {
+			kept = append(kept, chunks[i])
+		}
+	}
+	return kept
+}
+
+// addProgress adds a report of progress. metadata is an object and is kept.
+func (v *View) addProgress(metadata json.RawMessage) {
+	if v.detail == outline {
+		return
+	}
+	v.setStatusMetadata(mergeMetadata(v.statusMetadata, metadata))
+}

@@ -1,0 +1,65 @@
+package task
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/store"
+	"a2a-server/tool"
+)
+
+type plainPresenter struct{ Presenter }
+
+func (plainPresenter) Metadata() json.RawMessage { return json.RawMessage(`{"p":true}`) }
+
+// A report of progress reads as the file of its first writing, and adds its metadata to
+// that of the status, until the next one. What was folded when it was published is what is
+// read.
+func TestGoldenProgress(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
+	r := &Rules{Presenter: plainPresenter{}}
+	f := NewFold(store.TaskID{1}, "c")
+	f.View.ids.Task, f.View.ids.TaskJSON = "t", []byte(`"t"`)
+	f.View.setStatus(a2a.TaskStateWorking, store.MillisOf(at), json.RawMessage(`{"messageId":"m"}`), json.RawMessage(`{"own":1,"p":true}`))
+	f.Header.State = stateWorking
+	k, err := r.Progress(f.Publisher(1<<20), at.Add(time.Minute), "c1.1", "run", tool.Progress{Done: 1.5, Total: 3, Message: "half"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Event.Kind != "progress" || !k.Event.Public || k.Event.Bulk {
+		t.Errorf("event = %+v", k.Event)
+	}
+	var sdk a2a.StreamResponse
+	if err := json.Unmarshal(k.Event.Data, &sdk); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(sdk); err != nil || string(again) != string(k.Event.Data) {
+		t.Errorf("the SDK writes it as %s, %v; it is %s", again, err, k.Event.Data)
+	}
+	data := goldenFile(t, "progress.v1", k.Event.Data)
+	read := *f.View
+	if err := read.apply(k.Event.Kind, data); err != nil {
+		t.Fatal(err)
+	}
+	f.Publish(f.Publishable([]Chunk{k}))
+	const want = `{"id":"t","contextId":"c","metadata":{"own":1,"p":true,"urn:a2a-server:progress":{"callId":"c1.1","done":1.5,"message":"half","tool":"run","total":3}},` +
+		`"status":{"message":{"messageId":"m"},"state":"TASK_STATE_WORKING","timestamp":"2026-11-21T10:00:00.123Z"}}`
+	for what, v := range map[string]*View{"published": f.View, "read": &read} {
+		if diff := cmp.Diff(want, string(v.AppendTask(nil, ViewOptions{HistoryLength: -1}))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	f.View.setStatus(a2a.TaskStateCompleted, store.MillisOf(at), nil, json.RawMessage(`{"p":true}`))
+	if string(f.View.metadata) != `{"p":true}` {
+		t.Errorf("the next status has metadata %s", f.View.metadata)
+	}
+	f.Header.State = stateCompleted
+	if left := f.Publishable([]Chunk{k}); len(left) > 0 {
+		t.Error("a task that has ended publishes progress")
+	}
+}
