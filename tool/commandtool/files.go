@@ -94,9 +94,7 @@ func relative(folder, path string) (string, error) {
 func checkFile(root *os.Root, path string, mayBeMissing bool) error {
 	info, err := root.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && mayBeMissing {
-		if _, err := root.Lstat(path); err == nil {
-			return errors.New("is a symbolic link to something that does not exist")
-		}
+		// A symbolic link to a missing file outside is another error.
 		info, err = root.Stat(filepath.Dir(path))
 		if err == nil && !info.IsDir() {
 			err = syscall.ENOTDIR

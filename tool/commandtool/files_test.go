@@ -34,6 +34,7 @@ func folder(t *testing.T) string {
 		os.Symlink(filepath.Join(outer, "secret"), filepath.Join(dir, "absolute")),
 		os.Symlink("..", filepath.Join(dir, "up")),
 		os.Symlink("loop", filepath.Join(dir, "loop")),
+		os.Symlink("missing", filepath.Join(dir, "inner")),
 		os.Symlink("../new", filepath.Join(dir, "dangling")),
 		syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
 	)
@@ -72,6 +73,7 @@ func TestFiles(t *testing.T) {
 		{"sublink/../../secret", "", "", ""},
 		{"loop", "", "", ""},
 		{"dangling", "", "", ""},
+		{"inner", "", "-", ""}, // what it leads to is in the folder
 		{"pipe", "", "", ""},
 		{"/etc/passwd", "", "", ""},
 		{dir + "2/secret", "", "", ""},
