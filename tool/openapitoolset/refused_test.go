@@ -255,7 +255,17 @@ func TestLarge(t *testing.T) {
 	if n := len(tools(t, set)); n != 2 {
 		t.Errorf("%d tools, want 2", n)
 	}
-	if _, err := openapitoolset.New(config(t, openapitoolset.Config{Path: path})); err == nil || !strings.Contains(err.Error(), "at most 1000") {
+}
+
+// TestMany tests that a document does not make any number of tools.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	var paths strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&paths, `"/a%d":{"get":{}},`, i)
+	}
+	spec := `{"openapi":"3.0.0","paths":{` + strings.TrimSuffix(paths.String(), ",") + `}}`
+	if _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(spec)})); err == nil || !strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("New() of all operations = %v, want an error", err)
 	}
 }
