@@ -12,7 +12,6 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
-	"a2a-server/internal/app/config"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -64,13 +63,13 @@ func anonymousTools(ctx context.Context, registry *tool.Registry, agent string) 
 // catalog is the list of the card's skills. If toolsets may change, it is made again when
 // somebody asks for it and it is older than cardAge.
 type catalog struct {
-	registry *tool.Registry
-	config   *config.Config
-	log      zerolog.Logger
-	ctx      context.Context //nolint:containedctx // for listing, which outlives a request
-	close    context.CancelFunc
+	now   *live
+	log   zerolog.Logger
+	ctx   context.Context //nolint:containedctx // for listing, which outlives a request
+	close context.CancelFunc
 
 	mu      sync.Mutex
+	of      *state // what tools and skills are of
 	tools   []tool.Tool
 	skills  []a2a.Skill
 	at      time.Time
@@ -78,10 +77,26 @@ type catalog struct {
 	listing chan struct{} // closed when the list is made; nil: it is not being made
 }
 
-func newCatalog(registry *tool.Registry, c *config.Config, tools []tool.Tool, log zerolog.Logger) *catalog {
-	k := &catalog{registry: registry, config: c, log: log, tools: tools, skills: skills(tools, c), at: time.Now()}
-	k.ctx, k.close = context.WithCancel(context.Background())
-	return k
+// newCatalog returns the catalog of the state that is in force, which has these tools.
+func newCatalog(now *live, tools []tool.Tool, log zerolog.Logger) *catalog {
+	c := &catalog{now: now, log: log}
+	c.ctx, c.close = context.WithCancel(context.Background())
+	c.set(now.Load(), tools)
+	return c
+}
+
+// set replaces the tools, when a state comes into force.
+func (c *catalog) set(of *state, tools []tool.Tool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of, c.tools, c.skills, c.at = of, tools, skills(tools, of.conf), time.Now()
+}
+
+// known returns the skills without listing them.
+func (c *catalog) known() []a2a.Skill {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.skills
 }
 
 // list returns the skills. While toolsets take long to answer it returns those that are
@@ -89,7 +104,7 @@ func newCatalog(registry *tool.Registry, c *config.Config, tools []tool.Tool, lo
 func (c *catalog) list() []a2a.Skill {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.at) < cardAge || c.ctx.Err() != nil {
+	if !c.of.registry.Dynamic() || time.Since(c.at) < cardAge || c.ctx.Err() != nil {
 		return c.skills
 	}
 	if c.listing == nil {
@@ -111,11 +126,16 @@ func (c *catalog) list() []a2a.Skill {
 // renew makes the list again. The tools of a toolset that fails remain in it: they are
 // down, and not gone.
 func (c *catalog) renew(made chan struct{}) {
-	tools, err := anonymousTools(c.ctx, c.registry, c.config.Agent.Name)
+	of := c.now.Load()
+	tools, err := anonymousTools(c.ctx, of.registry, of.agent)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(made)
-	c.listing, c.at = nil, time.Now()
+	c.listing = nil
+	if c.of != of {
+		return // a reload has set others, or is about to
+	}
+	c.at = time.Now()
 	says := ""
 	if err != nil {
 		says = err.Error()
@@ -129,5 +149,5 @@ func (c *catalog) renew(made chan struct{}) {
 		c.log.Warn().Err(err).Msg("some tools cannot be listed for the agent card")
 	}
 	c.said = says
-	c.tools, c.skills = tools, skills(tools, c.config)
+	c.tools, c.skills = tools, skills(tools, of.conf)
 }

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,15 +27,18 @@ type Config struct {
 	Environment []string          // NAME=value, as os.Environ returns it; nil: none
 	Set         map[string]string // values by key, such as "limits.tool_timeout"; lists are comma separated
 
-	// Tools are the tools that tasks may call; names must be unique. They are listed for the
-	// card as auth.Anonymous: toolsets of package tool once, others also later. New fails if
-	// something is wrong with the former, or two tools have the same name. Of the latter, one
-	// that fails or takes more than 5 s is a warning.
-	Tools   []tool.Toolset
-	Planner task.Planner              // nil: the configured one
-	Confirm tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider
-	Hooks   []task.Hook               // run before the policy, in order, on each planned call
-	Policy  *approval.Policy          // nil: made from the configuration's gates and deadlines
+	// Tools are the tools that tasks may call, in addition to those of the configuration's
+	// key tools; names must be unique. They are listed for the card as auth.Anonymous:
+	// toolsets of package tool once, others also later. New fails if something is wrong with
+	// the former, or two tools have the same name. Of the latter, one that fails or takes more
+	// than 5 s is a warning.
+	Tools []tool.Toolset
+	// DefaultTools are added to Tools as long as the configuration has no key tools.
+	DefaultTools []tool.Toolset
+	Planner      task.Planner              // nil: the configured one
+	Confirm      tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider
+	Hooks        []task.Hook               // run before the policy, in order, on each planned call
+	Policy       *approval.Policy          // nil: made from the configuration's gates and deadlines
 
 	// AfterHooks see the result of each call whose tool has run, and may change or withhold
 	// it before anybody else sees it; ErrorHooks see each failure. See [task.AfterHook].
@@ -86,9 +90,15 @@ func Check(c Config) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.parts(conf)
-	for _, warning := range p.warnings {
-		c.Log.Warn().Msg(warning)
+	var now live
+	if _, err := c.parts(conf, now.always); err != nil {
+		return err
 	}
-	return err
+	s, err := c.newState(conf, nil, nil)
+	if err != nil {
+		return err
+	}
+	_, warnings, err := s.check(false /* connect */)
+	warn(c.Log, warnings)
+	return errors.Join(err, s.box.close(nil))
 }

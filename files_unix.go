@@ -2,7 +2,10 @@
 
 package a2aserver
 
-import "syscall"
+import (
+	"io/fs"
+	"syscall"
+)
 
 // openFiles returns how many files the process may have open, or 0 when that is not
 // known. Go has already raised the soft limit to the hard limit.
@@ -13,3 +16,6 @@ func openFiles() int {
 	}
 	return int(min(uint64(limit.Cur), 1<<30)) //nolint:unconvert // it is signed on some systems
 }
+
+// readableForAll reports whether everybody on the machine can read a file.
+func readableForAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o004 != 0 }

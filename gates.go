@@ -38,9 +38,7 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 			problem = conf.GateProblem(i)
 		}
 		pattern := strings.Contains(name, "*")
-		if problem.Problem = fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name, "", names)); pattern {
-			problem.Problem = fmt.Sprintf("no tool matches %q, so that this gate does nothing", name)
-		}
+		problem.Problem = unknownTool(name, "this gate does nothing", names)
 		switch {
 		case pattern || dynamic:
 			warnings = append(warnings, problem.String())
@@ -54,4 +52,12 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 		return warnings, &config.Error{Problems: wrong}
 	}
 	return warnings, errors.Join(errs...)
+}
+
+// unknownTool says that no tool has a name or matches a pattern, and what that means.
+func unknownTool(name, means string, known []string) string {
+	if strings.Contains(name, "*") {
+		return fmt.Sprintf("no tool matches %q, so that %s", name, means)
+	}
+	return fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name, "", known))
 }

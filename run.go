@@ -92,7 +92,8 @@ func (r *running) wait(ctx context.Context) error {
 		case err := <-r.served:
 			r.served <- nil
 			return fmt.Errorf("serve %s: %w", r.listener.Addr(), err)
-		case <-look.C:
+		case now := <-look.C:
+			r.sweep(now)
 			if err := r.store.err(); err != nil {
 				return err
 			}
@@ -122,6 +123,9 @@ func (s *Server) announce() {
 	}
 	if s.store.note != "" {
 		s.log.Warn().Msg(s.store.note)
+	}
+	if now := s.now.Load(); !now.conf.Tools.Given && len(s.given.DefaultTools) > 0 {
+		s.log.Info().Msg("the configuration has no key tools, so the tools to try the server by are there: add tools: to choose your own")
 	}
 	switch {
 	case s.authenticator != nil:
@@ -179,6 +183,7 @@ func (r *running) shutdown(ctx context.Context) error {
 			r.endEngine()
 			return <-r.engineEnded
 		}},
+		{"close the tools", 10 * time.Second, func(context.Context) error { return r.closeTools() }},
 		{"close the store", 30 * time.Second, func(context.Context) error { return r.store.close() }},
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -21,7 +22,6 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/listener"
 	"a2a-server/task/engine"
-	"a2a-server/tool"
 )
 
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
@@ -32,10 +32,13 @@ type Server struct {
 	authenticator auth.Authenticator // nil: everybody is anonymous
 	store         *backend
 	engine        *engine.Engine
-	tools         []tool.Tool  // those that anonymous callers may use, at the start, for the log
-	catalog       *catalog     // the same at any time, for the card
-	listener      net.Listener // nil: NoListen
-	url           string       // base URL, for the log
+	given         Config // what New was given, for reloads
+	now           live   // the tools, secrets and gates
+	reloads       reloads
+	catalog       *catalog                       // the skills of the card
+	address       atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+	listener      net.Listener                   // nil: NoListen
+	url           string                         // base URL, for the log
 	server        *http.Server
 	mounted       mounted
 	health        health
@@ -56,21 +59,27 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: conf, log: c.Log, authenticator: c.Authenticator, ended: make(chan struct{})}
+	s := &Server{config: conf, given: c, log: c.Log, authenticator: c.Authenticator, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	p, err := c.parts(conf)
+	p, err := c.parts(conf, s.now.always)
 	if err != nil {
 		return nil, err
 	}
-	s.tools = p.tools
-	s.catalog = newCatalog(p.registry, conf, p.tools, c.Log)
-	for _, warning := range p.warnings {
-		s.log.Warn().Msg(warning)
+	first, err := c.newState(conf, nil, s.own)
+	if err != nil {
+		return nil, err
 	}
+	s.now.Store(first)
+	tools, warnings, err := first.check(true /* connect */)
+	warn(s.log, warnings)
+	if err != nil {
+		return nil, err
+	}
+	s.catalog = newCatalog(&s.now, tools, c.Log)
 	if c.Store != nil {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
@@ -82,7 +91,7 @@ func New(c Config) (_ *Server, err error) {
 		}
 	}
 	s.engine, err = engine.New(engine.Config{
-		Store: s.store.handle, Tools: p.registry, Planner: p.planner, Policy: p.policy, Presenter: p.presenter,
+		Store: s.store.handle, Tools: first.registry, Planner: p.planner, Policy: first.policy, Presenter: p.presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
@@ -94,6 +103,10 @@ func New(c Config) (_ *Server, err error) {
 		l, err := listen(conf, s.authenticator != nil)
 		if err != nil {
 			return nil, err
+		}
+		if at, ok := l.Addr().(*net.TCPAddr); ok {
+			address := at.AddrPort()
+			s.address.Store(&address)
 		}
 		s.listener = listener.New(l, s.room.connections, headerTimeout(&conf.Limits), c.Log, time.Now)
 	}
@@ -120,17 +133,13 @@ func (s *Server) limits() config.Limits {
 func (s *Server) serveProtocol() error {
 	guard := guardOf(s.config, s.Addr())
 	limits := s.limits()
-	var changing func() []a2a.Skill
-	if s.catalog.registry.Dynamic() {
-		changing = s.catalog.list
-	}
 	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.config.PublicURL, Skills: s.catalog.skills, InputModes: s.config.Agent.InputModes,
+			Version: Version(), URL: s.config.PublicURL, InputModes: s.config.Agent.InputModes,
 		},
-		Skills:         changing,
+		Skills:         s.catalog.list,
 		Health:         "/readyz",
 		StrictVersions: s.config.Versions.Strict,
 		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
@@ -193,17 +202,26 @@ func (s *Server) release() error {
 	if s.listener != nil {
 		errs = append(errs, s.listener.Close())
 	}
+	errs = append(errs, s.closeTools())
 	if s.store != nil {
 		errs = append(errs, s.store.close())
 	}
 	return errors.Join(errs...)
 }
 
-// toolNames returns the names of all tools, for the log.
+// own returns the address that the Server listens on.
+func (s *Server) own() []netip.AddrPort {
+	if at := s.address.Load(); at != nil {
+		return []netip.AddrPort{*at}
+	}
+	return nil
+}
+
+// toolNames returns the names of the tools that anonymous callers may use, for the log.
 func (s *Server) toolNames() string {
 	var names []string
-	for _, t := range s.tools {
-		names = append(names, t.Name())
+	for _, k := range s.catalog.known() {
+		names = append(names, k.ID)
 	}
 	return strings.Join(names, " ")
 }

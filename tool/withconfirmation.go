@@ -12,9 +12,10 @@ import (
 type ConfirmationOption func(*confirmation)
 
 type confirmation struct {
-	all   bool
-	names []string
-	gates []GateFunc
+	all      bool
+	names    []string
+	matching []func(name string) bool
+	gates    []GateFunc
 }
 
 // ConfirmAll gates every call of every tool. It is the default of WithConfirmation.
@@ -29,6 +30,14 @@ func ConfirmNone() ConfirmationOption { return func(*confirmation) {} }
 func ConfirmNamed(names ...string) ConfirmationOption {
 	names = slices.Clone(names)
 	return func(c *confirmation) { c.names = append(c.names, names...) }
+}
+
+// ConfirmMatching gates every call of the tools whose names match. A nil match matches all.
+func ConfirmMatching(match func(name string) bool) ConfirmationOption {
+	if match == nil {
+		return ConfirmAll()
+	}
+	return func(c *confirmation) { c.matching = append(c.matching, match) }
 }
 
 // ConfirmWhen makes gate decide on each call of every tool. A nil gate requires approval
@@ -102,7 +111,9 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 }
 
 func (c *confirmed) wrap(t Tool) Tool {
-	approval := c.all || slices.Contains(c.names, t.Name())
+	name := t.Name()
+	approval := c.all || slices.Contains(c.names, name) ||
+		slices.ContainsFunc(c.matching, func(match func(string) bool) bool { return match(name) })
 	if !approval && len(c.gates) == 0 {
 		return t
 	}

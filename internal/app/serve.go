@@ -44,6 +44,6 @@ func (p *program) configure(given *flags) (a2aserver.Config, *config.Config, err
 	}
 	demo, err := builtin.New(builtin.Config{Ledger: filepath.Join(c.Data, "ledger.jsonl")})
 	options := p.from(given)
-	options.Tools = []tool.Toolset{demo}
+	options.DefaultTools = []tool.Toolset{demo}
 	return options, c, err
 }

@@ -66,7 +66,7 @@ func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
-	d, err := e.rules.On(task.At{Ctx: ctx, Now: e.now()}, f, in)
+	d, err := e.rules().On(task.At{Ctx: ctx, Now: e.now()}, f, in)
 	if err != nil {
 		return landed{}, err
 	}
@@ -124,7 +124,7 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (landed, error) {
 	t := e.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
-	d, err := e.rules.On(t.at(ctx), f, in)
+	d, err := e.rules().On(t.at(ctx), f, in)
 	if err == nil && d.Empty() {
 		err = task.ErrNoChange
 	}

@@ -271,7 +271,7 @@ func (e *Engine) cancelChild(row store.Due, f *task.Fold) error {
 	}
 	ctx, cancel := e.within(e.ctx, childTimeout)
 	defer cancel()
-	by := e.rules.Owned(ctx, f)
+	by := e.rules().Owned(ctx, f)
 	done := make(chan struct{})
 	var came atomic.Pointer[error]
 	e.spawn(func() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -64,7 +65,7 @@ type Config struct {
 // while it is used.
 type Engine struct {
 	cfg       Config
-	rules     *task.Rules
+	ruling    atomic.Pointer[task.Rules] // see [Engine.Reload]
 	store     store.Handle
 	log       zerolog.Logger
 	views     viewCache
@@ -136,11 +137,11 @@ func New(cfg Config) (*Engine, error) {
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
 		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{}, abandoned: map[string]int{},
 	}
-	e.rules = &task.Rules{
+	e.ruling.Store(&task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
 		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, EachCall: cfg.Log.GetLevel() <= zerolog.DebugLevel,
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
-	}
+	})
 	e.whole <- struct{}{}
 	e.views.init()
 	e.answers.limit, e.answers.callers = uint64(cfg.Answers), map[store.Scope]uint64{}

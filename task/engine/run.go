@@ -377,7 +377,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 // has told the tool to end: nobody knows then whether it failed.
 func (r *run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
 	if o.Err == nil || !errors.Is(context.Cause(x), errShutdown) {
-		r.e.rules.After(&x.ReadonlyContext, o)
+		r.e.rules().After(&x.ReadonlyContext, o)
 	}
 	return o
 }

@@ -76,7 +76,7 @@ func (t *turn) stepOnce() stepped {
 	if t.planned != nil {
 		in = append(in, *t.planned)
 	}
-	d, err := t.e.rules.On(t.at(t.ctx), t.fold, in...)
+	d, err := t.e.rules().On(t.at(t.ctx), t.fold, in...)
 	var next task.Next
 	if err == nil {
 		next, err = d.Advance()
@@ -112,7 +112,7 @@ func (t *turn) fail(cause error) stepped {
 			t.drop(errCut)
 			return steppedOver
 		}
-		d, err := t.e.rules.On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
+		d, err := t.e.rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver
@@ -205,7 +205,7 @@ func (t *turn) askPlanner() (*task.Step, error) {
 	}
 	var p atomic.Pointer[plan]
 	done := make(chan struct{})
-	ask := t.e.rules.Plan(ctx, t.fold)
+	ask := t.e.rules().Plan(ctx, t.fold)
 	t.e.spawn(func() {
 		defer close(done)
 		step, err := ask()

@@ -49,7 +49,7 @@ func (e *Engine) tellChild(by *task.ReadonlyContext, p *task.ChildCancel) (err e
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	entry, err := e.cfg.Tools.Lookup(by, p.Tool)
+	entry, err := e.rules().Tools.Lookup(by, p.Tool)
 	if errors.Is(err, tool.ErrUnknownTool) {
 		return err
 	}

@@ -48,7 +48,7 @@ type Config struct {
 // fails for a Config from [Load].
 func (c *Config) Policy() (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
-		Gates:    c.Gates,
+		Gates:    c.policyGates(),
 		Defaults: c.Terms,
 		OptIn:    c.Confirmation == OptIn,
 	})

@@ -42,13 +42,6 @@ func gateKeys(g *approval.Gate) []key {
 	}
 }
 
-// GateProblem returns a problem at the place where gate i, from 0, names its tool. The caller
-// sets the field Problem.
-func (c *Config) GateProblem(i int) Problem {
-	path := fmt.Sprintf("gates[%d].tool", i)
-	return c.origins[path].problem(path)
-}
-
 func notReserved(name string) error {
 	if name == approval.RuleTool || name == approval.RuleDefault {
 		return fmt.Errorf("%s is reserved by the server; choose another name", quote(name))

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"a2a-server/approval"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
 )
@@ -219,7 +218,3 @@ func common(names []string, prefix string, others []string, otherPrefix string) 
 	}
 	return ""
 }
-
-// Matches reports whether a pattern of approve_tools or no_approve_tools, in which * stands
-// for any text, is about the tool of this name.
-func Matches(pattern, name string) bool { return approval.Gate{Tool: pattern}.Matches(name) }

@@ -138,9 +138,6 @@ func (c *Config) ToolProblem(i int, name string) Problem {
 	return at.problem(path + name)
 }
 
-// GatePlace returns where gate i, from 0, names its tool.
-func (c *Config) GatePlace(i int) Place { return c.origins[fmt.Sprintf("gates[%d].tool", i)].place() }
-
 // toolsKey returns the key tools.
 func (c *Config) toolsKey() key {
 	return key{

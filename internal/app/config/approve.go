@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"a2a-server/approval"
+)
+
+// asked is a gate that something other than gates makes: a key that is at a path.
+type asked struct {
+	gate approval.Gate
+	path string
+}
+
+// asked returns the gates of approve_tools and, with opt-in, those of each approve: that is
+// written: with opt-in the gates that tools declare do not ask, but what is in the file does.
+func (c *Config) asked() []asked {
+	var all []asked
+	for _, pattern := range c.ApproveTools {
+		all = append(all, asked{approval.Gate{Name: "approve_tools: " + pattern, Tool: pattern, Action: approval.ActionAsk}, "approve_tools"})
+	}
+	if c.Confirmation != OptIn {
+		return all
+	}
+	for i := range c.Tools.Entries {
+		t := &c.Tools.Entries[i]
+		names := t.Approve.Names
+		switch {
+		case t.Approve.All && t.Kind.prefixes():
+			names = []string{"*"}
+		case t.Approve.All:
+			names = []string{""}
+		}
+		path := fmt.Sprintf("tools[%d].approve", i)
+		for _, name := range names {
+			pattern := t.Name
+			if t.Kind.prefixes() {
+				pattern += "_" + name
+			}
+			all = append(all, asked{approval.Gate{Name: path + ": " + pattern, Tool: pattern, Action: approval.ActionAsk}, path})
+		}
+	}
+	return all
+}
+
+// policyGates returns the gates of the policy: those under gates, and then the others.
+func (c *Config) policyGates() []approval.Gate {
+	all := slices.Clone(c.Gates)
+	for _, a := range c.asked() {
+		all = append(all, a.gate)
+	}
+	return all
+}
+
+// gatePath returns the path of the key that made gate i of the policy.
+func (c *Config) gatePath(i int) string {
+	if i < len(c.Gates) {
+		return fmt.Sprintf("gates[%d].tool", i)
+	}
+	if others := c.asked(); i-len(c.Gates) < len(others) {
+		return others[i-len(c.Gates)].path
+	}
+	return ""
+}
+
+// GateProblem returns a problem at the place where gate i of the policy, from 0, names its
+// tool. The caller sets the field Problem.
+func (c *Config) GateProblem(i int) Problem { return c.Problem(c.gatePath(i)) }
+
+// GatePlace returns where gate i of the policy, from 0, names its tool.
+func (c *Config) GatePlace(i int) Place { return c.origins[c.gatePath(i)].place() }
+
+// Problem returns a problem at the place where a key was set. The caller sets the field
+// Problem.
+func (c *Config) Problem(path string) Problem { return c.origins[path].problem(path) }
+
+// Matches reports whether a pattern of approve_tools or no_approve_tools, in which * stands
+// for any text, is about the tool of this name.
+func Matches(pattern, name string) bool { return approval.Gate{Tool: pattern}.Matches(name) }

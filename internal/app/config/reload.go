@@ -1,0 +1,24 @@
+package config
+
+import "slices"
+
+// reloaded are the keys that a running server reads again.
+func reloaded() []string {
+	return []string{"gates", "secrets", "tools", "approve_tools", "no_approve_tools"}
+}
+
+// Reloaded returns c with the tools, secrets and gates of next, which a running server can
+// take over, and the names of the keys with other values in next, which it cannot.
+func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
+	m := *c
+	m.Gates, m.Secrets, m.Tools = next.Gates, next.Secrets, next.Tools
+	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
+	m.origins = next.origins
+	before, after := c.keys(), next.keys()
+	for i, k := range before {
+		if !slices.Contains(reloaded(), k.name) && !slices.Equal(k.texts(), after[i].texts()) {
+			restart = append(restart, k.name)
+		}
+	}
+	return &m, restart
+}

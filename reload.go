@@ -1,0 +1,119 @@
+package a2aserver
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// quiet is for how long no call of a server of tools that a reload has replaced must run
+// before it is closed: a call may be about to start.
+const quiet = 10 * time.Second
+
+// reloads makes one reload at a time, and closes what they replaced.
+type reloads struct {
+	mu      sync.Mutex
+	closed  bool      // there are no more reloads
+	retired []retired // in use until their calls have ended
+	closing sync.WaitGroup
+}
+
+// retired is a server of tools that the configuration no longer has.
+type retired struct {
+	server server
+	since  time.Time // nothing has run since then
+}
+
+// Reload reads the configuration again. Its tools, secrets and gates take effect at once and
+// together; other keys that have changed need a restart, and the log says which. Calls that
+// run keep their tools; tasks that wait for a decision about a tool with another definition
+// are asked again. If anything is wrong, nothing changes, and the error says what it is.
+func (s *Server) Reload() error {
+	r := &s.reloads
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errors.New("a2aserver: the server is closed, so it cannot reload")
+	}
+	read, err := s.given.load()
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	before := s.now.Load()
+	conf, restart := s.config.Reloaded(read)
+	next, err := s.given.newState(conf, before, s.own)
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	tools, warnings, err := next.check(true /* connect */)
+	if err != nil {
+		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
+	}
+	warn(s.log, warnings)
+	s.now.Store(next)
+	s.engine.Reload(next.registry, next.policy)
+	s.catalog.set(next, tools)
+	for _, old := range before.box.servers(next.box) {
+		r.retired = append(r.retired, retired{server: old, since: time.Now()})
+	}
+	if len(restart) > 0 {
+		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
+	}
+	s.log.Info().Str("tools", s.toolNames()).Msg("the tools, secrets and gates of the configuration were reloaded")
+	return nil
+}
+
+// sweep closes what was replaced and is no longer in use.
+func (s *Server) sweep(now time.Time) {
+	r := &s.reloads
+	if !r.mu.TryLock() {
+		return // a reload is connecting to servers; the next time
+	}
+	defer r.mu.Unlock()
+	left := r.retired[:0]
+	for _, old := range r.retired {
+		switch {
+		case old.server.busy():
+			old.since = now
+			left = append(left, old)
+		case now.Sub(old.since) < quiet:
+			left = append(left, old)
+		default:
+			r.closing.Go(func() { s.closeServer(old.server) })
+		}
+	}
+	clear(r.retired[len(left):])
+	r.retired = left
+}
+
+// closeServer closes a server of tools that nobody waits for.
+func (s *Server) closeServer(one server) {
+	if err := one.Close(); err != nil {
+		s.log.Warn().Err(err).Msg("a server of tools did not end cleanly")
+	}
+}
+
+// closeTools closes all servers of tools, after the calls have ended. There are no more
+// reloads.
+func (s *Server) closeTools() error {
+	r := &s.reloads
+	r.mu.Lock()
+	r.closed = true
+	var all []server
+	for _, old := range r.retired {
+		all = append(all, old.server)
+	}
+	r.retired = nil
+	r.mu.Unlock()
+	if now := s.now.Load(); now != nil {
+		all = append(all, now.box.servers(nil)...)
+	}
+	errs := make([]error, len(all))
+	for i, one := range all {
+		r.closing.Go(func() { errs[i] = one.Close() })
+	}
+	r.closing.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,186 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/app/config"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// state is what depends on the configuration's tools, secrets and gates. A reload makes
+// another one. It is immutable.
+type state struct {
+	conf     *config.Config
+	policy   *approval.Policy
+	registry *tool.Registry
+	box      *toolbox
+	given    []tool.Toolset // in Go; they are part of registry
+	gates    *config.Config // has the places of the policy's gates; nil: the policy was made in Go
+	agent    string
+}
+
+// newState makes the tools and the policy of a configuration. What has not changed since
+// before, which may be nil, is used again.
+func (c *Config) newState(conf *config.Config, before *state, own func() []netip.AddrPort) (*state, error) {
+	s := &state{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name}
+	if s.policy == nil {
+		s.gates = conf
+		var err error
+		if s.policy, err = conf.Policy(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
+	if !conf.Tools.Given {
+		s.given = slices.Concat(c.Tools, c.DefaultTools)
+	}
+	w := workshop{
+		conf: conf, env: c.Environment, own: own, log: c.Log,
+		secrets: &secrets{places: conf.Secrets, env: c.Environment, log: c.Log},
+	}
+	if before != nil {
+		w.before = before.box
+	}
+	var err error
+	if s.box, err = newToolbox(w); err != nil {
+		return nil, err
+	}
+	s.registry = tool.NewRegistry(slices.Concat(s.given, s.box.sets(false))...)
+	return s, nil
+}
+
+// check looks for what is wrong with the tools, and with gates that match none. connect
+// says that servers of tools may be started for it; without it, their tools are unknown. It
+// returns the tools that anonymous callers may use.
+func (s *state) check(connect bool) (tools []tool.Tool, warnings []string, _ error) {
+	sets, unknown := slices.Clone(s.given), false
+	ctx, cancel := context.WithTimeoutCause(context.Background(), listTime, errSlow)
+	defer cancel()
+	anybody := (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous())
+	var waiting sync.WaitGroup
+	for _, e := range s.box.entries {
+		if e.server == nil || connect {
+			sets = append(sets, e.made)
+		}
+		if e.server == nil {
+			continue
+		}
+		if unknown = true; connect {
+			waiting.Go(func() { _, _ = e.made.Tools(anybody) }) // all at once; the listing below says what failed
+		}
+	}
+	waiting.Wait()
+	all := tool.NewRegistry(sets...) // for everybody
+	if _, err := all.Static(); err != nil {
+		return nil, nil, fmt.Errorf("list the tools: %w", err)
+	}
+	every, down := anonymousTools(context.Background(), all, s.agent)
+	if errors.Is(down, tool.ErrCollision) {
+		return nil, nil, fmt.Errorf("list the tools: %w", down)
+	}
+	if down != nil {
+		warnings = append(warnings, fmt.Sprintf("some tools cannot be listed: %v; the server starts without them", down))
+	}
+	dynamic := unknown || all.Dynamic()
+	more, err := checkGates(s.policy, s.gates, every, dynamic)
+	warnings = append(warnings, more...)
+	if err != nil {
+		return nil, warnings, err
+	}
+	if more, err = s.checkExempt(every, dynamic); err != nil {
+		return nil, append(warnings, more...), err
+	}
+	if connect {
+		tools, _ = anonymousTools(context.Background(), s.registry, s.agent) // what fails was said
+	}
+	return tools, append(warnings, more...), nil
+}
+
+// checkExempt looks for names under no_approve_tools that change nothing: because there is
+// no such tool, or because somebody has asked for its approval.
+func (s *state) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name())
+	}
+	for _, pattern := range s.conf.NoApproveTools {
+		matched := false
+		for _, t := range tools {
+			if !config.Matches(pattern, t.Name()) {
+				continue
+			}
+			matched = true
+			if asked := s.asked(t); asked != "" && pattern == t.Name() {
+				warnings = append(warnings, fmt.Sprintf("no_approve_tools: calls of %s still have to be approved, because %s", t.Name(), asked))
+			}
+		}
+		if matched {
+			continue
+		}
+		p := s.conf.Problem("no_approve_tools")
+		p.Problem = unknownTool(pattern, "this does nothing", names)
+		if !dynamic && !strings.Contains(pattern, "*") {
+			return warnings, &config.Error{Problems: []config.Problem{p}}
+		}
+		warnings = append(warnings, p.String())
+	}
+	return warnings, nil
+}
+
+// asked returns what asks about every call of t; "": nothing.
+func (s *state) asked(t tool.Tool) string {
+	for i, g := range s.policy.Gates() {
+		if g.Action != approval.ActionAllow && g.Matches(t.Name()) {
+			return "of " + s.gateOrigin(i).String()
+		}
+	}
+	if !t.RequiresApproval() || s.conf.Confirmation == config.OptIn {
+		return ""
+	}
+	for i, e := range s.conf.Tools.Entries {
+		if e.Approve.Given && (e.Name == t.Name() || strings.HasPrefix(t.Name(), e.Name+"_")) {
+			return "of approve at " + s.conf.ToolPlace(i, "approve").String()
+		}
+	}
+	return "the tool itself declares it"
+}
+
+// gateOrigin returns where gate i of the policy was configured.
+func (s *state) gateOrigin(i int) Origin {
+	g := s.policy.Gates()[i]
+	name := g.Name
+	if name == "" {
+		name = "gate:" + g.Tool
+	}
+	o := Origin{Kind: "gate", Entry: name}
+	if s.gates != nil {
+		place := s.gates.GatePlace(i)
+		o.File, o.Line = place.File, place.Line
+	}
+	return o
+}
+
+// live is the state that is in force. The zero value has none.
+type live struct{ atomic.Pointer[state] }
+
+// always reports whether every call of t has to be approved, as far as that is known
+// without its arguments.
+func (l *live) always(t tool.Tool) bool { return l.Load().policy.Always(t) }
+
+// warn logs warnings.
+func warn(log zerolog.Logger, warnings []string) {
+	for _, w := range warnings {
+		log.Warn().Msg(w)
+	}
+}

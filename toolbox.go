@@ -1,0 +1,252 @@
+package a2aserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+)
+
+// An Origin says where a tool or a gate was configured. The zero Origin is nowhere: it was
+// given in Go.
+type Origin struct {
+	Kind  string // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
+	Entry string // its name
+	File  string
+	Line  int // from 1; 0: it was not set in the file
+}
+
+// String returns the origin as its kind, name, file and line.
+func (o Origin) String() string {
+	if o == (Origin{}) {
+		return "Go"
+	}
+	return fmt.Sprintf("%s %s (%s)", o.Kind, o.Entry, config.Place{File: o.File, Line: o.Line})
+}
+
+// workshop is what tools are made with.
+type workshop struct {
+	conf    *config.Config
+	env     []string // NAME=value, of the server
+	secrets *secrets
+	own     func() []netip.AddrPort // where the server listens
+	log     zerolog.Logger
+	before  *toolbox // whose entries are used again if they have not changed; may be nil
+}
+
+// toolbox has the toolsets that one configuration names, in its order. It is immutable.
+type toolbox struct {
+	entries []*entry
+	// secrets that the entries use; entries that are used again read them from here, too
+	secrets map[string]config.Secret
+}
+
+// entry is one entry of tools.
+type entry struct {
+	config config.Tool
+	origin Origin
+	made   tool.Toolset // for everybody
+	set    tool.Toolset // for whom the entry is
+	server server       // nil: it holds nothing open
+}
+
+// server is a toolset that holds something open, such as a process.
+type server interface {
+	io.Closer
+	// busy reports whether a call runs.
+	busy() bool
+}
+
+// sets returns the toolsets; those of all tools, or of those that not only some may use.
+func (b *toolbox) sets(all bool) []tool.Toolset {
+	var sets []tool.Toolset
+	for _, e := range b.entries {
+		if all {
+			sets = append(sets, e.made)
+		} else {
+			sets = append(sets, e.set)
+		}
+	}
+	return sets
+}
+
+// newToolbox makes the tools of a configuration. The error is a *config.Error with all
+// problems.
+func newToolbox(w workshop) (_ *toolbox, err error) {
+	b := &toolbox{secrets: w.conf.Secrets}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close(w.before))
+		}
+	}()
+	var problems []config.Problem
+	for i := range w.conf.Tools.Entries {
+		e, key, err := w.entry(i)
+		for _, one := range each(err) {
+			p := w.conf.ToolProblem(i, key)
+			p.Problem = one.Error()
+			problems = append(problems, p)
+		}
+		if err == nil {
+			b.entries = append(b.entries, e)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &config.Error{Problems: problems}
+	}
+	return b, nil
+}
+
+// each returns the errors that err joins.
+func each(err error) []error {
+	if err == nil {
+		return nil
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if many, ok := inner.(interface{ Unwrap() []error }); ok {
+			var all []error
+			for _, one := range many.Unwrap() {
+				all = append(all, each(one)...)
+			}
+			return all
+		}
+	}
+	return []error{err}
+}
+
+// entry makes entry i of tools. key is the key that an error is about.
+func (w *workshop) entry(i int) (_ *entry, key string, err error) {
+	c := w.conf.Tools.Entries[i]
+	place := w.conf.ToolPlace(i, "")
+	e := &entry{config: c, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
+	if same := w.same(&c); same != nil {
+		e.made, e.server = same.made, same.server
+	} else if key, err = w.build(e); err != nil {
+		return nil, key, err
+	}
+	e.set = w.gated(e)
+	if c.For != nil {
+		e.set = tool.For(e.set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
+	}
+	return e, "", nil
+}
+
+// same returns the entry of before that c would become again, with the same secrets: its
+// processes and connections need not be replaced.
+func (w *workshop) same(c *config.Tool) *entry {
+	if w.before == nil || !reflect.DeepEqual(w.before.secrets, w.conf.Secrets) {
+		return nil
+	}
+	for _, e := range w.before.entries {
+		if e.server != nil && reflect.DeepEqual(&e.config, c) {
+			return e
+		}
+	}
+	return nil
+}
+
+// build makes what an entry names.
+func (w *workshop) build(e *entry) (key string, err error) {
+	switch e.config.Kind {
+	case config.KindCommand:
+		return w.command(e)
+	case config.KindHTTP:
+		return w.http(e)
+	case config.KindBuiltin:
+		return w.builtin(e)
+	case config.KindMCP:
+		return w.mcp(e)
+	case config.KindOpenAPI:
+		return w.openapi(e)
+	default:
+		return "", fmt.Errorf("there are no tools of the kind %s", e.config.Kind)
+	}
+}
+
+// name returns the name of an entry's toolset.
+func (e *entry) name() string { return string(e.config.Kind) + " " + e.config.Name }
+
+// exempt reports whether no_approve_tools names a tool.
+func (w *workshop) exempt(name string) bool {
+	return slices.ContainsFunc(w.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, name) })
+}
+
+// approval returns what an entry of one tool says about approvals; nil: the default of its
+// kind.
+func (w *workshop) approval(c *config.Tool) *bool {
+	yes := c.Approve.All
+	if !c.Approve.Given && !w.exempt(c.Name) {
+		return nil
+	}
+	return &yes
+}
+
+// gated returns the tools of an entry with the gates that its kind does not add by itself.
+func (w *workshop) gated(e *entry) tool.Toolset {
+	if e.config.Kind != config.KindMCP || e.config.Approve.Given {
+		return e.made
+	}
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.exempt(name) }))
+}
+
+// environment returns the variables that every child process gets, without those that
+// names has.
+func environment(env []string, names map[string]config.Value) map[string]string {
+	all := map[string]string{}
+	for _, name := range []string{"PATH", "HOME", "LANG"} {
+		value, ok := lookupEnv(env, name)
+		if _, own := names[name]; ok && !own {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// parameters returns the JSON Schema of the arguments of an entry; nil: it has none.
+func parameters(c *config.Tool) map[string]any {
+	if c.Args == nil {
+		return nil
+	}
+	required := []any{}
+	properties := map[string]any{}
+	for name, schema := range c.Args {
+		properties[name] = schema
+		if !slices.Contains(c.Optional, name) {
+			required = append(required, name)
+		}
+	}
+	slices.SortFunc(required, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// ledger returns the file of the built-in tool transfer_money.
+func ledger(conf *config.Config) string { return filepath.Join(conf.Data, "ledger.jsonl") }
+
+// close closes what b holds open and other, which may be nil, does not use.
+func (b *toolbox) close(other *toolbox) error {
+	var errs []error
+	for _, s := range b.servers(other) {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// servers returns what b holds open and other, which may be nil, does not use.
+func (b *toolbox) servers(other *toolbox) []server {
+	var all []server
+	for _, e := range b.entries {
+		if e.server != nil && (other == nil || !slices.ContainsFunc(other.entries, func(o *entry) bool { return o.server == e.server })) {
+			all = append(all, e.server)
+		}
+	}
+	return all
+}
