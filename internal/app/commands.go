@@ -26,7 +26,7 @@ func (p *program) commands() *cobra.Command {
 		configured("show", "print the whole configuration and where each value comes from", p.configShow),
 	)
 	root.AddCommand(
-		configured("serve", "serve until SIGINT or SIGTERM; a second one stops it immediately", p.serve),
+		configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets and gates", p.serve),
 		config,
 		p.healthCommand(),
 		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return p.version() }},

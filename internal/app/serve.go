@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -13,7 +14,8 @@ import (
 )
 
 // serve runs the server until ctx ends or a signal arrives. After the first signal the
-// system's own handling is back: a second one ends the process at once.
+// system's own handling is back: a second one ends the process at once. A hangup reloads the
+// configuration.
 func (p *program) serve(ctx context.Context, given *flags) error {
 	hook, err := p.crashHook()
 	if err != nil {
@@ -25,6 +27,8 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	}
 	log := newLogger(c.Log, p.stderr)
 	process(c.Limits, log) // before there is a server
+	hangups := make(chan os.Signal, 1)
+	onHangup(hangups) // from here on, it does not end the process
 	options.Log, options.CrashPoint = log, hook
 	server, err := a2aserver.New(options) //nolint:contextcheck // ctx ends what is served, not what is opened
 	if err != nil {
@@ -33,6 +37,7 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
+	defer reloadOn(ctx, hangups, server.Reload, log)()
 	return server.Run(ctx)
 }
 
