@@ -70,7 +70,7 @@ func (r *run) publishReport() {
 	p := s.newest
 	s.newest, s.held = tool.Progress{}, false
 	r.mu.Unlock()
-	k, err := r.e.rules.Progress(r.publish, r.e.now(), r.entry.Call, r.entry.Name, p) // runs code of the application
+	k, err := r.e.rules().Progress(r.publish, r.e.now(), r.entry.Call, r.entry.Name, p) // runs code of the application
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut != nil {
