@@ -45,6 +45,7 @@ type Draft struct {
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
 	shares   bool                 // it changes the state of the context
+	actions  json.RawMessage      // of the run whose end is being written
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 
 	// Initial storage for events and audit, so that a draft of usual size is one

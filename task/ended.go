@@ -62,6 +62,7 @@ type RunEnded struct {
 	Err        error            // what the tool failed with
 	Unknown    bool             // Err says that it is unknown whether the call had its effect
 	Rejected   bool             // Err says that a person rejected what the tool asked
+	Actions    json.RawMessage  // see [EncodeActions]
 	Suspension *tool.Suspension // the tool pauses
 	Keeps      bool             // the state of Suspension is a checkpoint, too
 	Stop       bool             // if the call ends with an error, what it has running elsewhere is to be stopped
@@ -75,6 +76,8 @@ func (in RunEnded) put(d *Draft) error {
 	if c == nil || c.State != callRunning {
 		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
 	}
+	d.actions = in.Actions
+	defer func() { d.actions = nil }()
 	// What is unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil

@@ -263,7 +263,7 @@ func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem
 	if err := d.cancelChild(c); err != nil {
 		return err
 	}
-	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta}); err != nil {
+	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
 		return err
 	}
 	if err := d.share(delta); err != nil {

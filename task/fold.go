@@ -114,6 +114,7 @@ type call struct {
 	Outcome Outcome         `json:"outcome,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
+	Actions json.RawMessage `json:"actions,omitempty"` // see decodeActions
 
 	// While the call cannot be entered: the tries so far, why, since when, the next try,
 	// and the question whether to keep waiting.
@@ -395,6 +396,7 @@ func (f *Fold) applyCall(v any) error {
 		}
 	case *event.CallFinished:
 		c.State, c.Paused, c.Outcome, c.Result, c.Error = callDone, false, e.Outcome, e.Result, e.Error
+		c.Actions = e.Actions
 		c.reachable()
 		if len(e.Delta) > 0 {
 			f.setState(e.Delta)

@@ -110,7 +110,7 @@ func (d *Draft) progress() (*Progress, error) {
 		for _, c := range s.Progress {
 			args, _ := tool.DecodeArgs(c.Args) // arguments that are no object have become the call's error
 			done.Calls = append(done.Calls, Result{
-				Call: tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args}, Outcome: c.Outcome, Content: c.Result, Error: c.Error,
+				Call: tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args}, Outcome: c.Outcome, Content: c.Result, Error: c.Error, Actions: decodeActions(c.Actions),
 			})
 		}
 		p.Steps = append(p.Steps, done)

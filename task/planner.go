@@ -70,6 +70,11 @@ type Result struct {
 	Outcome Outcome
 	Content json.RawMessage // of OutcomeOK and OutcomeResponded
 	Error   string          // of all other outcomes, for the planner to read
+	// Actions are what the tool asked for in addition: RequireInput for the planner to ask
+	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs
+	// for information. Changes of the state have been made, and are not repeated here.
+	// SkipSummarization, TransferToAgent and Escalate are for planners with a model.
+	Actions agent.EventActions
 }
 
 // Outcome is how a call ended. Its values are on disk.

@@ -25,6 +25,7 @@ func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part
 	if err := a.run.emit(k); err != nil {
 		return 0, err
 	}
+	(*toolContext)(a).saves(name, 1)
 	return 1, nil
 }
 

@@ -347,6 +347,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 		if o == nil {
 			return // the tool has ended its goroutine
 		}
+		x.finishActions(o)
 		o.Entry, o.Delta = r.entry, x.changes()
 		o.Keeps, o.Stop = r.job != nil || r.started, (r.job != nil || r.started) && !r.done
 		r.mu.Lock()

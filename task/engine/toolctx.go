@@ -25,7 +25,8 @@ type toolContext struct {
 	state map[string]any
 	delta map[string]any
 	acts  agent.EventActions
-	asked map[string]int // number of questions so far, by content; nil: none
+	saved map[string]int64 // newest versions of the artifacts that it has saved
+	asked map[string]int   // number of questions so far, by content; nil: none
 }
 
 var _ tool.Context = (*toolContext)(nil)

@@ -54,14 +54,24 @@ type Artifacts interface {
 }
 
 // EventActions are what a tool asks for in addition to its result. It sets them while it
-// runs; they are read after it has returned.
+// runs; they are read after the run that ends the call has returned.
 type EventActions struct {
-	StateDelta         map[string]any   // values to set in the state
-	ArtifactDelta      map[string]int64 // versions of artifacts that were saved
-	SkipSummarization  bool             // the result is the final answer; do not summarize it
-	TransferToAgent    string           // agent that takes over, "" for this one
-	Escalate           bool             // end the loop that the agent runs in
-	RequireInput       bool             // the planner needs input from the user
-	InputPrompt        string           // what to ask the user for, with RequireInput
-	LongRunningToolIDs []string         // calls that continue after this one returns
+	// StateDelta has values to set in the state, as if by State.Set.
+	StateDelta map[string]any
+	// ArtifactDelta has the versions of artifacts that were saved. Artifacts.Save adds its
+	// own. It is for the planner.
+	ArtifactDelta map[string]int64
+	// RequireInput makes the planner ask the user for InputPrompt once the step's calls
+	// have ended. The answer goes to the planner, and authorizes nothing.
+	RequireInput bool
+	InputPrompt  string
+	// LongRunningToolIDs are ids of calls that continue after this one returns. They tell
+	// the planner so, and have no other effect: jobs that the server is to look after are
+	// those of a tool.Poller.
+	LongRunningToolIDs []string
+
+	// For planners with a model; others ignore them.
+	SkipSummarization bool   // the result is the final answer; do not summarize it
+	TransferToAgent   string // agent that takes over, "" for this one
+	Escalate          bool   // end the loop that the agent runs in
 }

@@ -143,6 +143,7 @@ type CallFinished struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
 	Delta   map[string]any  `json:"delta,omitempty"` // of the tool state
+	Actions json.RawMessage `json:"actions,omitempty"`
 }
 
 // CallUnknown says that a call was started and its outcome is unknown.

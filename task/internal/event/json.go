@@ -108,7 +108,8 @@ func (e *CallFinished) appendJSON(dst []byte) ([]byte, error) {
 		dst = append(dst, `,"delta":`...)
 		dst = append(dst, delta...)
 	}
-	return append(dst, '}'), nil
+	dst, err = appendOptional(dst, `,"actions":`, e.Actions)
+	return append(dst, '}'), err
 }
 
 // AppendAudit appends the JSON of an audit entry.

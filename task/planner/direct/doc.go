@@ -1,6 +1,7 @@
 // Package direct is the planner for messages that name the calls to make: the default,
 // intended for agents that delegate and for people who type. It knows three ways to write
-// a call, and ends the task when the calls are done; it never asks a question. A message
+// a call, and ends the task when the calls are done, or asks for the input that they
+// require (agent.EventActions). A message
 // without a call is answered with the list of tools, and creates no task.
 //
 // # Calls

@@ -65,14 +65,15 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 	return m, nil
 }
 
-// Plan returns the calls of the first message as the first step, and the end of the task
-// as the second: canceled if every call was rejected or nobody answered, failed if none
+// Plan returns the calls of the first message as the first step. If one of them requires
+// input (agent.EventActions), the next step asks the user for it, and the calls that the
+// answer names, if it does, are another step. The last step is the end of the task: canceled if every call was rejected or nobody answered, failed if none
 // succeeded for other reasons, else completed. The final message lists each call that did
 // not succeed. An error means that the message no longer names a call: the tools, or this
 // package, have changed since it was accepted.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Steps) > 0 {
-		return &task.Step{End: end(progress)}, nil
+		return p.next(progress), nil
 	}
 	if len(progress.Messages) == 0 {
 		return nil, fmt.Errorf("plan task %s: it has no message", progress.Task)

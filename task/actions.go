@@ -1,0 +1,52 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"a2a-server/tool/agent"
+)
+
+// maxActions bounds what a call may ask for in addition to its result, in bytes.
+const maxActions = 16 << 10
+
+// actions is the form of [agent.EventActions] in the log, without the changes of the
+// state, which have a place of their own.
+type actions struct {
+	ArtifactDelta      map[string]int64 `json:"artifactDelta,omitempty"`
+	SkipSummarization  bool             `json:"skipSummarization,omitempty"`
+	TransferToAgent    string           `json:"transferToAgent,omitempty"`
+	Escalate           bool             `json:"escalate,omitempty"`
+	RequireInput       bool             `json:"requireInput,omitempty"`
+	InputPrompt        string           `json:"inputPrompt,omitempty"`
+	LongRunningToolIDs []string         `json:"longRunningToolIds,omitempty"`
+}
+
+// EncodeActions returns what a call asks for in addition to its result, for
+// [RunEnded].Actions: nil if that is nothing.
+func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
+	raw, err := json.Marshal(actions{
+		a.ArtifactDelta, a.SkipSummarization, a.TransferToAgent, a.Escalate, a.RequireInput, a.InputPrompt, a.LongRunningToolIDs,
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("encode actions: %w", err)
+	case string(raw) == "{}":
+		return nil, nil
+	case len(raw) > maxActions:
+		return nil, fmt.Errorf("its actions have %d bytes; at most %d are allowed", len(raw), maxActions)
+	}
+	return raw, nil
+}
+
+// decodeActions reads what EncodeActions returned.
+func decodeActions(raw json.RawMessage) (a agent.EventActions) {
+	var in actions
+	if raw == nil || json.Unmarshal(raw, &in) != nil {
+		return a
+	}
+	return agent.EventActions{
+		ArtifactDelta: in.ArtifactDelta, SkipSummarization: in.SkipSummarization, TransferToAgent: in.TransferToAgent, Escalate: in.Escalate,
+		RequireInput: in.RequireInput, InputPrompt: in.InputPrompt, LongRunningToolIDs: in.LongRunningToolIDs,
+	}
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"a2a-server/task"
+)
+
+// finishActions takes what the tool has asked for in addition to its result: changes of
+// the state are made as if it had set them, and the rest is for the planner. What is wrong
+// with them is an error of a call that has none.
+func (x *toolContext) finishActions(o *task.RunEnded) {
+	acts := x.acts
+	for _, key := range slices.Sorted(maps.Keys(acts.StateDelta)) {
+		if err := x.State().Set(key, acts.StateDelta[key]); err != nil {
+			failRun(o, err)
+		}
+	}
+	x.mu.Lock()
+	if len(x.saved) > 0 {
+		saved := maps.Clone(x.saved)
+		maps.Copy(saved, acts.ArtifactDelta)
+		acts.ArtifactDelta = saved
+	}
+	x.mu.Unlock()
+	var err error
+	if o.Actions, err = task.EncodeActions(&acts); err != nil {
+		failRun(o, err)
+	}
+}
+
+// failRun makes a run that has succeeded fail.
+func failRun(o *task.RunEnded, err error) {
+	if o.Err == nil {
+		o.Err = fmt.Errorf("the call has run, but %w", err)
+	}
+}
+
+// saves records that the tool has saved a version of an artifact.
+func (x *toolContext) saves(name string, version int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.saved == nil {
+		x.saved = map[string]int64{}
+	}
+	x.saved[name] = version
+}
