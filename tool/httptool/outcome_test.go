@@ -325,3 +325,21 @@ func TestDroppedIdle(t *testing.T) {
 		t.Errorf("%d requests for 2 calls", n)
 	}
 }
+
+// TestMalformedSecret tests that an error which quotes a malformed answer does not contain
+// the secret that the server repeats there.
+func TestMalformedSecret(t *testing.T) {
+	t.Parallel()
+	const value = "secret-of-the-service"
+	address := raw(t, func(c net.Conn, r *bufio.Reader) {
+		readHead(r)
+		_, _ = io.WriteString(c, value+" 200 OK\r\n\r\n")
+	})
+	made := build(t, httptool.Config{
+		Method: "POST", URL: address, Header: map[string]string{"Authorization": "{secret:it}"},
+		Secrets: func(context.Context, string) (string, error) { return value, nil },
+	})
+	if _, err := call(t.Context(), made, nil); !isUnknown(err) || strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "[secret it]") {
+		t.Errorf("call() = %v, want an unknown outcome without the secret", err)
+	}
+}
