@@ -149,6 +149,15 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// Nothing is published after a place that was left out, even if there is room for it.
+func TestNoHoleAtLimit(t *testing.T) {
+	t.Parallel()
+	taken, dropped := commandtool.Collect(false /* lines */, 2, []commandtool.Written{{Text: "a"}, {Text: "é"}, {Text: "b"}})
+	if len(taken) != 1 || taken[0].Text != "a" || dropped != 3 {
+		t.Errorf("%q is published, %d bytes are dropped", taken, dropped)
+	}
+}
+
 // A command that closes its output early still runs to its end.
 func TestOutputClosedEarly(t *testing.T) {
 	t.Parallel()
