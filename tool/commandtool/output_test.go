@@ -154,7 +154,7 @@ func TestNoHoleAtLimit(t *testing.T) {
 	t.Parallel()
 	taken, dropped := commandtool.Collect(false /* lines */, 2, []commandtool.Written{{Text: "a"}, {Text: "é"}, {Text: "b"}})
 	if len(taken) != 1 || taken[0].Text != "a" || dropped != 3 {
-		t.Errorf("%q is published, %d bytes are dropped", taken, dropped)
+		t.Errorf("%v is published, %d bytes are dropped", taken, dropped)
 	}
 }
 
