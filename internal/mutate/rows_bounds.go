@@ -57,7 +57,7 @@ func boundRows() []Row {
 		},
 		{
 			File:    "store/boltstore/usage.go",
-			What:    "!u.whole && string(t.now.Task[:]) > string(u.walked[:])",
+			What:    "!u.tasks && string(t.now.Task[:]) > string(u.walked[:])",
 			Into:    "false",
 			Promise: "what is written while the store counts is counted once",
 			Test:    "TestSuite/disk/many tasks",

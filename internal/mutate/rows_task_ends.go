@@ -146,7 +146,7 @@ func endRows() []Row {
 		},
 		{
 			File:    "task/cancel.go",
-			What:    "p.Try+1 < childTries",
+			What:    "p.Try < childTries",
 			Into:    "false",
 			Promise: "and told again when that fails",
 			Test:    "TestChildIsToldOfACancel",
