@@ -361,6 +361,16 @@ func TestGarbage(t *testing.T) {
 			t.Errorf("call = %v", err)
 		}
 	})
+	t.Run("the same twice", func(t *testing.T) {
+		t.Parallel()
+		set := open(t, calls(t, echoTool, func(s *script, m message) bool {
+			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"structuredContent":{"content":"hello"},"content":[{"type":"text","text":"hello"}]}}`, m.ID)
+			return true
+		}))
+		if all, err := call(t.Context(), named(t, set, "echo"), nil); err != nil || len(all) != 1 {
+			t.Errorf("call = %v, %v, want one result", all, err)
+		}
+	})
 	t.Run("a number that is no double", func(t *testing.T) {
 		t.Parallel()
 		set := open(t, calls(t, echoTool, func(s *script, m message) bool {

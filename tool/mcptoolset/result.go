@@ -91,10 +91,17 @@ func contentOf(parts []agent.Part) any {
 func isText(p agent.Part) bool { return p.Raw == nil && p.URL == "" && p.MediaType == "" }
 
 // repeats reports whether a part is the structured content as a text, which servers add
-// for clients that do not know structured content.
+// for clients that do not know structured content: its JSON, or its only text.
 func repeats(p agent.Part, structured any) bool {
 	if !isText(p) {
 		return false
+	}
+	if object, ok := structured.(map[string]any); ok && len(object) == 1 {
+		for _, only := range object {
+			if only == p.Text {
+				return true
+			}
+		}
 	}
 	v, err := strictjson.Decode([]byte(p.Text))
 	return err == nil && reflect.DeepEqual(v, structured)
