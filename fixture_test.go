@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,7 +23,12 @@ import (
 	"a2a-server/tool/builtin"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		os.Exit(serveMCP())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // instance is one server that runs.
 type instance struct {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -63,7 +65,7 @@ func (s *secrets) find(name string) (string, error) {
 // check returns what is wrong with the places of secrets, for the log. It fails for none of
 // them, because a secret may be put in its place later.
 func (s *secrets) check() (warnings []string) {
-	for name := range s.places {
+	for _, name := range slices.Sorted(maps.Keys(s.places)) {
 		if _, err := s.find(name); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the secret %s cannot be read now: %v", name, err))
 		}

@@ -28,6 +28,7 @@ type state struct {
 	box      *toolbox
 	given    []tool.Toolset // in Go; they are part of registry
 	gates    *config.Config // has the places of the policy's gates; nil: the policy was made in Go
+	secrets  *secrets
 	agent    string
 }
 
@@ -45,10 +46,8 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 	if !conf.Tools.Given {
 		s.given = slices.Concat(c.Tools, c.DefaultTools)
 	}
-	w := workshop{
-		conf: conf, env: c.Environment, own: own, log: c.Log,
-		secrets: &secrets{places: conf.Secrets, env: c.Environment, log: c.Log},
-	}
+	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
+	w := workshop{conf: conf, env: c.Environment, own: own, log: c.Log, secrets: s.secrets}
 	if before != nil {
 		w.before = before.box
 	}
@@ -64,6 +63,7 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 // says that servers of tools may be started for it; without it, their tools are unknown. It
 // returns the tools that anonymous callers may use.
 func (s *state) check(connect bool) (tools []tool.Tool, warnings []string, _ error) {
+	warnings = s.secrets.check()
 	sets, unknown := slices.Clone(s.given), false
 	ctx, cancel := context.WithTimeoutCause(context.Background(), listTime, errSlow)
 	defer cancel()

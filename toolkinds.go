@@ -2,7 +2,6 @@ package a2aserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +15,8 @@ import (
 	"a2a-server/tool/builtin"
 	"a2a-server/tool/commandtool"
 	"a2a-server/tool/httptool"
+	"a2a-server/tool/mcptoolset"
+	"a2a-server/tool/openapitoolset"
 )
 
 // command makes the tool of an entry of the kind command.
@@ -48,46 +49,18 @@ func (w *workshop) command(e *entry) (key string, err error) {
 	return "", nil
 }
 
-// commandArgs returns the arguments of a command. Of JSON Schema they have what a text on a
-// command line can have; there are two more types of keywords, for files.
+// commandArgs returns the arguments of a command.
 func commandArgs(c *config.Tool) (map[string]commandtool.Arg, error) {
 	args := map[string]commandtool.Arg{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
-		raw, err := json.Marshal(c.Args[name])
+		schema, _ := strictjson.Clone(c.Args[name]).(map[string]any)
+		a, err := commandtool.ArgFrom(schema)
 		if err != nil {
-			return nil, err
-		}
-		var a struct {
-			Type        commandtool.Type `json:"type"`
-			Description string           `json:"description"`
-			Enum        []any            `json:"enum"`
-			Pattern     string           `json:"pattern"`
-			MaxLength   int              `json:"maxLength"`
-			Minimum     *float64         `json:"minimum"`
-			Maximum     *float64         `json:"maximum"`
-			Default     any              `json:"default"`
-			Open        bool             `json:"open"`
-			Missing     bool             `json:"missing"`
-		}
-		known := []string{"type", "description", "enum", "pattern", "maxLength", "minimum", "maximum", "default", "open", "missing"}
-		keywords, _ := c.Args[name].(map[string]any)
-		for keyword := range keywords {
-			if !slices.Contains(known, keyword) {
-				errs = append(errs, fmt.Errorf("%s: %q is not known for arguments of a command; known are %s", name, keyword, strings.Join(known, ", ")))
-			}
-		}
-		if err := json.Unmarshal(raw, &a); err != nil {
-			var wrong *json.UnmarshalTypeError
-			if errors.As(err, &wrong) {
-				err = fmt.Errorf("%s cannot be a %s", wrong.Field, wrong.Value)
-			}
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
-		args[name] = commandtool.Arg{
-			Type: a.Type, Description: a.Description, Enum: a.Enum, Pattern: a.Pattern, MaxLength: a.MaxLength, Minimum: a.Minimum, Maximum: a.Maximum,
-			Default: a.Default, Open: a.Open, MayBeMissing: a.Missing, Optional: slices.Contains(c.Optional, name),
-		}
+		a.Optional = slices.Contains(c.Optional, name)
+		args[name] = a
 	}
 	return args, errors.Join(errs...)
 }
@@ -142,11 +115,92 @@ func (w *workshop) builtin(e *entry) (key string, err error) {
 	return "", nil
 }
 
-// mcp and openapi have no tools yet: their entries are refused.
-func (w *workshop) mcp(*entry) (key string, err error) {
-	return "mcp", errors.New("tools of the kind mcp come later; remove the entry")
+// mcp makes the toolset of an entry of the kind mcp. It does not connect.
+func (w *workshop) mcp(e *entry) (key string, err error) {
+	c := &e.config
+	out := mcptoolset.Config{
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit),
+		CallTimeout: c.Timeout, Logger: w.log,
+	}
+	switch {
+	case !c.Approve.Given: // see gated
+	case c.Approve.All:
+		out.Approve = mcptoolset.All()
+	default:
+		out.Approve = mcptoolset.Named(c.Approve.Names...)
+	}
+	if c.URL != "" {
+		key = "url"
+		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: map[string]func() (string, error){}, Allow: c.Networks, Own: w.own}
+		for name, template := range c.Header {
+			out.HTTP.Header[name] = w.secrets.filled(template)
+		}
+	} else {
+		key = "command"
+		out.Command = &mcptoolset.Command{Argv: c.Argv, Dir: c.Dir, Secrets: map[string]func() (string, error){}}
+		env := environment(w.env, c.Env)
+		for name, v := range c.Env {
+			if v.Secret != "" {
+				out.Command.Secrets[name] = func() (string, error) { return w.secrets.read(v.Secret) }
+			} else {
+				env[name] = v.Text
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			out.Command.Env = append(out.Command.Env, name+"="+env[name])
+		}
+	}
+	set, err := mcptoolset.New(out)
+	if err != nil {
+		return key, err
+	}
+	e.made, e.server = set, mcpServer{set}
+	return "", nil
 }
 
-func (w *workshop) openapi(*entry) (key string, err error) {
-	return "openapi", errors.New("tools of the kind openapi come later; remove the entry")
+// mcpServer is an MCP server that is in use.
+type mcpServer struct{ *mcptoolset.Toolset }
+
+func (s mcpServer) busy() bool { return s.Status().Calls > 0 }
+
+// openapi makes the tools of an entry of the kind openapi.
+func (w *workshop) openapi(e *entry) (key string, err error) {
+	c := &e.config
+	client, err := w.httpClient(c)
+	if err != nil {
+		return "networks", err
+	}
+	out := openapitoolset.Config{
+		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
+		Secrets: func(_ context.Context, name string) (string, error) { return w.secrets.read(name) },
+	}
+	switch {
+	case c.Approve.Given && c.Approve.All:
+		out.Approve = openapitoolset.ApproveAll()
+	case c.Approve.Given && len(c.Approve.Names) > 0:
+		out.Approve = openapitoolset.ApproveNamed(c.Approve.Names...)
+	case c.Approve.Given:
+		out.Approve = openapitoolset.ApproveNone()
+	}
+	if e.made, err = openapitoolset.New(out); err != nil || c.Approve.Given || len(w.conf.NoApproveTools) == 0 {
+		return "spec", err
+	}
+	// Those that no_approve_tools names are made without their default, and the others keep it.
+	byDefault, err := e.made.Tools(nil)
+	if err != nil {
+		return "spec", err
+	}
+	asks := map[string]bool{}
+	for _, t := range byDefault {
+		asks[t.Name()] = t.RequiresApproval() && !w.exempt(t.Name())
+	}
+	out.Approve = openapitoolset.ApproveNone()
+	if e.made, err = openapitoolset.New(out); err != nil {
+		return "spec", err
+	}
+	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
+		ask, known := asks[name]
+		return ask || !known
+	}))
+	return "", nil
 }

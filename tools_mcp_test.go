@@ -1,0 +1,166 @@
+package a2aserver_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asServer is the variable that makes the test program an MCP server over stdio.
+const asServer = "A2ASERVER_TEST_MCP"
+
+// theServer is an MCP server with a tool that says what it has got.
+func theServer(said func() string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	schema := map[string]any{"type": "object"}
+	for _, name := range []string{"read", "write", "other"} {
+		s.AddTool(&mcp.Tool{Name: name, Description: "does " + name, InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + " " + said()}}}, nil
+		})
+	}
+	return s
+}
+
+func serveMCP() int {
+	s := theServer(func() string { return fmt.Sprintf("%d %s%d", len(os.Getenv("TOKEN")), os.Getenv("OTHER"), os.Getpid()) })
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// An MCP server that is a program is started with what the file gives it, asks as the file
+// says, keeps its process over a reload that does not concern it, and is closed by one that
+// removes it.
+func TestMCPServerOfTheFile(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := `  - mcp: files
+    command: ["` + self + `"]
+    env: {` + asServer + `: "1", TOKEN: {secret: token}}
+    only: [read, write]
+`
+	c, file := configured(t, "secrets: {token: {env: TOKEN}}\nno_approve_tools: [files_r*]\ntools:\n"+entry)
+	in := start(t, c)
+	if got := in.skills(t); got != "files_read files_write" {
+		t.Fatalf("skills: %s", got)
+	}
+	if sent := in.send(t, "m1", "/files_write {}"); sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+		t.Errorf("the default of MCP tools does not ask: %+v", sent)
+	}
+	said := func(id string) string {
+		t.Helper()
+		sent := in.send(t, id, "/files_read {}")
+		if len(sent.Artifacts) == 0 || sent.Status.State != "TASK_STATE_COMPLETED" {
+			t.Fatalf("files_read: %s", in.everything(t, sent.ID))
+		}
+		return sent.Artifacts[0].Parts[0].Text
+	}
+	first := said("m2")
+	if !strings.HasPrefix(first, "read 7 ") {
+		t.Errorf("the server has got %s", first)
+	}
+	rewrite(t, file, "secrets: {token: {env: TOKEN}}\nno_approve_tools: [files_r*]\ngates: [{tool: files_write, action: deny}]\ntools:\n"+entry)
+	if err := in.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if again := said("m3"); again != first {
+		t.Errorf("after a reload another process answers: %s, and before %s", again, first)
+	}
+	if sent := in.send(t, "m4", "/files_write {}"); sent.Status.State == "TASK_STATE_INPUT_REQUIRED" {
+		t.Errorf("the new gate does not deny: %+v", sent)
+	}
+	rewrite(t, file, "tools: []\n")
+	if err := in.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := in.skills(t); got != "tasks" {
+		t.Errorf("without the server the skills are %s", got)
+	}
+}
+
+// An MCP server that cannot be started is a warning.
+func TestMCPServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	c, _ := configured(t, "tools:\n  - {mcp: gone, command: [/no/such/program], only: [\"*\"]}\n  - {command: run, description: x, run: [x]}\n")
+	in := start(t, c)
+	if got := in.skills(t); got != "run" {
+		t.Errorf("skills: %s", got)
+	}
+	found := false
+	for _, line := range in.log.all() {
+		message, _ := line["message"].(string)
+		found = found || strings.Contains(message, "some tools cannot be listed") && strings.Contains(message, "mcp gone")
+	}
+	if !found {
+		t.Errorf("the log does not say it: %v", in.log.all())
+	}
+}
+
+// A secret reaches an MCP server over HTTP in the header; so do the secrets of an OpenAPI
+// document, whose tools ask as their method says.
+func TestRemoteToolsOfTheFile(t *testing.T) {
+	t.Parallel()
+	var authorized, pets string
+	mcpServer := theServer(func() string { return "" })
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		authorized = r.Header.Get("Authorization")
+		return mcpServer
+	}, nil))
+	mux.HandleFunc("/v1/pets", func(w http.ResponseWriter, r *http.Request) {
+		pets = r.Method + " " + r.Header.Get("X-Key")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"name": "cat"}`))
+	})
+	remote := httptest.NewServer(mux)
+	t.Cleanup(remote.Close)
+	c, file := configured(t, `secrets: {token: {env: TOKEN}}
+no_approve_tools: ["pets_remove*"]
+tools:
+  - mcp: far
+    url: `+remote.URL+`/mcp
+    header: {Authorization: "Bearer {secret:token} {{x}}"}
+    networks: [127.0.0.1]
+    only: ["*"]
+    approve: [write]
+  - openapi: pets
+    spec: pets.yaml
+    server: `+remote.URL+`/v1
+    header: {X-Key: "{secret:token}"}
+    networks: [127.0.0.1]
+    only: ["*"]
+`)
+	rewrite(t, filepath.Join(filepath.Dir(file), "pets.yaml"), `openapi: 3.0.3
+info: {title: pets, version: "1"}
+paths:
+  /pets:
+    get: {operationId: list, responses: {"200": {description: all}}}
+    post: {operationId: add, responses: {"200": {description: added}}}
+    delete: {operationId: removeAll, responses: {"200": {description: gone}}}
+`)
+	in := start(t, c)
+	asks := map[string]bool{"far_read": false, "far_write": true, "far_other": false, "pets_list": false, "pets_add": true, "pets_removeAll": false}
+	if got := in.skills(t); len(strings.Fields(got)) != len(asks) {
+		t.Errorf("skills: %s", got)
+	}
+	for name, ask := range asks {
+		sent := in.send(t, "m-"+name, "/"+name+" {}")
+		if (sent.Status.State == "TASK_STATE_INPUT_REQUIRED") != ask || !ask && sent.Status.State != "TASK_STATE_COMPLETED" {
+			t.Errorf("%s is %s, want that it asks: %v: %s", name, sent.Status.State, ask, in.everything(t, sent.ID))
+		}
+	}
+	if authorized != "Bearer S3-cret {x}" || !strings.HasSuffix(pets, " S3-cret") {
+		t.Errorf("the headers are %q and %q", authorized, pets)
+	}
+}
