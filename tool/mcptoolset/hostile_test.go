@@ -3,6 +3,7 @@ package mcptoolset_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -571,10 +572,46 @@ func TestPins(t *testing.T) {
 			if ask != tc.asks || err != nil || tc.asks && !strings.Contains(hint, "not what it was when it was pinned") {
 				t.Errorf("asks: %v, %q, %v, want %v", ask, hint, err, tc.asks)
 			}
+			if read.RequiresApproval() != tc.asks {
+				t.Errorf("RequiresApproval() = %v", read.RequiresApproval())
+			}
 			if trusted := tool.AnnotationsOf(read).ReadOnly; trusted == tc.asks {
 				t.Errorf("its hints are believed: %v", trusted)
 			}
 		})
+	}
+}
+
+// TestHandshake looks at what a server is told: no ability that it could use.
+func TestHandshake(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 10)
+	set := open(t, scripted(t, func(_ int, s *script) {
+		for s.in.Scan() {
+			line := s.in.Text()
+			if strings.Contains(line, "initialize") || strings.Contains(line, "server/discover") {
+				told <- line
+			}
+			var m message
+			if err := json.Unmarshal([]byte(line), &m); err != nil || m.ID == nil {
+				continue
+			}
+			s.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
+		}
+	}))
+	if _, err := set.Tools(nil); !errors.Is(err, mcptoolset.ErrDown) {
+		t.Errorf("tools = %v", err)
+	}
+	if len(told) < 2 {
+		t.Fatalf("%d handshakes, want one of each kind", len(told))
+	}
+	for range len(told) {
+		line := <-told
+		for _, ability := range []string{"roots", "sampling", "elicitation"} {
+			if strings.Contains(line, ability) {
+				t.Errorf("the server is offered %s: %s", ability, line)
+			}
+		}
 	}
 }
 
