@@ -88,7 +88,7 @@ func (w *world) visit(ctx context.Context, address string, s scene) (string, err
 	err := c.post("/message:send", map[string]any{
 		"message": map[string]any{
 			"messageId": s.name(), "role": "ROLE_USER",
-			"parts": []any{map[string]any{"data": map[string]any{"tool": s.tool(), "args": map[string]any{"scene": s.name(), "amount": asked}}}},
+			"parts": []any{map[string]any{"data": map[string]any{"tool": s.tool(), "args": s.args(asked)}}},
 		},
 		"configuration": map[string]any{"returnImmediately": true},
 	}, &sent)
@@ -145,7 +145,7 @@ func (w *world) act(c *conn, id string, s scene, now *status) error {
 			return c.post("/tasks/"+id+":cancel", map[string]any{}, nil)
 		case s.wish == edits:
 			decision["decision"] = "edit"
-			decision["arguments"] = map[string]any{"scene": s.name(), "amount": edited}
+			decision["arguments"] = s.args(edited)
 		default:
 			decision["decision"] = string(s.wish)
 		}

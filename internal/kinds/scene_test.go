@@ -21,18 +21,27 @@ const (
 
 // scene is one call of a tool of one kind, and what its client wants.
 type scene struct {
-	kind string
+	kind kind
 	wish wish
 }
 
-func (s scene) name() string { return s.kind + "-" + string(s.wish) }
+func (s scene) name() string { return s.kind.name + "-" + string(s.wish) }
 
 // tool is the tool that the scene calls. The gate of the other one has a deadline.
 func (s scene) tool() string {
 	if s.wish == waits {
-		return s.kind + "_soon"
+		return s.kind.tool + "_soon"
 	}
-	return s.kind
+	return s.kind.tool
+}
+
+// args are the arguments of the call.
+func (s scene) args(amount int) map[string]any {
+	args := map[string]any{"scene": s.name(), "amount": amount}
+	if s.kind.body {
+		return map[string]any{"body": args}
+	}
+	return args
 }
 
 const (
@@ -56,7 +65,7 @@ func scenes() []scene {
 	var all []scene
 	for _, kind := range kinds() {
 		for _, w := range kind.wishes() {
-			all = append(all, scene{kind.name, w})
+			all = append(all, scene{kind, w})
 		}
 	}
 	return all
@@ -86,6 +95,8 @@ func payments(text string) ([]payment, error) {
 // kind is a kind of tool.
 type kind struct {
 	name string
+	tool string // its name; there is another one with "_soon" after it
+	body bool   // its arguments are those of a request's body
 	// without lists what cannot be wished of it.
 	without []wish
 }

@@ -65,7 +65,7 @@ func serve(text string) int {
 	var mu sync.Mutex
 	hits := map[string]int{}
 	s, err := a2aserver.New(a2aserver.Config{
-		File: filepath.Join(c.Dir, "a2a-server.yaml"), Tools: tools, Log: zerolog.New(os.Stderr).Level(zerolog.WarnLevel),
+		File: filepath.Join(c.Dir, "a2a-server.yaml"), Environment: []string{"PATH=" + os.Getenv("PATH")}, Tools: tools, Log: zerolog.New(os.Stderr).Level(zerolog.WarnLevel),
 		Set: map[string]string{"listen": "127.0.0.1:0", "data": filepath.Join(c.Dir, "data"), "limits.grace": "2s"},
 		CrashPoint: func(point string) {
 			mu.Lock()
@@ -106,10 +106,3 @@ func fail(err error) int {
 	fmt.Fprintln(os.Stderr, err)
 	return 3
 }
-
-// configuration gives the tools called …_soon a deadline.
-const configuration = `
-gates:
-  - tool: "*_soon"
-    expires: 30ms
-`

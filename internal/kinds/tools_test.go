@@ -4,29 +4,33 @@ package kinds_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 
 	"a2a-server/tool"
-	"a2a-server/tool/commandtool"
 )
 
 // kinds are the kinds of tools that are tested.
 func kinds() []kind {
 	return []kind{
-		{name: "function"},
-		{name: "streaming"},
-		{name: "job"},
-		{name: "command"},
+		{name: "function", tool: "function"},
+		{name: "streaming", tool: "streaming"},
+		{name: "job", tool: "job"},
 		// The question of a running tool is not one of its call: there is nothing to edit,
 		// and no gate with a deadline.
-		{name: "dynamic", without: []wish{edits, waits}},
+		{name: "dynamic", tool: "dynamic", without: []wish{edits, waits}},
+		{name: "command", tool: "command"},
+		{name: "http", tool: "http"},
+		{name: "openapi", tool: "openapi_pay", body: true},
+		{name: "mcp-stdio", tool: "stdio_pay"},
+		{name: "mcp-http", tool: "web_pay"},
 	}
 }
 
-// toolsets are the tools of a server process, one of each kind without a deadline and one
-// with it.
+// toolsets are the tools that are written in Go: one of each kind without a deadline, and
+// one with it. The others are in the configuration.
 func (c *serverConfig) toolsets() ([]tool.Toolset, error) {
 	var ours []tool.Tool
 	for _, name := range []string{"function", "function_soon"} {
@@ -38,17 +42,6 @@ func (c *serverConfig) toolsets() ([]tool.Toolset, error) {
 	for _, name := range []string{"job", "job_soon"} {
 		ours = append(ours, &job{function{base{name, true}, c}})
 	}
-	for _, name := range []string{"command", "command_soon"} {
-		command, err := commandtool.New(commandtool.Config{
-			Name: name, Description: "Pays.",
-			Run:  []string{"/bin/sh", "-c", `printf '%s %d\n' "$1" "$2" >>"$3" && echo paid`, "sh", "{scene}", "{amount}", c.ledger()},
-			Args: map[string]commandtool.Arg{"scene": {}, "amount": {Type: commandtool.Integer}},
-		})
-		if err != nil {
-			return nil, err
-		}
-		ours = append(ours, command)
-	}
 	ours = append(ours, &dynamic{function{base{"dynamic", false}, c}})
 	return []tool.Toolset{tool.NewToolset("go", ours...)}, nil
 }
@@ -58,21 +51,17 @@ func (c *serverConfig) pay(args map[string]any) (payment, error) {
 	scene, _ := args["scene"].(string)
 	amount, _ := args["amount"].(float64)
 	p := payment{Scene: scene, Amount: int(amount)}
-	f, err := os.OpenFile(c.ledger(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return p, err
-	}
-	_, err = f.WriteString(p.line())
-	return p, errorsOf(err, f.Close())
+	return p, enter(c.ledger(), p)
 }
 
-func errorsOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// enter writes a payment into a ledger.
+func enter(ledger string, p payment) error {
+	f, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = f.WriteString(p.line())
+	return errors.Join(err, f.Close())
 }
 
 // schema is that of the arguments of every tool.

@@ -14,11 +14,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // process is a server process as its parent sees it.
@@ -88,6 +89,7 @@ func (p *process) died() (hits map[string]int, err error) {
 type world struct {
 	dir    string
 	remote *httptest.Server
+	mcp    *mcp.Server // of remote
 
 	mu      sync.Mutex
 	address string        // of the server
@@ -109,18 +111,27 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	w := &world{dir: dir, changed: make(chan struct{}), unknown: map[string]bool{}, ends: map[string]string{}}
-	if err := os.WriteFile(filepath.Join(dir, "a2a-server.yaml"), []byte(configuration), 0o600); err != nil {
+	w.mcp = mcpServer(func(p payment) error {
+		w.pay(p)
+		return nil
+	})
+	w.remote = httptest.NewServer(w.remoteHandler())
+	t.Cleanup(func() {
+		for session := range w.mcp.Sessions() { // of servers that were killed
+			_ = session.Close()
+		}
+		w.remote.Close()
+	})
+	if err := configure(w.config()); err != nil {
 		t.Fatal(err)
 	}
-	w.remote = httptest.NewServer(w.remoteHandler())
-	t.Cleanup(w.remote.Close)
 	return w
 }
 
 // remoteHandler is what tools reach over HTTP. It outlives the server.
 func (w *world) remoteHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /pay", func(rw http.ResponseWriter, r *http.Request) {
+	pay := func(rw http.ResponseWriter, r *http.Request) {
 		var p payment
 		if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
@@ -129,7 +140,10 @@ func (w *world) remoteHandler() http.Handler {
 		w.pay(p)
 		rw.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(rw).Encode(map[string]any{"paid": p.Amount}) // a server that was killed does not read it
-	})
+	}
+	mux.HandleFunc("POST /pay", pay)
+	mux.HandleFunc("POST /pay/soon", pay)
+	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return w.mcp }, nil))
 	return mux
 }
 
