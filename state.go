@@ -141,7 +141,7 @@ func (s *state) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string,
 // asked returns what asks about every call of t; "": nothing.
 func (s *state) asked(t tool.Tool) string {
 	for i, g := range s.policy.Gates() {
-		if g.Action != approval.ActionAllow && g.Matches(t.Name()) {
+		if g.Action != approval.ActionAllow && g.When == nil && g.Matches(t.Name()) {
 			return "of " + s.gateOrigin(i).String()
 		}
 	}

@@ -192,7 +192,9 @@ func (w *workshop) approval(c *config.Tool) *bool {
 
 // gated returns the tools of an entry with the gates that its kind does not add by itself.
 func (w *workshop) gated(e *entry) tool.Toolset {
-	if e.config.Kind != config.KindMCP || e.config.Approve.Given {
+	// With opt-in a default asks nobody. Without it in the tools, what they declare is only
+	// that their definition is not the pinned one, and that still asks.
+	if e.config.Kind != config.KindMCP || e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
 		return e.made
 	}
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.exempt(name) }))

@@ -32,6 +32,10 @@ func (c *Config) asked() []asked {
 		case t.Approve.All:
 			names = []string{""}
 		}
+		if len(t.Pins) > 0 { // a tool with another definition asks, and only that: see Tool.Approve
+			path := fmt.Sprintf("tools[%d].pins", i)
+			all = append(all, asked{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: approval.Declared}, path})
+		}
 		path := fmt.Sprintf("tools[%d].approve", i)
 		for _, name := range names {
 			pattern := t.Name
