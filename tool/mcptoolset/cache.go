@@ -131,5 +131,7 @@ func replace(path string, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	// Not every system can sync a folder, and what is lost is only a cache.
+	_ = dir.Sync()
+	return dir.Close()
 }

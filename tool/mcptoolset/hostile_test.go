@@ -9,13 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -704,32 +702,6 @@ func TestEnvironment(t *testing.T) {
 	got := result(t, named(t, open(t, config), "environment"), nil)
 	if want := serverEnv + "=good\nTOKEN=s3cret"; got.Content != want {
 		t.Errorf("environment = %q, want %q", got.Content, want)
-	}
-}
-
-func TestStubborn(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	config := command(t, "stubborn")
-	config.Logger = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.DebugLevel)
-	set := open(t, config)
-	result(t, named(t, set, "echo"), map[string]any{"text": "x"})
-	if err := set.Close(); err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`pid (\d+)`).FindStringSubmatch(log.String())
-	if found == nil {
-		t.Fatalf("no id in the log:\n%s", log.String())
-	}
-	pid, err := strconv.Atoi(found[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("after Close, the process is still there: %v", err)
-	}
-	if _, err := set.Tools(nil); err == nil {
-		t.Error("a closed toolset has tools")
 	}
 }
 
