@@ -44,6 +44,7 @@ func (w *world) finish() {
 		return
 	}
 	w.finishDue()
+	w.finishRuns()
 	for _, c := range w.clients {
 		if !c.reading || c.at.p.dead {
 			w.follow(c, v, engine.UntilEnd)
@@ -125,6 +126,20 @@ func (w *world) finishDue() {
 		}
 		w.outside.Sleep(10 * time.Second)
 	}
+}
+
+// finishRuns lets time pass until no tool of a living process runs: a tool that was released
+// may report its progress for a moment before it returns.
+func (w *world) finishRuns() {
+	for range 10 {
+		w.tools.ReleaseAll()
+		w.outside.Idle()
+		if !slices.ContainsFunc(w.tools.Ledger.Runs, func(r *Run) bool { return !r.Returned && !r.Process.dead }) {
+			return
+		}
+		w.outside.Sleep(100 * time.Millisecond)
+	}
+	w.s.Fail("a tool that is released returns", "a run has not returned")
 }
 
 // checkEnd checks what is left of a task at its end.
