@@ -1,0 +1,60 @@
+package a2aserver
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// worker is a server of tools that counts how often it is closed.
+type worker struct {
+	calls  atomic.Int64
+	closed atomic.Int64
+}
+
+func (w *worker) busy() bool { return w.calls.Load() > 0 }
+func (w *worker) Close() error {
+	w.closed.Add(1)
+	return errors.New("it was closed")
+}
+
+// What a reload has replaced is closed once no call has used it for a while, and only once.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := &Server{log: zerolog.Nop()}
+	one, busy := &worker{}, &worker{}
+	busy.calls.Store(1)
+	begin := time.Now()
+	s.reloads.retired = []retired{{server: one, since: begin}, {server: busy, since: begin}}
+	sweep := func(after time.Duration, wantOne, wantBusy int64) {
+		t.Helper()
+		s.sweep(begin.Add(after))
+		s.reloads.closing.Wait()
+		if one.closed.Load() != wantOne || busy.closed.Load() != wantBusy {
+			t.Errorf("after %v they were closed %d and %d times, want %d and %d", after, one.closed.Load(), busy.closed.Load(), wantOne, wantBusy)
+		}
+	}
+	sweep(quiet-time.Second, 0, 0)
+	sweep(quiet, 1, 0)
+	busy.calls.Store(0)
+	sweep(2*quiet-time.Second, 1, 0) // it was busy until a moment ago
+	sweep(2*quiet, 1, 1)
+	sweep(3*quiet, 1, 1)
+	if len(s.reloads.retired) > 0 {
+		t.Errorf("%d are left", len(s.reloads.retired))
+	}
+
+	// A shutdown closes what is left, and there are no more reloads.
+	last := &worker{}
+	last.calls.Store(1)
+	s.reloads.retired = []retired{{server: last, since: begin}}
+	if err := s.closeTools(); err == nil || last.closed.Load() != 1 {
+		t.Errorf("closeTools() = %v, and the last was closed %d times", err, last.closed.Load())
+	}
+	if err := s.Reload(); err == nil {
+		t.Error("Reload() = nil after the shutdown")
+	}
+}
