@@ -1,110 +1,299 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
-	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/task"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/mcptoolset"
 )
 
-// An Inspection describes the tools that a server with a configuration has, without a
-// server: no store and no port is opened. Its servers of tools run until Close.
-type Inspection struct {
-	Tools    []InspectedTool // of everybody, in the order of their toolsets
-	Warnings []string        // what may be wrong, such as a server of tools that is down
-	state    *state
+// inspectTime is how long [Inspect] waits for servers of tools.
+const inspectTime = 20 * time.Second
+
+// An Inventory has the tools of a configuration, for the person who operates the server. It
+// has no secrets.
+type Inventory struct {
+	Tools []ToolInfo // in the order of the configuration; those that were given in Go come first
+	// Problems are what keeps tools from being offered, or gates from asking, as somebody
+	// may believe they are. They keep no server from starting.
+	Problems []ToolProblem
 }
 
-// An InspectedTool is one tool, with where it comes from and what decides about its calls.
-type InspectedTool struct {
-	Entry  *tool.Entry
-	Origin Origin
-	Gates  []InspectedGate // the policy's in its order, then the tool's own
+// A ToolProblem is a problem with tools that keeps no server from starting, such as an MCP
+// server that is down.
+type ToolProblem struct {
+	Origin  Origin // of the entry of tools; the zero Origin: of none, or of several
+	Problem string
 }
 
-// An InspectedGate is one thing that decides about calls of a tool.
-type InspectedGate struct {
-	Action approval.Action
-	// Sometimes says that it may depend on the call.
-	Sometimes bool
-	// Origin is the gate's; of the tool's own gate the place of approve, or else that of
-	// the entry, whose kind asks by default.
-	Origin Origin
+// String returns the problem with its origin, if it has one.
+func (p ToolProblem) String() string {
+	if p.Origin == (Origin{}) {
+		return p.Problem
+	}
+	return p.Origin.String() + ": " + p.Problem
 }
 
-// Inspect returns the tools of the configuration. The error is that of New, as far as tools
-// and gates cause it.
-func Inspect(c Config) (*Inspection, error) {
+// ToolInfo is what is known about one tool.
+type ToolInfo struct {
+	Name        string
+	Description string
+	Parameters  map[string]any // JSON Schema of the arguments; nil: there is none
+	Digest      string         // of name, description and parameters: 64 hexadecimal digits
+	Origin      Origin
+
+	// Own is what an MCP server itself calls the tool; "": it is none of such a server.
+	Own string
+	Pin string // the digest that is pinned; "": none
+
+	// Annotations are believed: they decide, for example, whether a call may be repeated
+	// after a crash. Claims are only shown.
+	Annotations tool.Annotations
+	Claims      []string
+	Trusted     bool // Annotations are what the claims say
+
+	Streaming   bool
+	LongRunning bool
+	Timeout     time.Duration  // of one call
+	Audience    *tool.Audience // who may use it; nil: everybody
+
+	Gates []GateInfo // in the order in which they are considered
+}
+
+// Changed reports whether the tool has another definition than the one that is pinned.
+func (t *ToolInfo) Changed() bool { return t.Pin != "" && !strings.EqualFold(t.Pin, t.Digest) }
+
+// Inspect makes the tools of a configuration, starts servers of tools for that if it has to,
+// and says what [New] would offer to whom, and what it would ask about. It opens no port and
+// no store, and everything that it starts has ended when it returns. A server of tools that
+// is down is one of the problems of the inventory. The error is one that New would return,
+// too.
+func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 	conf, err := c.load()
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.newState(conf, nil, nil)
+	s, err := c.newState(conf, nil, nil) //nolint:contextcheck // it makes tools as New does, which has none
 	if err != nil {
 		return nil, err
 	}
-	i := &Inspection{state: s}
-	_, i.Warnings, err = s.check(true /* connect */)
-	if err != nil {
-		_ = i.Close() // what is wrong with the configuration matters more
+	defer func() { err = errors.Join(err, s.box.close(nil)) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, inspectTime, fmt.Errorf("it has not listed its tools within %v", inspectTime))
+	defer cancel()
+	i := inspection{
+		state: s, by: (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous()), ctx: ctx, inventory: &Inventory{},
+	}
+	i.listGiven(&c)
+	i.listEntries()
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return nil, context.Cause(ctx)
+	}
+	i.checkNames()
+	if err := i.checkRest(); err != nil {
 		return nil, err
 	}
-	all := tool.NewRegistry(append(s.given[:len(s.given):len(s.given)], s.box.sets(true)...)...)
-	tools, _ := anonymousTools(context.Background(), all, s.agent) // Warnings have what fails
+	return i.inventory, nil
+}
+
+// inspection is one run of Inspect.
+type inspection struct {
+	*state
+	by        agent.ReadonlyContext
+	ctx       context.Context //nolint:containedctx // of this run
+	inventory *Inventory
+	tools     []tool.Tool // those of the inventory, in its order
+}
+
+// listGiven adds the tools that were given in Go.
+func (i *inspection) listGiven(c *Config) {
+	for n, set := range i.given {
+		var from Origin
+		if n >= len(c.Tools) {
+			from = Origin{Kind: "default", Entry: set.Name()}
+		}
+		tools, err := i.list(set)
+		i.add(tools, err, from, nil, -1)
+	}
+}
+
+// listEntries adds the tools of the configuration. Servers are asked all at once.
+func (i *inspection) listEntries() {
+	type listed struct {
+		tools []tool.Tool
+		err   error
+	}
+	all := make([]listed, len(i.box.entries))
+	var waiting sync.WaitGroup
+	for n, e := range i.box.entries {
+		waiting.Go(func() {
+			var down error
+			if s, ok := e.server.(interface{ Refresh(context.Context) error }); ok {
+				down = s.Refresh(i.ctx)
+			}
+			all[n].tools, all[n].err = i.list(e.made)
+			all[n].err = cmp.Or(all[n].err, down) // it may have listed its tools some other day
+		})
+	}
+	waiting.Wait()
+	for n, e := range i.box.entries {
+		i.add(all[n].tools, all[n].err, e.origin, &e.config, n)
+		if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok {
+			for _, p := range s.Status().Problems {
+				i.problem(e.origin, p)
+			}
+		}
+	}
+}
+
+// list returns the tools of a toolset, for everybody. A toolset that does not end with its
+// context is abandoned.
+func (i *inspection) list(set tool.Toolset) ([]tool.Tool, error) {
+	type listed struct {
+		tools []tool.Tool
+		err   error
+	}
+	done := make(chan listed, 1)
+	go func() {
+		var l listed
+		defer func() {
+			if p := recover(); p != nil {
+				l.err = fmt.Errorf("the toolset %s panics: %v", set.Name(), p)
+			}
+			done <- l
+		}()
+		l.tools, l.err = set.Tools(i.by)
+	}()
+	select {
+	case l := <-done:
+		return l.tools, l.err
+	case <-i.ctx.Done():
+	}
+	select {
+	case l := <-done:
+		return l.tools, l.err
+	case <-time.After(listTime / 10):
+		return nil, context.Cause(i.ctx)
+	}
+}
+
+// add adds the tools of one toolset. entry is its entry, which is number n of tools; nil:
+// it has none.
+func (i *inspection) add(tools []tool.Tool, err error, from Origin, entry *config.Tool, n int) {
+	if err != nil {
+		i.problem(from, reason(err))
+	}
 	for _, t := range tools {
-		entry, err := all.Lookup(nil, t.Name())
+		if t == nil {
+			i.problem(from, "one of the tools is nil")
+			continue
+		}
+		info, err := i.describe(t, entry, n)
 		if err != nil {
-			i.Warnings = append(i.Warnings, err.Error())
+			i.problem(from, fmt.Sprintf("tool %s: %v; it is not offered", t.Name(), err))
 			continue
 		}
-		i.Tools = append(i.Tools, InspectedTool{Entry: entry, Origin: s.origin(entry.Toolset), Gates: s.gatesOf(entry)})
+		info.Origin = from
+		i.inventory.Tools = append(i.inventory.Tools, info)
+		i.tools = append(i.tools, t)
 	}
-	return i, nil
 }
 
-// Close ends the servers of tools that Inspect has started.
-func (i *Inspection) Close() error { return i.state.box.close(nil) }
+// reason returns what an error says, without the name of the server, which the origin has,
+// and without when it is tried again, which is after the end of the inspection.
+func reason(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "; it is tried again in ")
+	if _, why, ok := strings.Cut(text, " is down: "); ok && errors.Is(err, mcptoolset.ErrDown) {
+		return why
+	}
+	return text
+}
 
-// origin returns where a toolset was configured.
-func (s *state) origin(toolset string) Origin {
-	for _, e := range s.box.entries {
-		if e.name() == toolset {
-			return e.origin
+func (i *inspection) problem(from Origin, text string) {
+	i.inventory.Problems = append(i.inventory.Problems, ToolProblem{Origin: from, Problem: text})
+}
+
+// describe returns what is known about a tool.
+func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info ToolInfo, err error) {
+	defer func() { // the code of the tool is not ours
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its definition panics: %v", p)
 		}
+	}()
+	d := tool.ToDefinition(t)
+	info = ToolInfo{
+		Name: d.Name, Description: d.Description, Parameters: d.Parameters, Claims: d.Claims,
+		Annotations: tool.AnnotationsOf(t), LongRunning: t.IsLongRunning(), Timeout: i.conf.Limits.Engine.ToolTimeout,
 	}
-	return Origin{}
+	if info.Digest, err = tool.Digest(d); err != nil {
+		return info, err
+	}
+	if _, err := tool.CompileSchema(d.Parameters); err != nil {
+		return info, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	_, info.Streaming = tool.As[tool.StreamingTool](t)
+	if timed, ok := tool.As[tool.Timed](t); ok && timed.Timeout() > 0 {
+		info.Timeout = timed.Timeout()
+	}
+	if entry != nil {
+		info.of(entry)
+	}
+	info.Gates = i.gatesOf(t, &info, entry, n)
+	return info, nil
 }
 
-// gatesOf returns what decides about calls of a tool.
-func (s *state) gatesOf(entry *tool.Entry) []InspectedGate {
-	var all []InspectedGate
-	name := entry.Tool.Name()
-	for i, g := range s.policy.Gates() {
-		if !g.Matches(name) {
+// of adds what the entry of the tool says about it.
+func (t *ToolInfo) of(entry *config.Tool) {
+	if entry.For != nil {
+		t.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}
+	}
+	if entry.Kind != config.KindMCP {
+		return
+	}
+	t.Own = strings.TrimPrefix(t.Name, entry.Name+"_")
+	t.Pin = entry.Pins[t.Own]
+	t.Trusted = slices.Contains(entry.Trust, t.Own) && !t.Changed()
+}
+
+// checkNames reports tools of the same name: a server does not start with them.
+func (i *inspection) checkNames() {
+	first := map[string]Origin{}
+	for n := range i.inventory.Tools {
+		t := &i.inventory.Tools[n]
+		other, taken := first[t.Name]
+		if !taken {
+			first[t.Name] = t.Origin
 			continue
 		}
-		action := g.Action
-		if action == "" {
-			action = approval.ActionAsk
-		}
-		all = append(all, InspectedGate{Action: action, Sometimes: g.When != nil, Origin: s.gateOrigin(i)})
+		i.problem(t.Origin, fmt.Sprintf("tool %s: there is another one of that name, of %s; rename one of them, since a server does not start with both", t.Name, other))
 	}
-	if s.conf.Confirmation == config.OptIn {
-		return all
+}
+
+// checkRest looks for gates and names that are about no tool. Its error is that of a server
+// that does not start.
+func (i *inspection) checkRest() error {
+	dynamic := tool.NewRegistry(i.given...).Dynamic() ||
+		slices.ContainsFunc(i.box.entries, func(e *entry) bool { return e.server != nil })
+	gates, err := checkGates(i.policy, i.gates, i.tools, dynamic)
+	if err != nil {
+		return err
 	}
-	origin := s.origin(entry.Toolset)
-	for i, e := range s.conf.Tools.Entries {
-		if e.Approve.Given && string(e.Kind) == origin.Kind && e.Name == origin.Entry {
-			place := s.conf.ToolPlace(i, "approve")
-			origin = Origin{Kind: "approve", Entry: e.Name, File: place.File, Line: place.Line}
-		}
+	exempt, err := i.checkExempt(i.tools, dynamic)
+	if err != nil {
+		return err
 	}
-	// The gates of the kinds that the file can name ask always, or never.
-	_, sometimes := tool.As[tool.Gater](entry.Tool)
-	sometimes = sometimes && origin == Origin{}
-	if always := entry.Tool.RequiresApproval(); always || sometimes {
-		all = append(all, InspectedGate{Action: approval.ActionAsk, Sometimes: !always, Origin: origin})
+	for _, text := range slices.Concat(gates, exempt, i.secrets.check()) {
+		i.problem(Origin{}, text)
 	}
-	return all
+	return nil
 }

@@ -3,7 +3,6 @@ package a2aserver_test
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,35 +28,30 @@ tools:
   - {mcp: gone, command: [/no/such/program], only: [a]}
 `)
 	c.Tools = load(t, nil).Tools[:0]
-	in, err := a2aserver.Inspect(c)
+	in, err := a2aserver.Inspect(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	var got []string
 	for _, tl := range in.Tools {
-		line := fmt.Sprintf("%s %s", tl.Entry.Tool.Name(), tl.Origin)
+		line := fmt.Sprintf("%s %s", tl.Name, tl.Origin)
 		for _, g := range tl.Gates {
-			line += fmt.Sprintf("; %s %v %s", g.Action, g.Sometimes, g.Origin)
+			line += fmt.Sprintf("; %s %s %s", g.Action, g.Why, g.Place())
 		}
 		got = append(got, strings.ReplaceAll(line, filepath.Dir(file)+"/", ""))
 	}
 	want := []string{
-		"run command run (a2a-server.yaml:5); ask false gate all (a2a-server.yaml:3); ask false command run (a2a-server.yaml:5)",
-		"read command read (a2a-server.yaml:6); ask false gate all (a2a-server.yaml:3); ask false approve read (a2a-server.yaml:9)",
+		"run command run (a2a-server.yaml:5); ask gate all a2a-server.yaml:3; ask default of command a2a-server.yaml:5",
+		"read command read (a2a-server.yaml:6); ask gate all a2a-server.yaml:3; ask approve a2a-server.yaml:9",
 		"free command free (a2a-server.yaml:10)",
-		"echo builtin demo (a2a-server.yaml:11); ask false gate approve_tools: echo (a2a-server.yaml:1)",
+		"echo builtin demo (a2a-server.yaml:11); ask approve_tools a2a-server.yaml:1",
 		"stream builtin demo (a2a-server.yaml:11)",
-		"transfer_money builtin demo (a2a-server.yaml:11); ask false builtin demo (a2a-server.yaml:11)",
+		"transfer_money builtin demo (a2a-server.yaml:11); ask the tool ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	if !slices.ContainsFunc(in.Warnings, func(w string) bool { return strings.Contains(w, "mcp gone") }) {
-		t.Errorf("the warnings do not say that a server is down: %v", in.Warnings)
+	if len(in.Problems) != 1 || in.Problems[0].Origin.Entry != "gone" || in.Problems[0].Origin.Line != 12 || !strings.Contains(in.Problems[0].Problem, "/no/such/program") {
+		t.Errorf("the problems are %v, want only that a server is down", in.Problems)
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Gater is a tool that decides call by call whether approval is required. An error, or a
-// panic, means that it is.
+// panic, means that it is. One that has a method HasGate() bool is listed as a tool that may
+// ask only if that returns true.
 type Gater interface {
 	// Gate looks at the arguments, which have been checked against the schema and must
 	// not be changed. hint tells the approver why approval is required. Gate must be

@@ -17,6 +17,9 @@ type gated struct {
 func (g *gated) Unwrap() Tool           { return g.Tool }
 func (g *gated) RequiresApproval() bool { return g.approval || g.Tool.RequiresApproval() }
 
+// HasGate reports whether there are added gates; see [Gater].
+func (g *gated) HasGate() bool { return len(g.gates) > 0 }
+
 // Gate implements [Gater] with the added gates; Unwrap leads to those of the tool itself.
 func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	var hints []string

@@ -3,10 +3,11 @@
 //
 //	a2a-server serve            serve until told to stop
 //	a2a-server config check     report all problems of the configuration
+//	a2a-server tools list       list the tools and what asks before they run
 //	a2a-server help             list the commands
 //
-// It exits with 0 on success, 1 when something failed, and 2 when the command line or
-// the configuration is invalid.
+// It exits with 0 on success, 1 when something failed, 2 when the command line or the
+// configuration is invalid, and 3 when a call was not approved.
 package main
 
 import (
@@ -17,5 +18,5 @@ import (
 )
 
 func main() {
-	os.Exit(app.Run(context.Background(), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	os.Exit(app.Run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }

@@ -28,6 +28,7 @@ func (p *program) commands() *cobra.Command {
 	root.AddCommand(
 		configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets and gates", p.serve),
 		config,
+		p.toolsCommand(),
 		p.healthCommand(),
 		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
 	)
@@ -62,10 +63,16 @@ func settle(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		settle(sub)
 	}
-	if c.Args = takesNone; c.HasSubCommands() {
+	switch {
+	case c.HasSubCommands():
 		c.Args, c.RunE = cobra.ArbitraryArgs, needsCommand
+	case c.Annotations[takesArguments] == "":
+		c.Args = takesNone
 	}
 }
+
+// takesArguments is the annotation of a command that checks its arguments by itself.
+const takesArguments = "takes arguments"
 
 // needsCommand refuses a command line that names no command.
 func needsCommand(c *cobra.Command, args []string) error {

@@ -65,7 +65,7 @@ func TestHealth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
-			if code := Run(t.Context(), strings.Fields(c.args), c.env, &stdout, &stderr); code != c.code {
+			if code := Run(t.Context(), strings.Fields(c.args), c.env, nil, &stdout, &stderr); code != c.code {
 				t.Errorf("exits with %d, want %d", code, c.code)
 			}
 			look(t, "stdout", stdout.String(), c.stdout)

@@ -24,7 +24,7 @@ an environment variable too; a flag overrides a variable, and a variable the fil
 The file is named by --config, or else by A2A_SERVER_CONFIG.
 
 Exit codes: 0 success, 1 something failed, 2 the command line or the
-configuration is invalid.
+configuration is invalid, 3 a call was not approved.
 `
 
 // help prints the list of commands, or the flags of one command.

@@ -15,11 +15,13 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // something went wrong while it ran
 	exitUsage   = 2 // the command line or the configuration is wrong
+	exitRefused = 3 // a call was not approved
 )
 
 // program is one run of the program, with its environment and output.
 type program struct {
 	env            []string // NAME=value
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -35,13 +37,15 @@ func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(fo
 
 // Run runs the command line args, without the program's name, and returns the exit
 // code. env is the environment, NAME=value.
-func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int {
-	p := &program{env: env, stdout: stdout, stderr: stderr}
+func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := p.commands()                      //nolint:contextcheck // cobra hands the context on
 	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
 	err := root.ExecuteContext(ctx)
 	var usage *usageError
 	var wrong *config.Error
+	var call *a2aserver.CallError
+	var refused *refusedError
 	code := exitFailure
 	switch {
 	case err == nil:
@@ -49,8 +53,10 @@ func Run(ctx context.Context, args, env []string, stdout, stderr io.Writer) int 
 	case errors.As(err, &wrong):
 		err = fmt.Errorf("the configuration is invalid:\n%w", wrong)
 		code = exitUsage
-	case errors.As(err, &usage), errors.Is(err, a2aserver.ErrConfig):
+	case errors.As(err, &usage), errors.As(err, &call), errors.Is(err, a2aserver.ErrConfig):
 		code = exitUsage
+	case errors.As(err, &refused):
+		code = exitRefused
 	}
 	_, _ = fmt.Fprintf(stderr, "a2a-server: %v\n", err) // if stderr fails, there is nowhere else to write
 	return code

@@ -97,7 +97,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
-			if code := Run(t.Context(), strings.Fields(c.args), c.env, &stdout, &stderr); code != c.code {
+			if code := Run(t.Context(), strings.Fields(c.args), c.env, nil, &stdout, &stderr); code != c.code {
 				t.Errorf("exits with %d, want %d", code, c.code)
 			}
 			look(t, "stdout", stdout.String(), c.stdout)
@@ -125,7 +125,7 @@ func TestServeUntilContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer
-	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, &stdout, &stderr); code != exitOK {
+	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, nil, &stdout, &stderr); code != exitOK {
 		t.Errorf("exits with %d: %s", code, stderr.String())
 	}
 	if stdout.Len() > 0 {
@@ -137,7 +137,7 @@ func TestServeUntilContextEnds(t *testing.T) {
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	Run(t.Context(), []string{"help", "serve"}, nil, &stdout, &stderr)
+	Run(t.Context(), []string{"help", "serve"}, nil, nil, &stdout, &stderr)
 	for _, k := range config.Keys() {
 		if !strings.Contains(stdout.String(), "\n  --"+k.Flag()+" (") {
 			t.Errorf("help does not name --%s", k.Flag())

@@ -77,7 +77,7 @@ func TestLogFormat(t *testing.T) {
 				_, err := io.Copy(said, read)
 				done <- err
 			}()
-			code := app.Run(ctx, args, nil, io.Discard, write)
+			code := app.Run(ctx, args, nil, nil, io.Discard, write)
 			_ = write.Close()
 			if err := <-done; err != nil && !errors.Is(err, syscall.EIO) { // how a terminal ends
 				t.Error(err)

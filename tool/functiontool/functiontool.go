@@ -76,6 +76,9 @@ func (b *base) Annotations() tool.Annotations { return b.config.Annotations }
 func (b *base) TakesPayload() bool            { return b.config.TakesPayload }
 func (b *base) Schema() map[string]any        { return b.arguments.schema }
 
+// HasGate reports whether there is a gate; see [tool.Gater].
+func (b *base) HasGate() bool { return b.config.Gate != nil }
+
 // Gate implements [tool.Gater].
 func (b *base) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	if b.config.Gate == nil {

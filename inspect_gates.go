@@ -1,0 +1,157 @@
+package a2aserver
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+)
+
+// A GateInfo is one thing that says whether calls of a tool have to be approved.
+type GateInfo struct {
+	Action approval.Action
+	// Why is what says so: approve, a gate with its name, approve_tools, no_approve_tools,
+	// pins, the default of a kind, or the tool itself.
+	Why  string
+	File string // where it was configured: a file, a flag or a variable; "": nowhere
+	Line int    // 0: not in the file
+	// Sometimes says that it depends on the call.
+	Sometimes bool
+	// Void says why it has no effect; "": it has.
+	Void string
+}
+
+// Place returns where the gate was configured, as file:line; "": nowhere.
+func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
+
+// Decision returns what all gates together say about calls of the tool: deny wins over ask.
+// Sometimes says that some calls may pass.
+func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
+	a = approval.ActionAllow
+	for _, g := range t.Gates {
+		switch {
+		case g.Void != "" || g.Action == approval.ActionAllow:
+		case g.Action == approval.ActionDeny && a != approval.ActionDeny, a == approval.ActionAllow:
+			a, sometimes = g.Action, g.Sometimes
+		case g.Action == a:
+			sometimes = sometimes && g.Sometimes
+		}
+	}
+	return a, sometimes
+}
+
+// gatesOf returns what says whether calls of t have to be approved. entry is its entry,
+// which is number n of tools; nil: it has none.
+func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
+	own, changed := i.ownGates(t, info, entry, n), info.Changed()
+	void := ""
+	if i.conf.Confirmation == config.OptIn {
+		void = "confirmation is opt-in"
+	}
+	var all []GateInfo
+	for k, g := range i.policy.Gates() {
+		if !g.Matches(t.Name()) {
+			continue
+		}
+		o := i.gateOrigin(k)
+		info := GateInfo{Action: g.Action, Why: "gate for " + g.Tool, File: o.File, Line: o.Line, Sometimes: g.When != nil}
+		if g.Name != "" {
+			info.Why = "gate " + g.Name
+		}
+		if info.Action == "" {
+			info.Action = approval.ActionAsk
+		}
+		switch name, _, _ := strings.Cut(g.Name, ": "); {
+		case name == "approve_tools":
+			info.Why = name
+		case strings.HasPrefix(name, "tools[") && strings.HasSuffix(name, "].approve"):
+			info.Why = "approve"
+			own = without(own, "approve") // it is the same
+		case strings.HasPrefix(name, "tools[") && strings.HasSuffix(name, "].pins"):
+			if !changed {
+				continue
+			}
+			info.Why, info.Sometimes = "pins", false
+			own = without(own, "pins")
+		}
+		if info.Action == approval.ActionAllow && !strings.Contains(g.Tool, "*") && !info.Sometimes && void == "" {
+			void = info.Why + " allows it"
+		}
+		all = append(all, info)
+	}
+	for k := range own {
+		if own[k].Action != approval.ActionAllow {
+			own[k].Void = void
+		}
+	}
+	return append(all, own...)
+}
+
+func without(gates []GateInfo, why string) []GateInfo {
+	return slices.DeleteFunc(gates, func(g GateInfo) bool { return g.Why == why })
+}
+
+// ownGates returns the gates that are not those of the policy.
+func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) (all []GateInfo) {
+	add := func(a approval.Action, why string, place config.Place) {
+		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})
+	}
+	asks := t.RequiresApproval()
+	if entry != nil {
+		begin := i.conf.ToolPlace(n, "")
+		given := entry.Kind != config.KindBuiltin && entry.Approve.Given
+		exempt := slices.ContainsFunc(i.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, t.Name()) })
+		switch {
+		case given:
+			switch place := i.conf.ToolPlace(n, "approve"); {
+			case approves(entry, t.Name()):
+				add(approval.ActionAsk, "approve", place)
+			case asks && !info.Changed():
+				add(approval.ActionAsk, "approve names a tool that is not listed", place)
+			}
+			asks = false
+		case exempt && entry.Kind != config.KindBuiltin:
+			place := i.conf.Problem("no_approve_tools")
+			add(approval.ActionAllow, "no_approve_tools", config.Place{File: cmp.Or(place.File, place.Key), Line: place.Line})
+		case asks && entry.Kind != config.KindBuiltin, entry.Kind == config.KindMCP:
+			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
+			asks = false
+		}
+		if info.Changed() {
+			add(approval.ActionAsk, "pins", i.conf.ToolPlace(n, "pins"))
+			return all
+		}
+	}
+	if asks {
+		add(approval.ActionAsk, "the tool", config.Place{})
+	}
+	if !asks && decides(t, entry) {
+		add(approval.ActionAsk, "the tool", config.Place{})
+		all[len(all)-1].Sometimes = true
+	}
+	return all
+}
+
+// decides reports whether t may decide call by call whether to ask. The kinds of the
+// configuration never do: their Gate only words the question.
+func decides(t tool.Tool, entry *config.Tool) bool {
+	if entry != nil && entry.Kind != config.KindBuiltin {
+		return false
+	}
+	for t := range tool.Chain(t) {
+		_, gater := t.(tool.Gater)
+		gates, says := t.(interface{ HasGate() bool })
+		if gater && (!says || gates.HasGate()) {
+			return true
+		}
+	}
+	return false
+}
+
+// approves reports whether the key approve of an entry is about the tool of this name.
+func approves(entry *config.Tool, name string) bool {
+	return entry.Approve.All || slices.Contains(entry.Approve.Names, strings.TrimPrefix(name, entry.Name+"_"))
+}

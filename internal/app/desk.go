@@ -1,0 +1,304 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+)
+
+// desk prints what a call does, and asks the person at the terminal. It is a
+// [a2aserver.Desk].
+type desk struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	tool           string
+	shown          bool // stdout is a terminal
+	person         bool // somebody is at the terminal
+
+	refusal string // why nobody could decide
+	open    bool   // the last line on stdout has no end yet
+	lines   chan string
+}
+
+// event is what a desk reads of an A2A StreamResponse.
+type event struct {
+	Status *struct {
+		Metadata struct {
+			Progress *struct {
+				Done, Total float64
+				Message     string
+			} `json:"urn:a2a-server:progress"`
+		}
+	} `json:"statusUpdate"`
+	Artifact *struct {
+		Artifact struct {
+			Parts    []part
+			Metadata metadata
+		}
+		Metadata metadata
+	} `json:"artifactUpdate"`
+}
+
+// metadata is that of an artifact or of a piece of one.
+type metadata struct {
+	Stream string
+	Error  string `json:"urn:a2a-server:error"`
+}
+
+// part is a part of an artifact.
+type part struct {
+	Text      *string
+	Data      json.RawMessage
+	Raw       []byte
+	URL       string
+	Filename  string
+	MediaType string
+}
+
+// Event implements [a2aserver.Desk]: it prints artifacts and progress.
+func (d *desk) Event(data json.RawMessage) error {
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return fmt.Errorf("an event of the call: %w", err)
+	}
+	if e.Status != nil && e.Status.Metadata.Progress != nil {
+		p := e.Status.Metadata.Progress
+		text := fmt.Sprintf("progress: %g", p.Done)
+		if p.Total > 0 {
+			text += fmt.Sprintf(" of %g", p.Total)
+		}
+		return d.note(text + after(" ", visible.Line(p.Message)))
+	}
+	if e.Artifact == nil {
+		return nil
+	}
+	about := e.Artifact.Metadata
+	if about == (metadata{}) {
+		about = e.Artifact.Artifact.Metadata
+	}
+	for _, one := range e.Artifact.Artifact.Parts {
+		if err := d.part(one, about.Stream == "stderr"); err != nil {
+			return err
+		}
+	}
+	if about.Error != "" {
+		return d.note("error: " + visible.Text(about.Error))
+	}
+	return nil
+}
+
+// part prints a part of an artifact.
+func (d *desk) part(p part, isError bool) error {
+	switch {
+	case p.Text != nil && isError:
+		_, err := io.WriteString(d.stderr, visible.Text(*p.Text))
+		return err
+	case p.Text != nil:
+		return d.print(*p.Text)
+	case p.URL != "":
+		return d.print(describeFile(p) + p.URL + "\n")
+	case p.Raw != nil:
+		return d.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+	}
+	return d.print(string(p.Data) + "\n")
+}
+
+// describeFile names a file that is a part of an artifact.
+func describeFile(p part) string {
+	text := "file"
+	if p.Filename != "" {
+		text += " " + visible.Quote(p.Filename, 200)
+	}
+	if p.MediaType != "" {
+		text += " (" + visible.Clip(p.MediaType, 100) + ")"
+	}
+	return text + ": "
+}
+
+// print prints a result. On a terminal invisible characters are escaped, since they could
+// change what else is on the screen.
+func (d *desk) print(text string) error {
+	if text == "" {
+		return nil
+	}
+	d.open = !strings.HasSuffix(text, "\n")
+	if d.shown {
+		text = visible.Text(text)
+	}
+	_, err := io.WriteString(d.stdout, text)
+	return err
+}
+
+// line ends a line that is open on stdout.
+func (d *desk) line(w io.Writer) {
+	if d.open {
+		d.open = false
+		_, _ = io.WriteString(w, "\n") // if it fails, so did what came before
+	}
+}
+
+// note prints a line that is not part of the result.
+func (d *desk) note(text string) error {
+	if d.shown {
+		d.line(d.stdout)
+	}
+	_, err := fmt.Fprintln(d.stderr, text)
+	return err
+}
+
+// Decide implements [a2aserver.Desk]: it asks the person at the terminal.
+func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
+	if !d.person {
+		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
+		if a.Kind != approval.KindCall || a.AskKind != "" {
+			d.refusal = fmt.Sprintf("%s was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
+		}
+		return approval.Answer{}, a2aserver.ErrNobody
+	}
+	if problem != nil {
+		if err := d.note("That was refused: " + visible.Text(problem.Error())); err != nil {
+			return approval.Answer{}, err
+		}
+	} else if err := d.describe(a); err != nil {
+		return approval.Answer{}, err
+	}
+	if a.Kind == approval.KindQuestion {
+		return d.question(ctx, a)
+	}
+	return d.decision(ctx, a)
+}
+
+// describe prints what is asked.
+func (d *desk) describe(a *approval.Approval) error {
+	about := "has to be approved"
+	switch {
+	case a.Kind == approval.KindQuestion:
+		about = "asks"
+	case a.Kind == approval.KindOutcome:
+		about = "may have run or not"
+	case a.AskKind != "":
+		about = "asks whether it may continue"
+	}
+	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
+	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
+		text += ":\n  " + strings.ReplaceAll(hint, "\n", "\n  ")
+	}
+	if a.Kind != approval.KindQuestion {
+		text += "\n  arguments: " + visible.Line(string(a.Args))
+	}
+	if len(a.Payload) > 0 {
+		text += "\n  with: " + visible.Line(string(a.Payload))
+	}
+	if a.Terms.Destructive {
+		text += "\n  it is destructive"
+	}
+	return d.note(text)
+}
+
+// ask prints a prompt and returns the line that the person writes.
+func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
+	if d.lines == nil {
+		d.lines = make(chan string)
+		go func() { // it ends with the process, because reading cannot be interrupted
+			defer close(d.lines)
+			for s := bufio.NewScanner(d.stdin); s.Scan(); {
+				d.lines <- s.Text()
+			}
+		}()
+	}
+	if _, err := io.WriteString(d.stderr, prompt+" "); err != nil {
+		return "", err
+	}
+	select {
+	case line, ok := <-d.lines:
+		if !ok {
+			d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
+			return "", a2aserver.ErrNobody
+		}
+		return strings.TrimSpace(line), nil
+	case <-ctx.Done():
+		_, _ = io.WriteString(d.stderr, "\n") // after the prompt; nothing depends on it
+		return "", context.Cause(ctx)
+	}
+}
+
+// choice is a decision that a person can write.
+type choice struct {
+	short, long string
+	verb        approval.Verb
+}
+
+// decision asks for a decision about a call.
+func (d *desk) decision(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+	prompt, choices := "Approve?", []choice{{"y", "yes", approval.Approve}, {"n", "no", approval.Reject}}
+	for _, v := range a.Verbs() {
+		switch v {
+		case approval.Edit:
+			choices = append(choices, choice{"e", "edit", approval.Edit})
+		case approval.Respond:
+			prompt = "Run it again?"
+			choices = append(choices, choice{"result", "result", approval.Respond})
+		case approval.Approve, approval.Reject, approval.Cancel:
+		}
+	}
+	choices = append(choices, choice{"r", "reason", approval.Reject})
+	prompt += " [y/N"
+	for _, c := range choices[2:] {
+		prompt += "/" + c.long
+	}
+	for prompt += "]"; ; {
+		line, err := d.ask(ctx, prompt)
+		if err != nil {
+			return approval.Answer{}, err
+		}
+		if line == "" {
+			return approval.Answer{Verb: approval.Reject}, nil
+		}
+		for _, c := range choices {
+			if word := strings.ToLower(line); word == c.short || word == c.long {
+				return d.complete(ctx, c)
+			}
+		}
+		if err := d.note("Write one of the words in brackets; an empty line is no."); err != nil {
+			return approval.Answer{}, err
+		}
+	}
+}
+
+// complete asks for what a decision needs in addition.
+func (d *desk) complete(ctx context.Context, c choice) (approval.Answer, error) {
+	answer := approval.Answer{Verb: c.verb}
+	var err error
+	switch c.long {
+	case "edit":
+		answer.Args, err = d.json(ctx, "All arguments, as a JSON object on one line:")
+	case "result":
+		answer.Response, err = d.json(ctx, "Its result, as JSON on one line:")
+	case "reason":
+		answer.Reason, err = d.ask(ctx, "Why not?")
+	}
+	return answer, err
+}
+
+// json asks for a line of JSON.
+func (d *desk) json(ctx context.Context, prompt string) (json.RawMessage, error) {
+	for {
+		line, err := d.ask(ctx, prompt)
+		if err != nil {
+			return nil, err
+		}
+		if json.Valid([]byte(line)) {
+			return json.RawMessage(line), nil
+		}
+		if err := d.note("That is not JSON."); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	a2aserver "a2a-server"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
+)
+
+// maxArguments is how many bytes of arguments are read from standard input.
+const maxArguments = 4 << 20
+
+// refusedError says that a call was not approved.
+type refusedError struct{ problem string }
+
+// Error returns why.
+func (e *refusedError) Error() string { return e.problem }
+
+const callHelp = `Arguments are key=value, or one text if the tool has one required argument that is
+a text. The call goes through the same gates as in the server, with the tasks in
+memory and no port. If it has to be approved, the question is on the terminal:
+y runs it, n rejects it, edit runs it with other arguments, and reason rejects it
+with a reason. Without a terminal it is refused. Ctrl-C cancels it.
+
+Exit codes: 0 it succeeded, 1 it failed, 2 the command line or the configuration is
+invalid, 3 it was not approved.
+`
+
+func (p *program) toolsCall() *cobra.Command {
+	c := &cobra.Command{
+		Use: "call NAME [key=value]...", Short: "run one call of a tool, which is approved on the terminal",
+		Long: callHelp, Annotations: map[string]string{takesArguments: "yes"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
+				return usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
+			}
+			return nil
+		},
+	}
+	object := c.Flags().String("json", "", "The arguments as a JSON `object`; - reads it from standard input.")
+	given := configFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		text, err := p.callText(args[0], args[1:], *object, c.Flags().Changed("json"))
+		if err != nil {
+			return err
+		}
+		options, _, err := p.configure(given)
+		if err != nil {
+			return err
+		}
+		options.Log = newLogger(config.Log{Level: "error", Format: "console"}, p.stderr)
+		ctx, stop := interruptible(c.Context())
+		defer stop()
+		return p.call(ctx, options, args[0], text)
+	}
+	return c
+}
+
+// interruptible returns a context that ends at the first signal. The second one ends the
+// process.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
+	d := &desk{stdin: p.stdin, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout)}
+	if in, ok := p.stdin.(io.Writer); ok { // a file, as a terminal is
+		d.person = terminal(in) && terminal(p.stderr)
+	}
+	end, err := a2aserver.CallOnce(ctx, options, text, d)
+	d.line(p.stdout)
+	var wrong *a2aserver.CallError
+	switch {
+	case errors.Is(err, a2aserver.ErrNobody):
+		return &refusedError{d.refusal}
+	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%w\n'a2a-server tools list' has the tools and their problems, 'a2a-server tools show' the arguments of one", wrong)
+	case err != nil:
+		return err
+	case end.OK:
+		return nil
+	}
+	why := visible.Text(end.Text)
+	if why == "" {
+		why = visible.Line(name) + " did not succeed"
+	}
+	if end.Refused {
+		return &refusedError{why}
+	}
+	return errors.New(why)
+}
+
+// callText returns the message that calls a tool, as the direct planner takes it.
+func (p *program) callText(name string, args []string, object string, isObject bool) (string, error) {
+	if !isObject {
+		return "/" + name + " " + argumentText(args), nil
+	}
+	if len(args) > 0 {
+		return "", usage("tools call: write the arguments with --json or as key=value, not both")
+	}
+	if object == "-" {
+		if p.stdin == nil {
+			return "", usage("tools call: --json is -, and there is no standard input")
+		}
+		raw, err := io.ReadAll(io.LimitReader(p.stdin, maxArguments+1))
+		if err != nil {
+			return "", fmt.Errorf("read the arguments from standard input: %w", err)
+		}
+		if len(raw) > maxArguments {
+			return "", usage("tools call: the arguments have more than %d MiB", maxArguments>>20)
+		}
+		object = string(raw)
+	}
+	object = strings.TrimSpace(object)
+	if !strings.HasPrefix(object, "{") || !json.Valid([]byte(object)) {
+		return "", usage("tools call: the value of --json is not a JSON object; write one such as '{\"key\": \"value\"}'")
+	}
+	return "/" + name + " " + object, nil
+}
+
+// argumentText joins arguments of a command line. The shell has removed the quotes from
+// values, so those that need some get them back.
+func argumentText(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		key, value, ok := strings.Cut(a, "=")
+		if !ok || key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '"' || unicode.IsSpace(r) }) {
+			return strings.Join(args, " ") // not pairs
+		}
+		quoted[i] = key + "=" + quotedValue(value)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// quotedValue returns a value as it is written in a message.
+func quotedValue(v string) string {
+	if v == "" || strings.ContainsRune(`"[{`, rune(v[0])) && json.Valid([]byte(v)) {
+		return v
+	}
+	if v[0] != '"' && !strings.ContainsFunc(v, unicode.IsSpace) {
+		return v
+	}
+	return string(encoded(v))
+}
+
+// encoded returns a text as JSON.
+func encoded(text string) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string always can be
+	return bytes.TrimSpace(b.Bytes())
+}

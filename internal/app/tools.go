@@ -1,0 +1,245 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+func (p *program) toolsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "tools", Short: "list, show or call the tools of the configuration"}
+	c.AddCommand(p.toolsList(), p.toolsShow(), p.toolsCall())
+	return c
+}
+
+// form is the value of the flag --output.
+type form string
+
+// outputFlag gives c the flag that chooses between text and JSON.
+func outputFlag(c *cobra.Command) *form {
+	var f form
+	c.Flags().VarP(&f, "output", "o", "How to print it: text, or json for programs. Default text.")
+	return &f
+}
+
+// String returns the form.
+func (f *form) String() string { return string(*f) }
+
+// Set refuses what is no form.
+func (f *form) Set(text string) error {
+	if text != "text" && text != "json" {
+		return fmt.Errorf("is %q, which is no form of output; write text or json", text)
+	}
+	*f = form(text)
+	return nil
+}
+
+// Type returns the form of the value, for the help.
+func (f *form) Type() string { return "text or json" }
+
+func (p *program) toolsList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "list the tools, where they are from, and what asks before they run"}
+	as := outputFlag(c)
+	given := configFlags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		all, err := p.inspect(c.Context(), given)
+		if err != nil {
+			return err
+		}
+		if *as == "json" {
+			return p.printJSON(inventoryJSON(all))
+		}
+		if err := p.printTable(all.Tools); err != nil {
+			return err
+		}
+		return printProblems(p.stderr, all.Problems)
+	}
+	return c
+}
+
+// inspect returns the tools of the configuration.
+func (p *program) inspect(ctx context.Context, given *flags) (*a2aserver.Inventory, error) {
+	options, _, err := p.configure(given)
+	if err != nil {
+		return nil, err
+	}
+	options.Log = newLogger(config.Log{Level: "error", Format: "console"}, p.stderr)
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	return a2aserver.Inspect(ctx, options)
+}
+
+// printTable prints one line for each tool.
+func (p *program) printTable(tools []a2aserver.ToolInfo) error {
+	if len(tools) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "there are no tools")
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	lines := "NAME\tFROM\tGATE\tSAYS\tDIGEST\n"
+	for i := range tools {
+		t := &tools[i]
+		lines += fmt.Sprintf("%s\t%s\t%s\t%s\t%s\n", visible.Line(t.Name), shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t))
+	}
+	if _, err := io.WriteString(w, lines); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// shortOrigin returns an origin without the file: there is only one.
+func shortOrigin(o a2aserver.Origin) string {
+	switch {
+	case o == (a2aserver.Origin{}):
+		return "Go"
+	case o.Line == 0:
+		return o.Kind
+	case o.Kind == string(config.KindCommand), o.Kind == string(config.KindHTTP):
+		return fmt.Sprintf("%s:%d", o.Kind, o.Line)
+	}
+	return fmt.Sprintf("%s %s:%d", o.Kind, visible.Line(o.Entry), o.Line)
+}
+
+const none = "–"
+
+// gateColumn says what happens before a call of t runs, and why.
+func gateColumn(t *a2aserver.ToolInfo) string {
+	action, sometimes := t.Decision()
+	if action == approval.ActionAllow {
+		return none
+	}
+	verb := "asks"
+	if action == approval.ActionDeny {
+		verb = "denies"
+	}
+	if sometimes {
+		verb = "may ask"
+	}
+	var why []string
+	for i := range t.Gates {
+		g := &t.Gates[i]
+		if g.Action != action || g.Void != "" || strings.HasPrefix(g.Why, "default of ") {
+			continue
+		}
+		text := visible.Line(g.Why) + after(", ", shortPlace(g))
+		if g.Why == "approve_tools" && g.Line == 0 {
+			text = shortPlace(g) // the name of the flag or the variable
+		}
+		why = append(why, text)
+	}
+	if len(why) > 0 {
+		verb += " (" + strings.Join(why, "; ") + ")"
+	}
+	return verb
+}
+
+// shortPlace returns where a gate was configured, without the file: there is only one.
+func shortPlace(g *a2aserver.GateInfo) string {
+	if g.Line > 0 {
+		return fmt.Sprintf("line %d", g.Line)
+	}
+	return visible.Line(g.File)
+}
+
+// after returns text after a separator; "" if there is none.
+func after(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+// saysColumn returns what is said about the effects of t.
+func saysColumn(t *a2aserver.ToolInfo) string {
+	says := effects(t.Annotations)
+	if t.Own != "" {
+		says = t.Claims
+	}
+	if len(says) == 0 {
+		return none
+	}
+	text := visible.Line(strings.Join(says, ", "))
+	if t.Trusted {
+		text += " (trusted)"
+	}
+	return text
+}
+
+// effects returns annotations in words.
+func effects(a tool.Annotations) []string {
+	var all []string
+	for _, one := range []struct {
+		is   bool
+		word string
+	}{{a.ReadOnly, "read-only"}, {a.Idempotent, "idempotent"}, {a.Destructive, "destructive"}} {
+		if one.is {
+			all = append(all, one.word)
+		}
+	}
+	return all
+}
+
+func digestColumn(t *a2aserver.ToolInfo) string {
+	text := t.Digest[:8]
+	switch {
+	case t.Changed():
+		text += " not the pinned one"
+	case t.Pin != "":
+		text += " pinned"
+	}
+	return text
+}
+
+// printProblems prints problems with tools, if there are any.
+func printProblems(w io.Writer, problems []a2aserver.ToolProblem) error {
+	var lines []string
+	for _, one := range problems {
+		line := visible.Line(one.Problem)
+		if o := one.Origin; o != (a2aserver.Origin{}) {
+			line = fmt.Sprintf("%s %s (line %d): %s", o.Kind, visible.Line(o.Entry), o.Line, line)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	text := "1 problem: " + lines[0] + "\n"
+	if len(lines) > 1 {
+		text = fmt.Sprintf("%d problems:\n  %s\n", len(lines), strings.Join(lines, "\n  "))
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// printJSON prints v as JSON. Invisible characters are escaped, as JSON allows.
+func (p *program) printJSON(v any) error {
+	text, err := indented(v)
+	if err == nil {
+		_, err = io.WriteString(p.stdout, text)
+	}
+	return err
+}
+
+// indented returns v as JSON that people read.
+func indented(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return visible.Text(b.String()), nil
+}

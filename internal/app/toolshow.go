@@ -1,0 +1,183 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+)
+
+func (p *program) toolsShow() *cobra.Command {
+	c := &cobra.Command{
+		Use: "show NAME", Short: "print what is known about one tool, and the digest to pin it by",
+		Annotations: map[string]string{takesArguments: "yes"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("tools show takes the name of one tool; 'a2a-server tools list' has them")
+			}
+			return nil
+		},
+	}
+	as := outputFlag(c)
+	given := configFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		all, err := p.inspect(c.Context(), given)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for i := range all.Tools {
+			t := &all.Tools[i]
+			names = append(names, t.Name)
+			if t.Name != args[0] {
+				continue
+			}
+			if *as == "json" {
+				return p.printJSON(toolJSON(t))
+			}
+			text, err := shown(t)
+			if err == nil {
+				_, err = io.WriteString(p.stdout, text)
+			}
+			return err
+		}
+		if err := printProblems(p.stderr, all.Problems); err != nil {
+			return err
+		}
+		return fmt.Errorf("there is no tool %s%s", visible.Quote(args[0], 80), suggest.DidYouMean(args[0], "", names))
+	}
+	return c
+}
+
+// shown returns everything about a tool, for people.
+func shown(t *a2aserver.ToolInfo) (string, error) {
+	var b strings.Builder
+	fmt.Fprintln(&b, visible.Line(t.Name))
+	for line := range strings.SplitSeq(strings.TrimSpace(visible.Text(t.Description)), "\n") {
+		fmt.Fprintln(&b, strings.TrimRight("  "+line, " ")) // indented, so that no line looks like one of ours
+	}
+	row := func(name string, values ...string) {
+		for i, v := range values {
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(&b, "%-10s %s\n", name, v)
+		}
+	}
+	b.WriteByte('\n')
+	row("from", longOrigin(t.Origin))
+	row("calls", decisionText(t))
+	for i := range t.Gates {
+		name := ""
+		if i == 0 {
+			name = "gates"
+		}
+		row(name, gateText(&t.Gates[i]))
+	}
+	if t.Own != "" {
+		row("claims", words(t.Claims)+", as the server says"+map[bool]string{true: "; trusted", false: "; not trusted"}[t.Trusted])
+	}
+	row("effects", words(effects(t.Annotations))+" declared")
+	row("result", resultText(t))
+	row("timeout", t.Timeout.String())
+	row("for", audienceText(t))
+	row("digest", t.Digest)
+	if t.Changed() {
+		row("pinned", visible.Line(t.Pin)+", which is another definition")
+	}
+	if t.Own != "" {
+		row("pins:", fmt.Sprintf("{%s: %s}", t.Own, t.Digest))
+	}
+	schema, err := indented(t.Parameters)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("the schema of %s cannot be shown", visible.Line(t.Name)), err)
+	}
+	if t.Parameters == nil {
+		schema = "anything\n"
+	}
+	fmt.Fprintf(&b, "\narguments\n%s", schema)
+	return b.String(), nil
+}
+
+func longOrigin(o a2aserver.Origin) string {
+	switch {
+	case o == (a2aserver.Origin{}):
+		return "Go"
+	case o.Line == 0:
+		return fmt.Sprintf("%s, because the configuration has no key tools", o.Kind)
+	}
+	return fmt.Sprintf("%s %s, %s:%d", o.Kind, visible.Line(o.Entry), visible.Line(o.File), o.Line)
+}
+
+// decisionText says what all gates together say.
+func decisionText(t *a2aserver.ToolInfo) string {
+	action, sometimes := t.Decision()
+	which := "every call"
+	if sometimes {
+		which = "some calls"
+	}
+	switch {
+	case action == approval.ActionDeny:
+		return which + " is refused, because a gate denies it"
+	case action == approval.ActionAsk && sometimes:
+		return which + " have to be approved"
+	case action == approval.ActionAsk:
+		return which + " has to be approved"
+	}
+	return "run without an approval, unless the tool asks while it runs"
+}
+
+// gateText describes one gate.
+func gateText(g *a2aserver.GateInfo) string {
+	text := string(g.Action)
+	if g.Sometimes {
+		text = "may " + text
+	}
+	text += ": " + visible.Line(g.Why) + after(", ", g.Place())
+	if g.Void != "" {
+		text += " (no effect: " + visible.Line(g.Void) + ")"
+	}
+	return text
+}
+
+func words(all []string) string {
+	if len(all) == 0 {
+		return "nothing"
+	}
+	return visible.Line(strings.Join(all, ", "))
+}
+
+func resultText(t *a2aserver.ToolInfo) string {
+	text := "at the end"
+	if t.Streaming {
+		text = "published in pieces while it runs"
+	}
+	if t.LongRunning {
+		text += "; a call starts a job whose result comes later"
+	}
+	return text
+}
+
+func audienceText(t *a2aserver.ToolInfo) string {
+	if t.Audience == nil {
+		return "everybody"
+	}
+	var who []string
+	for _, r := range t.Audience.Roles {
+		who = append(who, "role "+visible.Line(r))
+	}
+	for _, c := range t.Audience.Callers {
+		who = append(who, visible.Line(c))
+	}
+	if len(who) == 0 {
+		return "nobody"
+	}
+	return strings.Join(who, ", ")
+}

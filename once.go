@@ -1,0 +1,235 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+	"a2a-server/task/planner/direct"
+)
+
+// cancelTime is how long [CallOnce] waits for a call that it cancels.
+const cancelTime = 15 * time.Second
+
+// ErrNobody is what [Desk].Decide returns if there is nobody who could decide. The call is
+// then canceled, without having run if it is its own approval that is missing.
+var ErrNobody = errors.New("there is nobody who could decide")
+
+// A CallError says that a message names no call that can be made, such as one with arguments
+// that cannot be read.
+type CallError struct{ Problem string }
+
+// Error returns the problem.
+func (e *CallError) Error() string { return e.Problem }
+
+// A Desk follows one call of [CallOnce] and answers what is asked. Its methods are called
+// one at a time.
+type Desk interface {
+	// Event gets each public event of the task, as the JSON of an A2A StreamResponse, which
+	// must not be changed. An error cancels the call.
+	Event(event json.RawMessage) error
+	// Decide answers an approval of the call. problem says why the answer before was refused;
+	// nil: it is asked for the first time. An error cancels the call.
+	Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error)
+}
+
+// CallEnd is how a call of [CallOnce] ended.
+type CallEnd struct {
+	OK bool // it succeeded
+	// Refused says that the call was not approved: somebody rejected it, a gate denies it, or
+	// nobody could decide.
+	Refused bool
+	Text    string // what became of a call that did not succeed, for people; may be empty
+}
+
+// CallOnce runs one call in a server of its own, which has the tools and gates of the
+// configuration, keeps everything in memory, and has no port. text is a message as the
+// direct planner takes it, such as
+//
+//	/transfer_money amount=5 to=bob
+//
+// The caller is auth.Anonymous. When ctx ends the call is canceled. CallOnce returns when the
+// server has stopped. The error is one of [New], a *[CallError], one of desk, or says what
+// went wrong in the server.
+func CallOnce(ctx context.Context, c Config, text string, desk Desk) (end CallEnd, err error) {
+	c.Set = maps.Clone(c.Set)
+	if c.Set == nil {
+		c.Set = map[string]string{}
+	}
+	c.Set["store"] = "memory"
+	c.Store, c.NoListen, c.Planner = nil, true, direct.New(direct.Config{})
+	s, err := New(c) //nolint:contextcheck // ctx ends the call, not what is opened
+	if err != nil {
+		return CallEnd{}, err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Run(running) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-stopped)
+	}()
+	o := once{Server: s, desk: desk, by: auth.Anonymous()}
+	return o.run(ctx, text)
+}
+
+// once is one call of CallOnce.
+type once struct {
+	*Server
+	desk Desk
+	by   auth.Principal
+	task engine.ID
+	seq  uint64 // of the newest event that was shown
+
+	state a2a.TaskState // as of then
+	text  string        // of the message of that state
+}
+
+func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
+	m := &a2a.Message{ID: uuid.NewString(), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
+	sent, err := o.engine.Send(ctx, engine.Send{By: o.by, Message: m})
+	switch {
+	case err != nil:
+		return CallEnd{}, err
+	case sent.Direct != nil:
+		return CallEnd{}, &CallError{problemOf(sent.Direct)}
+	}
+	o.task = sent.Task
+	err = o.follow(ctx)
+	if err == nil {
+		return CallEnd{OK: o.state == a2a.TaskStateCompleted, Refused: o.state == a2a.TaskStateCanceled, Text: o.text}, nil
+	}
+	// Not ctx: it may have ended, which is why the call is canceled.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer cancel()
+	refused := errors.Is(err, ErrNobody)
+	if stop := o.engine.Cancel(last, o.by, o.task); stop == nil {
+		if ended := o.events(last); ended != nil && !errors.Is(ended, errAsked) {
+			err = errors.Join(err, fmt.Errorf("wait for the canceled call: %w", ended))
+		}
+	}
+	return CallEnd{Refused: refused, Text: o.text}, err
+}
+
+// problemOf returns what is wrong with a message, from the answer of the direct planner to
+// it, which also lists the tools.
+func problemOf(answer *a2a.Message) string {
+	var text string
+	for _, p := range answer.Parts {
+		text += p.Text()
+	}
+	head, _, _ := strings.Cut(text, "\n\n")
+	_, problems, wrong := strings.Cut(head, "Nothing was run:\n")
+	if !wrong {
+		return "the message is no call of a tool; write its name, and key=value for each argument"
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(problems), "- "), "part 1: ")
+}
+
+// errAsked ends following when the task waits for an answer.
+var errAsked = errors.New("the task waits for an answer")
+
+// follow shows what happens, and has everything that is asked answered, until the task has
+// ended.
+func (o *once) follow(ctx context.Context) error {
+	for {
+		err := o.events(ctx)
+		if !errors.Is(err, errAsked) {
+			return err
+		}
+		if err := o.decide(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// events shows events until the task has ended, or waits for an answer.
+func (o *once) events(ctx context.Context) error {
+	return o.engine.Follow(ctx, o.by, o.task, o.seq, engine.UntilEnd, func(events []engine.Event) error {
+		for _, e := range events {
+			o.seq = e.Seq
+			if err := o.note(e.Data); err != nil {
+				return err
+			}
+			if err := o.desk.Event(e.Data); err != nil {
+				return err
+			}
+		}
+		if o.state == a2a.TaskStateInputRequired || o.state == a2a.TaskStateAuthRequired {
+			return errAsked
+		}
+		return nil
+	})
+}
+
+// note keeps the state that an event says the task has.
+func (o *once) note(data json.RawMessage) error {
+	var r a2a.StreamResponse
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("an event of the task: %w", err)
+	}
+	var now a2a.TaskStatus
+	switch e := r.Event.(type) {
+	case *a2a.Task:
+		now = e.Status
+	case *a2a.TaskStatusUpdateEvent:
+		now = e.Status
+	default:
+		return nil
+	}
+	o.state, o.text = now.State, ""
+	if now.Message != nil {
+		for _, p := range now.Message.Parts {
+			o.text += p.Text()
+		}
+	}
+	return nil
+}
+
+// decide has everything answered that the task asks now.
+func (o *once) decide(ctx context.Context) error {
+	page, err := o.engine.Approvals().List(ctx, o.by, engine.ApprovalQuery{Task: o.task.String(), Limit: 1000})
+	if err != nil {
+		return err
+	}
+	for i := range page.Approvals {
+		if err := o.answer(ctx, &page.Approvals[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer has one approval answered, unless it is not pending.
+func (o *once) answer(ctx context.Context, a *approval.Approval) error {
+	for problem := error(nil); a.State == approval.Pending; {
+		answer, err := o.desk.Decide(ctx, a, problem)
+		if err != nil {
+			return err
+		}
+		answer.ID, answer.Digest = a.ID, a.Digest
+		err = o.engine.Approvals().Decide(ctx, o.by, answer)
+		var refused *approval.Error
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &refused):
+			return err
+		}
+		problem = refused
+		if a, err = o.engine.Approvals().Get(ctx, o.by, a.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
