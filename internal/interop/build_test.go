@@ -73,7 +73,7 @@ func prepare(t *testing.T) programs {
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
-		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework"} {
+		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp"} {
 			t.Run(name+" for Python", func(t *testing.T) {
 				t.Parallel()
 				interpreter := installPython(t, name)

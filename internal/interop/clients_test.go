@@ -26,6 +26,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("samples", func(t *testing.T) { t.Parallel(); testSamples(t, p) })
 	t.Run("adk run", func(t *testing.T) { t.Parallel(); testADKRun(t, p) })
 	t.Run("delegation", func(t *testing.T) { t.Parallel(); testDelegation(t, p) })
+	t.Run("MCP servers", func(t *testing.T) { t.Parallel(); testMCP(t, p) })
 	t.Run("elsewhere", func(t *testing.T) { t.Parallel(); testElsewhere(t, p) })
 	t.Run("by hand", func(t *testing.T) { t.Parallel(); testByHand(t, p) })
 	t.Run("curl", func(t *testing.T) { t.Parallel(); testCurl(t, p) })
