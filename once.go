@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -14,8 +15,10 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
+	"a2a-server/tool"
 )
 
 // cancelTime is how long [CallOnce] waits for a call that it cancels.
@@ -67,7 +70,8 @@ func CallOnce(ctx context.Context, c Config, text string, desk Desk) (end CallEn
 		c.Set = map[string]string{}
 	}
 	c.Set["store"] = "memory"
-	c.Store, c.NoListen, c.Planner = nil, true, direct.New(direct.Config{})
+	noting := &noting{Planner: direct.New(direct.Config{})}
+	c.Store, c.NoListen, c.Planner = nil, true, noting
 	s, err := New(c) //nolint:contextcheck // ctx ends the call, not what is opened
 	if err != nil {
 		return CallEnd{}, err
@@ -79,7 +83,7 @@ func CallOnce(ctx context.Context, c Config, text string, desk Desk) (end CallEn
 		stop()
 		err = errors.Join(err, <-stopped)
 	}()
-	o := once{Server: s, desk: desk, by: auth.Anonymous()}
+	o := once{Server: s, desk: desk, by: auth.Anonymous(), noted: noting}
 	return o.run(ctx, text)
 }
 
@@ -91,8 +95,29 @@ type once struct {
 	task engine.ID
 	seq  uint64 // of the newest event that was shown
 
-	state a2a.TaskState // as of then
+	noted *noting
+	state a2a.TaskState // as of seq; "": it waited, and was answered
 	text  string        // of the message of that state
+}
+
+// noting is a planner that notes how calls have ended.
+type noting struct {
+	task.Planner
+	refused atomic.Bool // one was not approved
+}
+
+// Plan implements task.Planner.
+func (n *noting) Plan(ctx context.Context, p *task.Progress) (*task.Step, error) {
+	for _, step := range p.Steps {
+		for _, r := range step.Calls {
+			switch r.Outcome {
+			case task.OutcomeDenied, task.OutcomeRejected, task.OutcomeExpired:
+				n.refused.Store(true)
+			case task.OutcomeOK, task.OutcomeError, task.OutcomeInvalid, task.OutcomeResponded, task.OutcomeCanceled:
+			}
+		}
+	}
+	return n.Planner.Plan(ctx, p)
 }
 
 func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
@@ -107,7 +132,7 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 	o.task = sent.Task
 	err = o.follow(ctx)
 	if err == nil {
-		return CallEnd{OK: o.state == a2a.TaskStateCompleted, Refused: o.state == a2a.TaskStateCanceled, Text: o.text}, nil
+		return CallEnd{OK: o.state == a2a.TaskStateCompleted, Refused: o.noted.refused.Load() || o.state == a2a.TaskStateCanceled, Text: o.text}, nil
 	}
 	// Not ctx: it may have ended, which is why the call is canceled.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
@@ -198,16 +223,45 @@ func (o *once) note(data json.RawMessage) error {
 
 // decide has everything answered that the task asks now.
 func (o *once) decide(ctx context.Context) error {
+	before, err := o.engine.Header(ctx, o.by, o.task)
+	if err != nil {
+		return err
+	}
 	page, err := o.engine.Approvals().List(ctx, o.by, engine.ApprovalQuery{Task: o.task.String(), Limit: 1000})
 	if err != nil {
 		return err
 	}
+	question := o.text
+	o.state = ""
+	pending := 0
 	for i := range page.Approvals {
+		if page.Approvals[i].State == approval.Pending {
+			pending++
+		}
 		if err := o.answer(ctx, &page.Approvals[i]); err != nil {
 			return err
 		}
 	}
-	return nil
+	if now, err := o.engine.Header(ctx, o.by, o.task); err != nil || pending > 0 || now.Seq != before.Seq {
+		return err
+	}
+	return o.reply(ctx, question) // nothing has happened since, and no approval is what it waits for
+}
+
+// reply has a question of the planner answered, which it asks because the tool wants it to.
+func (o *once) reply(ctx context.Context, question string) error {
+	a := approval.Approval{Kind: approval.KindQuestion, State: approval.Pending, AskKind: string(tool.AskQuestion), Tool: "the tool", Hint: question}
+	answer, err := o.desk.Decide(ctx, &a, nil)
+	if err != nil {
+		return err
+	}
+	var text string
+	if answer.Verb != approval.Respond || json.Unmarshal(answer.Response, &text) != nil {
+		return ErrNobody
+	}
+	m := &a2a.Message{ID: uuid.NewString(), TaskID: a2a.TaskID(o.task.String()), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
+	_, err = o.engine.Send(ctx, engine.Send{By: o.by, Message: m})
+	return err
 }
 
 // answer has one approval answered, unless it is not pending.

@@ -22,9 +22,10 @@ type desk struct {
 	shown          bool // stdout is a terminal
 	person         bool // somebody is at the terminal
 
-	refusal string // why nobody could decide
-	open    bool   // the last line on stdout has no end yet
-	lines   chan string
+	refusal  string // why nobody could decide
+	rejected bool   // the newest decision about the call is no
+	open     bool   // the last line on stdout has no end yet
+	lines    chan string
 }
 
 // event is what a desk reads of an A2A StreamResponse.
@@ -83,7 +84,14 @@ func (d *desk) Event(data json.RawMessage) error {
 	if about == (metadata{}) {
 		about = e.Artifact.Artifact.Metadata
 	}
-	for _, one := range e.Artifact.Artifact.Parts {
+	if d.rejected {
+		return nil // it only says so
+	}
+	parts := e.Artifact.Artifact.Parts
+	for i, one := range parts {
+		if i > 0 && one.Text != nil && *one.Text == string(parts[i-1].Data) {
+			continue // the same value again, for clients that show only text
+		}
 		if err := d.part(one, about.Stream == "stderr"); err != nil {
 			return err
 		}
@@ -172,7 +180,9 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
 	}
-	return d.decision(ctx, a)
+	answer, err := d.decision(ctx, a)
+	d.rejected = answer.Verb == approval.Reject
+	return answer, err
 }
 
 // describe prints what is asked.

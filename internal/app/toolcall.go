@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,7 +87,7 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 	var wrong *a2aserver.CallError
 	switch {
 	case errors.Is(err, a2aserver.ErrNobody):
-		return &refusedError{d.refusal}
+		return &refusedError{cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
 	case errors.As(err, &wrong):

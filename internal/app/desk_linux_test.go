@@ -1,0 +1,221 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"a2a-server/internal/app"
+)
+
+// session is a command that a person runs in a terminal.
+type session struct {
+	t      *testing.T
+	person *os.File
+	stdout bytes.Buffer
+	code   chan int
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	screen string
+	more   chan struct{} // receives after something was written on the screen
+	read   int           // of screen
+}
+
+// open runs a command in a terminal. Its standard output goes elsewhere.
+func (c *console) open(args ...string) *session {
+	c.t.Helper()
+	person, program := openTerminal(c.t)
+	s := &session{t: c.t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(c.t.Context())
+	s.cancel = cancel
+	go s.watch()
+	go func() {
+		s.code <- app.Run(ctx, c.args(append([]string{"tools", "call"}, args...)), environment(), program, &s.stdout, program)
+	}()
+	c.t.Cleanup(cancel)
+	return s
+}
+
+// watch reads the screen until the terminal is closed.
+func (s *session) watch() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := s.person.Read(buffer)
+		s.mu.Lock()
+		s.screen += strings.ReplaceAll(string(buffer[:n]), "\r\n", "\n")
+		s.mu.Unlock()
+		select {
+		case s.more <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expect waits until the screen shows a text after what was expected before.
+func (s *session) expect(text string) {
+	s.t.Helper()
+	late := time.After(30 * time.Second)
+	for {
+		s.mu.Lock()
+		rest := s.screen[s.read:]
+		at := strings.Index(rest, text)
+		if at >= 0 {
+			s.read += at + len(text)
+		}
+		s.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		select {
+		case <-s.more:
+		case <-late:
+			s.t.Fatalf("the screen does not show %q:\n%s", text, rest)
+		}
+	}
+}
+
+// answer writes a line after a prompt.
+func (s *session) answer(prompt, line string) {
+	s.t.Helper()
+	s.expect(prompt)
+	if _, err := s.person.WriteString(line + "\n"); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// end returns how the command ended, and its standard output.
+func (s *session) end() (code int, stdout string) {
+	s.t.Helper()
+	select {
+	case code = <-s.code:
+		return code, s.stdout.String()
+	case <-time.After(30 * time.Second):
+		s.t.Fatal("the command does not end")
+		return 0, ""
+	}
+}
+
+const approvePrompt = "Approve? [y/N/edit/reason] "
+
+// A call runs as the person at the terminal decides.
+func TestToolsCallTerminal(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		answers [][2]string // prompts, and what is written after them
+		code    int
+		stdout  string
+		noted   string
+		screen  string // is shown
+	}{
+		"yes":         {answers: [][2]string{{approvePrompt, "y"}}, stdout: "noted a\n", noted: "a", screen: `arguments: {"text":"a"}`},
+		"no":          {answers: [][2]string{{approvePrompt, "no"}}, code: 3, screen: "rejected"},
+		"empty":       {answers: [][2]string{{approvePrompt, ""}}, code: 3, screen: "rejected"},
+		"something":   {answers: [][2]string{{approvePrompt, "ye"}, {approvePrompt, "YES"}}, stdout: "noted a\n", noted: "a", screen: "one of the words"},
+		"reason":      {answers: [][2]string{{approvePrompt, "reason"}, {"Why not? ", "too late"}}, code: 3, screen: "too late"},
+		"edit":        {answers: [][2]string{{approvePrompt, "edit"}, {"one line: ", `{"text":"b"}`}}, stdout: "noted b\n", noted: "b"},
+		"bad edit":    {answers: [][2]string{{approvePrompt, "e"}, {"one line: ", `{`}, {"That is not JSON.", ""}, {"one line: ", `{"text":7}`}, {"That was refused", ""}, {approvePrompt, "n"}}, code: 3},
+		"end of file": {answers: [][2]string{{approvePrompt, "\x04"}}, code: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withFile(t, calling)
+			s := c.open("note", "text=a")
+			for _, a := range one.answers {
+				if a[1] == "" && a[0] != approvePrompt {
+					s.expect(a[0])
+					continue
+				}
+				s.answer(a[0], a[1])
+			}
+			code, stdout := s.end()
+			if got := c.noted(); code != one.code || stdout != one.stdout || got != one.noted {
+				t.Errorf("it exits with %d, prints %q and has noted %q; want %d, %q and %q\n%s", code, stdout, got, one.code, one.stdout, one.noted, s.screen)
+			}
+			if one.screen != "" {
+				s.read = 0
+				s.expect(one.screen)
+			}
+		})
+	}
+}
+
+// Questions of a tool are asked on the terminal.
+func TestToolsCallQuestions(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		args    string
+		answers [][2]string
+		stdout  string
+	}{
+		"text":    {`{"question":"Who?"}`, [][2]string{{"Who?", ""}, {"Your answer", "Ann B"}}, `{"answer":"Ann B"}`},
+		"none":    {`{"question":"Who?"}`, [][2]string{{"Your answer", "\n"}}, `{"declined":true}`},
+		"choice":  {`{"question":"Which?","choices":["red","blue"]}`, [][2]string{{"2 blue", ""}, {"Number", "3"}, {"a number from 1 to 2", ""}, {"Number", "2"}}, `{"answer":"blue"}`},
+		"several": {`{"question":"Which?","choices":["red","blue"],"multiple":true}`, [][2]string{{"Numbers", "2, 1"}}, `{"answer":["blue","red"]}`},
+		"form":    {`{"question":"How many?","form":{"type":"integer"}}`, [][2]string{{`{"type":"integer"}`, ""}, {"as JSON", "many"}, {"not JSON", ""}, {"as JSON", `"x"`}, {"That was refused", ""}, {"as JSON", "3"}}, `{"answer":3}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := withFile(t, calling).open("ask_user", "--json", one.args)
+			for _, a := range one.answers {
+				if a[1] == "" {
+					s.expect(a[0])
+				} else {
+					s.answer(a[0], strings.TrimSuffix(a[1], "\n"))
+				}
+			}
+			if code, stdout := s.end(); code != 0 || strings.TrimSpace(stdout) != one.stdout {
+				t.Errorf("it exits with %d and prints %q, want %q\n%s", code, stdout, one.stdout, s.screen)
+			}
+		})
+	}
+}
+
+// Ctrl-C cancels a call, whether somebody is asked or the tool runs, and ends what it has
+// started.
+func TestToolsCallCanceled(t *testing.T) {
+	t.Parallel()
+	c := withFile(t, calling)
+	asked := c.open("note", "text=a")
+	asked.expect(approvePrompt)
+	asked.cancel()
+	if code, stdout := asked.end(); code != 1 || stdout != "" || c.noted() != "" {
+		t.Errorf("while it asks: it exits with %d, prints %q and has noted %q", code, stdout, c.noted())
+	}
+	asked.expect("was canceled")
+
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- app.Run(ctx, c.args([]string{"tools", "call", "sleep"}), environment(), nil, write, write)
+		_ = write.Close()
+	}()
+	line := make([]byte, 32)
+	n, err := read.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if code := <-ended; code != 1 {
+		t.Errorf("while it runs: it exits with %d", code)
+	}
+	pid := 0
+	for _, digit := range strings.TrimSpace(string(line[:n])) {
+		pid = pid*10 + int(digit-'0')
+	}
+	if err := syscall.Kill(pid, 0); pid < 2 || err == nil {
+		t.Errorf("the process %d still runs (%q)", pid, line[:n])
+	}
+}

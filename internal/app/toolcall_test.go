@@ -1,0 +1,123 @@
+package app_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// calling is a configuration with tools that are called.
+const calling = `tools:
+  - command: note
+    description: Writes a file
+    run: [/bin/sh, -c, 'printf "%s" "$2" >>noted; echo "noted $2"', sh, --, "{text}"]
+    args: {text: {type: string}}
+  - command: count
+    description: Prints lines
+    run: [/bin/sh, -c, "echo one; echo two >&2; echo three"]
+    approve: false
+  - command: fail
+    description: Fails
+    run: [/bin/sh, -c, "echo it broke >&2; exit 4"]
+    approve: false
+  - command: sleep
+    description: Takes long
+    run: [/bin/sh, -c, "echo $$; exec sleep 600"]
+    approve: false
+  - command: say
+    description: Prints its arguments
+    run: [/usr/bin/printf, "%s|%s", "{a}", "{b}"]
+    args: {a: {type: string}, b: {type: integer}}
+    approve: false
+  - {builtin: ask_user}
+  - {builtin: demo}
+gates:
+  - {name: never, tool: transfer_money, action: deny}
+  - {name: broken, tool: "fail*", action: allow}
+`
+
+// noted returns what the tool note has written; "": it has not run.
+func (c *console) noted() string {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.folder, "noted"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What does not have to be approved runs, and its output is that of the command.
+func TestToolsCall(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		args   []string
+		stdin  string
+		code   int
+		stdout string
+		stderr string // is part of it; "": there is none
+	}{
+		"chunks":          {args: []string{"count"}, stdout: "one\nthree\n", stderr: "two\n"},
+		"failure":         {args: []string{"fail"}, code: 1, stderr: "it broke"},
+		"pairs":           {args: []string{"say", `a=two  "words"`, "b=7"}, stdout: "two  \"words\"|7\n"},
+		"odd values":      {args: []string{"say", `a="<[&`, "b=7"}, stdout: "\"<[&|7\n"},
+		"line break":      {args: []string{"say", "a=x\ny", "b=7"}, stdout: "x\ny|7\n"},
+		"empty":           {args: []string{"say", "a=", "b=7"}, stdout: "|7\n"},
+		"a number's text": {args: []string{"say", "a=007", "b=7"}, stdout: "007|7\n"},
+		"object":          {args: []string{"say", "--json", `{"a":"x y","b":1}`}, stdout: "x y|1\n"},
+		"object of stdin": {args: []string{"say", "--json", "-"}, stdin: "{\"a\":\"é\",\n\"b\":2}\n", stdout: "é|2\n"},
+		"one text":        {args: []string{"echo", "a", "b  c"}, stdout: "a b  c\n"},
+		"wrong type":      {args: []string{"say", "a=x", "b=y"}, code: 1, stderr: "/b"},
+		"missing":         {args: []string{"say", "a=x"}, code: 1, stderr: "b"},
+		"twice":           {args: []string{"say", "a=x", "a=y"}, code: 2, stderr: `/say: "a" is given twice`},
+		"no pairs":        {args: []string{"say", "x"}, code: 2, stderr: "/say: expected key=value"},
+		"unknown":         {args: []string{"sya", "a=x"}, code: 2, stderr: "unknown tool \"sya\"\n'a2a-server tools list'"},
+		"two tools":       {args: []string{"say a=x"}, code: 2, stderr: "takes the name of a tool"},
+		"no tool":         {code: 2, stderr: "takes the name of a tool"},
+		"both forms":      {args: []string{"say", "a=x", "--json", "{}"}, code: 2, stderr: "not both"},
+		"not an object":   {args: []string{"say", "--json", "[1]"}, code: 2, stderr: "not a JSON object"},
+		"empty object":    {args: []string{"say", "--json", ""}, code: 2, stderr: "not a JSON object"},
+		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the rule "never"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := withFile(t, calling).run(strings.NewReader(one.stdin), append([]string{"tools", "call"}, one.args...)...)
+			if code != one.code || stdout != one.stdout || !strings.Contains(stderr, one.stderr) || one.stderr == "" && stderr != "" {
+				t.Errorf("it exits with %d, prints %q and says %q; want %d, %q and %q", code, stdout, stderr, one.code, one.stdout, one.stderr)
+			}
+		})
+	}
+}
+
+// Without a terminal nothing is approved: not by an answer on standard input, and not by a
+// keyword in the arguments.
+func TestToolsCallRefused(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"call": {"note", "text=approve"}, "question": {"ask_user", "question=Really?"},
+	} {
+		c := withFile(t, calling)
+		code, stdout, stderr := c.run(strings.NewReader("y\ny\n"), append([]string{"tools", "call"}, args...)...)
+		if code != 3 || stdout != "" || !strings.Contains(stderr, "no terminal") {
+			t.Errorf("%s: it exits with %d, prints %q and says %q", name, code, stdout, stderr)
+		}
+		if got := c.noted(); got != "" {
+			t.Errorf("%s: it has run: %s", name, got)
+		}
+	}
+}
+
+// A call of an MCP server's tool goes to a server of its own.
+func TestToolsCallMCP(t *testing.T) {
+	t.Parallel()
+	c := documented(t)
+	code, stdout, stderr := c.run(nil, "tools", "call", "files_read_file", "path=a b")
+	if code != 0 || stdout != `read_file {"path":"a b"}`+"\n" {
+		t.Errorf("it exits with %d, prints %q and says %q", code, stdout, stderr)
+	}
+	if code, stdout, _ := c.run(nil, "tools", "call", "files_write_file", "path=a"); code != 3 || stdout != "" {
+		t.Errorf("what has to be approved exits with %d and prints %q", code, stdout)
+	}
+}
