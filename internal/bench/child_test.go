@@ -51,6 +51,7 @@ type report struct {
 	CPU     time.Duration // user and system, of the whole process
 	Elapsed time.Duration // in the first one: from the start of main until it listens
 	Filled  int           // tasks, by the filler
+	Commits []int64       // nanoseconds that each commit took, sorted; in answer to commits
 	Err     string
 }
 
@@ -58,6 +59,7 @@ type report struct {
 type service struct {
 	handler http.Handler
 	release func() // lets the chunks of burst flow
+	commits func() []int64
 	close   func() error
 }
 
@@ -113,7 +115,9 @@ func control(in io.Reader, out io.Writer, first report, sv *service) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		var r report
-		if err := command(lines.Text(), sv); err != nil {
+		if lines.Text() == "commits" {
+			r.Commits = sv.commits()
+		} else if err := command(lines.Text(), sv); err != nil {
 			r.Err = err.Error()
 		}
 		r.CPU = cpu()

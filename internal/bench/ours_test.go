@@ -45,13 +45,14 @@ func newOurs(file string) (*service, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	return &service{handler: server, release: g.open, close: run(engine, b)}, nil
+	return &service{handler: server, release: g.open, commits: b.commits.sorted, close: run(engine, b)}, nil
 }
 
 // backend is an open store.
 type backend struct {
 	handle      store.Handle
 	incarnation uint64
+	commits     *commits
 	close       func() error
 }
 
@@ -60,9 +61,10 @@ func open(file string) (*backend, error) {
 	if file == "" {
 		db := memstore.New()
 		h, err := db.Handle()
-		return &backend{handle: h, close: db.Close}, err
+		return &backend{handle: h, commits: &commits{}, close: db.Close}, err
 	}
-	db, err := boltstore.Open(file)
+	times := &commits{}
+	db, err := boltstore.Options{Hook: times.at}.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func open(file string) (*backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &backend{handle: h, incarnation: db.Incarnation(), close: db.Close}, nil
+	return &backend{handle: h, incarnation: db.Incarnation(), commits: times, close: db.Close}, nil
 }
 
 func logger() zerolog.Logger { return zerolog.New(os.Stderr).Level(zerolog.WarnLevel) }
@@ -105,7 +107,7 @@ func run(engine *engine.Engine, b *backend) (stop func() error) {
 }
 
 // toolset returns echo (read-only), note (with effects), stream (chunks), burst (chunks
-// once g is open) and park (asks before it runs).
+// once g is open), park (asks before it runs) and print (a command).
 func toolset(g *gate) (tool.Toolset, error) {
 	repeat := func(_ tool.Context, s say) (string, error) { return s.Text, nil }
 	readOnly := tool.Annotations{ReadOnly: true}
@@ -121,7 +123,8 @@ func toolset(g *gate) (tool.Toolset, error) {
 			}
 			return chunks(ctx, f)
 		})
-	return tool.NewToolset("bench", echo, note, park, stream, burst), errors.Join(err1, err2, err3, err4, err5)
+	print, err6 := newPrint()
+	return tool.NewToolset("bench", echo, note, park, stream, burst, print), errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
 func chunks(ctx context.Context, f flow) iter.Seq2[*tool.Result, error] {

@@ -265,17 +265,20 @@ func (e *execution) outcome(ctx context.Context) (*tool.Result, error) {
 // is not wrapped, as the call did not fail with it.
 func because(ctx context.Context) string { return context.Cause(ctx).Error() }
 
-// pacer decides when the next pieces may be yielded.
+// pacer decides when the next pieces may be yielded. A gap is about as long as a commit, so
+// that it delays nobody noticeably; a command that writes all day gets longer ones, so that
+// its pieces remain below limits.output.
 type pacer struct {
-	next    time.Time
-	yields  int
-	lastGap time.Duration
+	next   time.Time
+	gap    time.Duration
+	yields int // pieces with this gap
 }
 
 const (
-	firstGap    = 20 * time.Millisecond
+	firstGap    = 2 * time.Millisecond
 	longestGap  = 5 * time.Second
-	gapDoubling = 1000 // pieces, after which the gap is twice as long
+	firstYields = 4000 // pieces with the first gap
+	moreYields  = 1000 // pieces with each longer one, which is twice as long as the one before
 )
 
 func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
@@ -283,12 +286,11 @@ func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
 // yielded starts the next gap.
 func (p *pacer) yielded(now time.Time, pieces int) {
 	p.yields += pieces
-	if p.lastGap == 0 {
-		p.lastGap = firstGap
+	switch {
+	case p.gap == 0:
+		p.gap = firstGap
+	case p.gap == firstGap && p.yields >= firstYields, p.gap > firstGap && p.yields >= moreYields:
+		p.gap, p.yields = min(2*p.gap, longestGap), 0
 	}
-	if p.yields >= gapDoubling {
-		p.yields = 0
-		p.lastGap = min(2*p.lastGap, longestGap)
-	}
-	p.next = now.Add(p.lastGap)
+	p.next = now.Add(p.gap)
 }
