@@ -143,6 +143,15 @@ func (f *Fold) suspended(c *call, asks []event.SuspendedAsk) {
 	c.Asks, c.Open = asks, nil
 }
 
+// undecided reports whether a call has asked for a confirmation that nobody has decided on
+// yet: what was decided before is no answer to that.
+func (f *Fold) undecided(c *call) bool {
+	return slices.ContainsFunc(slices.Concat(c.Asks, c.Open), func(ask event.SuspendedAsk) bool {
+		a := f.approval(ask.Approval)
+		return a != nil && a.State == approval.Pending && a.AskKind == string(tool.AskConfirm)
+	})
+}
+
 // waitsMeanwhile reports whether the task waits for input although it has a turn: each of
 // its running calls was woken by its timer, and what it has asked is still open. A tool
 // that looks after its work from time to time does not change the task's state each time.

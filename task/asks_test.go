@@ -317,3 +317,34 @@ func TestBadQuestionIDs(t *testing.T) {
 	k.wantEntries(2)
 	k.wantGiven("map[unavailable.1:responded]")
 }
+
+// A confirmation is the answer to its own question only. A call that has asked another one
+// since, and is woken before that is decided, is not told of the earlier decision.
+func TestDecisionIsNoAnswerToALaterQuestion(t *testing.T) {
+	t.Parallel()
+	confirm := func(hint string) tool.Ask { return tool.Ask{ID: "sure", Kind: tool.AskConfirm, Hint: hint} }
+	k := waker(t, confirm("delete a?"))
+	k.decide(id(1), approval.Approve)
+	if d := k.entered[1].Decision; d == nil || !d.Confirmed {
+		t.Fatalf("the tool reads the decision %v on its question", d)
+	}
+	k.waits(confirm("delete all?"))
+	k.wakes()
+	if d := k.entered[2].Decision; d != nil {
+		t.Errorf("while its second question is open, the tool reads the decision %+v", d)
+	}
+	k.wantGiven("map[]")
+	k.waits(confirm("delete all?"))
+	k.wantPending(id(2))
+	k.decide(id(2), approval.Reject)
+	if d := k.entered[3].Decision; d == nil || d.Confirmed {
+		t.Errorf("after its second question was rejected, the tool reads the decision %+v", d)
+	}
+	k.wantGiven("map[sure:rejected]")
+	k.waits(confirm("delete a?"))
+	if k.wakes(); k.entered[4].Decision != nil {
+		t.Error("a question that is asked again after its answer has that answer still")
+	}
+	k.wantGiven("map[]")
+	k.wantPending(id(3))
+}

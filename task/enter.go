@@ -24,7 +24,7 @@ type Entry struct {
 	State    map[string]any    // of the tools; the run's own
 	Resumed  *tool.Resumption  // nil on a first entry
 	Decided  map[string]bool   // confirmations that the call has asked for: by id, whether approved
-	Decision *ToolConfirmation // the newest that the tool may read, nil if there is none
+	Decision *ToolConfirmation // the newest that the tool may read; nil if there is none, or it has asked since
 	Output   int64             // bytes that the call had published by its newest suspension
 
 	examined examined // what was checked
@@ -159,6 +159,9 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 		if i >= fresh {
 			answers = append(answers, answerOf(a))
 		}
+	}
+	if d.f.undecided(c) {
+		e.Decision = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
 		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}

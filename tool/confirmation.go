@@ -75,7 +75,8 @@ func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfir
 }
 
 // Confirmation returns the newest decision on a question that this call asked, or nil if
-// there is none, as on its first run. For a tool whose [TakesPayload] is true, the
+// there is none, as on its first run, or if the call has asked for another confirmation
+// since, which is undecided. For a tool whose [TakesPayload] is true, the
 // approval of the call itself counts too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
 	c, _ := ctx.Value(confirmationKey{}).(*toolconfirmation.ToolConfirmation)
