@@ -198,7 +198,7 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 		if a.Kind == approval.KindOutcome {
 			return nil, d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
 		}
-		return nil, d.finish(c, OutcomeExpired, nil, "nobody approved the call in time", nil)
+		return nil, d.finish(c, OutcomeExpired, nil, d.unknownBefore(c, "nobody approved the call in time"), nil)
 	default:
 		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
 	}
@@ -208,6 +208,9 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 // earlier run of it published remains.
 func (d *Draft) rejected(c *call, a *pendingApproval) error {
 	text := rejection(a)
+	if a.Kind != approval.KindOutcome {
+		text = d.unknownBefore(c, text)
+	}
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}

@@ -14,7 +14,8 @@ import (
 	"a2a-server/tool"
 )
 
-// askCall requests approval of a call as it was examined. The arguments of a call that
+// askCall requests approval of a call as it was examined. If an earlier run of it may have
+// had an effect, the question says so. The arguments of a call that
 // was entered before are in use, so they can no longer be edited.
 func (d *Draft) askCall(c *call, x *examined, supersedes string) error {
 	a := &approval.Approval{
@@ -22,6 +23,9 @@ func (d *Draft) askCall(c *call, x *examined, supersedes string) error {
 	}
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)
+	}
+	if c.Cause != "" {
+		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, c.Why, a.Hint)
 	}
 	return d.request(c, x, a)
 }

@@ -3,11 +3,13 @@ package task_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -103,6 +105,44 @@ func TestCancelTellsWhatWasKept(t *testing.T) {
 		var p task.ChildCancel
 		if err := json.Unmarshal(k.dueRow(task.DueChildCancel, "c1.1").Payload, &p); err != nil || string(p.State) != `"job 7"` || len(k.due) != 1 {
 			t.Errorf("%s: %s is told, of %d rows: %v", name, p.State, len(k.due), err)
+		}
+	}
+}
+
+// A call whose process has died, and whose tool has changed meanwhile, is asked about again:
+// the question says that the call may have run, and so does its result if it is not run
+// again.
+func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
+	t.Parallel()
+	const died = "the server stopped while it ran"
+	for name, gated := range map[string]bool{"it was approved": true, "nobody was asked": false} {
+		for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+			t.Run(name+", then "+string(verb), func(t *testing.T) {
+				t.Parallel()
+				job := &fake{name: "job", gated: gated, schema: amounts("one")}
+				k := newDesk(t, nil, job)
+				k.begin(call("job", 1))
+				if gated {
+					k.decide(id(1), approval.Approve)
+				}
+				k.keeps("c1.1", `"job 7"`)
+				job.schema, job.gated = amounts("another"), true
+				k.dies()
+				if a := k.one(); a.Kind != approval.KindCall || !strings.Contains(a.Hint, died) {
+					t.Errorf("the question is %q, of kind %s; want one about the call which says that %s", a.Hint, a.Kind, died)
+				}
+				n := len(k.entered)
+				k.decide(k.one().ID, verb)
+				if verb == approval.Approve {
+					if len(k.entered) != n+1 || string(k.entered[n].Resumed.State) != `"job 7"` {
+						t.Error("the call is not entered with what it had kept")
+					}
+					return
+				}
+				if outcome, says := k.outcome("c1.1"); outcome != task.OutcomeRejected || !strings.Contains(says, died) {
+					t.Errorf("the call ends %s, %q, want that %s", outcome, says, died)
+				}
+			})
 		}
 	}
 }
