@@ -103,9 +103,11 @@ func adopt(o *RunEnded, seen *Result) error {
 		return nil
 	case !utf8.Valid(seen.Content) || !json.Valid(seen.Content):
 		return errNoOutcome
+	case CheckDepth(seen.Content) != nil:
+		return CheckDepth(seen.Content)
 	case o.Err != nil || !bytes.Equal(seen.Content, o.Result):
 		parts := o.Parts != nil
-		o.Err, o.Result, o.Parts = nil, event.Compact(seen.Content), nil
+		o.Err, o.Result, o.Parts = nil, event.Compact(bytes.Clone(seen.Content)), nil
 		if parts {
 			o.Parts = partsIn(o.Result)
 		}

@@ -12,12 +12,21 @@ import (
 	"a2a-server/tool"
 )
 
-// maxStateDepth bounds the nesting of what a tool keeps: it is nested further in events
-// and snapshots, and encoding/json decodes nothing deeper than 10,000 levels.
+// maxStateDepth bounds the nesting of what a tool keeps, returns or publishes: it is
+// nested further in events and snapshots, and encoding/json decodes nothing deeper than
+// 10,000 levels.
 const maxStateDepth = 1000
 
-// checkState reports why a tool cannot keep a state.
-func checkState(state json.RawMessage) error {
+// CheckDepth returns an error if valid JSON is nested too deep to be kept.
+func CheckDepth(raw json.RawMessage) error {
+	if len(raw) > maxStateDepth && depth(raw) > maxStateDepth {
+		return fmt.Errorf("it is nested more than %d levels deep", maxStateDepth)
+	}
+	return nil
+}
+
+// CheckState returns why a tool cannot keep a state, nil if it can.
+func CheckState(state json.RawMessage) error {
 	switch {
 	case len(state) > tool.MaxSuspensionState:
 		return fmt.Errorf("the state has %d bytes; at most %d can be kept", len(state), tool.MaxSuspensionState)
@@ -53,7 +62,7 @@ func depth(raw json.RawMessage) int {
 // kept before. It is appended in a batch of chunks, in its order among them: what a tool
 // has published before its checkpoint is in the log if the checkpoint is.
 func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage) (Chunk, error) {
-	if err := checkState(state); err != nil {
+	if err := CheckState(state); err != nil {
 		return Chunk{}, err
 	}
 	kept := &event.CallCheckpoint{Call: call, State: event.Compact(bytes.Clone(state))}

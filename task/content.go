@@ -46,6 +46,9 @@ func EncodeContent(v any, limit int) (Content, error) {
 	if err != nil {
 		return Content{}, fmt.Errorf("the content is not JSON: %w", err)
 	}
+	if err := CheckDepth(data); err != nil {
+		return Content{}, fmt.Errorf("the content cannot be published: %w", err)
+	}
 	c := Content{parts: event.ResultPart(data), only: len(data) > 0 && data[0] == '"' || string(data) == "null"}
 	if c.only {
 		_ = json.Unmarshal(data, &c.text) // null changes nothing
@@ -74,6 +77,9 @@ func EncodeResult(v any, limit int) (result, parts json.RawMessage, err error) {
 	default:
 		if result, err = event.EncodeValue(v); err != nil {
 			return nil, nil, fmt.Errorf("the tool's result is not JSON: %w", err)
+		}
+		if err := CheckDepth(result); err != nil {
+			return nil, nil, fmt.Errorf("the tool's result cannot be kept: %w", err)
 		}
 		return result, nil, nil
 	}
@@ -118,12 +124,11 @@ func encodeParts(parts []agent.Part, limit int) (Content, error) {
 		if i > 0 {
 			c.parts = append(c.parts, ',')
 		}
-		c.parts = append(c.parts, data...)
+		if c.parts = append(c.parts, data...); len(c.parts) > limit {
+			return Content{}, largeContent(len(c.parts), limit)
+		}
 		c.only = c.only && p.Text != ""
 		text.WriteString(p.Text)
-	}
-	if n := len(c.parts); n > limit {
-		return Content{}, largeContent(n, limit)
 	}
 	c.text = text.String()
 	return c, nil
@@ -166,6 +171,9 @@ func encodePart(p *agent.Part) (json.RawMessage, error) {
 	data, err := event.EncodePart(partOf(*p))
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if err := CheckDepth(data); err != nil {
+		return nil, err
 	}
 	if bytes.HasPrefix(data, []byte(`{"data":null`)) {
 		return nil, errors.New("its data is null, which A2A has no part for")

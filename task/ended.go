@@ -65,7 +65,7 @@ type RunEnded struct {
 	Actions    json.RawMessage  // see [EncodeActions]
 	Suspension *tool.Suspension // the tool pauses
 	Keeps      bool             // the state of Suspension is a checkpoint, too
-	Stop       bool             // if the call ends with an error, what it has running elsewhere is to be stopped
+	Stop       bool             // if the call ends, what it has running elsewhere is to be stopped
 	Asks       []ToolQuestion   // what it asked while running, undecided: what it returned is discarded
 	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
 	TimedOut   bool             // GivenUp because of a timeout
@@ -107,7 +107,7 @@ func (in RunEnded) put(d *Draft) error {
 		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
 	case paused:
 		return d.suspend(c, &in)
-	case in.Stop && in.Err != nil:
+	case in.Stop: // also when a hook has made a result of the error
 		if err := d.stopWork(c, &in); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func stateSize(delta map[string]any) (int, error) {
 // chunks adds what a run published last. The last chunk of each artifact in complete is
 // marked as such, if it is among them; the ids of the others are returned.
 func (d *Draft) chunks(chunks []Chunk, complete []string) (unmarked []string) {
-	chunks = d.f.Publishable(chunks)
+	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
 		k := &chunks[i]
 		if at := slices.Index(complete, k.update.ID); at >= 0 {
@@ -203,7 +203,7 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 	if s := in.Suspension; s != nil {
 		e.Again = in.Keeps
 		if s.State != nil {
-			if err := checkState(s.State); err != nil {
+			if err := CheckState(s.State); err != nil {
 				return fail("the call cannot be suspended: %v", err)
 			}
 		}

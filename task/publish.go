@@ -56,6 +56,9 @@ func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, 
 		if u.EventMetadata, err = event.EncodeValue(metadata); err != nil {
 			return Chunk{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
 		}
+		if err := CheckDepth(u.EventMetadata); err != nil {
+			return Chunk{}, fmt.Errorf("the metadata of a chunk cannot be published: %w", err)
+		}
 	}
 	return p.chunk(now, u, "a chunk")
 }

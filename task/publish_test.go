@@ -10,6 +10,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
 
@@ -102,4 +103,38 @@ func content(t testing.TB, v any) task.Content {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// What a run has published last is put again if the batch with it conflicts: it is then
+// what it was the first time.
+func TestLastChunksArePutAgain(t *testing.T) {
+	t.Parallel()
+	k := waker(t, question("one", "which?"))
+	k.wakes()
+	p := k.fold().Publisher(1 << 20)
+	progress, err := k.rules.Progress(p, k.now, "c1.1", "ask", tool.Progress{Done: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := task.RunEnded{Entry: k.running["c1.1"], Chunks: 3, Last: []task.Chunk{progress}, Result: []byte(`1`)}
+	for i, text := range []string{"a", "b", "c"} {
+		chunk, err := p.Chunk(k.now, "c1.1", "ask", task.Piece{Content: content(t, text), First: i == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended.Last = append(ended.Last, chunk)
+	}
+	events := func() (all []string) {
+		d, err := k.rules.On(k.at(), k.fold(), ended)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range d.Batch(store.System(), nil).Events {
+			all = append(all, e.Kind+" "+string(e.Data))
+		}
+		return all
+	}
+	if diff := cmp.Diff(events(), events()); diff != "" {
+		t.Errorf("the same end of a run makes other events the second time (-first +second):\n%s", diff)
+	}
 }

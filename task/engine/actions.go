@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"a2a-server/task"
@@ -10,8 +12,14 @@ import (
 
 // finishActions takes what the tool has asked for in addition to its result: changes of
 // the state are made as if it had set them, and the rest is for the planner. What is wrong
-// with them is an error of a call that has none.
+// with them is an error of a call that has none. It never panics.
 func (x *toolContext) finishActions(o *task.RunEnded) {
+	defer func() {
+		if p := recover(); p != nil { // values encode themselves, which is the tool's own code
+			failRun(o, errors.New("what it has set cannot be encoded: that panicked; see the server's log"))
+			x.run.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", x.run.task.String()).Str("call_id", x.run.entry.Call).Msg("tool panicked")
+		}
+	}()
 	acts := x.acts
 	for _, key := range slices.Sorted(maps.Keys(acts.StateDelta)) {
 		if err := x.State().Set(key, acts.StateDelta[key]); err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,9 +42,9 @@ func (k *checkpoint) refuse(err error) {
 
 // Checkpoint implements [tool.Checkpointer].
 func (x *toolContext) Checkpoint(ctx context.Context, state json.RawMessage) error {
-	state, err := x.run.wrap(state)
+	whole, err := x.run.wrap(state)
 	if err == nil {
-		err = x.run.checkpoint(ctx, state)
+		err = x.run.checkpoint(ctx, whole, state)
 	}
 	if err != nil {
 		return fmt.Errorf("the checkpoint is not kept: %w", err)
@@ -52,8 +53,9 @@ func (x *toolContext) Checkpoint(ctx context.Context, state json.RawMessage) err
 }
 
 // checkpoint keeps the state of a running call, and returns when that is durable. It is
-// refused once the run was told to end: then it may be over.
-func (r *run) checkpoint(ctx context.Context, state json.RawMessage) error {
+// refused once the run was told to end: then it may be over. own is the part of state that
+// is the tool's.
+func (r *run) checkpoint(ctx context.Context, state, own json.RawMessage) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -61,7 +63,7 @@ func (r *run) checkpoint(ctx context.Context, state json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	k, err := r.handCheckpoint(chunk)
+	k, err := r.handCheckpoint(chunk, own)
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func unsure(ctx context.Context) error {
 
 // handCheckpoint hands a checkpoint over. It waits, as a chunk does, while the tool is more
 // than a window ahead of the disk.
-func (r *run) handCheckpoint(chunk task.Chunk) (*checkpoint, error) {
+func (r *run) handCheckpoint(chunk task.Chunk, own json.RawMessage) (*checkpoint, error) {
 	r.lockWithRoom()
 	defer r.mu.Unlock()
 	switch {
@@ -102,6 +104,9 @@ func (r *run) handCheckpoint(chunk task.Chunk) (*checkpoint, error) {
 	}
 	if err := r.hand(chunk); err != nil {
 		return nil, err
+	}
+	if r.job != nil {
+		r.kept = bytes.Clone(own)
 	}
 	k := &checkpoint{decided: make(chan struct{})}
 	r.keeping = append(r.keeping, k)

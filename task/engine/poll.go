@@ -40,6 +40,7 @@ type job struct {
 	Since  store.Millis    `json:"since"`
 	Polls  int             `json:"polls,omitempty"`
 	Pieces map[string]int  `json:"pieces,omitempty"` // as run.pieces
+	Pace   *tool.Polling   `json:"pace,omitempty"`   // what the tool said last about its polls
 }
 
 const pollVersion = 1
@@ -66,7 +67,8 @@ func (k pollState) encode() (json.RawMessage, error) {
 	if err := e.Encode(k); err != nil {
 		return nil, fmt.Errorf("encode the state of a job: %w", err)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	state := bytes.TrimSpace(b.Bytes())
+	return state, task.CheckDepth(state)
 }
 
 // decodePoll reads the state of a call. One that a Poller has not written is its own.
@@ -132,20 +134,12 @@ func (r *run) openJob() {
 	r.entry.Resumed = &own
 }
 
-// polling returns when the tool wants to be polled.
+// polling returns when the tool wants to be polled. It calls the tool's own code, which
+// may wait for a lock that a poll holds: it must be called in the tool's goroutine.
 func (r *run) polling() (p tool.Polling) {
 	defer func() {
 		_ = recover() // it is the tool's own code
-		for _, field := range []struct {
-			is *time.Duration
-			to time.Duration
-		}{{&p.First, firstPoll}, {&p.Max, maxPollPause}, {&p.Deadline, jobDeadline}} {
-			if *field.is <= 0 {
-				*field.is = field.to
-			}
-			*field.is = max(field.is.Truncate(time.Millisecond), time.Millisecond) // as timers are kept
-		}
-		p.Max = max(p.Max, p.First)
+		p = paced(p)
 	}()
 	if polled, ok := tool.As[tool.Polled](r.entry.Tool); ok {
 		p = polled.Polling()
@@ -153,10 +147,33 @@ func (r *run) polling() (p tool.Polling) {
 	return p
 }
 
+// paced returns p with the defaults, and as timers are kept.
+func paced(p tool.Polling) tool.Polling {
+	for _, field := range []struct {
+		is *time.Duration
+		to time.Duration
+	}{{&p.First, firstPoll}, {&p.Max, maxPollPause}, {&p.Deadline, jobDeadline}} {
+		if *field.is <= 0 {
+			*field.is = field.to
+		}
+		*field.is = max(field.is.Truncate(time.Millisecond), time.Millisecond)
+	}
+	p.Max = max(p.Max, p.First)
+	return p
+}
+
+// pace returns what is known of when the tool wants to be polled, without asking it.
+func (j *job) pace() tool.Polling {
+	if j.Pace == nil {
+		return paced(tool.Polling{})
+	}
+	return paced(*j.Pace)
+}
+
 // later suspends the call until the next poll of a job, or until wake if that is set, but
 // not past the job's deadline. r.mu must be held.
 func (r *run) later(j job, wake time.Time) (*tool.Suspension, error) {
-	p := r.polling()
+	p := j.pace()
 	deadline := j.Since.Time().Add(p.Deadline)
 	if wake.IsZero() {
 		pause := p.First
@@ -192,7 +209,9 @@ func (r *run) suspends(j job, wake time.Time, asks []tool.Ask) error {
 // be held.
 func (r *run) putOff() *task.RunEnded {
 	j := *r.job
-	j.Polls++
+	if j.Polls++; r.kept != nil {
+		j.State = r.kept
+	}
 	o := &task.RunEnded{Entry: r.entry, Output: r.output, Keeps: true, Stop: true}
 	if o.Err = r.overdue(j); o.Err != nil {
 		return o
@@ -206,19 +225,27 @@ func (r *run) putOff() *task.RunEnded {
 // startJob runs the Call of a Poller, and suspends the call with the job that it started.
 func (r *run) startJob(x *toolContext) *task.RunEnded {
 	o := r.invoke(x)
+	if doubts(o.Err) {
+		return o
+	}
 	if s, ok := errors.AsType[*tool.Suspension](o.Err); ok {
 		o.Err = ownSuspension(s)
 	}
 	if o.Err != nil || r.asking() {
 		return o
 	}
-	err := r.suspends(job{State: o.Result, Since: store.MillisOf(r.e.now())}, time.Time{}, nil)
+	pace := r.polling()
+	err := r.suspends(job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
 		return &task.RunEnded{Err: fmt.Errorf("a job was started, and what identifies it cannot be kept: %w", err)}
 	}
 	r.started = true
 	return &task.RunEnded{Err: err}
 }
+
+// doubts reports whether an error says that it is unknown whether the call had its effect.
+// That comes before whatever else it says.
+func doubts(err error) bool { return err != nil && errors.Is(err, tool.ErrOutcomeUnknown) }
 
 // ownSuspension is a suspension by the Call of a Poller.
 func ownSuspension(s *tool.Suspension) error {
@@ -248,6 +275,13 @@ func (r *run) wrap(state json.RawMessage) (json.RawMessage, error) {
 	return pollState{Job: &j}.encode()
 }
 
+// newest returns the state that a poll has kept with a checkpoint, nil if it has kept none.
+func (r *run) newest() json.RawMessage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept
+}
+
 // asking reports whether the tool has asked something that is undecided, so that what it
 // returns is discarded.
 func (r *run) asking() bool {
@@ -258,9 +292,16 @@ func (r *run) asking() bool {
 
 // poll asks about the job of a call once.
 func (r *run) poll(x *toolContext) *task.RunEnded {
-	j := *r.job
+	j, pace := *r.job, r.polling()
+	j.Pace = &pace
 	result, state, err := r.poller.Poll(x, j.State)
 	j.Polls++
+	if kept := r.newest(); kept != nil {
+		j.State = kept
+	}
+	if doubts(err) {
+		return &task.RunEnded{Err: err}
+	}
 	if s, ok := errors.AsType[*tool.Suspension](err); ok || r.asking() {
 		return &task.RunEnded{Err: r.pollAsks(j, s)}
 	}
@@ -307,7 +348,7 @@ func (r *run) pollAsks(j job, s *tool.Suspension) error {
 	}
 	wake := s.Wake
 	if wake.IsZero() { // until it is answered
-		wake = j.Since.Time().Add(r.polling().Deadline)
+		wake = j.Since.Time().Add(j.pace().Deadline)
 	}
 	return r.suspends(j, wake, s.Asks)
 }
@@ -323,7 +364,7 @@ func (r *run) notYet(j job) error {
 // overdue returns the error of a call whose job is not done at its deadline: the poll at
 // that time is the last one. It is nil before.
 func (r *run) overdue(j job) error {
-	limit := r.polling().Deadline
+	limit := j.pace().Deadline
 	if r.e.now().Before(j.Since.Time().Add(limit)) {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
 	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
 	defer cancel()
 	in := task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
-	if o.Keeps && o.Stop && o.Suspension != nil {
+	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {
 		in.Stop = o.Suspension.State
 	}
 	return e.changed(ctx, store.System(), id, in)

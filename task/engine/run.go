@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -50,10 +51,11 @@ type run struct {
 	hears   []*func(cause error) // to call when the tool is told to end
 
 	// Of a [tool.Poller]; see poll.go.
-	poller  tool.Poller // nil: it is none
-	job     *job        // to poll; nil: it is not started
-	started bool        // this run has started the job
-	done    bool        // the job has ended
+	poller  tool.Poller     // nil: it is none
+	job     *job            // to poll; nil: it is not started
+	kept    json.RawMessage // newest checkpoint of a poll; nil: none
+	started bool            // this run has started the job
+	done    bool            // the job has ended
 }
 
 var (
@@ -367,9 +369,16 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	}
 	if o.Err != nil {
 		o.Unknown = unknown
-		errors.As(o.Err, &o.Suspension)
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
+		var s *tool.Suspension
+		paused := errors.As(o.Err, &s) && s != nil
 		o.Err = plain(o.Err)
+		if paused {
+			var err error
+			if o.Suspension, err = frozen(s); err != nil {
+				o.Err = err
+			}
+		}
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"sync"
 
 	"a2a-server/internal/strictjson"
@@ -81,6 +83,9 @@ func (s *toolState) Set(key string, value any) error {
 	if err != nil {
 		return fmt.Errorf("state %q cannot be kept: %w", key, err)
 	}
+	if err := task.CheckDepth(data); err != nil {
+		return fmt.Errorf("state %q cannot be kept: %w", key, err)
+	}
 	var kept any
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return fmt.Errorf("state %q cannot be kept: %w", key, err)
@@ -146,6 +151,11 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	if err != nil {
 		return err
 	}
+	if payload != nil { // as it is now, whatever the tool does with it
+		if q.Payload, err = encoded(payload); err != nil {
+			return err
+		}
+	}
 	approved, known := x.run.entry.Decided[id]
 	switch {
 	case !known:
@@ -156,6 +166,36 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	default:
 		return tool.ErrConfirmationRejected
 	}
+}
+
+// encoded returns a value of a question as its JSON.
+func encoded(v any) (json.RawMessage, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("a question of the tool is not JSON: %w", err)
+	}
+	return raw, nil
+}
+
+// frozen returns a suspension as it is now, whatever the tool still does with it, and
+// whose questions can be encoded. It calls the tool's own code, which may panic.
+func frozen(s *tool.Suspension) (*tool.Suspension, error) {
+	own := *s
+	own.State, own.Asks = bytes.Clone(s.State), slices.Clone(s.Asks)
+	for i := range own.Asks {
+		a := &own.Asks[i]
+		if a.Payload != nil {
+			raw, err := encoded(a.Payload)
+			if err != nil {
+				return nil, err
+			}
+			a.Payload = raw
+		}
+		if _, err := encoded(a.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+	}
+	return &own, nil
 }
 
 // note records a question that the tool asked, so that the call is suspended on it
