@@ -96,7 +96,7 @@ func TestCheckpointOfAPollRemains(t *testing.T) {
 		"not done":          func(tool.Context) error { return nil },
 		"to be tried again": func(tool.Context) error { return tool.ErrTryAgain },
 		"a question": func(tool.Context) error {
-			return &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "go on?"}}, Wake: time.Now().Add(time.Minute)}
+			return &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "continue?"}}, Wake: time.Now().Add(time.Minute)}
 		},
 		"too slow": func(ctx tool.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
