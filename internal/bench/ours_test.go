@@ -123,8 +123,8 @@ func toolset(g *gate) (tool.Toolset, error) {
 			}
 			return chunks(ctx, f)
 		})
-	print, err6 := newPrint()
-	return tool.NewToolset("bench", echo, note, park, stream, burst, print), errors.Join(err1, err2, err3, err4, err5, err6)
+	printer, err6 := newPrint()
+	return tool.NewToolset("bench", echo, note, park, stream, burst, printer), errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
 func chunks(ctx context.Context, f flow) iter.Seq2[*tool.Result, error] {
