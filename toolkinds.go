@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,12 @@ func (w *workshop) command(e *entry) (key string, err error) {
 		Env: environment(w.env, c.Env), Secrets: map[string]func(context.Context) (string, error){},
 		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.Output.Max)}, Approve: w.approval(c),
 	}
+	// Not those that every command gets: another PATH or LANG of the server asks nobody again.
+	identity, err := json.Marshal(c.Env)
+	if err != nil {
+		return "env", err
+	}
+	out.Identity = string(identity)
 	if c.Output.As == "bytes" {
 		out.Output.As = commandtool.Bytes
 	}

@@ -378,6 +378,90 @@ limits: {pending: 3}
 	}
 }
 
+// An approval is one of what was to run when it was asked for: whatever changes that makes
+// the server ask again, and what does not change it does not.
+func TestReloadAsksAgain(t *testing.T) {
+	t.Parallel()
+	const secrets = "secrets: {one: {env: TOKEN}, two: {env: TOKEN}}\n"
+	const command = "tools: [{command: run, description: x, run: [echo, a, \"{b}\"], args: {b: {type: string, default: c}}"
+	const httpTool = "tools: [{http: run, description: x, request: \"POST http://127.0.0.1:1/a?b=c\", networks: [127.0.0.1/32]"
+	for name, tt := range map[string]struct {
+		before, after string
+		again         bool
+	}{
+		"the command":              {command + "}]", strings.Replace(command, "echo", "printf", 1) + "}]", true},
+		"a default":                {command + "}]", strings.Replace(command, "default: c", "default: d", 1) + "}]", true},
+		"the folder":               {command + "}]", command + ", dir: /}]", true},
+		"the input":                {command + "}]", command + ", stdin: x}]", true},
+		"a new variable":           {command + "}]", command + ", env: {A: b}}]", true},
+		"the value of a variable":  {command + ", env: {A: staging}}]", command + ", env: {A: production}}]", true},
+		"the secret of a variable": {command + ", env: {A: {secret: one}}}]", command + ", env: {A: {secret: two}}}]", true},
+		"a secret, and not a text": {command + ", env: {A: one}}]", command + ", env: {A: {secret: one}}}]", true},
+		"the time limit":           {command + "}]", command + ", timeout: 1m}]", false},
+		"the output":               {command + "}]", command + ", output: {max: 2KiB, as: bytes}}]", false},
+		"nothing of a command":     {command + ", env: {A: {secret: one}, B: c}}]", command + ", env: {B: c, A: {secret: one}}}]", false},
+		"the URL":                  {httpTool + "}]", strings.Replace(httpTool, "/a", "/b", 1) + "}]", true},
+		"the query":                {httpTool + "}]", strings.Replace(httpTool, "b=c", "b=d", 1) + "}]", true},
+		"the method":               {httpTool + "}]", strings.Replace(httpTool, "POST", "DELETE", 1) + "}]", true},
+		"a header":                 {httpTool + "}]", httpTool + ", header: {X-A: b}}]", true},
+		"the secret of a header":   {httpTool + ", header: {X-A: \"{secret:one}\"}}]", httpTool + ", header: {X-A: \"{secret:two}\"}}]", true},
+		"the body":                 {httpTool + ", body: {a: 1}}]", httpTool + ", body: {a: \"1\"}}]", true},
+		"a form":                   {httpTool + ", form: {a: b}}]", httpTool + ", form: {a: c}}]", true},
+		"another kind":             {command + "}]", httpTool + "}]", true},
+		"the part of the answer":   {httpTool + "}]", httpTool + ", result: /a}]", false},
+		"nothing of a request":     {httpTool + "}]", httpTool + "}]", false},
+		"who may use it":           {command + "}]", command + ", for: {callers: [alice]}}]", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, file := configured(t, secrets+tt.before+"\n")
+			c.Authenticator = byHeader{}
+			in := start(t, c)
+			_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", message("m1", "/run {}")), "Authorization", "alice")
+			var sent struct{ Result struct{ Task taskAnswer } }
+			if err := json.Unmarshal([]byte(answer), &sent); err != nil || sent.Result.Task.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+				t.Fatalf("the call does not ask: %v %s", err, answer)
+			}
+			rewrite(t, file, secrets+tt.after+"\n")
+			if err := in.server.Reload(); err != nil {
+				t.Fatal(err)
+			}
+			id := sent.Result.Task.ID
+			_, answer = in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", id, id+".a1")), "Authorization", "alice")
+			if again := strings.Contains(answer, "APPROVAL_CHANGED"); again != tt.again {
+				t.Errorf("asked again: %v, want %v: %s", again, tt.again, answer)
+			}
+		})
+	}
+}
+
+// A right that a reload takes away is also taken from calls that wait for a decision.
+func TestReloadTakesARightAway(t *testing.T) {
+	t.Parallel()
+	const tools = "tools: [{command: run, description: x, run: [echo, done], for: {callers: [%s]}}]\n"
+	c, file := configured(t, fmt.Sprintf(tools, "alice"))
+	c.Authenticator = byHeader{}
+	in := start(t, c)
+	ask := func(body string) string {
+		_, answer := in.do(t, http.MethodPost, "/", body, "Authorization", "alice")
+		return answer
+	}
+	var sent struct{ Result struct{ Task taskAnswer } }
+	if answer := ask(request(t, "SendMessage", message("m1", "/run {}"))); json.Unmarshal([]byte(answer), &sent) != nil || sent.Result.Task.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+		t.Fatalf("the call does not ask: %s", answer)
+	}
+	rewrite(t, file, fmt.Sprintf(tools, "bob"))
+	if err := in.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	id := sent.Result.Task.ID
+	answer := ask(request(t, "SendMessage", approve("m2", id, id+".a1")))
+	after := ask(request(t, "GetTask", map[string]any{"id": id}))
+	if strings.Contains(answer+after, "artifacts") || !strings.Contains(after, "there is no tool") {
+		t.Errorf("the call ran: %s, %s", answer, after)
+	}
+}
+
 // A call that runs keeps its tool, also if the next configuration does not have it.
 func TestReloadWhileACallRuns(t *testing.T) {
 	t.Parallel()

@@ -179,7 +179,7 @@ func (a *Arg) schema() map[string]any {
 func (t *command) newSchema() (map[string]any, error) {
 	c := &t.config
 	identity, err := json.Marshal([]any{
-		c.Run, c.Free, c.Dir, c.Stdin, c.StdinArgs, slices.Sorted(maps.Keys(c.Env)), slices.Sorted(maps.Keys(c.Secrets)), c.Args,
+		c.Run, c.Free, c.Dir, c.Stdin, c.StdinArgs, slices.Sorted(maps.Keys(c.Env)), slices.Sorted(maps.Keys(c.Secrets)), c.Args, c.Identity,
 	})
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	if !t.RequiresApproval() {
 		return false, "", nil
 	}
-	argv, err := t.planned(args)
+	argv, input, err := t.planned(args)
 	if err != nil {
 		return true, "This call will fail: " + visible.Clip(err.Error(), maxHint), nil
 	}
@@ -86,6 +86,12 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	hint = "Runs " + visible.Clip(string(quoted), maxHint)
 	if t.config.Dir != "" {
 		hint += " in " + visible.Clip(t.config.Dir, maxShown)
+	}
+	if input != nil {
+		if !t.config.StdinArgs { // JSON is plain already
+			input, _ = json.Marshal(string(input))
+		}
+		hint += " with the input " + visible.Clip(string(input), maxHint)
 	}
 	return true, hint, nil
 }
@@ -104,20 +110,23 @@ func shown(arg string) []byte {
 	return []byte(arg)
 }
 
-// planned returns the command of a call, without looking at files.
-func (t *command) planned(args map[string]any) ([]string, error) {
+// planned returns the command of a call and its input, without looking at files: one that
+// is handed over open has its name.
+func (t *command) planned(args map[string]any) (argv []string, input []byte, err error) {
 	if t.free != nil {
-		argv, err := freeArgv(args)
-		if err == nil {
+		if argv, err = freeArgv(args); err == nil {
 			err = t.free.allowed(argv, t.environment(), t.config.Dir)
 		}
-		return argv, err
+		return argv, nil, err
 	}
 	values, err := t.values(args)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = t.named(values)
 	}
-	return t.argv(values)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.filled(args, values)
 }
 
 // environment is the environment without secrets, sorted.
@@ -154,7 +163,7 @@ func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Com
 	c = child.Command{Dir: t.config.Dir, Stdout: true, Stderr: true, Grace: t.config.Grace}
 	c.Env = t.environment()
 	if t.free != nil {
-		if c.Argv, err = t.planned(args); err != nil {
+		if c.Argv, _, err = t.planned(args); err != nil {
 			return c, nil, err
 		}
 	} else if input, err = t.fill(&c, args); err != nil {
@@ -178,20 +187,43 @@ func (t *command) fill(c *child.Command, args map[string]any) (input []byte, err
 	if c.Files, err = t.inFolder(values); err != nil {
 		return nil, err
 	}
-	if c.Argv, err = t.argv(values); err != nil {
-		return nil, err
+	c.Argv, input, err = t.filled(args, values)
+	return input, err
+}
+
+// filled returns a command and its input with values in place of the placeholders.
+func (t *command) filled(args map[string]any, values map[string]string) (argv []string, input []byte, err error) {
+	if argv, err = t.argv(values); err != nil {
+		return nil, nil, err
 	}
 	if t.config.StdinArgs {
-		return json.Marshal(args)
+		input, err = json.Marshal(t.completed(args, values))
+		return argv, input, err
 	}
 	if len(t.stdin) == 0 {
-		return nil, nil
+		return argv, nil, nil
 	}
 	s, _, ok := t.stdin.render(values)
 	if !ok {
-		return nil, nil // nothing to read, as with an element that is left out
+		return argv, nil, nil // nothing to read, as with an element that is left out
 	}
-	return []byte(s), nil
+	return argv, []byte(s), nil
+}
+
+// completed returns the arguments with the defaults of those that were left out, and with
+// the paths of files as they were checked.
+func (t *command) completed(args map[string]any, values map[string]string) map[string]any {
+	all := make(map[string]any, len(values))
+	maps.Copy(all, args)
+	for name, value := range values {
+		arg := t.config.Args[name]
+		if _, given := args[name]; arg.Type == File {
+			all[name] = value
+		} else if !given {
+			all[name] = arg.Default
+		}
+	}
+	return all
 }
 
 var (

@@ -174,6 +174,7 @@ func TestSchemaIdentifiesTheCommand(t *testing.T) {
 		"env":     func(c *commandtool.Config) { c.Env["LANG"] = "C" },
 		"secrets": func(c *commandtool.Config) { c.Secrets = secret("TOKEN", "x") },
 		"stdin":   func(c *commandtool.Config) { c.Stdin = "x" },
+		"more":    func(c *commandtool.Config) { c.Identity = "the secret other" },
 		"json":    func(c *commandtool.Config) { c.StdinArgs = true },
 		"free": func(c *commandtool.Config) {
 			c.Run, c.Free = nil, &commandtool.Free{Allow: []commandtool.Pattern{{"..."}}}
@@ -247,6 +248,20 @@ func TestLeadingDash(t *testing.T) {
 			t.Errorf("%v in %q: %s, %v, want %s", tt.value, tt.run, got.out, got.failed, tt.want)
 		}
 	}
+	// What stands before the dash may be empty.
+	between := role(t, "arguments", "{first}-{second}", "{first}--{third}")
+	between.Args = map[string]commandtool.Arg{"first": {}, "second": {}, "third": {Optional: true}}
+	if got := run(t.Context(), build(t, between), map[string]any{"first": "", "second": "rf"}); got.failed == nil {
+		t.Errorf("an empty value makes the rest an option: %s", got.out)
+	}
+	if got := run(t.Context(), build(t, between), map[string]any{"first": "a", "second": "-"}); got.out != `["a--"]` {
+		t.Errorf("the arguments are %s, %v", got.out, got.failed)
+	}
+	own := role(t, "arguments", "{first}-{second}")
+	own.Args = map[string]commandtool.Arg{"first": {Enum: []any{"", "no"}}, "second": {}}
+	if got := run(t.Context(), build(t, own), map[string]any{"first": "", "second": "v"}); got.out != `["-v"]` {
+		t.Errorf("the operator's own dash: %s, %v", got.out, got.failed)
+	}
 	// A value that is "--" does not end the options.
 	c := role(t, "arguments", "{first}", "{second}")
 	c.Args = map[string]commandtool.Arg{"first": {Enum: []any{"--"}}, "second": {}}
@@ -314,6 +329,11 @@ func TestInput(t *testing.T) {
 	if got := run(t.Context(), build(t, c), map[string]any{"who": "-<é>", "count": 2.0}); got.out != `{"count":2,"who":"-\u003cé\u003e"}` {
 		t.Errorf("the input is %s, %v", got.out, got.failed)
 	}
+	c.Args["greeting"] = commandtool.Arg{Default: "hello"}
+	if got := run(t.Context(), build(t, c), map[string]any{"who": "you"}); got.out != `{"greeting":"hello","who":"you"}` {
+		t.Errorf("with a default, the input is %s, %v", got.out, got.failed)
+	}
+	delete(c.Args, "greeting")
 	c.StdinArgs, c.Stdin = false, "Hello {who}!\n{{who}} {count}"
 	for want, args := range map[string]map[string]any{
 		"Hello -n!\n{who} 3": {"who": "-n", "count": 3.0},

@@ -37,9 +37,14 @@ type Config struct {
 	Env map[string]string
 	// Secrets are more of the environment. Each is read when a command starts.
 	Secrets map[string]func(context.Context) (string, error)
+	// Identity is more of what makes this the command that it is, such as the names of its
+	// secrets and those values of its environment that are not confidential. An approval is
+	// bound to it, as it is to everything else here but the values of the environment.
+	Identity string
 	// Stdin is what the command reads, with placeholders as in Run. Defaults to nothing.
 	Stdin string
-	// StdinArgs makes the arguments of the call, as one JSON object, the command's input.
+	// StdinArgs makes the arguments of the call, as one JSON object, the command's input:
+	// with the defaults of those that are left out, and the paths that files were found by.
 	StdinArgs bool
 
 	// Timeout is how long the command may run. Defaults to the server's limit for tools.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,15 +41,11 @@ func (t *command) inFolder(values map[string]string) (open []*os.File, err error
 			open = nil
 		}
 	}()
+	if err := t.named(values); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		arg := t.config.Args[name]
-		path, err := relative(root.Name(), values[name])
-		if err != nil {
-			return open, invalid(name, "%v", err)
-		}
-		if values[name] = path; strings.HasPrefix(path, "-") {
-			values[name] = "." + string(filepath.Separator) + path
-		}
+		arg, path := t.config.Args[name], values[name]
 		if arg.Open {
 			f, err := openFile(root, path)
 			if err != nil {
@@ -63,6 +60,24 @@ func (t *command) inFolder(values map[string]string) (open []*os.File, err error
 		}
 	}
 	return open, nil
+}
+
+// named replaces the values of file arguments by paths that are relative to the folder. It
+// looks only at the names.
+func (t *command) named(values map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if t.config.Args[name].Type != File {
+			continue
+		}
+		path, err := relative(t.config.Dir, values[name])
+		if err != nil {
+			return invalid(name, "%v", err)
+		}
+		if values[name] = path; strings.HasPrefix(path, "-") {
+			values[name] = "." + string(filepath.Separator) + path
+		}
+	}
+	return nil
 }
 
 func closeAll(files []*os.File) {

@@ -103,6 +103,46 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A command that reads its arguments as JSON gets the paths that were checked, and not those
+// that the call has: ".." after a symbolic link leads elsewhere than it looks.
+func TestFilesInJSON(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	c := script(`exec cat`)
+	c.Dir, c.StdinArgs = dir, true
+	c.Args = map[string]commandtool.Arg{"file": {Type: commandtool.File}, "open": {Type: commandtool.File, Open: true, Optional: true}}
+	got := run(t.Context(), build(t, c), map[string]any{"file": dir + "/up/../file"})
+	if got.out != `{"file":"file"}` {
+		t.Errorf("the input is %s, %v", got.out, got.failed)
+	}
+	got = run(t.Context(), build(t, c), map[string]any{"file": "-rf", "open": "file"})
+	if got.out != `{"file":"./-rf","open":"/dev/fd/3"}` {
+		t.Errorf("the input is %s, %v", got.out, got.failed)
+	}
+}
+
+// The approver of a call with a file is shown the command as it runs.
+func TestHintOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	for path, want := range map[string]string{
+		"-rf":                   "Runs cat ./-rf in ",
+		"sub/file":              "Runs cat sub/file in ",
+		dir + "/sub/../file":    "Runs cat file in ",
+		"../secret":             "This call will fail: ",
+		dir + "2/secret":        "This call will fail: ",
+		"a\x00b":                "This call will fail: ",
+		"file\u202etxt":         `Runs cat "file\u202etxt" in `,
+		dir + "/up/../-rf/../x": "Runs cat x in ",
+	} {
+		c := commandtool.Config{Name: "it", Run: []string{"cat", "{file}"}, Dir: dir, Args: map[string]commandtool.Arg{"file": {Type: commandtool.File}}}
+		ask, hint, err := tool.NeedsApproval(nil, build(t, c), map[string]any{"file": path})
+		if !ask || err != nil || !strings.HasPrefix(hint, want) {
+			t.Errorf("%q: %v, %v, %s, want %s", path, ask, err, hint, want)
+		}
+	}
+}
+
 func TestFolderAsFile(t *testing.T) {
 	t.Parallel()
 	c := script(`ls "$1"`, "{file}")

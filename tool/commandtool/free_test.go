@@ -129,6 +129,10 @@ func TestFree(t *testing.T) {
 		{"a name is no path of the folder", ps("local ..."), nil, argv("./local"), ""},
 		{"a path", ps(show + " ..."), nil, argv(show), "[show]"},
 		{"a path is no name", ps(show + " ..."), nil, argv("show"), ""},
+		{"a pattern of paths", ps(bin + "/* ..."), nil, argv(show), "[show]"},
+		{"a pattern of paths is left", ps(bin + "/* ..."), nil, argv(bin + "/../local"), ""},
+		{"a pattern of paths is left and entered", ps("./bin/* ..."), nil, argv("./bin/../bin/show"), ""},
+		{"a pattern that goes up", ps("./bin/../* ..."), nil, argv("./bin/../local"), "[show]"},
 		{"a path of the folder", ps("./local"), nil, argv("./local"), "[show]"},
 		{"deny wins", ps("..."), ps("show"), argv("show"), ""},
 		{"deny, with more arguments", ps("..."), ps("show"), argv("show", "a", "b"), ""},
@@ -198,6 +202,8 @@ func TestHint(t *testing.T) {
 	t.Parallel()
 	c := commandtool.Config{Name: "it", Run: []string{"./deploy.sh", "--env", "{env}", "--", "{service}"}, Dir: "/srv", Args: map[string]commandtool.Arg{"env": {}, "service": {}}}
 	free := commandtool.Config{Name: "it", Free: &commandtool.Free{Allow: ps("git ...")}}
+	stdin := commandtool.Config{Name: "it", Run: []string{"psql"}, Stdin: "DELETE FROM {table};\n-- {why}", Args: map[string]commandtool.Arg{"table": {Default: "all"}, "why": {}}}
+	jsonIn := commandtool.Config{Name: "it", Run: []string{"run"}, StdinArgs: true, Args: map[string]commandtool.Arg{"table": {Default: "all"}, "why": {}}}
 	for _, tt := range []struct {
 		c    commandtool.Config
 		args map[string]any
@@ -206,6 +212,8 @@ func TestHint(t *testing.T) {
 		{c, map[string]any{"env": "prod", "service": "-web"}, "Runs ./deploy.sh --env prod -- -web in /srv"},
 		{c, map[string]any{"env": "", "service": "a b\n\u202e\"c\" ' -- x"}, `Runs ./deploy.sh --env "" -- "a b\n\u202e\"c\" ' -- x" in /srv`},
 		{c, map[string]any{"env": "-x", "service": "web"}, `This call will fail: invalid: at /env: begins with "-", so the command would take it for an option`},
+		{stdin, map[string]any{"why": "\u202ex"}, `Runs psql with the input "DELETE FROM all;\n-- \u202ex"`},
+		{jsonIn, map[string]any{"why": "x"}, `Runs run with the input {"table":"all","why":"x"}`},
 		{free, line("git  push 'origin main'"), `Runs git push "origin main"`},
 		{free, argv("rm", "-rf"), `This call will fail: "rm": this tool may not run it: with these arguments, it is not among the allowed commands`},
 	} {

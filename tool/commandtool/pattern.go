@@ -10,7 +10,8 @@ import (
 
 // Pattern matches commands, element by element: the program, then its arguments. In an
 // element, * stands for any text, also with slashes, and ? for one character; a backslash
-// makes the next character literal. "..." as the last element stands for any further
+// makes the next character literal. A program whose path has the element .. is allowed only by
+// a pattern whose program has one, too. "..." as the last element stands for any further
 // arguments, or none.
 type Pattern []string
 
@@ -57,8 +58,15 @@ func (p Pattern) allows(argv []string) bool {
 	if strings.Contains(argv[0], "/") && !strings.Contains(p[0], "/") {
 		return false
 	}
+	// A * may be any path below a folder, but not one that leaves it.
+	if goesUp(argv[0]) && !goesUp(p[0]) {
+		return false
+	}
 	return glob(p[0], argv[0]) && p.arguments(argv[1:], false /* open */)
 }
+
+// goesUp reports whether an element of a path is "..".
+func goesUp(path string) bool { return slices.Contains(strings.Split(path, "/"), "..") }
 
 // denies reports whether a command must not run. programs are all names by which its
 // program is known. Further arguments never help.

@@ -63,19 +63,19 @@ func (t template) fixed() bool {
 }
 
 // render returns the text with values in place of the placeholders. ok is false if one
-// has no value. leading is the name of the argument whose value the text begins with, if
-// it begins with one.
-func (t template) render(values map[string]string) (text, leading string, ok bool) {
+// has no value. leading are the names of the arguments that decide how the text begins: of
+// those before it that are empty, and of the value that it begins with, if it does.
+func (t template) render(values map[string]string) (text string, leading []string, ok bool) {
 	var b strings.Builder
 	for _, p := range t {
 		s := p.text
 		if p.name != "" {
 			if s, ok = values[p.name]; !ok {
-				return "", "", false
+				return "", nil, false
 			}
 		}
-		if b.Len() == 0 && s != "" {
-			leading = p.name
+		if b.Len() == 0 && p.name != "" {
+			leading = append(leading, p.name)
 		}
 		b.WriteString(s)
 	}

@@ -69,8 +69,10 @@ func (t *command) argv(values map[string]string) ([]string, error) {
 		if !ok {
 			continue
 		}
-		if arg := t.config.Args[leading]; leading != "" && options && s[0] == '-' && arg.Enum == nil {
-			return nil, invalid(leading, `begins with "-", so the command would take it for an option`)
+		if options && strings.HasPrefix(s, "-") {
+			if err := t.option(values, leading); err != nil {
+				return nil, err
+			}
 		}
 		if element.fixed() && s == "--" {
 			options = false
@@ -78,4 +80,19 @@ func (t *command) argv(values map[string]string) ([]string, error) {
 		argv = append(argv, s)
 	}
 	return argv, nil
+}
+
+// option refuses an option that is not the operator's: leading are the arguments that make
+// it one.
+func (t *command) option(values map[string]string, leading []string) error {
+	for _, name := range leading {
+		switch {
+		case t.config.Args[name].Enum != nil:
+		case values[name] == "":
+			return invalid(name, `is empty, so that the argument begins with "-", and the command would take it for an option`)
+		default:
+			return invalid(name, `begins with "-", so the command would take it for an option`)
+		}
+	}
+	return nil
 }
