@@ -129,9 +129,9 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 			if c.Attempt > 0 && !c.Paused {
 				why = "the task has ended; the call had been started, and its outcome is unknown"
 			}
-			if c.State == callRunning && c.Checkpoint {
+			if c.State == callRunning {
 				// Its process may be gone, or die before it has stopped what it started.
-				if err := d.addChildCancel(c); err != nil {
+				if err := d.stopChild(c, ChildCancel{Kept: true}); err != nil {
 					return err
 				}
 			}
@@ -164,8 +164,12 @@ type ChildCancel struct {
 	Tool  string          `json:"tool"`
 	Call  string          `json:"call"`
 	State json.RawMessage `json:"state,omitempty"`
-	Try   int             `json:"try,omitempty"`
-	Down  int             `json:"down,omitempty"` // tries in a row that did not find the tool
+	// Kept: in place of State, what the log says that the call had kept when its task ended,
+	// which may be newer than what whoever ended it knew; if that is nothing, there is
+	// nothing to cancel.
+	Kept bool `json:"kept,omitempty"`
+	Try  int  `json:"try,omitempty"`
+	Down int  `json:"down,omitempty"` // tries in a row that did not find the tool
 }
 
 // How often the engine tries to cancel the work that a call has running elsewhere: so many
@@ -183,12 +187,23 @@ func (d *Draft) cancelChild(c *call) error {
 	return d.addChildCancel(c)
 }
 
+// Kept returns what a call of the task has kept for being entered again, and whether it has
+// kept anything.
+func (f *Fold) Kept(call string) (state json.RawMessage, kept bool) {
+	c := f.call(call)
+	if c == nil || c.Suspended == 0 && !c.Checkpoint {
+		return nil, false
+	}
+	return c.ToolState, true
+}
+
 // addChildCancel is cancelChild for a call in any state.
 func (d *Draft) addChildCancel(c *call) error {
-	if c.Suspended == 0 && !c.Checkpoint {
+	state, kept := d.f.Kept(c.ID)
+	if !kept {
 		return nil
 	}
-	return d.stopChild(c, c.ToolState)
+	return d.stopChild(c, ChildCancel{State: state})
 }
 
 // stopWork is cancelChild for a run that ended with an error while the work that it had
@@ -198,18 +213,19 @@ func (d *Draft) stopWork(c *call, in *RunEnded) error {
 	case !in.Stop:
 		return nil
 	case in.Suspension != nil && in.Keeps:
-		return d.stopChild(c, in.Suspension.State)
+		return d.stopChild(c, ChildCancel{State: in.Suspension.State})
 	}
 	return d.addChildCancel(c)
 }
 
-// stopChild adds due work that cancels what a call has running elsewhere, whose tool has
-// kept state.
-func (d *Draft) stopChild(c *call, state json.RawMessage) error {
+// stopChild adds due work that cancels what a call has running elsewhere, with the state
+// that p has.
+func (d *Draft) stopChild(c *call, p ChildCancel) error {
 	if !d.hasChildren(c) {
 		return nil
 	}
-	payload, err := json.Marshal(ChildCancel{Tool: c.Tool, Call: c.ID, State: state})
+	p.Tool, p.Call = c.Tool, c.ID
+	payload, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode child cancel: %w", err)
 	}
@@ -244,6 +260,7 @@ type ChildCancelResult struct {
 	Row         store.Due
 	Failed      error // nil: it was canceled
 	Unreachable bool  // Failed says that the tool could not be looked up
+	Nothing     bool  // there was nothing to cancel
 }
 
 func (in ChildCancelResult) put(d *Draft) error {
@@ -251,7 +268,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
 	}
-	if err := d.drop(in.Row); err != nil {
+	if err := d.drop(in.Row); err != nil || in.Nothing {
 		return err
 	}
 	pause := time.Second << (p.Try + 1)

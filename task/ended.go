@@ -321,7 +321,7 @@ func (in LateResult) put(d *Draft) error {
 	}
 	d.quiet = true
 	if in.Stop != nil && d.f.Header.Phase == store.Final {
-		if err := d.stopChild(c, in.Stop); err != nil {
+		if err := d.stopChild(c, ChildCancel{State: in.Stop}); err != nil {
 			return err
 		}
 	}

@@ -18,9 +18,10 @@ import (
 // name the fence only. So they never conflict: a tool that keeps something all the time
 // makes no decision and no cancel wait, and none of them makes a checkpoint fail that was
 // in time. Such a batch does not change rev, so a decision or a cancel may be computed from
-// a fold without it; but neither depends on the newest state of a call that runs. What does
-// (to enter the call again, or to suspend it) is written by a turn with a newer fence, or
-// by the same turn in a later batch. As soon as a cancel or another process has taken the
+// a fold without it; but neither depends on the newest state of a call that runs: what a
+// canceled call has running elsewhere is stopped with what the log says by then. What does
+// depend on it (to enter the call again, or to suspend it) is written by a turn with a newer
+// fence, or by the same turn in a later batch. As soon as a cancel or another process has taken the
 // fence, the batch is refused, and so is the checkpoint.
 type checkpoint struct {
 	decided chan struct{} // closed when one of these is set

@@ -256,7 +256,17 @@ func (e *Engine) childCancel(row store.Due) error {
 	if err != nil {
 		return err
 	}
-	failed := e.cancelChild(row, f)
+	var p task.ChildCancel
+	if err := json.Unmarshal(row.Payload, &p); err != nil {
+		return fmt.Errorf("decode child cancel: %w", err)
+	}
+	if p.Kept {
+		var kept bool
+		if p.State, kept = f.Kept(p.Call); !kept {
+			return e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Nothing: true})
+		}
+	}
+	failed := e.cancelChild(&p, f)
 	_, unreachable := errors.AsType[*unreachableError](failed)
 	return e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Failed: failed, Unreachable: unreachable})
 }
@@ -264,11 +274,7 @@ func (e *Engine) childCancel(row store.Due) error {
 // cancelChild tells the tool of a canceled call to cancel what it has running elsewhere,
 // in the context of the owner of the task, whose tool it is. If the tool does not return
 // in time, that counts as a failure; its goroutine is abandoned.
-func (e *Engine) cancelChild(row store.Due, f *task.Fold) error {
-	var p task.ChildCancel
-	if err := json.Unmarshal(row.Payload, &p); err != nil {
-		return fmt.Errorf("decode child cancel: %w", err)
-	}
+func (e *Engine) cancelChild(p *task.ChildCancel, f *task.Fold) error {
 	ctx, cancel := e.within(e.ctx, childTimeout)
 	defer cancel()
 	by := e.rules().Owned(ctx, f)
@@ -276,7 +282,7 @@ func (e *Engine) cancelChild(row store.Due, f *task.Fold) error {
 	var came atomic.Pointer[error]
 	e.spawn(func() {
 		defer close(done)
-		err := e.tellChild(by, &p)
+		err := e.tellChild(by, p)
 		came.Store(&err)
 	})
 	e.wait(done, ctx.Done())
