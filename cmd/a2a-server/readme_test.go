@@ -244,21 +244,23 @@ func (s *shell) dead(t *testing.T, servers []int) {
 	}
 }
 
-// The Go of the README is that of an example, which tests compile and run.
-func TestReadmeGo(t *testing.T) {
+// The Go and the YAML of the README are those of examples, which tests run.
+func TestReadmeExamples(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "```go\n")
-	code, _, _ := strings.Cut(rest, "```")
-	example, err := os.ReadFile(filepath.Join(filepath.Dir(readme), "examples", "hello", "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if code == "" || !strings.Contains(string(example), code) {
-		t.Errorf("examples/hello/main.go has not what the README shows of it:\n%s", code)
+	for language, file := range map[string]string{"go": "hello/main.go", "yaml": "command/a2a-server.yaml"} {
+		_, rest, _ := strings.Cut(string(text), "```"+language+"\n")
+		code, _, _ := strings.Cut(rest, "```")
+		example, err := os.ReadFile(filepath.Join(filepath.Dir(readme), "examples", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code == "" || !strings.Contains(string(example), code) {
+			t.Errorf("examples/%s has not what the README shows of it:\n%s", file, code)
+		}
 	}
 }
 
