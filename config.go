@@ -94,7 +94,7 @@ func Check(c Config) error {
 	if _, err := c.parts(conf, now.always); err != nil {
 		return err
 	}
-	s, err := c.newState(conf, nil, nil)
+	s, err := c.newState(conf, nil, nil, "")
 	if err != nil {
 		return err
 	}

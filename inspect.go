@@ -84,7 +84,7 @@ func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.newState(conf, nil, nil) //nolint:contextcheck // it makes tools as New does, which has none
+	s, err := c.newState(conf, nil, nil, "") //nolint:contextcheck // it makes tools as New does, which has none
 	if err != nil {
 		return nil, err
 	}

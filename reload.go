@@ -43,7 +43,11 @@ func (s *Server) Reload() error {
 	}
 	before := s.now.Load()
 	conf, restart := s.config.Reloaded(read)
-	next, err := s.given.newState(conf, before, s.own)
+	cache, err := s.given.cacheFolder(conf)
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	next, err := s.given.newState(conf, before, s.own, cache)
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}

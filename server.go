@@ -69,7 +69,11 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := c.newState(conf, nil, s.own)
+	cache, err := c.cacheFolder(conf)
+	if err != nil {
+		return nil, err
+	}
+	first, err := c.newState(conf, nil, s.own, cache)
 	if err != nil {
 		return nil, err
 	}

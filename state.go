@@ -33,8 +33,9 @@ type state struct {
 }
 
 // newState makes the tools and the policy of a configuration. What has not changed since
-// before, which may be nil, is used again.
-func (c *Config) newState(conf *config.Config, before *state, own func() []netip.AddrPort) (*state, error) {
+// before, which may be nil, is used again. own is where the server listens, and cache the
+// folder for what servers of tools have listed, "" for none.
+func (c *Config) newState(conf *config.Config, before *state, own func() []netip.AddrPort, cache string) (*state, error) {
 	s := &state{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name}
 	if s.policy == nil {
 		s.gates = conf
@@ -47,7 +48,7 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 		s.given = slices.Concat(c.Tools, c.DefaultTools)
 	}
 	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
-	w := workshop{conf: conf, env: c.Environment, own: own, log: c.Log, secrets: s.secrets}
+	w := workshop{conf: conf, env: c.Environment, own: own, log: c.Log, secrets: s.secrets, cache: cache}
 	if before != nil {
 		w.before = before.box
 	}

@@ -40,6 +40,7 @@ type workshop struct {
 	secrets *secrets
 	own     func() []netip.AddrPort // where the server listens
 	log     zerolog.Logger
+	cache   string   // folder of what servers have listed; "": it is not kept
 	before  *toolbox // whose entries are used again if they have not changed; may be nil
 }
 

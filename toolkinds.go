@@ -157,6 +157,7 @@ func (w *workshop) mcp(e *entry) (key string, err error) {
 			out.Command.Env = append(out.Command.Env, name+"="+env[name])
 		}
 	}
+	out.CacheFile = w.cacheFile(c)
 	set, err := mcptoolset.New(out)
 	if err != nil {
 		return key, err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -179,5 +180,120 @@ paths:
 	}
 	if authorized != "Bearer S3-cret {x}" || !strings.HasSuffix(pets, " S3-cret") {
 		t.Errorf("the headers are %q and %q", authorized, pets)
+	}
+}
+
+// An approval is for the tool of one server: another command with the same definitions is asked
+// about again.
+func TestApprovalOfAnotherMCPServer(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func(more string) string {
+		return "tools:\n  - mcp: files\n    command: [\"" + self + "\"" + more + "]\n    env: {" + asServer + ": \"1\"}\n    only: [write]\n"
+	}
+	c, file := configured(t, entry(""))
+	in := start(t, c)
+	sent := in.send(t, "m1", "/files_write {}")
+	rewrite(t, file, entry(", other"))
+	if err := in.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	status, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1")))
+	if all := in.everything(t, sent.ID); status != http.StatusOK || !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") {
+		t.Fatalf("the approval for the first command: %d %s, and the task is %s", status, answer, all)
+	}
+	var result struct{ Task taskAnswer }
+	in.rpc(t, "SendMessage", approve("m3", sent.ID, sent.ID+".a2"), &result)
+	if result.Task.Status.State != "TASK_STATE_COMPLETED" {
+		t.Errorf("after an approval for the second command: %s", in.everything(t, sent.ID))
+	}
+}
+
+// A server that is down after a restart keeps its tools, and a call that is approved meanwhile
+// runs when it is back.
+func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := filepath.Join(t.TempDir(), "down")
+	entry := func(more string) string {
+		return `tools:
+  - mcp: files
+    command: [sh, -c, 'test ! -e "$0" && exec "$1"', "` + down + `", "` + self + `"` + more + `]
+    env: {` + asServer + `: "1"}
+    only: [read, write]
+`
+	}
+	c, file := configured(t, entry(""))
+	in := start(t, c)
+	waits := in.send(t, "m1", "/files_write {}")
+	kept, err := filepath.Glob(filepath.Join(c.Set["data"], "mcp", "files*.json"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("definitions are kept in %q, %v", kept, err)
+	}
+	for path, mode := range map[string]os.FileMode{filepath.Dir(kept[0]): 0o700, kept[0]: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
+		}
+	}
+	if err := in.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	rewrite(t, down, "")
+	in = start(t, c)
+	if got := in.skills(t); got != "files_read files_write" {
+		t.Errorf("skills of a server that is down: %s", got)
+	}
+	var list struct{ Tasks []taskAnswer }
+	status, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approving("m2", waits.ID, waits.ID+".a1")))
+	if status != http.StatusOK || strings.Contains(answer, "error") {
+		t.Fatalf("the approval: %d %s", status, answer)
+	}
+	until(t, "the call is tried again", func() bool { return len(in.log.find("mcp server is down")) > 1 })
+	in.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
+	if len(list.Tasks) != 1 || list.Tasks[0].Status.State != "TASK_STATE_WORKING" {
+		t.Fatalf("while the server is down: %s", in.everything(t, waits.ID))
+	}
+	if err := os.Remove(down); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the call has run", func() bool {
+		return strings.Contains(in.everything(t, waits.ID), "TASK_STATE_COMPLETED")
+	})
+	if all := in.everything(t, waits.ID); !strings.Contains(all, "write 0") {
+		t.Errorf("the result: %s", all)
+	}
+	if err := in.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	// What another command has listed is not used.
+	rewrite(t, down, "")
+	rewrite(t, file, entry(", other"))
+	if got := start(t, c).skills(t); got != "tasks" {
+		t.Errorf("skills of another command: %s", got)
+	}
+}
+
+// approving is approve, without waiting for what comes of it.
+func approving(id, task, approval string) map[string]any {
+	m := approve(id, task, approval)
+	m["configuration"] = map[string]any{"returnImmediately": true}
+	return m
+}
+
+// until waits until something holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited too long until %s", what)
+		}
 	}
 }

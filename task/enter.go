@@ -68,6 +68,9 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 		if !same {
 			return nil, d.askAgain(c, &x, grant)
 		}
+		if err := tool.Unreachable(x.entry.Tool); err != nil {
+			return nil, d.postpone(c, err) // it would fail, and somebody has approved it
+		}
 	}
 	if running := d.f.Busy() + d.entering; !d.roomToRun(running) {
 		if running > 0 {

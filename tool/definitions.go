@@ -24,7 +24,7 @@ type definitions struct {
 // definition is a tool's definition and what was computed from it.
 type definition struct {
 	Definition
-	digest string
+	digest string // as in [Entry]
 	schema *Schema
 }
 
@@ -32,8 +32,8 @@ type definition struct {
 // map. Nobody changes that map (see [CallableTool]), and its address is not reused while
 // the cache refers to it.
 type definitionKey struct {
-	name, description string
-	parameters        uintptr
+	name, description, identity string
+	parameters                  uintptr
 }
 
 func newDefinitions() *definitions {
@@ -45,13 +45,14 @@ func newDefinitions() *definitions {
 func (c *definitions) of(t Tool) (_ *definition, err error) {
 	defer recovered(&err, "its definition", "")
 	d := &definition{Definition: ToDefinition(t)}
-	key := definitionKey{d.Name, d.Description, reflect.ValueOf(d.Parameters).Pointer()}
+	key := definitionKey{d.Name, d.Description, identityOf(t), reflect.ValueOf(d.Parameters).Pointer()}
 	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {
 		return hit, nil
 	}
 	if d.digest, err = Digest(d.Definition); err != nil {
 		return nil, err
 	}
+	d.digest = identified(d.digest, key.identity)
 	if hit := c.lookup(func() *definition { return c.byDigest[d.digest] }); hit != nil {
 		d.schema = hit.schema
 	} else if d.schema, err = CompileSchema(d.Parameters); err != nil {
@@ -74,9 +75,9 @@ func (c *definitions) lookup(get func() *definition) *definition {
 	return get()
 }
 
-// Digest returns the value of [Entry].Digest for a definition: the hexadecimal SHA-256 of
-// the RFC 8785 form of its name, description and parameters. The error says that the
-// parameters are not JSON.
+// Digest returns the digest of a definition: the hexadecimal SHA-256 of the RFC 8785 form
+// of its name, description and parameters. The error says that the parameters are not
+// JSON.
 func Digest(d Definition) (string, error) {
 	form, err := strictjson.Canonical(map[string]any{
 		"name": d.Name, "description": d.Description, "parameters": d.Parameters,

@@ -19,9 +19,9 @@ type Entry struct {
 	Tool       Tool
 	Toolset    string // name of the toolset that it comes from
 	Definition Definition
-	// Digest is the hexadecimal SHA-256 of the RFC 8785 form of name, description and
-	// parameters. An approval is valid only for the definition with the digest that it
-	// was given for.
+	// Digest is that of the definition (see the function [Digest]); for an [Identified]
+	// tool, another one that covers its identity, too. An approval is valid only for the
+	// digest that it was given for.
 	Digest string
 	Schema *Schema // of the arguments
 }

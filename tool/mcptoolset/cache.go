@@ -2,8 +2,6 @@ package mcptoolset
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 const (
@@ -26,20 +23,6 @@ type cached struct {
 	Definitions []definition `json:"definitions"`
 }
 
-// identity says which server the definitions are of, so that those of another one are not
-// used after the configuration has changed. It tells nothing about secrets.
-func (c *Config) identity() string {
-	what := c.Name
-	switch {
-	case c.Command != nil:
-		what += "\x00command\x00" + c.Command.Dir + "\x00" + strings.Join(c.Command.Argv, "\x00")
-	case c.HTTP != nil:
-		what += "\x00http\x00" + c.HTTP.URL
-	}
-	sum := sha256.Sum256([]byte(what))
-	return hex.EncodeToString(sum[:])
-}
-
 // load reads the cache file, once. The caller has the lock.
 func (t *Toolset) load() {
 	if t.loaded || t.cfg.CacheFile == "" {
@@ -51,7 +34,7 @@ func (t *Toolset) load() {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		t.trouble = fmt.Sprintf("the cache of tools is not used: %v; it is written again", err)
-	case c.Server == t.cfg.identity() && t.known == nil:
+	case c.Server == t.identity && t.known == nil:
 		t.known, t.saved = t.offer(c.Definitions, nil, false, nil), raw
 	}
 }
@@ -85,7 +68,7 @@ func (t *Toolset) save(l *listing) {
 	if t.cfg.CacheFile == "" {
 		return
 	}
-	raw, err := json.Marshal(cached{Version: cacheVersion, Server: t.cfg.identity(), Definitions: l.definitions})
+	raw, err := json.Marshal(cached{Version: cacheVersion, Server: t.identity, Definitions: l.definitions})
 	t.mu.Lock()
 	same := bytes.Equal(raw, t.saved)
 	t.mu.Unlock()

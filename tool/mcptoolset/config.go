@@ -46,8 +46,8 @@ type Config struct {
 	// Trust lists the tools whose hints about their effects are believed, so that, for
 	// example, a call of a tool that says it is read-only may be repeated.
 	Trust []string
-	// Pins are the digests of the definitions of tools, each as Entry.Digest of package
-	// tool and as `a2a-server tools show` prints it: 64 hexadecimal digits. A tool with
+	// Pins are the digests of the definitions of tools, as the function Digest of
+	// package tool returns and `a2a-server tools show` prints it: 64 hexadecimal digits. A tool with
 	// another definition needs an approval for every call, and is not trusted. With any
 	// pin, a tool without one is not offered.
 	Pins map[string]string

@@ -36,6 +36,12 @@ func (r *remote) RequiresApproval() bool { return r.approval || r.changed != "" 
 // Schema implements tool.StreamingTool.
 func (r *remote) Schema() map[string]any { return r.parameters }
 
+// Identity implements tool.Identified: an approval is for the tool of this server.
+func (r *remote) Identity() string { return r.set.identity }
+
+// Reachable implements tool.Reachable.
+func (r *remote) Reachable() error { return r.set.reachable() }
+
 // Gate implements tool.Gater: it tells the approver that the definition has changed.
 func (r *remote) Gate(agent.ReadonlyContext, map[string]any) (ask bool, hint string, err error) {
 	if r.changed == "" {

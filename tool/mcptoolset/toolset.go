@@ -39,6 +39,7 @@ const (
 // structured content is published as an artifact named "content".
 type Toolset struct {
 	cfg      Config
+	identity string        // of the server
 	stopping chan struct{} // closed by Close
 	running  sync.WaitGroup
 
@@ -74,7 +75,7 @@ func New(c Config) (*Toolset, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("MCP server %s: %w", visible.Quote(c.Name, 80), err)
 	}
-	return &Toolset{cfg: c.withDefaults(), stopping: make(chan struct{}), live: map[*session]struct{}{}}, nil
+	return &Toolset{cfg: c.withDefaults(), identity: c.identity(), stopping: make(chan struct{}), live: map[*session]struct{}{}}, nil
 }
 
 // Name implements tool.Toolset.

@@ -63,6 +63,23 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 	}
 }
 
+// reachable returns nil if there is a connection, or else why not; it then begins to
+// connect, if it is time for that.
+func (t *Toolset) reachable() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	}
+	if t.current() != nil {
+		return nil
+	}
+	if t.attempt == nil && !t.cfg.Now().Before(t.retryAt) {
+		t.try()
+	}
+	return t.downError(t.down)
+}
+
 // take counts a call of r on s, if the server still lists r as it is. The caller has the
 // lock.
 func (t *Toolset) take(s *session, r *remote) error {

@@ -1,0 +1,38 @@
+package mcptoolset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// identity says which server the configuration names: neither approvals nor definitions
+// that were kept are for another one. The names of environment variables and headers are
+// part of that, their values, which may be secret, are not. For Dial it is the name of the
+// toolset.
+func (c *Config) identity() string {
+	what := []any{"dial", c.Name}
+	switch {
+	case c.Command != nil:
+		env := slices.Collect(maps.Keys(c.Command.Secrets))
+		for _, variable := range c.Command.Env {
+			name, _, _ := strings.Cut(variable, "=")
+			env = append(env, name)
+		}
+		slices.Sort(env)
+		what = []any{"command", c.Command.Argv, c.Command.Dir, env}
+	case c.HTTP != nil:
+		var header []string
+		for name := range c.HTTP.Header {
+			header = append(header, http.CanonicalHeaderKey(name))
+		}
+		slices.Sort(header)
+		what = []any{"http", c.HTTP.URL, header}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", what)) // in which nothing is ambiguous
+	return hex.EncodeToString(sum[:])
+}
