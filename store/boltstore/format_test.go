@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/store"
+	"a2a-server/store/boltstore"
 )
 
 // unpack writes a golden file of an earlier program to a folder of the test.
@@ -180,5 +181,130 @@ audit 4 false again false
 	}
 	if rows, err := h.Rows(t.Context(), alice, store.RowQuery{Kind: "approval", Index: "pending"}); err != nil || len(rows.Rows) != 2 || string(rows.Rows[0].Value) != "again" {
 		t.Errorf("Rows() by index = %v, %v: the old entry of a row that was replaced is left, or the new one missing", rows.Rows, err)
+	}
+}
+
+// A file of format 3, which has no rows of contexts, is read as it was written, and written
+// on: its tasks share rows of their context from then on, until the last one is deleted.
+func TestFormat3(t *testing.T) {
+	t.Parallel()
+	path := unpack(t, "format3.db")
+	alice := store.Owner("t", "alice")
+	check := func(h store.Handle, want string) { // everything but the logs, as one text
+		t.Helper()
+		got := ""
+		for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}, {Kind: "own"}, {Kind: "state"}, {Kind: "state", Context: "context"}} {
+			rows, err := h.Rows(t.Context(), alice, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows.Rows {
+				got += fmt.Sprintf("%s %s%s %s %d %s %t\n", q.Kind, q.Index, q.Context, row.Key, row.Rev, row.Value, row.Damaged)
+			}
+		}
+		due, _, err := h.Due(t.Context(), 4000, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range due {
+			got += fmt.Sprintf("due %s %s %s %t\n", row.Kind, row.Key, row.Payload, row.Damaged)
+		}
+		audit, err := h.Audit(t.Context(), 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range audit {
+			got += fmt.Sprintf("audit %d %t %s %t\n", e.N, e.Task.IsZero(), e.Data, e.Damaged)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("the file differs (-want +got):\n%s", diff)
+		}
+	}
+	const before = `approval  first 1 {"of":"first"} false
+approval  second 1 {"of":"second"} false
+approval  third 1 {"of":"third"} false
+approval pending first 1 {"of":"first"} false
+approval pending second 1 {"of":"second"} false
+approval pending third 1 {"of":"third"} false
+own  key 1 of alice false
+`
+	const audit = `due expiry third  false
+audit 1 false {"of":"first"} false
+audit 2 false {"of":"second"} false
+audit 3 false {"of":"third"} false
+audit 4 true {"of":"alice"} false
+`
+	h, closeStore := openOnce(t, path)
+	check(h, before+"state  k 1 of alice, too false\n"+audit)
+	page, err := h.Tasks(t.Context(), alice, store.Query{Context: "context"})
+	if err != nil || len(page.Tasks) != 3 || page.Total != 3 {
+		t.Fatalf("Tasks() = %d tasks, %v; want 3", len(page.Tasks), err)
+	}
+	ids := map[string]store.TaskID{}
+	for i, name := range []string{"third", "second", "first"} {
+		id := page.Tasks[i].Task
+		ids[name] = id
+		v, err := h.Read(t.Context(), alice, id, store.AtSnapshot(), store.Limit{})
+		if err != nil || string(v.Snapshot) != name+" plain" || string(v.Bulk) != name+" bulk" || len(v.Events) != 1 || string(v.Events[0].Data) != name+" 4" {
+			t.Fatalf("Read(%s) = %q, %q, %d events, %v", name, v.Snapshot, v.Bulk, len(v.Events), err)
+		}
+	}
+	write := func(h store.Handle, name string, rev uint64, value string) error {
+		_, err := h.Append(t.Context(), &store.Batch{
+			Scope: alice, Task: ids[name], Rev: ptr(rev), ContextRows: store.RowBound{Rows: 1, Bytes: 20},
+			Rows: []store.RowChange{{Kind: "state", Key: []byte("k"), IfRev: store.Any, Value: []byte(value), OfContext: true}},
+		}).Wait()
+		return err
+	}
+	if err := write(h, "first", 2, "shared"); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(h, "third", 2, "much more than is allowed"); err == nil {
+		t.Error("rows of a context exceed their limit in a file that an earlier program wrote")
+	}
+	closeStore()
+	h, closeStore = openOnce(t, path)
+	defer closeStore()
+	const both = "state  k 1 of alice, too false\n"
+	check(h, before+both+"state  k 1 shared false\nstate context k 1 shared false\n"+audit)
+	remove := func(name string) {
+		t.Helper()
+		if err := h.Delete(t.Context(), store.System(), ids[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove("second")
+	remove("first")
+	rows, err := h.Rows(t.Context(), alice, store.RowQuery{Kind: "state", Context: "context"})
+	if err != nil || len(rows.Rows) != 1 || string(rows.Rows[0].Value) != "shared" {
+		t.Fatalf("Rows() = %v, %v; want the row that the task which is left shares", rows.Rows, err)
+	}
+	if _, err := h.Append(t.Context(), &store.Batch{
+		Scope: alice, Task: ids["third"], Rev: ptr(uint64(2)), Change: store.Change{Phase: store.Final},
+		Due: []store.DueChange{{Time: 3000, Kind: "expiry", Key: []byte("third"), Delete: true}},
+	}).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	remove("third")
+	rows, err = h.Rows(t.Context(), alice, store.RowQuery{Kind: "state"})
+	if err != nil || len(rows.Rows) != 1 || rows.Rows[0].Context != "" {
+		t.Errorf("Rows() = %v, %v; want the row of alice, and none of a context without tasks", rows.Rows, err)
+	}
+}
+
+// openOnce opens a store that is closed within the test.
+func openOnce(t *testing.T, path string) (h store.Handle, closeStore func()) {
+	t.Helper()
+	db, err := boltstore.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err = db.Handle(); err != nil {
+		t.Fatal(err)
+	}
+	return h, func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
