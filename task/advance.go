@@ -11,6 +11,7 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
+	"a2a-server/tool"
 )
 
 // Next says what a task needs after [Draft.Advance].
@@ -254,6 +255,12 @@ const (
 	maxRepeat   = time.Minute
 )
 
+// repeatable reports whether a tool says that repeating its calls has no further effect.
+func repeatable(t tool.Tool) bool {
+	is := annotationsOf(t)
+	return is.ReadOnly || is.Idempotent
+}
+
 // uncertain continues from a call whose outcome is unknown. A call declared read-only or
 // idempotent is repeated automatically, a few times, if its process died, and ends with
 // an error if it was given up, or its tool does not know. One that has kept a checkpoint
@@ -269,8 +276,7 @@ func (d *Draft) uncertain(c *call) error {
 		// It cannot be run again. Its outcome is still unknown.
 		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
 	}
-	is := annotationsOf(x.entry.Tool)
-	safe := is.ReadOnly || is.Idempotent
+	safe := repeatable(x.entry.Tool)
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint)
 	switch {
 	case safe && c.Cause != event.CauseDied:

@@ -112,9 +112,9 @@ func TestCancelTellsWhatWasKept(t *testing.T) {
 	}
 }
 
-// A call whose process has died, and whose tool has changed meanwhile, is asked about again:
-// the question says that the call may have run, and so does its result if it is not run
-// again.
+// A call that may be repeated, whose process has died, and whose tool has changed
+// meanwhile, is asked about again: the question says that the call may have run, and so
+// does its result if it is not run again.
 func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
 	t.Parallel()
 	const died = "the server stopped while it ran"
@@ -122,7 +122,7 @@ func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
 		for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
 			t.Run(name+", then "+string(verb), func(t *testing.T) {
 				t.Parallel()
-				job := &fake{name: "job", gated: gated, schema: amounts("one")}
+				job := &fake{name: "job", gated: gated, schema: amounts("one"), is: tool.Annotations{Idempotent: true}}
 				k := newDesk(t, nil, job)
 				k.begin(call("job", 1))
 				if gated {
@@ -146,6 +146,53 @@ func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
 					t.Errorf("the call ends %s, %q, want that %s", outcome, says, died)
 				}
 			})
+		}
+	}
+}
+
+// A call with effects that has kept something and whose process has died is not one that
+// has never run: if it may not simply continue, a person is asked what came of it.
+func TestCheckpointThatMayNotContinue(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		gates  []approval.Gate // at first
+		change func(k *desk)
+	}{
+		"its tool has changed": {[]approval.Gate{{Tool: "job", Action: approval.ActionAsk}}, func(k *desk) {
+			k.shelf.tools = []*fake{{name: "job", schema: map[string]any{"type": "object", "description": "another"}}}
+		}},
+		"its approval is needed now": {nil, func(k *desk) {
+			k.rules.Policy = policy(t, approval.Gate{Tool: "job", Action: approval.ActionAsk})
+		}},
+	} {
+		for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+			k := newDesk(t, nil, &fake{name: "job"})
+			k.rules.Policy = policy(t, tc.gates...)
+			k.begin(task.PlannedCall{Tool: "job"})
+			if tc.gates != nil {
+				k.decide(k.one().ID, approval.Approve)
+			}
+			k.wantEntries(1)
+			k.keeps("c1.1", `"half"`)
+			tc.change(k)
+			k.dies()
+			k.wantEntries(1)
+			asked := k.one()
+			if asked.Kind != approval.KindOutcome {
+				t.Errorf("%s: the %s is asked, want the outcome", name, asked.Kind)
+			}
+			k.decide(asked.ID, verb)
+			if verb == approval.Reject {
+				k.wantEntries(1)
+				if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeRejected || !strings.Contains(problem, "the result of the call is unknown") {
+					t.Errorf("%s: the call ended %q, %q", name, outcome, problem)
+				}
+				continue
+			}
+			k.wantEntries(2)
+			if e := k.entered[1]; e.Attempt != 2 || string(e.Resumed.State) != `"half"` {
+				t.Errorf("%s: attempt %d begins with %s", name, e.Attempt, e.Resumed.State)
+			}
 		}
 	}
 }

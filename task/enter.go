@@ -59,6 +59,9 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 	case x.verdict.Action == approval.ActionDeny:
 		return nil, d.finish(c, OutcomeDenied, nil, d.unknownBefore(c, x.verdict.Reason), nil)
 	case grant == nil && x.verdict.Action != approval.ActionAllow:
+		if d.hasRun(c, &x) {
+			return nil, d.askOutcome(c, &x)
+		}
 		return nil, d.askCall(c, &x, "")
 	case grant != nil:
 		same, err := d.bound(grant, &x)
@@ -112,8 +115,18 @@ func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	return digest == want, err
 }
 
+// hasRun reports whether a call may have had an effect before its process died, so that
+// whoever is asked about it has to be asked what came of it. Only one that has kept a
+// checkpoint is entered again without that.
+func (d *Draft) hasRun(c *call, x *examined) bool {
+	return c.State == callUncertain && !repeatable(x.entry.Tool)
+}
+
 // askAgain asks again about a call that is no longer what was approved or shown.
 func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
+	if d.hasRun(c, x) {
+		return d.askOutcome(c, x)
+	}
 	if x.verdict.Action != approval.ActionAsk {
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms

@@ -58,6 +58,13 @@ func checkpointRows() []Row {
 			Test:    "TestRepeatsAfterDeathsAreBounded/checkpoints gated false/memstore",
 		},
 		{
+			File:    "task/enter.go",
+			What:    "return c.State == callUncertain && !repeatable(x.entry.Tool)",
+			Into:    "return false",
+			Promise: "what may have run is not asked about as if it had not",
+			Test:    "TestCheckpointThatMayNotContinue",
+		},
+		{
 			File:    "task/checkpoint.go",
 			What:    "case depth(state) > maxStateDepth:",
 			Into:    "case false:",
