@@ -122,7 +122,9 @@ func (w *world) sendNew() {
 		plan.Steps = append(plan.Steps, step)
 	}
 	plan.End = Pick(w.choices, Script, a2a.TaskStateCompleted, a2a.TaskStateCompleted, a2a.TaskStateFailed, a2a.TaskStateRejected)
-	sent := &sentMessage{m: w.message(plan.part()), by: Pick(w.choices, Script, alice, carol)}
+	m := w.message(plan.part())
+	m.ContextID = Pick(w.choices, Script, "", "c", "c", "d")
+	sent := &sentMessage{m: m, by: Pick(w.choices, Script, alice, carol)}
 	w.created = append(w.created, sent)
 	w.send(w.server(), sent, w.choices.Choose(Script, modes))
 }

@@ -62,6 +62,7 @@ func (w *world) finish() {
 	w.checkResults()
 	w.checkUnsure()
 	w.checkStop()
+	w.checkState()
 }
 
 // bringToEnd decides whatever waits until every task has ended.
@@ -207,7 +208,7 @@ func (w *world) checkResults() {
 	for _, r := range w.tools.Ledger.Runs {
 		id, _ := store.ParseTaskID(r.Task)
 		t := w.model.tasks[id]
-		if !r.Returned || !r.Result || r.Process.dead || t == nil || w.stopped(r.Process) {
+		if !r.Returned || !r.Result || r.NoRoom || r.Process.dead || t == nil || w.stopped(r.Process) {
 			continue
 		}
 		c := t.calls[r.Call]

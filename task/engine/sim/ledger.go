@@ -1,6 +1,10 @@
 package sim
 
-import "a2a-server/tool"
+import (
+	"encoding/json"
+
+	"a2a-server/tool"
+)
 
 // Run is one run of a tool, as the world outside saw it.
 type Run struct {
@@ -16,12 +20,16 @@ type Run struct {
 	State   string // … with this state
 	Answers int    // … and so many answers
 	Way     Way
-	Effect  bool // it has changed the world
-	Reports int  // of its progress
+	Effect  bool                       // it has changed the world
+	Reports int                        // of its progress
+	Seen    map[string]any             // state that the tool was entered with
+	Sets    map[string]json.RawMessage // … and that it has set
+	NoRoom  bool                       // … which the log refuses, with the result
 
 	Returned bool // else the process died within it, or it runs
 	Result   bool // it returned a result, and asked for nothing that is undecided
 	Err      error
+	Paused   bool // it returned a suspension
 	Unsure   bool // it returned that it does not know what came of it
 	CutOff   bool // its context had ended by then
 }
@@ -53,7 +61,7 @@ func (l *Ledger) enter(p *Process, t *simTool, ctx tool.Context, args string, wa
 	again, resumed := tool.Resumed(ctx)
 	r := &Run{
 		N: len(l.Runs) + 1, Process: p, Task: ctx.TaskID(), Call: ctx.FunctionCallID(), Traits: t.traits, Version: t.version,
-		Args: args, Entry: l.entries[key], Resumed: resumed, Way: way,
+		Args: args, Entry: l.entries[key], Resumed: resumed, Way: way, Seen: seen(ctx),
 	}
 	if resumed {
 		r.State, r.Answers = string(again.State), len(again.Answers)

@@ -23,6 +23,8 @@ type model struct {
 	by    map[string]Traits // by the name of the tool
 	tasks map[store.TaskID]*modelTask
 	order []*modelTask
+
+	contexts []*modelContext
 	// optimistic says that read-only tools may be entered before that is durable.
 	optimistic bool
 }
@@ -54,6 +56,11 @@ type modelTask struct {
 	runner    *Process // who has the fence
 	asks      bool     // the planner waits for a message
 	waits     bool     // the planner waits for a time
+
+	context *modelContext
+	known   int               // writes to the state of the context, when the task was changed last
+	setting []stateWrite      // what the batch at hand sets
+	temp    map[string]string // state of the task alone
 }
 
 // entry is the right to enter a tool once: a start that is durable.
@@ -62,6 +69,7 @@ type entry struct {
 	args       json.RawMessage
 	definition string // "" when nobody had to approve it
 	kept       keptState
+	state      stateView
 }
 
 // event is what the rules need of a private event, whichever it is.
@@ -78,11 +86,14 @@ type event struct {
 	Outcome    task.Outcome        `json:"outcome"`
 	Result     json.RawMessage     `json:"result"`
 	Error      string              `json:"error"`
-	Wake       *string             `json:"wake"`
-	Until      *string             `json:"until"`
-	Ask        json.RawMessage     `json:"ask"`
-	For        string              `json:"for"`
-	Calls      []struct {
+
+	Delta map[string]json.RawMessage `json:"delta"`
+
+	Wake  *string         `json:"wake"`
+	Until *string         `json:"until"`
+	Ask   json.RawMessage `json:"ask"`
+	For   string          `json:"for"`
+	Calls []struct {
 		ID, Tool, Alias string
 		Args            json.RawMessage
 	} `json:"calls"`
@@ -101,6 +112,7 @@ func (m *model) claimed(p *Process, headers []store.Header) {
 		}
 		t.rev, t.fence = h.Rev, h.Fence
 		t.claims++
+		t.known = len(t.context.writes)
 		t.runner = p
 	}
 }
@@ -117,6 +129,7 @@ func (m *model) committed(c Committed) {
 		if b.Scope == engine.ScopeOf(carol) {
 			t.owner = carol
 		}
+		t.context = m.contextOf(t, b.Change.Context)
 		m.tasks[b.Task] = t
 		m.order = append(m.order, t)
 	}
@@ -147,6 +160,7 @@ func (m *model) committed(c Committed) {
 	}
 	if b.Rev != nil {
 		m.rows(t, b)
+		m.stateRows(t, b)
 		m.rest(t, b)
 	}
 }

@@ -74,7 +74,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		c.phase, c.claims = running, t.claims
 		c.resumes++
 		c.resumed()
-		c.rights = append(c.rights, &entry{p: p, args: c.args, kept: c.keptState})
+		c.rights = append(c.rights, &entry{p: p, args: c.args, kept: c.keptState, state: t.view()})
 	case "call.checkpoint":
 		if was != running {
 			bad()
@@ -104,6 +104,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.outcome, c.result = finished, v.Outcome, v.Result
+		m.set(t, c, v)
 	case "call.finished_late":
 		c.late = append(c.late, v.Result)
 		if v.Error != "" {
@@ -117,7 +118,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 // what it did, and whoever ran it has gone.
 func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	traits := m.by[c.tool]
-	e := &entry{p: p, args: c.args, kept: c.keptState}
+	e := &entry{p: p, args: c.args, kept: c.keptState, state: t.view()}
 	if v.Args != nil {
 		e.args = v.Args
 	}
@@ -202,8 +203,10 @@ func (m *model) entered(r *Run) {
 		return
 	}
 	var e *entry
+	var rights []*entry
 	c := t.calls[r.Call]
 	if c != nil {
+		rights = c.rights
 		for i, right := range c.rights {
 			if right.p == r.Process {
 				e, c.rights = right, append(c.rights[:i:i], c.rights[i+1:]...)
@@ -224,6 +227,7 @@ func (m *model) entered(r *Run) {
 		m.fail(t, "what runs is what was approved", "run %d is of version %d of %s, which is not what was shown", r.N, r.Version, r.Traits.Name())
 	}
 	m.enteredWith(t, r, &e.kept)
+	m.sees(t, r, rights)
 	if property := map[bool]string{false: `"n"`, true: `"m"`}[r.Version%3 == 2]; !strings.Contains(r.Args, property) {
 		m.fail(t, "a tool gets arguments that fit its schema", "run %d of version %d of %s has %s", r.N, r.Version, r.Traits.Name(), r.Args)
 	}

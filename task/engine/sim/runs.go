@@ -126,6 +126,7 @@ func Declared(points []string) []string {
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",
 		"a reader leaves", "a reader comes back", "a reader comes back after a crash",
 		"a checkpoint is kept", "a checkpoint is refused", "a call continues from its checkpoint",
+		"a call sets the state of its context", "a call sees the state of its context", "the state of a context is full",
 		"a tool looks after its work", "suspending tool slow",
 		"a snapshot is written", "a call reports its progress", "a suspended tool was rejected", "tool canceled by the id of its call",
 	)

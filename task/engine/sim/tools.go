@@ -44,6 +44,12 @@ const (
 	KeepsAndAsks              // … and suspends itself with a question
 	KeepsLate                 // … and once more when it is released, whatever its context says
 	KeepsUnsure               // … and does not know what came of the rest
+	Sets                      // sets some of the state of its context
+	SetsMuch                  // … that takes a good part of the room
+	SetsTooMuch               // … more than there is ever room for
+	SetsAndFails              // … and returns an error
+	SetsAndAsks               // … and suspends itself with a question
+	SetsLate                  // … when it is released, whatever its context says
 )
 
 var wayNames = [...]string{
@@ -51,6 +57,7 @@ var wayNames = [...]string{
 	"asks for a form", "asks for authorisation", "asks two questions", "asks a bad question", "asks, or a timer", "sleeps",
 	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends forever", "looks after its work",
 	"is unsure", "keeps", "keeps and blocks", "keeps and asks", "keeps late", "keeps and is unsure",
+	"sets", "sets much", "sets too much", "sets and fails", "sets and asks", "sets late",
 }
 
 // String returns the name of a way.
@@ -63,6 +70,7 @@ var waysOf = [forms][]Way{
 	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Looks, Result, Fails},
 	Long:       {Slow, Blocks, Late, Result, Fails, Unsure},
 	Keeping:    {Keeps, Keeps, KeepsAndBlocks, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure, Result, Fails},
+	Sharing:    {Sets, Sets, Sets, SetsMuch, SetsMuch, SetsTooMuch, SetsAndFails, SetsAndAsks, SetsLate, Result},
 }
 
 // WaysOf returns the ways of a form.
@@ -102,7 +110,7 @@ func (b *Toolbox) tool(p *Process, t Traits, version int) tool.Tool {
 		return &streamTool{base}
 	case Long:
 		return &longTool{plainTool{base}}
-	case Plain, Suspending, Keeping, forms:
+	case Plain, Suspending, Keeping, Sharing, forms:
 	}
 	return &plainTool{base}
 }
@@ -240,6 +248,8 @@ func (t *simTool) leave(ctx context.Context, r *Run, err *error) {
 	if r.Way != Panics {
 		r.Err = *err
 	}
+	var pause *tool.Suspension
+	r.Paused = errors.As(*err, &pause)
 	t.b.s.Note("%s run %d returns: %v", t.p.name, r.N, *err)
 }
 
@@ -273,6 +283,8 @@ func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 		return t.unsure(r)
 	case Keeps, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure:
 		return t.keep(ctx, r)
+	case Sets, SetsMuch, SetsTooMuch, SetsAndFails, SetsAndAsks, SetsLate:
+		return t.share(ctx, r)
 	case Result, EmptyStream:
 		if t.rarely(r, 4) {
 			r.Effect = true // it takes effect, and dies before it can say so

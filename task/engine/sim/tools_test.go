@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"testing"
 	"time"
 
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // fakeContext is what a tool of these tests runs with.
@@ -15,13 +18,22 @@ type fakeContext struct {
 	tool.Context                 // nil: the tools use nothing else
 	ctx          context.Context //nolint:containedctx // it is one
 	task, call   string
+	state        fakeState
 }
+
+// fakeState is the state of a context.
+type fakeState map[string]any
+
+func (s fakeState) Get(key string) (any, bool)      { v, ok := s[key]; return v, ok }
+func (s fakeState) All() iter.Seq2[string, any]     { return maps.All(s) }
+func (s fakeState) Set(key string, value any) error { return nil }
 
 func (c *fakeContext) Done() <-chan struct{}  { return c.ctx.Done() }
 func (c *fakeContext) Err() error             { return c.ctx.Err() }
 func (c *fakeContext) Value(key any) any      { return c.ctx.Value(key) }
 func (c *fakeContext) TaskID() string         { return c.task }
 func (c *fakeContext) FunctionCallID() string { return c.call }
+func (c *fakeContext) State() agent.State     { return c.state }
 
 // invoke runs a tool as an engine does.
 func invoke(t tool.Tool, ctx tool.Context) (err error) {
@@ -114,8 +126,8 @@ func TestToolsDeclareTheirTraits(t *testing.T) {
 			t.Errorf("%s: streams %v, cancels %v, asks %v, %+v", traits.Name(), streams, cancels, ask, is)
 		}
 	}
-	if len(names) != 30 {
-		t.Errorf("%d tools, want 30", len(names))
+	if len(names) != 36 {
+		t.Errorf("%d tools, want 36", len(names))
 	}
 }
 

@@ -24,11 +24,12 @@ const (
 	Suspending             // pauses for questions, confirmations and timers
 	Long                   // takes its time, can be canceled by the id of its call
 	Keeping                // keeps what it has done while it runs
+	Sharing                // sets some of the state of its context
 
 	forms
 )
 
-var formNames = [...]string{"plain", "streaming", "suspending", "long", "keeping"}
+var formNames = [...]string{"plain", "streaming", "suspending", "long", "keeping", "sharing"}
 
 // String returns the name of a form, which is that of the toolset of its tools.
 func (f Form) String() string { return formNames[f] }
