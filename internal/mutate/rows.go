@@ -16,6 +16,7 @@ func rows() []Row {
 		logRows(),
 		plannerRows(),
 		requestRows(),
+		runRows(),
 		storeRows(),
 		taskRows(),
 		toolRows(),

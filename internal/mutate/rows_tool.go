@@ -53,8 +53,8 @@ func toolRows() []Row {
 		},
 		{
 			File:    "tool/withconfirmation.go",
-			What:    "return ConfirmAll()",
-			Into:    "return ConfirmNone()",
+			What:    "if gate == nil {\n\t\treturn ConfirmAll()",
+			Into:    "if gate == nil {\n\t\treturn ConfirmNone()",
 			Promise: "a missing gate asks every time",
 			Test:    "TestNeedsApproval/when nil",
 		},
