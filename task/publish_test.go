@@ -138,3 +138,22 @@ func TestLastChunksArePutAgain(t *testing.T) {
 		t.Errorf("the same end of a run makes other events the second time (-first +second):\n%s", diff)
 	}
 }
+
+// What a hook has left is the server's own: a hook may use its buffer again at once.
+func TestHookKeepsItsBuffer(t *testing.T) {
+	t.Parallel()
+	buffer := []byte(`{"card":"****"}`)
+	k := newDesk(t, func(r *task.Rules) {
+		r.AfterHooks = []task.AfterHook{func(_ agent.ReadonlyContext, _ tool.ToolCall, r *task.Result) error {
+			r.Content = buffer
+			return nil
+		}}
+	}, &fake{name: "card"})
+	k.begin(task.PlannedCall{Tool: "card"})
+	ended := task.RunEnded{Entry: k.running["c1.1"], Result: []byte(`1`)}
+	k.rules.After(k.rules.Readonly(t.Context(), alice), &ended)
+	copy(buffer, `{"card":"4111"}`)
+	if string(ended.Result) != `{"card":"****"}` {
+		t.Errorf("the result became %s", ended.Result)
+	}
+}

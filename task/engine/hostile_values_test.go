@@ -251,3 +251,41 @@ func TestHostileValues(t *testing.T) {
 		})
 	}
 }
+
+// A tool that was a Poller when it started its job, and is none when the job is to be
+// polled, is not called again unless a person says so: that might do the work twice.
+func TestPollerThatIsNoneAnyMore(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+		t.Run(string(verb), func(t *testing.T) {
+			bubbled(t, func(t *testing.T, w *world) {
+				p := newPrinter(doneAt(9))
+				w.tools.extra = []tool.Tool{p}
+				w.startAs(func(*engine.Config) {})
+				id := w.print()
+				calls := 0
+				w.tools.extra = []tool.Tool{&fake{name: "print", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					if _, ok := tool.Resumed(ctx); ok {
+						t.Error("it is resumed with a state that is not its own")
+					}
+					calls++
+					return args{"printed": "at once"}, nil
+				}}}
+				w.restartAs(func(*engine.Config) {})
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if a := w.waiting(id); calls != 0 || len(a) != 1 || a[0].Kind != approval.KindOutcome {
+					t.Fatalf("it was called %d times, and %d approvals are pending, want that of the outcome", calls, len(a))
+				}
+				if err := w.decide(bob, id, approval.Answer{ID: w.waiting(id)[0].ID, Verb: verb}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				w.ended(id)
+				if want := map[approval.Verb]int{approval.Approve: 1}[verb]; calls != want {
+					t.Errorf("after %s it was called %d times, want %d", verb, calls, want)
+				}
+			})
+		})
+	}
+}

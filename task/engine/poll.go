@@ -115,12 +115,25 @@ func pollerOf(t tool.Tool) (p tool.Poller) {
 }
 
 // openJob prepares a run of a Poller: it takes the job out of what the call has kept, and
-// leaves the tool's own state.
-func (r *run) openJob() {
-	if r.poller = pollerOf(r.entry.Tool); r.poller == nil || r.entry.Resumed == nil {
-		return
+// leaves the tool's own state. It returns an error if the tool is none any more, so that
+// nobody can say what has become of the job: another Call might do its work twice. A person
+// may want that.
+func (r *run) openJob() error {
+	r.poller = pollerOf(r.entry.Tool)
+	if r.entry.Resumed == nil {
+		return nil
 	}
 	k := decodePoll(r.entry.Resumed.State)
+	if r.poller == nil {
+		if k.Job == nil {
+			return nil
+		}
+		if r.entry.Anew {
+			r.entry.Resumed = nil
+			return nil
+		}
+		return errNoPoller
+	}
 	own := *r.entry.Resumed
 	if own.State = k.Call; k.Job != nil {
 		r.job, own.State = k.Job, k.Job.State
@@ -132,7 +145,10 @@ func (r *run) openJob() {
 		}
 	}
 	r.entry.Resumed = &own
+	return nil
 }
+
+var errNoPoller = errors.New("it has started a job, and is now a tool that cannot be asked about jobs")
 
 // polling returns when the tool wants to be polled. It calls the tool's own code, which
 // may wait for a lock that a poll holds: it must be called in the tool's goroutine.

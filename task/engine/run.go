@@ -71,8 +71,12 @@ func (t *turn) launch(entries []*task.Entry) {
 		if t.e.cfg.WholeText {
 			r.said = &strings.Builder{}
 		}
-		r.openJob()
 		t.runs = append(t.runs, r)
+		if err := r.openJob(); err != nil {
+			r.cancel = func(error) {}
+			r.end(&task.RunEnded{Entry: entry, Err: err, Unknown: true})
+			continue
+		}
 		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
 			r.cancel = func(error) {}
 			if r.job != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -13,22 +13,26 @@ import (
 // sessions notices that some task has changed the state of its context. Turns keep what
 // they have read until then, so that a call costs no read of its own.
 type sessions struct {
-	wake    <-chan struct{}
-	stop    func()
-	changes atomic.Uint64
+	wake <-chan struct{}
+	stop func()
+
+	mu      sync.Mutex // so that nobody sees the old number after another took the signal
+	changes uint64
 }
 
 func (s *sessions) init(in store.Watcher) {
 	s.wake, s.stop = in.WatchRows(store.System(), task.RowState)
-	s.changes.Store(1) // what was never read is older
+	s.changes = 1 // what was never read is older
 }
 
 // now returns a number that changes after each commit that changes the state of a context.
 func (s *sessions) now() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if signaled(s.wake) {
-		return s.changes.Add(1)
+		s.changes++
 	}
-	return s.changes.Load()
+	return s.changes
 }
 
 // session reads the state of a context. A new context, which has none, need not be read.
