@@ -1,6 +1,8 @@
 package a2aserver_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	a2aserver "a2a-server"
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/functiontool"
 )
 
 // TestInspect shows each tool with where it comes from and what asks about it.
@@ -53,5 +59,77 @@ tools:
 	}
 	if len(in.Problems) != 1 || in.Problems[0].Origin.Entry != "gone" || in.Problems[0].Origin.Line != 12 || !strings.Contains(in.Problems[0].Problem, "/no/such/program") {
 		t.Errorf("the problems are %v, want only that a server is down", in.Problems)
+	}
+}
+
+// TestInspectGo shows the gates that tools given in Go declare, what takes their effect
+// away, and that no toolset can break the inventory.
+func TestInspectGo(t *testing.T) {
+	t.Parallel()
+	type none struct{}
+	make1 := func(c functiontool.Config) tool.Tool {
+		c.Description = "x"
+		return functiontool.Must(functiontool.New(c, func(tool.Context, none) (string, error) { return "", nil }))
+	}
+	gate := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "", nil }
+	for name, one := range map[string]struct{ file, want string }{
+		"the tools' own": {"tools: []\n", "free allow false; always ask false; some ask true"},
+		"opt-in":         {"tools: []\nconfirmation: opt-in\n", "free allow false; always allow false; some allow false"},
+		"allowed":        {"tools: []\ngates: [{tool: always, action: allow}, {tool: \"s*\", action: allow}]\n", "free allow false; always allow false; some ask true"},
+		"denied":         {"tools: []\ngates: [{tool: \"*\", action: deny}, {tool: some}]\n", "free deny false; always deny false; some deny false"},
+		"asked":          {"tools: []\ngates: [{tool: some}]\n", "free allow false; always ask false; some ask false"},
+	} {
+		c, _ := configured(t, one.file)
+		c.Tools = []tool.Toolset{
+			tool.NewToolset("mine", make1(functiontool.Config{Name: "free"}), make1(functiontool.Config{Name: "always", RequireApproval: true}), make1(functiontool.Config{Name: "some", Gate: gate})),
+			badSet{},
+			tool.NewToolset("again", make1(functiontool.Config{Name: "free"})),
+		}
+		in, err := a2aserver.Inspect(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range in.Tools[:3] {
+			action, sometimes := in.Tools[i].Decision()
+			got = append(got, fmt.Sprintf("%s %s %t", in.Tools[i].Name, action, sometimes))
+		}
+		if got := strings.Join(got, "; "); got != one.want {
+			t.Errorf("%s: %s, want %s", name, got, one.want)
+		}
+		problems := fmt.Sprint(in.Problems)
+		for _, want := range []string{"panics: no tools today", "tool free: there is another one of that name"} {
+			if !strings.Contains(problems, want) {
+				t.Errorf("%s: the problems have no %q: %s", name, want, problems)
+			}
+		}
+	}
+}
+
+// badSet is a toolset that panics.
+type badSet struct{}
+
+func (badSet) Name() string                                     { return "bad" }
+func (badSet) Tools(agent.ReadonlyContext) ([]tool.Tool, error) { panic("no tools today") }
+
+// TestInspectErrors shows that what keeps a server from starting is an error.
+func TestInspectErrors(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"value": "listen: nowhere\n", "gate of no tool": "tools: []\ngates: [{tool: nope}]\n",
+		"no such spec": "tools: [{openapi: pets, spec: nope.yaml, server: \"https://pets.example.com\", only: [\"*\"]}]\n",
+	} {
+		c, _ := configured(t, file)
+		in, err := a2aserver.Inspect(t.Context(), c)
+		var wrong *config.Error
+		if in != nil || !errors.As(err, &wrong) {
+			t.Errorf("%s: Inspect() = %v, %v", name, in, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, _ := configured(t, "tools: [{mcp: slow, command: [/bin/sleep, \"600\"], only: [a]}]\n")
+	if _, err := a2aserver.Inspect(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted Inspect returns %v", err)
 	}
 }
