@@ -191,7 +191,12 @@ func (d *Draft) add(kind string, v any) error {
 }
 
 // receive adds a message from the user.
-func (d *Draft) receive(m *event.MessageReceived) error { return d.add(event.KindMessage, m) }
+func (d *Draft) receive(m *event.MessageReceived) error {
+	if err := CheckDepth(m.Message); err != nil {
+		return Invalid("message", "cannot be kept: %v", err)
+	}
+	return d.add(event.KindMessage, m)
+}
 
 // public adds the public event that was appended to buf from start on.
 func (d *Draft) public(kind string, start int) {

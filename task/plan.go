@@ -76,6 +76,9 @@ func checkStep(s *Step, maxCalls int) error {
 	case len(s.State) > maxPlannerState:
 		return fmt.Errorf("the planner wants to keep %d bytes with a step; at most %d are allowed", len(s.State), maxPlannerState)
 	}
+	if err := CheckDepth(s.State); err != nil {
+		return fmt.Errorf("the planner wants to keep a state with a step: %w", err)
+	}
 	return nil
 }
 
@@ -186,13 +189,13 @@ func callID(step, n int) string {
 	return "c" + strconv.Itoa(step) + "." + strconv.Itoa(n)
 }
 
-// wellFormed returns arguments as JSON that can be stored: invalid JSON is stored as a
-// string, which is then refused because it is not an object.
+// wellFormed returns arguments as JSON that can be stored: invalid JSON, and what could not
+// be read again because it is nested too deep, is stored as a string, which is then refused because it is not an object.
 func wellFormed(args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
 	}
-	if json.Valid(args) {
+	if json.Valid(args) && CheckDepth(args) == nil {
 		return event.Compact(args)
 	}
 	quoted, err := json.Marshal(string(args))
@@ -237,6 +240,11 @@ func (d *Draft) output(o *Output) error {
 			return fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
 		}
 	}
+	for _, raw := range []json.RawMessage{u.Parts, u.Metadata} {
+		if err := CheckDepth(raw); err != nil {
+			return fmt.Errorf("a piece of artifact %s: %w", a.ID, err)
+		}
+	}
 	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
 	if n > d.rules.Limits.Content() {
 		return fmt.Errorf("a piece of artifact %s has %d bytes, which do not fit into one event: publish it in pieces", a.ID, n)
@@ -257,12 +265,18 @@ func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error
 		if err != nil {
 			return fmt.Errorf("encode status message: %w", err)
 		}
+		if err := CheckDepth(raw); err != nil {
+			return fmt.Errorf("a status message: %w", err)
+		}
 		n = len(raw)
 	}
 	if len(metadata) > 0 {
 		raw, err := json.Marshal(metadata)
 		if err != nil {
 			return fmt.Errorf("encode status metadata: %w", err)
+		}
+		if err := CheckDepth(raw); err != nil {
+			return fmt.Errorf("status metadata: %w", err)
 		}
 		n += len(raw)
 	}
