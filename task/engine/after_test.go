@@ -298,5 +298,8 @@ func TestErrorHookAtShutdown(t *testing.T) {
 		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
 			t.Errorf("asked is %s, want the outcome", a.Kind)
 		}
+		if n := w.audit("finished_late"); n != 0 {
+			t.Errorf("%d late results are recorded, want none: nobody knows whether the call failed", n)
+		}
 	})
 }

@@ -322,3 +322,34 @@ func TestReportsBesideChunks(t *testing.T) {
 		w.readable(got.ID)
 	})
 }
+
+// A tool that looks after its work while its question is open reports nothing: the task
+// waits for input meanwhile, and is not said to be working.
+func TestReportWhileTheTaskWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := unstarted(t, &memDisk{memstore.New()})
+		looks := 0
+		w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			if again, ok := tool.Resumed(ctx); ok && len(again.Answers) > 0 {
+				tool.Report(ctx, tool.Progress{Done: 1})
+				return map[string]any{}, nil
+			} else if ok {
+				looks++
+				tool.Report(ctx, tool.Progress{Done: 0.5})
+			}
+			return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "?"}}, Wake: time.Now().Add(time.Minute)}
+		}}}
+		w.startAs(func(*engine.Config) {})
+		id := w.begin(w.calls("work", args{}))
+		time.Sleep(3*time.Minute + time.Second)
+		if all := w.reports(id); looks != 3 || len(all) != 0 {
+			t.Errorf("the tool has looked %d times and reported %+v, want 3 times and nothing", looks, all)
+		}
+		w.wantState(w.get(id), a2a.TaskStateInputRequired)
+		w.wantState(w.send(w.decision(id, respond(w.onlyOne(id).ID))), a2a.TaskStateCompleted)
+		if all := w.reports(id); len(all) != 1 {
+			t.Errorf("the task has reported %+v, want one report of the call that runs on with its answer", all)
+		}
+	})
+}

@@ -118,6 +118,14 @@ func newSessionWorld(w *world) *sessionWorld {
 			}
 			return args{}, errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)))
 		}},
+		&fake{name: "fillfail", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+			var key string
+			var n int
+			if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
+				return nil, err
+			}
+			return nil, errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)), errTool)
+		}},
 		&fake{name: "many", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			var from, to int
 			if _, err := fmt.Sscan(arg(a), &from, &to); err != nil {
@@ -319,6 +327,15 @@ func TestStateOfContextIsBounded(t *testing.T) {
 		if text := strings.TrimSpace(s.problems(got.ID)); text != problem {
 			t.Errorf("the task says %q, want %q", text, problem)
 		}
+		// A call that fails keeps its own error.
+		failed := w.await(s.begin(alice, "c", "fillfail e 10000", "get"))
+		w.wantState(failed, a2a.TaskStateCompleted)
+		if text := strings.TrimSpace(s.problems(failed.ID)); text != errTool.Error() {
+			t.Errorf("the task says %q, want %q", text, errTool)
+		}
+		if got := s.gets(failed.ID)[0]; strings.Contains(got, "e=") || strings.Contains(got, "temp:") {
+			t.Error("a part of what a call has set that failed is kept, and there was no room for all")
+		}
 		// What is there may be replaced, also by another task; not by more than there is room for.
 		s.run(alice, "c", fmt.Sprint("fill c ", 60_000), "set a=2")
 		s.run(alice, "c", fmt.Sprint("fill d ", 6_000), fmt.Sprint("fill c ", 50_000), fmt.Sprint("fill d ", 6_000))
@@ -360,6 +377,9 @@ func TestStateBoundOfTasksAtOnce(t *testing.T) {
 			return args{}, errors.Join(ctx.State().Set("temp:own", key), ctx.State().Set(key, strings.Repeat("x", 20_000)))
 		}})
 		w.cfg.Limits.Turns, w.cfg.Limits.TurnsPerCaller = 2*tasks, 2*tasks
+		w.wrap = func(h store.Handle) store.Handle {
+			return &meeting{Handle: h, missing: tasks, met: make(chan struct{})}
+		}
 		w.start()
 		var all []*engine.Sent
 		for i := range tasks {
@@ -386,6 +406,27 @@ func TestStateBoundOfTasksAtOnce(t *testing.T) {
 			t.Errorf("the state has %d keys, want 3", strings.Count(got, "="))
 		}
 	})
+}
+
+// meeting is a store whose first batches with state are queued together: none of them was
+// made after another was durable.
+type meeting struct {
+	store.Handle
+	mu      sync.Mutex
+	missing int
+	met     chan struct{}
+}
+
+func (m *meeting) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	if b.HasContextRows() {
+		m.mu.Lock()
+		if m.missing--; m.missing == 0 {
+			close(m.met)
+		}
+		m.mu.Unlock()
+		<-m.met
+	}
+	return m.Handle.Append(ctx, b)
 }
 
 // Keys that cannot be stored are refused at once.
