@@ -107,10 +107,15 @@ func (a *answer) content(raw []byte) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w; it begins with %s", err, visible.Quote(a.secrets.redact(string(raw[:min(len(raw), maxRefused)])), maxShown))
 		}
-		if v, err = a.tool.result.find(v); err != nil {
+		found, err := a.tool.result.find(v)
+		if err != nil {
+			// The error lists names of the answer, which may be secrets, and shortens them.
+			if _, err = a.tool.result.find(a.secrets.redactValue(v)); err == nil {
+				err = fmt.Errorf("it has no value at %s", quote(a.tool.result))
+			}
 			return nil, err
 		}
-		return a.secrets.redactValue(v), nil
+		return a.secrets.redactValue(found), nil
 	case isText(kind, params["charset"]) && isReadable(raw):
 		return a.secrets.redact(string(raw)), nil
 	}

@@ -45,7 +45,7 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 	r = r.WithContext(httptrace.WithClientTrace(timed, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}))
-	resp, err := t.config.Client.do(r)
+	resp, err := t.config.Client.do(r, t.once())
 	if err != nil {
 		return nil, t.unanswered(timed, err, connected.Load(), s)
 	}
@@ -59,6 +59,12 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 		return result, nil
 	}
 	return result, err
+}
+
+// once reports whether a request must not be written twice: unless its method and the
+// operator say that it has no effect, and nobody has to approve it.
+func (t *request) once() bool {
+	return !isSafe(t.config.Method) || t.approve || !t.annotations.ReadOnly
 }
 
 // build returns the request for arguments.

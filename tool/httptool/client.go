@@ -34,8 +34,8 @@ type ClientConfig struct {
 // A Client sends the requests of tools. Tools of one server share one. It is safe for
 // concurrent use.
 type Client struct {
-	reuse http.RoundTripper // for GET and HEAD
-	fresh http.RoundTripper // for requests with effects
+	reuse http.RoundTripper // for requests that may be written twice
+	fresh http.RoundTripper // for requests that may have an effect
 	close func()
 }
 
@@ -72,12 +72,14 @@ func NewClient(c ClientConfig) (*Client, error) {
 func (c *Client) Close() { c.close() }
 
 // do sends a request of the tool. It uses the transport alone, because [http.Client] reads
-// where a redirect leads, and drops an answer for which it cannot.
-func (c *Client) do(r *http.Request) (*http.Response, error) {
-	if isSafe(r.Method) {
-		return c.reuse.RoundTrip(r)
+// where a redirect leads, and drops an answer for which it cannot. once says that the request
+// must not be written twice, as the standard library may do when a connection that was used
+// before breaks.
+func (c *Client) do(r *http.Request, once bool) (*http.Response, error) {
+	if once {
+		return c.fresh.RoundTrip(r)
 	}
-	return c.fresh.RoundTrip(r)
+	return c.reuse.RoundTrip(r)
 }
 
 // isSafe reports whether a request with the method asks for no effect (RFC 9110 §9.2.1).

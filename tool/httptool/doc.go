@@ -29,7 +29,7 @@
 // # What is refused
 //
 // An argument that makes a path segment empty, "." or "..", also if the server decodes it
-// twice or takes an encoded slash for a separator; control characters in a path or header;
+// twice, takes an encoded slash for a separator, or characters such as U+FF0E for ASCII; control characters in a path or header;
 // characters in a header that are not ASCII. These are errors before anything is sent. The
 // addresses that a server name may resolve to are checked when they are dialed. Redirects
 // are not followed.
@@ -39,6 +39,7 @@
 // If a connection was established and no complete answer came back, the request may have
 // had its effect, and the error wraps [tool.ErrOutcomeUnknown]; so do the answers 502 and
 // 504, with which a gateway says the same. Any other status from 300 on is an error of the
-// call. A request is never sent twice, except one with GET or HEAD that the server dropped
-// together with an idle connection.
+// call. A request is never sent twice, except one with GET or HEAD that is
+// read-only, needs no approval, and was dropped by the server together with an idle
+// connection.
 package httptool

@@ -1,11 +1,14 @@
 package httptool
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -133,6 +136,7 @@ type secrets struct {
 	resolve func(ctx context.Context, name string) (string, error)
 	ctx     context.Context //nolint:containedctx // of the one request that this belongs to
 	values  map[string]string
+	forms   map[string]*regexp.Regexp // of values, as far as they were looked for
 }
 
 func (s *secrets) get(name string) (string, error) {
@@ -163,29 +167,47 @@ const minRedacted = 6
 // redact removes the secrets of the request from a text of the server, which may repeat
 // what it was sent.
 func (s *secrets) redact(text string) string {
-	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+	// The longest first: another one may be a part of it.
+	names := slices.SortedFunc(maps.Keys(s.values), func(a, b string) int {
+		return cmp.Or(len(s.values[b])-len(s.values[a]), strings.Compare(a, b))
+	})
+	for _, name := range names {
 		v := s.values[name]
 		if len(v) < minRedacted {
 			continue
 		}
-		for _, form := range forms(v) {
-			text = strings.ReplaceAll(text, form, "[secret "+name+"]")
+		shown := "[secret " + name + "]"
+		text = strings.ReplaceAll(text, v, shown)
+		if len(v) > maxForms {
+			continue
 		}
+		if s.forms == nil {
+			s.forms = map[string]*regexp.Regexp{}
+		}
+		if s.forms[name] == nil {
+			s.forms[name] = forms(v)
+		}
+		text = s.forms[name].ReplaceAllLiteralString(text, shown)
 	}
 	return text
 }
 
-// forms returns a secret as it is, and as encoders of JSON write it in a string.
-func forms(v string) []string {
-	all := []string{v}
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`).Replace(v)
-	html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
-	for _, form := range []string{quoted, html, strings.ReplaceAll(quoted, "/", `\/`)} {
-		if !slices.Contains(all, form) {
-			all = append(all, form)
+// maxForms is the length up to which other forms of a secret are recognized.
+const maxForms = 4 << 10
+
+// forms matches a secret, which is printable ASCII, in the forms that encoders of JSON, of
+// URLs and of HTML give each of its characters.
+func forms(v string) *regexp.Regexp {
+	var b strings.Builder
+	named := map[byte]string{'"': "|&quot;", '&': "|&amp;", '<': "|&lt;", '>': "|&gt;", '\'': "|&apos;", '\t': `|\\+t`, ' ': `|\+`}
+	for _, c := range []byte(v) {
+		before := `\\*`
+		if isUnreserved(c) {
+			before = ""
 		}
+		fmt.Fprintf(&b, `(?:%s%s|\\+u00(?i:%02x)|%%(?i:%02x)|&#0*%d;|&#[xX]0*(?i:%x);%s)`, before, regexp.QuoteMeta(string(c)), c, c, c, c, named[c])
 	}
-	return all
+	return regexp.MustCompile(b.String())
 }
 
 // redactValue is redact for the strings of a decoded JSON value, which it changes.
@@ -193,6 +215,10 @@ func (s *secrets) redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return s.redact(v)
+	case json.Number:
+		if text := s.redact(v.String()); text != v.String() {
+			return text
+		}
 	case []any:
 		for i := range v {
 			v[i] = s.redactValue(v[i])

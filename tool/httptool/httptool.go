@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/internal/visible"
@@ -295,7 +296,8 @@ func (t *request) Annotations() tool.Annotations { return t.annotations }
 // Timeout implements [tool.Timed]. It leaves the tool time to say itself what happened.
 func (t *request) Timeout() time.Duration { return t.config.Timeout + 5*time.Second }
 
-// maxHint bounds the request that an approver sees, in characters.
+// maxHint bounds the URL, the headers and the body that an approver sees, in characters each.
+// The arguments are shown beside them, whole.
 const maxHint = 500
 
 // Gate implements [tool.Gater]. It shows an approver the request as it would be sent.
@@ -307,7 +309,52 @@ func (t *request) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	if err != nil {
 		return true, "", err
 	}
-	return true, visible.Clip(t.config.Method+" "+u.String(), maxHint), nil
+	hint = visible.Clip(t.config.Method+" "+u.String(), maxHint)
+	headers, err := t.headerHint(args)
+	if err != nil {
+		return true, "", err
+	}
+	body, err := t.bodyHint(args)
+	if err != nil {
+		return true, "", err
+	}
+	return true, hint + headers + body, nil
+}
+
+// headerHint shows the configured headers, with the names of secrets.
+func (t *request) headerHint(args map[string]any) (string, error) {
+	byName := &secrets{values: map[string]string{}, resolve: func(_ context.Context, name string) (string, error) {
+		return "{secret:" + name + "}", nil
+	}}
+	set := http.Header{}
+	if err := expandHeaders(t.headers, args, byName, set); err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		lines = append(lines, name+": "+set.Get(name))
+	}
+	if len(lines) == 0 {
+		return "", nil
+	}
+	return " with the headers " + visible.Clip(strings.Join(lines, ", "), maxHint), nil
+}
+
+// bodyHint shows the body.
+func (t *request) bodyHint(args map[string]any) (string, error) {
+	if t.body == nil {
+		return "", nil
+	}
+	data, err := t.body.expand(args)
+	if err != nil || data == nil {
+		return "", err
+	}
+	if t.body.json == nil && !t.body.isForm {
+		if data, err = json.Marshal(string(data)); err != nil {
+			return "", err
+		}
+	}
+	return " with the body " + visible.Clip(string(data), maxHint), nil
 }
 
 // CallStreaming implements [tool.StreamingTool].

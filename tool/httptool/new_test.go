@@ -188,6 +188,43 @@ func TestGateFailsClosed(t *testing.T) {
 	}
 }
 
+// TestHint tests that an approver sees the request as it would be sent, without its secrets.
+func TestHint(t *testing.T) {
+	t.Parallel()
+	base := httptool.Config{Method: "POST", URL: "https://h.example/{a}?q={b}"}
+	with := func(change func(*httptool.Config)) httptool.Config {
+		c := base
+		change(&c)
+		return c
+	}
+	for _, tt := range []struct {
+		c    httptool.Config
+		want string
+	}{
+		{base, "POST https://h.example/x%2Fy?q=%E2%80%AE1"},
+		{with(func(c *httptool.Config) {
+			c.JSON = map[string]any{"to": "{a}", "why": "-{b}-", "always": []any{true, 1}}
+		}),
+			`POST https://h.example/x%2Fy?q=%E2%80%AE1 with the body {"always":[true,1],"to":"x/y","why":"-\u202e1-"}`},
+		{with(func(c *httptool.Config) { c.Form = map[string]string{"mode": "all", "to": "{a}"} }), "POST https://h.example/x%2Fy?q=%E2%80%AE1 with the body mode=all&to=x%2Fy"},
+		{with(func(c *httptool.Config) { c.Text = "delete {a}\nnow" }), `POST https://h.example/x%2Fy?q=%E2%80%AE1 with the body "delete x/y\nnow"`},
+		{with(func(c *httptool.Config) {
+			c.Header = map[string]string{"X-Mode": "{a}", "Authorization": "Bearer {secret:jira}", "X-None": "{b}"}
+			c.URL = "https://h.example/{a}"
+			c.Parameters = properties(map[string]any{"a": kind("string"), "b": kind("string")}, "a")
+			c.Secrets = func(context.Context, string) (string, error) { t.Error("the secret is read"); return "leaked", nil }
+		}), `POST https://h.example/x%2Fy with the headers Authorization: Bearer {secret:jira}, X-Mode: x/y`},
+	} {
+		args := map[string]any{"a": "x/y", "b": "\u202e1"}
+		if tt.c.Header != nil {
+			delete(args, "b")
+		}
+		if ask, hint, err := tool.NeedsApproval(nil, build(t, tt.c), args); !ask || err != nil || hint != tt.want {
+			t.Errorf("NeedsApproval() = %v, %v, %s, want %s", ask, err, hint, tt.want)
+		}
+	}
+}
+
 // TestDigest tests that the definition, which an approval is bound to, changes with what is
 // sent, and contains neither addresses nor secrets.
 func TestDigest(t *testing.T) {

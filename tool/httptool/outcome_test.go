@@ -326,6 +326,41 @@ func TestDroppedIdle(t *testing.T) {
 	}
 }
 
+// TestApprovedOnce tests that a request which has to be approved, or which is said to have
+// an effect, is written once, also with a method that should have none.
+func TestApprovedOnce(t *testing.T) {
+	t.Parallel()
+	yes := true
+	for name, c := range map[string]httptool.Config{
+		"approved":       {Method: "GET", Approve: &yes},
+		"with an effect": {Method: "GET", Annotations: &tool.Annotations{Destructive: true}},
+	} {
+		var requests atomic.Int64
+		c.URL = raw(t, func(c net.Conn, r *bufio.Reader) {
+			for {
+				if _, err := r.Peek(1); err != nil {
+					return
+				}
+				readHead(r)
+				if requests.Add(1) == 2 {
+					return // after it was read, and without an answer
+				}
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			}
+		})
+		made := build(t, c)
+		if _, err := call(t.Context(), made, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call(t.Context(), made, nil); !isUnknown(err) {
+			t.Errorf("%s: call() = %v, want an unknown outcome", name, err)
+		}
+		if n := requests.Load(); n != 2 {
+			t.Errorf("%s: %d requests for 2 calls", name, n)
+		}
+	}
+}
+
 // TestMalformedSecret tests that an error which quotes a malformed answer does not contain
 // the secret that the server repeats there.
 func TestMalformedSecret(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -109,6 +110,11 @@ func TestRefusedArguments(t *testing.T) {
 			"", ".", "..", "../../admin", `..\admin`, "a/../b", "a/./b", "a\\..", "/..", "../",
 			"%2e%2e", "%2E.", ".%2e", "%252e%252e", "%25252e%25252e", "a%2f..%2fb", "a%2F%2E%2E", "a%5c..",
 			"..;x=1", "..;", "a/..;/b", "%2e%2e%3b", ".. ", " ..", "..%20", "..%00", "..\x00",
+			// What a server may take for dots, slashes and percent signs after it has made
+			// characters compatible, or fitted them to another encoding.
+			"\uff0e\uff0e", ".\uff0e", "\u2024\u2024", "\u2025", "\ufe52.", "a\uff0f..", "..\uff3ca", "..\u2215a", "..\u2044a", "..\ufe68a",
+			"\uff052e\uff052e", "%ef%bc%8e%ef%bc%8e", "\uff05\uff12\uff45.", "..\uff1bx", "\u3002\u3002", "\uff61\uff61",
+			"%c0%ae%c0%ae", "%c0%ae.", "%e0%80%ae%e0%80%ae", "..%c0%afa", "..%c1%9ca", "%u002e%u002e", "%uff0e.", "..%u2215a",
 			"%2525252525252525", "a\r\nb", "a%0d%0ab", "a\x00", "%00", "a\x7f", "a\xff",
 		}},
 		{header, []any{"a\r\nX-Admin: 1", "a\nb", "a\rb", "a\x00", "ä", "\u2028", "a\x7f"}},
@@ -152,7 +158,7 @@ func TestAllowedArguments(t *testing.T) {
 	address, requests := record(t)
 	made := build(t, httptool.Config{Method: "GET", URL: address + "/{x}"})
 	for value, want := range map[string]string{
-		"...": "/...", "..a": "/..a", "a..b": "/a..b", ".git": "/.git", "group/project": "/group%2Fproject", "100%": "/100%25", "%zz": "/%25zz",
+		"...": "/...", "\u2026": "/%E2%80%A6", "a\uff0eb": "/a%EF%BC%8Eb", "%u00e9": "/%25u00e9", "%c0": "/%25c0", "..a": "/..a", "a..b": "/a..b", ".git": "/.git", "group/project": "/group%2Fproject", "100%": "/100%25", "%zz": "/%25zz",
 		"http://evil.example/": "/http%3A%2F%2Fevil.example%2F", "@evil.example": "/%40evil.example", ":80": "/%3A80", "?a=b#c": "/%3Fa%3Db%23c", "//evil.example": "/%2F%2Fevil.example",
 	} {
 		if _, err := call(t.Context(), made, map[string]any{"x": value}); err != nil {
@@ -266,6 +272,49 @@ func TestSecrets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecretsInEachOther tests that of two secrets of which one begins with the other, no
+// part is left.
+func TestSecretsInEachOther(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"a": "abcdef", "b": "abcdef-and-the-rest", "c": "12345678"}
+	for name, h := range map[string]http.HandlerFunc{
+		"in text": func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Header.Get("B")) },
+		"in an error": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, r.Header.Get("B"))
+		},
+		"percent-encoded": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, "abcdef%2dand%2Dthe-rest abcdef\\u002dand\\u002Dthe\\u002drest")
+		},
+		"as a number": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"result": `+r.Header.Get("C")+`}`)
+		},
+		"in the names that are there": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"`+r.Header.Get("B")+`": 1}`)
+		},
+	} {
+		c := httptool.Config{
+			Method: "GET", URL: answering(t, h), Header: map[string]string{"A": "{secret:a}", "B": "{secret:b}", "C": "{secret:c}"},
+			Secrets: func(_ context.Context, name string) (string, error) { return values[name], nil },
+		}
+		if name == "as a number" || strings.HasPrefix(name, "in the names") {
+			c.Result = "/result"
+		}
+		r, err := call(t.Context(), build(t, c), nil)
+		shown, _ := json.Marshal(r)
+		text := string(shown)
+		if err != nil {
+			text = err.Error()
+		}
+		if strings.Contains(text, "rest") || strings.Contains(text, "12345678") || !strings.Contains(text, "[secret ") {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // urlTemplate is a URL with placeholders in its path and query.
@@ -134,6 +135,7 @@ const maxDecodings = 4
 // what follows a semicolon.
 func hasDots(segment string) bool {
 	for range maxDecodings {
+		segment = compatible(segment)
 		for part := range strings.FieldsFuncSeq(segment, func(r rune) bool { return r == '/' || r == '\\' }) {
 			part, _, _ = strings.Cut(part, ";")
 			if part = strings.Trim(part, " \t\r\n\x00"); part == "." || part == ".." {
@@ -149,10 +151,48 @@ func hasDots(segment string) bool {
 	return true // encoded so often that nobody can tell
 }
 
-// unescapeLenient decodes the valid percent-encodings of s, and leaves the others.
+// compatible replaces what servers take for the characters that paths are made of: wide and
+// small forms, which become ASCII when text is made compatible (Unicode's NFKC) or is fitted
+// to another encoding, and encodings of UTF-8 that are too long.
+func compatible(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	s = strings.NewReplacer(
+		"\xc0\xae", ".", "\xc0\xaf", "/", "\xc1\x9c", `\`, "\xe0\x80\xae", ".", "\xe0\x80\xaf", "/", "\xe0\x81\x9c", `\`,
+		"\u2024", ".", "\u2025", "..", "\ufe52", ".", "\u3002", ".", "\uff61", ".",
+		"\u2044", "/", "\u2215", "/", "\u2216", `\`, "\ufe68", `\`, "\ufe6a", "%", "\ufe54", ";",
+	).Replace(s)
+	const first, last, offset = '\uff01', '\uff5e', '\uff01' - '!'
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r >= first && r <= last {
+			b.WriteRune(r - offset)
+		} else {
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// unescapeLenient decodes the valid percent-encodings of s, also those of the form %u002e,
+// and leaves the others.
 func unescapeLenient(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+5 < len(s) && s[i+1]|0x20 == 'u' {
+			if c, err := strconv.ParseUint(s[i+2:i+6], 16, 16); err == nil {
+				b.WriteRune(rune(c))
+				i += 5
+				continue
+			}
+		}
 		if s[i] == '%' && i+2 < len(s) {
 			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
 				b.WriteByte(byte(c))
