@@ -22,8 +22,8 @@ const schemaURL = "schema:///arguments"
 
 // CompileSchema compiles a schema. It checks it against the metaschema. Formats are
 // asserted, and patterns have the syntax of package regexp. A reference to anything
-// outside the schema is an error; nothing is ever loaded. A nil schema accepts any
-// object.
+// outside the schema is an error; nothing is ever loaded. So are $dynamicRef, and
+// a schema that would check one value thousands of times. A nil schema accepts any object.
 func CompileSchema(schema map[string]any) (*Schema, error) {
 	if schema == nil {
 		return &Schema{}, nil
@@ -46,6 +46,9 @@ func CompileSchema(schema map[string]any) (*Schema, error) {
 	}
 	compiled, err := c.Compile(schemaURL)
 	if err != nil {
+		return nil, fmt.Errorf("compile a JSON schema: %w", err)
+	}
+	if err := bounded(compiled); err != nil {
 		return nil, fmt.Errorf("compile a JSON schema: %w", err)
 	}
 	return &Schema{compiled: compiled, source: schema, plain: plainOf(doc)}, nil
