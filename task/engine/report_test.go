@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -203,6 +204,10 @@ func TestOddReports(t *testing.T) {
 				tool.Report(ctx, tool.Progress{Done: -1, Total: math.MaxFloat64, Message: m})
 				time.Sleep(time.Second)
 			}
+			for _, n := range []float64{1, 2, math.NaN()} { // the last takes the place of none that waits
+				tool.Report(ctx, tool.Progress{Done: n, Message: fmt.Sprint(n)})
+			}
+			time.Sleep(time.Second)
 		})
 		var got []string
 		for _, r := range all {
@@ -210,7 +215,7 @@ func TestOddReports(t *testing.T) {
 				t.Errorf("a message has %d bytes", len(r.Message))
 			}
 		}
-		want := []string{strings.Repeat("é", 510) + "…", strings.Repeat(`\u0001`, 170) + "\\…", "\ufffd\ufffd", messages[3]}
+		want := []string{strings.Repeat("é", 510) + "…", strings.Repeat(`\u0001`, 170) + "\\…", "\ufffd\ufffd", messages[3], "1", "2"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("messages (-want +got):\n%s", diff)
 		}

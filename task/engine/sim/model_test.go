@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"a2a-server/store"
@@ -57,10 +59,37 @@ func status(state string) string {
 
 // begin makes the task, with a call of a tool.
 func (t *story) begin(tool string) {
-	t.say(store.Change{Status: &store.Status{State: 2, Time: 1}, Phase: store.Live},
+	t.say(store.Change{Status: &store.Status{State: 2, Time: 1}, Phase: store.Live, Context: "context"},
 		"task", `{"task":{"status":{"state":"TASK_STATE_SUBMITTED"}}}`,
 		"step.planned.v1", fmt.Sprintf(`{"step":1,"calls":[{"id":"c1.1","tool":%q,"args":{"n":1}}]}`, tool),
 		"status", status("WORKING"))
+}
+
+// sets has a run of the call return, after it has set a key, and ends the call with delta.
+func (t *story) sets(key, delta string, rows ...string) {
+	t.enter(0)
+	r := t.b.Ledger.Runs[len(t.b.Ledger.Runs)-1]
+	r.Returned, r.Paused, r.Sets = true, false, map[string]json.RawMessage{key: json.RawMessage(fmt.Sprintf(`{"run":%d}`, r.N))}
+	t.ends(fmt.Sprintf(`"outcome":"ok","result":{"run":%d},"delta":%s`, r.N, delta), rows...)
+}
+
+// ends ends the call with rows of the state, given as key and value in turn.
+func (t *story) ends(how string, rows ...string) {
+	b := &store.Batch{
+		Scope: store.System(), Task: storyTask, Rev: new(t.rev),
+		Events: []store.Event{{Kind: "call.finished.v1", Time: 1, Data: []byte(`{"call":"c1.1",` + how + `}`)}},
+	}
+	for i := 0; i < len(rows); i += 2 {
+		b.Rows = append(b.Rows, store.RowChange{Kind: "state", Key: []byte(rows[i]), IfRev: store.Any, Value: []byte(rows[i+1]), OfContext: true})
+	}
+	t.h.Append(context.Background(), b)
+	t.d.Commit(1)
+	t.rev++
+}
+
+// enterSeeing enters the call, whose tool sees a state.
+func (t *story) enterSeeing(state fakeState) {
+	_ = invoke(t.b.tool(t.p, storyTraits[0], 0), &fakeContext{ctx: context.Background(), task: storyTask.String(), call: "c1.1", state: state})
 }
 
 func (t *story) event(kind, data string) { t.say(store.Change{}, kind, data) }
@@ -304,6 +333,45 @@ func TestModelKnowsTheRules(t *testing.T) {
 				Rows: []store.RowChange{{Kind: "approval", Key: []byte("a1"), Value: []byte(`{"id":"a1","state":"pending"}`)}},
 			})
 			t.d.Commit(1)
+		}},
+		{"", func(t *story) { t.begin("once_plain"); t.start(); t.sets("a", `{"a":{"run":1}}`, "a", `{"run":1}`) }},
+		{"what a call has set is kept", func(t *story) { t.begin("once_plain"); t.start(); t.sets("a", `{}`) }},
+		{"what a call has set is kept", func(t *story) { t.begin("once_plain"); t.start(); t.sets("a", `{"a":{"run":1}}`) }},
+		{"what a call has set is kept", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.sets("a", `{"b":{"run":1}}`, "b", `{"run":1}`)
+		}},
+		{"what a call has set is kept", func(t *story) { t.begin("once_plain"); t.start(); t.ends(`"outcome":"ok"`, "a", `{"run":1}`) }},
+		{"", func(t *story) { t.begin("once_plain"); t.start(); t.sets("temp:a", `{"temp:a":{"run":1}}`) }},
+		{"what a call has set is kept", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.sets("temp:a", `{"temp:a":{"run":1}}`, "temp:a", `{"run":1}`)
+		}},
+		{"the state of a context is bounded", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.enter(0)
+			r := t.b.Ledger.Runs[0]
+			value := `{"fill":"` + strings.Repeat("x", maxStateBytes) + `","run":1}`
+			r.Returned, r.Paused, r.Sets = true, false, map[string]json.RawMessage{"a": json.RawMessage(value)}
+			t.ends(`"outcome":"ok","result":{"run":1},"delta":{"a":`+value+`}`, "a", value)
+		}},
+		{"a call sees the state of its context", func(t *story) { t.begin("once_plain"); t.start(); t.enterSeeing(fakeState{"a": 1}) }},
+		{"", func(t *story) {
+			t.begin("once_plain")
+			c := t.m.contexts[0]
+			c.writes = []stateWrite{{"a", "1"}, {"a", "2"}}
+			t.start()
+			t.enterSeeing(fakeState{"a": 2})
+		}},
+		{"a call sees the state of its context", func(t *story) { // what was there when its task was changed before
+			t.begin("once_plain")
+			t.m.contexts[0].writes = []stateWrite{{"a", "1"}, {"a", "2"}}
+			t.event("status", status("WORKING"))
+			t.start()
+			t.enterSeeing(fakeState{"a": 1})
 		}},
 		{"events can be read", func(t *story) { t.begin("once_plain"); t.event("call.started.v1", `{`) }},
 	}
