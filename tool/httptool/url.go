@@ -151,7 +151,7 @@ func hasDots(segment string) bool {
 	return true // encoded so often that nobody can tell
 }
 
-// compatible replaces what servers take for the characters that paths are made of: wide and
+// compatible replaces what servers take for the characters that paths consist of: wide and
 // small forms, which become ASCII when text is made compatible (Unicode's NFKC) or is fitted
 // to another encoding, and encodings of UTF-8 that are too long.
 func compatible(s string) string {
