@@ -174,7 +174,10 @@ type Status struct {
 func (t *Toolset) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Status{Err: t.down, LastWords: t.lastWords, RetryAt: t.retryAt, Checked: t.checked}
+	s := Status{LastWords: t.lastWords, RetryAt: t.retryAt, Checked: t.checked}
+	if t.down != nil {
+		s.Err = errors.New(t.text(t.down))
+	}
 	if t.trouble != "" {
 		s.Problems = append(s.Problems, t.trouble)
 	}
@@ -473,9 +476,13 @@ func (t *Toolset) text(err error) string {
 	text := err.Error()
 	if t.cfg.HTTP != nil {
 		text = strings.ReplaceAll(text, t.cfg.HTTP.URL, host(t.cfg.HTTP.URL))
+		text = anyURL.ReplaceAllStringFunc(text, host) // the HTTP client writes it in its own way
 	}
 	return visible.Clip(sessionID.ReplaceAllString(text, ""), maxCause)
 }
+
+// anyURL is a URL in the text of an error.
+var anyURL = regexp.MustCompile(`https?://[^\s"]+`)
 
 // sessionID is what the SDK adds to errors. Who has the id has the session.
 var sessionID = regexp.MustCompile(` \(session ID: [^)]*\)`)
