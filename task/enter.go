@@ -19,7 +19,7 @@ type Entry struct {
 	Name     string // of the tool
 	Tool     tool.Tool
 	Attempt  int
-	Anew     bool              // somebody, or the policy, has allowed this attempt; else it continues
+	Allowed  bool              // somebody, or the policy, has allowed this attempt; else it continues
 	Args     map[string]any    // strictly decoded and valid; the run's own
 	Context  ReadonlyContext   // without Context, which is the run's
 	State    map[string]any    // of the tools; the run's own
@@ -208,7 +208,7 @@ func answerOf(a *pendingApproval) tool.Answer {
 
 // start writes that a call starts; its tool runs once that is durable.
 func (d *Draft) start(c *call, e *Entry, attempt int) error {
-	e.Attempt, e.Anew = attempt, attempt != c.Attempt
+	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
 	grant := d.f.granted(c)
 	if grant != nil {

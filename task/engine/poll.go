@@ -128,7 +128,7 @@ func (r *run) openJob() error {
 		if k.Job == nil {
 			return nil
 		}
-		if r.entry.Anew {
+		if r.entry.Allowed {
 			r.entry.Resumed = nil
 			return nil
 		}
