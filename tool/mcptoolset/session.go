@@ -117,7 +117,7 @@ func (s *session) options() *mcp.ClientOptions {
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.told.Store(false)
-			s.noteChange() //nolint:contextcheck // what is listed is for all calls
+			s.noteChange()
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if r.Params != nil {
