@@ -129,6 +129,11 @@ func (w *workshop) mcp(e *entry) (key string, err error) {
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit),
 		CallTimeout: c.Timeout, Logger: w.log,
 	}
+	identity, err := json.Marshal([]any{c.Env, c.Header})
+	if err != nil {
+		return "env", err
+	}
+	out.Identity = string(identity)
 	switch {
 	case !c.Approve.Given: // see gated
 	case c.Approve.All:

@@ -212,6 +212,31 @@ func TestApprovalOfAnotherMCPServer(t *testing.T) {
 	}
 }
 
+// The same holds for what a server gets: another secret, or another value.
+func TestApprovalOfAnotherEnvironment(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func(value string) string {
+		return "secrets: {one: {env: TOKEN}, two: {env: TOKEN}}\ntools:\n  - mcp: files\n    command: [\"" + self + "\"]\n    env: {" + asServer + ": \"1\", TOKEN: " + value + "}\n    only: [write]\n"
+	}
+	for _, values := range [][2]string{{"staging", "production"}, {"{secret: one}", "{secret: two}"}} {
+		c, file := configured(t, entry(values[0]))
+		in := start(t, c)
+		sent := in.send(t, "m1", "/files_write {}")
+		rewrite(t, file, entry(values[1]))
+		if err := in.server.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1")))
+		if all := in.everything(t, sent.ID); !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") {
+			t.Errorf("%v: the approval for the first: %s, and the task is %s", values, answer, all)
+		}
+	}
+}
+
 // A server that is down after a restart keeps its tools, and a call that is approved meanwhile
 // runs when it is back.
 func TestMCPServerThatIsDownAfterARestart(t *testing.T) {

@@ -51,6 +51,10 @@ type Config struct {
 	// another definition needs an approval for every call, and is not trusted. With any
 	// pin, a tool without one is not offered.
 	Pins map[string]string
+	// Identity is more of what makes this the server that it is, such as the names of its
+	// secrets and those values of its environment that are not confidential. An approval is
+	// bound to it.
+	Identity string
 	// Elicit says what becomes of questions that the server asks. Defaults to
 	// ElicitDecline.
 	Elicit Elicit

@@ -33,6 +33,9 @@ func (c *Config) identity() string {
 		slices.Sort(header)
 		what = []any{"http", c.HTTP.URL, header}
 	}
+	if c.Identity != "" {
+		what = append(what, c.Identity)
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", what)) // in which nothing is ambiguous
 	return hex.EncodeToString(sum[:])
 }
