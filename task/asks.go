@@ -39,7 +39,7 @@ func suspensionAsks(s *tool.Suspension) ([]ToolQuestion, error) {
 				return nil, fmt.Errorf("a question of the tool is not JSON: %w", err)
 			}
 			sum := sha256.Sum256(content)
-			name := hex.EncodeToString(sum[:8])
+			name := hex.EncodeToString(sum[:16])
 			equal[name]++
 			id = fmt.Sprintf("%s%s.%d", askSilent, name, equal[name])
 		case len(a.ID) > maxAskID:

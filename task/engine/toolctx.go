@@ -133,7 +133,7 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
 	}
 	sum := sha256.Sum256(canonical)
-	name := hex.EncodeToString(sum[:8])
+	name := hex.EncodeToString(sum[:16])
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.asked == nil {
