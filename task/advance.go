@@ -300,6 +300,9 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 		Kind: approval.KindOutcome, Args: c.Args,
 		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, c.Why),
 	}
+	if x.changed {
+		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
+	}
 	a.Terms = approval.OutcomeTerms(d.termsOf(c))
 	if err := d.fill(c, x, a); err != nil {
 		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, err.Error()), nil)

@@ -126,6 +126,7 @@ func (d *Draft) hasRun(c *call, x *examined) bool {
 // askAgain asks again about a call that is no longer what was approved or shown.
 func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 	if d.hasRun(c, x) {
+		x.changed = true
 		return d.askOutcome(c, x)
 	}
 	if x.verdict.Action != approval.ActionAsk {

@@ -34,6 +34,8 @@ type examined struct {
 	proof tool.Checked    // that they are valid
 	hook  bool            // a hook has replaced the arguments
 
+	changed bool // the call is no longer what was approved
+
 	// The first of these that is set, in this order, is the outcome.
 	trouble error // the tool cannot be looked up now; nothing is said about the call
 	invalid error // there is no such tool, or the arguments are wrong: the call cannot run

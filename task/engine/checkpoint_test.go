@@ -580,8 +580,8 @@ func TestCheckpointOfAToolThatHasChanged(t *testing.T) {
 		synctest.Wait()
 		job.want(t, visit{call: "c1.1"})
 		a := w.onlyOne(id)
-		if a.Kind != approval.KindCall || a.Supersedes == "" {
-			t.Errorf("a person is asked about the %s, in place of %q, want the call, again", a.Kind, a.Supersedes)
+		if a.Kind != approval.KindOutcome || !strings.Contains(a.Hint, "has changed") {
+			t.Errorf("a person is asked about the %s: %s, want the outcome, and that the tool has changed", a.Kind, a.Hint)
 		}
 		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
 			t.Fatal(err)
