@@ -275,10 +275,10 @@ type pacer struct {
 }
 
 const (
-	firstGap    = 2 * time.Millisecond
+	firstGap    = time.Millisecond
 	longestGap  = 5 * time.Second
-	firstYields = 4000 // pieces with the first gap
-	moreYields  = 1000 // pieces with each longer one, which is twice as long as the one before
+	firstYields = 10_000 // pieces with the first gap
+	moreYields  = 1000   // pieces with each longer one, which is twice as long as the one before
 )
 
 func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
