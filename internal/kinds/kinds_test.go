@@ -46,6 +46,9 @@ func TestKilled(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	if hits["task.kept"] == 0 {
+		t.Error("no scene keeps a checkpoint, as those of cmd/a2a-server do not")
+	}
 	for _, point := range slices.Sorted(maps.Keys(points)) {
 		for _, n := range spread(hits[point]) {
 			t.Run(fmt.Sprintf("%s/%d", point, n), func(t *testing.T) {

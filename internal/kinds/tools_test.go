@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"time"
 
 	"a2a-server/tool"
 )
@@ -135,10 +136,19 @@ type job struct{ function }
 
 func (j *job) IsLongRunning() bool { return true }
 
-func (j *job) Call(_ tool.Context, args map[string]any) (map[string]any, error) {
-	p, err := j.c.pay(args)
-	return map[string]any{"job": p.Scene, "polls": 0}, err
+// Call pays once: when it is entered again after a crash, the checkpoint says that it has.
+func (j *job) Call(ctx tool.Context, args map[string]any) (map[string]any, error) {
+	state := map[string]any{"job": args["scene"], "polls": 0}
+	if _, ok := tool.Resumed(ctx); ok {
+		return state, nil
+	}
+	if _, err := j.c.pay(args); err != nil {
+		return nil, err
+	}
+	return state, tool.Checkpoint(ctx, json.RawMessage(`{"paid": true}`))
 }
+
+func (j *job) Polling() tool.Polling { return tool.Polling{First: 10 * time.Millisecond} }
 
 func (j *job) Poll(_ tool.Context, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
 	var s struct {
