@@ -195,21 +195,21 @@ func (w *workshop) openapi(e *entry) (key string, err error) {
 	case c.Approve.Given:
 		out.Approve = openapitoolset.ApproveNone()
 	}
-	if e.made, err = openapitoolset.New(out); err != nil || c.Approve.Given || len(w.conf.NoApproveTools) == 0 {
+	exempts := !c.Approve.Given && len(w.conf.NoApproveTools) > 0
+	if exempts {
+		out.Approve = openapitoolset.ApproveNone()
+	}
+	if e.made, err = openapitoolset.New(out); err != nil || !exempts {
 		return "spec", err
 	}
-	// Those that no_approve_tools names are made without their default, and the others keep it.
-	byDefault, err := e.made.Tools(nil)
+	// Those that no_approve_tools names go without their default, and the others keep it.
+	tools, err := e.made.Tools(nil)
 	if err != nil {
 		return "spec", err
 	}
 	asks := map[string]bool{}
-	for _, t := range byDefault {
-		asks[t.Name()] = t.RequiresApproval() && !w.exempt(t.Name())
-	}
-	out.Approve = openapitoolset.ApproveNone()
-	if e.made, err = openapitoolset.New(out); err != nil {
-		return "spec", err
+	for _, t := range tools {
+		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.exempt(t.Name())
 	}
 	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
 		ask, known := asks[name]
