@@ -45,7 +45,7 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 	r = r.WithContext(httptrace.WithClientTrace(timed, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}))
-	resp, err := t.config.Client.do(r, t.once())
+	resp, err := t.config.Client.do(r)
 	if err != nil {
 		return nil, t.unanswered(timed, err, connected.Load(), s)
 	}
@@ -59,12 +59,6 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 		return result, nil
 	}
 	return result, err
-}
-
-// once reports whether a request must not be written twice: unless its method and the
-// operator say that it has no effect, and nobody has to approve it.
-func (t *request) once() bool {
-	return !isSafe(t.config.Method) || t.approve || !t.annotations.ReadOnly
 }
 
 // build returns the request for arguments.
@@ -90,7 +84,7 @@ func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*
 	if r.URL.Scheme != t.url.scheme || r.URL.Host != t.url.host || r.URL.User != nil || r.URL.EscapedPath() != u.EscapedPath() {
 		return nil, errors.New("build the request: the arguments would change its server or path")
 	}
-	// Without it, the standard library does not send a request a second time.
+	// Without it, the standard library does not send a body a second time.
 	r.GetBody = nil
 	r.Header.Set("User-Agent", "a2a-server")
 	r.Header.Set("Accept", "application/json, text/plain;q=0.9, */*;q=0.5")

@@ -34,9 +34,7 @@ type ClientConfig struct {
 // A Client sends the requests of tools. Tools of one server share one. It is safe for
 // concurrent use.
 type Client struct {
-	reuse http.RoundTripper // for requests that may be written twice
-	fresh http.RoundTripper // for requests that may have an effect
-	close func()
+	client *http.Client
 }
 
 // NewClient returns a client. The error lists all problems of c.
@@ -45,41 +43,30 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if limit == 0 {
 		limit = DefaultMaxBytes
 	}
-	e := egress.Config{
+	client, err := egress.NewClient(egress.Config{
 		Allow:           c.Allow,
 		Own:             c.Own,
 		RootCAs:         c.RootCAs,
 		MaxConnsPerHost: c.MaxConnsPerHost,
 		MaxBytes:        limit,
 		Timeout:         -1, // each tool has its own
-	}
-	reuse, err := egress.NewClient(e)
+		// The standard library writes a request again when a connection that was used
+		// before breaks, and a tool does not know whether somebody has approved it.
+		NoReuse: true,
+	})
 	if err != nil {
 		return nil, err
 	}
-	e.NoReuse = true
-	fresh, err := egress.NewClient(e)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{reuse: reuse.Transport, fresh: fresh.Transport, close: func() {
-		reuse.CloseIdleConnections()
-		fresh.CloseIdleConnections()
-	}}, nil
+	return &Client{client}, nil
 }
 
 // Close closes the connections that are not in use. The client can still be used.
-func (c *Client) Close() { c.close() }
+func (c *Client) Close() { c.client.CloseIdleConnections() }
 
 // do sends a request of the tool. It uses the transport alone, because [http.Client] reads
-// where a redirect leads, and drops an answer for which it cannot. once says that the request
-// must not be written twice, as the standard library may do when a connection that was used
-// before breaks.
-func (c *Client) do(r *http.Request, once bool) (*http.Response, error) {
-	if once {
-		return c.fresh.RoundTrip(r)
-	}
-	return c.reuse.RoundTrip(r)
+// where a redirect leads, and drops an answer for which it cannot.
+func (c *Client) do(r *http.Request) (*http.Response, error) {
+	return c.client.Transport.RoundTrip(r)
 }
 
 // isSafe reports whether a request with the method asks for no effect (RFC 9110 §9.2.1).

@@ -39,7 +39,6 @@
 // If a connection was established and no complete answer came back, the request may have
 // had its effect, and the error wraps [tool.ErrOutcomeUnknown]; so do the answers 502 and
 // 504, with which a gateway says the same. Any other status from 300 on is an error of the
-// call. A request is never sent twice, except one with GET or HEAD that is
-// read-only, needs no approval, and was dropped by the server together with an idle
-// connection.
+// call. A request is never sent twice: it has a connection of its own, because the standard
+// library repeats a GET or HEAD that was dropped together with an idle one.
 package httptool

@@ -84,6 +84,10 @@ func isHeaderText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') })
 }
 
+// cookieMarks are what the value of a cookie cannot have (RFC 6265 §4.1.1). Servers take
+// what follows them for another cookie, or for none.
+const cookieMarks = "\t \",;\\"
+
 // expandHeaders sets the headers of a request, without those whose only argument is
 // missing.
 func expandHeaders(headers []header, args map[string]any, secrets *secrets, to http.Header) error {
@@ -100,6 +104,9 @@ func expandHeaders(headers []header, args map[string]any, secrets *secrets, to h
 				s, err = secrets.get(p.name)
 			case p.name != "":
 				s, err = headerArgument(args, p.name)
+				if err == nil && h.name == "Cookie" && strings.ContainsAny(s, cookieMarks) {
+					err = invalid(p.name, "has a space or one of %s, which end a cookie or its value", strings.TrimSpace(cookieMarks))
+				}
 			}
 			if err != nil {
 				return err

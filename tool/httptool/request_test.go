@@ -93,13 +93,14 @@ func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
 	address, requests := record(t)
 	c := httptool.Config{Method: "DELETE", Client: client(t, httptool.ClientConfig{})}
-	path, mixed, header, list := c, c, c, c
+	path, mixed, header, list, cookie := c, c, c, c, c
 	path.URL = address + "/pets/{x}/toys"
 	mixed.URL = address + "/pets/{x}{y}/toys"
 	mixed.Parameters = properties(map[string]any{"x": map[string]any{}, "y": map[string]any{}}, "x", "y")
 	header.URL, header.Header = address+"/", map[string]string{"X-A": "a{x}"}
 	list.URL, list.Header = address+"/", map[string]string{"X-A": "{x}"}
 	list.Parameters = properties(map[string]any{"x": kind("array")}, "x")
+	cookie.URL, cookie.Header = address+"/", map[string]string{"cookie": "team={x}; v=1"}
 	anything := path
 	anything.Parameters = properties(map[string]any{"x": map[string]any{}}, "x")
 	tests := []struct {
@@ -118,6 +119,7 @@ func TestRefusedArguments(t *testing.T) {
 			"%2525252525252525", "a\r\nb", "a%0d%0ab", "a\x00", "%00", "a\x7f", "a\xff",
 		}},
 		{header, []any{"a\r\nX-Admin: 1", "a\nb", "a\rb", "a\x00", "ä", "\u2028", "a\x7f"}},
+		{cookie, []any{"a; admin=1", "a;admin=1", "a,admin=1", "a admin=1", "a\tb", `"a`, `a\b`}},
 		{list, []any{[]any{"a\r\nb"}, []any{"a,b"}, []any{nil}, []any{map[string]any{}}, []any{[]any{}}, "x"}},
 		{anything, []any{nil, map[string]any{}, []any{}, []any{""}, []any{"..", ".."}[:1], []any{"a", "../b"}, []any{[]any{"a"}}, 5i}},
 	}
@@ -351,7 +353,7 @@ func TestNothingForwarded(t *testing.T) {
 	got := <-requests
 	for name := range got.header {
 		switch name {
-		case "User-Agent", "Accept", "Accept-Encoding":
+		case "User-Agent", "Accept", "Accept-Encoding", "Connection":
 		default:
 			t.Errorf("header %s was sent", name)
 		}

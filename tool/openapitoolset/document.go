@@ -170,6 +170,9 @@ func parseJSON(raw []byte) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is a second value after the first; remove it: a file has one document")
+	}
 	return v, nil
 }
 

@@ -39,6 +39,8 @@ func TestRefused(t *testing.T) {
 		{"no JSON", spec("{"), []string{"not JSON"}},
 		{"no YAML", spec("a: [\n"), []string{"not YAML"}},
 		{"two YAML documents", spec("openapi: 3.0.0\n---\na: b\n"), []string{"second document"}},
+		{"two JSON documents", spec(`{"openapi":"3.0.0","paths":{}} {"openapi":"3.0.0"}`), []string{"a second value", "one document"}},
+		{"text after the JSON", spec(`{"openapi":"3.0.0","paths":{}} x`), []string{"not JSON"}},
 		{"duplicate name in JSON", spec(`{"openapi":"3.0.0","paths":{},"paths":{}}`), []string{`"paths" is there twice`}},
 		{"duplicate name in YAML", spec("openapi: 3.0.0\npaths: {}\npaths: {}\n"), []string{"twice", "line 3"}},
 		{"alias", spec("openapi: 3.0.0\ninfo: &a {x: 1}\npaths: *a\n"), []string{"aliases are not supported", "line 3"}},
