@@ -24,6 +24,7 @@ type desk struct {
 
 	refusal  string // why nobody could decide
 	rejected bool   // the newest decision about the call is no
+	broken   error  // of stdout or stderr; nothing is written anymore
 	open     bool   // the last line on stdout has no end yet
 	lines    chan string
 }
@@ -63,8 +64,18 @@ type part struct {
 	MediaType string
 }
 
-// Event implements [a2aserver.Desk]: it prints artifacts and progress.
+// Event implements [a2aserver.Desk]: it prints artifacts and progress. When that fails the
+// call is canceled, and what still happens is not printed.
 func (d *desk) Event(data json.RawMessage) error {
+	if d.broken != nil {
+		return nil //nolint:nilerr // it was returned when it came
+	}
+	d.broken = d.show(data)
+	return d.broken
+}
+
+// show prints an event.
+func (d *desk) show(data json.RawMessage) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("an event of the call: %w", err)

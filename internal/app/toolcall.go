@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/signal"
 	"strings"
-	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -69,14 +67,6 @@ func (p *program) toolsCall() *cobra.Command {
 	return c
 }
 
-// interruptible returns a context that ends at the first signal. The second one ends the
-// process.
-func interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
-}
-
 func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
 	d := &desk{stdin: p.stdin, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout)}
 	if in, ok := p.stdin.(io.Writer); ok { // a file, as a terminal is
@@ -88,6 +78,8 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 	switch {
 	case errors.Is(err, a2aserver.ErrNobody):
 		return &refusedError{cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
+	case d.broken != nil:
+		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken)
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
 	case errors.As(err, &wrong):
