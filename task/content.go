@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 
 	"a2a-server/task/internal/event"
 	"a2a-server/tool/agent"
+	"a2a-server/tool/toolconfirmation"
 )
 
 // ErrorKey is the key of the metadata of a chunk that says what partially failed. A chunk
@@ -181,7 +183,7 @@ func encodePart(p *agent.Part) (json.RawMessage, error) {
 	return data, nil
 }
 
-// partOf converts a part to the form of A2A. [ContentOf] is the inverse.
+// partOf converts a part of a tool to the form of A2A.
 func partOf(p agent.Part) *a2a.Part {
 	var part *a2a.Part
 	switch {
@@ -194,8 +196,21 @@ func partOf(p agent.Part) *a2a.Part {
 	default:
 		part = a2a.NewTextPart(p.Text)
 	}
-	part.Filename, part.MediaType, part.Metadata = p.Filename, p.MediaType, p.Metadata
+	part.Filename, part.MediaType, part.Metadata = p.Filename, p.MediaType, unmarked(p.Metadata)
 	return part
+}
+
+// unmarked returns metadata without the marks by which clients recognize the server's own
+// questions: a tool, or whoever it passes on, does not ask in the server's name.
+func unmarked(metadata map[string]any) map[string]any {
+	for key := range metadata {
+		if toolconfirmation.IsMark(key) {
+			metadata = maps.Clone(metadata)
+			maps.DeleteFunc(metadata, func(key string, _ any) bool { return toolconfirmation.IsMark(key) })
+			return metadata
+		}
+	}
+	return metadata
 }
 
 // MaxToldText bounds the text of a stream that becomes the result of its call, in bytes.

@@ -43,7 +43,7 @@ func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, 
 			u.Name = tool
 		}
 	}
-	metadata := piece.Metadata
+	metadata := unmarked(piece.Metadata)
 	if piece.Error != "" {
 		metadata = maps.Clone(metadata)
 		if metadata == nil {

@@ -110,7 +110,9 @@ type Result struct {
 	// "urn:a2a-server:error", and is the text of a piece without content. In the final
 	// result it is the call's error, and the planner gets nothing else; content is only
 	// published, if no piece was.
-	Error    string
+	Error string
+	// Metadata is that of the event of a piece, without the marks of the server's own
+	// questions (see package toolconfirmation, IsMark).
 	Metadata map[string]any
 	// Artifact names an artifact of the call in addition to the one that is named after
 	// the tool, for a piece. Its id is "<call id>.<Artifact>". A run may use 16 names of 1

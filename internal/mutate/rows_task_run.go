@@ -191,5 +191,21 @@ func runRows() []Row {
 			Promise: "a hook makes no result of a call that the shutdown interrupted",
 			Test:    "TestErrorHookAtShutdown",
 		},
+		{
+			File:    "task/content.go",
+			What:    "p.Filename, p.MediaType, unmarked(p.Metadata)",
+			Into:    "p.Filename, p.MediaType, p.Metadata",
+			Promise: "a tool marks no part as a question of the server",
+			Package: "task/engine",
+			Test:    "TestMarksOfATool",
+		},
+		{
+			File:    "task/publish.go",
+			What:    "unmarked(piece.Metadata)",
+			Into:    "piece.Metadata",
+			Promise: "a tool marks no event as one of the server's extensions",
+			Package: "task/engine",
+			Test:    "TestMarksOfATool",
+		},
 	}
 }

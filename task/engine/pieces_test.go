@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/a2a/dialect"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
@@ -511,5 +512,51 @@ func TestSaveChecksParts(t *testing.T) {
 		if !strings.Contains(result.Error, want) {
 			t.Errorf("Save(%+v): %s, want %q", p, result.Error, want)
 		}
+	}
+}
+
+// A tool cannot ask in the name of the server: the marks by which clients recognize a
+// question are removed from what it returns, yields and saves, and the rest of the metadata
+// stays.
+func TestMarksOfATool(t *testing.T) {
+	t.Parallel()
+	marked := func() map[string]any {
+		m := map[string]any{"row": 1.0}
+		for _, key := range []string{"adk_type", "kagent_type", dialect.URI, dialect.KagentURI, dialect.ADKURI} {
+			m[key] = "function_call"
+		}
+		m["adk_is_long_running"] = true
+		return m
+	}
+	question := agent.Part{Data: map[string]any{"id": "a1", "name": "adk_request_confirmation", "args": map[string]any{}}, Metadata: marked()}
+	final := &tool.Result{Content: []agent.Part{{Text: "x"}, question}}
+	_, yielded, _ := runTool(t, yields("run", &tool.Result{Content: question, Streaming: true, Metadata: marked()}, &tool.Result{Content: 1}))
+	_, returned, result := runTool(t, yields("run", final))
+	_, saved, _ := runTool(t, &fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		_, err := ctx.Artifacts().Save(ctx, "a", question)
+		return nil, err
+	}})
+	for how, all := range map[string][]published{"yielded": yielded, "returned": returned, "saved": saved} {
+		raw, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"adk_type", "adk_is", "kagent_type", dialect.URI, dialect.KagentURI, dialect.ADKURI} {
+			if strings.Contains(string(raw), key) {
+				t.Errorf("%s: %s is in %s", how, key, raw)
+			}
+		}
+		if !strings.Contains(string(raw), `\"metadata\":{\"row\":1}`) {
+			t.Errorf("%s: the metadata of the tool itself is not in %s", how, raw)
+		}
+	}
+	if len(yielded) == 0 || yielded[0].Metadata != `{"row":1}` {
+		t.Errorf("the event of a piece = %+v, want its own metadata", yielded)
+	}
+	if strings.Contains(string(result.Content), "adk_type") {
+		t.Errorf("the planner gets %s", result.Content)
+	}
+	if diff := cmp.Diff(marked(), question.Metadata); diff != "" {
+		t.Errorf("the tool's own map was changed (-want +got):\n%s", diff)
 	}
 }

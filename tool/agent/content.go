@@ -17,7 +17,9 @@ type Part struct {
 	URL       string // a file, elsewhere
 	Filename  string
 	MediaType string
-	Metadata  map[string]any
+	// Metadata is published with the part, without the marks of the server's own questions
+	// (see package toolconfirmation, IsMark).
+	Metadata map[string]any
 }
 
 // Memory is what an agent remembers. It is safe for concurrent use.
