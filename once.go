@@ -52,6 +52,8 @@ type CallEnd struct {
 	// Refused says that the call was not approved: somebody rejected it, a gate denies it, or
 	// nobody could decide.
 	Refused bool
+	// Unknown says that it may have run or not, and that nobody has said what came of it.
+	Unknown bool
 	Text    string // what became of a call that did not succeed, for people; may be empty
 }
 
@@ -95,9 +97,10 @@ type once struct {
 	task engine.ID
 	seq  uint64 // of the newest event that was shown
 
-	noted *noting
-	state a2a.TaskState // as of seq; "": it waited, and was answered
-	text  string        // of the message of that state
+	noted   *noting
+	unknown bool          // the call may have run or not
+	state   a2a.TaskState // as of seq; "": it waited, and was answered
+	text    string        // of the message of that state
 }
 
 // noting is a planner that notes how calls have ended.
@@ -132,7 +135,8 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 	o.task = sent.Task
 	err = o.follow(ctx)
 	if err == nil {
-		return CallEnd{OK: o.state == a2a.TaskStateCompleted, Refused: o.noted.refused.Load() || o.state == a2a.TaskStateCanceled, Text: o.text}, nil
+		refused := o.noted.refused.Load() || o.state == a2a.TaskStateCanceled
+		return CallEnd{OK: o.state == a2a.TaskStateCompleted, Refused: refused && !o.unknown, Unknown: o.unknown, Text: o.text}, nil
 	}
 	// Not ctx: it may have ended, which is why the call is canceled.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
@@ -143,7 +147,7 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 			err = errors.Join(err, fmt.Errorf("wait for the canceled call: %w", ended))
 		}
 	}
-	return CallEnd{Refused: refused, Text: o.text}, err
+	return CallEnd{Refused: refused && !o.unknown, Unknown: o.unknown, Text: o.text}, err
 }
 
 // problemOf returns what is wrong with a message, from the answer of the direct planner to
@@ -267,6 +271,7 @@ func (o *once) reply(ctx context.Context, question string) error {
 // answer has one approval answered, unless it is not pending.
 func (o *once) answer(ctx context.Context, a *approval.Approval) error {
 	for problem := error(nil); a.State == approval.Pending; {
+		o.unknown = o.unknown || a.Kind == approval.KindOutcome
 		answer, err := o.desk.Decide(ctx, a, problem)
 		if err != nil {
 			return err
@@ -276,6 +281,9 @@ func (o *once) answer(ctx context.Context, a *approval.Approval) error {
 		var refused *approval.Error
 		switch {
 		case err == nil:
+			if a.Kind == approval.KindOutcome {
+				o.unknown = answer.Verb == approval.Reject || answer.Verb == approval.Cancel
+			}
 			return nil
 		case !errors.As(err, &refused):
 			return err

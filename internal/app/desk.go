@@ -1,9 +1,9 @@
 package app
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,7 +16,6 @@ import (
 // desk prints what a call does, and asks the person at the terminal. It is a
 // [a2aserver.Desk].
 type desk struct {
-	stdin          io.Reader
 	stdout, stderr io.Writer
 	tool           string
 	shown          bool // stdout is a terminal
@@ -26,7 +25,8 @@ type desk struct {
 	rejected bool   // the newest decision about the call is no
 	broken   error  // of stdout or stderr; nothing is written anymore
 	open     bool   // the last line on stdout has no end yet
-	lines    chan string
+	openErr  bool   // likewise on stderr
+	keyboard keyboard
 }
 
 // event is what a desk reads of an A2A StreamResponse.
@@ -117,8 +117,7 @@ func (d *desk) show(data json.RawMessage) error {
 func (d *desk) part(p part, isError bool) error {
 	switch {
 	case p.Text != nil && isError:
-		_, err := io.WriteString(d.stderr, visible.Text(*p.Text))
-		return err
+		return d.printError(*p.Text)
 	case p.Text != nil:
 		return d.print(*p.Text)
 	case p.URL != "":
@@ -155,19 +154,37 @@ func (d *desk) print(text string) error {
 	return err
 }
 
-// line ends a line that is open on stdout.
-func (d *desk) line(w io.Writer) {
-	if d.open {
-		d.open = false
-		_, _ = io.WriteString(w, "\n") // if it fails, so did what came before
+// printError prints what a tool says besides its result.
+func (d *desk) printError(text string) error {
+	if text == "" {
+		return nil
+	}
+	d.openErr = !strings.HasSuffix(text, "\n")
+	_, err := io.WriteString(d.stderr, visible.Text(text))
+	return err
+}
+
+// end ends the lines that are open.
+func (d *desk) end() {
+	for _, one := range []struct {
+		open *bool
+		w    io.Writer
+	}{{&d.open, d.stdout}, {&d.openErr, d.stderr}} {
+		if *one.open {
+			*one.open = false
+			_, _ = io.WriteString(one.w, "\n") // if it fails, so did what came before
+		}
 	}
 }
 
-// note prints a line that is not part of the result.
+// note prints a line that is not part of the result. It begins a line on the screen,
+// whatever the tool has printed.
 func (d *desk) note(text string) error {
-	if d.shown {
-		d.line(d.stdout)
+	if open := d.open; !d.shown {
+		d.open = false // elsewhere
+		defer func() { d.open = open }()
 	}
+	d.end()
 	_, err := fmt.Fprintln(d.stderr, text)
 	return err
 }
@@ -176,7 +193,10 @@ func (d *desk) note(text string) error {
 func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
 	if !d.person {
 		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
-		if a.Kind != approval.KindCall || a.AskKind != "" {
+		switch {
+		case a.Kind == approval.KindOutcome:
+			d.refusal = fmt.Sprintf("%s may have run or not: %s", visible.Line(d.tool), visible.Text(a.Hint))
+		case a.Kind != approval.KindCall || a.AskKind != "":
 			d.refusal = fmt.Sprintf("%s was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
 		}
 		return approval.Answer{}, a2aserver.ErrNobody
@@ -192,7 +212,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 		return d.question(ctx, a)
 	}
 	answer, err := d.decision(ctx, a)
-	d.rejected = answer.Verb == approval.Reject
+	d.rejected = answer.Verb == approval.Reject && a.AskKind == ""
 	return answer, err
 }
 
@@ -209,7 +229,7 @@ func (d *desk) describe(a *approval.Approval) error {
 	}
 	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
 	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
-		text += ":\n  " + strings.ReplaceAll(hint, "\n", "\n  ")
+		text += ":\n  | " + strings.ReplaceAll(hint, "\n", "\n  | ") // so that no line looks like one of ours
 	}
 	if a.Kind != approval.KindQuestion {
 		text += "\n  arguments: " + visible.Line(string(a.Args))
@@ -225,28 +245,26 @@ func (d *desk) describe(a *approval.Approval) error {
 
 // ask prints a prompt and returns the line that the person writes.
 func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
-	if d.lines == nil {
-		d.lines = make(chan string)
-		go func() { // it ends with the process, because reading cannot be interrupted
-			defer close(d.lines)
-			for s := bufio.NewScanner(d.stdin); s.Scan(); {
-				d.lines <- s.Text()
-			}
-		}()
-	}
-	if _, err := io.WriteString(d.stderr, prompt+" "); err != nil {
-		return "", err
-	}
-	select {
-	case line, ok := <-d.lines:
-		if !ok {
+	for {
+		line, err := d.keyboard.line(ctx, func() error {
+			_, err := io.WriteString(d.stderr, prompt+" ")
+			return err
+		})
+		switch {
+		case errors.Is(err, io.EOF):
 			d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
 			return "", a2aserver.ErrNobody
+		case err != nil && ctx.Err() != nil:
+			_, _ = io.WriteString(d.stderr, "\n") // after the prompt; nothing depends on it
+			return "", err
+		case err != nil:
+			return "", fmt.Errorf("ask on the terminal: %w", err)
+		case len(line) < longestLine:
+			return line, nil
 		}
-		return strings.TrimSpace(line), nil
-	case <-ctx.Done():
-		_, _ = io.WriteString(d.stderr, "\n") // after the prompt; nothing depends on it
-		return "", context.Cause(ctx)
+		if err := d.note("That line is too long for a terminal, which has cut it off."); err != nil {
+			return "", err
+		}
 	}
 }
 

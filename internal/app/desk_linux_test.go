@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -104,7 +105,10 @@ func (s *session) end() (code int, stdout string) {
 	}
 }
 
-const approvePrompt = "Approve? [y/N/edit/reason] "
+const (
+	approvePrompt = "Approve? [y/N/edit/reason] "
+	againPrompt   = "Run it again? [y/N/result/reason] "
+)
 
 // A call runs as the person at the terminal decides.
 func TestToolsCallTerminal(t *testing.T) {
@@ -145,6 +149,61 @@ func TestToolsCallTerminal(t *testing.T) {
 				s.expect(one.screen)
 			}
 		})
+	}
+}
+
+// What was written before a question was on the screen is no answer to it: neither while
+// the command starts or a call runs, nor in one go with the answer to the question before.
+func TestToolsCallTypedAhead(t *testing.T) {
+	t.Parallel()
+	c := withFile(t, calling)
+	s := c.open("die")
+	s.answer(againPrompt, "y\ny\ny")
+	s.answer(againPrompt, "n")
+	if code, stdout := s.end(); code != 1 || stdout != "ran\nran\n" {
+		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.screen)
+	}
+	s = c.open("wait")
+	if _, err := s.person.WriteString("y\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("y\n") // the echo of the terminal
+	if err := os.WriteFile(filepath.Join(c.folder, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.answer(againPrompt, "n")
+	if code, stdout := s.end(); code != 1 || stdout != "ran\n" {
+		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.screen)
+	}
+}
+
+// What has no line end is no answer, and a line that the terminal cuts off is none either.
+func TestToolsCallLines(t *testing.T) {
+	t.Parallel()
+	c := withFile(t, calling)
+	s := c.open("note", "text=a")
+	s.answer(approvePrompt, "y\x04\x04")
+	if code, _ := s.end(); code != 3 || c.noted() != "" {
+		t.Errorf("half a line: it exits with %d and has noted %q\n%s", code, c.noted(), s.screen)
+	}
+	s = c.open("note", "text=a")
+	s.answer(approvePrompt, "reason")
+	s.answer("Why not? ", strings.Repeat("x", 5000))
+	s.expect("too long")
+	s.answer("Why not? ", "short")
+	if code, _ := s.end(); code != 3 || strings.Contains(s.screen, "rejected: x") {
+		t.Errorf("a long line: it exits with %d\n%s", code, s.screen)
+	}
+}
+
+// A rejected question is not the end of the call, whose result is printed.
+func TestToolsCallAnsweredNo(t *testing.T) {
+	t.Parallel()
+	s := withFile(t, calling).open("request_approval", "action=Pay?\n  arguments: {}", "reason=why")
+	s.expect("  | Pay?\n  |   arguments: {}\n")
+	s.answer("Approve? [y/N/reason] ", "n")
+	if code, stdout := s.end(); code != 0 || stdout != `{"approved":false}`+"\n" {
+		t.Errorf("it exits with %d and prints %q\n%s", code, stdout, s.screen)
 	}
 }
 

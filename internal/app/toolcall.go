@@ -33,8 +33,8 @@ memory and no port. If it has to be approved, the question is on the terminal:
 y runs it, n rejects it, edit runs it with other arguments, and reason rejects it
 with a reason. Without a terminal it is refused. Ctrl-C cancels it.
 
-Exit codes: 0 it succeeded, 1 it failed, 2 the command line or the configuration is
-invalid, 3 it was not approved.
+Exit codes: 0 it succeeded, 1 it failed, was canceled, or may have run or not, 2 the
+command line or the configuration is invalid, 3 it was not approved.
 `
 
 func (p *program) toolsCall() *cobra.Command {
@@ -68,14 +68,16 @@ func (p *program) toolsCall() *cobra.Command {
 }
 
 func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
-	d := &desk{stdin: p.stdin, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout)}
+	d := &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout)}
 	if in, ok := p.stdin.(io.Writer); ok { // a file, as a terminal is
 		d.person = terminal(in) && terminal(p.stderr)
 	}
 	end, err := a2aserver.CallOnce(ctx, options, text, d)
-	d.line(p.stdout)
+	d.end()
 	var wrong *a2aserver.CallError
 	switch {
+	case errors.Is(err, a2aserver.ErrNobody) && end.Unknown:
+		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
 	case errors.Is(err, a2aserver.ErrNobody):
 		return &refusedError{cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
 	case d.broken != nil:

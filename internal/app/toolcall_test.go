@@ -32,7 +32,16 @@ const calling = `tools:
     run: [/usr/bin/printf, "%s|%s", "{a}", "{b}"]
     args: {a: {type: string}, b: {type: integer}}
     approve: false
+  - command: die
+    description: Dies of a signal
+    run: [/bin/sh, -c, "echo ran; kill -KILL $$"]
+    approve: false
+  - command: wait
+    description: Dies of a signal, when it may
+    run: [/bin/sh, -c, "echo ran; until [ -e go ]; do sleep 0.01; done; kill -KILL $$"]
+    approve: false
   - {builtin: ask_user}
+  - {builtin: request_approval}
   - {builtin: demo}
 gates:
   - {name: never, tool: transfer_money, action: deny}
@@ -79,6 +88,7 @@ func TestToolsCall(t *testing.T) {
 		"both forms":      {args: []string{"say", "a=x", "--json", "{}"}, code: 2, stderr: "not both"},
 		"not an object":   {args: []string{"say", "--json", "[1]"}, code: 2, stderr: "not a JSON object"},
 		"empty object":    {args: []string{"say", "--json", ""}, code: 2, stderr: "not a JSON object"},
+		"unknown outcome": {args: []string{"die"}, code: 1, stdout: "ran\n", stderr: "die may have run or not: It is not known whether die has run: the tool reports: the command was ended by a signal: killed"},
 		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the rule "never"`},
 	} {
 		t.Run(name, func(t *testing.T) {

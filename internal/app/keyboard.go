@@ -1,0 +1,83 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// longestLine is how many bytes a terminal passes on of a line. It drops the rest, so a
+	// line of that length may be only the beginning.
+	longestLine = 4095
+	// oneRead is more than a terminal returns at once.
+	oneRead = 64 << 10
+)
+
+// keyboard reads the lines that a person writes in a terminal, one when it is asked to:
+// what was written before that is no answer.
+type keyboard struct {
+	from    io.Reader
+	wanted  chan struct{} // nil: nothing was read yet
+	written chan written
+}
+
+// written is a line without its end, or why there is none.
+type written struct {
+	line string
+	err  error
+}
+
+// line returns the next line that is written after prompt was called.
+func (k *keyboard) line(ctx context.Context, prompt func() error) (string, error) {
+	if err := discardInput(k.from); err != nil {
+		return "", fmt.Errorf("discard what was written before the question: %w", err)
+	}
+	if err := prompt(); err != nil {
+		return "", err
+	}
+	if k.wanted == nil {
+		k.wanted, k.written = make(chan struct{}), make(chan written)
+		go func() { // it ends with the process, because reading cannot be interrupted
+			for range k.wanted {
+				k.written <- readLine(k.from)
+			}
+		}()
+	}
+	k.wanted <- struct{}{}
+	select {
+	case w := <-k.written:
+		return w.line, w.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// readLine returns the next line, and drops what was read after its end. Without an end it
+// is none.
+func readLine(from io.Reader) written {
+	var line []byte
+	buffer := make([]byte, oneRead)
+	for len(line) <= oneRead {
+		n, err := from.Read(buffer)
+		if end := bytes.IndexAny(buffer[:n], "\r\n"); end >= 0 {
+			return written{line: strings.TrimSpace(string(append(line, buffer[:end]...)))}
+		}
+		line = append(line, buffer[:n]...)
+		if err != nil {
+			return written{err: err}
+		}
+	}
+	return written{err: fmt.Errorf("a line has more than %d bytes", oneRead)}
+}
+
+// discardInput makes a terminal forget what was written and not yet read.
+func discardInput(from io.Reader) error {
+	file, ok := from.(interface{ Fd() uintptr })
+	if !ok {
+		return fmt.Errorf("%T is no terminal", from)
+	}
+	return discard(file.Fd())
+}
