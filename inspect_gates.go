@@ -99,7 +99,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	add := func(a approval.Action, why string, place config.Place) {
 		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})
 	}
-	asks := t.RequiresApproval()
+	asks := declares(t)
 	if entry != nil {
 		begin := i.conf.ToolPlace(n, "")
 		given := entry.Kind != config.KindBuiltin && entry.Approve.Given

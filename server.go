@@ -83,7 +83,7 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.catalog = newCatalog(&s.now, tools, c.Log)
+	s.catalog = newCatalog(first, tools, c.Log)
 	if c.Store != nil {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {

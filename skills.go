@@ -1,18 +1,58 @@
 package a2aserver
 
 import (
+	"errors"
+	"fmt"
+
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
 
-// skills returns the skills that the card lists, one for each tool.
-func skills(tools []tool.Tool, c *config.Config) []a2a.Skill {
+// The limits of the card's skills, which anybody can ask for. Toolsets may have any names
+// and descriptions, and any number of them.
+const (
+	maxSkills           = 1000
+	maxCard             = 1 << 20 // bytes of their texts
+	maxSkillName        = 128     // characters
+	maxSkillDescription = 2000    // characters
+)
+
+// skills returns the skills that the card lists, one for each tool. The error says which are
+// left out.
+func skills(tools []*tool.Entry, c *config.Config) ([]a2a.Skill, error) {
 	var all []a2a.Skill
-	for _, t := range tools {
-		all = append(all, a2a.Skill{ID: t.Name(), Name: t.Name(), Description: t.Description(), Tags: tags(t, c)})
+	var errs []error
+	size := 0
+	for i, e := range tools {
+		made, err := skill(e, c)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		size += len(made.ID) + len(made.Name) + len(made.Description)
+		if len(all) == maxSkills || size > maxCard {
+			errs = append(errs, fmt.Errorf("the card has room for %d tools with %d KiB of names and descriptions: it leaves out %d", maxSkills, maxCard>>10, len(tools)-i))
+			break
+		}
+		all = append(all, made)
 	}
-	return all
+	return all, errors.Join(errs...)
+}
+
+// skill returns the skill of a tool. A tool that panics has none.
+func skill(e *tool.Entry, c *config.Config) (_ a2a.Skill, err error) {
+	name := visible.Clip(e.Definition.Name, maxSkillName)
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("tool %q panicked when it was described: %v", name, p)
+		}
+	}()
+	return a2a.Skill{
+		ID: name, Name: name, Description: visible.ClipText(e.Definition.Description, maxSkillDescription),
+		Tags: tags(e.Tool, c),
+	}, nil
 }
 
 // tags returns the tags of a tool, from what it declares. The configuration's gates are not

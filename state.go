@@ -62,8 +62,8 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 
 // check looks for what is wrong with the tools, and with gates that match none. connect
 // says that servers of tools may be started for it; without it, their tools are unknown. It
-// returns the tools that anonymous callers may use.
-func (s *state) check(connect bool) (tools []tool.Tool, warnings []string, _ error) {
+// returns the tools that anonymous callers may use, none without connect.
+func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error) {
 	warnings = s.secrets.check()
 	sets, unknown := slices.Clone(s.given), false
 	ctx, cancel := context.WithTimeoutCause(context.Background(), listTime, errSlow)
@@ -86,7 +86,13 @@ func (s *state) check(connect bool) (tools []tool.Tool, warnings []string, _ err
 	if _, err := all.Static(); err != nil {
 		return nil, nil, fmt.Errorf("list the tools: %w", err)
 	}
-	every, down := anonymousTools(context.Background(), all, s.agent)
+	listed := newShelves(all, s.agent)
+	listed.fill(context.Background())
+	entries, down := listed.entries()
+	every := make([]tool.Tool, len(entries))
+	for i, e := range entries {
+		every[i] = e.Tool
+	}
 	if errors.Is(down, tool.ErrCollision) {
 		return nil, nil, fmt.Errorf("list the tools: %w", down)
 	}
@@ -103,9 +109,16 @@ func (s *state) check(connect bool) (tools []tool.Tool, warnings []string, _ err
 		return nil, append(warnings, more...), err
 	}
 	if connect {
-		tools, _ = anonymousTools(context.Background(), s.registry, s.agent) // what fails was said
+		tools = s.shelves()
 	}
 	return tools, append(warnings, more...), nil
+}
+
+// shelves lists the tools that anonymous callers may use.
+func (s *state) shelves() *shelves {
+	made := newShelves(s.registry, s.agent)
+	made.fill(context.Background())
+	return made
 }
 
 // checkExempt looks for names under no_approve_tools that change nothing: because there is
@@ -146,7 +159,7 @@ func (s *state) asked(t tool.Tool) string {
 			return "of " + s.gateOrigin(i).String()
 		}
 	}
-	if !t.RequiresApproval() || s.conf.Confirmation == config.OptIn {
+	if !declares(t) || s.conf.Confirmation == config.OptIn {
 		return ""
 	}
 	for i, e := range s.conf.Tools.Entries {
@@ -155,6 +168,12 @@ func (s *state) asked(t tool.Tool) string {
 		}
 	}
 	return "the tool itself declares it"
+}
+
+// declares reports whether a tool itself asks about every call. One that panics asks.
+func declares(t tool.Tool) (asks bool) {
+	defer func() { asks = recover() != nil || asks }()
+	return t.RequiresApproval()
 }
 
 // gateOrigin returns where gate i of the policy was configured.

@@ -275,5 +275,48 @@ func requestRows() []Row {
 			Package: ".",
 			Test:    "TestPage",
 		},
+		{
+			File:    "shelves.go",
+			What:    "if one.asked {",
+			Into:    "if false {",
+			Promise: "a toolset that hangs is not asked again",
+			Test:    "TestCardWhileAToolsetHangs",
+		},
+		{
+			File:    "shelves.go",
+			What:    "if entries != nil {",
+			Into:    "if true {",
+			Promise: "tools of a toolset that is down remain on the card",
+			Test:    "TestCardWhileAToolsetIsDown",
+		},
+		{
+			File:    "skills.go",
+			What:    "if len(all) == maxSkills || size > maxCard {",
+			Into:    "if false {",
+			Promise: "the card is bounded",
+			Test:    "TestCardIsBounded",
+		},
+		{
+			File:    "skills.go",
+			What:    "visible.ClipText(e.Definition.Description, maxSkillDescription)",
+			Into:    "e.Definition.Description",
+			Promise: "the card hides nothing in the descriptions of tools",
+			Test:    "TestCardIsBounded",
+		},
+		{
+			File:    "tool/member.go",
+			What:    "if !twice[e.Definition.Name] {",
+			Into:    "if true {",
+			Promise: "a name that two toolsets have is not on the card",
+			Package: ".",
+			Test:    "TestCardOfACollision",
+		},
+		{
+			File:    "catalog.go",
+			What:    "if c.of != of {",
+			Into:    "if false {",
+			Promise: "the card is that of the configuration in force",
+			Test:    "TestCardAfterAReload",
+		},
 	}
 }

@@ -1,0 +1,86 @@
+package tool
+
+import (
+	"errors"
+
+	"a2a-server/tool/agent"
+)
+
+// Member is one toolset of a [Registry].
+type Member struct {
+	registry *Registry
+	member   *member
+}
+
+// Members returns the toolsets of r, in their order, for callers that list them one by one:
+// all at once, or without those that hang.
+func (r *Registry) Members() []Member {
+	members := make([]Member, len(r.sets))
+	for i, m := range r.sets {
+		members[i] = Member{r, m}
+	}
+	return members
+}
+
+// Name returns the name of the toolset.
+func (m Member) Name() string { return m.member.name }
+
+// Entries returns the tools of the toolset that ctx may use. If the toolset fails or
+// panics, it returns nil and an error. It leaves out tools with a bad schema, and those
+// that share a name: it then returns the others, which are not nil, and an error.
+func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Entry, error) {
+	i, err := m.registry.index(m.member, ctx)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	entries := make([]*Entry, 0, len(i.found))
+	for j := range i.found {
+		f := &i.found[j]
+		e, err := f.resolve(m.registry.definitions)
+		if i.twice[f.name] {
+			e, err = nil, collision(f, f)
+			if i.byName[f.name] != f {
+				continue // it was said of the first
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		entries = append(entries, e)
+	}
+	return entries, errors.Join(errs...)
+}
+
+// JoinEntries returns the tools of several toolsets, in this order, without those that
+// share a name; the error names their toolsets.
+func JoinEntries(lists ...[]*Entry) ([]*Entry, error) {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	first, twice := make(map[string]*Entry, n), map[string]bool{}
+	var errs []error
+	for _, list := range lists {
+		for _, e := range list {
+			other := first[e.Definition.Name]
+			switch {
+			case other == nil:
+				first[e.Definition.Name] = e
+			case !twice[e.Definition.Name]:
+				twice[e.Definition.Name] = true
+				errs = append(errs, collision(&found{name: other.Definition.Name, toolset: other.Toolset}, &found{toolset: e.Toolset}))
+			}
+		}
+	}
+	all := make([]*Entry, 0, n)
+	for _, list := range lists {
+		for _, e := range list {
+			if !twice[e.Definition.Name] {
+				all = append(all, e)
+			}
+		}
+	}
+	return all, errors.Join(errs...)
+}
