@@ -64,6 +64,9 @@ type Config struct {
 	// HTTP server, which is then responsible for timeouts and connections.
 	NoListen bool
 
+	// only is the tool that CallOnce calls, with a slash; "": any may be called.
+	only string
+
 	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger
 

@@ -58,7 +58,8 @@ type CallEnd struct {
 }
 
 // CallOnce runs one call in a server of its own, which has the tools and gates of the
-// configuration, keeps everything in memory, and has no port. text is a message as the
+// configuration, keeps everything in memory, and has no port. Of the MCP servers it starts
+// the one that the tool is of, and no other. text is a message as the
 // direct planner takes it, such as
 //
 //	/transfer_money amount=5 to=bob
@@ -73,7 +74,7 @@ func CallOnce(ctx context.Context, c Config, text string, desk Desk) (end CallEn
 	}
 	c.Set["store"] = "memory"
 	noting := &noting{Planner: direct.New(direct.Config{})}
-	c.Store, c.NoListen, c.Planner = nil, true, noting
+	c.Store, c.NoListen, c.Planner, c.only = nil, true, noting, called(text)
 	s, err := New(c) //nolint:contextcheck // ctx ends the call, not what is opened
 	if err != nil {
 		return CallEnd{}, err
@@ -87,6 +88,14 @@ func CallOnce(ctx context.Context, c Config, text string, desk Desk) (end CallEn
 	}()
 	o := once{Server: s, desk: desk, by: auth.Anonymous(), noted: noting}
 	return o.run(ctx, text)
+}
+
+// called returns the tool that a message calls, with a slash.
+func called(text string) string {
+	for name := range strings.FieldsSeq(text) {
+		return name
+	}
+	return "/"
 }
 
 // once is one call of CallOnce.

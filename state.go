@@ -48,7 +48,7 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 		s.given = slices.Concat(c.Tools, c.DefaultTools)
 	}
 	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
-	w := workshop{conf: conf, env: c.Environment, own: own, log: c.Log, secrets: s.secrets, cache: cache}
+	w := workshop{conf: conf, env: c.Environment, own: own, log: c.Log, secrets: s.secrets, cache: cache, only: c.only}
 	if before != nil {
 		w.before = before.box
 	}
@@ -65,12 +65,16 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 // returns the tools that anonymous callers may use, none without connect.
 func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error) {
 	warnings = s.secrets.check()
-	sets, unknown := slices.Clone(s.given), false
+	sets, unknown, partial := slices.Clone(s.given), false, false
 	ctx, cancel := context.WithTimeoutCause(context.Background(), listTime, errSlow)
 	defer cancel()
 	anybody := (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous())
 	var waiting sync.WaitGroup
 	for _, e := range s.box.entries {
+		if e.unused {
+			unknown, partial = true, true
+			continue
+		}
 		if e.server == nil || connect {
 			sets = append(sets, e.made)
 		}
@@ -100,18 +104,21 @@ func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error)
 		warnings = append(warnings, fmt.Sprintf("some tools cannot be listed: %v; the server starts without them", down))
 	}
 	dynamic := unknown || all.Dynamic()
-	more, err := checkGates(s.policy, s.gates, every, dynamic)
-	warnings = append(warnings, more...)
+	gates, err := checkGates(s.policy, s.gates, every, dynamic)
+	var exempt []string
+	if err == nil {
+		exempt, err = s.checkExempt(every, dynamic)
+	}
+	if !partial { // what they miss may be there
+		warnings = slices.Concat(warnings, gates, exempt)
+	}
 	if err != nil {
 		return nil, warnings, err
-	}
-	if more, err = s.checkExempt(every, dynamic); err != nil {
-		return nil, append(warnings, more...), err
 	}
 	if connect {
 		tools = s.shelves()
 	}
-	return tools, append(warnings, more...), nil
+	return tools, warnings, nil
 }
 
 // shelves lists the tools that anonymous callers may use.

@@ -41,6 +41,7 @@ type workshop struct {
 	own     func() []netip.AddrPort // where the server listens
 	log     zerolog.Logger
 	cache   string   // folder of what servers have listed; "": it is not kept
+	only    string   // the tool that is called, with a slash; "": any may be
 	before  *toolbox // whose entries are used again if they have not changed; may be nil
 }
 
@@ -58,6 +59,7 @@ type entry struct {
 	made   tool.Toolset // for everybody
 	set    tool.Toolset // for whom the entry is
 	server server       // nil: it holds nothing open
+	unused bool         // none of its tools is called, and it is not connected to
 }
 
 // server is a toolset that holds something open, such as a process.
@@ -71,6 +73,9 @@ type server interface {
 func (b *toolbox) sets(all bool) []tool.Toolset {
 	var sets []tool.Toolset
 	for _, e := range b.entries {
+		if e.unused {
+			continue
+		}
 		if all {
 			sets = append(sets, e.made)
 		} else {
@@ -134,6 +139,7 @@ func (w *workshop) entry(i int) (_ *entry, key string, err error) {
 	} else if key, err = w.build(e); err != nil {
 		return nil, key, err
 	}
+	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
 	e.set = w.gated(e)
 	if c.For != nil {
 		e.set = tool.For(e.set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})

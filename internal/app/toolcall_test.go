@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,5 +130,45 @@ func TestToolsCallMCP(t *testing.T) {
 	}
 	if code, stdout, _ := c.run(nil, "tools", "call", "files_write_file", "path=a"); code != 3 || stdout != "" {
 		t.Errorf("what has to be approved exits with %d and prints %q", code, stdout)
+	}
+}
+
+// A call starts the MCP server that it needs, and no other: not even one whose tool a gate
+// is about.
+func TestToolsCallStarts(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "tools:\n  - {builtin: demo}\n"
+	for _, name := range []string{"files", "files_read", "other"} {
+		text += fmt.Sprintf("  - mcp: %s\n    command: [/bin/sh, -c, 'touch started-%[1]s; exec \"$0\"', %q]\n    env: {%s: \"1\"}\n    only: [read_file]\n    approve: none\n", name, self, asServer)
+	}
+	text += "gates:\n  - {tool: other_read_file}\n  - {tool: \"other_*\"}\n"
+	for name, one := range map[string]struct {
+		code    int
+		stdout  string
+		started string
+	}{
+		"echo":                 {stdout: "path=a\n"},
+		"files_read_file":      {stdout: `read_file {"path":"a"}` + "\n", started: "started-files started-files_read"},
+		"files_read_read_file": {stdout: `read_file {"path":"a"}` + "\n", started: "started-files started-files_read"},
+		"other_read_file":      {code: 3, started: "started-other"},
+		"othe":                 {code: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withFile(t, text)
+			code, stdout, stderr := c.run(nil, "tools", "call", name, "path=a")
+			var started []string
+			found, err := filepath.Glob(filepath.Join(c.folder, "started-*"))
+			for _, path := range found {
+				started = append(started, filepath.Base(path))
+			}
+			if got := strings.Join(started, " "); err != nil || got != one.started || code != one.code || code == 0 && stdout != one.stdout {
+				t.Errorf("it starts %q, exits with %d, prints %q and says %q; want %+v", got, code, stdout, stderr, one)
+			}
+		})
 	}
 }
