@@ -139,6 +139,9 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 	case err != nil:
 		return CallEnd{}, err
 	case sent.Direct != nil:
+		if down := o.down(ctx); down != nil {
+			return CallEnd{}, down
+		}
 		return CallEnd{}, &CallError{problemOf(sent.Direct)}
 	}
 	o.task = sent.Task
@@ -157,6 +160,20 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 		}
 	}
 	return CallEnd{Refused: refused && !o.unknown, Unknown: o.unknown, Text: o.text}, err
+}
+
+// down returns why a server that may have the tool has not listed its tools; nil: each has.
+func (o *once) down(ctx context.Context) error {
+	var errs []error
+	for _, e := range o.now.Load().box.entries {
+		if e.server == nil || e.unused {
+			continue
+		}
+		if _, err := e.made.Tools((&task.Rules{}).Readonly(ctx, o.by)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", e.origin, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // problemOf returns what is wrong with a message, from the answer of the direct planner to

@@ -8,6 +8,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
 )
 
 // The exit codes.
@@ -58,6 +59,6 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	case errors.As(err, &refused):
 		code = exitRefused
 	}
-	_, _ = fmt.Fprintf(stderr, "a2a-server: %v\n", err) // if stderr fails, there is nowhere else to write
+	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n", visible.Text(err.Error())) // if stderr fails, there is nowhere else to write
 	return code
 }

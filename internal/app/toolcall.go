@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -103,6 +104,11 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 
 // callText returns the message that calls a tool, as the direct planner takes it.
 func (p *program) callText(name string, args []string, object string, isObject bool) (string, error) {
+	for _, a := range append([]string{name}, args...) {
+		if !utf8.ValidString(a) {
+			return "", usage("tools call: %s is not valid UTF-8, and no tool could get it as it is", visible.Quote(a, 80))
+		}
+	}
 	if !isObject {
 		return "/" + name + " " + argumentText(args), nil
 	}
@@ -121,6 +127,9 @@ func (p *program) callText(name string, args []string, object string, isObject b
 			return "", usage("tools call: the arguments have more than %d MiB", maxArguments>>20)
 		}
 		object = string(raw)
+	}
+	if !utf8.ValidString(object) {
+		return "", usage("tools call: the value of --json is not valid UTF-8")
 	}
 	object = strings.TrimSpace(object)
 	if !strings.HasPrefix(object, "{") || !json.Valid([]byte(object)) {

@@ -90,6 +90,10 @@ func TestToolsCall(t *testing.T) {
 		"not an object":   {args: []string{"say", "--json", "[1]"}, code: 2, stderr: "not a JSON object"},
 		"empty object":    {args: []string{"say", "--json", ""}, code: 2, stderr: "not a JSON object"},
 		"unknown outcome": {args: []string{"die"}, code: 1, stdout: "ran\n", stderr: "die may have run or not: It is not known whether die has run: the tool reports: the command was ended by a signal: killed"},
+		"no UTF-8":        {args: []string{"say", "a=x\xff y", "b=7"}, code: 2, stderr: `"a=x� y" is not valid UTF-8`},
+		"no UTF-8, JSON":  {args: []string{"say", "--json", "-"}, stdin: "{\"a\":\"\xff\",\"b\":7}", code: 2, stderr: "--json is not valid UTF-8"},
+		"escapes":         {args: []string{"say", "\x1b[2J\u202e=1", "b=7"}, code: 1, stderr: `\u001b[2J\u202e`},
+		"hidden":          {args: []string{"\u202esay"}, code: 2, stderr: `\u202esay`},
 		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the rule "never"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,10 +149,12 @@ func TestToolsCallStarts(t *testing.T) {
 	for _, name := range []string{"files", "files_read", "other"} {
 		text += fmt.Sprintf("  - mcp: %s\n    command: [/bin/sh, -c, 'touch started-%[1]s; exec \"$0\"', %q]\n    env: {%s: \"1\"}\n    only: [read_file]\n    approve: none\n", name, self, asServer)
 	}
+	text += "  - mcp: down\n    command: [/bin/false]\n    only: [read_file]\n"
 	text += "gates:\n  - {tool: other_read_file}\n  - {tool: \"other_*\"}\n"
 	for name, one := range map[string]struct {
 		code    int
 		stdout  string
+		stderr  string // is part of it
 		started string
 	}{
 		"echo":                 {stdout: "path=a\n"},
@@ -156,6 +162,7 @@ func TestToolsCallStarts(t *testing.T) {
 		"files_read_read_file": {stdout: `read_file {"path":"a"}` + "\n", started: "started-files started-files_read"},
 		"other_read_file":      {code: 3, started: "started-other"},
 		"othe":                 {code: 2},
+		"down_read_file":       {code: 1, stderr: "mcp down (a2a-server.yaml:18): MCP server mcp down is down: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +173,7 @@ func TestToolsCallStarts(t *testing.T) {
 			for _, path := range found {
 				started = append(started, filepath.Base(path))
 			}
-			if got := strings.Join(started, " "); err != nil || got != one.started || code != one.code || code == 0 && stdout != one.stdout {
+			if got := strings.Join(started, " "); err != nil || got != one.started || code != one.code || code == 0 && stdout != one.stdout || !strings.Contains(stderr, one.stderr) {
 				t.Errorf("it starts %q, exits with %d, prints %q and says %q; want %+v", got, code, stdout, stderr, one)
 			}
 		})

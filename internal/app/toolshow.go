@@ -140,7 +140,7 @@ func gateText(g *a2aserver.GateInfo) string {
 	if g.Sometimes {
 		text = "may " + text
 	}
-	text += ": " + visible.Line(g.Why) + after(", ", g.Place())
+	text += ": " + visible.Line(g.Why) + after(", ", visible.Line(g.Place()))
 	if g.Void != "" {
 		text += " (no effect: " + visible.Line(g.Void) + ")"
 	}

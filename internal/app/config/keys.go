@@ -90,7 +90,7 @@ func (l *Limits) keys() []key {
 		one("limits.abandoned", "8", setting.Count(&l.Engine.Abandoned, 1, setting.Unlimited),
 			"Runs of one tool that have not ended although they were canceled. At this number, further calls of this tool fail until one of the runs ends or the server is restarted; other tools are not affected."),
 		one("limits.tool_timeout", "5m", setting.Duration(&l.Engine.ToolTimeout, ms),
-			"How long one run of a tool may take before it is canceled."),
+			"How long one run of a tool may take before it is canceled, unless the tool has a limit of its own: timeout in its entry of tools, or, in Go, tool.Timed."),
 		one("limits.tool_grace", "5s", setting.Duration(&l.Engine.ToolGrace, ms),
 			"How long a tool may take to end after it was canceled. Then it is abandoned: the call fails if the tool is declared read-only or idempotent; otherwise its outcome is unknown, and a person is asked."),
 		one("limits.plan_timeout", "2m", setting.Duration(&l.Engine.PlanTimeout, ms),
