@@ -145,6 +145,7 @@ const (
 	maxTools       = 1000     // that are looked at, of one server
 	maxPages       = 100      // of a list of tools
 	maxDescription = 1 << 10  // bytes of a description
+	maxProperty    = 256      // bytes of a name in a schema
 	maxSchema      = 64 << 10 // bytes of the schema of a tool's arguments
 	maxProblems    = 50       // that are kept of one listing
 )

@@ -76,41 +76,6 @@ func clipText(text string, limit int) string {
 	return clipped
 }
 
-// clipSchema clips the texts of a schema that are for people and models.
-func clipSchema(schema map[string]any) {
-	for key, value := range schema {
-		switch key {
-		case "title", "description", "$comment":
-			if text, ok := value.(string); ok {
-				schema[key] = clipText(text, maxDescription)
-				continue
-			}
-		case "const", "enum", "default", "examples":
-			continue // values, not schemas
-		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-			if byName, ok := value.(map[string]any); ok {
-				for _, one := range byName {
-					clipSchemas(one)
-				}
-				continue
-			}
-		}
-		clipSchemas(value)
-	}
-}
-
-// clipSchemas clips the schemas in v: one, a list, or an object of them.
-func clipSchemas(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		clipSchema(v)
-	case []any:
-		for _, one := range v {
-			clipSchemas(one)
-		}
-	}
-}
-
 // claims are the hints as they are shown to people.
 func (h hints) claims() []string {
 	var out []string

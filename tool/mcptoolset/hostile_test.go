@@ -419,6 +419,11 @@ func listed(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`, name, description)
 }
 
+// property is a definition of a tool with these properties.
+func property(properties string) string {
+	return `{"name":"it","inputSchema":{"type":"object","properties":{` + properties + `}}}`
+}
+
 func TestListing(t *testing.T) {
 	t.Parallel()
 	many := func(n int) string {
@@ -442,6 +447,13 @@ func TestListing(t *testing.T) {
 		{"a schema that loads something", `{"name":"a","inputSchema":{"type":"object","$ref":"https://example.com/x"}},` + echoTool, 1, "schema of its arguments"},
 		{"a schema without end", `{"name":"a","inputSchema":{"type":"object","properties":{"x":{"description":"` + strings.Repeat("x", 70_000) + `"}}}},` + echoTool, 1, "at most 65536"},
 		{"a deep schema", `{"name":"a","inputSchema":{"type":"object","x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}},` + echoTool, 1, "nested deeper"},
+		{"an invisible property", property(`"a\u200b":{"type":"string"}`) + "," + echoTool, 1, `tool "it": the schema of its arguments: the name "a\u200b"`},
+		{"a long property", property(`"`+strings.Repeat("x", 300)+`":{"type":"string"}`) + "," + echoTool, 1, "has 300 bytes; at most 256"},
+		{"an invisible choice", property(`"a":{"enum":["x","\u202ey"]}`) + "," + echoTool, 1, `the value "\u202ey"`},
+		{"a long choice", property(`"a":{"anyOf":[{"const":"`+strings.Repeat("x", 2000)+`"}]}`) + "," + echoTool, 1, "has 2000 bytes; at most 1024"},
+		{"an invisible name in a choice", property(`"a":{"const":{"\u2066":1}}`) + "," + echoTool, 1, `the name "\u2066"`},
+		{"an invisible name that is required", property(`"a":{}},"required":["\u200ba"],"x":{`) + "," + echoTool, 1, `the value "\u200ba"`},
+		{"choices of separators", property(`"a":{"enum":["\t","\n",",","größe"],"default":"\t"}`), 1, ""},
 		{"null", "null," + echoTool, 1, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -459,10 +471,15 @@ func TestListing(t *testing.T) {
 	t.Run("descriptions", func(t *testing.T) {
 		t.Parallel()
 		long := strings.Repeat("\u202e<IMPORTANT>", 500)
-		set := open(t, calls(t, `{"name":"a","description":"`+long+`","inputSchema":{"type":"object","properties":{"enum":{"type":"string","description":"`+long+`"}}}}`, says("x")))
+		set := open(t, calls(t, `{"name":"a","description":"`+long+`","inputSchema":{"type":"object","properties":{"enum":{"type":"string","description":"`+long+`","default":"`+long+`","examples":["`+long+`"],"x-note":{"a":["`+long+`"]}}}}}`, says("x")))
 		one := named(t, set, "a")
-		schema, _ := one.Schema()["properties"].(map[string]any)["enum"].(map[string]any)["description"].(string)
-		for what, text := range map[string]string{"tool": one.Description(), "property": schema} {
+		schema, _ := one.Schema()["properties"].(map[string]any)["enum"].(map[string]any)
+		texts := map[string]any{
+			"tool": one.Description(), "property": schema["description"], "default": schema["default"],
+			"example": schema["examples"].([]any)[0], "unknown keyword": schema["x-note"].(map[string]any)["a"].([]any)[0],
+		}
+		for what, v := range texts {
+			text, _ := v.(string)
 			if len(text) > 1024 || strings.Contains(text, "\u202e") || !strings.Contains(text, `\u202e<IMPORTANT>`) {
 				t.Errorf("description of the %s: %d bytes, %.60q", what, len(text), text)
 			}

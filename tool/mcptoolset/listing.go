@@ -101,6 +101,9 @@ func (t *Toolset) remote(d *definition, gateAll bool) (*remote, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %w", err)
 	}
+	if err := checkShown(parameters); err != nil {
+		return nil, fmt.Errorf("the schema of its arguments: %w", err)
+	}
 	compiled, err := tool.CompileSchema(parameters)
 	if err != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %s", visible.Clip(err.Error(), 300))
