@@ -142,7 +142,7 @@ func (i *inspection) listEntries() {
 				down = s.Refresh(i.ctx)
 			}
 			all[n].tools, all[n].err = i.list(e.made)
-			all[n].err = cmp.Or(all[n].err, down) // it may have listed its tools some other day
+			all[n].err = cmp.Or(down, all[n].err) // it may have listed its tools some other day
 		})
 	}
 	waiting.Wait()

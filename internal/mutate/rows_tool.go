@@ -121,5 +121,40 @@ func toolRows() []Row {
 			Promise: "a tool that the predicate refuses is not there",
 			Test:    "TestRegistry/filtered",
 		},
+		{
+			File:    "tool/httptool/client.go",
+			What:    "NoReuse: true,",
+			Into:    "NoReuse: false,",
+			Promise: "a request is written at most once",
+			Test:    "TestApprovedOnce",
+		},
+		{
+			File:    "tool/httptool/header.go",
+			What:    `h.name == "Cookie" &&`,
+			Into:    "false &&",
+			Promise: "an argument adds no other cookie",
+			Test:    "TestRefusedArguments",
+		},
+		{
+			File:    "tool/mcptoolset/listing.go",
+			What:    "if err := checkShown(parameters); err != nil {",
+			Into:    "if err := checkShown(nil); err != nil {",
+			Promise: "names and choices in the schema of an MCP server hide nothing",
+			Test:    "TestListing",
+		},
+		{
+			File:    "tool/mcptoolset/schema.go",
+			What:    "schema[key] = clipTexts(value)",
+			Into:    "schema[key] = value",
+			Promise: "texts in the schema of an MCP server are short and hide nothing",
+			Test:    "TestListing/descriptions",
+		},
+		{
+			File:    "tool/mcptoolset/said.go",
+			What:    `return "the log of this server says why"`,
+			Into:    "return err.Error()",
+			Promise: "callers do not learn what the programs and the network of MCP servers say",
+			Test:    "TestNeverUp/no such program",
+		},
 	}
 }

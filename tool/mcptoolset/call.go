@@ -109,7 +109,8 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *flight, err error) 
 	case !f.sent.Load() && ctx.Err() != nil:
 		return fmt.Errorf("%s: nothing was called: %w", where, context.Cause(ctx))
 	case !f.sent.Load():
-		return fmt.Errorf("%s: nothing was called: %w: %s", where, ErrDown, t.text(reason(err)))
+		t.noteCall(r, err)
+		return fmt.Errorf("%s: nothing was called: %w: %s", where, ErrDown, brief(err))
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w: the call was ended before the server answered: %w", where, tool.ErrOutcomeUnknown, context.Cause(ctx))
 	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != 499:
@@ -117,8 +118,14 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *flight, err error) 
 	case status >= 300:
 		return fmt.Errorf("%s: %w: the answer has HTTP status %d", where, tool.ErrOutcomeUnknown, status)
 	default:
-		return fmt.Errorf("%s: %w: %s", where, tool.ErrOutcomeUnknown, t.text(reason(err)))
+		t.noteCall(r, err)
+		return fmt.Errorf("%s: %w: %s", where, tool.ErrOutcomeUnknown, brief(err))
 	}
+}
+
+// noteCall logs why a call has no answer.
+func (t *Toolset) noteCall(r *remote, err error) {
+	t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("tool", r.definition.Name).Str("error", t.text(reason(err))).Msg("a call of an mcp server has no answer")
 }
 
 // answered returns the error that the server answered with, nil if err is another one. The

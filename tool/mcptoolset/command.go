@@ -150,14 +150,14 @@ func (p *process) explain(err error) error {
 	select {
 	case <-p.Done():
 	case <-exited.C:
-		return errors.New("the server closed its output")
+		return said("the server closed its output")
 	}
 	switch e := p.End(); {
 	case e.Stopped:
 		return err
 	case e.Signal != "":
-		return fmt.Errorf("its process was ended by a signal (%s)", e.Signal)
+		return saidf("its process was ended by a signal (%s)", e.Signal)
 	default:
-		return fmt.Errorf("its process exited with code %d", e.Code)
+		return saidf("its process exited with code %d", e.Code)
 	}
 }

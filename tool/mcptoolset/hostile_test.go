@@ -126,7 +126,7 @@ func TestDown(t *testing.T) {
 		t.Errorf("tools of a server that is down = %v, %v", after, err)
 	}
 	_, err = call(t.Context(), echo, map[string]any{"text": "x"})
-	if !errors.Is(err, mcptoolset.ErrDown) || errors.Is(err, tool.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "nothing was called") || !strings.Contains(err.Error(), "is tried again in") {
+	if !errors.Is(err, mcptoolset.ErrDown) || errors.Is(err, tool.ErrOutcomeUnknown) || strings.Contains(err.Error(), "nobody") || !strings.Contains(err.Error(), "nothing was called") || !strings.Contains(err.Error(), "is tried again in") {
 		t.Errorf("call of a server that is down = %v", err)
 	}
 	if err := set.Refresh(t.Context()); !errors.Is(err, mcptoolset.ErrDown) || !strings.Contains(err.Error(), `nobody\u202e is there`) {
@@ -149,9 +149,12 @@ func TestNeverUp(t *testing.T) {
 		set := open(t, config)
 		for range 2 {
 			_, err := set.Tools(nil)
-			if !errors.Is(err, mcptoolset.ErrDown) || errors.Is(err, tool.ErrUnknownTool) || !strings.Contains(err.Error(), "gitmcp: not found") {
-				t.Errorf("tools = %v", err)
+			if !errors.Is(err, mcptoolset.ErrDown) || errors.Is(err, tool.ErrUnknownTool) || strings.Contains(err.Error(), "gitmcp") || !strings.Contains(err.Error(), "the log of this server says why") {
+				t.Errorf("tools = %v, want that it is down, and no name of a file", err)
 			}
+		}
+		if err := set.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "gitmcp: not found") {
+			t.Errorf("refresh = %v, want what is wrong", err)
 		}
 		if _, err := tool.NewRegistry(set).Lookup(nil, "echo"); err == nil || errors.Is(err, tool.ErrUnknownTool) {
 			t.Errorf("look up = %v, want an error that does not say that the tool is gone", err)
@@ -312,7 +315,7 @@ func TestGarbage(t *testing.T) {
 			}
 			return true
 		}))
-		if _, err := call(t.Context(), named(t, set, "echo"), nil); !errors.Is(err, tool.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "no messages of MCP") || len(err.Error()) > 1000 {
+		if _, err := call(t.Context(), named(t, set, "echo"), nil); !errors.Is(err, tool.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "no messages of MCP") || strings.Contains(err.Error(), "garbage") {
 			t.Errorf("call = %v", err)
 		}
 	})
@@ -419,6 +422,15 @@ func listed(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`, name, description)
 }
 
+// first is the first value of a list.
+func first(list any) any {
+	values, _ := list.([]any)
+	if len(values) == 0 {
+		return nil
+	}
+	return values[0]
+}
+
 // property is a definition of a tool with these properties.
 func property(properties string) string {
 	return `{"name":"it","inputSchema":{"type":"object","properties":{` + properties + `}}}`
@@ -471,12 +483,13 @@ func TestListing(t *testing.T) {
 	t.Run("descriptions", func(t *testing.T) {
 		t.Parallel()
 		long := strings.Repeat("\u202e<IMPORTANT>", 500)
-		set := open(t, calls(t, `{"name":"a","description":"`+long+`","inputSchema":{"type":"object","properties":{"enum":{"type":"string","description":"`+long+`","default":"`+long+`","examples":["`+long+`"],"x-note":{"a":["`+long+`"]}}}}}`, says("x")))
+		set := open(t, calls(t, `{"name":"a","description":"`+long+`","inputSchema":{"type":"object","properties":{"enum":{"type":"string","description":"`+long+`","default":"`+long+`","examples":["`+long+`"],"x-note":[[{"a":"`+long+`"}]]}}}}`, says("x")))
 		one := named(t, set, "a")
 		schema, _ := one.Schema()["properties"].(map[string]any)["enum"].(map[string]any)
+		note, _ := first(first(schema["x-note"])).(map[string]any)
 		texts := map[string]any{
 			"tool": one.Description(), "property": schema["description"], "default": schema["default"],
-			"example": schema["examples"].([]any)[0], "unknown keyword": schema["x-note"].(map[string]any)["a"].([]any)[0],
+			"example": first(schema["examples"]), "unknown keyword": note["a"],
 		}
 		for what, v := range texts {
 			text, _ := v.(string)

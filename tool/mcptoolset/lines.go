@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"a2a-server/internal/visible"
 )
 
 // The limits of a connection of lines that cannot be configured.
@@ -25,7 +22,7 @@ const (
 )
 
 // errClosed is the cause of death of a connection that this side closed.
-var errClosed = errors.New("the connection was closed")
+const errClosed = said("the connection was closed")
 
 // ears hears the notifications of a server. Its methods must not wait.
 type ears interface {
@@ -92,7 +89,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 			}
 			// Each request takes a goroutine until its answer is written.
 			if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.asked.Add(1) > maxRequests {
-				l.fail(fmt.Errorf("the server has sent %d requests, and has read none of the answers", maxRequests))
+				l.fail(saidf("the server has sent %d requests, and has read none of the answers", maxRequests))
 				return nil, l.err
 			}
 			return msg, nil
@@ -104,7 +101,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		if l.batch, err = decode(line); err != nil {
 			if l.garbled += len(line); l.garbled > maxGarbage {
-				l.fail(fmt.Errorf("the server writes lines that are no messages of MCP, such as %s", visible.Quote(string(line[:min(len(line), 200)]), 200)))
+				l.fail(said("the server writes lines that are no messages of MCP; the log has the first"))
 				return nil, l.err
 			}
 			l.ears.garbage(string(line[:min(len(line), 200)]))
@@ -170,7 +167,7 @@ func (l *lines) line() ([]byte, error) {
 			}
 		}
 		if len(line) > l.max+1 {
-			return nil, fmt.Errorf("the server sent a message of more than %d bytes", l.max)
+			return nil, saidf("the server sent a message of more than %d bytes", l.max)
 		}
 		if err != nil { // what came before it is half a message
 			return nil, err

@@ -20,7 +20,7 @@ import (
 var ErrDown = errors.New("the MCP server is down")
 
 // errShut means that Close was called.
-var errShut = errors.New("the toolset was closed")
+const errShut = said("the toolset was closed")
 
 // What cannot be configured about the connection.
 const (
@@ -131,7 +131,8 @@ func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	return t.known.tools, nil
 }
 
-// Refresh connects if necessary and lists the tools now, without waiting for a backoff.
+// Refresh connects if necessary and lists the tools now, without waiting for a backoff. Its
+// error is for the operator: it says all that is known about why the server is down.
 func (t *Toolset) Refresh(ctx context.Context) error {
 	t.mu.Lock()
 	if t.closed {
@@ -150,7 +151,9 @@ func (t *Toolset) Refresh(ctx context.Context) error {
 		return fmt.Errorf("MCP server %s: list the tools: %w", t.cfg.Name, ctx.Err())
 	}
 	if a.err != nil {
-		return t.locked(a.err)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.downFor(a.err, t.text(a.err))
 	}
 	return nil
 }
@@ -233,7 +236,7 @@ func (t *Toolset) try() *attempt {
 // run is an attempt: it connects, unless s is a session, and lists.
 func (t *Toolset) run(a *attempt, s *session) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), t.cfg.ListTimeout,
-		fmt.Errorf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
+		saidf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
 	defer cancel()
 	stop := make(chan struct{})
 	defer close(stop)
@@ -254,7 +257,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 	}
 	if err == nil && s.over() {
 		if err = s.link.cause(); err == nil {
-			err = errors.New("the connection ended")
+			err = said("the connection ended")
 		}
 	}
 	busy := false
@@ -392,7 +395,7 @@ func (t *Toolset) lost(s *session, err error) {
 func (t *Toolset) drop(s *session, err error) {
 	t.session = nil
 	if err == nil {
-		err = errors.New("the connection ended")
+		err = said("the connection ended")
 	}
 	if t.cfg.Now().Sub(s.born) >= stable {
 		t.failures = 0
@@ -431,9 +434,12 @@ func (t *Toolset) relistSoon(s *session) {
 	})
 }
 
-// downError says that the server is down, why, and when it is tried again. The caller has
-// the lock.
-func (t *Toolset) downError(why error) error {
+// downError says to callers that the server is down, why, as far as that is their business,
+// and when it is tried again. The caller has the lock.
+func (t *Toolset) downError(why error) error { return t.downFor(why, brief(why)) }
+
+// downFor is downError with the text of the cause.
+func (t *Toolset) downFor(why error, text string) error {
 	if errors.Is(why, errShut) {
 		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, why)
 	}
@@ -441,7 +447,7 @@ func (t *Toolset) downError(why error) error {
 	if wait := t.retryAt.Sub(t.cfg.Now()); wait > 0 {
 		next = fmt.Sprintf("; it is tried again in %v", max(wait, time.Millisecond).Round(time.Millisecond))
 	}
-	return &downError{text: fmt.Sprintf("MCP server %s is down: %s%s", t.cfg.Name, t.text(why), next)}
+	return &downError{text: fmt.Sprintf("MCP server %s is down: %s%s", t.cfg.Name, text, next)}
 }
 
 // locked is downError for callers without the lock.

@@ -93,7 +93,7 @@ func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCa
 		// Once there is a connection, nobody can tell what of the request was written.
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.sent.Store(true) }})
 	} else {
-		late := time.AfterFunc(headerTimeout, func() { cancel(fmt.Errorf("the server has not begun to answer for %v", headerTimeout)) })
+		late := time.AfterFunc(headerTimeout, func() { cancel(saidf("the server has not begun to answer for %v", headerTimeout)) })
 		defer late.Stop()
 	}
 	r = r.Clone(ctx)
@@ -124,7 +124,7 @@ func (w *web) begin(x *exchange) error {
 	case w.killed:
 		return errClosed
 	case !x.call && w.others == maxExchanges:
-		return fmt.Errorf("%d requests to the server have no answer yet", maxExchanges)
+		return saidf("%d requests to the server have no answer yet", maxExchanges)
 	case !x.call:
 		w.others++
 	}

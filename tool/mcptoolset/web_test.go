@@ -1,6 +1,7 @@
 package mcptoolset_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"a2a-server/tool"
 	"a2a-server/tool/mcptoolset"
@@ -45,24 +48,25 @@ func TestHTTPFailures(t *testing.T) {
 		do      func(http.ResponseWriter, *http.Request, string)
 		unknown bool
 		text    string
+		log     string
 	}{
-		"refused":     {status(http.StatusForbidden), false, "HTTP status 403"},
-		"failed":      {status(http.StatusInternalServerError), true, "HTTP status 500"},
-		"gateway":     {status(http.StatusBadGateway), true, "HTTP status 502"},
-		"unavailable": {status(http.StatusServiceUnavailable), true, "HTTP status 503"},
+		"refused":     {status(http.StatusForbidden), false, "HTTP status 403", ""},
+		"failed":      {status(http.StatusInternalServerError), true, "HTTP status 500", ""},
+		"gateway":     {status(http.StatusBadGateway), true, "HTTP status 502", ""},
+		"unavailable": {status(http.StatusServiceUnavailable), true, "HTTP status 503", ""},
 		"redirected": {func(w http.ResponseWriter, r *http.Request, _ string) {
 			http.Redirect(w, r, "/other", http.StatusFound)
-		}, true, "HTTP status 302"},
-		"other type": {func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = io.WriteString(w, "<html>") }, true, "text/html"},
-		"cut off":    {func(http.ResponseWriter, *http.Request, string) { panic(http.ErrAbortHandler) }, true, ""},
+		}, true, "HTTP status 302", ""},
+		"other type": {func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = io.WriteString(w, "<html>") }, true, "the log of this server says why", "text/html"},
+		"cut off":    {func(http.ResponseWriter, *http.Request, string) { panic(http.ErrAbortHandler) }, true, "", ""},
 		"stream cut off": {func(w http.ResponseWriter, _ *http.Request, _ string) {
 			w.Header().Set("Content-Type", "text/event-stream")
-		}, true, "terminated without response"},
+		}, true, "the log of this server says why", "terminated without response"},
 		"an error": {func(w http.ResponseWriter, _ *http.Request, _ string) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad\u202e argument"}}`)
-		}, false, `bad\u202e argument (code -32602)`},
+		}, false, `bad\u202e argument (code -32602)`, ""},
 		"error without end": {func(w http.ResponseWriter, r *http.Request, _ string) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.WriteHeader(http.StatusBadRequest)
@@ -71,7 +75,7 @@ func TestHTTPFailures(t *testing.T) {
 					return
 				}
 			}
-		}, false, "HTTP status 400"},
+		}, false, "HTTP status 400", ""},
 		"answer without end": {func(w http.ResponseWriter, r *http.Request, _ string) {
 			w.Header().Set("Content-Type", "application/json")
 			for r.Context().Err() == nil {
@@ -79,7 +83,7 @@ func TestHTTPFailures(t *testing.T) {
 					return
 				}
 			}
-		}, true, "longer than the limit"},
+		}, true, "the log of this server says why", "longer than the limit"},
 		"event without end": {func(w http.ResponseWriter, r *http.Request, _ string) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for r.Context().Err() == nil {
@@ -87,16 +91,24 @@ func TestHTTPFailures(t *testing.T) {
 					return
 				}
 			}
-		}, true, "exceeded"},
+		}, true, "", "exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := web(t, wrong(t, tc.do))
 			config.MaxMessage = 1 << 20
+			var log bytes.Buffer
+			config.Logger = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.WarnLevel)
 			set := open(t, config)
 			_, err := call(t.Context(), named(t, set, "echo"), map[string]any{"text": "x"})
 			if err == nil || errors.Is(err, tool.ErrOutcomeUnknown) != tc.unknown || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("call = %v, want unknown: %v", err, tc.unknown)
+			}
+			if err := set.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(log.String(), tc.log) {
+				t.Errorf("the log says %s, want %s", log.String(), tc.log)
 			}
 		})
 	}
@@ -169,8 +181,11 @@ func TestHTTPHeaders(t *testing.T) {
 	result(t, echo, map[string]any{"text": "x"})
 	fail.Store(true)
 	before := requests.Load()
-	if _, err := call(t.Context(), echo, map[string]any{"text": "x"}); !errors.Is(err, mcptoolset.ErrDown) || !strings.Contains(err.Error(), "the secret cannot be read") {
+	if _, err := call(t.Context(), echo, map[string]any{"text": "x"}); !errors.Is(err, mcptoolset.ErrDown) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("call without a secret = %v", err)
+	}
+	if err := set.Status().Err; err == nil || !strings.Contains(err.Error(), "the secret cannot be read") {
+		t.Errorf("status = %v, want what is wrong", err)
 	}
 	if requests.Load() != before || without.Load() > 0 {
 		t.Errorf("%d requests without the header were sent", without.Load())
@@ -181,8 +196,12 @@ func TestHTTPGuard(t *testing.T) {
 	t.Parallel()
 	config := web(t, streamable(t, theServer()))
 	config.HTTP.Allow, config.Retry = nil, time.Hour
-	if _, err := open(t, config).Tools(nil); !errors.Is(err, mcptoolset.ErrDown) || !strings.Contains(err.Error(), "loopback") {
+	set := open(t, config)
+	if _, err := set.Tools(nil); !errors.Is(err, mcptoolset.ErrDown) || strings.Contains(err.Error(), "127.0.0.1") || !strings.Contains(err.Error(), "its address is not allowed") {
 		t.Errorf("tools of a server on loopback = %v", err)
+	}
+	if err := set.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "loopback") {
+		t.Errorf("refresh = %v, want what is wrong", err)
 	}
 }
 
