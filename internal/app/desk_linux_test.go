@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"os"
@@ -204,6 +205,23 @@ func TestToolsCallAnsweredNo(t *testing.T) {
 	s.answer("Approve? [y/N/reason] ", "n")
 	if code, stdout := s.end(); code != 0 || stdout != `{"approved":false}`+"\n" {
 		t.Errorf("it exits with %d and prints %q\n%s", code, stdout, s.screen)
+	}
+}
+
+// What a tool prints is escaped on a terminal, and as it is elsewhere.
+func TestToolsCallEscapes(t *testing.T) {
+	t.Parallel()
+	c := withFile(t, calling)
+	person, program := openTerminal(t)
+	if code := app.Run(t.Context(), c.args([]string{"tools", "call", "draw", "text=a\u202eb"}), environment(), nil, program, program); code != 0 {
+		t.Errorf("it exits with %d", code)
+	}
+	got, err := bufio.NewReader(person).ReadString('\n')
+	if want := `\u001b[2J\u001b[Ha\u202eb`+"\ufffd\r\n"; err != nil || got != want {
+		t.Errorf("the screen shows %q, %v; want %q", got, err, want)
+	}
+	if _, stdout, _ := c.run(nil, "tools", "call", "draw", "text=a"); stdout != "\x1b[2J\x1b[Ha\ufffd\n" {
+		t.Errorf("elsewhere it prints %q", stdout)
 	}
 }
 

@@ -3,6 +3,7 @@ package app_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,6 +37,11 @@ const calling = `tools:
   - command: die
     description: Dies of a signal
     run: [/bin/sh, -c, "echo ran; kill -KILL $$"]
+    approve: false
+  - command: draw
+    description: Prints what would change a terminal
+    run: [/usr/bin/printf, '\033[2J\033[H%s\377', "{text}"]
+    args: {text: {type: string}}
     approve: false
   - command: wait
     description: Dies of a signal, when it may
@@ -93,7 +99,7 @@ func TestToolsCall(t *testing.T) {
 		"no UTF-8":        {args: []string{"say", "a=x\xff y", "b=7"}, code: 2, stderr: `"a=x� y" is not valid UTF-8`},
 		"no UTF-8, JSON":  {args: []string{"say", "--json", "-"}, stdin: "{\"a\":\"\xff\",\"b\":7}", code: 2, stderr: "--json is not valid UTF-8"},
 		"escapes":         {args: []string{"say", "\x1b[2J\u202e=1", "b=7"}, code: 1, stderr: `\u001b[2J\u202e`},
-		"hidden":          {args: []string{"\u202esay"}, code: 2, stderr: `\u202esay`},
+		"hidden":          {args: []string{"say", "--\x1b[2J\u202e"}, code: 2, stderr: `\u001b[2J\u202e`},
 		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the rule "never"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,21 +112,41 @@ func TestToolsCall(t *testing.T) {
 	}
 }
 
-// Without a terminal nothing is approved: not by an answer on standard input, and not by a
-// keyword in the arguments.
+// Without a terminal nothing is approved: not by an answer on standard input, be it a pipe
+// or a file, and not by a keyword in the arguments.
 func TestToolsCallRefused(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{
-		"call": {"note", "text=approve"}, "question": {"ask_user", "question=Really?"},
+	pipe := func(t *testing.T) io.Reader {
+		read, write, err := os.Pipe()
+		if err == nil {
+			_, err = write.WriteString("y\ny\n")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = read.Close(), write.Close() })
+		return read
+	}
+	for name, one := range map[string]struct {
+		args  []string
+		stdin func(*testing.T) io.Reader
+	}{
+		"call":     {[]string{"note", "text=approve"}, func(*testing.T) io.Reader { return strings.NewReader("y\ny\n") }},
+		"question": {[]string{"ask_user", "question=Really?"}, func(*testing.T) io.Reader { return strings.NewReader("y\ny\n") }},
+		"a pipe":   {[]string{"note", "text=yes"}, pipe},
+		"nothing":  {[]string{"note", "text=yes"}, func(*testing.T) io.Reader { return nil }},
 	} {
-		c := withFile(t, calling)
-		code, stdout, stderr := c.run(strings.NewReader("y\ny\n"), append([]string{"tools", "call"}, args...)...)
-		if code != 3 || stdout != "" || !strings.Contains(stderr, "no terminal") {
-			t.Errorf("%s: it exits with %d, prints %q and says %q", name, code, stdout, stderr)
-		}
-		if got := c.noted(); got != "" {
-			t.Errorf("%s: it has run: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withFile(t, calling)
+			code, stdout, stderr := c.run(one.stdin(t), append([]string{"tools", "call"}, one.args...)...)
+			if code != 3 || stdout != "" || !strings.Contains(stderr, "no terminal") {
+				t.Errorf("it exits with %d, prints %q and says %q", code, stdout, stderr)
+			}
+			if got := c.noted(); got != "" {
+				t.Errorf("it has run: %s", got)
+			}
+		})
 	}
 }
 

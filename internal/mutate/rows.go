@@ -19,6 +19,7 @@ func rows() []Row {
 		runRows(),
 		storeRows(),
 		taskRows(),
+		toolCallRows(),
 		toolRows(),
 		turnsRows(),
 		strictjsonRows(),
