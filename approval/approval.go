@@ -93,8 +93,11 @@ type Approval struct {
 	TakesPayload bool `json:"takesPayload,omitempty"`
 	// Ask names the question within its call when a running tool asks; AskKind is
 	// then "confirm", "question", "form" or "auth".
-	Ask        string          `json:"ask,omitempty"`
-	AskKind    string          `json:"askKind,omitempty"`
+	Ask     string `json:"ask,omitempty"`
+	AskKind string `json:"askKind,omitempty"`
+	// Held says that the call runs and waits for the answer, in the memory of its process:
+	// when that stops, the question is closed.
+	Held       bool            `json:"held,omitempty"`
 	Schema     json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt    int             `json:"attempt,omitempty"` // of the call, for KindOutcome
 	Terms      Terms           `json:"terms"`

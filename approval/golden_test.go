@@ -76,7 +76,7 @@ func fullApproval() Approval {
 	return Approval{
 		V: 1, ID: "task-1.a2", Kind: KindCall, State: Edited, Task: "task-1", Context: "ctx-1", Call: "c1.2", Alias: "adk-7",
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
-		Hint: "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm,
+		Hint: "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
 		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2,
 		Terms: Terms{
 			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
@@ -101,8 +101,10 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-held.v1.json", full)
+	full.Held = false // from before there was such a field
 	checkGolden(t, "approval-auth.v1.json", full)
-	full.Terms.AuthRequired = false // from before there was such a field
+	full.Terms.AuthRequired = false // likewise
 	checkGolden(t, "approval-payload.v1.json", full)
 	full.TakesPayload = false // likewise
 	checkGolden(t, "approval.v1.json", full)

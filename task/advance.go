@@ -238,8 +238,12 @@ func (d *Draft) died(c *call) error {
 	return d.uncertain(c)
 }
 
-// unknown records that the outcome of a call is unknown.
+// unknown records that the outcome of a call is unknown. Nobody waits any longer for what
+// it was held for.
 func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
+	if err := d.closeHeld(c, notHeld); err != nil {
+		return err
+	}
 	why = visible.Shorten(visible.Text(why), maxProblem) // a tool may have written it
 	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
 		return err

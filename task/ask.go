@@ -98,6 +98,11 @@ func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, 
 // arguments are too large, or the question would not fit into one event or into the log.
 // with are approvals that will be requested together with it.
 func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
+	return d.fitsInto(d.room(), a, with...)
+}
+
+// fitsInto is fits with the number of bytes by which the log may grow.
+func (d *Draft) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
 	limits := &d.rules.Limits
 	pending := append(d.f.Pending(), with...)
 	if len(pending) >= limits.Pending {
@@ -118,7 +123,7 @@ func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
 	}
 	// The question is published, and the approval is in the log, too.
-	if room := d.room(); 2*len(raw) > room {
+	if 2*len(raw) > room {
 		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", len(raw), max(room/2, 0))
 	}
 	return nil

@@ -153,24 +153,27 @@ func (f *Fold) undecided(c *call) bool {
 }
 
 // waitsMeanwhile reports whether the task waits for input although it has a turn: each of
-// its running calls was woken by its timer, and what it has asked is still open. A tool
-// that looks after its work from time to time does not change the task's state each time.
+// its running calls is held, or was woken by its timer while the task waited, and what it
+// has asked is still open. A tool that looks after its work from time to time does not
+// change the task's state each time.
 func (f *Fold) waitsMeanwhile() bool {
-	if f.Header.State != StateInputRequired && f.Header.State != StateAuthRequired {
-		return false
-	}
 	n := 0
 	for id := range f.Running() {
 		n++
 		c := f.call(id)
-		if !slices.ContainsFunc(c.Open, func(o event.SuspendedAsk) bool {
+		if c.Held == "" && (!f.saysItWaits() || !slices.ContainsFunc(c.Open, func(o event.SuspendedAsk) bool {
 			a := f.approval(o.Approval)
 			return a != nil && a.State == approval.Pending
-		}) {
+		})) {
 			return false
 		}
 	}
 	return n > 0
+}
+
+// saysItWaits reports whether the task's state is that it waits for somebody.
+func (f *Fold) saysItWaits() bool {
+	return f.Header.State == StateInputRequired || f.Header.State == StateAuthRequired
 }
 
 // closeDoubt supersedes the question whether to keep waiting for the tool of a call: it

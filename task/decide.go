@@ -28,8 +28,9 @@ func (in Answers) put(d *Draft) error { return d.decide(in, nil) }
 // decision is considered.
 var ErrStale = errors.New("approvals are out of date")
 
-// Refresh is the [Input] that expires overdue approvals, and asks again about tools that
-// have changed. Both are recorded even if the decision that follows is refused.
+// Refresh is the [Input] that expires overdue approvals, closes questions for whose answer
+// no call waits any longer, and asks again about tools that have changed. All of it is
+// recorded even if the decision that follows is refused.
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
@@ -40,6 +41,10 @@ func (Refresh) put(d *Draft) error {
 		case d.expires(p):
 			ended, err := d.expire(p)
 			if err != nil || ended {
+				return err
+			}
+		case d.abandoned(a):
+			if err := d.supersede(p, notHeld); err != nil {
 				return err
 			}
 		default:
@@ -120,6 +125,9 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	}
 	for i := range decisions {
 		// Only the approvals that are being decided have to be up to date.
+		if !decisions[i].Settled && d.abandoned(decisions[i].Approval) {
+			return ErrStale
+		}
 		if _, changed := d.changed(decisions[i].Approval); changed && !decisions[i].Settled {
 			return ErrStale
 		}

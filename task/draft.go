@@ -155,6 +155,15 @@ func (d *Draft) GoLive() error {
 	return nil
 }
 
+// KeepLive says that a live task which was waiting for input works, if the draft resolves
+// something that it waited for: its turn continues from there.
+func (d *Draft) KeepLive() error {
+	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.saysItWaits() {
+		return nil
+	}
+	return d.say(a2a.TaskStateWorking, nil)
+}
+
 // SayWorking sets the state to working, if the draft is not empty and the task has
 // another state.
 func (d *Draft) SayWorking() error {

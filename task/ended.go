@@ -219,6 +219,9 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 			}
 		}
 	}
+	if err := d.closeHeld(c, notHeld); err != nil {
+		return err
+	}
 	if len(asks) == 0 && e.Wake == nil {
 		return fail("the tool suspended its call without a question and without a time to wake it")
 	}

@@ -24,9 +24,10 @@ func (in Expiry) put(d *Draft) error {
 }
 
 // expires reports whether an approval is overdue. One that would cancel the task does not
-// expire while the call that asked it runs: it may not need the answer any longer.
+// expire while the call that asked it runs, unless it is held: it may not need the answer
+// any longer.
 func (d *Draft) expires(a *pendingApproval) bool {
-	if c := d.f.call(a.Call); a.Ask != "" && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == callRunning {
+	if c := d.f.call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == callRunning {
 		return false
 	}
 	return approval.Overdue(&a.Approval, d.at.Now)

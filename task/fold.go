@@ -103,6 +103,7 @@ type call struct {
 	Fresh     int                  `json:"fresh,omitempty"`    // of Answered, by the newest suspension
 	Open      []event.SuspendedAsk `json:"open,omitempty"`     // while it runs: not answered when it was resumed
 	Wake      *time.Time           `json:"wake,omitempty"`
+	Held      string               `json:"held,omitempty"`    // while it runs: the approval whose answer it waits for; see [Held]
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
 	Repeats   int                  `json:"repeats,omitempty"` // of this attempt, after its process died
@@ -300,6 +301,8 @@ func (f *Fold) applyAsked(a *approval.Approval) error {
 	switch {
 	case strings.HasPrefix(a.Ask, askDoubt):
 		c.Doubt = a.ID
+	case a.Held:
+		c.Held = a.ID
 	case a.Ask != "": // the suspension that follows refers to it
 	default:
 		c.Approval, c.State = a.ID, callAsked
@@ -319,6 +322,9 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	resolution := e.Resolution
 	a.State, a.Resolution = e.State, &resolution
 	c := f.call(a.Call)
+	if c != nil && c.Held == a.ID {
+		c.Held = ""
+	}
 	if c == nil || c.State == callDone {
 		return nil
 	}

@@ -24,6 +24,15 @@ type Limits struct {
 	// Queue.
 	QueuePerCaller int
 
+	// Held is how many calls may be held at the same time, by the answer that they wait
+	// for: each keeps its goroutine and what else its tool needs. Defaults to 256.
+	Held int
+	// HeldPerCaller is how many of Held one caller may use. Defaults to a quarter of Held;
+	// see [Limits.Unshared].
+	HeldPerCaller int
+	// HeldTime is how long a call is held at most. Defaults to 1 h.
+	HeldTime time.Duration
+
 	Abandoned   int           // runs of one tool that do not end after they were told to. Defaults to 8.
 	ToolTimeout time.Duration // of one run of a tool that is not a [tool.Timed]. Defaults to 5 min.
 	ToolGrace   time.Duration // to end after being told to. Defaults to 5 s.
@@ -61,6 +70,9 @@ func (l Limits) WithDefaults() Limits {
 	count(&l.TurnsPerCaller, Share(l.Turns))
 	count(&l.Queue, 10_000)
 	count(&l.QueuePerCaller, Share(l.Queue))
+	count(&l.Held, 256)
+	count(&l.HeldPerCaller, Share(l.Held))
+	span(&l.HeldTime, time.Hour)
 	count(&l.Abandoned, 8)
 	span(&l.ToolTimeout, 5*time.Minute)
 	span(&l.ToolGrace, 5*time.Second)
@@ -94,6 +106,9 @@ func (l Limits) Unshared() Limits {
 	}
 	if l.QueuePerCaller <= 0 {
 		l.QueuePerCaller = all.Queue
+	}
+	if l.HeldPerCaller <= 0 {
+		l.HeldPerCaller = all.Held
 	}
 	return l
 }

@@ -69,6 +69,9 @@ type At struct {
 	// Running reports whether a call that the log says is running does run in this
 	// process. Nil: none does.
 	Running func(call string) bool
+	// Holds reports whether a running call in this process waits for the answer to an
+	// approval. Nil: none does.
+	Holds func(approval string) bool
 }
 
 // PanicError means that code supplied by the application has panicked. The panic value is

@@ -387,8 +387,8 @@ func engineRows() []Row {
 		// Who waits for a task.
 		{
 			File:    "task/engine/follow.go",
-			What:    "h.Phase == store.Parked && (h.State == task.StateInputRequired || h.State == task.StateAuthRequired)",
-			Into:    "h.Phase == store.Parked",
+			What:    "|| h.State == task.StateInputRequired || h.State == task.StateAuthRequired",
+			Into:    "|| h.Phase == store.Parked",
 			Promise: "who waits for a task is answered at its end, or when somebody is asked",
 			Test:    "TestSuspensions/memstore",
 		},

@@ -66,12 +66,15 @@ func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
-	d, err := e.rules().On(task.At{Ctx: ctx, Now: e.now()}, f, in)
+	d, err := e.rules().On(task.At{Ctx: ctx, Now: e.now(), Holds: e.holding.by(f.Header.Fence)}, f, in)
 	if err != nil {
 		return landed{}, err
 	}
 	if d.Empty() {
 		return landed{}, task.ErrNoChange
+	}
+	if err := d.KeepLive(); err != nil {
+		return landed{}, err
 	}
 	var t *turn
 	r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/tool"
 )
 
 // A checkpoint is what a running tool wants to keep, while the tool waits for it.
@@ -114,13 +115,17 @@ func (r *run) handCheckpoint(chunk task.Chunk, own json.RawMessage) (*checkpoint
 	return k, nil
 }
 
-// cutOff makes the run refuse everything from now on, and the checkpoints that the turn
-// has not taken: the call ends, or nobody knows whether it does. r.mu must be held.
+// cutOff makes the run refuse everything from now on, the answer that it waits for, and
+// the checkpoints that the turn has not taken: the call ends, or nobody knows whether it
+// does. r.mu must be held.
 func (r *run) cutOff(why error) {
 	if r.cut == nil {
 		r.cut = why
 	}
 	r.stopReports()
+	if r.hold != nil {
+		r.hold.end(tool.Answer{}, r.cut)
+	}
 	if len(r.keeping) == 0 {
 		return
 	}

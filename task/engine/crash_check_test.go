@@ -54,6 +54,7 @@ func check(t *testing.T, dir string, lives []*life) {
 	a.checkSaid()
 	a.checkLedger()
 	a.checkJobs()
+	a.checkHeld()
 	a.checkScenes()
 	if t.Failed() {
 		for _, e := range a.ledger {
@@ -358,7 +359,9 @@ func (a *autopsy) checkLedger() {
 	}
 }
 
-func readOnly(name string) bool   { return name == "echo" || name == "stream" }
+func readOnly(name string) bool {
+	return name == "echo" || name == "stream" || name == "held_safe"
+}
 func repeatable(name string) bool { return readOnly(name) || name == "again" || name == "pay" }
 
 // jobs are the tools that keep what they have done.
@@ -383,6 +386,67 @@ func (a *autopsy) checkJobs() {
 		for call := range b.doubted {
 			if b.doubted[call] {
 				a.Errorf("a person was asked about call %s of task %s, which had kept what it did\n%s", call, id, b)
+			}
+		}
+	}
+}
+
+// checkHeld looks at the questions that held calls: nothing is pending when a task has
+// ended, a tool was told only what is durable, and no question was decided after the call
+// that asked it was given up.
+func (a *autopsy) checkHeld() {
+	answered := map[string]int{} // by scene and state
+	for _, e := range a.ledger {
+		if strings.HasSuffix(e.Tool, " answered") {
+			key, _ := e.Args["key"].(string)
+			state, _ := e.Args["state"].(string)
+			answered[key+" "+state]++
+		}
+	}
+	tasks := map[string]string{}
+	for _, l := range a.lives {
+		for _, said := range l.lines {
+			if said.What == "sent" {
+				tasks[said.Scene] = said.Task
+			}
+		}
+	}
+	for i := range scenes {
+		s := &scenes[i]
+		b := a.tasks[tasks[s.name]]
+		if b == nil || !strings.HasPrefix(s.tools[0], "held") {
+			continue
+		}
+		decided := map[approval.State]int{}
+		for _, x := range b.approvals {
+			if x.Held {
+				decided[x.State]++
+			}
+		}
+		if decided[approval.Pending] > 0 {
+			a.Errorf("scene %s: %d questions are pending although the task has ended\n%s", s.name, decided[approval.Pending], b)
+		}
+		for _, state := range []approval.State{approval.Responded, approval.Rejected} {
+			if n := answered[s.name+" "+string(state)]; n > decided[state] {
+				a.Errorf("scene %s: %d runs were told that their question is %s, and the log has %d\n%s", s.name, n, state, decided[state], b)
+			}
+		}
+		held := ""
+		for _, e := range b.events {
+			var x struct {
+				ID, State string
+				Held      bool
+			}
+			if e.Public || json.Unmarshal(e.Data, &x) != nil {
+				continue
+			}
+			switch {
+			case e.Kind == "approval.requested.v1" && x.Held:
+				held = x.ID
+			case e.Kind == "approval.resolved.v1" && x.ID == held:
+				held = ""
+			case e.Kind == "call.unknown.v2" && held != "":
+				a.Errorf("scene %s: the call is unknown, and %s is open\n%s", s.name, held, b)
 			}
 		}
 	}
@@ -455,9 +519,11 @@ func (a *autopsy) checkScenes() {
 			if e.Args["key"] != s.name {
 				continue
 			}
-			if e.Tool == "remote told" {
+			switch {
+			case e.Tool == "remote told":
 				told++
-			} else {
+			case strings.HasSuffix(e.Tool, " answered"):
+			default:
 				runs[e.Tool]++
 			}
 		}

@@ -271,7 +271,7 @@ func (c *child) play(ctx context.Context, s *scene) error {
 		case h.Phase == store.Final && (work || h.Due == 0):
 			return c.ended(ctx, s, id)
 		case h.Phase == store.Final: // something is still to be done elsewhere
-		case s.cancel && (!work || holds || h.Phase == store.Parked):
+		case s.cancel && (!work || holds || h.Phase == store.Parked || h.State == task.StateInputRequired):
 			var over *task.StateError
 			err := c.engine.Cancel(ctx, alice, id)
 			if err == nil {
@@ -279,7 +279,7 @@ func (c *child) play(ctx context.Context, s *scene) error {
 			} else if !errors.As(err, &over) {
 				return fmt.Errorf("cancel: %w", err)
 			}
-		case work && s.leave && (holds || !s.hold && h.Phase == store.Parked):
+		case work && s.leave && (holds || !s.hold && (h.Phase == store.Parked || h.State == task.StateInputRequired)):
 			return nil
 		default:
 			if err := c.decideAll(ctx, s, id); err != nil {
@@ -351,13 +351,17 @@ func (c *child) decideAll(ctx context.Context, s *scene, id store.TaskID) error 
 		switch {
 		case a.Kind == approval.KindOutcome:
 			verb = s.outcome
-		case a.Deadline != nil:
+		case a.Deadline != nil && !a.Held:
 			verb = "" // its deadline is the point
 		}
 		if verb == "" {
 			continue
 		}
-		if err := c.decide(ctx, s, &a, verb); err != nil {
+		err := c.decide(ctx, s, &a, verb)
+		if closed := (*approval.Error)(nil); a.Held && errors.As(err, &closed) {
+			continue // nobody waits for the answer any longer
+		}
+		if err != nil {
 			return fmt.Errorf("%s %s: %w", verb, a.ID, err)
 		}
 		c.say(line{What: "decided", Scene: s.name, Task: a.Task, Approval: a.ID, Verb: verb})
@@ -497,6 +501,22 @@ func (c *child) unsure(ctx tool.Context, a map[string]any) (map[string]any, erro
 	return map[string]any{"ok": true}, nil
 }
 
+// asksAndWaits is a tool that waits for the answer to a question. It says which answer it
+// got.
+func (c *child) asksAndWaits(name string) func(tool.Context, map[string]any) (map[string]any, error) {
+	return func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+		if err := c.ran(ctx, name, a); err != nil {
+			return nil, err
+		}
+		answer, err := tool.AskAndWait(ctx, tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"})
+		if err != nil {
+			return nil, err
+		}
+		got := map[string]any{"key": a["key"], "state": answer.State, "response": answer.Response}
+		return map[string]any{"ok": true}, c.record(entry{Call: ctx.FunctionCallID(), Tool: name + " answered", Args: got})
+	}
+}
+
 // remote is a tool whose calls continue elsewhere, and have to be told when they are
 // canceled.
 type remote struct {
@@ -552,6 +572,8 @@ func (c *child) tools() []tool.Tool {
 		&fake{name: "question", call: suspending("question", func(map[string]any) *tool.Suspension {
 			return &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 		})},
+		&fake{name: "held", call: c.asksAndWaits("held")},
+		&fake{name: "held_safe", is: tool.Annotations{ReadOnly: true}, call: c.asksAndWaits("held_safe")},
 		&fake{name: "nap", call: suspending("nap", after(5*time.Millisecond))},
 		&fake{name: "sleep", call: suspending("sleep", after(200*time.Millisecond))},
 		&remote{

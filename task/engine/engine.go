@@ -71,6 +71,7 @@ type Engine struct {
 	views     viewCache
 	answers   answers
 	providing providing
+	holding   holding
 	heavy     heavy
 	sessions  sessions
 	disk      diskWatch
@@ -146,6 +147,7 @@ func New(cfg Config) (*Engine, error) {
 	e.views.init()
 	e.answers.limit, e.answers.callers = uint64(cfg.Answers), map[store.Scope]uint64{}
 	e.providing.init()
+	e.holding.init(&cfg.Limits)
 	e.sessions.init(e.store)
 	e.heavy.init(runtime.GOMAXPROCS(0))
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
@@ -238,8 +240,8 @@ func (e *Engine) work(ctx context.Context) error {
 // LastWords is how long [Engine.Stop] waits for tools after it has told them to end.
 const LastWords = time.Second
 
-// Stop accepts no more work, lets running turns continue for at most grace, cuts off the
-// rest, and waits until nothing of the engine runs except tools and planners that ignore
+// Stop accepts no more work, closes the questions that hold calls, so that these can end,
+// lets running turns continue for at most grace, cuts off the rest, and waits until nothing of the engine runs except tools and planners that ignore
 // cancellation. It waits for tools for [LastWords], or for their own grace period if that
 // is shorter. The next process recovers what was cut off. Stop may be called more than
 // once.
@@ -251,6 +253,9 @@ func (e *Engine) Stop(grace time.Duration) {
 		e.alarmOff()
 		if len(e.turns) == 0 {
 			close(e.idle)
+		}
+		for _, t := range e.turns {
+			signal(t.wake) // it closes the questions that hold its calls
 		}
 	}
 	e.mu.Unlock()

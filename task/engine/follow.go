@@ -56,10 +56,9 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 }
 
 // rests reports whether the task has ended or waits for its client, so that a waiting
-// client gets its answer.
+// client gets its answer. It may have a turn meanwhile, whose calls are held.
 func rests(h *store.Header) bool {
-	return h.Phase == store.Final ||
-		h.Phase == store.Parked && (h.State == task.StateInputRequired || h.State == task.StateAuthRequired)
+	return h.Phase == store.Final || h.State == task.StateInputRequired || h.State == task.StateAuthRequired
 }
 
 // awaitTurn waits for the turn that continues from an input, and returns the task as the
@@ -72,13 +71,15 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	if t == nil {
 		return nil, 0, nil
 	}
-	switch e.wait(t.done, t.ctx.Done(), ctx.Done()) {
+	switch e.wait(t.done, t.ctx.Done(), ctx.Done(), t.held) {
 	case 1:
 		if !closed(t.done) { // a turn that has left is canceled too, right afterwards
 			return nil, 0, nil
 		}
 	case 2:
 		return nil, 0, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
+	case 3:
+		return nil, 0, nil // it may wait for its client although it does not leave
 	}
 	if t.givenUp != nil {
 		return nil, 0, t.givenUp
@@ -128,7 +129,7 @@ func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID,
 			continue
 		}
 		h := &v.Header
-		if n >= h.Seq && (h.Phase == store.Final || until == UntilInput && h.Phase == store.Parked && h.State == task.StateInputRequired) {
+		if n >= h.Seq && (h.Phase == store.Final || until == UntilInput && h.State == task.StateInputRequired) {
 			return nil
 		}
 		if n < h.Seq {

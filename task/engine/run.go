@@ -48,6 +48,9 @@ type run struct {
 	ended   bool                 // the tool has returned
 	given   bool                 // it was given up
 	unstop  func() bool          // the timer that gives it up; nil: none
+	clock   clock                // how long it may still take
+	hold    *hold                // a question for whose answer it waits; nil: none
+	held    int                  // questions of that kind so far
 	hears   []*func(cause error) // to call when the tool is told to end
 
 	// Of a [tool.Poller]; see poll.go.
@@ -115,12 +118,15 @@ func (r *run) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	x := newToolContext(ctx, r)
 
-	untime := r.e.after(r.timeout(), func() { r.stop(errToolTimeout) })
+	limit := r.timeout()
+	r.mu.Lock()
+	r.clock.left = limit
+	r.startClock()
+	r.mu.Unlock()
 	r.e.tools.add()
 	r.e.spawn(func() {
 		o := &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
 		defer func() {
-			untime()
 			r.returned(ctx, o)
 		}()
 		o = r.checked(x, r.execute(x))
@@ -131,6 +137,7 @@ func (r *run) begin(ctx context.Context) {
 func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 	r.mu.Lock()
 	r.ended = true
+	r.stopClock()
 	given := r.given
 	if r.unstop != nil {
 		r.unstop()

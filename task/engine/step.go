@@ -66,13 +66,14 @@ func (t *turn) stepOnce() stepped {
 		return steppedOver
 	}
 	snapshot := t.snapshot(false /* chunks */)
-	in := make([]task.Input, 0, len(t.ended)+2)
+	in := make([]task.Input, 0, len(t.ended)+len(t.leaving)+len(t.asking)+2)
 	if t.told {
 		in = append(in, task.LogChanged{})
 	}
 	for i := range t.ended {
 		in = append(in, t.ended[i].ended)
 	}
+	in = t.holdInputs(in)
 	if t.planned != nil {
 		in = append(in, *t.planned)
 	}
@@ -139,11 +140,13 @@ func (t *turn) fail(cause error) stepped {
 func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if d.Empty() {
 		t.ended, t.told = nil, false
+		t.answer()
 		return steppedOn
 	}
 	if !t.sound() {
 		return steppedOver
 	}
+	t.expect()
 	fence := t.fence
 	b := d.Batch(store.System(), &fence)
 	b.Snapshot = snapshot
@@ -152,6 +155,7 @@ func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	r, err := t.e.await(c)
 	switch {
 	case errors.Is(err, store.ErrConflict), contextFull(err):
+		t.unexpect()
 		return conflicted
 	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
 		return t.fail(err)
@@ -163,6 +167,7 @@ func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	d.Committed(r)
 	t.measure()
 	t.e.committed(t.fold, d)
+	t.answer()
 	if d.Phase() == store.Parked || d.Phase() == store.Final {
 		t.rested()
 		return steppedOver

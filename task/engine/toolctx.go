@@ -41,6 +41,7 @@ func newToolContext(ctx context.Context, r *run) *toolContext {
 	ctx = tool.ContextWithConfirmer(ctx, x)
 	ctx = tool.ContextWithCheckpointer(ctx, x)
 	ctx = tool.ContextWithReporter(ctx, x)
+	ctx = tool.ContextWithAsker(ctx, x)
 	if d := r.entry.Decision; d != nil {
 		ctx = tool.ContextWithConfirmation(ctx, d)
 	}
@@ -183,19 +184,26 @@ func frozen(s *tool.Suspension) (*tool.Suspension, error) {
 	own := *s
 	own.State, own.Asks = bytes.Clone(s.State), slices.Clone(s.Asks)
 	for i := range own.Asks {
-		a := &own.Asks[i]
-		if a.Payload != nil {
-			raw, err := encoded(a.Payload)
-			if err != nil {
-				return nil, err
-			}
-			a.Payload = raw
-		}
-		if _, err := encoded(a.Schema); err != nil {
-			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		if err := freeze(&own.Asks[i]); err != nil {
+			return nil, err
 		}
 	}
 	return &own, nil
+}
+
+// freeze makes a question what it is now. It calls the tool's own code, which may panic.
+func freeze(a *tool.Ask) error {
+	if a.Payload != nil {
+		raw, err := encoded(a.Payload)
+		if err != nil {
+			return err
+		}
+		a.Payload = raw
+	}
+	if _, err := encoded(a.Schema); err != nil {
+		return fmt.Errorf("the schema of the tool's question: %w", err)
+	}
+	return nil
 }
 
 // note records a question that the tool asked, so that the call is suspended on it

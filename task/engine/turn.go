@@ -38,13 +38,17 @@ type turn struct {
 	fence uint64 // gives it the right to run the task
 	fold  *task.Fold
 
-	runs     []*run          // running, or with an outcome that has not been taken
-	ended    []outcome       // taken but not written, in order of arrival
-	inflight []*store.Commit // batches of chunks
-	told     bool
-	planned  *task.Planned // the answer of a slow planner, not written yet; nil: none
-	over     bool          // its goroutine has returned normally
-	failed   bool          // it could not continue; the task is live on disk
+	runs      []*run          // running, or with an outcome that has not been taken
+	ended     []outcome       // taken but not written, in order of arrival
+	inflight  []*store.Commit // batches of chunks
+	told      bool
+	asking    []*hold       // questions that hold calls, not written yet
+	holds     []*hold       // those that are pending
+	leaving   []*hold       // of holds, that are to be withdrawn
+	placeless bool          // it has given its place back while it only waits
+	planned   *task.Planned // the answer of a slow planner, not written yet; nil: none
+	over      bool          // its goroutine has returned normally
+	failed    bool          // it could not continue; the task is live on disk
 
 	place   place   // in the lanes; guarded by Engine.mu
 	waits   *waiter // of a turn that was not admitted: queued instead, once durable
@@ -53,6 +57,7 @@ type turn struct {
 	changed atomic.Bool   // somebody else has changed the log
 	wake    chan struct{} // signaled then, or when a run has chunks or an outcome
 	done    chan struct{} // closed when the turn has left
+	held    chan struct{} // closed when it only waits for answers for the first time
 	size    atomic.Int64  // bytes of the log, including what runs have handed over
 	open    atomic.Int64  // size of the log up to which runs may hand over more
 
@@ -81,7 +86,7 @@ type outcome struct {
 const maxInflight = 2
 
 func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
-	t := &turn{e: e, id: id, owner: owner, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	t := &turn{e: e, id: id, owner: owner, wake: make(chan struct{}, 1), done: make(chan struct{}), held: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
 	return t
 }
@@ -231,7 +236,7 @@ func (t *turn) loop() {
 		if !t.collect() {
 			return
 		}
-		if t.told || len(t.ended) > 0 {
+		if t.told || len(t.ended) > 0 || len(t.asking) > 0 || len(t.leaving) > 0 {
 			if t.step() {
 				return
 			}
@@ -259,6 +264,7 @@ func (t *turn) collect() bool {
 	}
 	clear(t.runs[len(left):])
 	t.runs = left
+	t.collectHolds()
 	return len(chunks) == 0 || t.publish(chunks, keeping)
 }
 
@@ -338,6 +344,7 @@ func (t *turn) drop(why error) {
 		t.e.orphan(t.id, r, nil)
 	}
 	t.runs = nil
+	t.dropHolds(why)
 }
 
 // running returns the run of a call, nil if there is none. A run whose outcome has not

@@ -45,7 +45,7 @@ func defaults() *config.Config {
 		Terms:        approval.Terms{OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Engine: task.Limits{
-				Turns: 2048, Queue: 10_000, Abandoned: 8, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second, PlanTimeout: 2 * time.Minute,
+				Turns: 2048, Queue: 10_000, Held: 256, HeldTime: time.Hour, Abandoned: 8, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second, PlanTimeout: 2 * time.Minute,
 				Window: 256 << 10, Event: 1 << 20, Task: 64 << 20, Pending: 64, Args: 128 << 10,
 				Steps: 1000, Calls: 64, Parked: 1000, Output: 16 << 20,
 			},

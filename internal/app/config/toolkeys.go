@@ -64,7 +64,7 @@ func (t *Tool) mcpKeys() []key {
 			"The tools whose hints are believed: a call of a tool that says it is read-only or idempotent may be repeated after a crash. What others say is only shown."),
 		t.pins(),
 		one("elicit", "decline", setting.Choice(&t.Elicit, "an answer to questions of the server", "decline", "ask"),
-			"What becomes of questions that the server asks while a call runs. With ask, a person answers the questions of a server that answers a call with them (MCP 2026-07-28), and the calls of this server run one at a time. The questions of servers that ask and wait (elicitation/create) are declined either way."),
+			"What becomes of questions that the server asks while a call runs. With ask, a person answers its forms; links that somebody should open are declined. A server that answers a call with its questions (MCP 2026-07-28) suspends the call, also across restarts; one that asks and waits (elicitation/create) holds it, for at most limits.held_time, and what becomes of that call is unknown if this server stops meanwhile. The calls of this server run one at a time, so others wait, too."),
 		t.timeout(),
 		t.audience(),
 	}

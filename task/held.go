@@ -1,0 +1,139 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/tool"
+)
+
+// askHeld is the prefix of the Ask of a question that holds its call.
+const askHeld = "held."
+
+// notHeld is why a question is closed whose call does not wait for the answer any longer.
+const notHeld = "the call does not wait for the answer any longer"
+
+// Held is the [Input] with a question of a running tool that waits for the answer
+// ([tool.AskAndWait]). The call stays running: what waits is in the memory of its process,
+// and so nothing but that process may give it the answer.
+type Held struct {
+	Entry *Entry
+	Ask   tool.Ask
+
+	// Approval and Refused are set by the rules: the id of the approval, or why there is
+	// none.
+	Approval string
+	Refused  error
+}
+
+func (in *Held) put(d *Draft) error {
+	in.Approval, in.Refused = "", nil
+	c := d.f.call(in.Entry.Call)
+	switch {
+	case c == nil || c.State != callRunning:
+		in.Refused = errors.New("the call has ended")
+		return nil
+	case c.Held != "":
+		in.Refused = errors.New("the call already waits for another answer")
+		return nil
+	}
+	var a *approval.Approval
+	if a, in.Refused = d.heldAsk(c, in); in.Refused != nil {
+		return nil //nolint:nilerr // the question is refused, not the draft
+	}
+	if err := d.ask(a); err != nil {
+		return err
+	}
+	in.Approval = a.ID
+	return nil
+}
+
+// heldAsk builds the approval of a question that holds a call. It has a deadline, and the
+// log keeps room for what is always accepted.
+func (d *Draft) heldAsk(c *call, in *Held) (*approval.Approval, error) {
+	n := 1
+	for _, a := range d.f.Approvals {
+		if a.Call == c.ID && strings.HasPrefix(a.Ask, askHeld) {
+			n++
+		}
+	}
+	made, err := d.asks(c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Ask: in.Ask}})
+	if err != nil {
+		return nil, err
+	}
+	a := made[0]
+	if a.Kind != approval.KindQuestion {
+		return nil, fmt.Errorf("the tool asks a question of kind %q and waits; use question, form or auth", in.Ask.Kind)
+	}
+	a.Held = true
+	limit := d.rules.Limits.HeldTime
+	if t := &a.Terms; t.Expires <= 0 || t.Expires > limit || t.OnExpiry == approval.ExpiryKeeps {
+		t.Expires, t.OnExpiry = limit, approval.ExpiryRejects
+		deadline := a.Asked.Add(limit).Truncate(time.Millisecond)
+		a.Deadline = &deadline
+	}
+	return a, d.fitsInto(d.openRoom(), a)
+}
+
+// Withdrawn is the [Input] that says that a call does not wait any longer for the answer to
+// a question that holds it. If that was answered before, nothing changes.
+type Withdrawn struct {
+	Approval string // id
+	Why      string
+}
+
+func (in Withdrawn) put(d *Draft) error {
+	a := d.f.approval(in.Approval)
+	if a == nil || a.State != approval.Pending {
+		return nil
+	}
+	return d.supersede(a, in.Why)
+}
+
+// closeHeld supersedes the question that holds a call, if there is one.
+func (d *Draft) closeHeld(c *call, why string) error {
+	a := d.f.approval(c.Held)
+	if a == nil || a.State != approval.Pending {
+		return nil
+	}
+	return d.supersede(a, why)
+}
+
+// abandoned reports whether a pending approval holds a call that does not wait for it in
+// this process: it has died, and the answer would reach nobody.
+func (d *Draft) abandoned(a *approval.Approval) bool {
+	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
+}
+
+// HeldAnswer returns the answer to a question that holds a call, and false while there is
+// none. The error says why there never will be one; it wraps [tool.ErrNoAnswer].
+func (f *Fold) HeldAnswer(id string, asked tool.Ask) (tool.Answer, bool, error) {
+	a := f.approval(id)
+	if a == nil {
+		return tool.Answer{}, true, fmt.Errorf("%w: it was not asked", tool.ErrNoAnswer)
+	}
+	switch a.State {
+	case approval.Pending:
+		return tool.Answer{}, false, nil
+	case approval.Responded, approval.Rejected, approval.Expired:
+		return tool.Answer{Ask: asked, State: string(a.State), Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload}, true, nil
+	case approval.Canceled, approval.Superseded, approval.Approved, approval.Edited:
+	}
+	return tool.Answer{}, true, fmt.Errorf("%w: %s", tool.ErrNoAnswer, a.Resolution.Reason)
+}
+
+// Holds reports whether every running call of the task is held, so that the task's turn
+// only waits.
+func (f *Fold) Holds() bool {
+	n := 0
+	for id := range f.Running() {
+		if f.call(id).Held == "" {
+			return false
+		}
+		n++
+	}
+	return n > 0
+}

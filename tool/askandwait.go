@@ -1,0 +1,54 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrNoAnswer is wrapped by the errors of [AskAndWait] that say that nobody has answered a
+// question, and nobody will.
+var ErrNoAnswer = errors.New("the question has no answer")
+
+// An Asker asks people questions for a running call.
+type Asker interface {
+	// AskAndWait returns the answer to a question, or an error that wraps ErrNoAnswer or is
+	// the cause of the end of ctx.
+	AskAndWait(ctx context.Context, a Ask) (Answer, error)
+}
+
+type askerKey struct{}
+
+// ContextWithAsker returns a context in which [AskAndWait] asks a.
+func ContextWithAsker(ctx context.Context, a Asker) context.Context {
+	return context.WithValue(ctx, askerKey{}, a)
+}
+
+// AskAndWait asks people a question and holds the running call until it is answered: in
+// words, with a form, or elsewhere ([AskQuestion], [AskForm], [AskAuth]). It is for tools
+// that cannot be entered again, such as those that wait for a process or a connection of
+// their own. Any other returns a [Suspension]: that survives a restart and needs no memory.
+//
+// The question is durable before anybody sees it, and so is the answer before AskAndWait
+// returns it. Its State is AnswerResponded with a Response (one that fits the Schema),
+// AnswerRejected, or AnswerExpired. The answer is for this run only: if the process stops,
+// the question is closed, and the call is treated like any other that was running.
+//
+// While its question is open the call does not use up its time limit, and its task waits
+// for input. An answer is waited for until the question's deadline, at most limits.held_time,
+// even if a rule says that an approval stays pending after its deadline. A call asks one
+// question at a time, and at most 64 in one run; limits.held and limits.held_per_caller
+// bound how many calls wait. When the server shuts down, the questions are closed first, so
+// that calls can still end.
+//
+// An error that wraps ErrNoAnswer says that there is no answer and why; the call may
+// continue without it. If ctx ends, the error is its cause, and the question is closed, as
+// it is when the call returns. Nothing that AskAndWait returns authorizes anything; to
+// confirm something, use [RequestConfirmation].
+func AskAndWait(ctx context.Context, a Ask) (Answer, error) {
+	asker, ok := ctx.Value(askerKey{}).(Asker)
+	if !ok || asker == nil {
+		return Answer{}, fmt.Errorf("%w: only a running call can wait for one", ErrNoAnswer)
+	}
+	return asker.AskAndWait(ctx, a)
+}
