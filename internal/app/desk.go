@@ -276,22 +276,26 @@ type choice struct {
 
 // decision asks for a decision about a call.
 func (d *desk) decision(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
-	prompt, choices := "Approve?", []choice{{"y", "yes", approval.Approve}, {"n", "no", approval.Reject}}
+	prompt, brackets := "Approve?", " [N"
+	choices := []choice{{"n", "no", approval.Reject}, {"r", "reason", approval.Reject}}
+	add := func(short, long string, verb approval.Verb) {
+		choices = append(choices, choice{short, long, verb})
+		brackets += "/" + long
+	}
 	for _, v := range a.Verbs() {
 		switch v {
+		case approval.Approve:
+			choices = append(choices, choice{"y", "yes", v})
+			brackets = " [y/N" + strings.TrimPrefix(brackets, " [N")
 		case approval.Edit:
-			choices = append(choices, choice{"e", "edit", approval.Edit})
+			add("e", "edit", v)
 		case approval.Respond:
 			prompt = "Run it again?"
-			choices = append(choices, choice{"result", "result", approval.Respond})
-		case approval.Approve, approval.Reject, approval.Cancel:
+			add("result", "result", v)
+		case approval.Reject, approval.Cancel:
 		}
 	}
-	choices = append(choices, choice{"r", "reason", approval.Reject})
-	prompt += " [y/N"
-	for _, c := range choices[2:] {
-		prompt += "/" + c.long
-	}
+	prompt += brackets + "/reason"
 	for prompt += "]"; ; {
 		line, err := d.ask(ctx, prompt)
 		if err != nil {

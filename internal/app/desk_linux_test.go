@@ -208,6 +208,25 @@ func TestToolsCallAnsweredNo(t *testing.T) {
 	}
 }
 
+// Only what a gate allows is offered.
+func TestToolsCallAllowed(t *testing.T) {
+	t.Parallel()
+	for allowed, prompt := range map[string]string{
+		"[reject]": "Approve? [N/reason] ", "[edit, reject]": "Approve? [N/edit/reason] ", "[approve, reject]": "Approve? [y/N/reason] ",
+	} {
+		c := withFile(t, calling+"  - {name: some, tool: note, allowed: "+allowed+"}\n")
+		s := c.open("note", "text=a")
+		if !strings.Contains(prompt, "y/") {
+			s.answer(prompt, "y")
+			s.expect("one of the words in brackets")
+		}
+		s.answer(prompt, "n")
+		if code, _ := s.end(); code != 3 || c.noted() != "" {
+			t.Errorf("%s: it exits with %d and has noted %q\n%s", allowed, code, c.noted(), s.screen)
+		}
+	}
+}
+
 // What a tool prints is escaped on a terminal, and as it is elsewhere.
 func TestToolsCallEscapes(t *testing.T) {
 	t.Parallel()
@@ -217,7 +236,7 @@ func TestToolsCallEscapes(t *testing.T) {
 		t.Errorf("it exits with %d", code)
 	}
 	got, err := bufio.NewReader(person).ReadString('\n')
-	if want := `\u001b[2J\u001b[Ha\u202eb`+"\ufffd\r\n"; err != nil || got != want {
+	if want := `\u001b[2J\u001b[Ha\u202eb` + "\ufffd\r\n"; err != nil || got != want {
 		t.Errorf("the screen shows %q, %v; want %q", got, err, want)
 	}
 	if _, stdout, _ := c.run(nil, "tools", "call", "draw", "text=a"); stdout != "\x1b[2J\x1b[Ha\ufffd\n" {
