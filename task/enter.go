@@ -146,8 +146,12 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 		Context: *x.ctx, State: cloneState(d.f.toolState()), Output: c.Output, examined: *x,
 	}
 	for _, a := range d.f.Approvals {
-		if a.Call == c.ID && a.Ask == "" && a.State == approval.Approved && a.Resolution.Payload != nil {
+		switch {
+		case a.Call != c.ID || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
+		case a.Resolution.Payload != nil:
 			e.Decision = confirmationOf(a) // the tool takes the payload
+		case a.Kind == approval.KindCall:
+			e.Decision = nil // an earlier one was for another tool, or other arguments
 		}
 	}
 	digest := ""

@@ -207,5 +207,13 @@ func runRows() []Row {
 			Package: "task/engine",
 			Test:    "TestMarksOfATool",
 		},
+		{
+			File:    "task/enter.go",
+			What:    "e.Decision = nil // an earlier one was",
+			Into:    "_ = a // an earlier one was",
+			Promise: "a tool gets the payload of its newest approval, and of no earlier one",
+			Package: "task/engine",
+			Test:    "TestPayloadIsOfTheNewestApproval",
+		},
 	}
 }

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,12 +10,14 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
+	"a2a-server/tool/toolconfirmation"
 )
 
 // paid is a tool that takes a payload.
@@ -101,4 +105,43 @@ type argGate struct {
 
 func (g *argGate) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
 	return g.gate(), "", nil
+}
+
+// A call of a tool that has changed is approved again. What the approver of the earlier tool
+// gave is not given to the new one.
+func TestPayloadIsOfTheNewestApproval(t *testing.T) {
+	timed(t, func(t *testing.T, w *world) {
+		var got []any
+		p := &paid{fake{name: "pay", gated: true}}
+		p.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			c := tool.Confirmation(ctx)
+			if c == nil {
+				c = &toolconfirmation.ToolConfirmation{}
+			}
+			got = append(got, c.Payload)
+			if len(got) < 3 {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
+			}
+			return map[string]any{}, nil
+		}
+		w.tools.extra = []tool.Tool{p}
+		w.start()
+		id := w.begin(w.calls("pay", args{}))
+		for i, payload := range []json.RawMessage{[]byte(`{"limit":5}`), nil, []byte(`{"limit":7}`)} {
+			synctest.Wait()
+			if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: payload}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			w.stop()
+			p.schema = map[string]any{"type": "object", "description": fmt.Sprint("version ", i+2)}
+			w.restart()
+			time.Sleep(2 * time.Hour)
+		}
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+		want := []any{map[string]any{"limit": 5.0}, nil, map[string]any{"limit": 7.0}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the tool was run with the payloads (-want +got):\n%s", diff)
+		}
+	})
 }
