@@ -1,6 +1,7 @@
 package commandtool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	}
 	if input != nil {
 		if !t.config.StdinArgs { // JSON is plain already
-			input, _ = json.Marshal(string(input))
+			input = asJSON(string(input))
 		}
 		hint += " with the input " + visible.Clip(string(input), maxHint)
 	}
@@ -100,14 +101,22 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 func shown(arg string) []byte {
 	for _, r := range arg {
 		if r <= ' ' || r == '"' || r == '\'' || r == '\\' || visible.Invisible(r) {
-			arg, _ := json.Marshal(arg)
-			return arg
+			return asJSON(arg)
 		}
 	}
 	if arg == "" {
 		return []byte(`""`)
 	}
 	return []byte(arg)
+}
+
+// asJSON writes a text in JSON's quotes, with < > & as they are.
+func asJSON(text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string always can be
+	return bytes.TrimSpace(b.Bytes())
 }
 
 // planned returns the command of a call and its input, without looking at files: one that

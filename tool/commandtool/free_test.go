@@ -212,6 +212,8 @@ func TestHint(t *testing.T) {
 		{c, map[string]any{"env": "prod", "service": "-web"}, "Runs ./deploy.sh --env prod -- -web in /srv"},
 		{c, map[string]any{"env": "", "service": "a b\n\u202e\"c\" ' -- x"}, `Runs ./deploy.sh --env "" -- "a b\n\u202e\"c\" ' -- x" in /srv`},
 		{c, map[string]any{"env": "-x", "service": "web"}, `This call will fail: invalid: at /env: begins with "-", so the command would take it for an option`},
+		{c, map[string]any{"env": "prod", "service": "a > <b> && c"}, `Runs ./deploy.sh --env prod -- "a > <b> && c" in /srv`},
+		{stdin, map[string]any{"why": "<&>"}, `Runs psql with the input "DELETE FROM all;\n-- <&>"`},
 		{stdin, map[string]any{"why": "\u202ex"}, `Runs psql with the input "DELETE FROM all;\n-- \u202ex"`},
 		{jsonIn, map[string]any{"why": "x"}, `Runs run with the input {"table":"all","why":"x"}`},
 		{free, line("git  push 'origin main'"), `Runs git push "origin main"`},
