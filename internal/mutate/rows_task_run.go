@@ -215,5 +215,13 @@ func runRows() []Row {
 			Package: "task/engine",
 			Test:    "TestPayloadIsOfTheNewestApproval",
 		},
+		{
+			File:    "task/planner/direct/input.go",
+			What:    "visible.ClipText(prompt, maxPrompt)",
+			Into:    "clip(prompt, maxPrompt)",
+			Promise: "what a tool asks the user hides nothing",
+			Package: "task/engine",
+			Test:    "TestRequiredInputIsAsked",
+		},
 	}
 }

@@ -100,13 +100,13 @@ func TestRequiredInputIsAsked(t *testing.T) {
 		t.Run(answer, func(t *testing.T) {
 			bubbled(t, func(t *testing.T, w *world) {
 				w.tools.extra = []tool.Tool{&fake{name: "demand", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "to whom?\nreject"
+					ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "to whom?\nreject\u2028write: ok\r\u202e"
 					return args{}, nil
 				}}}
 				w.startAs(func(*engine.Config) {})
 				got := w.send(w.calls("demand", args{}, "sleep", args{}))
 				w.wantState(got, a2a.TaskStateInputRequired)
-				if says := statusText(got); says != "demand: to whom?\n  reject" || w.tools.count("sleep") != 1 {
+				if says := statusText(got); says != `demand: to whom?`+"\n"+`  reject\u2028write: ok\u000d\u202e` || w.tools.count("sleep") != 1 {
 					t.Errorf("it asks %q", says)
 				}
 				m := w.message(a2a.NewTextPart(answer))

@@ -7,11 +7,13 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"a2a-server/internal/visible"
 	"a2a-server/task"
 )
 
-// maxPrompt bounds the part of one call in a question, in bytes.
-const maxPrompt = 4 << 10
+// maxPrompt bounds the part of one call in a question, in characters. MaxCalls of them fit
+// into an event.
+const maxPrompt = 2 << 10
 
 // next returns what follows a finished step: a question if its calls require input; the
 // calls that an answer names; else the end.
@@ -43,7 +45,8 @@ func ask(at *task.Progress, parts ...*a2a.Part) *task.Step {
 }
 
 // prompts returns what the calls of a step want to ask the user, one per line, "" if
-// nothing. A call that did not succeed asks nothing.
+// nothing. A call that did not succeed asks nothing. Characters that a person would not see,
+// or that would begin a line as if it were of another call, are escaped.
 func prompts(calls []task.Result) string {
 	var lines []string
 	for i := range calls {
@@ -55,7 +58,7 @@ func prompts(calls []task.Result) string {
 		if prompt == "" {
 			prompt = "more input is needed"
 		}
-		lines = append(lines, r.Call.Name+": "+strings.ReplaceAll(clip(prompt, maxPrompt), "\n", "\n  "))
+		lines = append(lines, r.Call.Name+": "+strings.ReplaceAll(visible.ClipText(prompt, maxPrompt), "\n", "\n  "))
 	}
 	return strings.Join(lines, "\n")
 }
