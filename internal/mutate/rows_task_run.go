@@ -218,7 +218,7 @@ func runRows() []Row {
 		{
 			File:    "task/planner/direct/input.go",
 			What:    "visible.ClipText(prompt, maxPrompt)",
-			Into:    "clip(prompt, maxPrompt)",
+			Into:    "visible.ClipText(\"\", maxPrompt)+prompt",
 			Promise: "what a tool asks the user hides nothing",
 			Package: "task/engine",
 			Test:    "TestRequiredInputIsAsked",
