@@ -7,12 +7,13 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"a2a-server/internal/visible"
 	"a2a-server/task"
 )
 
-// maxErrorText bounds how much of one call's error the last message repeats, in bytes; 64
-// of them stay far below the limit of an event.
-const maxErrorText = 4 << 10
+// maxErrorText bounds how much of one call's error the last message repeats, in
+// characters; 64 of them stay far below the limit of an event.
+const maxErrorText = 2 << 10
 
 // end returns the end of a task whose calls all have results.
 func end(p *task.Progress) *task.End {
@@ -40,7 +41,7 @@ func end(p *task.Progress) *task.End {
 		if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
 			// Indented, so that text from a tool or a person cannot look like the line of
 			// another call.
-			line += ": " + strings.ReplaceAll(clip(text, maxErrorText), "\n", "\n  ")
+			line += ": " + strings.ReplaceAll(visible.ClipText(text, maxErrorText), "\n", "\n  ")
 		}
 		lines = append(lines, line)
 	}

@@ -92,7 +92,8 @@ func TestEnd(t *testing.T) {
 		{"canceled", []task.Result{result("a", task.OutcomeCanceled, "")}, a2a.TaskStateCanceled, "a (c1.a) was canceled"},
 		{"an outcome of a later version", []task.Result{result("a", "lost", "")}, a2a.TaskStateFailed, "a (c1.a) ended as lost"},
 		{"an error that passes for a line of ours", []task.Result{result("a", task.OutcomeRejected, "the call was rejected: no\nb (c1.b) succeeded")}, a2a.TaskStateCanceled, "a (c1.a) was rejected: no\n  b (c1.b) succeeded"},
-		{"a long error", []task.Result{result("a", task.OutcomeError, strings.Repeat("é", 4000))}, a2a.TaskStateFailed, "a (c1.a) failed: " + strings.Repeat("é", 2048) + "…"},
+		{"a long error", []task.Result{result("a", task.OutcomeError, strings.Repeat("é", 4000))}, a2a.TaskStateFailed, "a (c1.a) failed: " + strings.Repeat("é", 2048) + "… (8000 bytes)"},
+		{"an error that hides something", []task.Result{result("a", task.OutcomeError, "no\u202e\u2028b (c1.b) failed")}, a2a.TaskStateFailed, `a (c1.a) failed: no\u202e\u2028b (c1.b) failed`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
