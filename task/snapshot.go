@@ -21,6 +21,10 @@ const (
 	// minChunks is the same for batches of chunks. A reader without artifacts skips them,
 	// which is quick, and the turn ends with a snapshot.
 	minChunks = 1 << 20
+	// minReadBack is how much the log must have grown since the last snapshot of the
+	// artifacts before a stream waits for the next one: if the View has let go of them,
+	// the log is read back, and before that everything in flight has to be durable.
+	minReadBack = 4 << 20
 )
 
 // SnapshotParts are parts of a snapshot. There is no snapshot of the artifacts alone.
@@ -29,13 +33,16 @@ type SnapshotParts struct{ Fold, Artifacts bool }
 // WantsSnapshot returns which parts of a snapshot are due. Neither part may ever cost
 // more than the events: the fold is due when more bytes have been added than its last
 // snapshot had, and with it the artifacts when the log has doubled. chunks says that only
-// chunks are about to be written.
+// chunks are about to be written: then the artifacts that the View has let go of are due
+// less often.
 func (f *Fold) WantsSnapshot(chunks bool) SnapshotParts {
 	if f.tail < max(minSnapshot, f.snapshotSize) {
 		return SnapshotParts{}
 	}
-	if f.Header.Bytes >= max(2*f.ArtifactsAt, minSnapshot) {
-		return SnapshotParts{Fold: true, Artifacts: true}
+	both := SnapshotParts{Fold: true, Artifacts: true}
+	if f.Header.Bytes >= max(2*f.ArtifactsAt, minSnapshot) &&
+		(!chunks || f.Has(both) || f.Header.Bytes >= f.ArtifactsAt+minReadBack) {
+		return both
 	}
 	return SnapshotParts{Fold: !f.unmarked && (!chunks || f.tail >= minChunks)}
 }

@@ -46,6 +46,40 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	}
 }
 
+// What a View has let go of is read back at the next step, but seldom amid a stream, which
+// would have to wait for the disk.
+func TestStreamIsSeldomReadBack(t *testing.T) {
+	t.Parallel()
+	const size = 64 << 10
+	k := newDesk(t, nil, &fake{name: "run"})
+	k.begin(task.PlannedCall{Tool: "run"})
+	f := k.fold()
+	p := f.Publisher(1 << 20)
+	both := task.SnapshotParts{Fold: true, Artifacts: true}
+	var at []uint64 // bytes of the log when the artifacts had to be read back
+	for i := range (9 << 20) / size {
+		c, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, strings.Repeat("x", size)), First: i == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Publish([]task.Chunk{c})
+		f.Lighten(4 * size)
+		if f.Header.Bytes >= 1<<20 && len(at) == 0 && f.WantsSnapshot(false /* chunks */) != both {
+			t.Fatalf("at %d bytes, the next step makes no snapshot", f.Header.Bytes)
+		}
+		due := f.WantsSnapshot(true /* chunks */)
+		if due.Artifacts && !f.Has(due) {
+			at = append(at, f.Header.Bytes)
+		}
+		if due.Fold {
+			f.Snapshotted(due, 1)
+		}
+	}
+	if len(at) != 2 || at[0] < 4<<20 || at[0] > 5<<20 || at[1] < 2*at[0] {
+		t.Errorf("the task was read back at %d bytes, want once at 4 MiB and once when it had doubled", at)
+	}
+}
+
 // A planner's output ends its task when the log has no room for it, and the log stays
 // within its limit.
 func TestOutputIsBounded(t *testing.T) {

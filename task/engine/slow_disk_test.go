@@ -198,6 +198,48 @@ func TestToolIsAheadOfTheDiskByAWindow(t *testing.T) {
 	})
 }
 
+// A turn that waits for the disk before it reads its task back keeps no other turn from
+// reading its own.
+func TestReadingBackWaitsForNoOtherTask(t *testing.T) {
+	t.Parallel()
+	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+		gates := map[string]chan struct{}{"first": make(chan struct{}), "second": make(chan struct{})}
+		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(_ tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
+			gate := gates[fmt.Sprint(a["gate"])]
+			return func(yield func(*tool.Result, error) bool) {
+				for range 100 {
+					yield(&tool.Result{Content: strings.Repeat("x", 10_000), Streaming: true}, nil)
+				}
+				for range gate {
+					yield(&tool.Result{Content: "piece", Streaming: true}, nil)
+				}
+			}
+		}}}
+		w.start()
+		first, second := w.begin(w.calls("pour", args{"gate": "first"})), w.begin(w.calls("pour", args{"gate": "second"}))
+		synctest.Wait()
+		d.hold()
+		gates["first"] <- struct{}{}
+		synctest.Wait()
+		close(gates["first"])
+		synctest.Wait()
+		if n := d.waiting(); n != 1 {
+			t.Errorf("%d batches wait, want that of the piece: the first task cannot be read back before it", n)
+		}
+		close(gates["second"])
+		synctest.Wait()
+		if n := d.waiting(); n != 2 {
+			t.Errorf("%d batches wait, want the result of the second task, too", n)
+		}
+		for ; d.waiting() > 0; synctest.Wait() {
+			d.let(0)
+		}
+		for _, id := range []a2a.TaskID{first, second} {
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+		}
+	})
+}
+
 // What a tool hands over while two batches of its chunks are on their way is taken as soon
 // as they are not, also if a decision comes between.
 func TestOutcomeBesideADecisionIsTaken(t *testing.T) {

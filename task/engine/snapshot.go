@@ -41,16 +41,16 @@ func (t *turn) newSnapshot(due task.SnapshotParts) (*store.Snapshot, error) {
 	if t.fold.Has(due) {
 		return encode(t.fold, due)
 	}
-	// Only one turn at a time reads a large task back; its tool waits in the meantime.
-	if t.e.wait(t.e.whole, t.ctx.Done()) == 1 {
-		return nil, context.Cause(t.ctx)
-	}
-	defer signal(t.e.whole)
 	// A snapshot is kept only if there is nothing between it and its batch, so it has to
 	// include all batches in flight. The loop detects those that failed.
 	for _, c := range t.inflight {
 		_, _ = t.e.await(c)
 	}
+	// Only one turn at a time reads a large task back; its tool waits in the meantime.
+	if t.e.wait(t.e.whole, t.ctx.Done()) == 1 {
+		return nil, context.Cause(t.ctx)
+	}
+	defer signal(t.e.whole)
 	f, _, err := t.e.load(t.e.ctx, store.System(), t.id, reading{noArtifacts: !due.Artifacts})
 	if err != nil {
 		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)
