@@ -34,19 +34,19 @@ func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*too
 	}
 	in, responses, err := resumed(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("MCP server %s, tool %s: %w", t.cfg.Name, r.definition.Name, err)
+		return nil, fmt.Errorf("%s: %w", t.where(r), err)
 	}
 	for {
 		p := &mcp.CallToolParams{
 			Meta: mcp.Meta{callKey: ctx.TaskID() + "/" + ctx.FunctionCallID()},
 			Name: r.definition.Name, Arguments: args, InputResponses: responses, RequestState: in.Server,
 		}
-		res, declined, err := t.send(ctx, r, p)
+		res, note, err := t.send(ctx, r, p)
 		switch {
 		case err != nil:
 			return nil, err
 		case !res.NeedsInput() && len(res.InputRequests) == 0:
-			return results(res, declined), nil
+			return results(res, note), nil
 		}
 		if responses, err = in.answer(ctx, t, r, res); err != nil {
 			return nil, err
@@ -54,54 +54,69 @@ func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*too
 	}
 }
 
-// send sends a call once; a second time if it is certain that nothing came of the first. It
-// reports whether the server asked a question meanwhile that was declined.
-func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (*mcp.CallToolResult, bool, error) {
+// send sends a call once; a second time if it is certain that nothing came of the first.
+// note is that of callInTurn.
+func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
 	for again := false; ; again = true {
 		s, err := t.use(ctx, r)
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
 		f := newFlight()
-		res, declined, err := s.callInTurn(ctx, f, p)
+		res, note, err := s.callInTurn(ctx, f, r, p)
 		t.release(s)
 		if err == nil {
-			return res, declined, nil
+			return res, note, nil
 		}
 		if why := s.link.cause(); why != nil && ctx.Err() == nil && answered(err) == nil {
 			err = s.link.explain(why)
 		}
 		missing := errors.Is(err, mcp.ErrSessionMissing) && f.status.Load() == http.StatusNotFound
 		if f.sent.Load() && !missing || ctx.Err() != nil || answered(err) != nil {
-			return nil, false, t.failure(ctx, r, f, err)
+			return nil, "", t.failure(ctx, r, f, err)
 		}
 		t.retire(s, reason(err)) // the server did not get it
 		if again {
-			return nil, false, t.failure(ctx, r, f, err)
+			return nil, "", t.failure(ctx, r, f, err)
 		}
 	}
 }
 
-// callInTurn is call, one at a time if people are to be asked.
-func (s *session) callInTurn(ctx context.Context, f *flight, p *mcp.CallToolParams) (*mcp.CallToolResult, bool, error) {
-	if s.slot != nil {
-		select {
-		case s.slot <- struct{}{}:
-			defer func() { <-s.slot }()
-		case <-s.ended:
-			return nil, false, errClosed
-		case <-ctx.Done():
-			return nil, false, context.Cause(ctx)
+// callInTurn is call, one at a time if people are to be asked. note says that a question of
+// the server was declined without asking anybody; it is empty if none was.
+func (s *session) callInTurn(ctx context.Context, f *flight, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
+	if s.slot == nil {
+		before := s.declined.Load()
+		if res, err = s.call(ctx, f, p); s.declined.Load() != before {
+			note = declinedNote + ": such questions cannot be asked here"
 		}
+		return res, note, err
 	}
-	before := s.declined.Load()
-	res, err := s.call(ctx, f, p)
-	return res, s.declined.Load() != before, err
+	select {
+	case s.slot <- struct{}{}:
+		defer func() { <-s.slot }()
+	case <-s.ended:
+		return nil, "", errClosed
+	case <-ctx.Done():
+		return nil, "", context.Cause(ctx)
+	}
+	asking, end := context.WithCancel(ctx)
+	defer end() // what it still asks holds nothing
+	a := &asker{ctx: asking, where: s.set.where(r), slot: make(chan struct{}, 1)}
+	s.asker.Store(a)
+	defer s.asker.Store(nil)
+	res, err = s.call(ctx, f, p)
+	return res, a.noted(), err
+}
+
+// where names a tool of the server in messages.
+func (t *Toolset) where(r *remote) string {
+	return fmt.Sprintf("MCP server %s, tool %s", t.cfg.Name, r.definition.Name)
 }
 
 // failure says what the error of a call means: whether it failed, or nobody knows.
 func (t *Toolset) failure(ctx context.Context, r *remote, f *flight, err error) error {
-	where := fmt.Sprintf("MCP server %s, tool %s", t.cfg.Name, r.definition.Name)
+	where := t.where(r)
 	status := f.status.Load()
 	switch answer := answered(err); {
 	case answer != nil:

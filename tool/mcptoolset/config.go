@@ -130,8 +130,8 @@ type Elicit string
 const (
 	// ElicitDecline declines every question.
 	ElicitDecline Elicit = "decline"
-	// ElicitAsk asks people the questions with which a server answers a call. The calls of
-	// the server run one at a time.
+	// ElicitAsk asks people the questions with which a server answers a call, and those that
+	// it asks while a call runs. The calls of the server run one at a time.
 	ElicitAsk Elicit = "ask"
 )
 

@@ -25,9 +25,11 @@
 // With [ElicitAsk], a server that answers a call with questions (an input-required result
 // of MCP 2026-07-28) suspends the call: people answer, possibly after a restart, and the
 // call is sent again with their answers. The questions that older servers ask while a call
-// runs (elicitation/create) cannot be asked that way, because the server waits for the
-// answer; they are declined, and the error of the call says so. What people answer is
-// input for the server and never authorizes anything here.
+// runs (elicitation/create) hold the call, because the server waits for the answer
+// ([tool.AskAndWait]): people answer as long as the call and the connection live. A
+// question is declined, and the result of the call says why, if it is not a form that can
+// be shown, if the call has asked too many, or if nobody can be asked now. What people
+// answer is input for the server and never authorizes anything here.
 //
 // The package knows neither the engine nor the configuration file.
 package mcptoolset

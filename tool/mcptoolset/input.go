@@ -75,13 +75,13 @@ func response(a tool.Answer) *mcp.ElicitResult {
 	case tool.AnswerExpired:
 		return &mcp.ElicitResult{Action: "cancel"}
 	}
-	return &mcp.ElicitResult{Action: "decline"}
+	return decline()
 }
 
 func declineAll(ids []string) mcp.InputResponseMap {
 	responses := mcp.InputResponseMap{}
 	for _, id := range ids {
-		responses[id] = &mcp.ElicitResult{Action: "decline"}
+		responses[id] = decline()
 	}
 	return responses
 }
@@ -90,7 +90,7 @@ func declineAll(ids []string) mcp.InputResponseMap {
 // with which the call is sent again at once, or an error: a *tool.Suspension if people have
 // to be asked, or the server wants to be called later.
 func (in *input) answer(_ context.Context, t *Toolset, r *remote, res *mcp.CallToolResult) (mcp.InputResponseMap, error) {
-	where := fmt.Sprintf("MCP server %s, tool %s", t.cfg.Name, r.definition.Name)
+	where := t.where(r)
 	in.Server, in.Asked, in.Declined = res.RequestState, nil, nil
 	if len(res.InputRequests) == 0 {
 		if in.Busy++; in.Busy > maxBusy {

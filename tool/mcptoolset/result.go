@@ -31,10 +31,10 @@ const (
 const contentArtifact = "content"
 
 // declinedNote is what is said of a call in which a question was declined.
-const declinedNote = "the server asked a question while the call ran, which was declined: such questions cannot be asked here"
+const declinedNote = "the server asked a question while the call ran, which was declined"
 
-// results returns what a call yields.
-func results(res *mcp.CallToolResult, declined bool) []*tool.Result {
+// results returns what a call yields. note, if not empty, says that a question was declined.
+func results(res *mcp.CallToolResult, note string) []*tool.Result {
 	structured, exact := cleaned(res.StructuredContent)
 	var parts []agent.Part
 	for i, c := range res.Content {
@@ -45,13 +45,13 @@ func results(res *mcp.CallToolResult, declined bool) []*tool.Result {
 		parts = append(parts, partOf(c))
 	}
 	final := &tool.Result{}
-	if declined {
-		final.Metadata = map[string]any{"mcp": declinedNote}
+	if note != "" {
+		final.Metadata = map[string]any{"mcp": note}
 	}
 	if res.IsError {
 		final.Error = errorText(parts, structured)
-		if declined {
-			final.Error += " (" + declinedNote + ")"
+		if note != "" {
+			final.Error += " (" + note + ")"
 		}
 		return []*tool.Result{final}
 	}

@@ -40,7 +40,8 @@ type session struct {
 	link   *link
 	client *mcp.ClientSession
 	born   time.Time
-	slot   chan struct{} // capacity 1: one call at a time; nil without ElicitAsk
+	slot   chan struct{}         // capacity 1: one call at a time; nil without ElicitAsk
+	asker  atomic.Pointer[asker] // of the call that runs; nil: none does
 
 	dirty    atomic.Bool  // the server says that its list has changed
 	told     atomic.Bool  // the SDK has not heard of that yet
@@ -127,16 +128,20 @@ func (s *session) options() *mcp.ClientOptions {
 	}
 	if s.set.cfg.Elicit == ElicitAsk {
 		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}
-		o.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "decline"}, nil
-		}
+		o.ElicitationHandler = s.elicit
 	}
 	return o
 }
 
-// hearing counts the questions of the server, all of which are declined.
+// hearing counts the questions of the server, which are declined without a handler. What
+// the SDK makes of a message of the server must not end the process.
 func (s *session) hearing(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				res, err = nil, fmt.Errorf("the MCP library failed: %v", p)
+			}
+		}()
 		if method == "elicitation/create" {
 			s.declined.Add(1)
 		}

@@ -1,0 +1,98 @@
+package mcptoolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// maxElicited is how many questions a server may ask while one call runs.
+const maxElicited = 16
+
+// maxNote is the length of the reason why a question was declined, in characters.
+const maxNote = 200
+
+// asker asks the questions that the server asks while a call runs: it is the one call that
+// runs then, so they are its questions. They hold the call ([tool.AskAndWait]).
+type asker struct {
+	ctx   context.Context //nolint:containedctx // of the call; ends with it
+	where string
+	slot  chan struct{} // capacity 1: a call asks one question at a time
+
+	mu   sync.Mutex
+	n    int    // questions so far
+	note string // why one of them was declined without asking anybody
+}
+
+// elicit answers elicitation/create.
+func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	a := s.asker.Load()
+	if a == nil { // no call runs, so nobody can be asked for it
+		return decline(), nil
+	}
+	return a.ask(ctx, r.Params), nil
+}
+
+func decline() *mcp.ElicitResult { return &mcp.ElicitResult{Action: "decline"} }
+
+// ask asks people a question of the server. ctx ends when the server does not wait for the
+// answer any longer.
+func (a *asker) ask(ctx context.Context, p *mcp.ElicitParams) *mcp.ElicitResult {
+	ask, err := a.take(p)
+	if err != nil {
+		a.decline(err)
+		return decline()
+	}
+	select {
+	case a.slot <- struct{}{}:
+		defer func() { <-a.slot }()
+	case <-ctx.Done():
+		return &mcp.ElicitResult{Action: "cancel"}
+	case <-a.ctx.Done():
+		return &mcp.ElicitResult{Action: "cancel"}
+	}
+	both, end := context.WithCancelCause(a.ctx)
+	defer end(nil)
+	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	defer stop()
+	answer, err := tool.AskAndWait(both, ask) //nolint:contextcheck // it is for the call, and ends with ctx, too
+	switch {
+	case errors.Is(err, tool.ErrNoAnswer):
+		a.decline(err)
+		return decline()
+	case err != nil:
+		return &mcp.ElicitResult{Action: "cancel"}
+	}
+	return response(answer)
+}
+
+// take counts a question, and returns it as people are asked it.
+func (a *asker) take(p *mcp.ElicitParams) (tool.Ask, error) {
+	a.mu.Lock()
+	a.n++
+	n := a.n
+	a.mu.Unlock()
+	if n > maxElicited {
+		return tool.Ask{}, fmt.Errorf("it has asked %d in this call already, which is the limit", maxElicited)
+	}
+	return askOf(p, a.where)
+}
+
+// decline keeps why a question was declined.
+func (a *asker) decline(why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.note = declinedNote + ": " + visible.Clip(why.Error(), maxNote)
+}
+
+func (a *asker) noted() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.note
+}

@@ -1,0 +1,400 @@
+package mcptoolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/tool"
+	"a2a-server/tool/mcptoolset"
+)
+
+// people answer what a held call asks.
+type people struct {
+	answer func(ctx context.Context, a tool.Ask) (tool.Answer, error)
+
+	mu   sync.Mutex
+	asks []tool.Ask
+	errs []error
+	now  int // who are asked at the moment
+	most int
+}
+
+func (p *people) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
+	p.mu.Lock()
+	p.asks = append(p.asks, a)
+	p.now++
+	p.most = max(p.most, p.now)
+	p.mu.Unlock()
+	answer, err := p.answer(ctx, a)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now--
+	p.errs = append(p.errs, err)
+	return answer, err
+}
+
+func (p *people) asked() []tool.Ask {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asks
+}
+
+// ended returns what came of the questions that have ended.
+func (p *people) ended() []error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.errs
+}
+
+// says answers at once.
+func (p *people) says(a tool.Answer, err error) *people {
+	p.answer = func(context.Context, tool.Ask) (tool.Answer, error) { return a, err }
+	return p
+}
+
+// wait never answers.
+func (p *people) wait() *people {
+	p.answer = func(ctx context.Context, _ tool.Ask) (tool.Answer, error) {
+		<-ctx.Done()
+		return tool.Answer{}, context.Cause(ctx)
+	}
+	return p
+}
+
+func (p *people) ctx(t testing.TB) context.Context { return tool.ContextWithAsker(t.Context(), p) }
+
+// older is a server of the version before multi-round-trip requests, which asks while a
+// call runs.
+var older = &mcp.ServerOptions{SupportedProtocolVersions: []string{"2025-11-25"}}
+
+// eliciting is a server whose tool asks while it runs, and says what it was answered.
+func eliciting(p *mcp.ElicitParams) func() *mcp.Server {
+	return func() *mcp.Server {
+		s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
+		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			res, err := r.Session.Elicit(ctx, p)
+			if err != nil {
+				return text("error: " + err.Error()), nil //nolint:nilerr // it says so
+			}
+			content, err := json.Marshal(res.Content)
+			return text(res.Action + " " + string(content)), err
+		})
+		return s
+	}
+}
+
+func properties(p map[string]any, required ...any) map[string]any {
+	s := map[string]any{"type": "object"}
+	if p != nil {
+		s["properties"] = p
+	}
+	if required != nil {
+		s["required"] = required
+	}
+	return s
+}
+
+// A question that a server asks while a call runs holds the call until a person has
+// answered.
+func TestElicit(t *testing.T) {
+	t.Parallel()
+	form := &mcp.ElicitParams{Message: "Which colour\u202e?", RequestedSchema: properties(map[string]any{
+		"colour": map[string]any{"type": "string"}, "coats": map[string]any{"type": "integer"},
+	}, "colour")}
+	for name, tc := range map[string]struct {
+		asks   *mcp.ElicitParams
+		answer tool.Answer
+		err    error
+		want   string
+		note   string
+	}{
+		"answered":  {form, tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{"colour":"red","coats":2}`)}, nil, `accept {"coats":2,"colour":"red"}`, ""},
+		"rejected":  {form, tool.Answer{State: tool.AnswerRejected, Reason: "no paint"}, nil, "decline null", ""},
+		"expired":   {form, tool.Answer{State: tool.AnswerExpired}, nil, "cancel null", ""},
+		"no form":   {form, tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`"red"`)}, nil, "decline null", ""},
+		"approved":  {form, tool.Answer{State: tool.AnswerApproved}, nil, "decline null", ""},
+		"nobody":    {form, tool.Answer{}, fmt.Errorf("%w: too many wait", tool.ErrNoAnswer), "decline null", "too many wait"},
+		"gone":      {form, tool.Answer{}, context.Canceled, "cancel null", ""},
+		"no schema": {&mcp.ElicitParams{Message: "Sure?"}, tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil, "accept null", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := over(t, eliciting(tc.asks))
+			config.Elicit = mcptoolset.ElicitAsk
+			p := (&people{}).says(tc.answer, tc.err)
+			all, err := call(p.ctx(t), named(t, open(t, config), "paint"), map[string]any{"thing": "wall"})
+			if err != nil || len(all) != 1 {
+				t.Fatalf("call = %v, %v", all, err)
+			}
+			got, ok := all[0].Content.(string)
+			if !ok || strings.TrimSpace(got) != tc.want {
+				t.Errorf("the server was answered %q, want %q", all[0].Content, tc.want)
+			}
+			note, _ := all[0].Metadata["mcp"].(string)
+			if (tc.note == "") != (note == "") || !strings.Contains(note, tc.note) {
+				t.Errorf("note = %q, want %q in it", note, tc.note)
+			}
+			asks := p.asked()
+			if len(asks) != 1 || asks[0].Kind != tool.AskForm || asks[0].Schema == nil {
+				t.Fatalf("asks = %+v, want one form", asks)
+			}
+			if want := `MCP server files, tool paint asks: Which colour\u202e?`; tc.asks == form && asks[0].Hint != want {
+				t.Errorf("hint = %q, want %q", asks[0].Hint, want)
+			}
+		})
+	}
+}
+
+// What nobody is asked is declined, and the result says why: links, forms that are too
+// large or cannot be checked, and everything in a context in which nobody can be asked.
+func TestElicitDeclines(t *testing.T) {
+	t.Parallel()
+	huge := map[string]any{}
+	for i := range 1000 {
+		huge[fmt.Sprintf("property_%d", i)] = map[string]any{"type": "string", "description": strings.Repeat("x", 50)}
+	}
+	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+	for name, tc := range map[string]struct {
+		asks *mcp.ElicitParams
+		ctx  context.Context //nolint:containedctx // of the call
+		note string
+	}{
+		"huge":   {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(huge)}, p.ctx(t), "too large"},
+		"nobody": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}, t.Context(), "only a running call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := over(t, eliciting(tc.asks))
+			config.Elicit = mcptoolset.ElicitAsk
+			all, err := call(tc.ctx, named(t, open(t, config), "paint"), nil)
+			if err != nil || len(all) != 1 || all[0].Content != "decline null" {
+				t.Fatalf("call = %v, %v; want that it is declined", all, err)
+			}
+			if note, _ := all[0].Metadata["mcp"].(string); !strings.Contains(note, tc.note) || len(note) > 500 {
+				t.Errorf("note = %q, want %q in it", note, tc.note)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if asks := p.asked(); len(asks) > 0 {
+			t.Errorf("people were asked %+v", asks)
+		}
+	})
+}
+
+// Requests that are not what the protocol says are refused and asked of nobody; whatever
+// they are, the connection and the process survive.
+func TestElicitHostile(t *testing.T) {
+	t.Parallel()
+	for _, params := range []string{
+		`{}`, `null`, `[]`, `7`, `{"message":7}`, `{"message":"?","requestedSchema":7}`, `{"message":"?","requestedSchema":{"type":"array"}}`,
+		`{"message":"?","mode":"url","url":"https://evil.example","elicitationId":"1"}`, `{"message":"?","url":"https://evil.example"}`, `{"mode":"other","message":"?"}`,
+		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object","properties":{}}}}}`,
+		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":null}}}`,
+		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}}`,
+		`{"message":"?","requestedSchema":{"$ref":"https://evil.example/schema"}}`,
+		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}}`,
+	} {
+		t.Run(params, func(t *testing.T) {
+			t.Parallel()
+			config := calls(t, echoTool, func(s *script, m message) bool {
+				s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":%s}`, params)
+				s.in.Scan()
+				accepted := strings.Contains(s.in.Text(), `"accept"`)
+				s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%t"}]}}`, m.ID, accepted)
+				return true
+			})
+			config.Elicit = mcptoolset.ElicitAsk
+			p := (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil)
+			set := open(t, config)
+			for range 2 { // the second on the same connection
+				all, err := call(p.ctx(t), named(t, set, "echo"), nil)
+				if err != nil || len(all) != 1 || all[0].Content != "false" {
+					t.Fatalf("call = %v, %v", all, err)
+				}
+			}
+			for _, a := range p.asked() {
+				if len(a.Hint) > 2000 || strings.Contains(a.Hint, "evil") {
+					t.Errorf("people were asked %+v", a)
+				}
+			}
+		})
+	}
+}
+
+// A text of the server is shortened, and shows what is invisible in it.
+func TestElicitShortens(t *testing.T) {
+	t.Parallel()
+	config := over(t, eliciting(&mcp.ElicitParams{
+		Message:         strings.Repeat("\u200b", 100_000),
+		RequestedSchema: properties(map[string]any{"a": map[string]any{"type": "string", "description": strings.Repeat("\u202e", 3000)}}),
+	}))
+	config.Elicit = mcptoolset.ElicitAsk
+	p := (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil)
+	result, err := call(p.ctx(t), named(t, open(t, config), "paint"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.asked() {
+		raw, err := json.Marshal(a)
+		if err != nil || len(raw) > 8<<10 || strings.ContainsAny(string(raw), "\u200b\u202e") {
+			t.Errorf("people were asked %d bytes: %.300s; %v", len(raw), raw, err)
+		}
+	}
+	if len(p.asked()) == 0 && result[0].Content != "decline null" {
+		t.Errorf("result = %v", result)
+	}
+}
+
+// A question is over when the server takes it back, when its call ends, and when the
+// connection does.
+func TestElicitEnds(t *testing.T) {
+	t.Parallel()
+	elicit := &mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}
+	play := func(t *testing.T, h func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error)) (*people, tool.StreamingTool) {
+		t.Helper()
+		p := (&people{}).wait()
+		config := over(t, func() *mcp.Server {
+			s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
+			s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return h(ctx, r, p) })
+			return s
+		})
+		config.Elicit = mcptoolset.ElicitAsk
+		return p, named(t, open(t, config), "paint")
+	}
+	over := func(t *testing.T, p *people) {
+		t.Helper()
+		eventually(t, "the question is over", func() bool { return len(p.ended()) == 1 })
+		if err := p.ended()[0]; err == nil {
+			t.Error("the question has an answer")
+		}
+	}
+	t.Run("taken back", func(t *testing.T) {
+		t.Parallel()
+		p, paint := play(t, func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error) {
+			short, cancel := context.WithCancel(ctx)
+			defer cancel()
+			go func() {
+				eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
+				cancel()
+			}()
+			_, err := r.Session.Elicit(short, elicit)
+			return text(fmt.Sprint(err != nil)), nil
+		})
+		all, err := call(p.ctx(t), paint, nil)
+		if err != nil || all[0].Content != "true" {
+			t.Errorf("call = %v, %v", all, err)
+		}
+		over(t, p)
+	})
+	t.Run("the call returns", func(t *testing.T) {
+		t.Parallel()
+		p, paint := play(t, func(_ context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error) {
+			go func() { _, _ = r.Session.Elicit(context.Background(), elicit) }()
+			eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
+			return text("done"), nil
+		})
+		all, err := call(p.ctx(t), paint, nil)
+		if err != nil || all[0].Content != "done" {
+			t.Errorf("call = %v, %v", all, err)
+		}
+		over(t, p)
+	})
+	t.Run("the call is canceled", func(t *testing.T) {
+		t.Parallel()
+		p, paint := play(t, func(ctx context.Context, r *mcp.CallToolRequest, _ *people) (*mcp.CallToolResult, error) {
+			_, err := r.Session.Elicit(ctx, elicit)
+			return nil, err
+		})
+		ctx, cancel := context.WithCancel(p.ctx(t))
+		go func() {
+			eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
+			cancel()
+		}()
+		if _, err := call(ctx, paint, nil); !errors.Is(err, tool.ErrOutcomeUnknown) {
+			t.Errorf("call = %v, want that its outcome is unknown", err)
+		}
+		over(t, p)
+	})
+	t.Run("the connection ends", func(t *testing.T) {
+		t.Parallel()
+		p := (&people{}).wait()
+		config := calls(t, echoTool, func(s *script, _ message) bool {
+			s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Sure?"}}`)
+			eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
+			_ = s.closed.Close()
+			return false
+		})
+		config.Elicit = mcptoolset.ElicitAsk
+		if _, err := call(p.ctx(t), named(t, open(t, config), "echo"), nil); !errors.Is(err, tool.ErrOutcomeUnknown) {
+			t.Errorf("call = %v, want that its outcome is unknown", err)
+		}
+		over(t, p)
+	})
+}
+
+// A server that asks a lot is asked one question at a time, and only so many.
+func TestElicitMany(t *testing.T) {
+	t.Parallel()
+	const many = 20 // fewer than the connection allows without an answer
+	var accepted atomic.Int64
+	config := over(t, func() *mcp.Server {
+		s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
+		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var wg sync.WaitGroup
+			for range many {
+				wg.Go(func() {
+					if res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}); err == nil && res.Action == "accept" {
+						accepted.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			return text("done"), nil
+		})
+		return s
+	})
+	config.Elicit = mcptoolset.ElicitAsk
+	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+	all, err := call(p.ctx(t), named(t, open(t, config), "paint"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.asked()); n != 16 || accepted.Load() != 16 || p.most != 1 {
+		t.Errorf("%d questions were asked, %d at once, and %d accepted; want 16, one, 16", n, p.most, accepted.Load())
+	}
+	if note, _ := all[0].Metadata["mcp"].(string); !strings.Contains(note, "limit") {
+		t.Errorf("note = %q, want the limit in it", note)
+	}
+}
+
+// A question that comes while no call runs is declined.
+func TestElicitWithoutACall(t *testing.T) {
+	t.Parallel()
+	answered, over := make(chan string, 1), make(chan struct{})
+	config := calls(t, echoTool, func(s *script, m message) bool {
+		s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`, m.ID)
+		<-over
+		s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Sure?"}}`)
+		s.in.Scan()
+		answered <- s.in.Text()
+		return true
+	})
+	config.Elicit = mcptoolset.ElicitAsk
+	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+	if all, err := call(p.ctx(t), named(t, open(t, config), "echo"), nil); err != nil || all[0].Content != "done" {
+		t.Fatalf("call = %v, %v", all, err)
+	}
+	close(over)
+	if got := <-answered; !strings.Contains(got, `"decline"`) || len(p.asked()) > 0 {
+		t.Errorf("the server got %s, and people were asked %v", got, p.asked())
+	}
+}
