@@ -57,7 +57,7 @@ func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*too
 // send sends a call once; a second time if it is certain that nothing came of the first.
 // note is that of callInTurn.
 func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
-	for again := false; ; again = true {
+	for again := false; ; {
 		s, err := t.use(ctx, r)
 		if err != nil {
 			return nil, "", err
@@ -65,8 +65,14 @@ func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (r
 		f := newFlight()
 		res, note, err := s.callInTurn(ctx, f, r, p)
 		t.release(s)
-		if err == nil {
+		if s.doubtful.Load() {
+			t.retire(s, errDoubtful)
+		}
+		switch {
+		case err == nil:
 			return res, note, nil
+		case errors.Is(err, errDoubtful):
+			continue // on another connection
 		}
 		if why := s.link.cause(); why != nil && ctx.Err() == nil && answered(err) == nil {
 			err = s.link.explain(why)
@@ -79,6 +85,7 @@ func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (r
 		if again {
 			return nil, "", t.failure(ctx, r, f, err)
 		}
+		again = true
 	}
 }
 
@@ -100,12 +107,18 @@ func (s *session) callInTurn(ctx context.Context, f *flight, r *remote, p *mcp.C
 	case <-ctx.Done():
 		return nil, "", context.Cause(ctx)
 	}
+	if s.doubtful.Load() {
+		return nil, "", errDoubtful
+	}
 	asking, end := context.WithCancel(ctx)
 	defer end() // what it still asks holds nothing
 	a := &asker{ctx: asking, where: s.set.where(r), slot: make(chan struct{}, 1)}
 	s.asker.Store(a)
 	defer s.asker.Store(nil)
 	res, err = s.call(ctx, f, p)
+	if err != nil && answered(err) == nil && f.sent.Load() && !s.over() {
+		s.doubtful.Store(true)
+	}
 	return res, a.noted(), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -169,6 +170,10 @@ func TestElicitDeclines(t *testing.T) {
 	}{
 		"huge":   {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(huge)}, p.ctx(t), "too large"},
 		"nobody": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}, t.Context(), "only a running call"},
+		"hidden name": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(map[string]any{"a\u202e": map[string]any{"type": "string"}})},
+			p.ctx(t), `name "a\u202e" has characters that nobody would see`},
+		"hidden choice": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(map[string]any{"a": map[string]any{"type": "string", "enum": []any{"yes", "yes\u200b"}}})},
+			p.ctx(t), `value "yes\u200b" has characters that nobody would see`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -396,5 +401,62 @@ func TestElicitWithoutACall(t *testing.T) {
 	close(over)
 	if got := <-answered; !strings.Contains(got, `"decline"`) || len(p.asked()) > 0 {
 		t.Errorf("the server got %s, and people were asked %v", got, p.asked())
+	}
+}
+
+// A call that ended without an answer may still ask. Such a question reaches nobody, and
+// above all not those who wait for the next call of the connection.
+func TestElicitOfAnEndedCall(t *testing.T) {
+	t.Parallel()
+	var first atomic.Bool
+	running := make(chan struct{})
+	config := scripted(t, func(n int, s *script) {
+		for {
+			m, ok := s.answer(echoTool)
+			if !ok {
+				return
+			}
+			if !first.Swap(true) {
+				close(running)
+				continue
+			}
+			if n == 1 {
+				s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Delete what the first call is about?"}}`)
+				s.in.Scan()
+			}
+			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"connection %d"}]}}`, m.ID, n)
+		}
+	})
+	config.Elicit, config.Retry = mcptoolset.ElicitAsk, time.Hour
+	set := open(t, config)
+	echo := named(t, set, "echo")
+	ctx, cancel := context.WithCancel(t.Context())
+	unknown := make(chan error)
+	go func() {
+		_, err := call(ctx, echo, nil)
+		unknown <- err
+	}()
+	<-running
+	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			all, err := call(p.ctx(t), echo, nil)
+			if err != nil || len(all) != 1 || all[0].Content != "connection 2" {
+				t.Errorf("a call that waited = %v, %v; want connection 2", all, err)
+			}
+		})
+	}
+	eventually(t, "the others wait", func() bool { return set.Status().Calls == 3 })
+	cancel()
+	if err := <-unknown; !errors.Is(err, tool.ErrOutcomeUnknown) {
+		t.Errorf("the first call = %v, want that its outcome is unknown", err)
+	}
+	others.Wait()
+	if asked := p.asked(); len(asked) > 0 {
+		t.Errorf("people were asked %+v", asked)
+	}
+	if s := set.Status(); s.Err != nil || !s.Connected {
+		t.Errorf("status = %+v, want that the server is up", s)
 	}
 }

@@ -156,6 +156,9 @@ func askOf(e *mcp.ElicitParams, where string) (tool.Ask, error) {
 			return tool.Ask{}, err
 		}
 		clipSchema(schema)
+		if err := checkShown(schema); err != nil {
+			return tool.Ask{}, fmt.Errorf("its form: %w", err)
+		}
 	}
 	if _, err := tool.CompileSchema(schema); err != nil {
 		return tool.Ask{}, err

@@ -24,6 +24,7 @@ func asking() *mcp.Server {
 			return &mcp.CallToolResult{RequestState: "step-1", InputRequests: mcp.InputRequestMap{
 				"q": &mcp.ElicitParams{Message: "Which colour\u202e?", RequestedSchema: form},
 				"u": &mcp.ElicitParams{Mode: "url", Message: "Log in", URL: "https://evil.example", ElicitationID: "1"},
+				"v": &mcp.ElicitParams{Message: "?", RequestedSchema: object("a\u202e")},
 			}}, nil
 		}
 		raw, err := json.Marshal(r.Params.InputResponses)
@@ -75,7 +76,7 @@ func TestInput(t *testing.T) {
 			// After a restart.
 			ctx := tool.ContextWithResumption(t.Context(), &tool.Resumption{State: paused.State, Answers: []tool.Answer{tc.answer}})
 			all, err := call(ctx, named(t, open(t, config), "paint"), with)
-			want := `wall step-1 {"q":` + tc.want + `,"u":{"action":"decline"}}`
+			want := `wall step-1 {"q":` + tc.want + `,"u":{"action":"decline"},"v":{"action":"decline"}}`
 			if err != nil || len(all) != 1 || all[0].Content != want {
 				t.Errorf("resumed = %v, %v, want %s", all, err, want)
 			}
@@ -84,7 +85,7 @@ func TestInput(t *testing.T) {
 	t.Run("declined", func(t *testing.T) {
 		t.Parallel()
 		got := result(t, named(t, open(t, over(t, asking)), "paint"), map[string]any{"thing": "wall"})
-		if got.Content != `wall step-1 {"q":{"action":"decline"},"u":{"action":"decline"}}` {
+		if got.Content != `wall step-1 {"q":{"action":"decline"},"u":{"action":"decline"},"v":{"action":"decline"}}` {
 			t.Errorf("result = %v", got.Content)
 		}
 	})

@@ -43,6 +43,10 @@ type session struct {
 	slot   chan struct{}         // capacity 1: one call at a time; nil without ElicitAsk
 	asker  atomic.Pointer[asker] // of the call that runs; nil: none does
 
+	// doubtful: a call was ended before the server answered it, and so a question may be about
+	// that one or the next. It takes no more calls. Not set without ElicitAsk.
+	doubtful atomic.Bool
+
 	dirty    atomic.Bool  // the server says that its list has changed
 	told     atomic.Bool  // the SDK has not heard of that yet
 	declined atomic.Int64 // questions, so far

@@ -2,6 +2,7 @@ package mcptoolset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -104,8 +105,11 @@ func (t *Toolset) release(s *session) {
 	}
 }
 
-// retire makes the next use connect again, because a request on s has failed. Other calls
-// on s may finish.
+// errDoubtful is why a connection is replaced that has not failed.
+const errDoubtful = said("a call was ended before the server answered it; the next one gets a new connection")
+
+// retire makes the next use connect again, because a request on s has failed, or because s
+// is doubtful. Other calls on s may finish.
 func (t *Toolset) retire(s *session, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +117,11 @@ func (t *Toolset) retire(s *session, why error) {
 		return
 	}
 	s.retired = true
-	if t.session == s {
+	switch {
+	case t.session != s:
+	case errors.Is(why, errDoubtful):
+		t.session, t.down = nil, why // no backoff
+	default:
 		t.drop(s, why)
 	}
 	if s.calls == 0 {
