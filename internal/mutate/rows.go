@@ -13,6 +13,7 @@ func rows() []Row {
 		dialectRows(),
 		engineRows(),
 		eventRows(),
+		heldRows(),
 		logRows(),
 		plannerRows(),
 		requestRows(),

@@ -227,13 +227,12 @@ func TestHeldQuestionOfADeadProcess(t *testing.T) {
 				w.stop()
 				w.disk.reopen(t)
 				w.startAs(func(*engine.Config) {})
-				// Before or after the turn that recovers the task: it depends on nobody.
+				synctest.Wait()
+				now := w.onlyOne(got.ID)
 				var refused *approval.Error
 				if err := w.decide(alice, got.ID, approval.Answer{ID: first.ID, Verb: approval.Respond, Response: json.RawMessage(`"x"`)}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
 					t.Errorf("a late answer = %v, want a conflict", err)
 				}
-				synctest.Wait()
-				now := w.onlyOne(got.ID)
 				if now.ID == first.ID || now.Kind != tc.kind {
 					t.Errorf("%s of kind %s is pending, want another one of kind %s", now.ID, now.Kind, tc.kind)
 				}

@@ -264,10 +264,12 @@ func TestElicitShortens(t *testing.T) {
 func TestElicitEnds(t *testing.T) {
 	t.Parallel()
 	elicit := &mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}
-	play := func(t *testing.T, h func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error)) (*people, tool.StreamingTool) {
+	pipe := over
+	overHTTP := func(t testing.TB, s func() *mcp.Server) mcptoolset.Config { return web(t, streamable(t, s())) }
+	play := func(t *testing.T, by func(testing.TB, func() *mcp.Server) mcptoolset.Config, h func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error)) (*people, tool.StreamingTool) {
 		t.Helper()
 		p := (&people{}).wait()
-		config := over(t, func() *mcp.Server {
+		config := by(t, func() *mcp.Server {
 			s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
 			s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return h(ctx, r, p) })
 			return s
@@ -282,27 +284,34 @@ func TestElicitEnds(t *testing.T) {
 			t.Error("the question has an answer")
 		}
 	}
-	t.Run("taken back", func(t *testing.T) {
-		t.Parallel()
-		p, paint := play(t, func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error) {
-			short, cancel := context.WithCancel(ctx)
-			defer cancel()
+	for name, by := range map[string]func(testing.TB, func() *mcp.Server) mcptoolset.Config{"pipe": pipe, "HTTP": overHTTP} {
+		t.Run("taken back, "+name, func(t *testing.T) {
+			t.Parallel()
+			door := make(chan struct{})
+			p, paint := play(t, by, func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error) {
+				short, cancel := context.WithCancel(ctx)
+				defer cancel()
+				go func() {
+					eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
+					cancel()
+				}()
+				_, err := r.Session.Elicit(short, elicit)
+				<-door // the call still runs
+				return text(fmt.Sprint(err != nil)), nil
+			})
 			go func() {
-				eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
-				cancel()
+				defer close(door)
+				over(t, p)
 			}()
-			_, err := r.Session.Elicit(short, elicit)
-			return text(fmt.Sprint(err != nil)), nil
+			all, err := call(p.ctx(t), paint, nil)
+			if err != nil || all[0].Content != "true" {
+				t.Errorf("call = %v, %v", all, err)
+			}
 		})
-		all, err := call(p.ctx(t), paint, nil)
-		if err != nil || all[0].Content != "true" {
-			t.Errorf("call = %v, %v", all, err)
-		}
-		over(t, p)
-	})
+	}
 	t.Run("the call returns", func(t *testing.T) {
 		t.Parallel()
-		p, paint := play(t, func(_ context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error) {
+		p, paint := play(t, pipe, func(_ context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error) {
 			go func() { _, _ = r.Session.Elicit(context.Background(), elicit) }()
 			eventually(t, "people are asked", func() bool { return len(p.asked()) == 1 })
 			return text("done"), nil
@@ -315,7 +324,7 @@ func TestElicitEnds(t *testing.T) {
 	})
 	t.Run("the call is canceled", func(t *testing.T) {
 		t.Parallel()
-		p, paint := play(t, func(ctx context.Context, r *mcp.CallToolRequest, _ *people) (*mcp.CallToolResult, error) {
+		p, paint := play(t, pipe, func(ctx context.Context, r *mcp.CallToolRequest, _ *people) (*mcp.CallToolResult, error) {
 			_, err := r.Session.Elicit(ctx, elicit)
 			return nil, err
 		})

@@ -396,6 +396,10 @@ func TestFlood(t *testing.T) {
 				s.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 				s.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%d}}`, token, i)
 				s.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":{"a":1},"progress":"x"}}`)
+				s.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i)
+				s.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`)
+				s.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`)
+				s.say(`{"jsonrpc":"2.0","method":"notifications/cancelled"}`)
 			}
 			return says("done")(s, m)
 		}))

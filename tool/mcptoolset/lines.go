@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -49,7 +48,10 @@ type lines struct {
 	batch   []jsonrpc.Message
 	garbled int // bytes
 
-	asked  atomic.Int32 // requests of the server that have no answer yet
+	mu      sync.Mutex
+	asked   int                     // requests of the server that have no answer yet
+	pending map[jsonrpc.ID]struct{} // their ids, if the server has not canceled them
+
 	out    chan *outgoing
 	writer sync.WaitGroup
 
@@ -67,7 +69,7 @@ type outgoing struct {
 
 // newLines returns a connection over rwc, which it closes. It must be closed.
 func newLines(rwc io.ReadWriteCloser, limit int, e ears) *lines {
-	l := &lines{rwc: rwc, in: bufio.NewReaderSize(rwc, 64<<10), max: limit, ears: e, out: make(chan *outgoing), dead: make(chan struct{})}
+	l := &lines{rwc: rwc, in: bufio.NewReaderSize(rwc, 64<<10), max: limit, ears: e, out: make(chan *outgoing), dead: make(chan struct{}), pending: map[jsonrpc.ID]struct{}{}}
 	l.writer.Go(l.write)
 	return l
 }
@@ -88,7 +90,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 				continue
 			}
 			// Each request takes a goroutine until its answer is written.
-			if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.asked.Add(1) > maxRequests {
+			if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.ask(req.ID) > maxRequests {
 				l.fail(saidf("the server has sent %d requests, and has read none of the answers", maxRequests))
 				return nil, l.err
 			}
@@ -137,8 +139,43 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 	return batch, nil
 }
 
+// ask counts a request of the server, and returns how many have no answer.
+func (l *lines) ask(id jsonrpc.ID) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	l.pending[id] = struct{}{}
+	return l.asked
+}
+
+// answered reverts ask.
+func (l *lines) answered(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked--
+	delete(l.pending, id)
+}
+
+// canceled reports whether the server cancels one of its requests for the first time.
+func (l *lines) canceled(params json.RawMessage) bool {
+	var p mcp.CancelledParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return false // nothing can be canceled by it
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.pending[id]
+	delete(l.pending, id)
+	return ok
+}
+
 // wanted reports whether the SDK has to see a message. Of notifications it needs only that
-// the list of tools has changed, because it caches the list.
+// the list of tools has changed, because it caches the list, and that the server does not
+// wait for the answer to a request any longer.
 func (l *lines) wanted(msg jsonrpc.Message) bool {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || req.IsCall() {
@@ -149,6 +186,8 @@ func (l *lines) wanted(msg jsonrpc.Message) bool {
 		l.ears.progressed(req.Params)
 	case "notifications/tools/list_changed":
 		return l.ears.changed()
+	case "notifications/cancelled":
+		return l.canceled(req.Params)
 	}
 	return false
 }
@@ -182,8 +221,8 @@ func (l *lines) line() ([]byte, error) {
 // or the connection is dead. A flight in ctx has been sent from the moment that the message
 // is handed to the writer.
 func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
-	if _, ok := msg.(*jsonrpc.Response); ok {
-		defer l.asked.Add(-1)
+	if resp, ok := msg.(*jsonrpc.Response); ok {
+		defer l.answered(resp.ID)
 	}
 	if ctx.Err() != nil { // select would choose at random
 		return ctx.Err()
