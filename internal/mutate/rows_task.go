@@ -81,8 +81,8 @@ func entryRows() []Row {
 		},
 		{
 			File:    "task/enter.go",
-			What:    "a.State == approval.Approved && a.Resolution.Payload != nil {",
-			Into:    "a.State == approval.Approved {",
+			What:    "case a.Resolution.Payload != nil:",
+			Into:    "case true:",
 			Promise: "a gate's approval is no decision that the tool reads",
 			Test:    "TestGateApprovalIsNotTheTools",
 		},
