@@ -181,5 +181,12 @@ func heldRows() []Row {
 			Promise: "a question of an MCP server is shown as what it asks",
 			Test:    "TestElicit/answered",
 		},
+		{
+			File:    "tool/mcptoolset/session.go",
+			What:    "err error) {\n\t\tdefer func() {\n\t\t\tif p := recover(); p != nil {",
+			Into:    "err error) {\n\t\tdefer func() {\n\t\t\tif p := any(nil); p != nil {",
+			Promise: "a question of an MCP server cannot end the process",
+			Test:    "TestElicitHostile",
+		},
 	}
 }
