@@ -272,6 +272,9 @@ func (o *once) decide(ctx context.Context) error {
 			return err
 		}
 	}
+	if before.State != task.StateInputRequired && before.State != task.StateAuthRequired {
+		return nil // what it asked is closed
+	}
 	if now, err := o.engine.Header(ctx, o.by, o.task); err != nil || pending > 0 || now.Seq != before.Seq {
 		return err
 	}

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
 	"a2a-server/approval"
@@ -153,4 +156,66 @@ func TestCallOnceCanceled(t *testing.T) {
 			t.Errorf("%q ends with %v", text, err)
 		}
 	}
+}
+
+// A question of a running tool is asked at the desk. One that the tool has taken back before
+// the desk has looked is asked of nobody, in no form.
+func TestCallOnceHeld(t *testing.T) {
+	t.Parallel()
+	for _, back := range []bool{false, true} {
+		t.Run(fmt.Sprintf("taken back %t", back), func(t *testing.T) {
+			t.Parallel()
+			shown, ended := make(chan struct{}), make(chan struct{})
+			type none struct{}
+			who := functiontool.Must(functiontool.New(functiontool.Config{Name: "who", Description: "asks"}, func(ctx tool.Context, _ none) (string, error) {
+				waits, stop := context.WithCancel(ctx)
+				defer stop()
+				if back {
+					go func() {
+						<-shown
+						stop()
+					}()
+				}
+				answer, err := tool.AskAndWait(waits, tool.Ask{Kind: tool.AskQuestion, Hint: "who?"})
+				return string(answer.Response) + fmt.Sprint(err), nil
+			}))
+			c, _ := configured(t, "tools: []\n")
+			c.Tools = []tool.Toolset{tool.NewToolset("mine", who)}
+			c.Log = zerolog.New(writer(func(line []byte) {
+				if strings.Contains(string(line), "approval ended without a decision") {
+					close(ended)
+				}
+			}))
+			d, once := &deskOf{}, sync.Once{}
+			d.event = func() error {
+				if back && strings.Contains(d.seen.String(), "TASK_STATE_INPUT_REQUIRED") {
+					once.Do(func() { close(shown) })
+					<-ended
+				}
+				return nil
+			}
+			var asked []approval.Approval
+			d.decide = func(_ context.Context, a *approval.Approval, _ error) (approval.Answer, error) {
+				asked = append(asked, *a)
+				return approval.Answer{Verb: approval.Respond, Response: json.RawMessage(`"me"`)}, nil
+			}
+			end, err := a2aserver.CallOnce(t.Context(), c, "/who", d)
+			if err != nil || !end.OK {
+				t.Fatalf("it ends with %+v and %v", end, err)
+			}
+			switch {
+			case back && len(asked) > 0:
+				t.Errorf("the desk was asked %+v", asked)
+			case !back && (len(asked) != 1 || !asked[0].Held || !strings.Contains(d.seen.String(), `\"me\"`)):
+				t.Errorf("the desk was asked %+v, and saw %s", asked, d.seen.String())
+			}
+		})
+	}
+}
+
+type writer func([]byte)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(p)
+	return len(p), nil
 }

@@ -188,5 +188,12 @@ func heldRows() []Row {
 			Promise: "a question of an MCP server cannot end the process",
 			Test:    "TestElicitHostile",
 		},
+		{
+			File:    "once.go",
+			What:    "if before.State != task.StateInputRequired && before.State != task.StateAuthRequired {",
+			Into:    "if false {",
+			Promise: "a question that was taken back is not asked at the terminal",
+			Test:    "TestCallOnceHeld/taken back true",
+		},
 	}
 }
