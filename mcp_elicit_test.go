@@ -293,3 +293,41 @@ func cancel(t *testing.T, s *a2aservertest.Server, id a2a.TaskID) error {
 	}
 	return nil
 }
+
+// A server that is stopped while a call is held closes the question, and the next one never
+// sends the call again by itself.
+func TestElicitedQuestionOfAStoppedServer(t *testing.T) {
+	t.Parallel()
+	p := &painter{}
+	config, data := p.piped(t), map[string]string{"store": "bolt", "data": t.TempDir()}
+	config.Name, config.Only, config.Elicit = "art", []string{"*"}, mcptoolset.ElicitAsk
+	run := func() *a2aservertest.Server {
+		set, err := mcptoolset.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = set.Close() })
+		return a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{set}, Set: data})
+	}
+	s := run()
+	got := s.Send("/paint")
+	asked := question(t, s, got, "Colour 1?")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = run()
+	err := respond(t, s, asked.ID, approval.Respond, `{"colour":"red"}`)
+	if refused, ok := errors.AsType[*approval.Error](err); !ok || refused.Reason != approval.ReasonConflict {
+		t.Errorf("a late answer = %v, want a conflict", err)
+	}
+	// It was told to end before it was cut off, so it may have.
+	if got = s.Get(got.ID); got.Status.State != a2a.TaskStateCompleted {
+		next(t, s, got.ID, asked.ID)
+		if pending := s.Pending(got); pending[0].Kind != approval.KindOutcome {
+			t.Errorf("the task asks %+v, want the outcome", pending)
+		}
+	}
+	if n := p.ran(); n != 1 {
+		t.Errorf("the tool ran %d times, want once", n)
+	}
+}
