@@ -126,7 +126,7 @@ func (w *workshop) builtin(e *entry) (key string, err error) {
 func (w *workshop) mcp(e *entry) (key string, err error) {
 	c := &e.config
 	out := mcptoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit),
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
 		CallTimeout: c.Timeout, Logger: w.log,
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})

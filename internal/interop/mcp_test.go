@@ -127,6 +127,7 @@ func testMCP(t *testing.T, p programs) {
 		}
 	})
 
+	t.Run("elicits", func(t *testing.T) { testElicits(t, p, dir) })
 	t.Run("everything", func(t *testing.T) {
 		for _, tc := range []struct {
 			tool string

@@ -182,6 +182,13 @@ func heldRows() []Row {
 			Test:    "TestElicit/answered",
 		},
 		{
+			File:    "tool/mcptoolset/toolset.go",
+			What:    "if t.legacy || t.cfg.Protocol == ProtocolHandshake {",
+			Into:    "if t.legacy {",
+			Promise: "the version of MCP that is configured is spoken",
+			Test:    "TestProtocol",
+		},
+		{
 			File:    "tool/mcptoolset/session.go",
 			What:    "err error) {\n\t\tdefer func() {\n\t\t\tif p := recover(); p != nil {",
 			Into:    "err error) {\n\t\tdefer func() {\n\t\t\tif p := any(nil); p != nil {",

@@ -58,6 +58,8 @@ type Config struct {
 	// Elicit says what becomes of questions that the server asks. Defaults to
 	// ElicitDecline.
 	Elicit Elicit
+	// Protocol is which version of MCP to speak. Defaults to ProtocolNewest.
+	Protocol Protocol
 
 	// CallTimeout is how long one call may take. Defaults to the limit that the engine
 	// has for every tool.
@@ -135,6 +137,19 @@ const (
 	ElicitAsk Elicit = "ask"
 )
 
+// Protocol is a version of MCP.
+type Protocol string
+
+const (
+	// ProtocolNewest is the newest version that both sides speak.
+	ProtocolNewest Protocol = "newest"
+	// ProtocolHandshake is the newest version that begins with a handshake, or an older one
+	// if the server speaks no newer. Only in those may a server ask while a call runs
+	// (elicitation/create): one that speaks MCP 2026-07-28, too, and has tools that ask in
+	// this way, fails their calls with ProtocolNewest.
+	ProtocolHandshake Protocol = legacyProtocol
+)
+
 // The defaults and limits of a [Config], and what cannot be configured.
 const (
 	defaultListTimeout = 10 * time.Second
@@ -185,6 +200,11 @@ func (c *Config) Validate() error {
 	case "", ElicitDecline, ElicitAsk:
 	default:
 		problem("elicit: %s is unknown; write %s or %s", visible.Quote(string(c.Elicit), 80), ElicitDecline, ElicitAsk)
+	}
+	switch c.Protocol {
+	case "", ProtocolNewest, ProtocolHandshake:
+	default:
+		problem("protocol: %s is unknown; write %s or %s", visible.Quote(string(c.Protocol), 80), ProtocolNewest, ProtocolHandshake)
 	}
 	for _, d := range []struct {
 		what  string

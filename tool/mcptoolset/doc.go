@@ -26,7 +26,8 @@
 // of MCP 2026-07-28) suspends the call: people answer, possibly after a restart, and the
 // call is sent again with their answers. The questions that older servers ask while a call
 // runs (elicitation/create) hold the call, because the server waits for the answer
-// ([tool.AskAndWait]): people answer as long as the call and the connection live. A
+// ([tool.AskAndWait]): people answer as long as the call and the connection live. A server
+// that speaks MCP 2026-07-28, too, can ask in this way only with [ProtocolHandshake]. A
 // question is declined, and the result of the call says why, if it is not a form that can
 // be shown, if the call has asked too many, or if nobody can be asked now. What people
 // answer is input for the server and never authorizes anything here.

@@ -467,7 +467,7 @@ func (e *downError) Unwrap() error { return ErrDown }
 func (t *Toolset) protocol() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.legacy {
+	if t.legacy || t.cfg.Protocol == ProtocolHandshake {
 		return legacyProtocol
 	}
 	return modernProtocol

@@ -65,6 +65,8 @@ func (t *Tool) mcpKeys() []key {
 		t.pins(),
 		one("elicit", "decline", setting.Choice(&t.Elicit, "an answer to questions of the server", "decline", "ask"),
 			"What becomes of questions that the server asks while a call runs. With ask, a person answers its forms; links that somebody should open are declined. A server that answers a call with its questions (MCP 2026-07-28) suspends the call, also across restarts; one that asks and waits (elicitation/create) holds it, for at most limits.held_time, and what becomes of that call is unknown if this server stops meanwhile. The calls of this server run one at a time, so others wait, too."),
+		one("protocol", "newest", setting.Choice(&t.Protocol, "a version of MCP to speak", "newest", "2025-11-25"),
+			"The version of MCP to speak: the newest that the server speaks, too, or 2025-11-25. Only in the latter may a server that speaks both ask and wait (elicitation/create, such as ctx.elicit in Python); its tools that do so fail with newest."),
 		t.timeout(),
 		t.audience(),
 	}

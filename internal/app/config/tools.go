@@ -68,6 +68,8 @@ type Tool struct {
 	Trust  []string
 	Pins   map[string]string
 	Elicit string // decline or ask
+
+	Protocol string // newest or 2025-11-25
 }
 
 // For says who may use tools.

@@ -58,7 +58,7 @@ tools:
 	want := config.Tools{Given: true, Entries: []config.Tool{
 		command,
 		{
-			Kind: config.KindMCP, Name: "files", URL: "https://x/mcp", Only: []string{"*"}, Elicit: "decline",
+			Kind: config.KindMCP, Name: "files", URL: "https://x/mcp", Only: []string{"*"}, Elicit: "decline", Protocol: "newest",
 			Header: map[string]string{"authorization": "Bearer {secret:jira} {{secret:none}}"},
 		},
 		{
