@@ -220,6 +220,7 @@ func (e *Engine) work(ctx context.Context) error {
 	e.mu.Lock()
 	if e.draining {
 		e.mu.Unlock()
+		e.wait(e.ctx.Done(), ctx.Done()) // Stop may be giving turns time to end
 		return nil
 	}
 	e.busy.add()
@@ -241,10 +242,10 @@ func (e *Engine) work(ctx context.Context) error {
 const LastWords = time.Second
 
 // Stop accepts no more work, closes the questions that hold calls, so that these can end,
-// lets running turns continue for at most grace, cuts off the rest, and waits until nothing of the engine runs except tools and planners that ignore
-// cancellation. It waits for tools for [LastWords], or for their own grace period if that
-// is shorter. The next process recovers what was cut off. Stop may be called more than
-// once.
+// lets running turns continue for at most grace, cuts off the rest, and waits until nothing
+// of the engine runs except tools and planners that ignore cancellation. It waits for tools
+// for [LastWords], or for their own grace period if that is shorter. The next process
+// recovers what was cut off. Stop may be called more than once.
 func (e *Engine) Stop(grace time.Duration) {
 	e.mu.Lock()
 	if !e.draining {

@@ -185,6 +185,31 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
+// Run that begins only while Stop waits leaves the calls their grace period.
+func TestRunBeginsDuringStop(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			select {
+			case <-time.After(10 * time.Second):
+			case <-ctx.Done():
+			}
+			return map[string]any{"ok": true}, context.Cause(ctx)
+		}}}
+		w.prepare()
+		id := w.begin(w.calls("work", args{}))
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); w.engine.Stop(time.Minute) }()
+		synctest.Wait()
+		w.run()
+		<-stopped
+		v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
+		if err != nil || v.Header.Phase != store.Final {
+			t.Errorf("the task is in phase %v, %v; want it to have ended within the grace period", v.Header.Phase, err)
+		}
+	})
+}
+
 // A tool that does not hear that it is told to end holds Stop up for a second, not for
 // its whole grace: not when Stop tells it to, and not when its task was canceled before.
 func TestStopLeavesStubbornToolsBehind(t *testing.T) {

@@ -120,6 +120,13 @@ func newWorld(t testing.TB, d disk, cfg engine.Config) *world {
 // start starts an engine on the disk as it is.
 func (w *world) start() {
 	w.t.Helper()
+	w.prepare()
+	w.run()
+}
+
+// prepare is start without Run.
+func (w *world) prepare() {
+	w.t.Helper()
 	cfg := w.cfg
 	w.store = w.disk.handle(w.t)
 	if w.wrap != nil {
@@ -138,9 +145,13 @@ func (w *world) start() {
 	}
 	w.engine = e
 	e.AssertTurns(func(problem string) { w.t.Error(problem) })
+}
+
+func (w *world) run() {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	go func() { ended <- w.engine.Run(ctx) }()
 	w.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, errDead) {
