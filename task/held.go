@@ -125,6 +125,15 @@ func (f *Fold) HeldAnswer(id string, asked tool.Ask) (tool.Answer, bool, error) 
 	return tool.Answer{}, true, fmt.Errorf("%w: %s", tool.ErrNoAnswer, a.Resolution.Reason)
 }
 
+// HeldUntil returns the deadline of a question that holds a call, in UTC. It is zero if
+// there is none.
+func (f *Fold) HeldUntil(id string) time.Time {
+	if a := f.approval(id); a != nil && a.Deadline != nil {
+		return *a.Deadline
+	}
+	return time.Time{}
+}
+
 // Holds reports whether every running call of the task is held, so that the task's turn
 // only waits.
 func (f *Fold) Holds() bool {

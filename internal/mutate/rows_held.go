@@ -12,6 +12,13 @@ func heldRows() []Row {
 			Test:    "TestHeldQuestionBeforeRecovery",
 		},
 		{
+			File:    "task/engine/hold.go",
+			What:    "h.watch(t.fold.HeldUntil",
+			Into:    "_ = (t.fold.HeldUntil",
+			Promise: "a held call ends although its task was taken over",
+			Test:    "TestHeldCallIsTakenOver",
+		},
+		{
 			File:    "task/advance.go",
 			What:    "err := d.closeHeld(c, notHeld); err != nil",
 			Into:    "err := error(nil); err != nil",

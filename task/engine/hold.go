@@ -35,6 +35,8 @@ type hold struct {
 	taken bool   // by the turn
 	gone  bool   // nobody waits any longer
 
+	unwatch func() bool // see watch; nil: not yet
+
 	// Of the turn: why it is withdrawn, "" if it is not; and whether the engine does it,
 	// because it stops.
 	why     string
@@ -49,7 +51,28 @@ func (h *hold) end(a tool.Answer, err error) {
 	}
 	h.answer, h.err = a, err
 	h.forget()
+	if h.unwatch != nil {
+		h.unwatch()
+	}
 	close(h.over)
+}
+
+// overdue is how long after its deadline a question may still be open before its turn looks
+// whether it still runs the task, and how often it does so.
+const overdue = time.Second
+
+// watch has the turn read the log again if the question is not over after a time: whoever
+// has taken the task over, as another process does, has closed it and tells nobody here.
+func (h *hold) watch(after time.Duration) {
+	h.run.mu.Lock()
+	defer h.run.mu.Unlock()
+	if closed(h.over) {
+		return
+	}
+	h.unwatch = h.run.e.after(after, func() {
+		h.run.turn.tell()
+		h.watch(overdue)
+	})
 }
 
 // forget makes everybody know that nobody waits. run.mu must be held.
@@ -325,6 +348,7 @@ func (t *turn) answer() {
 		}
 		t.e.at(PointHeld)
 		t.holds = append(t.holds, h)
+		h.watch(t.fold.HeldUntil(h.ask.Approval).Sub(t.e.now()) + overdue)
 	}
 	t.asking, t.leaving = nil, nil
 	t.yield()

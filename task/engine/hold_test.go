@@ -337,6 +337,30 @@ func TestHeldQuestionExpires(t *testing.T) {
 	}
 }
 
+// Another process that takes a task over tells nobody here, and the time limit of the tool
+// does not run: the question ends all the same, soon after its deadline.
+func TestHeldCallIsTakenOver(t *testing.T) {
+	t.Parallel()
+	eachDiskTimed(t, func(t *testing.T, w *world) {
+		c := newCurious(whichOne, nil)
+		w.startCurious(c)
+		got := w.send(w.calls("curious", args{}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		defer w.stop()
+		w.startCurious(newCurious(whichOne, nil)) // another process
+		w.until("the question is closed", func() bool { return w.asked(got.ID)[0].State == approval.Superseded })
+		time.Sleep(time.Hour - time.Second)
+		if _, _, errs := c.did(); len(errs) > 0 {
+			t.Errorf("the tool was told %v before the deadline", errs)
+		}
+		time.Sleep(3 * time.Second)
+		if _, answers, errs := c.did(); len(errs) != 1 || errs[0] == nil {
+			t.Errorf("the tool was told %v, %v; want an error", answers, errs)
+		}
+		w.stop()
+	})
+}
+
 // The time limit of a tool does not run while its call is held, and continues afterwards.
 func TestHeldCallDoesNotTimeOut(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ var (
 
 // points are those of the engine's hook.
 var points = []string{
-	engine.PointCreated, engine.PointLaunch, engine.PointChunks, engine.PointKept, engine.PointStep, engine.PointTold, engine.PointWoken, engine.PointDue, engine.PointClaimed,
+	engine.PointCreated, engine.PointLaunch, engine.PointChunks, engine.PointKept, engine.PointStep, engine.PointHeld, engine.PointAnswered, engine.PointTold, engine.PointWoken, engine.PointDue, engine.PointClaimed,
 }
 
 func newEngine(cfg engine.Config, p *sim.Process) (sim.Engine, error) {

@@ -132,7 +132,7 @@ func (w *world) finishDue() {
 // finishRuns lets time pass until no tool of a living process runs: a tool that was released
 // may report its progress for a moment before it returns.
 func (w *world) finishRuns() {
-	for range 10 {
+	for range 40 {
 		w.tools.ReleaseAll()
 		w.outside.Idle()
 		if !slices.ContainsFunc(w.tools.Ledger.Runs, func(r *Run) bool { return !r.Returned && !r.Process.dead }) {

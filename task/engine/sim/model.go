@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -25,6 +26,7 @@ type model struct {
 	order []*modelTask
 
 	contexts []*modelContext
+	heldTime time.Duration // for how long a call may be held
 	// optimistic says that read-only tools may be entered before that is durable.
 	optimistic bool
 }
@@ -253,7 +255,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 			m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
 			return
 		}
-		m.asked(t, a)
+		m.asked(t, p, a)
 		return
 	}
 	var v event
@@ -275,7 +277,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 	case "wait.elapsed":
 		t.waits = false
 	case "approval.resolved":
-		m.resolved(t, &v)
+		m.resolved(t, p, &v)
 	case "call.started", "call.checkpoint", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
 		c := t.calls[v.Call]
 		if c == nil {
@@ -314,10 +316,11 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 	for _, a := range pending {
 		c := t.calls[a.Call]
 		again := c != nil && c.resumes > 0 && (c.phase == running || c.phase == unknown) // it has not said whether it still asks
-		if c == nil || c.phase == finished || a.Ask != "" && c.phase != suspended && !again && !strings.HasPrefix(a.Ask, askDoubt) || a.Kind == approval.KindOutcome && c.phase != unknown {
+		if c == nil || c.phase == finished || a.Ask != "" && !a.Held && c.phase != suspended && !again && !strings.HasPrefix(a.Ask, askDoubt) || a.Kind == approval.KindOutcome && c.phase != unknown {
 			m.fail(t, "what is asked is still open", "%s of kind %s waits, and there is %v", a.ID, a.Kind, c)
 		}
 	}
+	m.holdsRest(t, b.Fence != nil)
 	waits := t.state == a2a.TaskStateInputRequired || t.state == a2a.TaskStateAuthRequired
 	switch t.phase {
 	case store.Parked:

@@ -9,7 +9,8 @@ import (
 
 type modelApproval struct {
 	approval.Approval
-	used bool
+	used   bool
+	holder holder // if it holds its call
 }
 
 func (a *modelApproval) String() string {
@@ -49,7 +50,7 @@ func (t *modelTask) pending() []*approval.Approval {
 	return all
 }
 
-func (m *model) asked(t *modelTask, a *modelApproval) {
+func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 	if t.approval(a.ID) != nil {
 		m.fail(t, "an approval is asked once", "%s is asked again", a.ID)
 	}
@@ -66,9 +67,12 @@ func (m *model) asked(t *modelTask, a *modelApproval) {
 		}
 	}
 	t.approvals = append(t.approvals, a)
+	if a.Held {
+		m.askedHeld(t, p, a)
+	}
 }
 
-func (m *model) resolved(t *modelTask, v *event) {
+func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	a := t.approval(v.ID)
 	if a == nil || a.State != approval.Pending {
 		m.fail(t, "an approval is resolved once", "%s is resolved as %s, and was %s", v.ID, v.State, a)
@@ -79,6 +83,9 @@ func (m *model) resolved(t *modelTask, v *event) {
 	}
 	r := v.Resolution
 	a.Resolution = &r
+	if a.Held {
+		m.resolvedHeld(t, p, a)
+	}
 }
 
 // rows checks that the rows of approvals say what the log says.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"a2a-server/store"
 	"a2a-server/tool"
@@ -30,6 +31,7 @@ func newStory() *story {
 	s := NewScheduler(Replayed(Tape{}))
 	b := NewToolbox(s, NewCoverage(), storyTraits)
 	t := &story{s: s, d: NewDisk(s), b: b, m: newModel(s, b), p: s.Process("p")}
+	t.m.heldTime = time.Hour
 	t.d.Committed, t.d.Claimed, b.Entered = t.m.committed, t.m.claimed, t.m.entered
 	t.h = t.d.Handle(t.p)
 	return t
@@ -119,6 +121,27 @@ func (t *story) keeping() {
 	t.enter(0)
 	t.event("call.checkpoint.v1", `{"call":"c1.1","state":{"n":1}}`)
 	t.m.kept(t.b.Ledger.Runs[0], `{"n":1}`)
+}
+
+// holding begins a call that is held by a question.
+func (t *story) holding() {
+	t.begin("once_plain")
+	t.start()
+	t.enter(0)
+	t.askHeld("h1")
+}
+
+// askHeld asks a question that holds the call.
+func (t *story) askHeld(id string) {
+	t.event("approval.requested.v1", fmt.Sprintf(
+		`{"id":%q,"call":"c1.1","kind":"question","askKind":"question","ask":"held.%s","held":true,"hint":"why?","state":"pending","deadline":%q}`, id, id, Epoch.Add(time.Minute).Format(time.RFC3339)))
+}
+
+func (t *story) decideHeld(state string) { t.resolve("h1", state) }
+
+// told has the tool be told what came of the question.
+func (t *story) told(state string, err error, over bool) {
+	t.m.answered(t.b.Ledger.Runs[0], tool.Ask{Hint: "why?"}, tool.Answer{State: state}, err, over)
 }
 
 // claim has another process take the task over.
@@ -293,6 +316,31 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.resolve("a1", "approved")
 			t.resolve("a1", "rejected")
 		}},
+		{"", func(t *story) { t.holding(); t.decideHeld("responded") }},
+		{"an answer is for the run that asked", func(t *story) { t.holding(); t.claim(); t.decideHeld("responded") }},
+		{"an answer is for the run that asked", func(t *story) {
+			t.holding()
+			t.h = t.d.Handle(t.s.Process("another"))
+			t.decideHeld("rejected")
+		}},
+		{"a question expires at its deadline", func(t *story) { t.holding(); t.decideHeld("expired") }},
+		{"a question holds a call while it runs", func(t *story) { t.holding(); t.unknown("died") }},
+		{"a call is held by one question at a time", func(t *story) { t.holding(); t.askHeld("h2") }},
+		{"a question that holds a call has a running call and a deadline", func(t *story) { t.begin("once_plain"); t.askHeld("h1") }},
+		{"a task whose calls are held waits for input", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.fence = new(uint64(1))
+			t.askHeld("h1")
+		}},
+		{"", func(t *story) { t.holding(); t.decideHeld("responded"); t.told(tool.AnswerResponded, nil, false) }},
+		{"an answer is durable before its tool has it", func(t *story) { t.holding(); t.told(tool.AnswerResponded, nil, false) }},
+		{"an answer reaches the tool that waits", func(t *story) {
+			t.holding()
+			t.decideHeld("responded")
+			t.told("", tool.ErrNoAnswer, false)
+		}},
+		{"", func(t *story) { t.holding(); t.decideHeld("responded"); t.told("", tool.ErrNoAnswer, true) }},
 		{"what is asked is still open", func(t *story) {
 			t.begin("gated_once_plain")
 			t.ask("a1", "call")

@@ -184,6 +184,11 @@ func (w *world) needsNoRoom(what string, err error) {
 // idle waits until nothing is running. Then nobody waits for a turn while there is room.
 func (w *world) idle() {
 	w.outside.Idle()
+	for _, t := range w.model.order {
+		if t.runner != nil && !t.runner.dead && !t.runner.paused && !w.stopped(t.runner) {
+			w.model.heldWaits(t)
+		}
+	}
 	for _, v := range w.servers {
 		all := v.engine.Load()
 		for _, by := range []auth.Principal{alice, carol} {

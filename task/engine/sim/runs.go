@@ -127,6 +127,9 @@ func Declared(points []string) []string {
 		"a reader leaves", "a reader comes back", "a reader comes back after a crash",
 		"a checkpoint is kept", "a checkpoint is refused", "a call continues from its checkpoint",
 		"a call sets the state of its context", "a call sees the state of its context", "the state of a context is full",
+		"a call is held", "another process closes the question of a call", "a held call is told that there is no answer",
+		"a held call does not wait any longer", "a held call is told to end",
+		"a held call is told: responded", "a held call is told: rejected", "a held call is told: expired",
 		"a tool looks after its work", "suspending tool slow",
 		"a snapshot is written", "a call reports its progress", "a suspended tool was rejected", "tool canceled by the id of its call",
 	)

@@ -26,6 +26,9 @@ type Toolbox struct {
 	Entered func(*Run)
 	// Kept, when set, is called when a tool was told that a checkpoint is durable.
 	Kept func(*Run, string)
+	// Answered, when set, is called when a tool is told what came of a question that it
+	// waited for; over says that it did not want to wait any longer.
+	Answered func(r *Run, asked tool.Ask, a tool.Answer, err error, over bool)
 	// Flaky makes a toolset fail once in a while.
 	Flaky bool
 }

@@ -50,6 +50,15 @@ const (
 	SetsAndFails              // … and returns an error
 	SetsAndAsks               // … and suspends itself with a question
 	SetsLate                  // … when it is released, whatever its context says
+	Waits                     // asks a question while it runs, and waits for the answer
+	WaitsForForm              // … one that has a schema
+	WaitsForAuth              // … one that is answered elsewhere
+	WaitsTwice                // … two, one after the other
+	WaitsBadly                // … one that cannot be asked
+	WaitsBriefly              // … and not for long
+	WaitsAndAsks              // … and suspends itself with another one
+	WaitsUnsure               // … and does not know what came of it
+	WaitsLate                 // … when it is released, whatever its context says
 )
 
 var wayNames = [...]string{
@@ -58,6 +67,8 @@ var wayNames = [...]string{
 	"requests confirmation", "requests confirmation twice", "asks and returns a result", "suspends forever", "looks after its work",
 	"is unsure", "keeps", "keeps and blocks", "keeps and asks", "keeps late", "keeps and is unsure",
 	"sets", "sets much", "sets too much", "sets and fails", "sets and asks", "sets late",
+	"waits", "waits for a form", "waits for authorisation", "waits twice", "waits badly", "waits briefly", "waits and asks",
+	"waits and is unsure", "waits late",
 }
 
 // String returns the name of a way.
@@ -71,6 +82,7 @@ var waysOf = [forms][]Way{
 	Long:       {Slow, Blocks, Late, Result, Fails, Unsure},
 	Keeping:    {Keeps, Keeps, KeepsAndBlocks, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure, Result, Fails},
 	Sharing:    {Sets, Sets, Sets, SetsMuch, SetsMuch, SetsTooMuch, SetsAndFails, SetsAndAsks, SetsLate, Result},
+	Asking:     {Waits, Waits, Waits, WaitsForForm, WaitsForAuth, WaitsTwice, WaitsBadly, WaitsBriefly, WaitsAndAsks, WaitsUnsure, WaitsLate, Result, Fails},
 }
 
 // WaysOf returns the ways of a form.
@@ -110,7 +122,7 @@ func (b *Toolbox) tool(p *Process, t Traits, version int) tool.Tool {
 		return &streamTool{base}
 	case Long:
 		return &longTool{plainTool{base}}
-	case Plain, Suspending, Keeping, Sharing, forms:
+	case Plain, Suspending, Keeping, Sharing, Asking, forms:
 	}
 	return &plainTool{base}
 }
@@ -285,6 +297,8 @@ func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 		return t.keep(ctx, r)
 	case Sets, SetsMuch, SetsTooMuch, SetsAndFails, SetsAndAsks, SetsLate:
 		return t.share(ctx, r)
+	case Waits, WaitsForForm, WaitsForAuth, WaitsTwice, WaitsBadly, WaitsBriefly, WaitsAndAsks, WaitsUnsure, WaitsLate:
+		return t.wait(ctx, r)
 	case Result, EmptyStream:
 		if t.rarely(r, 4) {
 			r.Effect = true // it takes effect, and dies before it can say so

@@ -126,8 +126,8 @@ func TestToolsDeclareTheirTraits(t *testing.T) {
 			t.Errorf("%s: streams %v, cancels %v, asks %v, %+v", traits.Name(), streams, cancels, ask, is)
 		}
 	}
-	if len(names) != 36 {
-		t.Errorf("%d tools, want 36", len(names))
+	if len(names) != 42 {
+		t.Errorf("%d tools, want 42", len(names))
 	}
 }
 

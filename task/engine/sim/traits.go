@@ -25,11 +25,12 @@ const (
 	Long                   // takes its time, can be canceled by the id of its call
 	Keeping                // keeps what it has done while it runs
 	Sharing                // sets some of the state of its context
+	Asking                 // asks while it runs, and waits for the answers
 
 	forms
 )
 
-var formNames = [...]string{"plain", "streaming", "suspending", "long", "keeping", "sharing"}
+var formNames = [...]string{"plain", "streaming", "suspending", "long", "keeping", "sharing", "asking"}
 
 // String returns the name of a form, which is that of the toolset of its tools.
 func (f Form) String() string { return formNames[f] }

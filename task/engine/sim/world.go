@@ -102,7 +102,7 @@ func (w *world) setUp() {
 	w.tools.Flaky = w.choices.Rarely(Script, 8)
 	w.model = newModel(w.s, w.tools)
 	w.model.optimistic = w.cfg.Optimistic
-	w.tools.Entered, w.tools.Kept = w.model.entered, w.model.kept
+	w.tools.Entered, w.tools.Kept, w.tools.Answered = w.model.entered, w.model.kept, w.model.answered
 	w.disk.Committed = w.model.committed
 	w.disk.Claimed = w.model.claimed
 	w.disk.Pauses = w.choices.Choose(Script, 2) == 1
@@ -116,7 +116,13 @@ func (w *world) setUp() {
 		w.limits.Queue = 1 + w.choices.Choose(Script, 3)
 		w.limits.QueuePerCaller = 1 + w.choices.Choose(Script, 2)
 	}
+	w.limits.HeldTime = time.Duration(50+w.choices.Choose(Script, 500)) * time.Millisecond
+	if w.choices.Rarely(Script, 4) {
+		w.limits.Held = 1 + w.choices.Choose(Script, 3)
+		w.limits.HeldPerCaller = 1 + w.choices.Choose(Script, 2)
+	}
 	w.limits = w.limits.WithDefaults()
+	w.model.heldTime = w.limits.HeldTime
 	terms := approval.Terms{}
 	if w.choices.Rarely(Script, 3) {
 		terms.Expires = time.Duration(10+w.choices.Choose(Script, 300)) * time.Millisecond
