@@ -92,11 +92,7 @@ func separate(asked, answers auth.Principal) bool {
 	if asked.IsZero() {
 		return false
 	}
-	// The same name in another tenant is another person.
-	if asked.Tenant != answers.Tenant {
-		return true
-	}
-	return !answers.Involves(asked.Subject) && !slices.ContainsFunc(asked.Chain, answers.Involves)
+	return !asked.Shares(answers)
 }
 
 func (a *Approval) checkVerb(v Verb) *Error {

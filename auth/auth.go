@@ -4,8 +4,10 @@
 package auth
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 )
 
@@ -13,19 +15,44 @@ import (
 // zero Principal is nobody; one that [Principal.Validate] rejects sees nothing and may do
 // nothing.
 type Principal struct {
-	Tenant  string   `json:"tenant,omitempty"`
-	Subject string   `json:"subject"`
-	Roles   []string `json:"roles,omitempty"`
+	Tenant  string `json:"tenant,omitempty"`
+	Subject string `json:"subject"` // unique in the tenant, and never given to somebody else later
+	// Person is who is behind Subject, if a person has several subjects in a tenant, such as
+	// a key and a login: under four eyes they count as one. Empty: Subject.
+	Person string   `json:"person,omitempty"`
+	Kind   Kind     `json:"kind,omitempty"`
+	Roles  []string `json:"roles,omitempty"` // what the caller may do, see [Principal.May]; others are for the rules of tools and approvals
 	// Chain lists who acts for Subject, outermost first: if an agent presents the token of
 	// a person, the person is Subject and the agent is in Chain (RFC 8693, section 4.1). It
 	// has only what the credential proves. Empty: Subject acts directly.
 	Chain []string `json:"chain,omitempty"`
 	// Method is how the caller was authenticated: "none" for [Anonymous].
 	Method string `json:"method,omitempty"`
+	// Expires is when the credential ends, and with it the streams that it opened. It is not
+	// stored. Zero: it does not end by itself.
+	Expires time.Time `json:"-"`
 }
 
-// Anonymous returns the caller of a server without authentication.
-func Anonymous() Principal { return Principal{Subject: "anonymous", Method: "none"} }
+// Kind says what a caller is.
+type Kind string
+
+// The kinds of callers.
+const (
+	KindPerson  Kind = ""        // a person, or a program of theirs that acts as them
+	KindService Kind = "service" // a program that acts as itself
+)
+
+// anonymous is the subject of [Anonymous]. No authenticated caller has it.
+const anonymous = "anonymous"
+
+// Anonymous returns the caller of a server without authentication. It may do what a
+// [RoleRequester] may.
+func Anonymous() Principal { return Principal{Subject: anonymous, Method: methodNone} }
+
+const methodNone = "none"
+
+// IsAnonymous reports whether p is the caller of a server without authentication.
+func (p Principal) IsAnonymous() bool { return p.Subject == anonymous && p.Method == methodNone }
 
 // IsZero reports whether p is nobody.
 func (p Principal) IsZero() bool { return p.Subject == "" }
@@ -33,14 +60,15 @@ func (p Principal) IsZero() bool { return p.Subject == "" }
 // The bounds of a [Principal], in bytes.
 const (
 	MaxOwner = 1 << 10  // of Tenant and Subject together
-	MaxRest  = 64 << 10 // of Roles, Chain and Method together
+	MaxRest  = 64 << 10 // of everything else together
 )
 
 // Validate returns an error if p cannot be a caller: a string in it is not valid UTF-8, so
-// that it would be stored as somebody else, or it exceeds [MaxOwner] or [MaxRest].
+// that it would be stored as somebody else, it exceeds [MaxOwner] or [MaxRest], its kind is
+// unknown, or it was authenticated as the subject of [Anonymous].
 func (p Principal) Validate() error {
-	rest := len(p.Method)
-	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject) && utf8.ValidString(p.Method)
+	rest := len(p.Method) + len(p.Person)
+	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject) && utf8.ValidString(p.Method) && utf8.ValidString(p.Person)
 	for _, list := range [][]string{p.Roles, p.Chain} {
 		for _, text := range list {
 			rest += len(text)
@@ -53,12 +81,31 @@ func (p Principal) Validate() error {
 	case owner > MaxOwner:
 		return fmt.Errorf("tenant and subject of a principal have %d bytes together; at most %d are allowed: use a shorter name", owner, MaxOwner)
 	case rest > MaxRest:
-		return fmt.Errorf("roles, chain and method of principal %q have %d bytes together; at most %d are allowed: omit what no rule needs", p.Subject, rest, MaxRest)
+		return fmt.Errorf("roles, chain, person and method of principal %q have %d bytes together; at most %d are allowed: omit what no rule needs", p.Subject, rest, MaxRest)
+	case p.Kind != KindPerson && p.Kind != KindService:
+		return fmt.Errorf("principal %q is of kind %.100q: a kind is empty, for a person, or %q", p.Subject, p.Kind, KindService)
+	case p.Subject == anonymous && p.Method != methodNone:
+		return fmt.Errorf("no authenticated principal may have the subject %q: what it owns was made without authentication; use another name", p.Subject)
 	}
 	return nil
 }
 
-// Involves reports whether subject, of p's tenant, is p or somebody who acts for p.
-func (p Principal) Involves(subject string) bool {
-	return p.Subject == subject || slices.Contains(p.Chain, subject)
+// Direct reports whether p is a person who acts without anybody in between: neither a
+// service nor somebody with a chain.
+func (p Principal) Direct() bool { return p.Kind == KindPerson && len(p.Chain) == 0 }
+
+// person returns who p is under four eyes.
+func (p Principal) person() string { return cmp.Or(p.Person, p.Subject) }
+
+// Shares reports whether somebody is involved in both p and q: as themselves, or as one who
+// acts for somebody. The same name in two tenants counts as the same: to be in another
+// tenant does not make somebody another person.
+func (p Principal) Shares(q Principal) bool {
+	return slices.ContainsFunc(p.involved(), func(name string) bool { return slices.Contains(q.involved(), name) })
+}
+
+// involved returns the names of everybody who is involved in p. The subject of a person
+// with another name is one of them, because that may be in a chain.
+func (p Principal) involved() []string {
+	return append([]string{p.Subject, p.person()}, p.Chain...)
 }

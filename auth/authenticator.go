@@ -105,30 +105,3 @@ func printable(s string) string {
 	}
 	return string(kept)
 }
-
-// An Action is what a caller wants to do, independent of the binding and the operation.
-// Permissions are granted for actions.
-type Action uint8
-
-// The actions.
-const (
-	Create Action = iota + 1 // a task, by a message
-	Read                     // a task, or one's approvals
-	List                     // tasks, or approvals
-	Follow                   // the stream of a task
-	Decide                   // an approval
-	Cancel                   // a task
-	Push                     // configure push notifications of a task
-	Delete                   // a task
-	Admin                    // keys and the configuration
-)
-
-var actionNames = [...]string{"", "create", "read", "list", "follow", "decide", "cancel", "push", "delete", "admin"}
-
-// String returns the name of the action, in lower case, or "unknown".
-func (a Action) String() string {
-	if int(a) >= len(actionNames) || a == 0 {
-		return "unknown"
-	}
-	return actionNames[a]
-}

@@ -151,6 +151,8 @@ func appendPrincipal(dst []byte, p *auth.Principal) []byte {
 	dst = appendTextField(dst, `,"tenant":`, p.Tenant)
 	dst = append(dst, `,"subject":`...)
 	dst = AppendString(dst, p.Subject)
+	dst = appendTextField(dst, `,"person":`, p.Person)
+	dst = appendTextField(dst, `,"kind":`, string(p.Kind))
 	dst = appendTexts(dst, `,"roles":`, p.Roles)
 	dst = appendTexts(dst, `,"chain":`, p.Chain)
 	dst = appendTextField(dst, `,"method":`, p.Method)

@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"context"
+	"errors"
+)
+
+// A Challenger is an [Authenticator] that says what a caller without a credential is told
+// to send.
+type Challenger interface {
+	// Challenges returns values of WWW-Authenticate (RFC 9110, section 11.6.1), at least one.
+	Challenges() []string
+}
+
+// First returns an Authenticator that asks each of several. A request has to have one
+// credential: a wrong one is never made good by another, and with two of different kinds
+// nobody could tell who is meant. Its error is the first one that is not [ErrNone].
+func First(all ...Authenticator) Authenticator { return first(all) }
+
+type first []Authenticator
+
+// ErrTwo is the error of a request with credentials of two kinds.
+var ErrTwo = &Error{Code: "invalid_request", Description: "the request has credentials of more than one kind: send one"}
+
+// Authenticate implements [Authenticator].
+func (f first) Authenticate(ctx context.Context, c *Credentials) (Principal, error) {
+	var found Principal
+	for _, a := range f {
+		by, err := a.Authenticate(ctx, c)
+		if err == nil && by.IsZero() {
+			err = ErrNone
+		}
+		switch {
+		case errors.Is(err, ErrNone):
+		case err != nil:
+			return Principal{}, err
+		case !found.IsZero():
+			return Principal{}, ErrTwo
+		default:
+			found = by
+		}
+	}
+	if found.IsZero() {
+		return Principal{}, ErrNone
+	}
+	return found, nil
+}
+
+// Challenges implements [Challenger]: those of all, each once.
+func (f first) Challenges() []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, a := range f {
+		for _, challenge := range ChallengesOf(a) {
+			if !seen[challenge] {
+				seen[challenge] = true
+				all = append(all, challenge)
+			}
+		}
+	}
+	return all
+}
+
+// ChallengesOf returns the challenges of an Authenticator; Bearer if it names none.
+func ChallengesOf(a Authenticator) []string {
+	if c, ok := a.(Challenger); ok {
+		if all := c.Challenges(); len(all) > 0 {
+			return all
+		}
+	}
+	return []string{"Bearer"}
+}
