@@ -63,12 +63,24 @@ func checkFull(t *testing.T, v reflect.Value, path string) {
 		return
 	}
 	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("json") == "-" {
+			continue // not stored
+		}
 		checkFull(t, v.Field(i), path+"."+v.Type().Field(i).Name)
 	}
 }
 
 func fullPrincipal(subject string) auth.Principal {
-	return auth.Principal{Tenant: "acme", Subject: subject, Roles: []string{"ops"}, Chain: []string{"agent", "alice"}, Method: "bearer"}
+	return auth.Principal{
+		Tenant: "acme", Subject: subject, Person: subject + "@x", Kind: auth.KindService,
+		Roles: []string{"ops"}, Chain: []string{"agent", "alice"}, Method: "bearer",
+	}
+}
+
+// earlier returns p as it was stored before there were kinds and persons.
+func earlier(p auth.Principal) auth.Principal {
+	p.Person, p.Kind = "", ""
+	return p
 }
 
 func fullApproval() Approval {
@@ -101,6 +113,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-person.v1.json", full)
+	full.Requester, full.Resolution.By = earlier(full.Requester), earlier(full.Resolution.By)
 	checkGolden(t, "approval-held.v1.json", full)
 	full.Held = false // from before there was such a field
 	checkGolden(t, "approval-auth.v1.json", full)
@@ -119,6 +133,8 @@ func TestGoldenAudit(t *testing.T) {
 	t.Parallel()
 	full := fullAudit()
 	checkFull(t, reflect.ValueOf(full), "Audit")
+	checkGolden(t, "audit-person.v1.json", full)
+	full.By = earlier(full.By)
 	checkGolden(t, "audit.v1.json", full)
 	checkGolden(t, "audit-least.v1.json", Audit{V: AuditVersion, At: asked(), What: AuditStarted, Task: "task-1"})
 }

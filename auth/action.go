@@ -83,12 +83,12 @@ func (p Principal) reaches(a Action) reach {
 	return far
 }
 
-// Denied is the error of an action for which a caller has no role. It depends on nothing
+// DeniedError is the error of an action for which a caller has no role. It depends on nothing
 // but these, so that it says nothing about what exists.
-type Denied struct{ Action Action }
+type DeniedError struct{ Action Action }
 
 // Error names the roles that may do the action.
-func (e *Denied) Error() string {
+func (e *DeniedError) Error() string {
 	var may []string
 	for _, role := range Roles() {
 		if grants[role][e.Action] != nothing {
@@ -98,12 +98,12 @@ func (e *Denied) Error() string {
 	return fmt.Sprintf("the credential lacks a role for this (%s): ask the operator of the server for one of: %s", e.Action, strings.Join(may, ", "))
 }
 
-// May returns nil if p has a role for an action, else a [*Denied]. It is the first question
+// May returns nil if p has a role for an action, else a [*DeniedError]. It is the first question
 // about a request, before anything is read. What p may do it to is a question of
 // ownership.
 func (p Principal) May(a Action) error {
 	if p.reaches(a) == nothing {
-		return &Denied{a}
+		return &DeniedError{a}
 	}
 	return nil
 }

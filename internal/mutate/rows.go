@@ -7,6 +7,7 @@ func rows() []Row {
 	return slices.Concat(
 		a2aRows(),
 		approvalRows(),
+		authRows(),
 		boundRows(),
 		checkpointRows(),
 		damageRows(),

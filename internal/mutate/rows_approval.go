@@ -46,20 +46,6 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/check.go",
-			What:    "!answers.Involves(asked.Subject) && !slices.ContainsFunc(asked.Chain, answers.Involves)",
-			Into:    "!answers.Involves(asked.Subject)",
-			Promise: "four eyes: nor do those for whom it was asked",
-			Test:    "TestCheck/four eyes, the agent asked for somebody",
-		},
-		{
-			File:    "approval/check.go",
-			What:    "!answers.Involves(asked.Subject) &&",
-			Into:    "answers.Subject != asked.Subject &&",
-			Promise: "four eyes: nor does who acts on behalf of the requester",
-			Test:    "TestCheck/four eyes, on behalf of the requester",
-		},
-		{
-			File:    "approval/check.go",
 			What:    "if asked.IsZero() {\n\t\treturn false",
 			Into:    "if asked.IsZero() {\n\t\treturn true",
 			Promise: "four eyes: when nobody is known to have asked, nobody is somebody else",
@@ -67,9 +53,9 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/check.go",
-			What:    "asked.Tenant != answers.Tenant",
-			Into:    "asked.Tenant != answers.Tenant && false",
-			Promise: "four eyes: the same name in another tenant is another person",
+			What:    "return !asked.Shares(answers)",
+			Into:    "return asked.Tenant != answers.Tenant || !asked.Shares(answers)",
+			Promise: "four eyes: another tenant does not make somebody another person",
 			Test:    "TestCheck/four eyes, namesake of another tenant",
 		},
 		{
