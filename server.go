@@ -65,6 +65,11 @@ func New(c Config) (_ *Server, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
+	if s.authenticator == nil {
+		if s.authenticator, err = authenticators(conf); err != nil {
+			return nil, err
+		}
+	}
 	p, err := c.parts(conf, s.now.always)
 	if err != nil {
 		return nil, err

@@ -18,13 +18,17 @@ type Config struct {
 	PublicURL      string         // base URL in the card, without a trailing slash. Empty: the URL by which each client reaches the server.
 	AllowedHosts   []string       // names, in lower case, that a request may use; on a public address an empty list allows any
 	AllowedOrigins []string       // exact origins whose pages may call
-	TrustedProxies []netip.Prefix // whose X-Forwarded-Host and X-Forwarded-Proto are trusted
+	ReadOrigins    []string       // exact origins whose pages may only read
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For, -Host and -Proto are trusted
 	InsecureNoAuth bool           // allow a public address without authentication
 	Data           string         // folder of all files. Defaults to ./data.
 	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
+	TLS          TLS
+	Auth         Auth
 	Log          Log
 	Agent        Agent
+	Card         struct{ SecurityForm SecurityForm }
 	Versions     struct{ Strict bool } // a request that names no version counts as 0.3
 	Planner      Planner
 	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
@@ -67,6 +71,16 @@ type Agent struct {
 	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
 }
 
+// SecurityForm is how the agent card writes what credentials it needs.
+type SecurityForm string
+
+// The values of SecurityForm.
+const (
+	FormSpec SecurityForm = "spec" // as the specification says. The default.
+	FormGo   SecurityForm = "go"   // as the Go client reads it
+	FormOmit SecurityForm = "omit" // not at all
+)
+
 // Planner selects the planner.
 type Planner struct {
 	Kind   string // direct or script. Defaults to direct.
@@ -101,6 +115,10 @@ type Limits struct {
 	Grace        time.Duration // for running calls at shutdown. Defaults to 8 s.
 	Memory       int64         // soft limit of Go's memory, in bytes. Defaults to 1 GiB. 0: none.
 	GC           int           // GC percentage. Defaults to 400.
+
+	Rate         int // requests a second of one caller. Defaults to 0: no limit.
+	Burst        int // requests of one caller at once. 0: twice Rate.
+	AuthFailures int // refused credentials of one address a minute. Defaults to 60. 0: no limit.
 
 	// One caller's share of Streams and of Waiting. 0: a quarter.
 	StreamsPerCaller, WaitingPerCaller int

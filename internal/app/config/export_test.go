@@ -11,5 +11,11 @@ func ToolKeys(kind Kind) []Key { return public((&Tool{Kind: kind}).keys()) }
 // SecretKeys returns the keys of an entry of secrets, for the test of the reference.
 func SecretKeys() []Key { return public(secretKeys(&Secret{})) }
 
+// IssuerKeys returns the keys of an entry of auth.oidc, for the test of the reference.
+func IssuerKeys() []Key { return public(oidcKeys(&OIDC{})) }
+
+// SocketKeys returns the keys of an entry of auth.socket, for the test of the reference.
+func SocketKeys() []Key { return public(socketKeys(&SocketUser{})) }
+
 // Default reports whether no layer gave a value for the key.
 func (c *Config) Default(name string) bool { return c.origins[name].layer == "" }

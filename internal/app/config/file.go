@@ -50,8 +50,10 @@ func names(keys []key) []string {
 			continue
 		}
 		all = append(all, k.name)
-		if section, _, nested := strings.Cut(k.name, "."); nested && !slices.Contains(all, section) {
-			all = append(all, section)
+		for i, c := range k.name {
+			if section := k.name[:i]; c == '.' && !slices.Contains(all, section) {
+				all = append(all, section)
+			}
 		}
 	}
 	return all

@@ -30,9 +30,9 @@ func gateKeys(g *approval.Gate) []key {
 		many("allowed", "", &g.Terms.Allowed, verb,
 			"The decisions that are offered. Without it, all that make sense for the question.", decides),
 		one("four_eyes", "false", setting.Bool(&g.Terms.FourEyes),
-			"The person who caused the call may not decide on it. Only false is possible so far: without authentication nobody can be told apart from the requester."),
+			"The person who caused the call may not decide on it, and neither may anybody who acted for them. It needs authentication."),
 		one("elsewhere", "false", setting.Bool(&g.Terms.Elsewhere),
-			"The A2A client may not decide; somebody else has to. Only false is possible so far: there is no other way to decide."),
+			"The A2A client may not decide; somebody else has to, as with 'a2a-server approvals'. It needs authentication."),
 		one("destructive", "false", setting.Bool(&g.Terms.Destructive),
 			"Shown as destructive, and never approved by a keyword. A keyword may still reject it."),
 		one("no_text", "false", setting.Bool(&g.Terms.NoText),
@@ -107,11 +107,17 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 // checkGateDeciders refuses gates on which nobody could decide: the calls would wait
 // forever. The policy itself accepts such terms, from programs with their own way to decide.
 func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
-	const until = "remove the line, or write false; true will be allowed when somebody else can decide, with authentication and the approvals command"
-	if g.Terms.FourEyes {
-		l.at(n.Below("four_eyes").Path(), "nobody could decide: there is no authentication yet, so nobody can be told apart from the requester; %s", until)
-	}
-	if g.Terms.Elsewhere {
-		l.at(n.Below("elsewhere").Path(), "nobody could decide: the A2A client may not, and there is no other way to decide yet; %s", until)
-	}
+	terms := *g
+	l.references = append(l.references, func() {
+		if l.authenticated() || len(l.config.Auth.Socket) > 0 {
+			return
+		}
+		const until = "set auth (docs/security.md), or remove the line"
+		if terms.Terms.FourEyes {
+			l.at(n.Below("four_eyes").Path(), "nobody could decide: there is no authentication, so nobody can be told apart from the requester; %s", until)
+		}
+		if terms.Terms.Elsewhere {
+			l.at(n.Below("elsewhere").Path(), "nobody could decide: the A2A client may not, and without authentication there is nobody else; %s", until)
+		}
+	})
 }

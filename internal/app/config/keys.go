@@ -16,15 +16,17 @@ const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
 func (c *Config) keys() []key {
 	keys := []key{
 		one("listen", "127.0.0.1:8080", setting.Listen(&c.Listen),
-			"The address that the server listens on. Port 0 picks a free one. An address that other machines can reach needs insecure_no_auth, because there is no authentication yet."),
+			"The address that the server listens on. Port 0 picks a free one. An address that other machines can reach needs authentication (auth), or insecure_no_auth."),
 		one("public_url", "", setting.BaseURL(&c.PublicURL),
 			"The URL at which clients reach the server, including any path that a proxy in front adds. It is the base of the URLs in the agent card. Without it the card uses the URL of the request for it: http:// and the host, if that is one of the names under allowed_hosts, or else the address that the request came to; see trusted_proxies for https and other names."),
 		many("allowed_hosts", "", &c.AllowedHosts, setting.Host,
 			"Host names that a request may use, in addition to localhost, 127.0.0.1, [::1], the address itself and the host of public_url. On a loopback address everything else is refused, because it may come from a web page whose own name resolves to this machine (DNS rebinding). On any other address everything else is refused once this list has an entry; while it is empty, requests may use any name, and the agent card repeats none."),
 		many("allowed_origins", "", &c.AllowedOrigins, setting.Origin,
-			"Origins whose web pages may call the server. A request with any other Origin is refused."),
+			"Origins whose web pages may call the server: send messages, and so decide, and read. A request with any other Origin is refused."),
+		many("read_origins", "", &c.ReadOrigins, setting.Origin,
+			"Origins whose web pages may only read: GET and HEAD of HTTP+JSON, which cannot change anything."),
 		many("trusted_proxies", "", &c.TrustedProxies, setting.Network,
-			"Addresses of proxies whose X-Forwarded-Host and X-Forwarded-Proto are trusted: the host, with its port, is checked against allowed_hosts and used in the agent card, as is http or https. The proxy must set both headers itself, not pass on what clients send. From any other address these headers are ignored."),
+			"Addresses of proxies whose X-Forwarded-Host and X-Forwarded-Proto are trusted: the host, with its port, is checked against allowed_hosts and used in the agent card, as is http or https. The proxy must set both headers itself, not pass on what clients send. From any other address these headers are ignored. X-Forwarded-For of these proxies says whose failures limits.auth_failures counts."),
 		one("insecure_no_auth", "false", setting.Bool(&c.InsecureNoAuth),
 			"Allows an address that other machines can reach without authentication: every caller may send, read and approve everything. Use it only behind a proxy that authenticates."),
 		one("data", "./data", setting.Text(&c.Data, "a folder", setting.NotEmpty("a folder"), setting.OneLine),
@@ -41,6 +43,8 @@ func (c *Config) keys() []key {
 			"The description in the agent card. Empty: a default sentence."),
 		many("agent.input_modes", "text/plain,application/json", &c.Agent.InputModes, setting.MediaRange,
 			"Media types that the parts of a message may have, as listed in the agent card. A message with a part of another type is refused (CONTENT_TYPE_NOT_SUPPORTED); a part without a type is accepted. text/* accepts every text type, */* any type at all."),
+		one("card.security_form", "spec", setting.Choice(&c.Card.SecurityForm, "a form", FormSpec, FormGo, FormOmit),
+			"How the agent card writes which credentials are needed. spec is the form of the specification, which the SDKs for Python and JavaScript read; the Go SDK 2.4.0 refuses a card with it. go is the form that the Go SDK reads, and those two as well, but no strict reader. omit leaves it out, so that clients have to know."),
 		one("versions.strict", "false", setting.Bool(&c.Versions.Strict),
 			"A request that names no version of A2A, in the header or the parameter A2A-Version, counts as version 0.3, as the specification says, and is refused (VERSION_NOT_SUPPORTED), because 0.3 is not served. With false it counts as 1.0, which is what many clients mean."),
 		one("planner.kind", "direct", setting.Choice(&c.Planner.Kind, "a planner", "direct", "script"),
@@ -63,6 +67,7 @@ func (c *Config) keys() []key {
 			"When a tool has streamed only text, the last chunk of its artifact replaces the chunks before it with the whole text, if that fits into limits.event. It is for clients that keep only the last chunk, as ADK for Python does; all others get the text twice."),
 	}
 	keys = append(keys, c.approveKeys()...)
+	keys = append(append(keys, c.TLS.keys()...), c.Auth.keys()...)
 	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
 	return append(append(keys, c.Limits.keys()...), gates, c.secretsKey(), c.toolsKey())
 }
@@ -141,6 +146,12 @@ func (l *Limits) keys() []key {
 			"Messages that may wait at the same time for their tasks to pause or end, which is what SendMessage does unless it is asked to return immediately. Beyond that, a message that would create a task is refused; one to an existing task is accepted, and answered with the task in its current state."),
 		one("limits.waiting_per_caller", "0", setting.Count(&l.WaitingPerCaller, 0, setting.Unlimited),
 			"One caller's share of limits.waiting."+shared),
+		one("limits.rate", "0", setting.Count(&l.Rate, 0, 1_000_000),
+			"Requests that one caller may make in a second; a stream is one. Beyond that, they are refused (429, RESOURCE_EXHAUSTED) before they are read. Without authentication a caller is an address. 0: no limit."),
+		one("limits.burst", "0", setting.Count(&l.Burst, 0, 1_000_000),
+			"Requests that one caller may make at once, after a pause. 0: twice limits.rate."),
+		one("limits.auth_failures", "60", setting.Count(&l.AuthFailures, 0, 1_000_000),
+			"Refused credentials of one address in a minute; for IPv6, of one /64 network. Beyond that, its requests are refused (429) before their credentials are checked, so nobody can guess. 0: no limit."),
 		one("limits.heartbeat", "15s", setting.Duration(&l.Heartbeat, ms),
 			"How long a stream may be idle before a comment is sent, which keeps proxies from closing it."),
 		one("limits.write_timeout", "30s", setting.Duration(&l.WriteTimeout, ms),

@@ -21,6 +21,8 @@ func TestReference(t *testing.T) {
 	golden.Section(t, docs("configuration.md"), "keys", table(config.Keys()))
 	golden.Section(t, docs("configuration.md"), "gates", table(config.GateKeys()))
 	golden.Section(t, docs("configuration.md"), "secrets", table(config.SecretKeys()))
+	golden.Section(t, docs("configuration.md"), "oidc", table(config.IssuerKeys()))
+	golden.Section(t, docs("configuration.md"), "socket", table(config.SocketKeys()))
 	for _, kind := range config.Kinds() {
 		golden.Section(t, docs("configuration.md"), string(kind), table(config.ToolKeys(kind)))
 	}
@@ -51,6 +53,13 @@ func TestExample(t *testing.T) {
 	for _, k := range config.GateKeys() {
 		if c.Default("gates[0]." + k.Name) {
 			t.Errorf("the first gate of docs/a2a-server.yaml does not set %s", k.Name)
+		}
+	}
+	for section, keys := range map[string][]config.Key{"auth.oidc": config.IssuerKeys(), "auth.socket": config.SocketKeys()} {
+		for _, k := range keys {
+			if c.Default(section + "[0]." + k.Name) {
+				t.Errorf("the first entry of %s in docs/a2a-server.yaml does not set %s", section, k.Name)
+			}
 		}
 	}
 	for _, kind := range config.Kinds() {

@@ -14,13 +14,17 @@ import (
 // value says where it was set. In entries of a list it omits keys with default values.
 func Show(w io.Writer, c *Config) error {
 	s := shower{origins: c.origins}
-	section := ""
+	var open []string // the sections that the line before is in
 	for _, k := range c.keys() {
-		parent, _, nested := strings.Cut(k.name, ".")
-		if nested && parent != section {
-			fmt.Fprintf(&s.out, "%s:\n", parent)
-			section = parent
+		in := strings.Split(k.name, ".")
+		in = in[:len(in)-1]
+		for i, section := range in {
+			if i >= len(open) || open[i] != section {
+				fmt.Fprintf(&s.out, "%s%s:\n", strings.Repeat("  ", i), section)
+				open = in[:i+1]
+			}
 		}
+		open = in
 		if k.unset != "" && c.origins[k.name] == (origin{}) {
 			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.unset)
 			continue

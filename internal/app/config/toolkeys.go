@@ -188,8 +188,8 @@ func (t *Tool) approve(fallback, meaning string) key {
 }
 
 func (t *Tool) audience() key {
-	return shaped("for", "roles and callers, as in {roles: [ops], callers: [alice]}", &t.For, audienceOf,
-		"Who may use the tools, and see them: callers with one of the roles, and those that are listed. Without it, everybody. It is wrong without authentication, because nobody can be told apart from anybody else.")
+	return shaped("for", "roles and callers, as in {roles: [ops], callers: [\"corp:alice\"]}", &t.For, audienceOf,
+		"Who may use the tools, and see them: callers with one of the roles, and those whose subject is listed. Without it, everybody. It is wrong without authentication, because nobody can be told apart from anybody else.")
 }
 
 // approveKeys returns the keys of the patterns of tools.

@@ -267,9 +267,11 @@ func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
 	case len(a.Roles)+len(a.Callers) == 0:
 		n.Add("names nobody; write roles or callers, or remove for: if the tools are for everybody")
 		return nil, false
-	case !l.source.Callers:
-		n.Add("nobody could use these tools: there is no authentication, so nobody can be told apart from anybody else; remove for:, or remove the tool")
-		return nil, false
 	}
+	l.references = append(l.references, func() {
+		if !l.authenticated() {
+			n.Add("nobody could use these tools: there is no authentication, so nobody can be told apart from anybody else; set auth (docs/security.md), or remove for:")
+		}
+	})
 	return a, true
 }

@@ -15,8 +15,9 @@ import (
 // and ignores values that were refused.
 func (l *loader) validate() {
 	c := l.config
-	if l.sound("listen", "insecure_no_auth") && !setting.Loopback(c.Listen) && !c.InsecureNoAuth && !l.source.Authenticated {
-		l.at("listen", "%s can be reached by other machines, and there is no authentication yet; listen on 127.0.0.1, or set insecure_no_auth if something in front of the server authenticates its callers", quote(c.Listen))
+	l.checkAuth()
+	if l.sound("listen", "insecure_no_auth") && !setting.Loopback(c.Listen) && !c.InsecureNoAuth && !l.source.Authenticated && !c.Auth.Given() {
+		l.at("listen", "%s can be reached by other machines, and there is no authentication; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if everybody may do everything", quote(c.Listen))
 	}
 	l.checkScript()
 	l.checkTools()

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+
+	"a2a-server/internal/strictyaml"
+)
+
+// taken are the names of the other ways to authenticate, with which subjects begin.
+var taken = []string{"keys", "key", "mtls", "proxy", "socket", "none", "anonymous"}
+
+// notEverybody refuses a network of proxies that everybody is in.
+func notEverybody(networks []netip.Prefix) error {
+	for _, p := range networks {
+		if p.Bits() == 0 {
+			return fmt.Errorf("%s is everybody, who could then write any name into the header; write the addresses of the proxies", quote(p.String()))
+		}
+	}
+	return nil
+}
+
+// checkOIDC checks what depends on several keys of an issuer.
+func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
+	for _, name := range []string{"name", "issuer", "audiences"} {
+		if _, given := l.given(n, name); !given {
+			n.Below(name).Add("is missing; each issuer needs a name, the issuer and its audiences")
+		}
+	}
+	if at, given := l.given(n, "audiences"); given && len(o.Audiences) == 0 && !l.refused[n.Below("audiences").Path()] {
+		l.report.Add(at.at, n.Below("audiences").Path(), "is empty; a token for another server would be accepted; write at least one")
+	}
+	at, given := l.given(n, "name")
+	if !given || l.refused[n.Below("name").Path()] {
+		return
+	}
+	if slices.Contains(taken, o.Name) {
+		l.report.Add(at.at, n.Below("name").Path(), "%s is reserved by the server; choose another name", quote(o.Name))
+	}
+	if slices.ContainsFunc(l.config.Auth.OIDC, func(other OIDC) bool { return other.Name == o.Name }) {
+		l.report.Add(at.at, n.Below("name").Path(), "another issuer is called %s, too; give each its own name", quote(o.Name))
+	}
+}
+
+// checkSocketUser checks what depends on several keys of a local user.
+func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
+	for _, name := range []string{"uid", "subject"} {
+		if _, given := l.given(n, name); !given {
+			n.Below(name).Add("is missing; each local user needs a uid and a subject")
+		}
+	}
+	if at, given := l.given(n, "subject"); given && u.Subject == "" && !l.refused[n.Below("subject").Path()] {
+		l.report.Add(at.at, n.Below("subject").Path(), "is empty; write a name")
+	}
+	at, given := l.given(n, "uid")
+	if given && !l.refused[n.Below("uid").Path()] && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
+		l.report.Add(at.at, n.Below("uid").Path(), "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
+	}
+}
+
+// authenticated reports whether callers are authenticated, by the configuration or by the
+// program.
+func (l *loader) authenticated() bool { return l.source.Callers || l.config.Auth.Given() }
+
+// checkAuth checks what depends on several keys of tls and auth, and makes their paths
+// absolute.
+func (l *loader) checkAuth() {
+	c := l.config
+	for name, path := range map[string]*string{
+		"tls.cert": &c.TLS.Cert, "tls.key": &c.TLS.Key, "tls.client_ca": &c.TLS.ClientCA, "auth.keys.file": &c.Auth.Keys.File,
+	} {
+		l.locate(name, path)
+	}
+	l.needs("tls.cert", c.TLS.Cert != "", "tls.key", c.TLS.Key != "", "a certificate needs its private key")
+	l.needs("tls.key", c.TLS.Key != "", "tls.cert", c.TLS.Cert != "", "a private key needs its certificate")
+	l.needs("tls.client_ca", c.TLS.ClientCA != "", "tls.cert", c.TLS.Cert != "", "client certificates need TLS")
+	l.needs("tls.client_auth", c.TLS.ClientAuth == ClientRequired, "tls.client_ca", c.TLS.ClientCA != "", "no client certificate could be valid")
+	m := &c.Auth.MTLS
+	l.needs("auth.mtls.subject", m.Given(), "tls.client_ca", c.TLS.ClientCA != "", "no client certificate could be valid")
+	l.needs("auth.mtls.tenant", m.Tenant != "", "auth.mtls.subject", m.Given(), "it would have no effect")
+	l.needs("auth.mtls.roles", len(m.Roles) > 0, "auth.mtls.subject", m.Given(), "it would have no effect")
+	p := &c.Auth.Proxy
+	l.needs("auth.proxy.header", p.Header != "", "auth.proxy.from", len(p.From) > 0, "the header would be believed from nobody")
+	for name, given := range map[string]bool{"from": len(p.From) > 0, "tenant": p.Tenant != From{}, "roles": p.Roles.Name != "" || p.Roles.Fixed != nil} {
+		l.needs("auth.proxy."+name, given, "auth.proxy.header", p.Header != "", "it would have no effect")
+	}
+	l.needs("auth.keys.header", c.Auth.Keys.Header != defaultKeyHeader, "auth.keys.file", c.Auth.Keys.File != "", "it would have no effect")
+	if l.source.Callers && c.Auth.Given() {
+		for _, name := range []string{"auth.keys.file", "auth.oidc", "auth.mtls.subject", "auth.proxy.header"} {
+			if at, ok := c.origins[name]; ok {
+				l.add(at, name, "this program authenticates its callers itself; remove it, because nobody could tell which of the two is meant to know a caller")
+			}
+		}
+	}
+}
+
+// needs adds a problem if a key that is set has no effect without another one that is not.
+func (l *loader) needs(name string, is bool, other string, there bool, why string) {
+	if is && !there && l.sound(name, other) {
+		l.at(name, "%s; set %s, or remove this", why, other)
+	}
+}
+
+// locate makes the path of a key absolute. In the file it is relative to the file's folder,
+// elsewhere to the working directory.
+func (l *loader) locate(name string, path *string) {
+	if *path == "" || !l.sound(name) {
+		return
+	}
+	written := *path
+	from := l.config.origins[name]
+	if from.layer == File && !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(from.name), *path)
+	}
+	abs, err := filepath.Abs(*path)
+	if err != nil {
+		l.at(name, "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
+		return
+	}
+	*path = abs
+}
