@@ -1,0 +1,202 @@
+// Package apikey authenticates callers by API keys: long random texts in a header, of which
+// a file has the hashes. [New] reads the file, [Authenticator.Reload] reads it again, and
+// [Add] and [Revoke] change it. The package does not know how a request arrived, or what a
+// caller may do.
+package apikey
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/auth"
+)
+
+// Config configures an Authenticator.
+type Config struct {
+	// Name is the first part of the subjects, <name>:<id>. It must not change: who is called
+	// otherwise owns nothing. Defaults to "key".
+	Name string
+	// Header is the header field that has the key. Defaults to X-API-Key. If it is
+	// Authorization, the value is "Bearer <key>", and no other authenticator may read that
+	// field.
+	Header string
+	File   string // required
+	Tenant string // of keys whose entry has none; may be empty
+
+	Now func() time.Time // Defaults to time.Now.
+	Log zerolog.Logger   // of roles that grant nothing and look misspelled
+}
+
+// Authenticator is an [auth.Authenticator] of API keys. It is safe for concurrent use.
+type Authenticator struct {
+	cfg    Config
+	bearer bool // Header is Authorization
+
+	reloading sync.Mutex
+	read      [sha256.Size]byte // of the file
+	keys      atomic.Pointer[table]
+}
+
+// table is what a file says. It never changes.
+type table struct {
+	keys    map[string]entry // by id
+	changed chan struct{}    // closed when another table has replaced this one
+}
+
+type entry struct {
+	hash    hash
+	revoked bool
+	by      auth.Principal
+}
+
+// New returns an Authenticator of the keys in a file. The error says what is wrong with
+// the file or the configuration.
+func New(cfg Config) (*Authenticator, error) {
+	if cfg.Name == "" {
+		cfg.Name = "key"
+	}
+	if cfg.Header == "" {
+		cfg.Header = "X-API-Key"
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	switch {
+	case cfg.File == "":
+		return nil, errors.New("API keys need a file: a2a-server keys add makes one")
+	case strings.ContainsAny(cfg.Name, ": \t"):
+		return nil, fmt.Errorf("API keys cannot be called %q: a name has no colon and no blank", cfg.Name)
+	case !isToken(cfg.Header):
+		return nil, fmt.Errorf("%.100q is not the name of a header field: write one such as X-API-Key", cfg.Header)
+	}
+	a := &Authenticator{cfg: cfg, bearer: strings.EqualFold(cfg.Header, "Authorization")}
+	if err := a.Reload(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// isToken reports whether s can be the name of a header field.
+func isToken(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// Reload reads the file again. All its keys count at once; if anything is wrong with it,
+// nothing changes, and the error lists all problems.
+func (a *Authenticator) Reload() error {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	text, err := readFile(a.cfg.File)
+	if err != nil {
+		return err
+	}
+	read := sha256.Sum256(text)
+	before := a.keys.Load()
+	if before != nil && read == a.read {
+		return nil
+	}
+	keys, err := parseFile(a.cfg.File, text)
+	if err != nil {
+		return err
+	}
+	next := &table{keys: make(map[string]entry, len(keys)), changed: make(chan struct{})}
+	roles := sharedRoles{}
+	for i := range keys {
+		k := &keys[i]
+		by := k.principal(a.cfg.Name, a.cfg.Tenant)
+		if err := by.Validate(); err != nil {
+			return fmt.Errorf("%s: key %s: %w", a.cfg.File, k.ID, err)
+		}
+		by.Roles = roles.of(by.Roles)
+		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), by: by}
+	}
+	for _, doubt := range doubtfulRoles(keys) {
+		a.cfg.Log.Warn().Str("file", a.cfg.File).Msg(doubt)
+	}
+	a.read = read
+	a.keys.Store(next)
+	if before != nil {
+		close(before.changed)
+	}
+	return nil
+}
+
+// sharedRoles keeps one slice of equal lists of roles: most keys have one of a few.
+type sharedRoles map[string][]string
+
+func (s sharedRoles) of(roles []string) []string {
+	name := fmt.Sprintf("%q", roles)
+	if _, ok := s[name]; !ok {
+		s[name] = roles
+	}
+	return s[name]
+}
+
+// Changed implements [auth.Changing]: the channel is closed when a reload has replaced the
+// keys.
+func (a *Authenticator) Changed() <-chan struct{} { return a.keys.Load().changed }
+
+// Challenges implements [auth.Challenger].
+func (a *Authenticator) Challenges() []string {
+	if a.bearer {
+		return []string{"Bearer"}
+	}
+	return []string{`ApiKey header="` + a.cfg.Header + `"`}
+}
+
+const (
+	saysMalformed = "this is not an API key of this server: send it whole, as it was printed"
+	saysUnknown   = "the API key is not valid, or no longer: ask the operator of the server for a new one"
+)
+
+// Authenticate returns whose key a request has. What it does depends on the key's form, not
+// on whether its id exists: a wrong key costs the same as a valid one.
+func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+	values := c.Header(a.cfg.Header)
+	switch len(values) {
+	case 0:
+		return auth.Principal{}, auth.ErrNone
+	case 1:
+	default:
+		return auth.Principal{}, a.refuse("invalid_request", "the header "+a.cfg.Header+" is given more than once: send one API key")
+	}
+	key := values[0]
+	if a.bearer {
+		scheme, rest, _ := strings.Cut(key, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return auth.Principal{}, auth.ErrNone
+		}
+		key = rest
+	}
+	id, sum, ok := parse(key)
+	if !ok {
+		return auth.Principal{}, a.refuse("invalid_token", saysMalformed)
+	}
+	e, known := a.keys.Load().keys[id]
+	same := subtle.ConstantTimeCompare(sum[:], e.hash[:]) == 1 // with zeros, if it is not known
+	switch {
+	case !known || !same || e.revoked:
+		return auth.Principal{}, a.refuse("invalid_token", saysUnknown)
+	case !e.by.Expires.IsZero() && !a.cfg.Now().Before(e.by.Expires):
+		return auth.Principal{}, a.refuse("invalid_token", "the API key has expired: ask the operator of the server for a new one")
+	}
+	return e.by, nil
+}
+
+// refuse returns the error of a request with an invalid key.
+func (a *Authenticator) refuse(code, says string) error {
+	scheme := "ApiKey"
+	if a.bearer {
+		scheme = "Bearer"
+	}
+	return &auth.Error{Scheme: scheme, Code: code, Description: says}
+}

@@ -1,0 +1,233 @@
+package apikey
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/internal/privatefile"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+)
+
+// maxFile is the maximum size of a file of keys, in bytes: some 30,000 keys.
+const maxFile = 8 << 20
+
+// Key is an entry of a file of keys: everything except the key itself, of which the file
+// has a hash.
+type Key struct {
+	ID      string    // unique in the file, see [CheckID]
+	Kind    auth.Kind // Defaults to a person.
+	Person  string    // see [auth.Principal.Person]
+	Tenant  string    // "": the default of the Authenticator
+	Roles   []string
+	Created time.Time // zero: unknown
+	Expires time.Time // zero: it does not
+	Revoked time.Time // zero: it is not
+
+	hash  hash
+	place strictyaml.Place // of the entry in the file
+}
+
+// principal returns whom the key authenticates.
+func (k *Key) principal(name, tenant string) auth.Principal {
+	if k.Tenant != "" {
+		tenant = k.Tenant
+	}
+	return auth.Principal{
+		Tenant: tenant, Subject: name + ":" + k.ID, Person: k.Person, Kind: k.Kind,
+		Roles: k.Roles, Method: "api_key", Expires: k.Expires,
+	}
+}
+
+// CheckID returns an error unless id can be the id of a key: 1 to 64 lower-case letters,
+// digits, and dots and dashes between them.
+func CheckID(id string) error {
+	if !validID(id) {
+		return fmt.Errorf("%s cannot be the id of a key: write 1 to %d lower-case letters and digits, with dots and dashes between them", visible.Quote(id, maxID), maxID)
+	}
+	return nil
+}
+
+// Load returns the keys in a file, in its order.
+func Load(path string) ([]Key, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseFile(path, text)
+}
+
+func readFile(path string) ([]byte, error) {
+	text, err := privatefile.Read(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file of API keys at %s: a2a-server keys add makes one: %w", path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("API keys: %w", err)
+	}
+	return text, nil
+}
+
+// parseFile returns the keys in a file. The error lists all problems.
+func parseFile(path string, text []byte) ([]Key, error) {
+	report := strictyaml.Report{File: path}
+	root, ok := report.Parse(text)
+	var keys []Key
+	if ok {
+		keys = readKeys(root)
+	}
+	var errs []error
+	for i, p := range report.Problems() {
+		if i == strictyaml.MaxShown {
+			errs = append(errs, fmt.Errorf("%s: and %d more problems", path, len(report.Problems())-i))
+			break
+		}
+		errs = append(errs, errors.New(p.String()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("the file of API keys is not valid:\n%w", err)
+	}
+	return keys, nil
+}
+
+func readKeys(root strictyaml.Node) []Key {
+	// An empty file is more likely a mistake than the wish to lock everybody out.
+	items, _ := root.Items("a list of keys", "; write [] for none")
+	keys := make([]Key, 0, len(items))
+	lines := make(map[string]int, len(items))
+	for _, item := range items {
+		k := readKey(item)
+		if line, twice := lines[k.ID]; twice && k.ID != "" {
+			item.Below("id").Add("%s has a key on line %d already; remove one", k.ID, line)
+		}
+		lines[k.ID] = item.Place().Line
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func readKey(n strictyaml.Node) Key {
+	k := Key{place: n.Place()}
+	f, ok := n.Fields("id", "sha256", "kind", "person", "tenant", "roles", "created", "expires", "revoked")
+	if !ok {
+		return k
+	}
+	id := f.Get("id")
+	if text, ok := id.Text(); ok {
+		if err := CheckID(text); err != nil {
+			id.Add("%v", err)
+		}
+		k.ID = strings.Clone(text)
+	}
+	sum := f.Get("sha256")
+	if text, ok := sum.Text(); ok {
+		raw, err := hex.DecodeString(text)
+		if err != nil || len(raw) != len(k.hash) || hash(raw) == (hash{}) {
+			sum.Add("is not the SHA-256 of a key, which has 64 hexadecimal digits; a2a-server keys add writes it")
+		} else {
+			k.hash = hash(raw)
+		}
+	}
+	if kind := f.Get("kind"); !kind.Missing() {
+		switch text, ok := kind.Text(); {
+		case !ok, text == kindPerson:
+		case text == string(auth.KindService):
+			k.Kind = auth.KindService
+		default:
+			kind.Add("%s is not a kind; write %s or %s", visible.Quote(text, 60), kindPerson, auth.KindService)
+		}
+	}
+	k.Person, k.Tenant = readName(f.Get("person")), readName(f.Get("tenant"))
+	if roles := f.Get("roles"); !roles.Missing() {
+		items, _ := roles.Items("a list of roles", "")
+		for _, item := range items {
+			if role := readName(item); role != "" && !slices.Contains(k.Roles, role) {
+				k.Roles = append(k.Roles, role)
+			}
+		}
+	}
+	k.Created, k.Expires, k.Revoked = readTime(f.Get("created")), readTime(f.Get("expires")), readTime(f.Get("revoked"))
+	return k
+}
+
+// kindPerson is how a file writes [auth.KindPerson].
+const kindPerson = "person"
+
+// readName returns a name that people can read; "" if it is missing.
+func readName(n strictyaml.Node) string {
+	if n.Missing() {
+		return ""
+	}
+	text, ok := n.Text()
+	if !ok {
+		return ""
+	}
+	if err := checkName(text); err != nil {
+		n.Add("%v", err)
+	}
+	return strings.Clone(text)
+}
+
+// checkName returns an error unless a text can be the name of a tenant, a person or a role.
+func checkName(text string) error {
+	switch {
+	case strings.TrimSpace(text) != text || text == "":
+		return fmt.Errorf("%s is empty, or begins or ends with a blank; write a name", visible.Quote(text, 60))
+	case visible.Line(text) != text:
+		return fmt.Errorf("%s has characters that nobody can see; write it without them", visible.Quote(text, 60))
+	case len(text) > auth.MaxOwner/2:
+		return fmt.Errorf("the name has %d bytes; at most %d are allowed", len(text), auth.MaxOwner/2)
+	}
+	return nil
+}
+
+func readTime(n strictyaml.Node) time.Time {
+	if n.Missing() {
+		return time.Time{}
+	}
+	text, ok := n.Text()
+	if !ok {
+		return time.Time{}
+	}
+	at, err := ParseTime(text)
+	if err != nil {
+		n.Add("%v", err)
+	}
+	return at
+}
+
+// ParseTime parses a date, which means its beginning in UTC, or a time of RFC 3339, of which
+// it drops fractions of seconds.
+func ParseTime(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil && !at.IsZero() {
+			return stored(at), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s is not a date; write one such as 2027-01-31, or with a time 2027-01-31T12:00:00Z", visible.Quote(text, 60))
+}
+
+// doubtfulRoles says which roles of keys grant nothing and look like one that does. They
+// are no error: rules may name any role.
+func doubtfulRoles(keys []Key) (doubts []string) {
+	seen := map[string]bool{}
+	for i := range keys {
+		for _, role := range keys[i].Roles {
+			if seen[role] || slices.Contains(auth.Roles(), role) {
+				continue
+			}
+			seen[role] = true
+			if meant := suggest.DidYouMean(role, "", auth.Roles()); meant != "" && len(doubts) < 10 {
+				doubts = append(doubts, fmt.Sprintf("key %s: the role %s grants nothing by itself%s", keys[i].ID, role, meant))
+			}
+		}
+	}
+	return doubts
+}

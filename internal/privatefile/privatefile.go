@@ -1,0 +1,162 @@
+// Package privatefile reads and replaces files that are for their owner only, such as keys:
+// what is too open is refused, and a crash at any moment leaves the file of before or the
+// new one. It does not know what is in a file.
+package privatefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// tooOpen are the rights that nobody but the owner of a file may have: writing, and, for
+// those who are not of its group either, reading. A group may read, because that is how a
+// file gets into a container.
+const tooOpen fs.FileMode = 0o026
+
+// Read returns the contents of the file at path. The error is [fs.ErrNotExist], or says
+// why the file is refused: it is no regular file, is larger than most bytes, may be read by
+// everybody, or may be written by others than its owner.
+func Read(path string, most int64) ([]byte, error) {
+	// Before it is opened, because opening a pipe waits for whoever writes to it.
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file: name one", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if info, err = file.Stat(); err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&tooOpen != 0 {
+		return nil, fmt.Errorf("%s has the mode %04o, so that others may read or write it: run chmod 600 %[1]s", path, info.Mode().Perm())
+	}
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%s is larger than %d KiB: make it smaller", path, most>>10)
+	}
+	return text, nil
+}
+
+// Replace writes a file with mode 0600, durably, and keeps the owner that it had, so that
+// an administrator does not take a file away from the server. If path is a symbolic link,
+// what it links to is replaced. Call it with the folder locked.
+func Replace(path string, content []byte) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	folder := filepath.Dir(path)
+	draft, err := os.CreateTemp(folder, draftPrefix(path)+"*") // of mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(draft.Name()) // what is left of the attempt; the error says enough
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	err = keepOwner(draft, path)
+	if err == nil {
+		_, err = draft.Write(content)
+	}
+	if err == nil {
+		err = draft.Sync()
+	}
+	if err = errors.Join(err, draft.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(draft.Name(), path); err != nil {
+		return err
+	}
+	return SyncFolder(folder)
+}
+
+// draftPrefix is how the name of a file begins that is not complete yet.
+func draftPrefix(path string) string { return "." + filepath.Base(path) + ".new-" }
+
+// Sweep removes what a crash left of earlier calls of [Replace] for path. Call it with the
+// folder locked.
+func Sweep(path string) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), draftPrefix(path)+"*"))
+	if err != nil {
+		return fmt.Errorf("remove what is left of %s: %w", path, err)
+	}
+	var errs []error
+	for _, name := range left {
+		errs = append(errs, os.Remove(name))
+	}
+	return errors.Join(errs...)
+}
+
+// keepOwner gives draft to the owner of the file at path, if there is one.
+func keepOwner(draft *os.File, path string) error {
+	before, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := draft.Stat()
+	if err != nil {
+		return err
+	}
+	was, known := before.Sys().(*syscall.Stat_t)
+	is, both := now.Sys().(*syscall.Stat_t)
+	if !known || !both || was.Uid == is.Uid {
+		return nil
+	}
+	if err := draft.Chown(int(was.Uid), int(was.Gid)); err != nil {
+		return fmt.Errorf("it belongs to another user: run this as that user: %w", err)
+	}
+	return nil
+}
+
+// SyncFolder makes the names in a folder durable.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// patience is how long Lock waits for others, which hold it for milliseconds.
+const patience = 10 * time.Second
+
+// Lock locks a folder, so that whoever changes a file in it sees what others have changed.
+// It waits for others for up to 10 s. The lock ends with the process at the latest.
+func Lock(folder string) (unlock func(), err error) { return lock(folder, patience) }
+
+func lock(folder string, patience time.Duration) (unlock func(), err error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, fmt.Errorf("lock a folder: %w", err)
+	}
+	for until := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = f.Close() }, nil // which unlocks it
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", folder, err), f.Close())
+		case time.Now().After(until):
+			return nil, errors.Join(fmt.Errorf("another process holds the lock of %s: try again when it has ended", folder), f.Close())
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package privatefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "f")
+	if _, err := Read(path, 10); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := Read(path, 10); err != nil || string(text) != "0123456789" {
+		t.Errorf("Read() = %q, %v", text, err)
+	}
+	if _, err := Read(path, 9); err == nil || !strings.Contains(err.Error(), "larger") {
+		t.Errorf("a large file: %v", err)
+	}
+	for mode, ok := range map[fs.FileMode]bool{0o400: true, 0o640: true, 0o604: false, 0o602: false, 0o620: false, 0o666: false} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path, 10); (err == nil) != ok {
+			t.Errorf("mode %04o: %v, want valid: %v", mode, err, ok)
+		}
+	}
+	if _, err := Read(folder, 10); err == nil {
+		t.Error("a folder was read")
+	}
+	pipe := filepath.Join(folder, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(pipe, 10); err == nil {
+		t.Error("a pipe was read")
+	}
+}
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "f")
+	for _, text := range []string{"one", "two"} {
+		if err := Replace(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Read(path, 10); err != nil || string(got) != text {
+			t.Errorf("Read() = %q, %v, want %q", got, err, text)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the mode is %v, %v", info.Mode(), err)
+		}
+		if err := os.Chmod(path, 0o640); err != nil { // the next one is 0600 again
+			t.Fatal(err)
+		}
+	}
+	// A crash before the rename leaves a draft, and the file as it was.
+	draft := filepath.Join(folder, draftPrefix(path)+"123")
+	if err := os.WriteFile(draft, []byte("thr"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(path); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := os.ReadDir(folder); err != nil || len(all) != 1 {
+		t.Errorf("the folder has %v, %v, want only the file", all, err)
+	}
+	if err := Replace(filepath.Join(folder, "none", "f"), nil); err == nil {
+		t.Error("a file was made in a folder that does not exist")
+	}
+}
+
+// What cannot be replaced is left as it is, with nothing next to it.
+func TestReplaceFails(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "f")
+	if err := os.MkdirAll(filepath.Join(path, "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(path, []byte("x")); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	if all, err := os.ReadDir(folder); err != nil || len(all) != 1 {
+		t.Errorf("the folder has %v, %v, want only what was there", all, err)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	unlock, err := Lock(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock(folder, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("a second lock: %v", err)
+	}
+	unlock()
+	again, err := Lock(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if _, err := Lock(filepath.Join(folder, "none")); err == nil {
+		t.Error("a folder that does not exist was locked")
+	}
+}
