@@ -1,0 +1,175 @@
+// Package mtls authenticates callers by the certificate of their TLS connection. It owns
+// which name of a certificate is the subject. It does not verify certificates: the
+// listener does, with the authorities of its configuration, and only what it has verified
+// counts here.
+//
+// A certificate is an ambient credential: whatever a program sends over the connection
+// has it, so that a page in a browser could make requests in the name of its user. Its
+// [auth.Principal.Method] is [Method], by which the guard against requests from other
+// sites knows that it has to look at every request, reading ones too.
+package mtls
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/internal/visible"
+)
+
+// Method is the [auth.Principal.Method] of a caller with a certificate.
+const Method = "mtls"
+
+// The names of a certificate that can be the subject.
+const (
+	URISAN = "uri_san" // the URI in the subject alternative name, such as a SPIFFE ID
+	DNSSAN = "dns_san" // the DNS name in the subject alternative name
+	CN     = "cn"      // the common name
+)
+
+// Config says who the holder of a certificate is.
+type Config struct {
+	// Name is the first part of subjects, "<Name>:<name in the certificate>": lower-case
+	// letters, digits, "-" and "_". Defaults to "mtls".
+	Name string
+	// Subject is the name in the certificate: URISAN, DNSSAN or CN. A certificate must have
+	// exactly one of it.
+	Subject string
+	Tenant  string   // of all callers; may be empty
+	Roles   []string // of all callers
+	// Trusted reports whether an authority is still one of the configuration. A connection
+	// is verified once and may stay for days; what it was verified with may be withdrawn
+	// meanwhile. Defaults to always.
+	Trusted func(authority *x509.Certificate) bool
+	Now     func() time.Time // defaults to time.Now
+}
+
+// Validate returns all problems of the configuration, joined.
+func (c *Config) Validate() error {
+	var errs []error
+	if len(c.Name) > 50 || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		errs = append(errs, fmt.Errorf("mtls: name: %.50q is not a name; write at most 50 lower-case letters, digits, - and _", c.Name))
+	}
+	if !slices.Contains([]string{URISAN, DNSSAN, CN}, c.Subject) {
+		errs = append(errs, fmt.Errorf("mtls: subject: %.50q is not a name of a certificate; write %s, %s or %s", c.Subject, URISAN, DNSSAN, CN))
+	}
+	if slices.Contains(c.Roles, "") {
+		errs = append(errs, errors.New("mtls: roles: a role is empty; remove it"))
+	}
+	return errors.Join(errs...)
+}
+
+// An Authenticator authenticates callers by their certificates. It implements
+// [auth.Authenticator] and [auth.Challenger], and is safe for concurrent use.
+type Authenticator struct{ config Config }
+
+// New returns an Authenticator. The error is that of [Config.Validate].
+func New(c Config) (*Authenticator, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Name == "" {
+		c.Name = "mtls"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Trusted == nil {
+		c.Trusted = func(*x509.Certificate) bool { return true }
+	}
+	c.Roles = slices.Clip(slices.Clone(c.Roles))
+	return &Authenticator{c}, nil
+}
+
+// Authenticate implements [auth.Authenticator]. The caller is always a service
+// ([auth.KindService]). A connection without a certificate gets [auth.ErrNone].
+func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+	var none auth.Principal
+	if c.TLS == nil || len(c.TLS.PeerCertificates) == 0 {
+		return none, auth.ErrNone
+	}
+	expires := a.expires(c.TLS.VerifiedChains)
+	switch {
+	case expires.IsZero():
+		return none, refuse("the client certificate is not of an authority that this server trusts: connect with another one")
+	case a.config.Now().After(expires):
+		return none, refuse("the client certificate has expired: connect with a new one")
+	}
+	// The leaf is the same in all chains.
+	name, err := subject(c.TLS.VerifiedChains[0][0], a.config.Subject)
+	if err != nil {
+		return none, err
+	}
+	p := auth.Principal{
+		Tenant: a.config.Tenant, Subject: a.config.Name + ":" + name, Kind: auth.KindService,
+		Roles: a.config.Roles, Method: Method, Expires: expires,
+	}
+	if err := p.Validate(); err != nil {
+		return none, refuse("the client certificate does not name a valid caller: %s", visible.Clip(err.Error(), 300))
+	}
+	return p, nil
+}
+
+// Challenges implements [auth.Challenger]. HTTP has no scheme for certificates.
+func (a *Authenticator) Challenges() []string { return []string{scheme} }
+
+const scheme = "TLS-Client-Certificate"
+
+func refuse(format string, args ...any) error {
+	return &auth.Error{Scheme: scheme, Description: fmt.Sprintf(format, args...)}
+}
+
+// expires returns when the last of the trusted chains ends, or the zero time if there is
+// none. A chain ends with the first certificate in it that does.
+func (a *Authenticator) expires(chains [][]*x509.Certificate) time.Time {
+	var last time.Time
+	for _, chain := range chains {
+		if len(chain) == 0 || !a.config.Trusted(chain[len(chain)-1]) {
+			continue
+		}
+		first := chain[0].NotAfter
+		for _, cert := range chain {
+			if cert.NotAfter.Before(first) {
+				first = cert.NotAfter
+			}
+		}
+		if first.After(last) {
+			last = first
+		}
+	}
+	return last
+}
+
+// subject returns the name of a certificate.
+func subject(cert *x509.Certificate, kind string) (string, error) {
+	var names []string
+	switch kind {
+	case URISAN:
+		for _, uri := range cert.URIs {
+			names = append(names, uri.String())
+		}
+	case DNSSAN:
+		for _, name := range cert.DNSNames {
+			names = append(names, strings.ToLower(name))
+		}
+	default:
+		for _, name := range cert.Subject.Names {
+			if text, ok := name.Value.(string); ok && name.Type.Equal(commonName()) {
+				names = append(names, text)
+			}
+		}
+	}
+	if len(names) != 1 || strings.TrimSpace(names[0]) == "" {
+		return "", refuse("the client certificate has %d names of kind %s, and needs one: get a certificate with exactly one", len(names), kind)
+	}
+	return names[0], nil
+}
+
+// commonName is the attribute of X.520.
+func commonName() asn1.ObjectIdentifier { return asn1.ObjectIdentifier{2, 5, 4, 3} }

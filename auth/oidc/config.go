@@ -1,0 +1,179 @@
+package oidc
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/auth"
+)
+
+// DefaultTokenType is the `typ` of access tokens (RFC 9068, section 2.1).
+const DefaultTokenType = "at+jwt"
+
+// algorithms are the signatures that can be verified with a public key (RFC 7518,
+// RFC 8037). None of them can be made with it.
+func algorithms() []string {
+	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+}
+
+// Config describes one issuer of tokens, and what of its tokens counts here.
+type Config struct {
+	// Name of the issuer in this server: lower-case letters, digits, "-" and "_". The
+	// subject of a caller is "<Name>:<subject of the token>". Changing it makes everybody
+	// somebody else.
+	Name string
+	// Issuer is the URL that the tokens name as `iss`, compared byte by byte. Its scheme is
+	// https; http only on a loopback address.
+	Issuer string
+	// Audiences lists the names of this server at the issuer. A token must have been
+	// issued for at least one of them (`aud`).
+	Audiences []string
+	// Algorithms that tokens may be signed with, of RSA, PSS, ECDSA and EdDSA. Defaults to
+	// RS256 and ES256.
+	Algorithms []string
+	// JWKS is the URL of the issuer's keys. Defaults to `jwks_uri` of the issuer's
+	// .well-known/openid-configuration.
+	JWKS string
+	// TokenType is the `typ` in the header of the tokens, compared without regard to case
+	// and to a prefix "application/". Defaults to [DefaultTokenType]. With "JWT", a token
+	// without a `typ` is accepted too, and ID tokens are told apart by their claims.
+	TokenType string
+	// Subject is the claim with the caller's name. Defaults to "sub". Its values must never
+	// be given to somebody else.
+	//
+	// The name of each claim of the configuration is looked up as it is and, if there is
+	// none, as a path of names separated by dots.
+	Subject string
+	// Person is the claim with the name of the person who the caller is, if the same
+	// person may also come by another way; see [auth.Principal.Person]. Users must not be
+	// able to change it. Defaults to none.
+	Person string
+	Tenant Tenant
+	Roles  Roles
+	// DefaultRoles are the roles of a caller to whom Roles gives none.
+	DefaultRoles []string
+	// Client fetches the keys. It should be guarded, as those of internal/egress are.
+	// Redirects are never followed. Required.
+	Client *http.Client
+	Now    func() time.Time // defaults to time.Now
+	Log    zerolog.Logger
+}
+
+// Tenant says which tenant the callers of an issuer belong to. At most one field is set;
+// without one they belong to none.
+type Tenant struct {
+	Claim string // the claim with the tenant; a token without it is refused
+	Value string // the tenant of all tokens
+}
+
+// Roles says how roles follow from a claim.
+type Roles struct {
+	// Claim has a value or a list of values; `scope` and `scp` may separate them by spaces.
+	Claim string
+	// Map has the roles for each value. Values that are not in it give no role.
+	Map map[string][]string
+}
+
+func (c Config) withDefaults() Config {
+	c.Audiences, c.DefaultRoles = slices.Clone(c.Audiences), slices.Clone(c.DefaultRoles)
+	if len(c.Algorithms) == 0 {
+		c.Algorithms = []string{"RS256", "ES256"}
+	}
+	if c.TokenType == "" {
+		c.TokenType = DefaultTokenType
+	}
+	c.TokenType = tokenType(c.TokenType)
+	if c.Subject == "" {
+		c.Subject = "sub"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Validate returns all problems of the configuration, joined. Each names the entry and
+// the key as they are in the configuration file.
+func (c *Config) Validate() error {
+	var errs []error
+	add := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("oidc %s: %s: %s", c.Name, key, fmt.Sprintf(format, args...)))
+	}
+	if !isName(c.Name) {
+		errs = append(errs, fmt.Errorf("oidc: name: %.50q is not a name; write 1 to 50 lower-case letters, digits, - and _", c.Name))
+	}
+	if err := checkURL(c.Issuer); err != nil {
+		add("issuer", "%v", err)
+	}
+	if c.JWKS != "" {
+		if err := checkURL(c.JWKS); err != nil {
+			add("jwks", "%v", err)
+		}
+	}
+	if len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
+		add("audiences", "a token must be for this server; write the name that the issuer has for it")
+	}
+	for _, name := range c.Algorithms {
+		if !slices.Contains(algorithms(), name) {
+			add("algorithms", "%.20q cannot be used; write some of %s", name, strings.Join(algorithms(), ", "))
+		}
+	}
+	if c.Tenant.Claim != "" && c.Tenant.Value != "" {
+		add("tenant", "both a claim and a value are set; write one of them")
+	}
+	switch {
+	case c.Roles.Claim == "" && len(c.Roles.Map) > 0:
+		add("roles", "map has no claim to read; write claim")
+	case c.Roles.Claim != "" && len(c.Roles.Map) == 0:
+		add("roles", "no value of claim %s gives a role; write map, from values to roles such as %s", c.Roles.Claim, auth.RoleRequester)
+	}
+	for value, roles := range c.Roles.Map {
+		if len(roles) == 0 || slices.Contains(roles, "") {
+			add("roles", "map: %.100q has no roles, or an empty one; write at least one", value)
+		}
+	}
+	if slices.Contains(c.DefaultRoles, "") {
+		add("default_roles", "a role is empty; remove it")
+	}
+	if c.Client == nil {
+		add("client", "there is no HTTP client to fetch keys with; set one")
+	}
+	return errors.Join(errs...)
+}
+
+// isName reports whether s can be the first part of a subject. It has no colon, so that
+// no two names and subjects make the same one.
+func isName(s string) bool {
+	return s != "" && len(s) <= 50 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// checkURL returns an error if keys must not be fetched from a URL: whoever can change
+// them on their way can be anybody here.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("%.200q is not a URL; write one that begins with https://", text)
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return fmt.Errorf("%.200q is not encrypted, so anybody on the way could replace the keys; write an https URL", text)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("%.200q has a user, a query or a fragment; remove it", u.Redacted())
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

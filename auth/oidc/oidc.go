@@ -1,0 +1,160 @@
+// Package oidc authenticates callers by the tokens of OpenID Connect providers: JWTs in
+// `Authorization: Bearer`, as RFC 6750 and RFC 9068 define them. It owns which tokens
+// count, and what of a token becomes the [auth.Principal]. It does not know how a user
+// gets a token.
+//
+// A token belongs to the issuer that its `iss` names, and to no other. Its signature is
+// verified with the keys that this issuer publishes (keys.go). Everything that a token
+// has to have is checked here, because a verifier for ID tokens, such as that of
+// go-oidc, accepts tokens without a subject and ID tokens in place of access tokens.
+//
+// Unless the answer is remembered, a token costs a verification of its signature, about
+// 100 µs. The principal of a valid one is remembered for at most a minute (cache.go).
+package oidc
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"a2a-server/auth"
+	"a2a-server/internal/visible"
+)
+
+// Method is the [auth.Principal.Method] of a caller with a token.
+const Method = "oidc"
+
+// remembered is how long a verified token is not verified again, if it does not expire
+// before.
+const remembered = time.Minute
+
+// An Authenticator authenticates callers by tokens of one or more issuers. It implements
+// [auth.Authenticator] and [auth.Challenger], and is safe for concurrent use.
+type Authenticator struct {
+	issuers map[string]*issuer // by the exact value of `iss`
+	now     func() time.Time
+	cache   cache
+}
+
+// New returns an Authenticator for the tokens of several issuers. No issuer is contacted
+// before its first token arrives: one that is down keeps no server from starting. The
+// error lists all problems of all configurations. Now of the first one is the clock of all.
+func New(issuers ...Config) (*Authenticator, error) {
+	a := &Authenticator{issuers: map[string]*issuer{}, now: time.Now}
+	var errs []error
+	names := map[string]bool{}
+	for n, c := range issuers {
+		if err := c.Validate(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c = c.withDefaults()
+		if n == 0 {
+			a.now = c.Now
+		}
+		if names[c.Name] {
+			errs = append(errs, fmt.Errorf("oidc %s: the name is used twice: subjects of two issuers would be the same; choose another", c.Name))
+		}
+		if a.issuers[c.Issuer] != nil {
+			errs = append(errs, fmt.Errorf("oidc %s: issuer %s is configured twice: list its audiences in one entry", c.Name, c.Issuer))
+		}
+		names[c.Name] = true
+		a.issuers[c.Issuer] = &issuer{Config: c, keys: newKeySet(&c)}
+	}
+	if len(issuers) == 0 {
+		errs = append(errs, errors.New("oidc: no issuer is configured; add one"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Authenticate implements [auth.Authenticator]. A request without a bearer token gets
+// [auth.ErrNone]; an invalid token, also of an issuer that is not configured, an
+// [*auth.Error]; any other error means that the keys of the issuer are not known.
+func (a *Authenticator) Authenticate(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
+	raw, err := bearer(c.Header)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	now, sum := a.now(), sha256.Sum256([]byte(raw))
+	if p, ok := a.cache.get(sum, now); ok {
+		return p, nil
+	}
+	t, err := read(raw)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	from := a.issuers[t.issuer]
+	if from == nil {
+		return auth.Principal{}, refuse("the token is of an issuer that this server does not accept: get one from another issuer")
+	}
+	p, err := from.authenticate(ctx, t, now)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	a.cache.put(sum, p, earlier(p.Expires, now.Add(remembered)))
+	return p, nil
+}
+
+// Challenges implements [auth.Challenger].
+func (a *Authenticator) Challenges() []string { return []string{`Bearer realm="a2a-server"`} }
+
+// refuse returns the error of a token that is not valid (RFC 6750, section 3.1).
+func refuse(format string, args ...any) error {
+	return &auth.Error{Code: "invalid_token", Description: fmt.Sprintf(format, args...)}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// issuer is one provider of tokens.
+type issuer struct {
+	Config
+
+	keys *keySet
+}
+
+// authenticate returns who a token of this issuer is for. What is cheap to check comes
+// first, so that only a token that would otherwise be valid makes the server fetch keys.
+func (i *issuer) authenticate(ctx context.Context, t *token, now time.Time) (auth.Principal, error) {
+	if !slices.Contains(i.Algorithms, t.algorithm) {
+		return auth.Principal{}, refuse("the token is signed with %s, which this server does not accept: accepted are %v", visible.Quote(t.algorithm, 20), i.Algorithms)
+	}
+	if err := i.checkType(t); err != nil {
+		return auth.Principal{}, err
+	}
+	if err := i.checkUse(t, now); err != nil {
+		return auth.Principal{}, err
+	}
+	p, err := i.principal(t)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	keys, err := i.keys.find(ctx, t.keyID)
+	if err != nil {
+		return auth.Principal{}, fmt.Errorf("oidc %s: keys of %s: %w", i.Name, i.Issuer, err)
+	}
+	if len(keys) == 0 {
+		return auth.Principal{}, refuse("the issuer does not publish the key %s that signed the token: get a new token", visible.Quote(t.keyID, 80))
+	}
+	// The keys are known, so that the only errors left are those of the token. SkipClientIDCheck:
+	// the audience of an access token is no client, and was checked above.
+	verifier := oidc.NewVerifier(i.Issuer, signers{keys: keys, token: t}, &oidc.Config{
+		SkipClientIDCheck: true, SupportedSigningAlgs: i.Algorithms, Now: func() time.Time { return now },
+	})
+	if _, err := verifier.Verify(ctx, t.raw); err != nil {
+		return auth.Principal{}, refuse("the signature of the token is invalid: get a new token")
+	}
+	return p, nil
+}

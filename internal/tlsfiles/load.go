@@ -1,0 +1,114 @@
+package tlsfiles
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// load reads the files, and uses them if they have changed and fit together. An error is
+// returned once for each change.
+func (f *Files) load() (changed bool, err error) {
+	contents := map[string][]byte{}
+	seen := sha256.New()
+	for _, file := range []struct{ key, path string }{{"cert", f.config.Cert}, {"key", f.config.Key}, {"client_ca", f.config.ClientCA}} {
+		if file.path == "" {
+			continue
+		}
+		content, readErr := readFile(file.path)
+		if readErr != nil && err == nil {
+			err = fmt.Errorf("%s: %w", file.key, readErr)
+		}
+		contents[file.key] = content
+		// Whatever is written to a hash, it returns no error.
+		_, _ = fmt.Fprintf(seen, "%d %v\n%s", len(content), readErr, content)
+	}
+	sum := string(seen.Sum(nil))
+	if sum == f.seen {
+		return false, nil
+	}
+	f.seen = sum
+	if err != nil {
+		return false, err
+	}
+	c := base()
+	pair, err := tls.X509KeyPair(contents["cert"], contents["key"])
+	if err != nil {
+		return false, fmt.Errorf("cert %s and key %s do not fit together, or are no PEM: %w", f.config.Cert, f.config.Key, err)
+	}
+	c.Certificates = []tls.Certificate{pair}
+	trusted := map[string]bool{}
+	if f.config.ClientCA != "" {
+		authorities, err := readCertificates(contents["client_ca"])
+		if err != nil {
+			return false, fmt.Errorf("client_ca: %s: %w", f.config.ClientCA, err)
+		}
+		c.ClientCAs = x509.NewCertPool()
+		for _, cert := range authorities {
+			c.ClientCAs.AddCert(cert)
+			trusted[string(cert.Raw)] = true
+		}
+		c.ClientAuth = tls.VerifyClientCertIfGiven
+		if f.config.ClientAuth == Required {
+			c.ClientAuth = tls.RequireAndVerifyClientCert
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current, f.trusted = c, trusted
+	return true, nil
+}
+
+// readFile reads a file that is not larger than maxFile.
+func readFile(path string) ([]byte, error) {
+	// A pipe would keep the server waiting.
+	switch is, err := os.Stat(path); {
+	case err != nil:
+		return nil, err
+	case !is.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("%s is longer than 4 MiB", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// readCertificates reads certificates in PEM, at least one. What cannot be read is an
+// error: a client of that authority would be refused without a reason.
+func readCertificates(content []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for {
+		block, rest := pem.Decode(content)
+		if block == nil {
+			break
+		}
+		content = rest
+		if block.Type != "CERTIFICATE" {
+			return nil, fmt.Errorf("there is a block %.50q; write certificates only", block.Type)
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d: %w", len(all)+1, err)
+		}
+		all = append(all, cert)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no certificate in PEM; the file must have blocks that begin with -----BEGIN CERTIFICATE-----")
+	}
+	return all, nil
+}

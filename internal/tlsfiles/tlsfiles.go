@@ -1,0 +1,145 @@
+// Package tlsfiles is the TLS of a listener whose certificates are in files. It owns when
+// the files are read again. It does not know what is listened for, or who a client is.
+//
+// The files are read again when a client connects, at most once a second, and compared as a
+// whole: their times would not show a change within one tick of the clock. If they do
+// not fit together, as while they are being replaced one by one, the certificates that
+// were read before stay in use and the log says why. Connections that are open keep what they were made with; [Files.Trusts] says
+// whether it still counts.
+package tlsfiles
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// How a client proves who it is.
+const (
+	Optional = "optional" // with a certificate, or otherwise
+	Required = "required" // with a certificate, or it is not connected
+)
+
+const (
+	maxFile = 4 << 20     // bytes of a file
+	pause   = time.Second // between two looks at the files
+)
+
+// Config names the files, all in PEM.
+type Config struct {
+	Cert string // the certificate of the server, followed by those that lead to its authority
+	Key  string // the private key of the first one
+	// ClientCA has the certificates of the authorities of clients. Clients are asked for a
+	// certificate only if it is set.
+	ClientCA string
+	// ClientAuth is Optional or Required. Defaults to Optional. A certificate of another
+	// authority is refused in both cases.
+	ClientAuth string
+	Now        func() time.Time // defaults to time.Now
+	Log        zerolog.Logger
+}
+
+// Validate returns all problems of the configuration, joined. It reads no file.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Cert == "" {
+		errs = append(errs, errors.New("tls: cert: there is no certificate; write the path of its file"))
+	}
+	if c.Key == "" {
+		errs = append(errs, errors.New("tls: key: there is no private key; write the path of its file"))
+	}
+	if !slices.Contains([]string{"", Optional, Required}, c.ClientAuth) {
+		errs = append(errs, fmt.Errorf("tls: client_auth: %.50q is unknown; write %s or %s", c.ClientAuth, Optional, Required))
+	}
+	if c.ClientAuth != "" && c.ClientCA == "" {
+		errs = append(errs, errors.New("tls: client_auth: there is no authority of clients; write client_ca"))
+	}
+	return errors.Join(errs...)
+}
+
+// Files are certificates that are read again when their files change. They are safe for
+// concurrent use.
+type Files struct {
+	config Config
+
+	looking sync.Mutex // held by who looks at the files; guards:
+	looked  time.Time
+	seen    string // digest of what they had
+
+	mu      sync.RWMutex // guards:
+	current *tls.Config
+	trusted map[string]bool // the authorities, by their DER
+}
+
+// New reads the files. The error is that of [Config.Validate], or says which file cannot
+// be used.
+func New(c Config) (*Files, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	f := &Files{config: c, looked: c.Now()}
+	if _, err := f.load(); err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	return f, nil
+}
+
+// TLS returns the configuration for listeners: TLS 1.2 and newer, HTTP/2 and HTTP/1.1, with
+// the certificates as they are in the files. Several listeners may use it.
+func (f *Files) TLS() *tls.Config {
+	c := base()
+	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		f.look()
+		f.mu.RLock()
+		defer f.mu.RUnlock()
+		return f.current, nil
+	}
+	return c
+}
+
+func base() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+}
+
+// Trusts reports whether an authority is one of those of clients, as the files are now.
+func (f *Files) Trusts(authority *x509.Certificate) bool {
+	f.look()
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.trusted[string(authority.Raw)]
+}
+
+// look reads the files if they have changed. While one caller does so, others use what
+// there is.
+func (f *Files) look() {
+	if !f.looking.TryLock() {
+		return
+	}
+	defer f.looking.Unlock()
+	now := f.config.Now()
+	if since := now.Sub(f.looked); since >= 0 && since < pause {
+		return
+	}
+	f.looked = now
+	switch changed, err := f.load(); {
+	case err != nil:
+		f.config.Log.Error().Err(err).Msg("cannot use the changed TLS files; the certificates read before stay in use")
+	case changed:
+		f.config.Log.Info().Time("expires", f.expires()).Msg("read the changed TLS files")
+	}
+}
+
+func (f *Files) expires() time.Time {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.current.Certificates[0].Leaf.NotAfter
+}
