@@ -402,12 +402,12 @@ func BenchmarkAuthenticate(b *testing.B) {
 
 // FuzzAuthenticate tries texts as keys: none is valid, and none is worse than refused.
 func FuzzAuthenticate(f *testing.F) {
-	w := &world{file: filepath.Join(f.TempDir(), "keys.yaml"), now: noon}
-	key, err := Add(w.file, Key{ID: "alice", Roles: []string{"admin"}}, false)
+	file := filepath.Join(f.TempDir(), "keys.yaml")
+	key, err := Add(file, Key{ID: "alice", Roles: []string{"admin"}}, false)
 	if err != nil {
 		f.Fatal(err)
 	}
-	a, err := New(Config{File: w.file, Now: func() time.Time { return noon }})
+	a, err := New(Config{File: file, Now: func() time.Time { return noon }})
 	if err != nil {
 		f.Fatal(err)
 	}

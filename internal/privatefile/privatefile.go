@@ -77,10 +77,10 @@ func Replace(path string, content []byte) (err error) {
 	if err == nil {
 		err = draft.Sync()
 	}
-	if err = errors.Join(err, draft.Close()); err != nil {
+	if err := errors.Join(err, draft.Close()); err != nil {
 		return err
 	}
-	if err = os.Rename(draft.Name(), path); err != nil {
+	if err := os.Rename(draft.Name(), path); err != nil {
 		return err
 	}
 	return SyncFolder(folder)

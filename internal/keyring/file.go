@@ -1,0 +1,195 @@
+package keyring
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/privatefile"
+)
+
+const (
+	version = 1
+	maxFile = 64 << 10
+	maxKeys = 64
+	// hmacSHA256 is the algorithm of keys that make codes. A purpose that signs has another
+	// one, and a secret of another form.
+	hmacSHA256 = "HMAC-SHA256"
+	secretSize = 32
+)
+
+// file is the keys of a purpose, newest first: the first one is in use, the others were
+// before.
+type file struct {
+	Version int     `json:"version"`
+	Purpose Purpose `json:"purpose"`
+	Keys    []key   `json:"keys"`
+	// Sum is the SHA-256 of the JSON of everything else: a key of which a bit has changed
+	// would look like any other.
+	Sum string `json:"sha256,omitempty"`
+}
+
+type key struct {
+	ID        string    `json:"id"` // 8 hexadecimal digits
+	Algorithm string    `json:"algorithm"`
+	Secret    []byte    `json:"secret"`
+	Created   time.Time `json:"created"`
+	Until     time.Time `json:"until,omitzero"` // when it ends; zero: it is in use
+}
+
+// newKey returns a key whose id none of others has.
+func newKey(now time.Time, others []key) key {
+	k := key{Algorithm: hmacSHA256, Secret: make([]byte, secretSize), Created: now.UTC().Truncate(time.Second)}
+	_, _ = rand.Read(k.Secret) // it never fails
+	for {
+		var id [idSize]byte
+		_, _ = rand.Read(id[:])
+		k.ID = hex.EncodeToString(id[:])
+		if !slices.ContainsFunc(others, func(o key) bool { return o.ID == k.ID }) {
+			return k
+		}
+	}
+}
+
+// without returns the keys without those that have ended.
+func without(keys []key, now time.Time) []key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return k.ended(now) })
+}
+
+func anyEnded(keys []key, now time.Time) bool {
+	return slices.ContainsFunc(keys, func(k key) bool { return k.ended(now) })
+}
+
+func (k *key) ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
+
+// path returns the file of a purpose.
+func path(folder string, p Purpose) string { return filepath.Join(folder, string(p)+".json") }
+
+// sum returns what Sum has to be.
+func (f file) sum() string {
+	f.Sum = ""
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return "" // never: all of it is text and times
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw))
+}
+
+// write replaces the file of a purpose. Call it with the folder locked.
+func write(folder string, p Purpose, keys []key) error {
+	f := file{Version: version, Purpose: p, Keys: keys}
+	f.Sum = f.sum()
+	raw, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return privatefile.Replace(path(folder, p), append(raw, '\n'))
+}
+
+// read returns the keys in the file of a purpose. The error is [fs.ErrNotExist], or says
+// why the file is refused.
+func read(folder string, p Purpose) ([]key, error) {
+	name := path(folder, p)
+	raw, err := privatefile.Read(name, maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fs.ErrNotExist
+	case err != nil:
+		return nil, err
+	}
+	keys, err := parse(raw, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return keys, nil
+}
+
+// parse returns the keys in a file. The error continues a sentence that begins with the
+// file's name.
+func parse(raw []byte, p Purpose) ([]key, error) {
+	damaged := func(why string) error {
+		return fmt.Errorf("is damaged (%s): restore it from a backup, or remove it so that the next start makes a new one; then %s", why, p.lost())
+	}
+	var v struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, damaged("it is not JSON")
+	}
+	if v.Version > version {
+		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that one", v.Version, version)
+	}
+	var f file
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, damaged("it does not have the form of a file of keys")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, damaged("it has more than one value")
+	}
+	if f.Sum == "" || f.Sum != f.sum() {
+		return nil, damaged("its checksum does not fit")
+	}
+	if f.Version != version || f.Purpose != p {
+		return nil, fmt.Errorf("is the file of keys for %q: restore the right one, or remove it", f.Purpose)
+	}
+	if len(f.Keys) == 0 || len(f.Keys) > maxKeys {
+		return nil, damaged(fmt.Sprintf("it has %d keys", len(f.Keys)))
+	}
+	for i := range f.Keys {
+		k := &f.Keys[i]
+		if id, err := hex.DecodeString(k.ID); err != nil || len(id) != idSize {
+			return nil, damaged("an id is not valid")
+		}
+		if k.Algorithm != hmacSHA256 || len(k.Secret) != secretSize {
+			return nil, damaged("a key is not valid")
+		}
+		if (i == 0) != k.Until.IsZero() {
+			return nil, damaged("not exactly one key is in use")
+		}
+	}
+	return f.Keys, nil
+}
+
+// makeFolder makes the folder of keys, for the server only.
+func makeFolder(folder string, log zerolog.Logger) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := tighten(folder, log); err != nil {
+		return err
+	}
+	return privatefile.SyncFolder(filepath.Dir(folder))
+}
+
+// tighten takes away the rights of the group, which some volumes give to everything on them
+// when they are mounted. Rights for everybody are refused: nothing does that on purpose, and
+// the keys may be known.
+func tighten(name string, log zerolog.Logger) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	mode := info.Mode().Perm()
+	switch {
+	case mode&0o007 != 0:
+		return fmt.Errorf("%s has the mode %04o, so that others may know or change the keys in it: run chmod go-rwx %[1]s, and if others use this machine, make new keys with a2a-server signing rotate", name, mode)
+	case mode&0o070 != 0:
+		log.Warn().Str("file", name).Str("mode", fmt.Sprintf("%04o", mode)).Msg("the rights of the group to the server's own keys are taken away")
+		return os.Chmod(name, mode&^0o070)
+	}
+	return nil
+}

@@ -1,0 +1,459 @@
+package keyring
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// world is a folder of keys and a clock.
+type world struct {
+	t      *testing.T
+	folder string
+	file   string
+	log    bytes.Buffer
+	mu     sync.Mutex
+	at     time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "keys")
+	return &world{t: t, folder: folder, file: filepath.Join(folder, "page-tokens.json"), at: noon}
+}
+
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = w.at.Add(d)
+}
+
+func (w *world) open() *Keyring {
+	w.t.Helper()
+	k, err := Open(Config{Folder: w.folder, Now: w.now, Log: zerolog.New(&w.log)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return k
+}
+
+func (w *world) rotate() {
+	w.t.Helper()
+	if until, err := Rotate(w.folder, PageTokens, w.now()); err != nil || !until.Equal(w.now().Add(Overlap)) {
+		w.t.Fatalf("Rotate() = %v, %v", until, err)
+	}
+}
+
+func (w *world) text() string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (w *world) write(text string, mode fs.FileMode) {
+	w.t.Helper()
+	_ = os.Remove(w.file)
+	if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Chmod(w.file, mode); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+var data = []byte("what is authenticated")
+
+func TestTag(t *testing.T) {
+	t.Parallel()
+	for name, folder := range map[string]string{"in memory": "", "on disk": newWorld(t).folder} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, err := Open(Config{Folder: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := k.MAC(PageTokens)
+			tag := m.Tag(data)
+			if len(tag) != TagSize || !m.Verify(data, tag) || !bytes.Equal(tag, m.Tag(data)) {
+				t.Fatalf("tag %x is not verified", tag)
+			}
+			for i := range tag {
+				for bit := range 8 {
+					forged := bytes.Clone(tag)
+					forged[i] ^= 1 << bit
+					if m.Verify(data, forged) {
+						t.Errorf("bit %d of byte %d may be changed", bit, i)
+					}
+				}
+			}
+			for _, forged := range [][]byte{nil, {}, tag[:TagSize-1], append(bytes.Clone(tag), 0), tag[idSize:], make([]byte, TagSize)} {
+				if m.Verify(data, forged) {
+					t.Errorf("%x is verified", forged)
+				}
+			}
+			for _, other := range []string{"", "what is authenticate", "what is authenticated "} {
+				if m.Verify([]byte(other), tag) {
+					t.Errorf("the tag is verified for %q", other)
+				}
+			}
+			other, err := Open(Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other.MAC(PageTokens).Verify(data, tag) {
+				t.Error("another server's keys verify it")
+			}
+		})
+	}
+}
+
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tag := w.open().MAC(PageTokens).Tag(data)
+	if !w.open().MAC(PageTokens).Verify(data, tag) {
+		t.Error("after a restart the tag is not verified")
+	}
+	for name, mode := range map[string]fs.FileMode{w.folder: 0o700, w.file: 0o600} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s has the mode %v, %v, want %04o", name, info.Mode(), err, mode)
+		}
+	}
+	if err := os.Remove(w.file); err != nil {
+		t.Fatal(err)
+	}
+	if w.open().MAC(PageTokens).Verify(data, tag) {
+		t.Error("a new key verifies what the lost one has made")
+	}
+}
+
+// The old key verifies for a day, and then it is nowhere.
+func TestRotate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := w.open().MAC(PageTokens)
+	old := m.Tag(data)
+	secret := (*m.keys.Load())[0].Secret
+	w.rotate()
+	if !bytes.Equal(m.Tag(data), old) {
+		t.Error("the new key is in use before anybody has looked")
+	}
+	w.pass(noticing)
+	young := m.Tag(data)
+	if bytes.Equal(young, old) {
+		t.Error("the server has not noticed the new key")
+	}
+	w.pass(Overlap - noticing - 1)
+	if !m.Verify(data, old) || !m.Verify(data, young) {
+		t.Errorf("within a day the tags are verified: the old one %v, the new one %v", m.Verify(data, old), m.Verify(data, young))
+	}
+	w.pass(1)
+	if m.Verify(data, old) || !m.Verify(data, young) {
+		t.Errorf("after a day the tags are verified: the old one %v, the new one %v", m.Verify(data, old), m.Verify(data, young))
+	}
+	w.pass(noticing)
+	if m.Verify(data, old) || !m.Verify(data, young) || len(*m.keys.Load()) != 1 {
+		t.Errorf("%d keys are in memory, want 1", len(*m.keys.Load()))
+	}
+	keys, err := read(w.folder, PageTokens)
+	if err != nil || len(keys) != 1 || bytes.Equal(keys[0].Secret, secret) {
+		t.Errorf("the file has %d keys, %v, want only the new one", len(keys), err)
+	}
+	if log := w.log.String(); log != "" {
+		t.Errorf("the log has %s", log)
+	}
+}
+
+// A server that is not asked for anything forgets at its next start.
+func TestRotateWhileStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := w.open().MAC(PageTokens).Tag(data)
+	w.rotate()
+	if !w.open().MAC(PageTokens).Verify(data, old) {
+		t.Error("the old key does not verify")
+	}
+	w.pass(Overlap)
+	m := w.open().MAC(PageTokens)
+	if keys, err := read(w.folder, PageTokens); m.Verify(data, old) || err != nil || len(keys) != 1 {
+		t.Errorf("the file has %d keys, %v, want 1", len(keys), err)
+	}
+}
+
+func TestReload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := w.open()
+	m := k.MAC(PageTokens)
+	old := m.Tag(data)
+	w.rotate()
+	if err := k.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if young := m.Tag(data); bytes.Equal(young, old) || !m.Verify(data, old) {
+		t.Error("the new key is not in use, or the old one is not accepted")
+	}
+}
+
+// What damages the file while the server runs changes nothing, and is said once.
+func TestDamagedWhileRunning(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(w *world){
+		"cut off":  func(w *world) { w.write(w.text()[:100], 0o600) },
+		"too open": func(w *world) { w.write(w.text(), 0o604) },
+		"removed":  func(w *world) { _ = os.Remove(w.file) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			k := w.open()
+			m := k.MAC(PageTokens)
+			tag := m.Tag(data)
+			good := w.text()
+			spoil(w)
+			for range 5 {
+				w.pass(noticing)
+				if !m.Verify(data, tag) || !bytes.Equal(m.Tag(data), tag) {
+					t.Fatal("the key in use has changed")
+				}
+			}
+			if n := strings.Count(w.log.String(), "the keys in use stay"); n != 1 {
+				t.Errorf("the log says so %d times, want once: %s", n, w.log.String())
+			}
+			if err := k.Reload(); err == nil {
+				t.Error("Reload() = nil, want an error each time")
+			}
+			w.write(good, 0o600)
+			if err := k.Reload(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	good := w.text()
+	open := func() error {
+		_, err := Open(Config{Folder: w.folder, Now: w.now})
+		return err
+	}
+	for name, tc := range map[string]struct {
+		text string
+		mode fs.FileMode
+		says string
+	}{
+		"empty":            {"", 0o600, "is damaged"},
+		"cut off":          {good[:len(good)/2], 0o600, "is damaged"},
+		"zeros":            {strings.Repeat("\x00", len(good)), 0o600, "is damaged"},
+		"twice":            {good + good, 0o600, "is damaged"},
+		"null":             {"null", 0o600, "is damaged"},
+		"nothing":          {"{}", 0o600, "is damaged"},
+		"huge":             {strings.Repeat(" ", maxFile) + good, 0o600, "larger"},
+		"newer":            {strings.Replace(good, `"version": 1`, `"version": 2`, 1), 0o600, "newer program"},
+		"for another":      {strings.Replace(good, `"page-tokens"`, `"signatures"`, 1), 0o600, "is damaged"},
+		"no sum":           {strings.Replace(good, `"sha256"`, `"sha255"`, 1), 0o600, "is damaged"},
+		"everybody reads":  {good, 0o604, "signing rotate"},
+		"everybody writes": {good, 0o602, "signing rotate"},
+	} {
+		w.write(tc.text, tc.mode)
+		if err := open(); err == nil || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), w.file) {
+			t.Errorf("%s: Open() = %v, want %q", name, err, tc.says)
+		}
+		if w.text() != tc.text {
+			t.Errorf("%s: the file was changed", name)
+		}
+	}
+	w.write(good, 0o600)
+	if err := os.Chmod(w.folder, 0o707); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); err == nil || !strings.Contains(err.Error(), "chmod go-rwx") {
+		t.Errorf("a folder for everybody: %v", err)
+	}
+}
+
+// No changed character of the file goes unnoticed: where it is read the same, it is the
+// same.
+func TestEveryChangedByte(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	w.rotate()
+	good := []byte(w.text())
+	want, err := parse(good, PageTokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		for _, flip := range []byte{1, 0x20, 0x80} {
+			bad := bytes.Clone(good)
+			bad[i] ^= flip
+			got, err := parse(bad, PageTokens)
+			if err != nil {
+				continue
+			}
+			for j := range got {
+				if len(got) != len(want) || got[j].ID != want[j].ID || !bytes.Equal(got[j].Secret, want[j].Secret) || !got[j].Until.Equal(want[j].Until) {
+					t.Fatalf("byte %d, %q: is read as other keys", i, bad[max(0, i-20):min(len(bad), i+20)])
+				}
+			}
+		}
+	}
+}
+
+// A group gets rights when some volumes are mounted.
+func TestRightsOfAGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tag := w.open().MAC(PageTokens).Tag(data)
+	if err := errors.Join(os.Chmod(w.file, 0o660), os.Chmod(w.folder, 0o770)); err != nil {
+		t.Fatal(err)
+	}
+	if !w.open().MAC(PageTokens).Verify(data, tag) {
+		t.Error("the key has changed")
+	}
+	for name, mode := range map[string]fs.FileMode{w.folder: 0o700, w.file: 0o600} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s has the mode %v, %v, want %04o", name, info.Mode(), err, mode)
+		}
+	}
+	if n := strings.Count(w.log.String(), "rights of the group"); n != 2 {
+		t.Errorf("the log says so %d times, want twice", n)
+	}
+}
+
+func TestRotateRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := Rotate(w.folder, PageTokens, noon); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+	if err := os.Mkdir(w.folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rotate(w.folder, PageTokens, noon); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	w.open()
+	if _, err := Rotate(w.folder, "../x", noon); err == nil || !strings.Contains(err.Error(), "no keys for") {
+		t.Errorf("another purpose: %v", err)
+	}
+	for range maxKeys - 1 {
+		w.rotate()
+	}
+	before := w.text()
+	if _, err := Rotate(w.folder, PageTokens, noon); err == nil || !strings.Contains(err.Error(), "wait until 2026-11-23T12:00:00Z") || w.text() != before {
+		t.Errorf("with %d keys: %v", maxKeys, err)
+	}
+	w.pass(Overlap)
+	w.rotate()
+	if keys, err := read(w.folder, PageTokens); err != nil || len(keys) != 2 {
+		t.Errorf("a day later the file has %d keys, %v, want 2", len(keys), err)
+	}
+	w.write("{", 0o600)
+	if _, err := Rotate(w.folder, PageTokens, noon); err == nil || w.text() != "{" {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// Commands and a server that reads and prunes at the same time lose no key.
+func TestRotateAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := w.open()
+	m := k.MAC(PageTokens)
+	tag := m.Tag(data)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(w.rotate)
+		all.Go(func() {
+			if err := k.Reload(); err != nil {
+				t.Error(err)
+			}
+			if mine := m.Tag(data); !m.Verify(data, mine) || !m.Verify(data, tag) {
+				t.Error("a tag is not verified")
+			}
+		})
+	}
+	all.Wait()
+	if keys, err := read(w.folder, PageTokens); err != nil || len(keys) != 9 {
+		t.Errorf("the file has %d keys, %v, want 9", len(keys), err)
+	}
+}
+
+// What a crash leaves is removed at the next start, and never read.
+func TestDraftOfACrash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tag := w.open().MAC(PageTokens).Tag(data)
+	draft := filepath.Join(w.folder, ".page-tokens.json.new-1234")
+	if err := os.WriteFile(draft, []byte(`{"version":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !w.open().MAC(PageTokens).Verify(data, tag) {
+		t.Error("the key has changed")
+	}
+	if _, err := os.Stat(draft); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the draft is still there: %v", err)
+	}
+}
+
+func BenchmarkTag(b *testing.B) {
+	k, err := Open(Config{Folder: filepath.Join(b.TempDir(), "keys")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, text := k.MAC(PageTokens), make([]byte, 200)
+	b.ReportAllocs()
+	for b.Loop() {
+		if !m.Verify(text, m.Tag(text)) {
+			b.Fatal("not verified")
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	folder := filepath.Join(f.TempDir(), "keys")
+	if _, err := Open(Config{Folder: folder}); err != nil {
+		f.Fatal(err)
+	}
+	text, err := os.ReadFile(path(folder, PageTokens))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"version":1,"purpose":"page-tokens","keys":[],"sha256":""}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		keys, err := parse(text, PageTokens)
+		if err != nil {
+			return
+		}
+		for i, k := range keys {
+			if len(k.Secret) != secretSize || (i == 0) != k.Until.IsZero() {
+				t.Errorf("key %d of %q is %+v", i, text, k)
+			}
+		}
+	})
+}
