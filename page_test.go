@@ -136,7 +136,7 @@ func TestPageForStrangers(t *testing.T) {
 		case "":
 			return auth.Principal{}, auth.ErrNone
 		case "Bearer alice", "Bearer bob":
-			return auth.Principal{Subject: strings.TrimPrefix(given, "Bearer ")}, nil
+			return auth.Principal{Subject: strings.TrimPrefix(given, "Bearer "), Roles: []string{auth.RoleRequester}}, nil
 		}
 		return auth.Principal{}, &auth.Error{Code: "invalid_token"}
 	})

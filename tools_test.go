@@ -190,9 +190,9 @@ tools:
 type byHeader struct{}
 
 func (byHeader) Authenticate(_ context.Context, r *auth.Credentials) (auth.Principal, error) {
-	p := auth.Principal{Subject: strings.Join(r.Header("Authorization"), ","), Method: "test"}
+	p := auth.Principal{Subject: strings.Join(r.Header("Authorization"), ","), Roles: []string{auth.RoleRequester}, Method: "test"}
 	if p.Subject == "carol" {
-		p.Roles = []string{"ops"}
+		p.Roles = append(p.Roles, "ops")
 	}
 	return p, nil
 }

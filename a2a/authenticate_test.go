@@ -25,7 +25,7 @@ func TestPrincipalErrors(t *testing.T) {
 		challenge string
 		says      string
 	}{
-		"somebody":          {by: auth.Principal{Subject: "alice"}, status: http.StatusOK, says: "tasks"},
+		"somebody":          {by: auth.Principal{Subject: "alice", Roles: []string{auth.RoleRequester}}, status: http.StatusOK, says: "tasks"},
 		"nobody":            {status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
 		"no credential":     {err: auth.ErrNone, status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
 		"a wrong one":       {err: &auth.Error{Scheme: "ApiKey", Code: "invalid_token"}, status: http.StatusUnauthorized, challenge: `ApiKey error="invalid_token"`, says: "UNAUTHENTICATED"},

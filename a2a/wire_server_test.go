@@ -191,7 +191,7 @@ func wireAuthenticate(_ context.Context, c *auth.Credentials) (auth.Principal, e
 	case name == "nobody":
 		return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "this token is not known"}
 	}
-	return auth.Principal{Subject: name, Method: "bearer"}, nil
+	return auth.Principal{Subject: name, Roles: []string{auth.RoleRequester}, Method: "bearer"}, nil
 }
 
 // listen serves over real HTTP on a port of its own.

@@ -48,8 +48,8 @@ type row struct {
 }
 
 var (
-	alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "test"}
-	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Method: "test"}
+	alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
+	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}
 )
 
 var deskTask = store.TaskID{15: 7}

@@ -27,7 +27,7 @@ func (k keys) Authenticate(_ context.Context, c *auth.Credentials) (auth.Princip
 		return auth.Principal{}, auth.ErrNone
 	}
 	if name, ok := k[given[0]]; ok && len(given) == 1 {
-		return auth.Principal{Subject: name, Method: "key"}, nil
+		return auth.Principal{Subject: name, Roles: []string{auth.RoleRequester}, Method: "key"}, nil
 	}
 	return auth.Principal{}, &auth.Error{Scheme: "ApiKey", Code: "invalid_token", Description: "unknown API key: ask the operator for one"}
 }

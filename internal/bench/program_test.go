@@ -32,7 +32,7 @@ func program(s *spec, began time.Time) error {
 			if len(names) != 1 {
 				return auth.Principal{}, auth.ErrNone
 			}
-			return auth.Principal{Subject: names[0], Method: "header"}, nil
+			return auth.Principal{Subject: names[0], Roles: []string{auth.RoleRequester}, Method: "header"}, nil
 		}),
 	})
 	if err != nil {

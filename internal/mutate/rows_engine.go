@@ -56,14 +56,14 @@ func engineRows() []Row {
 		// Approvals beside the A2A client.
 		{
 			File:    "task/engine/approvals.go",
-			What:    "a.e.store.Rows(ctx, ScopeOf(by), q)",
+			What:    "a.e.store.Rows(ctx, a.scope(by, auth.Review), q)",
 			Into:    "a.e.store.Rows(ctx, store.Tenant(by.Tenant), q)",
 			Promise: "approvals beside the A2A client are those of one's own tasks",
 			Test:    "TestApprovals",
 		},
 		{
 			File:    "task/engine/approvals.go",
-			What:    "Via: approval.ViaAPI, Scope: ScopeOf(by),",
+			What:    "Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide),",
 			Into:    "Via: approval.ViaAPI, Scope: store.Tenant(by.Tenant),",
 			Promise: "nobody decides another's approval beside the A2A client",
 			Test:    "TestApprovals",

@@ -45,7 +45,7 @@ func (e *Engine) LoadOf(by auth.Principal) Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l := Load{Announced: e.said}
-	if n := e.lanes.lanes[ScopeOf(by)]; n != nil {
+	if n := e.lanes.lanes[ownerOf(by)]; n != nil {
 		l.Turns, l.Long, l.Waiting = n.used.held(), n.used.long, n.waiting
 	}
 	return l

@@ -59,15 +59,15 @@ type answers struct {
 type Answer struct {
 	e     *Engine
 	by    auth.Principal
-	scope store.Scope
-	bytes uint64 // of logs
+	owner store.Scope // the memory is charged to it
+	bytes uint64      // of logs
 	taken uint64
 	made  func() // releases its processor; nil: it has none
 }
 
 // Answer returns an answer to by that holds no memory yet.
 func (e *Engine) Answer(by auth.Principal) *Answer {
-	return &Answer{e: e, by: by, scope: ScopeOf(by)}
+	return &Answer{e: e, by: by, owner: ownerOf(by)}
 }
 
 // work waits for a processor, which the answer holds until Made.
@@ -98,8 +98,8 @@ func (a *Answer) Release() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.taken -= a.taken
-	if all.callers[a.scope] -= a.taken; all.callers[a.scope] == 0 {
-		delete(all.callers, a.scope)
+	if all.callers[a.owner] -= a.taken; all.callers[a.owner] == 0 {
+		delete(all.callers, a.owner)
 	}
 	a.taken = 0
 }
@@ -116,7 +116,7 @@ func (a *Answer) take(bytes uint64) error {
 	defer all.mu.Unlock()
 	more := answerCost*bytes - a.taken
 	// What this answer itself holds does not count against it.
-	own, others := all.callers[a.scope], all.taken
+	own, others := all.callers[a.owner], all.taken
 	switch {
 	case own > a.taken && own+more > all.limit/2:
 		return &AnswersError{Own: true}
@@ -125,7 +125,7 @@ func (a *Answer) take(bytes uint64) error {
 	}
 	a.bytes, a.taken = bytes, a.taken+more
 	all.taken += more
-	all.callers[a.scope] += more
+	all.callers[a.owner] += more
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (a *Answer) Get(ctx context.Context, id string) (*task.View, error) {
 	if !ok {
 		return nil, task.ErrTaskNotFound
 	}
-	v, _, err := a.read(ctx, a.scope, parsed, false /* done */)
+	v, _, err := a.read(ctx, ScopeFor(a.by, auth.Read), parsed, false /* done */)
 	return v, err
 }
 
@@ -202,7 +202,7 @@ func (a *Answer) Cancel(ctx context.Context, id ID) (*task.View, error) {
 	if err := a.e.Cancel(ctx, a.by, id); err != nil {
 		return nil, err
 	}
-	v, _, err := a.read(ctx, a.scope, id, true /* done */)
+	v, _, err := a.read(ctx, ScopeFor(a.by, auth.Cancel), id, true /* done */)
 	return v, err
 }
 
@@ -227,11 +227,11 @@ func (s *Snapshot) Made() { s.answer.Made() }
 
 // Snapshot returns the task with which a stream begins.
 func (a *Answer) Snapshot(ctx context.Context, id store.TaskID) (*Snapshot, error) {
-	return a.snapshot(ctx, id, false /* done */)
+	return a.snapshot(ctx, ScopeFor(a.by, auth.Follow), id, false /* done */)
 }
 
-func (a *Answer) snapshot(ctx context.Context, id store.TaskID, done bool) (*Snapshot, error) {
-	v, h, err := a.read(ctx, a.scope, id, done)
+func (a *Answer) snapshot(ctx context.Context, s store.Scope, id store.TaskID, done bool) (*Snapshot, error) {
+	v, h, err := a.read(ctx, s, id, done)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 	"a2a-server/tool"
 )
 
-var carol = auth.Principal{Tenant: "acme", Subject: "carol", Method: "test"}
+var carol = auth.Principal{Tenant: "acme", Subject: "carol", Roles: []string{auth.RoleRequester}, Method: "test"}
 
 // pours is a tool that streams n chunks of size bytes, and then ends or holds on.
 func pours(holds bool) tool.Tool {

@@ -15,12 +15,28 @@ import (
 )
 
 // Approvals lets people and programs other than the A2A client list and decide approvals:
-// an inbox, a command line, an API. Callers only see the approvals of their own tasks. It
-// is safe for concurrent use.
-type Approvals struct{ e *Engine }
+// an inbox, a command line, an API. Callers see the approvals that they may review (see
+// [ScopeFor]): those of their own tasks, or of their tenant. It is safe for concurrent use.
+type Approvals struct {
+	e         *Engine
+	anonymous bool // only those of anonymous
+}
 
 // Approvals returns the approvals of the engine's tasks.
-func (e *Engine) Approvals() *Approvals { return &Approvals{e} }
+func (e *Engine) Approvals() *Approvals {
+	return &Approvals{e: e}
+}
+
+// OfAnonymous returns the approvals of tasks that were created without authentication
+// instead. Only those who may do [auth.Admin] see and decide them: nobody else can be shown
+// to have made them.
+func (a *Approvals) OfAnonymous() *Approvals {
+	return &Approvals{a.e, true}
+}
+
+func (a *Approvals) scope(by auth.Principal, what auth.Action) store.Scope {
+	return scopeIn(by, what, a.anonymous)
+}
 
 // ApprovalQuery selects approvals.
 type ApprovalQuery struct {
@@ -54,7 +70,11 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	// Pending approvals are in two ranges of the index: those from older versions of this
 	// server come first.
 	rows.Index = task.IndexPending
-	before, own := task.OldPendingPrefix(), task.PendingPrefix(by.Tenant)
+	tenant := by.Tenant
+	if a.anonymous {
+		tenant = auth.Anonymous().Tenant
+	}
+	before, own := task.OldPendingPrefix(), task.PendingPrefix(tenant)
 	rows.Prefix = before
 	rest, later := strings.CutPrefix(q.Cursor, laterRange)
 	page := ApprovalPage{}
@@ -85,7 +105,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 const laterRange = "+"
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
-	rows, err := a.e.store.Rows(ctx, ScopeOf(by), q)
+	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), q)
 	if errors.Is(err, store.ErrCursor) {
 		return ApprovalPage{}, task.Invalid("cursor", "is not one of this query: begin again without it")
 	}
@@ -122,7 +142,7 @@ func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*app
 	if !ok {
 		return nil, approval.Unknown(id, nil)
 	}
-	rows, err := a.e.store.Rows(ctx, ScopeOf(by), store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
+	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
 	if err != nil {
 		return nil, err
 	}
@@ -154,17 +174,17 @@ func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approv
 		return approval.Unknown(answer.ID, nil)
 	}
 	answer.ByCall = false
-	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: ScopeOf(by), Task: of, Answers: []approval.Answer{answer}})
+	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: []approval.Answer{answer}})
 	if errors.Is(err, task.ErrTaskNotFound) {
 		return approval.Unknown(answer.ID, nil)
 	}
 	return err
 }
 
-// Watch returns a channel that receives a value after an approval of one of by's tasks is
+// Watch returns a channel that receives a value after an approval that by may review is
 // requested or decided. Several changes may be reported by one value: call Watch, then
 // List, then wait. stop ends the watch and may be called more than once; the channel is
 // never closed.
 func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
-	return a.e.store.WatchRows(ScopeOf(by), task.RowApproval)
+	return a.e.store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
 }

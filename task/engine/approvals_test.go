@@ -57,7 +57,7 @@ func TestApprovals(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		mine := []a2a.TaskID{w.ask(alice, 1), w.ask(alice, 2), w.ask(alice, 3)}
 		w.ask(bob, 4)
-		stranger := auth.Principal{Tenant: "other", Subject: "alice", Method: "test"}
+		stranger := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 		for limit := range 5 {
 			all := w.inbox(alice, limit)
 			if len(all) != len(mine) {
@@ -192,13 +192,13 @@ func TestWatchApprovals(t *testing.T) {
 // again, and let them approve what they have asked for.
 func TestPrincipalThatIsNotUTF8(t *testing.T) {
 	t.Parallel()
-	jose := auth.Principal{Tenant: "acme", Subject: "Jos\xe9", Method: "test"}
+	jose := auth.Principal{Tenant: "acme", Subject: "Jos\xe9", Roles: []string{auth.RoleRequester}, Method: "test"}
 	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
 	sent, err := w.engine.Send(w.ctx(), engine.Send{By: jose, Message: w.calls("transfer", args{"amount": 1, "to": "x"})})
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, task.ErrTaskNotFound) {
 		return
 	}
-	t.Errorf("Send() = %v, want %v", err, store.ErrNotFound)
+	t.Errorf("Send() = %v, want %v", err, task.ErrTaskNotFound)
 	answer := w.engine.Answer(jose)
 	defer answer.Release()
 	if _, err := answer.Await(w.ctx(), sent); err != nil {
@@ -254,7 +254,7 @@ func TestOppositeDecisions(t *testing.T) {
 			if !within(patience, wake) {
 				t.Fatalf("no wake-up with %d of %d approvals seen", len(seen), rounds)
 			}
-			tasks, err := w.store.Tasks(w.ctx(), engine.ScopeOf(alice), store.Query{Limit: 100})
+			tasks, err := w.store.Tasks(w.ctx(), engine.ScopeFor(alice, auth.Read), store.Query{Limit: 100})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,7 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/task"
@@ -399,7 +400,7 @@ func (c *child) decide(ctx context.Context, s *scene, a *approval.Approval, verb
 			answer.Response, _ = json.Marshal(response)
 		}
 		id, _ := store.ParseTaskID(a.Task)
-		return c.engine.Decide(ctx, engine.Decision{By: alice, Via: "api", Scope: engine.ScopeOf(alice), Task: id, Answers: []approval.Answer{answer}})
+		return c.engine.Decide(ctx, engine.Decision{By: alice, Via: "api", Scope: engine.ScopeFor(alice, auth.Read), Task: id, Answers: []approval.Answer{answer}})
 	}
 	d := map[string]any{"id": a.ID, "decision": string(verb)}
 	if edited != nil {

@@ -50,7 +50,7 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 	return landed{}, fmt.Errorf("%w: the tools change faster than their calls can be decided", ErrBusy)
 }
 
-// Cancel cancels a task. Canceling a canceled task again changes nothing.
+// Cancel cancels a task that by may cancel. Canceling a canceled task again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, by auth.Principal, id store.TaskID) error {
-	return translate(e.changed(ctx, ScopeOf(by), id, task.Cancel{By: by}))
+	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, task.Cancel{By: by}))
 }

@@ -24,7 +24,7 @@ import (
 	"a2a-server/tool"
 )
 
-var bob = auth.Principal{Tenant: "acme", Subject: "bob", Method: "test"}
+var bob = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}
 
 // eachDisk gives a test a world on every backend. It has not been started: the test
 // says first what is in it.
@@ -269,7 +269,7 @@ func (w *world) begin(m *a2a.Message) a2a.TaskID {
 // from any goroutine.
 func (w *world) decide(by auth.Principal, id a2a.TaskID, answer approval.Answer) error {
 	return w.engine.Decide(w.ctx(), engine.Decision{
-		By: by, Via: approval.ViaAPI, Scope: engine.ScopeOf(alice), Task: mustID(id), Answers: []approval.Answer{answer},
+		By: by, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Answer{answer},
 	})
 }
 

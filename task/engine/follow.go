@@ -90,9 +90,9 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	return t.rest, t.restSize, nil
 }
 
-// Header returns what is known about a task without reading its log.
+// Header returns what is known about a task that by may follow, without reading its log.
 func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
-	v, err := e.store.Read(ctx, ScopeOf(by), id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	v, err := e.store.Read(ctx, ScopeFor(by, auth.Follow), id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
 	return v.Header, translate(err)
 }
 
@@ -109,7 +109,10 @@ const (
 // durable, until the stream ends, ctx ends (its cause is returned), or yield fails (its
 // error is returned). A slow yield delays nobody else.
 func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
-	scope := ScopeOf(by)
+	return e.follow(ctx, ScopeFor(by, auth.Follow), id, n, until, yield)
+}
+
+func (e *Engine) follow(ctx context.Context, scope store.Scope, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
 	wakes, stop := e.store.Watch(scope, id)
 	defer stop()
 	for {
@@ -173,7 +176,7 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	if n > 0 || sent.Duplicate {
 		a := e.Answer(by)
 		defer a.Release()
-		first, err := a.snapshot(ctx, sent.Task, true /* done */)
+		first, err := a.snapshot(ctx, sent.scope, sent.Task, true /* done */)
 		if err != nil {
 			return err
 		}
@@ -186,7 +189,7 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	} else if err := begin(nil); err != nil {
 		return err
 	}
-	return e.Follow(ctx, by, sent.Task, n, UntilInput, yield)
+	return e.follow(ctx, sent.scope, sent.Task, n, UntilInput, yield)
 }
 
 // ID identifies a task.

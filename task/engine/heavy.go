@@ -61,7 +61,7 @@ func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work
 // Heavy waits until a caller may use a processor for a long computation. Call end once to
 // release it. The error is the cause if ctx ends first.
 func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err error) {
-	h, who := &e.heavy, ScopeOf(by)
+	h, who := &e.heavy, ownerOf(by)
 	h.mu.Lock()
 	c := h.callers[who]
 	if c == nil {

@@ -104,7 +104,7 @@ func TestTurnsGoRound(t *testing.T) {
 		w.cfg.Limits = patient(1, 1)
 		w.start()
 		w.begun(alice, w.calls("hold", args{}))
-		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Method: "test"}, {Tenant: "other", Subject: "alice", Method: "test"}}
+		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Roles: []string{auth.RoleRequester}, Method: "test"}, {Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}}
 		for _, by := range callers {
 			for range 3 {
 				w.begun(by, w.calls("note", args{"of": by.Tenant + "/" + by.Subject}))
@@ -126,7 +126,7 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(4, 1)
 		w.start()
-		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Method: "test"}}
+		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Roles: []string{auth.RoleRequester}, Method: "test"}}
 		for i, by := range callers {
 			for range 20 {
 				w.begun(by, w.calls("block", args{}))

@@ -89,7 +89,7 @@ func TestFailingDueWork(t *testing.T) {
 	t.Parallel()
 	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
 	parked := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	v, err := w.store.Read(w.ctx(), engine.ScopeOf(alice), mustID(parked.ID), fromSnapshot(), pageLimit())
+	v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(parked.ID), fromSnapshot(), pageLimit())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,16 +279,16 @@ func TestFourEyes(t *testing.T) {
 	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 	w.wantState(got, a2a.TaskStateInputRequired)
-	page, err := w.store.Rows(w.ctx(), engine.ScopeOf(alice), rowsOf(got.ID))
+	page, err := w.store.Rows(w.ctx(), engine.ScopeFor(alice, auth.Read), rowsOf(got.ID))
 	if err != nil || len(page.Rows) != 1 {
 		t.Fatalf("Rows() = %v, %v", page, err)
 	}
 	id := string(page.Rows[0].Key)
 	decide := func(by auth.Principal, via string) error {
-		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeOf(alice), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
+		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
 	}
-	bob := auth.Principal{Tenant: "acme", Subject: "bob", Method: "test"}
-	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Chain: []string{"alice"}, Method: "test"}
+	bob := auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}
+	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Roles: []string{auth.RoleRequester}, Chain: []string{"alice"}, Method: "test"}
 	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {
 		var said *approval.Error
 		if !errors.As(err, &said) || said.Reason != approval.ReasonNotAllowed {
@@ -437,8 +437,8 @@ func TestScopes(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		eve := auth.Principal{Tenant: "acme", Subject: "eve", Method: "test"}
-		for _, by := range []auth.Principal{eve, {Tenant: "other", Subject: "alice"}, {}} {
+		eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleRequester}, Method: "test"}
+		for _, by := range []auth.Principal{eve, {Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}}, {}} {
 			if _, err := w.engine.Get(w.ctx(), by, string(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
 				t.Errorf("Get() by %v = %v, want not found", by, err)
 			}
@@ -491,7 +491,7 @@ func TestSnapshots(t *testing.T) {
 		if len(again.Artifacts) != 1 || len(again.Artifacts[0].Parts) != 2000 {
 			t.Fatalf("after a restart the task has %d artifacts", len(again.Artifacts))
 		}
-		v, err := w.store.Read(w.ctx(), engine.ScopeOf(alice), mustID(got.ID), fromSnapshot(), pageLimit())
+		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(got.ID), fromSnapshot(), pageLimit())
 		if err != nil || v.Snapshot == nil {
 			t.Fatalf("Read() = %v, %v, want a snapshot", v.Header, err)
 		}

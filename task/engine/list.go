@@ -7,6 +7,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 )
@@ -63,7 +64,8 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			return nil, err
 		}
 	}
-	page, err := a.e.store.Tasks(ctx, a.scope, sq)
+	scope := ScopeFor(a.by, auth.List)
+	page, err := a.e.store.Tasks(ctx, scope, sq)
 	if errors.Is(err, store.ErrCursor) {
 		return nil, task.Invalid("pageToken", "is not a token of this query: begin again without one")
 	}
@@ -74,7 +76,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	fitting, bytes := a.e.fit(page.Tasks, q.Artifacts)
 	if n := len(fitting); n < len(page.Tasks) {
 		last := &page.Tasks[n-1]
-		list.NextCursor = sq.EncodeCursor(a.scope, store.TaskPosition(last.StatusTime, last.Task))
+		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
 	if err := a.room(ctx, bytes); err != nil {
 		return nil, err
@@ -86,7 +88,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 		}
 		v := a.e.views.get(t.header.Task, t.header.Seq)
 		if v == nil {
-			f, more, err := a.listed(ctx, t, bytes)
+			f, more, err := a.listed(ctx, scope, t, bytes)
 			bytes += more
 			switch {
 			case errors.Is(err, store.ErrNotFound):
@@ -108,11 +110,11 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 // listed reads a task for a page that has so many bytes, and returns by how many bytes
 // the page grows: the task may have grown since it was found. What then does not fit is
 // left out, as in fit.
-func (a *Answer) listed(ctx context.Context, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
+func (a *Answer) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
 	taken := t.header.Size(t.noArtifacts)
 	for {
 		how := reading{view: true, noArtifacts: t.noArtifacts, most: max(taken+more, 1)}
-		f, h, err := a.e.load(ctx, a.scope, t.header.Task, how)
+		f, h, err := a.e.load(ctx, s, t.header.Task, how)
 		if err != nil || f != nil {
 			return f, more, err
 		}

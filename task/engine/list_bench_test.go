@@ -7,6 +7,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -54,7 +55,7 @@ func (w *world) flood(chunks, size int, atWork bool) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	wakes, stop := w.store.Watch(engine.ScopeOf(alice), sent.Task)
+	wakes, stop := w.store.Watch(engine.ScopeFor(alice, auth.Read), sent.Task)
 	defer stop()
 	for {
 		h, err := w.engine.Header(context.Background(), alice, sent.Task)

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
@@ -274,7 +275,7 @@ func (c *chaos) finish() {
 			open++
 			for _, a := range c.rows(id) {
 				if a.State == approval.Pending {
-					_ = c.engine.Decide(context.Background(), engine.Decision{By: alice, Via: "a2a", Scope: engine.ScopeOf(alice), Task: mustID(id), Answers: []approval.Answer{{ID: a.ID, Verb: approval.Reject}}})
+					_ = c.engine.Decide(context.Background(), engine.Decision{By: alice, Via: "a2a", Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Answer{{ID: a.ID, Verb: approval.Reject}}})
 				}
 			}
 		}

@@ -34,14 +34,6 @@ type Sent struct {
 	landed
 }
 
-// ScopeOf returns the store scope of a principal.
-func ScopeOf(p auth.Principal) store.Scope {
-	if p.IsZero() || p.Validate() != nil {
-		return store.Scope{}
-	}
-	return store.Owner(p.Tenant, p.Subject)
-}
-
 // maxID bounds the ids that clients choose, in bytes.
 const maxID = 256
 
@@ -54,7 +46,7 @@ const maxID = 256
 func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	m := s.Message
 	switch {
-	case s.By.IsZero():
+	case ScopeFor(s.By, auth.Create) == (store.Scope{}):
 		return nil, task.ErrTaskNotFound
 	case len(m.ID) > maxID:
 		return nil, task.Invalid("message.messageId", "has %d bytes; at most %d are allowed", len(m.ID), maxID)
@@ -81,7 +73,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 
 // create creates a task from a message.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
-	scope := ScopeOf(s.By)
+	scope := ScopeFor(s.By, auth.Create)
 	session := &task.Session{At: e.sessions.now()} // of a new context
 	if id := s.Message.ContextID; id != "" {
 		var err error
@@ -155,7 +147,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	if !ok {
 		return nil, task.ErrTaskNotFound
 	}
-	sent := &Sent{Task: id, scope: ScopeOf(s.By)}
+	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
 	l, err := e.changeFresh(ctx, sent.scope, id, in)
 	sent.Duplicate = errors.Is(err, task.ErrDuplicate)

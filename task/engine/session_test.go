@@ -219,7 +219,7 @@ func TestStateOfContext(t *testing.T) {
 			s.want(s.run(alice, "d", "get"), "")
 			s.want(s.run(alice, "", "get"), "")
 			s.want(s.run(bob, "c", "get"), "")
-			s.want(s.run(auth.Principal{Tenant: "beta", Subject: "alice", Method: "test"}, "c", "get"), "")
+			s.want(s.run(auth.Principal{Tenant: "beta", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}, "c", "get"), "")
 			s.restart()
 		}
 		rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowState})

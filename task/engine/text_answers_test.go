@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -161,7 +162,7 @@ func TestOrderOfContradictions(t *testing.T) {
 				}
 				answers := []approval.Answer{{ID: p[0].ID, Verb: approval.Respond, Response: []byte(`"the left one"`)}, {ID: p[1].ID, Verb: approval.Respond, Response: []byte(`"give up"`)}}
 				err := w.engine.Decide(context.Background(), engine.Decision{
-					By: bob, Via: approval.ViaAPI, Scope: engine.ScopeOf(alice), Task: mustID(id), Answers: []approval.Answer{answers[order[0]], answers[order[1]]},
+					By: bob, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Answer{answers[order[0]], answers[order[1]]},
 				})
 				synctest.Wait()
 				var refused *approval.Error

@@ -85,7 +85,7 @@ type world struct {
 	n      int
 }
 
-var alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "test"}
+var alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 
 // onEach runs a test on every backend.
 func onEach(t *testing.T, test func(t *testing.T, w *world)) {

@@ -128,7 +128,7 @@ func (m *model) committed(c Committed) {
 	t := m.tasks[b.Task]
 	if t == nil {
 		t = &modelTask{id: b.Task, owner: alice, calls: map[string]*modelCall{}}
-		if b.Scope == engine.ScopeOf(carol) {
+		if b.Scope == engine.ScopeFor(carol, auth.Read) {
 			t.owner = carol
 		}
 		t.context = m.contextOf(t, b.Change.Context)

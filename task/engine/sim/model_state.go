@@ -247,7 +247,7 @@ func (w *world) checkState() {
 
 // wantState checks the rows of a context.
 func (w *world) wantState(h store.Handle, c *modelContext, want map[string]string) {
-	page, err := h.Rows(context.Background(), engine.ScopeOf(c.owner), store.RowQuery{Kind: task.RowState, Context: c.id, Limit: maxStateKeys})
+	page, err := h.Rows(context.Background(), engine.ScopeFor(c.owner, auth.Read), store.RowQuery{Kind: task.RowState, Context: c.id, Limit: maxStateKeys})
 	got := map[string]string{}
 	for i := range page.Rows {
 		got[string(page.Rows[i].Key)] = string(canonical(page.Rows[i].Value))

@@ -20,9 +20,9 @@ import (
 
 // alice and carol own the tasks; bob may decide, but not by a message.
 var (
-	carol = auth.Principal{Tenant: "acme", Subject: "carol", Method: "sim"}
-	alice = auth.Principal{Tenant: "acme", Subject: "alice", Method: "sim"}
-	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Method: "sim"}
+	carol = auth.Principal{Tenant: "acme", Subject: "carol", Roles: []string{auth.RoleRequester}, Method: "sim"}
+	alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "sim"}
+	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "sim"}
 )
 
 // world is one run: servers on one disk, tools, and clients that use them.
