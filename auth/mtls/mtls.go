@@ -28,18 +28,19 @@ const Method = "mtls"
 
 // The names of a certificate that can be the subject.
 const (
-	URISAN = "uri_san" // the URI in the subject alternative name, such as a SPIFFE ID
-	DNSSAN = "dns_san" // the DNS name in the subject alternative name
-	CN     = "cn"      // the common name
+	URISAN     = "uri_san"     // the URI in the subject alternative name, such as a SPIFFE ID
+	DNSSAN     = "dns_san"     // the DNS name there
+	EmailSAN   = "email_san"   // the address of mail there
+	CommonName = "common_name" // the common name in the subject
 )
 
 // Config says who the holder of a certificate is.
 type Config struct {
-	// Name is the first part of subjects, "<Name>:<name in the certificate>": lower-case
-	// letters, digits, "-" and "_". Defaults to "mtls".
+	// Name is the first part of subjects, "<Name>:<name in the certificate>": letters,
+	// digits, "-" and "_". Defaults to "mtls".
 	Name string
-	// Subject is the name in the certificate: URISAN, DNSSAN or CN. A certificate must have
-	// exactly one of it.
+	// Subject is the name in the certificate: URISAN, DNSSAN, EmailSAN or CommonName. A
+	// certificate must have exactly one of it.
 	Subject string
 	Tenant  string   // of all callers; may be empty
 	Roles   []string // of all callers
@@ -53,11 +54,11 @@ type Config struct {
 // Validate returns all problems of the configuration, joined.
 func (c *Config) Validate() error {
 	var errs []error
-	if len(c.Name) > 50 || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		errs = append(errs, fmt.Errorf("mtls: name: %.50q is not a name; write at most 50 lower-case letters, digits, - and _", c.Name))
+	if len(c.Name) > 64 || strings.Trim(strings.ToLower(c.Name), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		errs = append(errs, fmt.Errorf("mtls: name: %.70q is not a name; write at most 64 letters, digits, - and _", c.Name))
 	}
-	if !slices.Contains([]string{URISAN, DNSSAN, CN}, c.Subject) {
-		errs = append(errs, fmt.Errorf("mtls: subject: %.50q is not a name of a certificate; write %s, %s or %s", c.Subject, URISAN, DNSSAN, CN))
+	if kinds := []string{URISAN, DNSSAN, EmailSAN, CommonName}; !slices.Contains(kinds, c.Subject) {
+		errs = append(errs, fmt.Errorf("mtls: subject: %.50q is not a name in a certificate; write one of %s", c.Subject, strings.Join(kinds, ", ")))
 	}
 	if slices.Contains(c.Roles, "") {
 		errs = append(errs, errors.New("mtls: roles: a role is empty; remove it"))
@@ -158,6 +159,8 @@ func subject(cert *x509.Certificate, kind string) (string, error) {
 		for _, name := range cert.DNSNames {
 			names = append(names, strings.ToLower(name))
 		}
+	case EmailSAN:
+		names = cert.EmailAddresses
 	default:
 		for _, name := range cert.Subject.Names {
 			if text, ok := name.Value.(string); ok && name.Type.Equal(commonName()) {

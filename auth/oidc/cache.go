@@ -2,6 +2,7 @@ package oidc
 
 import (
 	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ func (c *cache) put(sum digest, p auth.Principal, until time.Time) {
 
 func (c *cache) add(sum digest, entry cached) {
 	p, size := &entry.principal, 0
-	for _, text := range append([]string{p.Tenant, p.Subject, p.Person}, p.Chain...) {
+	for _, text := range slices.Concat([]string{p.Tenant, p.Subject, p.Person}, p.Chain, p.Roles) {
 		size += len(text)
 	}
 	if c.young == nil || len(c.young) >= maxCached/2 || c.bytes+size > maxCachedBytes/2 {

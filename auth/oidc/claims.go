@@ -21,11 +21,11 @@ const maxTime = 253402300799
 // checkType returns an error unless a token is of the configured type. Without that an ID
 // token, which tells a client who its user is, would do as an access token.
 func (i *issuer) checkType(t *token) error {
-	if t.kind != i.TokenType && (t.kind != "" || i.TokenType != "jwt") {
+	if t.kind != i.TokenType && i.TokenType != AnyTokenType && (t.kind != "" || i.TokenType != plainTokenType) {
 		return refuse("the token is of type %s and this server accepts %s: send an access token, or the operator sets token_type of the issuer",
 			visible.Quote(t.kind, 40), visible.Quote(i.TokenType, 40))
 	}
-	if i.TokenType != "jwt" {
+	if i.TokenType != plainTokenType && i.TokenType != AnyTokenType {
 		return nil
 	}
 	// Other tokens have this type too. at_hash, c_hash: OpenID Connect Core, section
@@ -175,14 +175,22 @@ func texts(value any) []string {
 
 // roles returns the roles that a token gives, each once.
 func (i *issuer) roles(claims map[string]any) []string {
-	var all []string
-	for _, value := range texts(claim(claims, i.Roles.Claim)) {
+	var found, all []string
+	if i.Roles.Claim != "" {
+		found = texts(claim(claims, i.Roles.Claim))
+	}
+	for _, value := range found {
 		values := []string{value}
 		if i.Roles.Claim == "scope" || i.Roles.Claim == "scp" {
 			values = strings.Fields(value)
 		}
 		for _, value := range values {
-			all = append(all, i.Roles.Map[value]...)
+			switch {
+			case i.Roles.Map != nil:
+				all = append(all, i.Roles.Map[value]...)
+			case value != "":
+				all = append(all, value)
+			}
 		}
 	}
 	if len(all) == 0 {

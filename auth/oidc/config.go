@@ -15,8 +15,12 @@ import (
 	"a2a-server/auth"
 )
 
-// DefaultTokenType is the `typ` of access tokens (RFC 9068, section 2.1).
-const DefaultTokenType = "at+jwt"
+// The token types that mean something here.
+const (
+	DefaultTokenType = "at+jwt" // of access tokens (RFC 9068, section 2.1)
+	AnyTokenType     = "any"
+	plainTokenType   = "jwt"
+)
 
 // algorithms are the signatures that can be verified with a public key (RFC 7518,
 // RFC 8037). None of them can be made with it.
@@ -26,8 +30,7 @@ func algorithms() []string {
 
 // Config describes one issuer of tokens, and what of its tokens counts here.
 type Config struct {
-	// Name of the issuer in this server: lower-case letters, digits, "-" and "_". The
-	// subject of a caller is "<Name>:<subject of the token>". Changing it makes everybody
+	// Name of the issuer in this server: letters, digits, "-" and "_". The subject of a caller is "<Name>:<subject of the token>". Changing it makes everybody
 	// somebody else.
 	Name string
 	// Issuer is the URL that the tokens name as `iss`, compared byte by byte. Its scheme is
@@ -44,7 +47,8 @@ type Config struct {
 	JWKS string
 	// TokenType is the `typ` in the header of the tokens, compared without regard to case
 	// and to a prefix "application/". Defaults to [DefaultTokenType]. With "JWT", a token
-	// without a `typ` is accepted too, and ID tokens are told apart by their claims.
+	// without a `typ` is accepted too; with [AnyTokenType], all are. In both cases ID tokens
+	// are told apart by their claims, as far as the issuer writes some that others lack.
 	TokenType string
 	// Subject is the claim with the caller's name. Defaults to "sub". Its values must never
 	// be given to somebody else.
@@ -78,7 +82,8 @@ type Tenant struct {
 type Roles struct {
 	// Claim has a value or a list of values; `scope` and `scp` may separate them by spaces.
 	Claim string
-	// Map has the roles for each value. Values that are not in it give no role.
+	// Map has the roles for each value. Values that are not in it give no role. Nil: each
+	// value is a role, so that whoever can name groups at the issuer can give rights here.
 	Map map[string][]string
 }
 
@@ -108,7 +113,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("oidc %s: %s: %s", c.Name, key, fmt.Sprintf(format, args...)))
 	}
 	if !isName(c.Name) {
-		errs = append(errs, fmt.Errorf("oidc: name: %.50q is not a name; write 1 to 50 lower-case letters, digits, - and _", c.Name))
+		errs = append(errs, fmt.Errorf("oidc: name: %.70q is not a name; write 1 to 64 letters, digits, - and _", c.Name))
 	}
 	if err := checkURL(c.Issuer); err != nil {
 		add("issuer", "%v", err)
@@ -132,8 +137,8 @@ func (c *Config) Validate() error {
 	switch {
 	case c.Roles.Claim == "" && len(c.Roles.Map) > 0:
 		add("roles", "map has no claim to read; write claim")
-	case c.Roles.Claim != "" && len(c.Roles.Map) == 0:
-		add("roles", "no value of claim %s gives a role; write map, from values to roles such as %s", c.Roles.Claim, auth.RoleRequester)
+	case c.Roles.Map != nil && len(c.Roles.Map) == 0:
+		add("roles", "map is empty, so no value gives a role; write roles such as %s, or no map", auth.RoleRequester)
 	}
 	for value, roles := range c.Roles.Map {
 		if len(roles) == 0 || slices.Contains(roles, "") {
@@ -152,7 +157,7 @@ func (c *Config) Validate() error {
 // isName reports whether s can be the first part of a subject. It has no colon, so that
 // no two names and subjects make the same one.
 func isName(s string) bool {
-	return s != "" && len(s) <= 50 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	return s != "" && len(s) <= 64 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // checkURL returns an error if keys must not be fetched from a URL: whoever can change

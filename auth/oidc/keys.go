@@ -202,13 +202,14 @@ func (s *keySet) get(ctx context.Context, from string) ([]byte, error) {
 
 // signers are the keys that may have signed one token. They implement go-oidc's KeySet.
 type signers struct {
-	keys  []key
-	token *token
+	keys     []key
+	token    *token
+	verified bool
 }
 
 // VerifySignature returns the payload of the token if one of the keys has signed it, with the
 // algorithm that is the key's.
-func (s signers) VerifySignature(_ context.Context, raw string) ([]byte, error) {
+func (s *signers) VerifySignature(_ context.Context, raw string) ([]byte, error) {
 	jws, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(s.token.algorithm)})
 	if err != nil {
 		return nil, err
@@ -224,6 +225,7 @@ func (s signers) VerifySignature(_ context.Context, raw string) ([]byte, error) 
 		if !bytes.Equal(payload, s.token.payload) {
 			return nil, errors.New("the signed payload is not the one that was read")
 		}
+		s.verified = true
 		return payload, nil
 	}
 	return nil, errors.New("no key has signed the token")

@@ -150,10 +150,14 @@ func (i *issuer) authenticate(ctx context.Context, t *token, now time.Time) (aut
 	}
 	// The keys are known, so that the only errors left are those of the token. SkipClientIDCheck:
 	// the audience of an access token is no client, and was checked above.
-	verifier := oidc.NewVerifier(i.Issuer, signers{keys: keys, token: t}, &oidc.Config{
+	signed := &signers{keys: keys, token: t}
+	verifier := oidc.NewVerifier(i.Issuer, signed, &oidc.Config{
 		SkipClientIDCheck: true, SupportedSigningAlgs: i.Algorithms, Now: func() time.Time { return now },
 	})
-	if _, err := verifier.Verify(ctx, t.raw); err != nil {
+	switch _, err := verifier.Verify(ctx, t.raw); {
+	case err != nil && signed.verified:
+		return auth.Principal{}, refuse("a claim of the token is not of the type that it should be")
+	case err != nil:
 		return auth.Principal{}, refuse("the signature of the token is invalid: get a new token")
 	}
 	return p, nil

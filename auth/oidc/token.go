@@ -2,6 +2,7 @@ package oidc
 
 import (
 	"encoding/base64"
+	"errors"
 	"strings"
 
 	"a2a-server/auth"
@@ -86,7 +87,7 @@ func read(raw string) (*token, error) {
 	if t.claims, t.payload, err = object("payload", parts[1]); err != nil {
 		return nil, err
 	}
-	if _, err := base64.RawURLEncoding.Strict().DecodeString(parts[2]); err != nil {
+	if _, err := decode(parts[2]); err != nil {
 		return nil, refuse("the signature of the token is not base64url")
 	}
 	issuer, ok := t.claims["iss"].(string)
@@ -97,14 +98,21 @@ func read(raw string) (*token, error) {
 	return t, nil
 }
 
+var errLine = errors.New("there is an end of a line")
+
+// decode decodes a part of a token. Each has one form only, so that the same token is not
+// remembered under several: the decoder of the standard library skips ends of lines.
+func decode(part string) ([]byte, error) {
+	if strings.ContainsAny(part, "\r\n") {
+		return nil, errLine
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(part)
+}
+
 // object decodes a part of a token. Of names that occur twice, readers choose different
 // ones, so they are an error.
 func object(what, part string) (map[string]any, []byte, error) {
-	// The decoder skips ends of lines, and then two texts would be one token.
-	if strings.ContainsAny(part, "\r\n") {
-		return nil, nil, refuse("the %s of the token is not base64url", what)
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(part)
+	raw, err := decode(part)
 	if err != nil {
 		return nil, nil, refuse("the %s of the token is not base64url", what)
 	}

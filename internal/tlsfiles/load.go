@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"a2a-server/internal/privatefile"
 )
 
 // load reads the files, and uses them if they have changed and fit together. An error is
@@ -20,7 +22,11 @@ func (f *Files) load() (changed bool, err error) {
 		if file.path == "" {
 			continue
 		}
-		content, readErr := readFile(file.path)
+		read := readFile
+		if file.key == "key" {
+			read = readPrivate
+		}
+		content, readErr := read(file.path)
 		if readErr != nil && err == nil {
 			err = fmt.Errorf("%s: %w", file.key, readErr)
 		}
@@ -63,6 +69,9 @@ func (f *Files) load() (changed bool, err error) {
 	f.current, f.trusted = c, trusted
 	return true, nil
 }
+
+// readPrivate reads a file that nobody but its owner and, for reading, its group may use.
+func readPrivate(path string) ([]byte, error) { return privatefile.Read(path, maxFile) }
 
 // readFile reads a file that is not larger than maxFile.
 func readFile(path string) ([]byte, error) {

@@ -34,7 +34,7 @@ const (
 // Config names the files, all in PEM.
 type Config struct {
 	Cert string // the certificate of the server, followed by those that lead to its authority
-	Key  string // the private key of the first one
+	Key  string // the private key of the first one; not for everybody to read
 	// ClientCA has the certificates of the authorities of clients. Clients are asked for a
 	// certificate only if it is set.
 	ClientCA string
