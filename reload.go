@@ -41,6 +41,10 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
+	// It would notice new keys by itself, a little later.
+	if err := s.keys.Reload(); err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
 	before := s.now.Load()
 	conf, restart := s.config.Reloaded(read)
 	cache, err := s.given.cacheFolder(conf)

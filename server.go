@@ -20,6 +20,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/keyring"
 	"a2a-server/internal/listener"
 	"a2a-server/task/engine"
 )
@@ -31,6 +32,7 @@ type Server struct {
 	log           zerolog.Logger
 	authenticator auth.Authenticator // nil: everybody is anonymous
 	store         *backend
+	keys          *keyring.Keyring
 	engine        *engine.Engine
 	given         Config // what New was given, for reloads
 	now           live   // the tools, secrets and gates
@@ -99,11 +101,14 @@ func New(c Config) (_ *Server, err error) {
 			return nil, err
 		}
 	}
+	if s.keys, err = c.openKeys(conf); err != nil {
+		return nil, err
+	}
 	s.engine, err = engine.New(engine.Config{
 		Store: s.store.handle, Tools: first.registry, Planner: p.planner, Policy: first.policy, Presenter: p.presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 	})
 	if err != nil {
 		return nil, err

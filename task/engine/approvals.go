@@ -58,6 +58,18 @@ type ApprovalPage struct {
 // List lists approvals. One that is requested or decided between pages may be missing, or
 // appear in its old state; one whose state does not change appears exactly once.
 func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
+	tokens := a.e.tokens(by, "approvals", q.Task)
+	var ok bool
+	if q.Cursor, ok = tokens.open(q.Cursor); !ok {
+		return ApprovalPage{}, notOfThisQuery("cursor")
+	}
+	page, err := a.list(ctx, by, q)
+	page.Next = tokens.seal(page.Next)
+	return page, err
+}
+
+// list is List with the cursors of the store.
+func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
 	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Cursor: q.Cursor}
 	if q.Task != "" {
 		id, ok := store.ParseTaskID(q.Task)
@@ -107,7 +119,7 @@ const laterRange = "+"
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
 	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), q)
 	if errors.Is(err, store.ErrCursor) {
-		return ApprovalPage{}, task.Invalid("cursor", "is not one of this query: begin again without it")
+		return ApprovalPage{}, notOfThisQuery("cursor")
 	}
 	if err != nil {
 		return ApprovalPage{}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
+	"a2a-server/internal/keyring"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -53,6 +54,10 @@ type Config struct {
 	Limits        task.Limits
 	Answers       int64 // bytes of memory that answers to clients may take; see [Answer]. Defaults to 256 MiB.
 	Page          int64 // bytes of logs that a page of a list is built from; see [TaskPage]. Defaults to 16 MiB.
+
+	// PageTokens authenticates the tokens of pages. Defaults to a key that ends with the
+	// engine, so that lists begin again after a restart.
+	PageTokens PageTokens
 
 	Log        zerolog.Logger
 	Now        func() time.Time    // Defaults to time.Now.
@@ -125,6 +130,13 @@ func New(cfg Config) (*Engine, error) {
 		cfg.ProviderWait = 0
 	case cfg.ProviderWait <= 0:
 		cfg.ProviderWait = 30 * time.Second
+	}
+	if cfg.PageTokens == nil {
+		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
+		if err != nil {
+			return nil, fmt.Errorf("task/engine: %w", err)
+		}
+		cfg.PageTokens = keys.MAC(keyring.PageTokens)
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
 	if cfg.Answers <= 0 {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -44,7 +45,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	if q.PageSize < 1 || q.PageSize > 100 {
 		return nil, task.Invalid("pageSize", "is %d; 1 to 100 are allowed", q.PageSize)
 	}
-	sq := store.Query{Context: q.Context, Limit: q.PageSize, Cursor: q.Cursor}
+	sq := store.Query{Context: q.Context, Limit: q.PageSize}
 	if q.State != "" {
 		var err error
 		if sq.State, err = task.StateOf(q.State); err != nil {
@@ -57,6 +58,11 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			sq.Since++ // round up to the next whole millisecond
 		}
 	}
+	tokens := a.e.tokens(a.by, "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
+	var ok bool
+	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
+		return nil, notOfThisQuery("pageToken")
+	}
 	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
 		// No index covers both filters, or knows how many tasks match: the scan also
 		// reads all tasks that the filters leave out, however many those are.
@@ -67,7 +73,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	scope := ScopeFor(a.by, auth.List)
 	page, err := a.e.store.Tasks(ctx, scope, sq)
 	if errors.Is(err, store.ErrCursor) {
-		return nil, task.Invalid("pageToken", "is not a token of this query: begin again without one")
+		return nil, notOfThisQuery("pageToken")
 	}
 	if err != nil {
 		return nil, err
@@ -78,6 +84,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
+	list.NextCursor = tokens.seal(list.NextCursor)
 	if err := a.room(ctx, bytes); err != nil {
 		return nil, err
 	}
@@ -105,6 +112,12 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 		list.Tasks = append(list.Tasks, v)
 	}
 	return list, nil
+}
+
+// notOfThisQuery is the error of a page token that was made for somebody else, for another
+// query, or not by this server.
+func notOfThisQuery(field string) error {
+	return task.Invalid(field, "is not a token of this query: begin again without one")
 }
 
 // listed reads a task for a page that has so many bytes, and returns by how many bytes
