@@ -16,9 +16,20 @@ func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m.origins = next.origins
 	before, after := c.keys(), next.keys()
 	for i, k := range before {
-		if !slices.Contains(reloaded(), k.name) && !slices.Equal(k.texts(), after[i].texts()) {
+		if !slices.Contains(reloaded(), k.name) && !sameValue(k, after[i]) {
 			restart = append(restart, k.name)
 		}
 	}
 	return &m, restart
+}
+
+// sameValue reports whether two keys of one name have the same value. In a list of mappings
+// that are all the keys of its entries.
+func sameValue(a, b key) bool {
+	if a.entries == nil {
+		return slices.Equal(a.texts(), b.texts())
+	}
+	before, _ := a.entries()
+	after, _ := b.entries()
+	return slices.EqualFunc(before, after, func(a, b []key) bool { return slices.EqualFunc(a, b, sameValue) })
 }

@@ -1,0 +1,43 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"a2a-server/internal/app/config"
+)
+
+// A list of mappings that a running server does not read again needs a restart when one of
+// its entries has changed.
+func TestReloadedEntries(t *testing.T) {
+	t.Parallel()
+	load := func(text string) *config.Config {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "a2a-server.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load(config.Source{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const one = "auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a]}\n"
+	before := load(one)
+	for text, want := range map[string][]string{
+		one: nil,
+		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a]}\n":              {"auth.oidc"},
+		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b]}\n": {"auth.oidc"},
+		"log: {level: warn}\n": {"log.level", "auth.oidc"},
+	} {
+		_, got := before.Reloaded(load(text))
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("a restart is needed for %q, want %q, after\n%s", got, want, text)
+		}
+	}
+}
