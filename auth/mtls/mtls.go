@@ -95,15 +95,14 @@ func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (au
 	if c.TLS == nil || len(c.TLS.PeerCertificates) == 0 {
 		return none, auth.ErrNone
 	}
-	expires := a.expires(c.TLS.VerifiedChains)
+	cert, expires := a.verified(c.TLS.VerifiedChains)
 	switch {
-	case expires.IsZero():
+	case cert == nil:
 		return none, refuse("the client certificate is not of an authority that this server trusts: connect with another one")
 	case a.config.Now().After(expires):
 		return none, refuse("the client certificate has expired: connect with a new one")
 	}
-	// The leaf is the same in all chains.
-	name, err := subject(c.TLS.VerifiedChains[0][0], a.config.Subject)
+	name, err := subject(cert, a.config.Subject)
 	if err != nil {
 		return none, err
 	}
@@ -126,10 +125,9 @@ func refuse(format string, args ...any) error {
 	return &auth.Error{Scheme: scheme, Description: fmt.Sprintf(format, args...)}
 }
 
-// expires returns when the last of the trusted chains ends, or the zero time if there is
-// none. A chain ends with the first certificate in it that does.
-func (a *Authenticator) expires(chains [][]*x509.Certificate) time.Time {
-	var last time.Time
+// verified returns the certificate of the client and when the last of its trusted chains
+// ends, or nil if there is none. A chain ends with the first certificate in it that does.
+func (a *Authenticator) verified(chains [][]*x509.Certificate) (client *x509.Certificate, last time.Time) {
 	for _, chain := range chains {
 		if len(chain) == 0 || !a.config.Trusted(chain[len(chain)-1]) {
 			continue
@@ -141,10 +139,10 @@ func (a *Authenticator) expires(chains [][]*x509.Certificate) time.Time {
 			}
 		}
 		if first.After(last) {
-			last = first
+			client, last = chain[0], first
 		}
 	}
-	return last
+	return client, last
 }
 
 // subject returns the name of a certificate.
