@@ -29,6 +29,8 @@ func (p *program) commands() *cobra.Command {
 		configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets and gates", p.serve),
 		config,
 		p.toolsCommand(),
+		p.keysCommand(),
+		p.signingCommand(),
 		p.healthCommand(),
 		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
 	)

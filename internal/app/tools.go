@@ -37,8 +37,11 @@ func outputFlag(c *cobra.Command) *form {
 // String returns the form.
 func (f *form) String() string { return string(*f) }
 
-// Set refuses what is no form.
+// Set refuses what is no form. A table is text.
 func (f *form) Set(text string) error {
+	if text == "table" {
+		text = "text"
+	}
 	if text != "text" && text != "json" {
 		return fmt.Errorf("is %q, which is no form of output; write text or json", text)
 	}

@@ -29,7 +29,7 @@ func TestReloadedEntries(t *testing.T) {
 	before := load(one)
 	for text, want := range map[string][]string{
 		one: nil,
-		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a]}\n":              {"auth.oidc"},
+		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a]}\n":               {"auth.oidc"},
 		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b]}\n": {"auth.oidc"},
 		"log: {level: warn}\n": {"log.level", "auth.oidc"},
 	} {

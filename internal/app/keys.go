@@ -1,0 +1,332 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+)
+
+func (p *program) keysCommand() *cobra.Command {
+	c := &cobra.Command{Use: "keys", Short: "add, list or revoke API keys"}
+	c.AddCommand(p.keysAdd(), p.keysList(), p.keysRevoke())
+	return c
+}
+
+// keyFile is which file of API keys a command works on.
+type keyFile struct {
+	path  string
+	given *flags // of the configuration, which names it without path
+}
+
+// keyFileFlags gives c the flags that name the file of API keys.
+func keyFileFlags(c *cobra.Command) *keyFile {
+	f := &keyFile{given: &flags{}}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&f.path, "file", "", "The `file` of API keys. Defaults to auth.keys.file of the configuration.")
+	fileFlag(c, f.given)
+	return f
+}
+
+// find returns the path of the file, and the header in which clients send keys.
+func (p *program) find(f *keyFile) (path, header string, err error) {
+	c, err := p.load(f.given)
+	switch {
+	case err != nil && f.path != "" && f.given.file == "":
+		return f.path, "X-API-Key", nil // a configuration that nobody has named here is only for the header
+	case err != nil:
+		return "", "", err
+	}
+	path = cmp.Or(f.path, c.Auth.Keys.File)
+	if path == "" {
+		return "", "", usage("name the file of API keys with --file, or set auth.keys.file in the configuration")
+	}
+	return path, cmp.Or(c.Auth.Keys.Header, "X-API-Key"), nil
+}
+
+// oneID makes a command take the id of one key.
+func oneID(c *cobra.Command) {
+	c.Annotations = map[string]string{takesArguments: "yes"}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("%s takes the id of one key, such as alice", within(c))
+		}
+		return nil
+	}
+}
+
+func (p *program) keysAdd() *cobra.Command {
+	c := &cobra.Command{
+		Use: "add ID", Short: "make an API key, print it once, and add its hash to the file",
+		Long: "It prints the key, and nothing else, to the standard output. The owner of what is done\nwith it is key:ID, so that an id must not be given to somebody else later.\n",
+	}
+	oneID(c)
+	var roles, ruleRoles []string
+	var kind, expires string
+	var k apikey.Key
+	file := keyFileFlags(c)
+	c.Flags().StringSliceVar(&roles, "role", nil, "A `role`: "+strings.Join(auth.Roles(), ", ")+". May be given more than once.")
+	c.Flags().StringSliceVar(&ruleRoles, "rule-role", nil, "A `role` that only the rules of the configuration name. May be given more than once.")
+	c.Flags().StringVar(&k.Tenant, "tenant", "", "The `tenant` whose tasks the key is for. Defaults to the one of the server.")
+	c.Flags().StringVar(&kind, "kind", "person", "Whether a `person or service` has the key. A service may decide nothing, unless the server is configured so. Default person.")
+	c.Flags().StringVar(&k.Person, "person", "", "The `name` of the person who has the key: the subject of their login, if they have one too, such as corp:alice. Under four eyes both are one person.")
+	c.Flags().StringVar(&expires, "expires", "", "When the key ends: in `90d or 12h, or on a date` such as 2027-01-31, at its beginning in UTC. Default never.")
+	replace := c.Flags().Bool("replace", false, "Replace the key that has this id, also one that was revoked: its tasks belong to the new one.")
+	complete(c, "role", func(string) []string { return auth.Roles() })
+	complete(c, "kind", func(string) []string { return []string{"person", string(auth.KindService)} })
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		now := time.Now()
+		k.ID, k.Roles, k.Created = args[0], slices.Concat(roles, ruleRoles), now
+		if err := errors.Join(apikey.CheckID(k.ID), checkRoles(roles, ruleRoles)); err != nil {
+			return usage("keys add: %v", err)
+		}
+		var err error
+		if k.Kind, err = kindOf(kind); err == nil {
+			k.Expires, err = ends(expires, now)
+		}
+		if err != nil {
+			return usage("keys add: %v", err)
+		}
+		path, header, err := p.find(file)
+		if err != nil {
+			return err
+		}
+		_, err = os.Stat(path)
+		created := errors.Is(err, fs.ErrNotExist)
+		key, err := apikey.Add(path, k, *replace)
+		if errors.Is(err, apikey.ErrExists) {
+			return fmt.Errorf("%w: choose another id or, if the same person or service gets a new key, add --replace", err)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(p.stdout, key); err != nil {
+			return fmt.Errorf("the key was added and could not be printed: make another one with --replace: %w", err)
+		}
+		return p.explainKey(&k, path, header, created)
+	}
+	return c
+}
+
+// explainKey says on stderr what to do with a key that was printed on stdout.
+func (p *program) explainKey(k *apikey.Key, path, header string, created bool) error {
+	name := header + ": "
+	if strings.EqualFold(header, "Authorization") {
+		name += "Bearer "
+	}
+	lines := []string{
+		"This is the only time that the key is shown: " + visible.Line(path) + " has its hash.",
+		"Clients send it in a header:  " + name + "<the key>",
+		"A running server accepts it after SIGHUP (systemctl reload a2a-server).",
+	}
+	if !k.Expires.IsZero() {
+		lines = append(lines, "It ends on "+k.Expires.UTC().Format(time.RFC3339)+".")
+	}
+	if created {
+		lines = append(lines, "The file is new, and only you can read it: make the user who runs the server its owner.")
+	}
+	_, err := fmt.Fprintln(p.stderr, strings.Join(lines, "\n"))
+	return err
+}
+
+// checkRoles returns an error for a role that grants nothing, and for a key without any.
+func checkRoles(roles, ruleRoles []string) error {
+	if len(roles)+len(ruleRoles) == 0 {
+		return fmt.Errorf("a key without a role may do nothing: add --role with one of %s", strings.Join(auth.Roles(), ", "))
+	}
+	for _, role := range roles {
+		if !slices.Contains(auth.Roles(), role) {
+			return fmt.Errorf("there is no role %s%s; known are %s; one that only rules name is given with --rule-role",
+				visible.Quote(role, 60), suggest.DidYouMean(role, "", auth.Roles()), strings.Join(auth.Roles(), ", "))
+		}
+	}
+	for _, role := range ruleRoles {
+		if slices.Contains(auth.Roles(), role) {
+			return fmt.Errorf("the role %s grants rights: give it with --role", role)
+		}
+	}
+	return nil
+}
+
+func kindOf(text string) (auth.Kind, error) {
+	switch text {
+	case "person":
+		return auth.KindPerson, nil
+	case string(auth.KindService):
+		return auth.KindService, nil
+	}
+	return "", fmt.Errorf("--kind is %s: write person or service", visible.Quote(text, 60))
+}
+
+// ends returns when a key ends that is made now; zero: never.
+func ends(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := endOf(text, now)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--expires is %s: write a duration such as 90d or 12h, or a date such as 2027-01-31", visible.Quote(text, 60))
+	}
+	if !at.After(now) {
+		return time.Time{}, fmt.Errorf("--expires is %s, which has passed: write a later one", visible.Quote(text, 60))
+	}
+	return at, nil
+}
+
+func endOf(text string, now time.Time) (time.Time, error) {
+	if number, found := strings.CutSuffix(text, "d"); found {
+		days, err := strconv.ParseUint(number, 10, 16)
+		return now.Add(time.Duration(days) * 24 * time.Hour), err
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(d), nil
+	}
+	return apikey.ParseTime(text)
+}
+
+func (p *program) keysList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "list the API keys in the file: whose they are, and what they may do"}
+	as := outputFlag(c)
+	file := keyFileFlags(c)
+	c.RunE = func(*cobra.Command, []string) error {
+		path, _, err := p.find(file)
+		if err != nil {
+			return err
+		}
+		keys, err := apikey.Load(path)
+		if err != nil {
+			return err
+		}
+		if *as == "json" {
+			return p.printJSON(keysJSON(keys, time.Now()))
+		}
+		return p.printKeys(keys, time.Now())
+	}
+	return c
+}
+
+// printKeys prints one line for each key.
+func (p *program) printKeys(keys []apikey.Key, now time.Time) error {
+	if len(keys) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "there are no keys")
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	lines := "ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE\n"
+	for _, k := range keysJSON(keys, now) {
+		columns := []string{k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State}
+		for i, text := range columns {
+			columns[i] = visible.Line(cmp.Or(text, none))
+		}
+		lines += strings.Join(columns, "\t") + "\n"
+	}
+	if _, err := io.WriteString(w, lines); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func dayOf(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.Format(time.DateOnly)
+}
+
+// keyJSON is a key in the output of 'keys list -o json'.
+type keyJSON struct {
+	ID      string     `json:"id"`
+	Kind    string     `json:"kind"`
+	Person  string     `json:"person,omitempty"`
+	Tenant  string     `json:"tenant,omitempty"`
+	Roles   []string   `json:"roles"`
+	Created *time.Time `json:"created,omitempty"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Revoked *time.Time `json:"revoked,omitempty"`
+	State   string     `json:"state"` // valid, expired or revoked
+}
+
+func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
+	all := make([]keyJSON, len(keys))
+	at := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	for i := range keys {
+		k := &keys[i]
+		state := "valid"
+		switch {
+		case !k.Revoked.IsZero():
+			state = "revoked"
+		case !k.Expires.IsZero() && !now.Before(k.Expires):
+			state = "expired"
+		}
+		all[i] = keyJSON{
+			ID: k.ID, Kind: cmp.Or(string(k.Kind), "person"), Person: k.Person, Tenant: k.Tenant, Roles: append([]string{}, k.Roles...),
+			Created: at(k.Created), Expires: at(k.Expires), Revoked: at(k.Revoked), State: state,
+		}
+	}
+	return all
+}
+
+func (p *program) keysRevoke() *cobra.Command {
+	c := &cobra.Command{Use: "revoke ID", Short: "mark an API key as revoked"}
+	oneID(c)
+	file := keyFileFlags(c)
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var ids []cobra.Completion
+		if path, _, err := p.find(file); err == nil && len(args) == 0 {
+			keys, _ := apikey.Load(path) // a file that is not valid completes nothing
+			for i := range keys {
+				if keys[i].Revoked.IsZero() && strings.HasPrefix(keys[i].ID, begun) {
+					ids = append(ids, keys[i].ID)
+				}
+			}
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		path, _, err := p.find(file)
+		if err != nil {
+			return err
+		}
+		if err := apikey.Revoke(path, args[0], time.Now()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stderr, "%s is revoked in %s. A running server refuses it after SIGHUP (systemctl reload a2a-server).\n", visible.Line(args[0]), visible.Line(path))
+		return err
+	}
+	return c
+}
+
+// complete gives a flag of c words to complete it with.
+func complete(c *cobra.Command, flag string, words func(begun string) []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var all []cobra.Completion
+		for _, word := range words(begun) {
+			if strings.HasPrefix(word, begun) {
+				all = append(all, word)
+			}
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag does not exist
+	}
+}

@@ -1,0 +1,299 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+)
+
+// keyDesk runs the commands on a file of keys.
+type keyDesk struct {
+	t    *testing.T
+	file string
+	env  []string
+}
+
+func newKeyDesk(t *testing.T) *keyDesk {
+	t.Helper()
+	return &keyDesk{t: t, file: filepath.Join(t.TempDir(), "keys.yaml")}
+}
+
+func (d *keyDesk) run(args ...string) (code int, stdout, stderr string) {
+	d.t.Helper()
+	var out, problems bytes.Buffer
+	code = Run(d.t.Context(), args, d.env, nil, &out, &problems)
+	return code, out.String(), problems.String()
+}
+
+// must is run for a command that succeeds.
+func (d *keyDesk) must(args ...string) (stdout, stderr string) {
+	d.t.Helper()
+	code, stdout, stderr := d.run(append(args, "--file", d.file)...)
+	if code != exitOK {
+		d.t.Fatalf("%v exits with %d: %s", args, code, stderr)
+	}
+	return stdout, stderr
+}
+
+var printedKey = regexp.MustCompile(`^a2ak_([a-z0-9.-]+)_[0-9A-Za-z]{49}\n$`)
+
+// From nothing to callers with names, and back.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	alice, how := d.must("keys", "add", "alice", "--role", "requester", "--role", "approver", "--person", "corp:alice", "--expires", "90d")
+	if !printedKey.MatchString(alice) {
+		t.Errorf("stdout is %q, want the key and nothing else", alice)
+	}
+	look(t, "stderr", how, []string{`only time`, `X-API-Key: <the key>`, `SIGHUP`, `It ends on `, `only you can read it`})
+	ci, how := d.must("keys", "add", "ci", "--kind=service", "--role", "requester", "--tenant", "acme", "--rule-role", "sre")
+	if strings.Contains(how, "The file is new") || strings.Contains(how, "It ends") {
+		t.Errorf("stderr is %s", how)
+	}
+	a, err := apikey.New(apikey.Config{File: d.file, Tenant: "home"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := func(key string) (auth.Principal, error) {
+		return a.Authenticate(t.Context(), &auth.Credentials{Header: func(string) []string { return []string{strings.TrimSuffix(key, "\n")} }})
+	}
+	by, err := caller(alice)
+	if left := time.Until(by.Expires); err != nil || by.Subject != "key:alice" || by.Tenant != "home" || by.Person != "corp:alice" || len(by.Roles) != 2 || left < 89*24*time.Hour || left > 90*24*time.Hour {
+		t.Errorf("alice is %+v, %v", by, err)
+	}
+	if by, err := caller(ci); err != nil || by.Kind != auth.KindService || by.Tenant != "acme" || !by.Has("sre") || !by.Expires.IsZero() {
+		t.Errorf("ci is %+v, %v", by, err)
+	}
+	_, how = d.must("keys", "revoke", "ci")
+	look(t, "stderr", how, []string{`^ci is revoked`, `SIGHUP`})
+	table, _ := d.must("keys", "list", "-o", "table")
+	look(t, "the list", table, []string{
+		`(?m)^ID +KIND +PERSON +TENANT +ROLES +CREATED +EXPIRES +STATE$`,
+		`(?m)^alice +person +corp:alice +– +requester,approver +\S+ +\S+ +valid$`,
+		`(?m)^ci +service +– +acme +requester,sre +\S+ +– +revoked$`,
+	})
+	text, _ := d.must("keys", "list", "-o", "json")
+	var all []keyJSON
+	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].State != "valid" || all[1].State != "revoked" || all[1].Revoked == nil {
+		t.Errorf("the list as JSON is %s: %v", text, err)
+	}
+	file, err := os.ReadFile(d.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{alice, ci} {
+		if secret := key[len(key)-21 : len(key)-1]; strings.Contains(table+text+string(file), secret) {
+			t.Errorf("the secret of %s can be seen", key)
+		}
+	}
+	if err := a.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := caller(ci); err == nil {
+		t.Error("the key that was revoked is valid")
+	}
+	again, _ := d.must("keys", "add", "ci", "--role", "viewer", "--replace")
+	if err := a.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if by, err := caller(again); err != nil || !by.Has("viewer") || by.Kind != auth.KindPerson {
+		t.Errorf("the new key is of %+v, %v", by, err)
+	}
+}
+
+func TestKeysRefuse(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	d.must("keys", "add", "alice", "--role", "requester")
+	broken := write(t, "keys.yaml", "- id: alice\n")
+	open := write(t, "keys.yaml", "[]\n")
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(d.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := " --file " + d.file
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"keys":                                                       {exitUsage, `keys takes one of add, list, revoke`},
+		"keys ad":                                                    {exitUsage, `did you mean add\?`},
+		"keys add" + file:                                            {exitUsage, `keys add takes the id of one key`},
+		"keys add a b --role admin":                                  {exitUsage, `keys add takes the id of one key`},
+		"keys add bob" + file:                                        {exitUsage, `without a role may do nothing: add --role with one of requester`},
+		"keys add bob --role x" + file:                               {exitUsage, `there is no role "x"; known are requester, viewer, approver, operator, admin; .*--rule-role`},
+		"keys add bob --role Approvers" + file:                       {exitUsage, `did you mean approver\?`},
+		"keys add bob --rule-role admin" + file:                      {exitUsage, `give it with --role`},
+		"keys add Bob --role admin" + file:                           {exitUsage, `lower-case`},
+		"keys add bob --role admin --kind robot" + file:              {exitUsage, `--kind is "robot": write person or service`},
+		"keys add bob --role admin --expires soon" + file:            {exitUsage, `--expires is "soon": write a duration`},
+		"keys add bob --role admin --expires -1d" + file:             {exitUsage, `--expires is "-1d"`},
+		"keys add bob --role admin --expires 99999d" + file:          {exitUsage, `--expires is "99999d"`},
+		"keys add bob --role admin --expires 0d" + file:              {exitUsage, `has passed`},
+		"keys add bob --role admin --expires 2020-01-31" + file:      {exitUsage, `has passed`},
+		"keys add bob --role admin --tenant= --person=\u202e" + file: {exitFailure, `nobody can see`},
+		"keys add alice --role admin" + file:                         {exitFailure, `already: alice in .*, line 3: choose another id or.*--replace`},
+		"keys add bob --role admin":                                  {exitUsage, `--file, or set auth\.keys\.file`},
+		"keys add bob --role admin --file " + broken:                 {exitFailure, `keys\.yaml:1:\d+: \[0\]\.sha256: is missing`},
+		"keys add bob --role admin --file " + open:                   {exitFailure, `chmod 600`},
+		"keys add bob --role admin --file /nowhere/keys.yaml":        {exitFailure, `/nowhere`},
+		"keys list --file /nowhere.yaml":                             {exitFailure, `keys add makes one`},
+		"keys list --file " + broken:                                 {exitFailure, `is missing`},
+		"keys list -o yaml" + file:                                   {exitUsage, `no form of output`},
+		"keys revoke" + file:                                         {exitUsage, `keys revoke takes the id`},
+		"keys revoke alise" + file:                                   {exitFailure, `did you mean alice\?`},
+		"keys revoke alice --file /nowhere.yaml":                     {exitFailure, `keys add makes one`},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := d.run(strings.Fields(args)...)
+			if code != want.code || stdout != "" {
+				t.Errorf("exits with %d, want %d, and prints %q", code, want.code, stdout)
+			}
+			look(t, "stderr", stderr, []string{want.says})
+		})
+	}
+	t.Cleanup(func() {
+		if after, err := os.ReadFile(d.file); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the file was changed: %v", err)
+		}
+	})
+}
+
+// The configuration says which file it is, and which header.
+func TestKeysOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	conf := write(t, "a2a-server.yaml", "auth: {keys: {file: "+d.file+", header: X-Team-Key}}\n")
+	d.env = []string{"A2A_SERVER_CONFIG=" + conf}
+	code, key, how := d.run("keys", "add", "alice", "--role", "admin")
+	if code != exitOK || !printedKey.MatchString(key) {
+		t.Fatalf("exits with %d: %s", code, how)
+	}
+	look(t, "stderr", how, []string{`X-Team-Key: <the key>`})
+	if code, list, _ := d.run("keys", "list", "--config", conf); code != exitOK || !strings.Contains(list, "alice") {
+		t.Errorf("exits with %d: %s", code, list)
+	}
+	d.env = []string{"A2A_SERVER_CONFIG=/nowhere.yaml"}
+	if code, _, how := d.run("keys", "list"); code != exitUsage {
+		t.Errorf("exits with %d: %s", code, how)
+	}
+	if code, _, how := d.run("keys", "list", "--file", d.file); code != exitOK {
+		t.Errorf("a file that is named needs no configuration: %d: %s", code, how)
+	}
+}
+
+// brokenPipe fails each write.
+type brokenPipe struct{ io.Writer }
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// A key that was not printed is lost, and the message says what to do.
+func TestKeyThatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	var problems bytes.Buffer
+	if code := Run(t.Context(), []string{"keys", "add", "alice", "--role", "admin", "--file", d.file}, nil, nil, brokenPipe{}, &problems); code != exitFailure {
+		t.Errorf("exits with %d", code)
+	}
+	look(t, "stderr", problems.String(), []string{`--replace: broken pipe`})
+}
+
+func TestKeysComplete(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	d.must("keys", "add", "alice", "--role", "admin")
+	d.must("keys", "add", "bob", "--role", "admin")
+	d.must("keys", "revoke", "bob")
+	for args, want := range map[string]string{
+		"keys add x --role a":                 "approver\nadmin\n:4",
+		"keys add x --kind ser":               "service\n:4",
+		"keys revoke --file " + d.file + " a": "alice\n:4",
+		"keys revoke --file " + d.file + " b": ":4",
+		"keys revoke --file /nowhere.yaml a":  ":4",
+		"signing rotate --purpose page":       "page-tokens\n:4",
+	} {
+		if _, got, _ := d.run(append([]string{"__complete"}, strings.Fields(args)...)...); !strings.HasPrefix(got, want) {
+			t.Errorf("%s is completed by %q, want %q", args, got, want)
+		}
+	}
+}
+
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"":                          {},
+		"90d":                       now.AddDate(0, 0, 90),
+		"12h":                       now.Add(12 * time.Hour),
+		"1h30m":                     now.Add(90 * time.Minute),
+		"2027-01-31":                time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC),
+		"2027-01-31T12:00:00+01:00": time.Date(2027, 1, 31, 11, 0, 0, 0, time.UTC),
+	} {
+		if got, err := ends(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("ends(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0s", "-1h", "90", "d", "1.5d", "-90d", "70000d", "2026-11-22", "2027-02-30", "31.1.2027", " 90d", "\x00"} {
+		if got, err := ends(text, now); err == nil {
+			t.Errorf("ends(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+// A server makes its keys when it starts; the command makes new ones.
+func TestSigningRotate(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	data := t.TempDir()
+	if code, _, stderr := d.run("signing", "rotate", "--data", data); code != exitFailure || !strings.Contains(stderr, "makes it when it starts") {
+		t.Errorf("before a server has started it exits with %d: %s", code, stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it ends as soon as it has started
+	var out bytes.Buffer
+	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", data}, nil, nil, &out, &out); code != exitOK {
+		t.Fatalf("serve exits with %d: %s", code, out.String())
+	}
+	file := filepath.Join(data, "keys", "page-tokens.json")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := d.run("signing", "rotate", "--data", data)
+	if code != exitOK {
+		t.Fatalf("exits with %d: %s", code, stderr)
+	}
+	look(t, "stdout", stdout, []string{`^page-tokens: a new key is in use; what the old one signed is accepted until 2\d{3}-\d\d-\d\dT\S+Z\n$`})
+	if after, err := os.ReadFile(file); err != nil || bytes.Equal(before, after) {
+		t.Errorf("the file is as before: %v", err)
+	}
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"signing": {exitUsage, `signing takes one of rotate`},
+		"signing rotate --purpose page-token --data " + data: {exitUsage, `did you mean page-tokens\?`},
+		"signing rotate --purpose ../keys --data " + data:    {exitUsage, `there are no keys for "\.\./keys"`},
+		"signing rotate --store memory --data " + data:       {exitUsage, `a restart makes new ones`},
+		"signing rotate now":                                 {exitUsage, `signing rotate takes no "now"`},
+	} {
+		if code, _, stderr := d.run(strings.Fields(args)...); code != want.code || !regexp.MustCompile(want.says).MatchString(stderr) {
+			t.Errorf("%s exits with %d: %s", args, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	a2aserver "a2a-server"
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+)
+
+func (p *program) signingCommand() *cobra.Command {
+	c := &cobra.Command{Use: "signing", Short: "make new keys for what the server signs itself"}
+	c.AddCommand(p.signingRotate())
+	return c
+}
+
+func (p *program) signingRotate() *cobra.Command {
+	c := &cobra.Command{
+		Use: "rotate", Short: "make new keys for what the server signs; the old ones are accepted for a day",
+		Long: "The keys are in the folder keys of the data folder. A running server takes the new ones\nwithin seconds.\n",
+	}
+	var purposes []string
+	c.Flags().StringSliceVar(&purposes, "purpose", nil, "What the new key is for: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
+	complete(c, "purpose", func(string) []string { return a2aserver.KeyPurposes() })
+	given := configFlags(c)
+	c.RunE = func(*cobra.Command, []string) error {
+		all := a2aserver.KeyPurposes()
+		for _, purpose := range purposes {
+			if !slices.Contains(all, purpose) {
+				return usage("signing rotate: there are no keys for %s%s; known are %s", visible.Quote(purpose, 60), suggest.DidYouMean(purpose, "", all), strings.Join(all, ", "))
+			}
+		}
+		if len(purposes) == 0 {
+			purposes = all
+		}
+		for _, purpose := range purposes {
+			until, err := a2aserver.RotateKey(p.from(given), purpose)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(p.stdout, "%s: a new key is in use; what the old one signed is accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
