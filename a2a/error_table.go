@@ -26,6 +26,7 @@ var (
 	errNoExtendedCard  = wireError{code: -32007, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED", theirs: sdk.ErrExtendedCardNotConfigured}
 	errNeedsExtension  = wireError{code: -32008, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "EXTENSION_SUPPORT_REQUIRED", theirs: sdk.ErrExtensionSupportRequired}
 	errVersion         = wireError{code: -32009, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "VERSION_NOT_SUPPORTED", theirs: sdk.ErrVersionNotSupported}
+	errDenied          = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED", message: "the credential lacks a role for this operation"}
 	errForbidden       = wireError{code: -32600, status: http.StatusForbidden, grpc: "PERMISSION_DENIED", reason: "PERMISSION_DENIED"}
 )
 
@@ -58,6 +59,7 @@ var wireErrors = []struct {
 	{&errNoExtendedCard, "The planner reports that there is no extended agent card.", "Use the agent card."},
 	{&errNeedsExtension, "The planner requires an extension that the message does not activate.", "Activate the extension that the message names, in `A2A-Extensions`."},
 	{&errVersion, "The request is for a version of A2A that is not supported, or calls a method of 0.3.", "Use a client for one of the `supportedVersions` in the metadata, and send `A2A-Version`."},
+	{&errDenied, "The caller has no role for this operation. The answer depends on nothing else, so it says nothing about what exists.", "Ask the operator of the server for one of the roles that the message names."},
 	{&errForbidden, "Requests with this Host or Origin, or from this site, are not allowed.", "Use one of the server's names, or have the name added to `allowed_hosts` or the origin to `allowed_origins`."},
 	{&errInternal, "The server, or a component plugged into it, failed.", "Retry once. If that fails too, tell the operator of the server; the log has the cause."},
 	{&errDataLoss, "The stored data of this task is damaged.", "Ask the operator of the server to restore a backup. Other tasks are not affected."},

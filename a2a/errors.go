@@ -25,8 +25,8 @@ type wireError struct {
 	message    string
 	metadata   map[string]string
 	violations []violation
-	challenge  string // of WWW-Authenticate; only with 401
-	theirs     error  // the SDK's error for it, which its transports and planners use; nil: none
+	challenges []string // values of WWW-Authenticate; only with 401
+	theirs     error    // the SDK's error for it, which its transports and planners use; nil: none
 }
 
 type violation struct {
@@ -120,14 +120,14 @@ type badRequest struct {
 	FieldViolations []violation `json:"fieldViolations"`
 }
 
-// retry sets Retry-After if the error is temporary, and WWW-Authenticate if it has a
-// challenge.
+// retry sets Retry-After if the error is temporary, and WWW-Authenticate if it has
+// challenges.
 func (e *wireError) retry(h http.Header) {
 	if e.status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
 	}
-	if e.challenge != "" {
-		h.Set("WWW-Authenticate", e.challenge)
+	if len(e.challenges) > 0 {
+		h["Www-Authenticate"] = slices.Clone(e.challenges)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
@@ -16,8 +17,9 @@ import (
 )
 
 // RequestHandler returns the operations as the SDK's interface, for the SDK's transports.
-// principal returns the caller of a call from its context; if it returns an error, the
-// call is refused. Our own bindings do not use the handler: they send the bytes of the
+// principal returns the caller of a call from its context, with the errors of an
+// [auth.Authenticator]; it is called again while a stream is open, which ends when the
+// caller may no longer have it. Our own bindings do not use the handler: they send the bytes of the
 // log, which it has to decode.
 //
 // The memory that an answer holds is released when the context of its call ends, which
@@ -47,6 +49,12 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 			base = e.theirs
 		}
 	}
+	switch w.status {
+	case http.StatusUnauthorized:
+		base = sdk.ErrUnauthenticated
+	case http.StatusForbidden:
+		base = sdk.ErrUnauthorized
+	}
 	out := sdk.NewError(base, w.message).WithTypedDetails(errordetails.NewErrorInfo(w.reason, errorDomain, w.metadata))
 	if w.own != "" {
 		out = out.WithTypedDetails(errordetails.NewErrorInfo(w.own, ownDomain, w.metadata))
@@ -61,13 +69,13 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 	return out
 }
 
-// caller returns who a call is made for.
-func (h *handler) caller(ctx context.Context) (auth.Principal, error) {
-	by, err := h.principal(ctx)
-	if err != nil || by.IsZero() {
-		return auth.Principal{}, sdk.NewError(sdk.ErrUnauthenticated, "the caller could not be authenticated")
+// caller returns who calls a method, if they may.
+func (h *handler) caller(ctx context.Context, method string) (auth.Principal, error) {
+	by, wrong := h.s.verified(h.principal(ctx))
+	if wrong != nil {
+		return auth.Principal{}, h.fail(ctx, wrong, method)
 	}
-	return by, nil
+	return by, h.fail(ctx, allow(by, h.s.methods[method].op), method)
 }
 
 // answer returns an answer that is released when ctx ends, and a function to run when the
@@ -98,7 +106,7 @@ func checkSent(m *sdk.Message) error {
 
 // SendMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) (sdk.SendMessageResult, error) {
-	by, err := h.caller(ctx)
+	by, err := h.caller(ctx, "SendMessage")
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +115,13 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	out, err := h.s.ops.send(ctx, call{by: by, answer: a}, req)
+	during, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer h.s.lease(during, by, auth.Create, h.principal, end)()
+	out, err := h.s.ops.send(during, call{by: by, answer: a}, req)
+	if errors.Is(context.Cause(during), errEnded) {
+		err = h.s.ended()
+	}
 	if err != nil {
 		return nil, h.fail(ctx, err, "SendMessage")
 	}
@@ -128,7 +142,7 @@ func (h *handler) task(ctx context.Context, shown shown) (*sdk.Task, error) {
 
 // GetTask implements [a2asrv.RequestHandler].
 func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Task, error) {
-	by, err := h.caller(ctx)
+	by, err := h.caller(ctx, "GetTask")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +157,7 @@ func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Ta
 
 // ListTasks implements [a2asrv.RequestHandler].
 func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk.ListTasksResponse, error) {
-	by, err := h.caller(ctx)
+	by, err := h.caller(ctx, "ListTasks")
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +181,7 @@ func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sd
 
 // CancelTask implements [a2asrv.RequestHandler].
 func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*sdk.Task, error) {
-	by, err := h.caller(ctx)
+	by, err := h.caller(ctx, "CancelTask")
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +196,7 @@ func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*
 
 // SendStreamingMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageRequest) iter.Seq2[sdk.Event, error] {
-	return h.events(ctx, "SendStreamingMessage", func(by auth.Principal, open opener) error {
+	return h.events(ctx, "SendStreamingMessage", func(ctx context.Context, by auth.Principal, open opener) error {
 		if err := checkSent(req.Message); err != nil {
 			return err
 		}
@@ -192,7 +206,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 
 // SubscribeToTask implements [a2asrv.RequestHandler].
 func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
-	return h.events(ctx, "SubscribeToTask", func(by auth.Principal, open opener) error {
+	return h.events(ctx, "SubscribeToTask", func(ctx context.Context, by auth.Principal, open opener) error {
 		return h.s.ops.subscribe(ctx, call{by: by}, req, open)
 	})
 }
@@ -201,9 +215,9 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskR
 var errStopped = errors.New("the reader has stopped")
 
 // events decodes the events of a stream one by one.
-func (h *handler) events(ctx context.Context, method string, run func(auth.Principal, opener) error) iter.Seq2[sdk.Event, error] {
+func (h *handler) events(ctx context.Context, method string, run func(context.Context, auth.Principal, opener) error) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
-		by, err := h.caller(ctx)
+		by, err := h.caller(ctx, method)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -214,7 +228,13 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 			return
 		}
 		defer give()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer h.s.lease(ctx, by, h.s.methods[method].op.action, h.principal, cancel)()
 		page := func(events []engine.Event) error {
+			if err := context.Cause(ctx); errors.Is(err, errEnded) {
+				return err
+			}
 			for i := range events {
 				var e sdk.StreamResponse
 				if err := json.Unmarshal(events[i].Data, &e); err != nil {
@@ -226,37 +246,49 @@ func (h *handler) events(ctx context.Context, method string, run func(auth.Princ
 			}
 			return nil
 		}
-		err = run(by, func(engine.ID) sink { return page })
+		err = run(ctx, by, func(engine.ID) sink { return page })
+		if errors.Is(context.Cause(ctx), errEnded) {
+			err = h.s.ended()
+		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, h.fail(ctx, err, method))
 		}
 	}
 }
 
+// refuse returns the error of an operation that this server does not support, if the caller
+// may do it.
+func (h *handler) refuse(ctx context.Context, why func() error, method string) error {
+	if _, err := h.caller(ctx, method); err != nil {
+		return err
+	}
+	return h.fail(ctx, why(), method)
+}
+
 // CreateTaskPushConfig implements [a2asrv.RequestHandler]. Like all push notification
 // methods it returns an error that wraps the SDK's ErrPushNotificationNotSupported, as the
 // card says.
 func (h *handler) CreateTaskPushConfig(ctx context.Context, _ *sdk.PushConfig) (*sdk.PushConfig, error) {
-	return nil, h.fail(ctx, noPush(), "CreateTaskPushNotificationConfig")
+	return nil, h.refuse(ctx, noPush, "CreateTaskPushNotificationConfig")
 }
 
 // GetTaskPushConfig implements [a2asrv.RequestHandler].
 func (h *handler) GetTaskPushConfig(ctx context.Context, _ *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
-	return nil, h.fail(ctx, noPush(), "GetTaskPushNotificationConfig")
+	return nil, h.refuse(ctx, noPush, "GetTaskPushNotificationConfig")
 }
 
 // ListTaskPushConfigs implements [a2asrv.RequestHandler].
 func (h *handler) ListTaskPushConfigs(ctx context.Context, _ *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
-	return nil, h.fail(ctx, noPush(), "ListTaskPushNotificationConfigs")
+	return nil, h.refuse(ctx, noPush, "ListTaskPushNotificationConfigs")
 }
 
 // DeleteTaskPushConfig implements [a2asrv.RequestHandler].
 func (h *handler) DeleteTaskPushConfig(ctx context.Context, _ *sdk.DeleteTaskPushConfigRequest) error {
-	return h.fail(ctx, noPush(), "DeleteTaskPushNotificationConfig")
+	return h.refuse(ctx, noPush, "DeleteTaskPushNotificationConfig")
 }
 
 // GetExtendedAgentCard implements [a2asrv.RequestHandler]. It returns an error that wraps
 // the SDK's ErrUnsupportedOperation: the agent has no extended card.
 func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
-	return nil, h.fail(ctx, noExtendedCard(), "GetExtendedAgentCard")
+	return nil, h.refuse(ctx, noExtendedCard, "GetExtendedAgentCard")
 }

@@ -35,7 +35,7 @@ func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.P
 // jsonRPC serves POST at the base URL (§9).
 func (s *Server) jsonRPC(c echo.Context) error {
 	r := c.Request()
-	by, err := s.principal(r)
+	by, err := s.principal(c.Response(), r)
 	if err != nil {
 		return err
 	}
@@ -51,6 +51,9 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		err = s.checkMethod(r, rpc.Method, m)
 	}
 	if err == nil {
+		err = allow(by, m.op)
+	}
+	if err == nil {
 		head := append(rpcHead(rpc.ID), `"result":`...)
 		err = s.serve(c, by, m.op, input{json: rpc.Params}, envelope{head, "}", typeJSON, func(e *wireError) []byte { return rpcFault(rpc.ID, e) }})
 	}
@@ -58,6 +61,9 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		return err
 	}
 	w := s.wire(r.Context(), err, rpc.Method)
+	if w.status == http.StatusUnauthorized || w.status == http.StatusForbidden {
+		return s.rpcRefused(c, rpc.ID, w)
+	}
 	if m.op != nil && m.op.stream != nil {
 		return s.rpcStreamError(c, rpc.ID, w)
 	}
@@ -208,6 +214,17 @@ func rpcFault(id []byte, e *wireError) []byte {
 func (s *Server) rpcError(c echo.Context, id []byte, e *wireError) error {
 	e.retry(c.Response().Header())
 	return s.answer(c, typeJSON, rpcFault(id, e))
+}
+
+// rpcRefused answers with a JSON-RPC error and its HTTP status, also on a streaming method:
+// who calls, and whether they have a role, is a matter of the transport.
+func (s *Server) rpcRefused(c echo.Context, id []byte, e *wireError) error {
+	e.retry(c.Response().Header())
+	c.Response().Header().Set(echo.HeaderContentType, typeJSON)
+	bound(c.Response())
+	c.Response().WriteHeader(e.status)
+	_, err := c.Response().Write(rpcFault(id, e))
+	return err
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,

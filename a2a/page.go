@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/task/engine"
 )
@@ -71,7 +72,7 @@ type page struct {
 	Style       template.CSS `json:"-"`
 }
 
-// inside is shown only to callers who may list tasks.
+// inside is shown only to callers who may review approvals.
 type inside struct {
 	Pending string
 	Tools   []Skill
@@ -94,8 +95,8 @@ func newPages() (pages, error) {
 }
 
 // front serves GET at the base URL: a page for a browser, and for any other client JSON
-// that says where the card is. Everybody may see that; [inside] is only for callers that
-// the Authenticator knows.
+// that says where the card is. Everybody may see that; [inside] is only for callers who may
+// review approvals.
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	base, now := s.base(r), s.cardNow()
@@ -117,7 +118,7 @@ func (s *Server) front(c echo.Context) error {
 		}
 		return s.answer(c, typeJSON, body)
 	}
-	p.Inside = s.inside(r, now.Skills)
+	p.Inside = s.inside(c.Response(), r, now.Skills)
 	var body bytes.Buffer
 	if err := s.pages.template.Execute(&body, p); err != nil {
 		return fmt.Errorf("front: %w", err)
@@ -127,11 +128,11 @@ func (s *Server) front(c echo.Context) error {
 	return s.answer(c, typeHTML+"; charset=utf-8", body.Bytes())
 }
 
-// inside returns what only authenticated callers may see, or nil when the caller of r is
-// not one.
-func (s *Server) inside(r *http.Request, tools []Skill) *inside {
-	by, err := s.principal(r)
-	if err != nil {
+// inside returns what only callers who may review approvals see, or nil when the caller of
+// r is not one.
+func (s *Server) inside(w http.ResponseWriter, r *http.Request, tools []Skill) *inside {
+	by, err := s.principal(w, r)
+	if err != nil || by.May(auth.Review) != nil {
 		return nil
 	}
 	in := &inside{Pending: "They cannot be counted at the moment."}

@@ -66,7 +66,7 @@ func routed(path string) (routed, verb string) {
 func (s *Server) rest(p *place) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		by, err := s.principal(r)
+		by, err := s.principal(c.Response(), r)
 		if err != nil {
 			return err
 		}
@@ -76,6 +76,9 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		s.activate(c.Response(), r)
 		v, err := p.visit(c)
 		if err != nil {
+			return err
+		}
+		if err := allow(by, v.op); err != nil {
 			return err
 		}
 		in, err := s.restInput(c, by, v.from)

@@ -74,6 +74,7 @@ type Server struct {
 	extensions []string          // URIs that we support
 	streams    *shares           // open streams
 	bodies     *shares           // bytes of large requests
+	leases     leases            // of the credentials of open streams
 	pages      pages
 	echo       *echo.Echo
 	made       time.Time // of the server, and so of the card
@@ -211,14 +212,24 @@ type envelope struct {
 // been written, for the caller to answer with.
 func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) error {
 	if op.stream != nil {
-		return s.stream(c, by, op.name, e, func(st *stream) error {
+		return s.stream(c, by, op, e, func(st *stream) error {
 			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), from: s.lastEventID(c.Request())}, in, st.open)
 		})
 	}
+	ctx := c.Request().Context()
+	if op.action == auth.Create && s.cfg.Authenticator != nil { // it may wait as long as its task runs
+		during, end := context.WithCancelCause(ctx)
+		defer end(nil)
+		defer s.lease(during, by, op.action, s.renews(c.Request()), end)()
+		ctx = during
+	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, c.Request().Context(), call{by: by, bytes: len(in.json), answer: a}, in, e.head)
+	text, err := op.answer(s, ctx, call{by: by, bytes: len(in.json), answer: a}, in, e.head)
 	a.Made()
+	if errors.Is(context.Cause(ctx), errEnded) {
+		return s.ended()
+	}
 	if err != nil {
 		return err
 	}

@@ -63,13 +63,14 @@ func (s *Server) newStream(c echo.Context, method string, around envelope) *stre
 
 // stream answers with what run sends, unless too many streams are open. If it returns an
 // error, nothing has been written, and the caller answers with it.
-func (s *Server) stream(c echo.Context, by auth.Principal, method string, around envelope, run func(*stream) error) error {
+func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, around envelope, run func(*stream) error) error {
 	give, err := s.streams.take(by, 1)
 	if err != nil {
 		return err
 	}
 	defer give()
-	st := s.newStream(c, method, around)
+	st := s.newStream(c, op.name, around)
+	defer s.lease(st.ctx, by, op.action, s.renews(c.Request()), st.cancel)()
 	return st.end(run(st))
 }
 
@@ -114,7 +115,11 @@ func (st *stream) end(err error) error {
 	defer st.cancel(nil)
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	ended := errors.Is(context.Cause(st.ctx), errEnded)
 	if !st.started {
+		if ended {
+			return st.server.ended()
+		}
 		return err
 	}
 	st.beat.Stop()
@@ -124,6 +129,9 @@ func (st *stream) end(err error) error {
 	case shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy):
 		st.comment("the server is shutting down; continue with Last-Event-ID")
 		_ = st.flush() // best effort
+	case ended:
+		st.comment("the credential has ended; continue with a valid one and Last-Event-ID")
+		_ = st.flush() // likewise
 	case err != nil && st.ctx.Err() == nil:
 		fault := st.around.fault(st.server.wire(st.ctx, err, st.method))
 		st.buf = append(append(append(st.buf, "data: "...), fault...), "\n\n"...)
@@ -169,6 +177,9 @@ func (st *stream) frame(seq uint64, data []byte) {
 
 // events is the [sink] of st.
 func (st *stream) events(page []engine.Event) error {
+	if err := context.Cause(st.ctx); errors.Is(err, errEnded) {
+		return err // whoever reads may not have more
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	size := len(st.buf)

@@ -61,6 +61,21 @@ func (f first) Challenges() []string {
 	return all
 }
 
+// ChangingOf returns every [Changing] among an Authenticator and those that it consists of
+// if it comes from [First].
+func ChangingOf(a Authenticator) []Changing {
+	var all []Changing
+	switch a := a.(type) {
+	case first:
+		for _, one := range a {
+			all = append(all, ChangingOf(one)...)
+		}
+	case Changing:
+		all = append(all, a)
+	}
+	return all
+}
+
 // ChallengesOf returns the challenges of an Authenticator; Bearer if it names none.
 func ChallengesOf(a Authenticator) []string {
 	if c, ok := a.(Challenger); ok {

@@ -1,0 +1,185 @@
+package a2a
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+)
+
+// checkTime is how long a credential may take to be authenticated again.
+const checkTime = 10 * time.Second
+
+// expired reports whether the credential of a principal has ended.
+func expired(by auth.Principal, now time.Time) bool {
+	return !by.Expires.IsZero() && !now.Before(by.Expires)
+}
+
+// lease ends a stream, or a send that waits, with its credential: when that expires, and when authenticating it
+// again shows that it is no longer valid, or no longer allows the stream. It is
+// authenticated again at each heartbeat's interval, and at once when the Authenticator says
+// that something has changed. While that fails for another reason, the stream stays open
+// until the credential expires.
+type lease struct {
+	server *Server
+	ctx    context.Context //nolint:containedctx // of the stream
+	end    context.CancelCauseFunc
+	by     auth.Principal // who opened the stream
+	action auth.Action
+	renew  renewal
+
+	checking sync.Mutex // held while the credential is authenticated
+
+	mu     sync.Mutex
+	over   bool
+	expiry *time.Timer // nil: the credential does not expire
+	next   *time.Timer // for the next check
+}
+
+// errEnded is the cause with which a lease ends a stream. A client that connects again
+// learns what is wrong with its credential.
+var errEnded = transportError(http.StatusUnauthorized).saying("the credential has ended, or was changed, during the request: repeat it with a valid one")
+
+// ended returns the error to answer with if a lease has ended before anything was sent.
+func (s *Server) ended() *wireError {
+	return s.unauthenticated(&auth.Error{Code: "invalid_token", Description: errEnded.message})
+}
+
+// lease begins to watch the credential of a stream that does an action for by. It calls end
+// at most once. Call stop when the stream has ended.
+func (s *Server) lease(ctx context.Context, by auth.Principal, a auth.Action, renew renewal, end context.CancelCauseFunc) (stop func()) {
+	if renew == nil {
+		return func() {}
+	}
+	l := &lease{server: s, ctx: ctx, end: end, by: by, action: a, renew: renew}
+	l.mu.Lock()
+	l.expires(by)
+	l.next = time.AfterFunc(s.cfg.Heartbeat, func() { //nolint:contextcheck // it has the stream's
+		l.check()
+		l.again()
+	})
+	l.mu.Unlock()
+	leave := func() {}
+	if s.leases.join(l, auth.ChangingOf(s.cfg.Authenticator)) { //nolint:contextcheck // likewise
+		leave = func() { s.leases.leave(l) }
+		l.check() //nolint:contextcheck // likewise; of what has changed since the request was authenticated
+	}
+	return func() {
+		leave()
+		l.finish(nil)
+	}
+}
+
+// expires sets the timer for the end of by's credential. l.mu must be held.
+func (l *lease) expires(by auth.Principal) {
+	if l.expiry != nil {
+		l.expiry.Stop()
+		l.expiry = nil
+	}
+	if !by.Expires.IsZero() && !l.over {
+		l.expiry = time.AfterFunc(by.Expires.Sub(l.server.cfg.Now()), func() { l.finish(errEnded) })
+	}
+}
+
+// again sets the timer for the next check.
+func (l *lease) again() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.next.Reset(l.server.cfg.Heartbeat)
+	}
+}
+
+// check authenticates the credential again.
+func (l *lease) check() {
+	l.checking.Lock()
+	defer l.checking.Unlock()
+	if l.ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, checkTime)
+	defer cancel()
+	by, wrong := l.server.verified(l.renew(ctx))
+	switch {
+	case wrong != nil && wrong.status != http.StatusUnauthorized:
+		return // it cannot be checked now
+	case wrong != nil || engine.ScopeFor(by, l.action) != engine.ScopeFor(l.by, l.action):
+		l.finish(errEnded)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expires(by)
+}
+
+// finish ends the lease; with a cause, the stream too.
+func (l *lease) finish(why *wireError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	l.over = true
+	l.next.Stop()
+	if l.expiry != nil {
+		l.expiry.Stop()
+	}
+	if why != nil {
+		l.end(why)
+	}
+}
+
+// leases are those of the open streams. While there are any, a goroutine for each Changing
+// waits for changes. It is safe for concurrent use.
+type leases struct {
+	mu   sync.Mutex
+	open map[*lease]struct{}
+	none chan struct{} // closed when there are no more
+}
+
+// join adds a lease, which is checked at each change from now on. It returns false if
+// nothing says when it changes.
+func (s *leases) join(l *lease, all []auth.Changing) bool {
+	if len(all) == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == 0 {
+		s.open, s.none = map[*lease]struct{}{}, make(chan struct{})
+		for _, c := range all {
+			go s.watch(c, c.Changed(), s.none)
+		}
+	}
+	s.open[l] = struct{}{}
+	return true
+}
+
+func (s *leases) leave(l *lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, l)
+	if len(s.open) == 0 {
+		close(s.none)
+	}
+}
+
+// watch checks all leases after each change.
+func (s *leases) watch(c auth.Changing, changed, none <-chan struct{}) {
+	for {
+		select {
+		case <-none:
+			return
+		case <-changed:
+		}
+		changed = c.Changed()
+		s.mu.Lock()
+		for l := range s.open {
+			go l.check() // one that takes long delays no other
+		}
+		s.mu.Unlock()
+	}
+}

@@ -1,0 +1,322 @@
+package a2a_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task/engine"
+)
+
+// countedStore counts what is asked of a store for clients.
+type countedStore struct {
+	store.Handle
+	calls atomic.Int64
+}
+
+func (s *countedStore) Read(ctx context.Context, in store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
+	s.calls.Add(1)
+	return s.Handle.Read(ctx, in, id, from, l)
+}
+
+func (s *countedStore) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
+	s.calls.Add(1)
+	return s.Handle.Rows(ctx, in, q)
+}
+
+func (s *countedStore) Tasks(ctx context.Context, in store.Scope, q store.Query) (store.TaskPage, error) {
+	s.calls.Add(1)
+	return s.Handle.Tasks(ctx, in, q)
+}
+
+func (s *countedStore) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	s.calls.Add(1)
+	return s.Handle.Append(ctx, b)
+}
+
+// callerOf authenticates everybody as who X-Who says: tenant, subject and roles.
+func callerOf(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+	who := c.Header("X-Who")
+	if len(who) == 0 {
+		return auth.Principal{}, auth.ErrNone
+	}
+	parts := strings.Split(who[0], "|")
+	return auth.Principal{Tenant: parts[0], Subject: parts[1], Roles: strings.Fields(parts[2]), Method: "test"}, nil
+}
+
+type whoKey struct{}
+
+// rightsWorld is a server with ended tasks of three owners.
+type rightsWorld struct {
+	*wireServer
+	store   *countedStore
+	handler a2asrv.RequestHandler
+	tasks   map[string]string
+}
+
+func newRightsWorld(t *testing.T) *rightsWorld {
+	t.Helper()
+	w := &rightsWorld{tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
+	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+		w.store = &countedStore{Handle: e.Store}
+		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
+	})
+	for name, owner := range map[string]auth.Principal{
+		"own":          {Tenant: "acme", Subject: "me"},
+		"foreign":      {Tenant: "acme", Subject: "other"},
+		"other tenant": {Tenant: "umbrella", Subject: "me"},
+		"anonymous":    auth.Anonymous(),
+	} {
+		if name != "anonymous" {
+			owner.Roles, owner.Method = []string{auth.RoleRequester}, "test"
+		}
+		a := w.engine.Answer(owner)
+		sent, err := w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("echo", map[string]any{"text": "secret of " + name})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Await(t.Context(), sent); err != nil {
+			t.Fatal(err)
+		}
+		a.Release()
+		w.tasks[name] = sent.Task.String()
+	}
+	w.handler = w.wireServer.handler.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
+		who, _ := ctx.Value(whoKey{}).([]string)
+		return callerOf(ctx, &auth.Credentials{Header: func(string) []string { return who }})
+	})
+	return w
+}
+
+// answered is all of an answer that a caller can see, and what it cost.
+type answered struct {
+	Status int
+	Header http.Header
+	Body   string
+	Calls  int64
+}
+
+// rightsOperation is one operation on one binding.
+type rightsOperation struct {
+	name   string
+	action auth.Action
+	do     func(w *rightsWorld, who, id string) answered
+}
+
+func rightsOperations() []rightsOperation {
+	http1 := func(method, path, body string) func(*rightsWorld, string, string) answered {
+		return func(w *rightsWorld, who, id string) answered {
+			r := httptest.NewRequest(method, strings.ReplaceAll(path, "ID", id), strings.NewReader(strings.ReplaceAll(body, "ID", id)))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("A2A-Version", "1.0")
+			r.Header.Set("X-Who", who)
+			r.Host = "127.0.0.1"
+			before, rec := w.store.calls.Load(), httptest.NewRecorder()
+			w.wireServer.handler.ServeHTTP(rec, r)
+			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.calls.Load() - before}
+		}
+	}
+	rpc := func(method, params string) func(*rightsWorld, string, string) answered {
+		return http1("POST", "/", `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`)
+	}
+	sdks := func(f func(context.Context, a2asrv.RequestHandler, sdk.TaskID) (any, error)) func(*rightsWorld, string, string) answered {
+		return func(w *rightsWorld, who, id string) answered {
+			ctx, cancel := context.WithCancel(context.WithValue(context.Background(), whoKey{}, []string{who}))
+			defer cancel()
+			before := w.store.calls.Load()
+			out, err := f(ctx, w.handler, sdk.TaskID(id))
+			a := answered{Status: http.StatusOK, Body: fmt.Sprintf("%+v, %v", out, err), Calls: w.store.calls.Load() - before}
+			switch {
+			case errors.Is(err, sdk.ErrUnauthorized):
+				a.Status = http.StatusForbidden
+			case errors.Is(err, sdk.ErrTaskNotFound):
+				a.Status, a.Body = http.StatusNotFound, err.Error()
+			}
+			return a
+		}
+	}
+	const message = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"ID","parts":[{"text":"hi"}]}}`
+	toTask := func(id sdk.TaskID) *sdk.SendMessageRequest {
+		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("hi"))
+		m.ID, m.TaskID = "m", id
+		return &sdk.SendMessageRequest{Message: m}
+	}
+	last := func(events func(func(sdk.Event, error) bool)) (out any, err error) {
+		for e, wrong := range events {
+			out, err = e, wrong
+		}
+		return out, err
+	}
+	ops := []rightsOperation{
+		{"REST send", auth.Create, http1("POST", "/message:send", message)},
+		{"REST stream", auth.Create, http1("POST", "/message:stream", message)},
+		{"REST get", auth.Read, http1("GET", "/tasks/ID", "")},
+		{"REST cancel", auth.Cancel, http1("POST", "/tasks/ID:cancel", "")},
+		{"REST subscribe", auth.Follow, http1("GET", "/tasks/ID:subscribe", "")},
+		{"REST subscribe by POST", auth.Follow, http1("POST", "/tasks/ID:subscribe", "{}")},
+		{"RPC SendMessage", auth.Create, rpc("SendMessage", message)},
+		{"RPC SendStreamingMessage", auth.Create, rpc("SendStreamingMessage", message)},
+		{"RPC GetTask", auth.Read, rpc("GetTask", `{"id":"ID"}`)},
+		{"RPC CancelTask", auth.Cancel, rpc("CancelTask", `{"id":"ID"}`)},
+		{"RPC SubscribeToTask", auth.Follow, rpc("SubscribeToTask", `{"id":"ID"}`)},
+		{"SDK SendMessage", auth.Create, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.SendMessage(ctx, toTask(id))
+		})},
+		{"SDK SendStreamingMessage", auth.Create, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return last(h.SendStreamingMessage(ctx, toTask(id)))
+		})},
+		{"SDK GetTask", auth.Read, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.GetTask(ctx, &sdk.GetTaskRequest{ID: id})
+		})},
+		{"SDK CancelTask", auth.Cancel, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.CancelTask(ctx, &sdk.CancelTaskRequest{ID: id})
+		})},
+		{"SDK SubscribeToTask", auth.Follow, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return last(h.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: id}))
+		})},
+	}
+	return ops
+}
+
+// Every operation on every binding, for each role and for tasks of everybody: without a
+// role it is refused before the store is asked, in the same way for all tasks; and a task
+// out of reach is exactly a missing one, in all that a caller sees and in what it costs.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	roles := append([]string{"", "ops", auth.RoleViewer + " " + auth.RoleApprover}, auth.Roles()...)
+	for _, op := range rightsOperations() {
+		for _, role := range roles {
+			t.Run(op.name+"/"+role, func(t *testing.T) {
+				me, _ := callerOf(t.Context(), &auth.Credentials{Header: func(string) []string { return []string{"acme|me|" + role} }})
+				may, whole := me.May(op.action) == nil, me.Whole(op.action)
+				missing := op.do(w, "acme|me|"+role, w.tasks["missing"])
+				if !may && (missing.Status != http.StatusForbidden || missing.Calls != 0 || !strings.Contains(missing.Body, "ask the operator of the server")) {
+					t.Fatalf("without a role: %+v", missing)
+				}
+				if may && (missing.Calls == 0 || missing.Status == http.StatusForbidden || !strings.Contains(missing.Body, "task not found")) {
+					t.Fatalf("a missing task: %+v", missing)
+				}
+				for _, name := range slices.Sorted(maps.Keys(w.tasks)) {
+					got := op.do(w, "acme|me|"+role, w.tasks[name])
+					reached := may && (name == "own" || name == "foreign" && whole)
+					if name == "impossible" {
+						got.Calls = missing.Calls // an id that is none need not be looked up
+					}
+					diff := cmp.Diff(missing, got)
+					if reached == (diff == "") {
+						t.Errorf("a task that is %s: reached %v, and compared with a missing one:\n%s", name, reached, diff)
+					}
+					if !reached && strings.Contains(got.Body, "secret") {
+						t.Errorf("a task that is %s: %s", name, got.Body)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Operations without a task are refused in the same way.
+func TestRightsWithoutTask(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	for _, tc := range []struct {
+		method, path, body string
+		action             auth.Action
+	}{
+		{"GET", "/tasks", "", auth.List},
+		{"POST", "/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}`, auth.Create},
+		{"POST", "/message:stream", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}`, auth.Create},
+		{"POST", "/tasks/x/pushNotificationConfigs", "{}", auth.Push},
+		{"GET", "/tasks/x/pushNotificationConfigs", "", auth.Push},
+		{"GET", "/tasks/x/pushNotificationConfigs/y", "", auth.Push},
+		{"DELETE", "/tasks/x/pushNotificationConfigs/y", "", auth.Push},
+		{"GET", "/extendedAgentCard", "", auth.Read},
+		{"RPC", "ListTasks", `{}`, auth.List},
+		{"RPC", "SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}`, auth.Create},
+		{"RPC", "SendStreamingMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}`, auth.Create},
+		{"RPC", "SendMessage", `{"nothing":"that could be decoded"}`, auth.Create},
+		{"RPC", "CreateTaskPushNotificationConfig", `{}`, auth.Push},
+		{"RPC", "GetTaskPushNotificationConfig", `{}`, auth.Push},
+		{"RPC", "ListTaskPushNotificationConfigs", `{}`, auth.Push},
+		{"RPC", "DeleteTaskPushNotificationConfig", `{}`, auth.Push},
+		{"RPC", "GetExtendedAgentCard", `{}`, auth.Read},
+	} {
+		for _, role := range append([]string{"ops"}, auth.Roles()...) {
+			me := auth.Principal{Tenant: "acme", Subject: "me", Roles: []string{role}}
+			method, path, body := tc.method, tc.path, tc.body
+			if method == "RPC" {
+				method, path, body = "POST", "/", `{"jsonrpc":"2.0","id":"the id","method":"`+path+`","params":`+body+`}`
+			}
+			r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+			if tc.method != "RPC" && me.May(tc.action) != nil {
+				r.Body = io.NopCloser(unreadable{t})
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("X-Who", "acme|me|"+role)
+			r.Host = "127.0.0.1"
+			before, rec := w.store.calls.Load(), httptest.NewRecorder()
+			w.wireServer.handler.ServeHTTP(rec, r)
+			refused := rec.Code == http.StatusForbidden
+			if refused != (me.May(tc.action) != nil) || refused && w.store.calls.Load() != before {
+				t.Errorf("%s %s as %s = %d %s", tc.method, tc.path, role, rec.Code, rec.Body)
+			}
+			if body := rec.Body.String(); refused && (!strings.Contains(body, "PERMISSION_DENIED") || tc.method == "RPC" && !strings.Contains(body, `"id":"the id"`)) {
+				t.Errorf("%s %s as %s is refused with %s", tc.method, tc.path, role, body)
+			}
+			if got := rec.Header().Values("Vary"); !slices.Contains(got, "Authorization") {
+				t.Errorf("%s %s: Vary = %q", tc.method, tc.path, got)
+			}
+		}
+	}
+}
+
+// unreadable is a body that must not be read.
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// The operations of the SDK's handler that are not supported are refused to who has no role.
+func TestRightsOfSDKHandler(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	for _, role := range append([]string{"ops"}, auth.Roles()...) {
+		me := auth.Principal{Tenant: "acme", Subject: "me", Roles: []string{role}}
+		ctx := context.WithValue(t.Context(), whoKey{}, []string{"acme|me|" + role})
+		check := func(name string, a auth.Action, err error) {
+			if refused := errors.Is(err, sdk.ErrUnauthorized); refused != (me.May(a) != nil) {
+				t.Errorf("%s as %s = %v", name, role, err)
+			}
+		}
+		_, err := w.handler.ListTasks(ctx, &sdk.ListTasksRequest{})
+		check("ListTasks", auth.List, err)
+		_, err = w.handler.CreateTaskPushConfig(ctx, &sdk.PushConfig{})
+		check("CreateTaskPushConfig", auth.Push, err)
+		_, err = w.handler.GetTaskPushConfig(ctx, &sdk.GetTaskPushConfigRequest{})
+		check("GetTaskPushConfig", auth.Push, err)
+		_, err = w.handler.ListTaskPushConfigs(ctx, &sdk.ListTaskPushConfigRequest{})
+		check("ListTaskPushConfigs", auth.Push, err)
+		check("DeleteTaskPushConfig", auth.Push, w.handler.DeleteTaskPushConfig(ctx, &sdk.DeleteTaskPushConfigRequest{}))
+		_, err = w.handler.GetExtendedAgentCard(ctx, &sdk.GetExtendedAgentCardRequest{})
+		check("GetExtendedAgentCard", auth.Read, err)
+	}
+}
