@@ -215,7 +215,7 @@ func isService(claims map[string]any) bool {
 			return true
 		}
 	}
-	return text("idtyp") == "app" || // Entra ID
+	return text("idtyp") == "app" || text("tid") != "" && text("oid") == subject || // Entra ID, whose users have a subject for each application
 		text("gty") == "client-credentials" || // Auth0
 		strings.HasPrefix(text("preferred_username"), "service-account-") // Keycloak
 }

@@ -2,6 +2,8 @@ package oidc_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"io"
@@ -348,24 +350,6 @@ func TestAnswersThatAreNoKeys(t *testing.T) {
 	}
 }
 
-// Small RSA keys do not count, because they can be factored.
-func TestSmallKeys(t *testing.T) {
-	t.Parallel()
-	key := rsaPair("k1")
-	p := newProvider(t)
-	jwk := key.jwk()
-	p.publishRaw([]any{members{"kty": "RSA", "kid": "k1", "e": "AQAB", "n": encode(append([]byte{0x80}, make([]byte, 127)...))}})
-	a := newAuthenticator(t, p.config(&clock{}))
-	if got := answer(t, a, key.sign(header(key), p.claims())); got != "refused" {
-		t.Error(got)
-	}
-	p.publishRaw([]any{jwk})
-	b := newAuthenticator(t, p.config(&clock{}))
-	if got := answer(t, b, key.sign(header(key), p.claims())); got != "corp:alice" {
-		t.Error(got)
-	}
-}
-
 // An issuer says who it is, and its keys do not come from anywhere else.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
@@ -508,4 +492,78 @@ func TestTokensAreRemembered(t *testing.T) {
 	p.publish(pair{"k2", key.algorithm, key.private})
 	c.advance(30 * time.Second)
 	check("a refusal is not remembered", invalid, "corp:alice")
+}
+
+// countless is a body without an end, which counts what is read of it.
+type countless struct{ n int }
+
+func (c *countless) Read(p []byte) (int, error) {
+	for n := range p {
+		p[n] = ' '
+	}
+	c.n += len(p)
+	return len(p), nil
+}
+
+// Limits and redirects do not depend on the client that is configured.
+func TestBodyIsNotReadWhole(t *testing.T) {
+	t.Parallel()
+	key, body := ecPair("k1"), &countless{}
+	endless := &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) {
+		answer := httptest.NewRecorder().Result()
+		answer.Body = io.NopCloser(io.LimitReader(body, 10<<20))
+		return answer, nil
+	})}
+	a := newAuthenticator(t, oidc.Config{Name: "corp", Issuer: "https://idp.example", Audiences: []string{"a2a"}, Client: endless, Now: (&clock{}).now})
+	claims := members{"iss": "https://idp.example", "aud": "a2a", "sub": "alice", "exp": start.Add(time.Hour).Unix()}
+	if got := answer(t, a, key.sign(header(key), claims)); got != "unknown" || body.n > 2<<20 {
+		t.Errorf("a token: %s after %d bytes", got, body.n)
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	key := ecPair("k1")
+	p, elsewhere := newProvider(t), newProvider(t, key)
+	p.serve(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+"/keys", http.StatusFound)
+	})
+	a := newAuthenticator(t, p.config(&clock{}, func(c *oidc.Config) { c.Client = &http.Client{} }))
+	if got := answer(t, a, key.sign(header(key), p.claims())); got != "unknown" || elsewhere.fetches.Load() != 0 {
+		t.Errorf("a token: %s", got)
+	}
+}
+
+func TestKeysAreFetchedEncrypted(t *testing.T) {
+	t.Parallel()
+	key := ecPair("k1")
+	asked := 0
+	c := &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
+		document := `{"issuer":"https://idp.example","jwks_uri":"http://idp.example/keys"}`
+		if r.URL.Path == "/keys" {
+			asked++
+			document = string(must(json.Marshal(members{"keys": []any{key.jwk()}})))
+		}
+		answer := httptest.NewRecorder()
+		_, _ = answer.WriteString(document)
+		return answer.Result(), nil
+	})}
+	a := newAuthenticator(t, oidc.Config{Name: "corp", Issuer: "https://idp.example", Audiences: []string{"a2a"}, Client: c, Now: (&clock{}).now})
+	claims := members{"iss": "https://idp.example", "aud": "a2a", "sub": "alice", "exp": start.Add(time.Hour).Unix()}
+	if got := answer(t, a, key.sign(header(key), claims)); got != "unknown" || asked != 0 {
+		t.Errorf("a token: %s, keys were asked for %d times", got, asked)
+	}
+}
+
+// A small key is not used, even by whoever has it.
+func TestSmallKeysAreSkipped(t *testing.T) {
+	t.Parallel()
+	for bits, want := range map[int]string{1536: "refused", 2048: "corp:alice"} {
+		small := pair{"k1", "RS256", must(rsa.GenerateKey(rand.Reader, bits))}
+		p := newProvider(t, small)
+		a := newAuthenticator(t, p.config(&clock{}))
+		if got := answer(t, a, small.sign(header(small), p.claims())); got != want {
+			t.Errorf("%d bits: %s, want %s", bits, got, want)
+		}
+	}
 }

@@ -95,6 +95,8 @@ func TestCaller(t *testing.T) {
 		"a service of Auth0":                   {claims: members{"sub": "x@clients", "azp": "x"}, want: with(func(p *auth.Principal) { p.Subject, p.Kind = "corp:x@clients", auth.KindService })},
 		"a grant of Auth0":                     {claims: members{"gty": "client-credentials"}, want: with(func(p *auth.Principal) { p.Kind = auth.KindService })},
 		"a service of Entra":                   {claims: members{"idtyp": "app"}, want: with(func(p *auth.Principal) { p.Kind = auth.KindService })},
+		"a service of Entra without the claim": {claims: members{"tid": "t", "oid": "alice"}, want: with(func(p *auth.Principal) { p.Kind = auth.KindService })},
+		"a user of Entra":                      {claims: members{"tid": "t", "oid": "4711"}, want: plain},
 		"a service of Keycloak":                {claims: members{"preferred_username": "service-account-web"}, want: with(func(p *auth.Principal) { p.Kind = auth.KindService })},
 		"a service under another subject": {
 			config: func(c *oidc.Config) { c.Subject = "oid" }, claims: members{"sub": "web", "oid": "4711"},

@@ -10,6 +10,7 @@ func rows() []Row {
 		authRows(),
 		boundRows(),
 		checkpointRows(),
+		credentialRows(),
 		damageRows(),
 		dialectRows(),
 		engineRows(),

@@ -135,8 +135,10 @@ func TestVersionsAndProtocols(t *testing.T) {
 		"what clients do": {func(*tls.Config) {}, "HTTP/2.0"},
 		"TLS 1.3":         {func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }, "HTTP/2.0"},
 		"TLS 1.2":         {func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }, "HTTP/2.0"},
-		"TLS 1.1":         {func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, ""},
-		"HTTP/1.1":        {func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }, "HTTP/1.1"},
+		"TLS 1.1": {func(c *tls.Config) {
+			c.MinVersion, c.MaxVersion, c.NextProtos = tls.VersionTLS10, tls.VersionTLS11, []string{"http/1.1"} // HTTP/2 refuses it anyway
+		}, ""},
+		"HTTP/1.1": {func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }, "HTTP/1.1"},
 		"an old cipher": {func(c *tls.Config) {
 			c.MaxVersion, c.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}
 		}, ""},
