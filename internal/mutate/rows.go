@@ -16,6 +16,7 @@ func rows() []Row {
 		engineRows(),
 		eventRows(),
 		heldRows(),
+		keyRows(),
 		logRows(),
 		plannerRows(),
 		requestRows(),
