@@ -1,17 +1,187 @@
 package a2aserver
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"time"
 
+	"a2a-server/a2a"
 	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/auth/mtls"
+	"a2a-server/auth/oidc"
+	"a2a-server/auth/proxy"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/egress"
+	"a2a-server/internal/tlsfiles"
 )
 
-// authenticators returns what knows the callers of this configuration; nil: everybody is
-// anonymous. It fails rather than leave out one that is configured.
-func authenticators(conf *config.Config) (auth.Authenticator, error) {
-	if conf.Auth.Given() || conf.TLS.Cert != "" {
-		return nil, fmt.Errorf("%w: this version cannot do what auth and tls ask for", ErrConfig)
+// authentication is how callers are authenticated. Its zero value knows nobody: everybody is
+// anonymous.
+type authentication struct {
+	authenticator auth.Authenticator    // nil: none
+	schemes       []a2a.SecurityScheme  // of the card; nil also if the program authenticates
+	apiKeys       *apikey.Authenticator // nil: there are no API keys
+}
+
+// authentication makes what knows the callers of a configuration. It fails rather than
+// leave out something that is configured. files are those of the listener; nil: no TLS.
+func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (authentication, error) {
+	if c.Authenticator != nil { // the configuration was refused if it has authentication, too
+		return authentication{authenticator: c.Authenticator}, nil
 	}
-	return nil, nil
+	var all []auth.Authenticator
+	var a authentication
+	if file := conf.Auth.Keys.File; file != "" {
+		var err error
+		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Log: c.Log}); err != nil {
+			return a, fmt.Errorf("%w: auth.keys: %w", ErrConfig, err)
+		}
+		all, a.schemes = append(all, a.apiKeys), append(a.schemes, a2a.SecurityScheme{
+			Name: "apiKey", Kind: a2a.SchemeAPIKey, Header: conf.Auth.Keys.Header,
+			Description: "An API key from the operator of this server.",
+		})
+	}
+	if p := conf.Auth.Proxy; p.Header != "" {
+		made, err := proxy.New(proxy.Config{
+			Header: p.Header, From: p.From, Tenant: p.Tenant.Text, TenantHeader: p.Tenant.Name,
+			Roles: p.Roles.Fixed, GroupsHeader: p.Roles.Name, Map: p.Roles.Map,
+		})
+		if err != nil {
+			return a, fmt.Errorf("%w: auth.proxy: %w", ErrConfig, err)
+		}
+		all, a.schemes = append(all, made), append(a.schemes, a2a.SecurityScheme{
+			Name: "proxy", Kind: a2a.SchemeHTTP, Scheme: made.Challenges()[0],
+			Description: "A proxy in front of this server authenticates callers: use its URL, and what it asks for.",
+		})
+	}
+	if len(conf.Auth.OIDC) > 0 {
+		made, err := c.issuers(conf)
+		if err != nil {
+			return a, err
+		}
+		all, a.schemes = append(all, made), append(a.schemes, issuerSchemes(conf)...)
+	}
+	if m := conf.Auth.MTLS; m.Given() {
+		made, err := mtls.New(mtls.Config{Subject: string(m.Subject), Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts})
+		if err != nil {
+			return a, fmt.Errorf("%w: auth.mtls: %w", ErrConfig, err)
+		}
+		all, a.schemes = append(all, made), append(a.schemes, a2a.SecurityScheme{
+			Name: "mtls", Kind: a2a.SchemeMTLS, Description: "A client certificate of an authority that the operator of this server names.",
+		})
+	} else if conf.TLS.ClientAuth == config.ClientRequired && len(a.schemes) > 0 {
+		a.schemes = append(a.schemes, a2a.SecurityScheme{
+			Name: "mtls", Kind: a2a.SchemeMTLS, Description: "A client certificate, without which there is no connection.", Also: true,
+		})
+	}
+	if len(all) == 0 {
+		return a, nil
+	}
+	for i, one := range all {
+		all[i] = withDefaults(one, &conf.Auth)
+	}
+	a.authenticator = auth.First(all...)
+	return a, nil
+}
+
+// issuers returns what knows the tokens of the configured issuers.
+func (c *Config) issuers(conf *config.Config) (auth.Authenticator, error) {
+	var all []oidc.Config
+	for _, o := range conf.Auth.OIDC {
+		client, err := egress.NewClient(egress.Config{Allow: o.Networks, Timeout: 10 * time.Second, MaxBytes: 1 << 20})
+		if err != nil {
+			return nil, fmt.Errorf("%w: auth.oidc: %w", ErrConfig, err)
+		}
+		all = append(all, oidc.Config{
+			Name: o.Name, Issuer: o.Issuer, Audiences: o.Audiences, Algorithms: o.Algorithms, JWKS: o.JWKS, TokenType: o.TokenType,
+			Subject: o.Subject, Person: o.Person, Tenant: oidc.Tenant{Claim: o.Tenant.Name, Value: o.Tenant.Text},
+			Roles: oidc.Roles{Claim: o.Roles.Name, Map: o.Roles.Map}, DefaultRoles: o.Roles.Fixed, Client: client, Log: c.Log,
+		})
+	}
+	made, err := oidc.New(all...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: auth: %w", ErrConfig, err)
+	}
+	return made, nil
+}
+
+// issuerSchemes returns how the card says that tokens are accepted: with the discovery
+// document of their issuer, unless the keys come from elsewhere.
+func issuerSchemes(conf *config.Config) []a2a.SecurityScheme {
+	var all []a2a.SecurityScheme
+	for _, o := range conf.Auth.OIDC {
+		s := a2a.SecurityScheme{
+			Name: o.Name, Description: "An access token of " + o.Issuer + " for " + strings.Join(o.Audiences, " or ") + ", as Authorization: Bearer.",
+			Kind: a2a.SchemeOpenID, URL: strings.TrimSuffix(o.Issuer, "/") + "/.well-known/openid-configuration",
+		}
+		if o.JWKS != "" { // the issuer need not have a discovery document
+			s.Kind, s.URL, s.Scheme, s.Format = a2a.SchemeHTTP, "", "Bearer", "JWT"
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// reload reads again what may change while the server runs.
+func (a *authentication) reload() error {
+	if a.apiKeys == nil {
+		return nil
+	}
+	return a.apiKeys.Reload()
+}
+
+// defaults gives callers the tenant and the roles that their credential does not.
+type defaults struct {
+	auth.Authenticator
+	tenant string
+	roles  []string
+}
+
+// withDefaults returns a with the defaults of the configuration.
+func withDefaults(a auth.Authenticator, conf *config.Auth) auth.Authenticator {
+	d := &defaults{a, conf.Tenant, conf.DefaultRoles}
+	if c, ok := a.(auth.Changing); ok {
+		return struct {
+			*defaults
+			auth.Changing
+		}{d, c}
+	}
+	return d
+}
+
+// Authenticate implements [auth.Authenticator].
+func (d *defaults) Authenticate(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
+	p, err := d.Authenticator.Authenticate(ctx, c)
+	if err != nil || p.IsZero() {
+		return p, err
+	}
+	if p.Tenant == "" {
+		p.Tenant = d.tenant
+	}
+	if len(p.Roles) == 0 {
+		p.Roles = d.roles
+	}
+	return p, nil
+}
+
+// Challenges implements [auth.Challenger].
+func (d *defaults) Challenges() []string { return auth.ChallengesOf(d.Authenticator) }
+
+// tlsFiles reads the certificates of the configuration; nil: it has none.
+func (c *Config) tlsFiles(conf *config.Config) (*tlsfiles.Files, error) {
+	t := conf.TLS
+	if t.Cert == "" {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	of := tlsfiles.Config{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Log: c.Log}
+	if t.ClientCA != "" {
+		of.ClientAuth = string(t.ClientAuth)
+	}
+	files, err := tlsfiles.New(of)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return files, nil
 }

@@ -9,12 +9,16 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/auth"
 	"a2a-server/internal/visible"
 )
 
 const (
 	// cardTime is how long a request for the card waits for toolsets.
 	cardTime = time.Second
+	// ownLists is how many lists for single callers are made at the same time. A toolset that
+	// hangs holds each of them up to listTime.
+	ownLists = 16
 	// cardAge is how old the skills of a card may be before they are listed again.
 	cardAge = 5 * time.Second
 	// maxSaid bounds a warning, in characters: each tool may have something wrong.
@@ -25,6 +29,7 @@ const (
 // somebody asks for it and it is older than cardAge.
 type catalog struct {
 	log   zerolog.Logger
+	own   chan struct{}   // one for each caller whose own tools are being listed
 	ctx   context.Context //nolint:containedctx // for listing, which outlives a request
 	close context.CancelFunc
 
@@ -39,7 +44,7 @@ type catalog struct {
 
 // newCatalog returns the catalog of a state that is in force, which has these tools.
 func newCatalog(of *state, tools *shelves, log zerolog.Logger) *catalog {
-	c := &catalog{log: log}
+	c := &catalog{log: log, own: make(chan struct{}, ownLists)}
 	c.ctx, c.close = context.WithCancel(context.Background())
 	c.set(of, tools)
 	return c
@@ -113,4 +118,29 @@ func (c *catalog) warn(err error) {
 		c.log.Warn().Str("error", says).Msg("some tools cannot be listed for the agent card")
 	}
 	c.said = says
+}
+
+// listOf returns the skills that a caller may use. The tools of a toolset that fails are not
+// among them.
+func (c *catalog) listOf(ctx context.Context, by auth.Principal) ([]a2a.Skill, error) {
+	select {
+	case c.own <- struct{}{}:
+		defer func() { <-c.own }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c.mu.Lock()
+	of := c.of
+	c.mu.Unlock()
+	own := newShelves(of.registry, of.agent, by)
+	own.fill(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	entries, down := own.entries()
+	made, odd := skills(entries, of.conf)
+	if err := errors.Join(down, odd); err != nil {
+		c.log.Warn().Str("error", visible.Shorten(err.Error(), maxSaid)).Msg("some tools cannot be listed for an extended agent card")
+	}
+	return made, nil
 }

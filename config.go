@@ -51,8 +51,11 @@ type Config struct {
 	// dialects.
 	Presenter task.Presenter
 
-	// Authenticator authenticates requests; nil: everybody is auth.Anonymous. Without one,
-	// New refuses an address that other machines can reach, unless insecure_no_auth is set.
+	// Authenticator authenticates requests; nil: the configuration's key auth does or, without
+	// that, everybody is auth.Anonymous, and New refuses an address that other machines can
+	// reach, unless insecure_no_auth is set. With one, auth may not name another way: nobody
+	// could tell which of the two is meant to know a caller. A program that wants both makes
+	// them itself, with auth.First.
 	Authenticator auth.Authenticator
 
 	// Store keeps the tasks; nil: the store that the key store names. The Server does not
@@ -91,6 +94,13 @@ func (c *Config) load() (*config.Config, error) {
 func Check(c Config) error {
 	conf, err := c.load()
 	if err != nil {
+		return err
+	}
+	files, err := c.tlsFiles(conf)
+	if err != nil {
+		return err
+	}
+	if _, err := c.authentication(conf, files); err != nil {
 		return err
 	}
 	var now live

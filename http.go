@@ -49,6 +49,7 @@ func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
 		c := listener.Of(r)
 		if c != nil {
 			defer c.Answered(r)
+			r.TLS = c.TLS() // before anybody asks who calls
 			if c.Ambiguous(r) {
 				w.Header().Set("Connection", "close")
 				protocol.Refuse(w, r, http.StatusBadRequest, "the length of the request is ambiguous: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")

@@ -21,7 +21,7 @@ func listen(c *config.Config, authenticated bool) (net.Listener, error) {
 	}
 	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
 		_ = l.Close() // it served nobody
-		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
+		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
 	}
 	return l, nil
 }
@@ -41,10 +41,13 @@ func baseURL(c *config.Config, a net.Addr) string {
 	if c.PublicURL != "" || a == nil {
 		return c.PublicURL
 	}
-	if tcp := tcpAddr(a); tcp.IP.IsUnspecified() {
-		return fmt.Sprintf("http://localhost:%d", tcp.Port) // right for this machine, if for no other
-	}
 	u := url.URL{Scheme: "http", Host: a.String()}
+	if c.TLS.Cert != "" {
+		u.Scheme = "https"
+	}
+	if tcp := tcpAddr(a); tcp.IP.IsUnspecified() {
+		u.Host = fmt.Sprintf("localhost:%d", tcp.Port) // right for this machine, if for no other
+	}
 	return u.String()
 }
 
@@ -53,7 +56,7 @@ func baseURL(c *config.Config, a net.Addr) string {
 // rebinding). Any other address is guarded only if the configuration names a host, because
 // its clients may use any name.
 func guardOf(c *config.Config, a net.Addr) a2a.Guard {
-	g := a2a.Guard{Origins: c.AllowedOrigins, Proxies: c.TrustedProxies}
+	g := a2a.Guard{Origins: c.AllowedOrigins, ReadOrigins: c.ReadOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
 		return g
 	}

@@ -26,8 +26,8 @@ type retired struct {
 	since  time.Time // nothing has run since then
 }
 
-// Reload reads the configuration again. Its tools, secrets and gates take effect at once and
-// together; other keys that have changed need a restart, and the log says which. Calls that
+// Reload reads the configuration again. Its tools, secrets and gates and the file of API keys
+// take effect at once; other keys that have changed need a restart, and the log says which. Calls that
 // run keep their tools; tasks that wait for a decision about a tool with another definition
 // are asked again. If anything is wrong, nothing changes, and the error says what it is.
 func (s *Server) Reload() error {
@@ -57,6 +57,9 @@ func (s *Server) Reload() error {
 	}
 	tools, warnings, err := next.check(true /* connect */)
 	if err != nil {
+		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
+	}
+	if err := s.authentication.reload(); err != nil { // the last step that can fail
 		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
 	}
 	warn(s.log, warnings)

@@ -18,7 +18,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/listener"
@@ -28,24 +27,24 @@ import (
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
 // [Server.Run]. It is safe for concurrent use. Make one with [New].
 type Server struct {
-	config        *config.Config
-	log           zerolog.Logger
-	authenticator auth.Authenticator // nil: everybody is anonymous
-	store         *backend
-	keys          *keyring.Keyring
-	engine        *engine.Engine
-	given         Config // what New was given, for reloads
-	now           live   // the tools, secrets and gates
-	reloads       reloads
-	catalog       *catalog                       // the skills of the card
-	address       atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
-	listener      net.Listener                   // nil: NoListen
-	url           string                         // base URL, for the log
-	server        *http.Server
-	mounted       mounted
-	health        health
-	room          room
-	requests      atomic.Int64 // being answered
+	config *config.Config
+	log    zerolog.Logger
+	authentication
+	store    *backend
+	keys     *keyring.Keyring
+	engine   *engine.Engine
+	given    Config // what New was given, for reloads
+	now      live   // the tools, secrets and gates
+	reloads  reloads
+	catalog  *catalog                       // the skills of the card
+	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+	listener net.Listener                   // nil: NoListen
+	url      string                         // base URL, for the log
+	server   *http.Server
+	mounted  mounted
+	health   health
+	room     room
+	requests atomic.Int64 // being answered
 
 	mu     sync.Mutex
 	closed bool               // everything is released, or Run releases it
@@ -61,16 +60,18 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: conf, given: c, log: c.Log, authenticator: c.Authenticator, ended: make(chan struct{})}
+	s := &Server{config: conf, given: c, log: c.Log, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if s.authenticator == nil {
-		if s.authenticator, err = authenticators(conf); err != nil {
-			return nil, err
-		}
+	files, err := c.tlsFiles(conf)
+	if err != nil {
+		return nil, err
+	}
+	if s.authentication, err = c.authentication(conf, files); err != nil {
+		return nil, err
 	}
 	p, err := c.parts(conf, s.now.always)
 	if err != nil {
@@ -122,7 +123,11 @@ func New(c Config) (_ *Server, err error) {
 			address := at.AddrPort()
 			s.address.Store(&address)
 		}
-		s.listener = listener.New(l, s.room.connections, headerTimeout(&conf.Limits), c.Log, time.Now)
+		limited := listener.New(l, s.room.connections, headerTimeout(&conf.Limits), c.Log, time.Now)
+		if files != nil {
+			limited.Encrypt(files.TLS())
+		}
+		s.listener = limited
 	}
 	s.url = baseURL(conf, s.Addr())
 	if err := s.serveProtocol(); err != nil {
@@ -152,10 +157,13 @@ func (s *Server) serveProtocol() error {
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
 			Version: Version(), URL: s.config.PublicURL, InputModes: s.config.Agent.InputModes,
+			Security: s.schemes, SecurityForm: a2a.SecurityForm(s.config.Card.SecurityForm),
 		},
 		Skills:         s.catalog.list,
+		SkillsOf:       s.catalog.listOf,
 		Health:         "/readyz",
 		StrictVersions: s.config.Versions.Strict,
+		Rates:          a2a.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
 		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,
 	})

@@ -18,7 +18,7 @@ const listTime = 5 * time.Second
 // errSlow means that a toolset has not listed its tools in time.
 var errSlow = fmt.Errorf("it has not listed its tools within %v", listTime)
 
-// shelf has the tools of one toolset that anonymous callers may use.
+// shelf has the tools of one toolset that a caller may use.
 type shelf struct {
 	of      tool.Member
 	asked   bool          // it has not answered yet
@@ -26,16 +26,17 @@ type shelf struct {
 	err     error         // why they are not those of now, or not all of those
 }
 
-// shelves has the shelves of all toolsets of a registry.
+// shelves has the shelves of all toolsets of a registry, for one caller.
 type shelves struct {
 	agent string
+	by    auth.Principal
 	mu    sync.Mutex
 	all   []*shelf
 }
 
-// newShelves returns the shelves of a registry, which are empty.
-func newShelves(registry *tool.Registry, agent string) *shelves {
-	s := &shelves{agent: agent}
+// newShelves returns the shelves of a registry for a caller, which are empty.
+func newShelves(registry *tool.Registry, agent string, by auth.Principal) *shelves {
+	s := &shelves{agent: agent, by: by}
 	for _, m := range registry.Members() {
 		s.all = append(s.all, &shelf{of: m})
 	}
@@ -87,7 +88,7 @@ func (s *shelves) ask(ctx context.Context, one *shelf, answered chan<- struct{})
 		}
 		answered <- struct{}{}
 	}()
-	entries, err = one.of.Entries((&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous()))
+	entries, err = one.of.Entries((&task.Rules{Agent: s.agent}).Readonly(ctx, s.by))
 }
 
 // entries returns the tools that are known. The error says what is missing, or may be old.

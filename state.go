@@ -90,7 +90,7 @@ func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error)
 	if _, err := all.Static(); err != nil {
 		return nil, nil, fmt.Errorf("list the tools: %w", err)
 	}
-	listed := newShelves(all, s.agent)
+	listed := newShelves(all, s.agent, auth.Anonymous())
 	listed.fill(context.Background())
 	entries, down := listed.entries()
 	every := make([]tool.Tool, len(entries))
@@ -123,7 +123,7 @@ func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error)
 
 // shelves lists the tools that anonymous callers may use.
 func (s *state) shelves() *shelves {
-	made := newShelves(s.registry, s.agent)
+	made := newShelves(s.registry, s.agent, auth.Anonymous())
 	made.fill(context.Background())
 	return made
 }

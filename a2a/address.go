@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"a2a-server/auth"
 )
 
 // The headers in which a proxy reports its client's request. Forwarded (RFC 7239) is not
 // read: a proxy that does not know it passes on what its client sent.
 const (
+	forwardedFor   = "X-Forwarded-For"
 	forwardedHost  = "X-Forwarded-Host"
 	forwardedProto = "X-Forwarded-Proto"
 )
@@ -45,11 +48,41 @@ func schemeOf(r *http.Request) string {
 // proxied reports whether a request comes from one of the proxies.
 func (g Guard) proxied(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	addr := from.Addr().Unmap().WithZone("")
+	return err == nil && g.isProxy(plain(from.Addr()))
+}
+
+// isProxy reports whether an address is one of the proxies.
+func (g Guard) isProxy(addr netip.Addr) bool {
 	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// plain returns the one form of an address.
+func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
+
+// client returns the address that a request comes from: its peer's or, as long as that is a
+// proxy, the one that the proxy names. What somebody else has written into the header does
+// not count. It is invalid if the peer is unknown.
+func (g Guard) client(c *auth.Credentials) netip.Addr {
+	addr := plain(c.Remote.Addr())
+	if !addr.IsValid() || !g.isProxy(addr) {
+		return addr
+	}
+	named := strings.Split(strings.Join(c.Header(forwardedFor), ","), ",")
+	for _, text := range slices.Backward(named) {
+		text = strings.TrimSpace(text)
+		next, err := netip.ParseAddr(strings.Trim(text, "[]"))
+		if err != nil {
+			at, err := netip.ParseAddrPort(text)
+			if err != nil {
+				break
+			}
+			next = at.Addr()
+		}
+		if addr = plain(next); !g.isProxy(addr) {
+			break
+		}
+	}
+	return addr
 }
 
 // nearest returns what the nearest proxy has written: each proxy appends.

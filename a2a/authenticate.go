@@ -15,10 +15,10 @@ import (
 // the answer depends on it.
 func (s *Server) principal(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
 	if s.cfg.Authenticator == nil {
-		return auth.Anonymous(), nil
+		return auth.Anonymous(), s.rates.anonymous(credentialsOf(r))
 	}
 	w.Header().Add("Vary", "Authorization")
-	by, wrong := s.verified(s.cfg.Authenticator.Authenticate(r.Context(), credentialsOf(r)))
+	by, wrong := s.verified(s.rates.authenticate(r.Context(), s.cfg.Authenticator, credentialsOf(r)))
 	if wrong != nil {
 		return auth.Principal{}, wrong
 	}
@@ -40,6 +40,9 @@ func (s *Server) verified(by auth.Principal, err error) (auth.Principal, *wireEr
 	}
 	if err == nil {
 		return by, nil
+	}
+	if many, is := errors.AsType[*wireError](err); is { // of rates
+		return auth.Principal{}, many
 	}
 	wrong, refused := errors.AsType[*auth.Error](err)
 	switch {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -27,6 +26,11 @@ type Card struct {
 	URL         string // base URL of the interfaces, without a trailing slash. Empty: the URL by which each client reaches the server.
 	Skills      []Skill
 
+	// Security lists the ways to authenticate, of which a request has to use one; none: not
+	// even one is needed, or they are not known.
+	Security     []SecurityScheme
+	SecurityForm SecurityForm // Defaults to SecuritySpec.
+
 	// InputModes are the media types that parts of messages may have, in lower case; a
 	// message with a part of another type is refused. text/* matches every text type,
 	// */* any type. Defaults to text/plain and application/json.
@@ -40,7 +44,8 @@ type Skill struct {
 }
 
 // build returns the card for a client that reaches the interfaces at base.
-func (c Card) build(base string) *sdk.AgentCard {
+// extended says that GetExtendedAgentCard has another one.
+func (c Card) build(base string, extended bool) *sdk.AgentCard {
 	def := func(s, to string) string {
 		if s == "" {
 			return to
@@ -55,7 +60,7 @@ func (c Card) build(base string) *sdk.AgentCard {
 			sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
 			sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
 		},
-		Capabilities:       sdk.AgentCapabilities{Streaming: true, Extensions: dialect.Extensions()},
+		Capabilities:       sdk.AgentCapabilities{Streaming: true, ExtendedAgentCard: extended, Extensions: dialect.Extensions()},
 		DefaultInputModes:  c.InputModes,
 		DefaultOutputModes: []string{"text/plain", "application/json"},
 	}
@@ -76,7 +81,8 @@ func (c Card) build(base string) *sdk.AgentCard {
 // has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
 // client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
-	body, err := json.Marshal(s.cardNow().build(s.base(x.Request())))
+	now := s.cardNow()
+	body, err := now.encode(now.build(s.base(x.Request()), s.hasExtendedCard()))
 	if err != nil {
 		return fmt.Errorf("agent card: %w", err)
 	}

@@ -33,6 +33,7 @@ var (
 // The errors of HTTP itself, before a binding sees the request.
 var (
 	errUnauthenticated  = wireError{code: -32600, status: http.StatusUnauthorized, grpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", message: "the caller could not be authenticated"}
+	errTooMany          = wireError{code: -32603, status: http.StatusTooManyRequests, grpc: "RESOURCE_EXHAUSTED", reason: "RATE_LIMIT_EXCEEDED", message: "too many requests", after: 1}
 	errNoPath           = wireError{code: -32600, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "NOT_FOUND", message: "there is nothing at this path"}
 	errMethodNotAllowed = wireError{code: -32600, status: http.StatusMethodNotAllowed, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED", message: "this path does not accept this method"}
 	errMediaType        = wireError{code: -32005, status: http.StatusUnsupportedMediaType, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED", message: "the Content-Type must be application/json or application/a2a+json, in UTF-8"}
@@ -67,6 +68,7 @@ var wireErrors = []struct {
 	{&errBusy, "The server is at one of its limits, cannot write at the moment, or is shutting down. Nothing was written.", "Retry after `Retry-After`, with a backoff."},
 	{&errDiskFull, "The tasks of the caller, or all tasks, have reached their limit of disk space.", "Have `limits.disk_per_caller` or `limits.disk` raised. Existing tasks continue and accept decisions."},
 	{&errUnauthenticated, "The caller could not be authenticated.", "Send a credential of the kind in `WWW-Authenticate`."},
+	{&errTooMany, "The caller makes more requests than `limits.rate`, or its address has sent more invalid credentials than `limits.auth_failures`.", "Wait for the seconds in `Retry-After`, then send fewer, or a valid credential."},
 	{&errNoPath, "There is nothing at this path.", "Take the URL from the agent card, and the path from the specification."},
 	{&errMethodNotAllowed, "The path does not accept this HTTP method.", "Use one of the methods in `Allow`."},
 	{&errMediaType, "The body is not declared as JSON in UTF-8, or has a `Content-Encoding`.", "Send `Content-Type: application/json`, and the body uncompressed."},
@@ -76,7 +78,7 @@ var wireErrors = []struct {
 
 // transportError returns the error for an HTTP status that the transport refuses with.
 func transportError(status int) *wireError {
-	for _, e := range []*wireError{&errUnauthenticated, &errNoPath, &errMethodNotAllowed, &errMediaType, &errTooLarge, &errTooSlow, &errBusy} {
+	for _, e := range []*wireError{&errUnauthenticated, &errTooMany, &errNoPath, &errMethodNotAllowed, &errMediaType, &errTooLarge, &errTooSlow, &errBusy} {
 		if e.status == status {
 			return e.saying(e.message)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"a2a-server/approval"
@@ -25,6 +26,7 @@ type wireError struct {
 	message    string
 	metadata   map[string]string
 	violations []violation
+	after      int      // seconds, of Retry-After; 0: the default
 	challenges []string // values of WWW-Authenticate; only with 401
 	theirs     error    // the SDK's error for it, which its transports and planners use; nil: none
 }
@@ -123,8 +125,8 @@ type badRequest struct {
 // retry sets Retry-After if the error is temporary, and WWW-Authenticate if it has
 // challenges.
 func (e *wireError) retry(h http.Header) {
-	if e.status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", "1")
+	if e.status == http.StatusServiceUnavailable || e.after > 0 {
+		h.Set("Retry-After", strconv.Itoa(max(1, e.after)))
 	}
 	if len(e.challenges) > 0 {
 		h["Www-Authenticate"] = slices.Clone(e.challenges)

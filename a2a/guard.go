@@ -18,8 +18,11 @@ type Guard struct {
 	// Origins are the origins, as "https://example.com:8443", whose pages may call.
 	// A request without Origin does not come from another page, and is allowed.
 	Origins []string
-	// Proxies are the addresses of proxies whose X-Forwarded-Host and X-Forwarded-Proto
-	// are trusted. From any other address these headers are ignored.
+	// ReadOrigins are the origins whose pages may only read: GET and HEAD, which change
+	// nothing.
+	ReadOrigins []string
+	// Proxies are the addresses of proxies whose X-Forwarded-For, X-Forwarded-Host and
+	// X-Forwarded-Proto are trusted. From any other address these headers are ignored.
 	Proxies []netip.Prefix
 }
 
@@ -42,14 +45,45 @@ func (g Guard) check(r *http.Request) *wireError {
 		return errForbidden.saying("this server does not accept that Host: use one of its own names, or add the name to allowed_hosts; behind a proxy, set public_url to the URL that clients use")
 	}
 	origin := r.Header["Origin"]
-	if len(origin) > 0 && (len(origin) > 1 || !slices.Contains(g.Origins, origin[0])) {
-		return errForbidden.saying("pages from this Origin may not call this server: add it to allowed_origins")
+	if len(origin) > 0 {
+		switch {
+		case len(origin) == 1 && slices.Contains(g.Origins, origin[0]):
+		case len(origin) == 1 && slices.Contains(g.ReadOrigins, origin[0]):
+			if !onlyReads(r) {
+				return errForbidden.saying("pages from this Origin may only read from this server, with GET of HTTP+JSON: add it to allowed_origins")
+			}
+		default:
+			return errForbidden.saying("pages from this Origin may not call this server: add it to allowed_origins, or to read_origins")
+		}
+		return nil
 	}
 	// What a page loads without CORS, such as an <img>, has no Origin.
-	if site := r.Header["Sec-Fetch-Site"]; len(site) > 0 && len(origin) == 0 && slices.Contains(site, "cross-site") && !public(r) {
-		return errForbidden.saying("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
+	for _, site := range r.Header["Sec-Fetch-Site"] {
+		if site == "cross-site" && !public(r) || site != "same-origin" && site != "none" && ambient(r) {
+			return errForbidden.saying("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
+		}
 	}
 	return nil
+}
+
+// onlyReads reports whether a request can only read, or asks whether it may (CORS).
+func onlyReads(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return true
+	case http.MethodOptions:
+		return r.Header.Get("Access-Control-Request-Method") == http.MethodGet
+	}
+	return false
+}
+
+// ambient reports whether a request may have a credential that its sender did not put into
+// it: a browser sends the certificate of its user with every request, whatever page makes
+// it. So do programs that connect browsers to a Unix socket.
+func ambient(r *http.Request) bool {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	_, unix := at.(*net.UnixAddr)
+	return unix || r.TLS != nil && len(r.TLS.PeerCertificates) > 0
 }
 
 // public reports whether a request is for something that any page may link to.

@@ -287,8 +287,17 @@ func (h *handler) DeleteTaskPushConfig(ctx context.Context, _ *sdk.DeleteTaskPus
 	return h.refuse(ctx, noPush, "DeleteTaskPushNotificationConfig")
 }
 
-// GetExtendedAgentCard implements [a2asrv.RequestHandler]. It returns an error that wraps
-// the SDK's ErrUnsupportedOperation: the agent has no extended card.
+// GetExtendedAgentCard implements [a2asrv.RequestHandler]. The URL of its interfaces is that
+// of [Card].
 func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
-	return nil, h.refuse(ctx, noExtendedCard, "GetExtendedAgentCard")
+	by, err := h.caller(ctx, "GetExtendedAgentCard")
+	if err != nil {
+		return nil, err
+	}
+	of, card, err := h.s.extendedCard(ctx, by, h.s.cfg.Card.URL)
+	if err != nil {
+		return nil, h.fail(ctx, err, "GetExtendedAgentCard")
+	}
+	card, _ = of.secured(card)
+	return card, nil
 }

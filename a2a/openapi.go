@@ -2,6 +2,8 @@ package a2a
 
 import (
 	_ "embed"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -17,6 +19,68 @@ const openAPIPath = "/openapi.json"
 //go:embed openapi.json
 var openAPI string
 
+// described returns the document of a server whose card is c: with the same security.
+func (c *Card) described() (string, error) {
+	if len(c.Security) == 0 {
+		return openAPI, nil
+	}
+	var document map[string]any
+	if err := json.Unmarshal([]byte(openAPI), &document); err != nil {
+		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
+	}
+	schemes, one := map[string]any{}, []any{}
+	also := map[string][]string{}
+	for i := range c.Security {
+		s := &c.Security[i]
+		schemes[s.Name] = s.openAPI()
+		if s.Also {
+			also[s.Name] = []string{}
+		}
+	}
+	for i := range c.Security {
+		if c.Security[i].Also {
+			continue
+		}
+		needs := map[string][]string{c.Security[i].Name: {}}
+		for name, scopes := range also {
+			needs[name] = scopes
+		}
+		one = append(one, needs)
+	}
+	document["security"] = one
+	components, _ := document["components"].(map[string]any)
+	components["securitySchemes"] = schemes
+	// The card is for everybody.
+	paths, _ := document["paths"].(map[string]any)
+	card, _ := paths[cardPath].(map[string]any)
+	get, _ := card["get"].(map[string]any)
+	get["security"] = []any{}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
+	}
+	return string(text), nil
+}
+
+// openAPI returns the scheme as OpenAPI 3.1 has it.
+func (s *SecurityScheme) openAPI() map[string]any {
+	out := map[string]any{"description": s.Description}
+	switch s.Kind {
+	case SchemeAPIKey:
+		out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
+	case SchemeHTTP:
+		out["type"], out["scheme"] = "http", s.Scheme
+		if s.Format != "" {
+			out["bearerFormat"] = s.Format
+		}
+	case SchemeOpenID:
+		out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
+	case SchemeMTLS:
+		out["type"] = "mutualTLS"
+	}
+	return out
+}
+
 // document serves the OpenAPI document.
 func (s *Server) document(x echo.Context) error {
 	h := x.Response().Header()
@@ -24,6 +88,6 @@ func (s *Server) document(x echo.Context) error {
 	h.Set("Cache-Control", "public, max-age=300")
 	h.Set("ETag", s.openAPITag)
 	bound(x.Response())
-	http.ServeContent(x.Response(), x.Request(), "", s.made, strings.NewReader(openAPI))
+	http.ServeContent(x.Response(), x.Request(), "", s.made, strings.NewReader(s.openAPI))
 	return nil
 }

@@ -164,7 +164,7 @@ func (d *description) operation(op operation, route int, used map[int]bool) obje
 		parameters = append(parameters, object{"$ref": "#/components/parameters/lastEventID"})
 	}
 	out["parameters"] = parameters
-	statuses := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable}
+	statuses := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	if r.from != unread {
 		statuses = append(statuses, http.StatusInternalServerError)
 	}
@@ -241,7 +241,7 @@ func errorResponse(status int) object {
 	switch status {
 	case http.StatusUnauthorized:
 		out["headers"] = object{"WWW-Authenticate": header("The kind of credential that is required.")}
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		out["headers"] = object{"Retry-After": header("Seconds after which to try again.")}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -22,10 +23,11 @@ type operations struct {
 
 // call is what an operation knows about a call besides its request.
 type call struct {
-	by     auth.Principal
-	bytes  int            // of the request, if known
-	answer *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
-	from   resume         // where the reader of a stream continues; nil: nowhere
+	by      auth.Principal
+	bytes   int            // of the request, if known
+	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
+	request *http.Request  // by which the base URL is known; nil: the card's
+	from    resume         // where the reader of a stream continues; nil: nowhere
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or

@@ -100,7 +100,7 @@ func newPages() (pages, error) {
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	base, now := s.base(r), s.cardNow()
-	card := now.build("")
+	card := now.build("", false /* extended */)
 	p := page{
 		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: version,
 		Card: base + cardPath, Docs: protocolDocs, Style: pageStyle,

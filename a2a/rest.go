@@ -122,7 +122,7 @@ func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in i
 		in.json, err = s.checkedBody(c, by)
 	case someBody:
 		in.json, err = s.optionalBody(c, by)
-	case unread:
+	case unread, nothing:
 	}
 	return in, err
 }

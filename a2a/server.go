@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +40,13 @@ type Config struct {
 	// quick, and the slice is not changed.
 	Skills func() []Skill
 
+	// SkillsOf returns the skills of the extended agent card, those that a caller may use. It
+	// is asked only with an Authenticator; nil: there is no extended card.
+	SkillsOf func(ctx context.Context, by auth.Principal) ([]Skill, error)
+
 	Health string // path of a health probe, linked from the page at the base URL; "": none
 	Guard  Guard  // where requests may come from
+	Rates  Rates  // how often
 
 	// StrictVersions treats a request that names no version of A2A as 0.3, as §3.6.2 says,
 	// and refuses it. Otherwise such a request has the version that is served.
@@ -76,13 +82,14 @@ type Server struct {
 	bodies     *shares           // bytes of large requests
 	leases     leases            // of the credentials of open streams
 	pages      pages
+	rates      *limiter
 	echo       *echo.Echo
 	made       time.Time // of the server, and so of the card
-	openAPITag string    // ETag of openAPI
+	openAPI    string    // the document
+	openAPITag string    // its ETag
 }
 
-// New returns a Server. It is an error if Engine is nil or the URL of the card cannot be
-// parsed.
+// New returns a Server. It is an error if Engine is nil, or the card cannot be made.
 func New(cfg Config) (*Server, error) {
 	if cfg.Engine == nil {
 		return nil, errors.New("a2a: a server needs an engine")
@@ -90,6 +97,9 @@ func New(cfg Config) (*Server, error) {
 	base, err := url.Parse(cfg.Card.URL)
 	if err != nil {
 		return nil, errors.New("a2a: the URL of the card cannot be read: write it as https://example.com/agent")
+	}
+	if err := cfg.Card.checkSecurity(); err != nil {
+		return nil, err
 	}
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 4 << 20
@@ -124,22 +134,22 @@ func New(cfg Config) (*Server, error) {
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
 	}
+	s.rates = newLimiter(cfg.Rates, cfg.Guard, cfg.Now)
 	s.table = table()
 	s.methods = methods(s.table)
-	s.openAPITag = etag([]byte(openAPI))
+	if s.openAPI, err = cfg.Card.described(); err != nil {
+		return nil, err
+	}
+	s.openAPITag = etag([]byte(s.openAPI))
 	s.echo.HTTPErrorHandler = s.httpError
 	if cfg.Log.GetLevel() <= zerolog.DebugLevel {
 		s.echo.Use(s.logged)
 	}
-	if len(cfg.Guard.Origins) > 0 {
-		s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
-			AllowOrigins:  cfg.Guard.Origins,
-			AllowMethods:  []string{http.MethodGet, http.MethodPost, http.MethodDelete},
-			AllowHeaders:  []string{"Authorization", "Content-Type", "Accept", versionHeader, extensionsHeader, "Last-Event-ID", "If-None-Match"},
-			ExposeHeaders: []string{extensionsHeader, "ETag"},
-			MaxAge:        600,
-		}))
+	onlyReads := func(c echo.Context) bool {
+		return slices.Contains(cfg.Guard.ReadOrigins, c.Request().Header.Get("Origin"))
 	}
+	s.allowOrigins(cfg.Guard.Origins, onlyReads, http.MethodGet, http.MethodPost, http.MethodDelete)
+	s.allowOrigins(cfg.Guard.ReadOrigins, func(c echo.Context) bool { return len(cfg.Guard.Origins) > 0 && !onlyReads(c) }, http.MethodGet)
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
@@ -152,6 +162,25 @@ func New(cfg Config) (*Server, error) {
 	s.echo.HEAD(openAPIPath, s.document)
 	s.restRoutes()
 	return s, nil
+}
+
+// allowOrigins answers the pages of origins what they need to know to make requests with
+// these methods (CORS). It never allows the credentials of a browser itself.
+func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, methods ...string) {
+	if len(origins) == 0 {
+		return
+	}
+	headers := []string{"Authorization", "Content-Type", "Accept", versionHeader, extensionsHeader, "Last-Event-ID", "If-None-Match"}
+	for _, scheme := range s.cfg.Card.Security {
+		if scheme.Kind == SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
+			headers = append(headers, scheme.Header)
+		}
+	}
+	s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
+		Skipper: skip, AllowOrigins: origins, AllowMethods: methods, AllowHeaders: headers,
+		ExposeHeaders: []string{extensionsHeader, "ETag", "Retry-After", "WWW-Authenticate"},
+		MaxAge:        600,
+	}))
 }
 
 // Local returns r with its path relative to the base URL and decoded once, as the routes
@@ -225,13 +254,16 @@ func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in inpu
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, ctx, call{by: by, bytes: len(in.json), answer: a}, in, e.head)
+	text, err := op.answer(s, ctx, call{by: by, bytes: len(in.json), answer: a, request: c.Request()}, in, e.head)
 	a.Made()
 	if errors.Is(context.Cause(ctx), errEnded) {
 		return s.ended()
 	}
 	if err != nil {
 		return err
+	}
+	if op.private {
+		s.private(c.Response().Header())
 	}
 	return s.answer(c, e.media, append(text, e.tail...))
 }

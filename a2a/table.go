@@ -20,6 +20,7 @@ type operation struct {
 	action  auth.Action // what its caller wants to do
 	summary string      // what it does, in a sentence
 	routes  []route     // of HTTP+JSON, the preferred one first
+	private bool        // the client may keep the answer, and nobody else
 
 	// One of them is set. answer runs the operation and appends its result to b; stream
 	// passes its events to the sink that open returns.
@@ -39,7 +40,8 @@ type route struct {
 type source uint8
 
 const (
-	unread   source = iota // it is ignored
+	unread   source = iota // it is ignored: the operation is not supported
+	nothing                // it has none
 	query                  // in the parameters of the query (§11.5)
 	body                   // in the body
 	someBody               // in the body, if there is one
@@ -116,9 +118,10 @@ func table() []operation {
 		},
 		{
 			name: "GetExtendedAgentCard", old: "agent/getAuthenticatedExtendedCard", action: auth.Read,
-			summary: "Not supported: this agent has no extended agent card.",
-			routes:  []route{{http.MethodGet, "/extendedAgentCard", unread}},
-			answer:  refused(noExtendedCard),
+			summary: "Returns the agent card with the skills that the caller may use. Not supported without authentication.",
+			routes:  []route{{http.MethodGet, "/extendedAgentCard", nothing}},
+			answer:  answerExtendedCard,
+			private: true,
 		},
 	}
 }

@@ -36,7 +36,7 @@ type Config struct {
 
 	Roles        []string            // of all callers
 	GroupsHeader string              // has the groups of the caller instead, separated by commas; "": Roles
-	Map          map[string][]string // the roles of each group; nil: the groups are the roles
+	Map          map[string][]string // the roles of each group; others have none
 }
 
 // An Authenticator believes the header of a proxy. Its zero value knows nobody. It is safe
@@ -51,6 +51,9 @@ func New(c Config) (*Authenticator, error) {
 		return nil, errors.New("proxy: there is no header: name the one that has the caller's name")
 	case len(c.From) == 0:
 		return nil, errors.New("proxy: there are no proxies: the header would be believed from nobody")
+	}
+	if c.GroupsHeader != "" && len(c.Map) == 0 {
+		return nil, errors.New("proxy: no group gives a role: write the roles of each group")
 	}
 	for _, p := range c.From {
 		if !p.IsValid() || p.Bits() == 0 {
@@ -146,11 +149,7 @@ func (a *Authenticator) roles(c *auth.Credentials) ([]string, error) {
 		if err := check(a.c.GroupsHeader, group); err != nil {
 			return nil, err
 		}
-		means := []string{group}
-		if a.c.Map != nil {
-			means = a.c.Map[group]
-		}
-		for _, role := range means {
+		for _, role := range a.c.Map[group] {
 			if !slices.Contains(roles, role) {
 				roles = append(roles, role)
 			}

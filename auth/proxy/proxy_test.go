@@ -127,16 +127,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Without a map the groups are the roles.
-func TestRolesAreGroups(t *testing.T) {
-	t.Parallel()
-	a := made(t, proxy.Config{Header: "X-U", From: prefixes("10.0.0.0/8"), GroupsHeader: "X-G"})
-	got, err := ask(t, a, "10.0.0.1:1", http.Header{"X-U": {"a"}, "X-G": {"requester,staff, requester"}})
-	if diff := cmp.Diff([]string{"requester", "staff"}, got.Roles); err != nil || diff != "" {
-		t.Errorf("roles = %v (-want +got):\n%s", err, diff)
-	}
-}
-
 // A name from a proxy and a key are two credentials, and nobody can tell who is meant.
 func TestTwo(t *testing.T) {
 	t.Parallel()
@@ -166,6 +156,7 @@ func TestNew(t *testing.T) {
 		"no proxies": {Header: "X-U"},
 		"everybody":  {Header: "X-U", From: prefixes("10.0.0.0/8", "0.0.0.0/0")},
 		"everybody6": {Header: "X-U", From: prefixes("::/0")},
+		"no map":     {Header: "X-U", From: prefixes("10.0.0.0/8"), GroupsHeader: "X-G"},
 		"nothing":    {Header: "X-U", From: []netip.Prefix{{}}},
 	} {
 		if _, err := proxy.New(c); err == nil {

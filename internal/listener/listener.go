@@ -5,6 +5,7 @@ package listener
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -36,6 +37,7 @@ type Listener struct {
 	header time.Duration // for an HTTP/2 header block
 	log    zerolog.Logger
 	now    func() time.Time
+	tls    *tls.Config // nil: none
 
 	mu      sync.Mutex
 	open    int
@@ -53,15 +55,25 @@ func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now
 	return &Listener{Listener: l, most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}
 }
 
+// Encrypt makes all connections TLS ones, and returns l. Call it before Accept. It is done
+// here and not by net/http, because the framing of requests is in what is decrypted:
+// net/http sees a plain connection, so HTTP/2 comes to it with prior knowledge, and r.TLS is
+// up to [Conn.TLS].
+func (l *Listener) Encrypt(c *tls.Config) *Listener {
+	l.tls = c
+	return l
+}
+
 // Conn is a connection of a [Listener].
 type Conn struct {
-	net.Conn
-	of      *Listener
-	source  netip.Prefix // invalid: not counted by source
-	beyond  bool         // over the limits
-	closed  atomic.Bool
-	framing framing
-	blocks  blocks
+	net.Conn          // a *tls.Conn if the Listener encrypts
+	raw      net.Conn // without TLS
+	of       *Listener
+	source   netip.Prefix // invalid: not counted by source
+	beyond   bool         // over the limits
+	closed   atomic.Bool
+	framing  framing
+	blocks   blocks
 }
 
 // sourceOf returns what counts as one address: an IPv4 address, or an IPv6 /64, which one
@@ -91,9 +103,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &Conn{Conn: conn, of: l, source: sourceOf(conn.RemoteAddr())}
+	c := &Conn{Conn: conn, raw: conn, of: l, source: sourceOf(conn.RemoteAddr())}
+	if l.tls != nil {
+		c.Conn = tls.Server(conn, l.tls)
+	}
 	if oldest := l.take(c); oldest != nil {
-		_ = oldest.Conn.Close() // its server notices, and calls Close
+		_ = oldest.raw.Close() // its server notices, and calls Close
 	}
 	return c, nil
 }
@@ -191,6 +206,17 @@ func (c *Conn) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// TLS returns the state of the TLS connection, or nil if the connection is not encrypted. It
+// must be called when a request has been read from the connection.
+func (c *Conn) TLS() *tls.ConnectionState {
+	conn, ok := c.Conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	state := conn.ConnectionState()
+	return &state
 }
 
 // OverLimit reports whether the connection is beyond the limits.

@@ -53,7 +53,7 @@ type OIDC struct {
 	Audiences  []string
 	Algorithms []string // Defaults to RS256 and ES256.
 	JWKS       string   // URL of the keys; "": that of the issuer's discovery document
-	TokenType  string   // required value of the header typ. Defaults to at+jwt. "any": none is required
+	TokenType  string   // required value of the header typ. Defaults to at+jwt.
 	Subject    string   // claim. Defaults to sub.
 	Person     string   // claim; "": a person is their subject
 	Tenant     From     // claim
@@ -79,8 +79,7 @@ const (
 	NoName     CertName = "none"
 	URISAN     CertName = "uri_san"
 	DNSSAN     CertName = "dns_san"
-	EmailSAN   CertName = "email_san"
-	CommonName CertName = "common_name"
+	CommonName CertName = "cn"
 )
 
 // Proxy takes the name of a caller from a header of a proxy that has authenticated them.

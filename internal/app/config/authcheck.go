@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"a2a-server/internal/strictyaml"
 )
@@ -87,11 +88,48 @@ func (l *loader) checkAuth() {
 		l.needs("auth.proxy."+name, given, "auth.proxy.header", p.Header != "", "it would have no effect")
 	}
 	l.needs("auth.keys.header", c.Auth.Keys.Header != defaultKeyHeader, "auth.keys.file", c.Auth.Keys.File != "", "it would have no effect")
+	l.checkRoles()
+	if strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0 {
+		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, and nobody could tell a key from a token; use another header")
+	}
+	if m.Given() && c.TLS.ClientAuth == ClientRequired {
+		for name, given := range map[string]bool{"auth.keys.file": c.Auth.Keys.File != "", "auth.oidc": len(c.Auth.OIDC) > 0, "auth.proxy.header": p.Header != ""} {
+			if given {
+				l.at(name, "it could never be used: with tls.client_auth required and auth.mtls, every caller has a certificate, and a request may have only one credential; use client_auth: optional, or set auth.mtls.subject to none")
+			}
+		}
+	}
 	if l.source.Callers && c.Auth.Given() {
 		for _, name := range []string{"auth.keys.file", "auth.oidc", "auth.mtls.subject", "auth.proxy.header"} {
 			if at, ok := c.origins[name]; ok {
 				l.add(at, name, "this program authenticates its callers itself; remove it, because nobody could tell which of the two is meant to know a caller")
 			}
+		}
+	}
+}
+
+// checkRoles refuses callers who could do nothing, whatever their credential says.
+func (l *loader) checkRoles() {
+	a := &l.config.Auth
+	if len(a.DefaultRoles) > 0 || !l.sound("auth.default_roles") {
+		return
+	}
+	nobody := func(name string, without bool) {
+		if without && l.sound(name) {
+			l.at(name, "its callers have no role, so they could do nothing; set roles for them, or auth.default_roles")
+		}
+	}
+	none := func(r RolesFrom) bool { return r.Name == "" && len(r.Fixed) == 0 }
+	for i, o := range a.OIDC {
+		if l.sound(fmt.Sprintf("auth.oidc[%d].roles", i)) {
+			nobody(fmt.Sprintf("auth.oidc[%d].name", i), none(o.Roles))
+		}
+	}
+	nobody("auth.mtls.subject", a.MTLS.Given() && len(a.MTLS.Roles) == 0 && l.sound("auth.mtls.roles"))
+	nobody("auth.proxy.header", a.Proxy.Header != "" && none(a.Proxy.Roles) && l.sound("auth.proxy.roles"))
+	for i, u := range a.Socket {
+		if l.sound(fmt.Sprintf("auth.socket[%d].roles", i)) {
+			nobody(fmt.Sprintf("auth.socket[%d].uid", i), len(u.Roles) == 0)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (a *Auth) keys() []key {
 		one("auth.keys.file", "", setting.Text(&a.Keys.File, "a file", setting.OneLine),
 			"The file of API keys, which 'a2a-server keys add' writes. It has no key, only their digests."+fileInFolder),
 		mappings("auth.oidc", "issuer", "- name: corp", &a.OIDC, oidcKeys, checkOIDC),
-		one("auth.mtls.subject", string(NoName), setting.Choice(&a.MTLS.Subject, "a name in a certificate", NoName, URISAN, DNSSAN, EmailSAN, CommonName),
+		one("auth.mtls.subject", string(NoName), setting.Choice(&a.MTLS.Subject, "a name in a certificate", NoName, URISAN, DNSSAN, CommonName),
 			"Takes the client certificate as a credential, and this name in it as the caller's; none: it is no credential. It needs tls.client_ca. Such a caller is a service."),
 		one("auth.mtls.tenant", "", setting.Text(&a.MTLS.Tenant, "a name", setting.OneLine),
 			"The tenant of these callers. Without it, auth.tenant."),
@@ -55,7 +55,7 @@ func (a *Auth) keys() []key {
 		shaped("auth.proxy.tenant", "a name, or {header: NAME}", &a.Proxy.Tenant, fromOf("header"),
 			"The tenant of these callers, or the header that has it. Without it, auth.tenant."),
 		shaped("auth.proxy.roles", "a list of roles, or {header: NAME, map: {GROUP: [ROLE]}}", &a.Proxy.Roles, rolesOf("header"),
-			"The roles of these callers, or the header that has their groups, separated by commas, and the roles of each group. Without map the groups are the roles. Without it, auth.default_roles."),
+			"The roles of these callers, or the header that has their groups, separated by commas, and the roles of each group; other groups have none. Without it, auth.default_roles."),
 		mappings("auth.socket", "local user", "- uid: 1000", &a.Socket, socketKeys, checkSocketUser),
 		one("auth.delegated_decisions", "false", setting.Bool(&a.DelegatedDecisions),
 			"Lets services, and agents with the token of a person, decide approvals. With false only a person may, who acts directly."),
@@ -69,7 +69,7 @@ func (a *Auth) keys() []key {
 // oidcKeys returns the keys of an entry of auth.oidc.
 func oidcKeys(o *OIDC) []key {
 	return []key{
-		one("name", "", setting.Text(&o.Name, "a name of letters, digits, _ and -", aToolName),
+		one("name", "", setting.Text(&o.Name, "a name of lower-case letters, digits, _ and -", anIssuerName),
 			"Required. The name of the issuer here. Subjects begin with it, as in corp:alice, so do not change it later."),
 		one("issuer", "", setting.Text(&o.Issuer, "a URL such as https://idp.example.com", anIssuer),
 			"Required. The issuer, exactly as in the claim iss of its tokens."),
@@ -79,8 +79,8 @@ func oidcKeys(o *OIDC) []key {
 			"The algorithms of signatures that are accepted."),
 		one("jwks", "", setting.Text(&o.JWKS, "a URL such as https://idp.example.com/keys", aURL),
 			"Where the keys of the issuer are. Without it, where its discovery document says."),
-		one("token_type", "at+jwt", setting.Text(&o.TokenType, "at+jwt, JWT or any", setting.NotEmpty("at+jwt, JWT or any"), setting.OneLine),
-			"The type that the header of a token has to name (typ). at+jwt is an access token (RFC 9068); JWT is what issuers write that do not tell these from ID tokens. any accepts every type: then an ID token with one of the audiences is accepted, too."),
+		one("token_type", "at+jwt", setting.Text(&o.TokenType, "a type such as at+jwt or JWT", setting.NotEmpty("a type"), setting.OneLine),
+			"The type that the header of a token has to name (typ). at+jwt is an access token (RFC 9068). JWT is what issuers write that do not mark access tokens; a token without a type is then accepted, too, and ID tokens are told apart by their claims."),
 		one("subject", "sub", setting.Text(&o.Subject, "a claim", setting.NotEmpty("a claim"), setting.OneLine),
 			"The claim with the caller's name, which must be unique and never be given to somebody else."),
 		one("person", "", setting.Text(&o.Person, "a claim", setting.OneLine),
@@ -88,7 +88,7 @@ func oidcKeys(o *OIDC) []key {
 		shaped("tenant", "a name, or {claim: NAME}", &o.Tenant, fromOf("claim"),
 			"The tenant of these callers, or the claim that has it. Without it, auth.tenant."),
 		shaped("roles", "a list of roles, or {claim: NAME, map: {GROUP: [ROLE]}}", &o.Roles, rolesOf("claim"),
-			"The roles of these callers, or the claim that has their groups, and the roles of each group. Without map the groups are the roles. Without it, auth.default_roles."),
+			"The roles of these callers, or the claim that has their groups, and the roles of each group; other groups have none. Without it, auth.default_roles."),
 		many("networks", "", &o.Networks, setting.Network,
 			"Addresses that are not public, and that the server may connect to for discovery and keys. Without it, only public ones."),
 	}
@@ -135,6 +135,13 @@ func checkRole(text string) error {
 
 func anAlgorithm(to *string) setting.Value {
 	return setting.Choice(to, "an algorithm of signatures", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
+}
+
+func anIssuerName(name string) error {
+	if name == "" || len(name) > 50 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		return fmt.Errorf("%s is not a name; write 1 to 50 lower-case letters, digits, - and _", quote(name))
+	}
+	return nil
 }
 
 // anIssuer refuses what no issuer can be: a token from it could not be trusted.
@@ -224,13 +231,18 @@ func rolesOf(where string) func(*loader, strictyaml.Node) (RolesFrom, bool) {
 		name, ok := source(f, n, where)
 		r := RolesFrom{Name: name, Key: where}
 		if f.Get("map").Missing() {
-			return r, ok
+			n.Add("has no map, without which a group gives no role; write {%s: NAME, map: {GROUP: [ROLE]}}", where)
+			return r, false
 		}
 		groups, is := f.Get("map").Members("roles by group", "; write it as {sre: [approver, operator]}")
 		ok = ok && is
 		r.Map = map[string][]string{}
 		for _, group := range groups {
 			roles, is := roleList(group.Value)
+			if is && len(roles) == 0 {
+				group.Value.Add("has no role; write at least one, or remove the group")
+				is = false
+			}
 			r.Map[group.Name], ok = roles, ok && is
 		}
 		return r, ok

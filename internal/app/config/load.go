@@ -107,7 +107,7 @@ func (l *loader) all() []Problem {
 		layers := []Layer{File, Environment, Flag}
 		return cmp.Or(
 			cmp.Compare(slices.Index(layers, a.Source), slices.Index(layers, b.Source)),
-			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Problem, b.Problem),
 		)
 	})
 	return l.problems

@@ -25,12 +25,12 @@ func TestReloadedEntries(t *testing.T) {
 		}
 		return c
 	}
-	const one = "auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a]}\n"
+	const one = "auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a], roles: [requester]}\n"
 	before := load(one)
 	for text, want := range map[string][]string{
 		one: nil,
-		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a]}\n":               {"auth.oidc"},
-		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b]}\n": {"auth.oidc"},
+		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a], roles: [requester]}\n":               {"auth.oidc"},
+		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b], roles: [requester]}\n": {"auth.oidc"},
 		"log: {level: warn}\n": {"log.level", "auth.oidc"},
 	} {
 		_, got := before.Reloaded(load(text))

@@ -1,0 +1,55 @@
+package a2a
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/auth"
+)
+
+// hasExtendedCard reports whether callers who are known get a card of their own.
+func (s *Server) hasExtendedCard() bool { return s.cfg.Authenticator != nil && s.cfg.SkillsOf != nil }
+
+// extendedCard returns the card for a caller, with the skills that they may use (§3.1.11).
+// base is the URL of the interfaces.
+func (s *Server) extendedCard(ctx context.Context, by auth.Principal, base string) (Card, *sdk.AgentCard, error) {
+	if !s.hasExtendedCard() {
+		return Card{}, nil, noExtendedCard()
+	}
+	c := s.cfg.Card
+	skills, err := s.cfg.SkillsOf(ctx, by)
+	if err != nil {
+		return Card{}, nil, fmt.Errorf("skills of the extended agent card: %w", err)
+	}
+	c.Skills = skills
+	return c, c.build(base, true /* extended */), nil
+}
+
+// answerExtendedCard is the answer function of GetExtendedAgentCard.
+func answerExtendedCard(s *Server, ctx context.Context, c call, _ input, b []byte) ([]byte, error) {
+	base := s.cfg.Card.URL
+	if c.request != nil {
+		base = s.base(c.request)
+	}
+	of, card, err := s.extendedCard(ctx, c.by, base)
+	if err != nil {
+		return nil, err
+	}
+	text, err := of.encode(card)
+	return append(b, text...), err
+}
+
+// private sets the headers of an answer that only its caller may see, and may keep. That it
+// varies with Authorization is in every answer to somebody who is known.
+func (s *Server) private(h http.Header) {
+	s.vary(h)
+	for _, scheme := range s.cfg.Card.Security {
+		if scheme.Header != "" && scheme.Header != "Authorization" {
+			h.Add("Vary", scheme.Header)
+		}
+	}
+	h.Set("Cache-Control", "private, no-cache")
+}

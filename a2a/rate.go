@@ -1,0 +1,170 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"a2a-server/auth"
+)
+
+// Rates bounds how often callers may make requests. Its zero value bounds nothing.
+type Rates struct {
+	// PerCaller is how many requests a caller may make in a second, and Burst how many at
+	// once. Without an Authenticator a caller is an address. 0: no limit. Burst defaults to
+	// twice PerCaller.
+	PerCaller, Burst int
+	// Failures is how many invalid credentials an address may send in a minute. Beyond that,
+	// its requests are refused before their credentials are checked. 0: no limit.
+	Failures int
+}
+
+// maxBuckets is how many buckets a generation of [buckets] has. Two generations are kept, and
+// a bucket takes less than 200 bytes, so all of them take less than 4 MiB.
+const maxBuckets = 10_000
+
+// buckets has a token bucket for each of many keys. It is bounded: when a generation is
+// full, the one before it is forgotten, so that a key is forgotten only once as many others
+// have come since it was last used. A key that is forgotten begins with a full bucket. It is
+// safe for concurrent use.
+type buckets struct {
+	limit rate.Limit
+	burst int
+	most  int // in a generation
+	seed  maphash.Seed
+
+	mu       sync.Mutex
+	now, old map[uint64]*rate.Limiter // by hash: keys are long, and chosen by others
+}
+
+func newBuckets(limit rate.Limit, burst int) *buckets {
+	return &buckets{limit: limit, burst: burst, most: maxBuckets, seed: maphash.MakeSeed(), now: map[uint64]*rate.Limiter{}}
+}
+
+// find returns the bucket of a key; make says to make one if there is none, else it may be
+// nil.
+func find[K comparable](b *buckets, key K, create bool) *rate.Limiter {
+	hash := maphash.Comparable(b.seed, key)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l, known := b.now[hash]
+	if known {
+		return l
+	}
+	if l = b.old[hash]; l == nil {
+		if !create {
+			return nil
+		}
+		l = rate.NewLimiter(b.limit, b.burst)
+	}
+	if len(b.now) >= b.most {
+		b.old, b.now = b.now, make(map[uint64]*rate.Limiter, b.most)
+	}
+	b.now[hash] = l
+	return l
+}
+
+// wait returns how long it is until l has a token.
+func wait(l *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - l.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
+}
+
+// limiter enforces [Rates].
+type limiter struct {
+	callers, failures *buckets // nil: no limit
+	guard             Guard
+	now               func() time.Time
+}
+
+func newLimiter(r Rates, g Guard, now func() time.Time) *limiter {
+	l := &limiter{guard: g, now: now}
+	if r.PerCaller > 0 {
+		burst := r.Burst
+		if burst <= 0 {
+			burst = 2 * r.PerCaller
+		}
+		l.callers = newBuckets(rate.Limit(r.PerCaller), burst)
+	}
+	if r.Failures > 0 {
+		l.failures = newBuckets(rate.Every(time.Minute/time.Duration(r.Failures)), r.Failures)
+	}
+	return l
+}
+
+// caller takes one request from the bucket of a caller.
+func (l *limiter) caller(by auth.Principal) error {
+	if l.callers == nil {
+		return nil
+	}
+	return l.take(find(l.callers, caller{by.Tenant, by.Subject}, true))
+}
+
+// anonymous takes one request from the bucket of the address that it comes from.
+func (l *limiter) anonymous(c *auth.Credentials) error {
+	if l.callers == nil {
+		return nil
+	}
+	return l.take(find(l.callers, l.source(c), true))
+}
+
+func (l *limiter) take(bucket *rate.Limiter) error {
+	now := l.now()
+	if bucket.AllowN(now, 1) {
+		return nil
+	}
+	return tooMany(wait(bucket, now), "too many requests of this caller: send fewer, or have limits.rate raised")
+}
+
+// authenticate asks an Authenticator who makes a request, unless its address has sent too
+// many invalid credentials, and counts the request.
+func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+	from := l.source(c)
+	counts := l.failures != nil && from.IsValid()
+	if counts {
+		if bucket := find(l.failures, from, false); bucket != nil {
+			if after := wait(bucket, l.now()); after > 0 {
+				return auth.Principal{}, tooMany(after, "too many invalid credentials from this address: correct the credential, and try again later")
+			}
+		}
+	}
+	by, err := a.Authenticate(ctx, c)
+	if _, invalid := errors.AsType[*auth.Error](err); invalid && counts {
+		find(l.failures, from, true).AllowN(l.now(), 1)
+	}
+	if err != nil || by.IsZero() {
+		return by, err
+	}
+	return by, l.caller(by)
+}
+
+// source returns what counts as the address of a request: an IPv4 address, or an IPv6 /64,
+// which one subscriber has. It is invalid if the address is unknown, as on a Unix socket.
+func (l *limiter) source(c *auth.Credentials) netip.Prefix {
+	addr := l.guard.client(c)
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	p, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
+
+// tooMany returns the error of a request that may be made again after a time.
+func tooMany(after time.Duration, message string) *wireError {
+	e := errTooMany.saying(message)
+	e.after = max(1, int(math.Ceil(after.Seconds())))
+	return e
+}
