@@ -60,7 +60,8 @@ type Config struct {
 
 	// Store keeps the tasks; nil: the store that the key store names. The Server does not
 	// close it, and nothing else may use it. If it has the methods Err() error, Trouble()
-	// error and Incarnation() uint64, they are used as those of *boltstore.Handle are.
+	// error and Incarnation() uint64, they are used as those of *boltstore.Handle are. The
+	// server's own keys are then in memory, so that a restart ends the tokens of pages.
 	Store store.Handle
 
 	// NoListen opens no port: requests come through [Server.Handler], in the caller's own

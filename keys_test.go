@@ -1,7 +1,9 @@
 package a2aserver_test
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	a2aserver "a2a-server"
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
 )
 
 // nextPage returns the token of the second page of tasks, and whether a token is accepted.
@@ -101,6 +105,72 @@ func TestRotateKeyRefuses(t *testing.T) {
 	} {
 		if _, err := rotate(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("RotateKey() = %v, want %q", err, says)
+		}
+	}
+}
+
+// A key lets its owner in until it is revoked, and then ends what it has opened.
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	alice, err := apikey.Add(file, apikey.Key{ID: "alice", Roles: []string{auth.RoleRequester}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, err := apikey.Add(file, apikey.Key{ID: "bob", Roles: []string{auth.RoleRequester}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := apikey.New(apikey.Config{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, map[string]string{"store": "memory"})
+	c.Authenticator = keys
+	in := start(t, c)
+	send := request(t, "SendMessage", message("m1", "/transfer_money amount=5 to=bob"))
+	for name, header := range map[string][]string{
+		"no key":           nil,
+		"a forged key":     {"X-API-Key", alice[:20] + "AAAA" + alice[24:]},
+		"an empty one":     {"X-API-Key", ""},
+		"in another field": {"Authorization", "Bearer " + alice},
+	} {
+		resp := in.open(t, http.MethodPost, "/", send, header...)
+		if got := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(got, "ApiKey ") || strings.Contains(got, "a2ak_") {
+			t.Errorf("%s: %d with the challenge %q", name, resp.StatusCode, got)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	status, text := in.do(t, http.MethodPost, "/", send, "X-API-Key", alice)
+	var answer struct{ Result struct{ Task taskAnswer } }
+	if err := json.Unmarshal([]byte(text), &answer); status != http.StatusOK || err != nil || answer.Result.Task.ID == "" {
+		t.Fatalf("a send with a key = %d %s", status, text)
+	}
+	path := "/tasks/" + answer.Result.Task.ID
+	for key, want := range map[string]int{alice: http.StatusOK, bob: http.StatusNotFound} {
+		if status, _ := in.do(t, http.MethodGet, path, "", "X-API-Key", key); status != want {
+			t.Errorf("GetTask = %d, want %d", status, want)
+		}
+	}
+	stream := in.open(t, http.MethodPost, "/", request(t, "SubscribeToTask", map[string]any{"id": answer.Result.Task.ID}), "X-API-Key", alice)
+	defer stream.Body.Close()
+	if _, err := io.ReadFull(stream.Body, make([]byte, 10)); err != nil {
+		t.Fatalf("the stream begins with %v", err)
+	}
+	if err := apikey.Revoke(file, "alice", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, stream.Body); err != nil {
+		t.Errorf("the stream of a key that was revoked ends with %v", err)
+	}
+	for key, want := range map[string]int{alice: http.StatusUnauthorized, bob: http.StatusNotFound} {
+		if status, _ := in.do(t, http.MethodGet, path, "", "X-API-Key", key); status != want {
+			t.Errorf("after alice's key was revoked, GetTask = %d, want %d", status, want)
 		}
 	}
 }

@@ -117,3 +117,29 @@ func TestLock(t *testing.T) {
 		t.Error("a folder that does not exist was locked")
 	}
 }
+
+// An administrator does not take a file away from the server.
+func TestReplaceKeepsTheOwner(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner := os.Getuid()
+	if owner == 0 {
+		owner = 65534 // only root can give a file away
+		if err := os.Chown(path, owner, owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Replace(path, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != owner || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %+v, want one of user %d", stat, owner)
+	}
+}
