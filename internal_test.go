@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 )
 
@@ -56,6 +57,47 @@ func TestSteps(t *testing.T) {
 		}
 		close(release)
 	})
+}
+
+// at is a listener that has an address, and nothing else.
+type at struct {
+	net.Listener
+	addr *net.TCPAddr
+}
+
+func (a at) Addr() net.Addr { return a.addr }
+
+// A server that lets everybody in says so every minute, as long as it runs.
+func TestOpenServerSaysSoEveryMinute(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ip   string
+		auth authentication
+		want int
+	}{
+		"public":              {"192.0.2.1", authentication{}, 3},
+		"everywhere":          {"::", authentication{}, 3},
+		"loopback":            {"127.0.0.1", authentication{}, 0},
+		"public, with access": {"192.0.2.1", authentication{authenticator: auth.First()}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				s := &Server{log: zerolog.New(&out), authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: useStore(nil)}
+				r := &running{Server: s}
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
+				defer cancel()
+				if err := r.wait(ctx); err != nil {
+					t.Fatal(err)
+				}
+				said := strings.Count(out.String(), "no authentication on a public address")
+				if named := strings.Count(out.String(), `"address":"`+s.listener.Addr().String()); said != c.want || named != c.want {
+					t.Errorf("it said so %d times, want %d:\n%s", said, c.want, out.String())
+				}
+			})
+		})
+	}
 }
 
 func TestGuard(t *testing.T) {

@@ -17,6 +17,9 @@ import (
 // that it is damaged.
 const storeWatch = 250 * time.Millisecond
 
+// openWarnings is how often the log says that everybody may do everything.
+const openWarnings = time.Minute
+
 // cutOff is how long a shutdown waits for clients that do not send the rest of their
 // request, or do not read their answer.
 const cutOff = 4 * time.Second
@@ -78,6 +81,12 @@ func (s *Server) Run(ctx context.Context) error {
 func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()
+	var remind <-chan time.Time
+	if r.open() {
+		every := time.NewTicker(openWarnings)
+		defer every.Stop()
+		remind = every.C
+	}
 	troubled := false
 	for {
 		select {
@@ -92,6 +101,8 @@ func (r *running) wait(ctx context.Context) error {
 		case err := <-r.served:
 			r.served <- nil
 			return fmt.Errorf("serve %s: %w", r.listener.Addr(), err)
+		case <-remind:
+			r.warnOpen()
 		case now := <-look.C:
 			r.sweep(now)
 			if err := r.store.err(); err != nil {
@@ -134,7 +145,7 @@ func (s *Server) announce() {
 	case loopback(s.listener.Addr()):
 		s.log.Warn().Msg("no authentication: everybody on this machine may call tools and approve their calls")
 	default:
-		s.log.Warn().Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls")
+		s.warnOpen()
 	}
 	if s.config.Confirmation == config.OptIn {
 		s.log.Warn().Msg("confirmation is opt-in: tools that want approval run without it, unless a gate of the configuration asks")
@@ -142,6 +153,17 @@ func (s *Server) announce() {
 	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
 		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")
 	}
+}
+
+// open reports whether everybody who reaches a public address may do everything.
+func (s *Server) open() bool {
+	return s.authenticator == nil && s.listener != nil && !loopback(s.listener.Addr())
+}
+
+// warnOpen says so.
+func (s *Server) warnOpen() {
+	s.log.Warn().Str("address", s.listener.Addr().String()).
+		Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls; set auth")
 }
 
 // shutdown stops all parts, from the outside in. Its error says which of them did not stop

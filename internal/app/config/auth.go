@@ -79,7 +79,8 @@ const (
 	NoName     CertName = "none"
 	URISAN     CertName = "uri_san"
 	DNSSAN     CertName = "dns_san"
-	CommonName CertName = "cn"
+	EmailSAN   CertName = "email_san"
+	CommonName CertName = "common_name"
 )
 
 // Proxy takes the name of a caller from a header of a proxy that has authenticated them.

@@ -42,7 +42,7 @@ func (a *Auth) keys() []key {
 		one("auth.keys.file", "", setting.Text(&a.Keys.File, "a file", setting.OneLine),
 			"The file of API keys, which 'a2a-server keys add' writes. It has no key, only their digests."+fileInFolder),
 		mappings("auth.oidc", "issuer", "- name: corp", &a.OIDC, oidcKeys, checkOIDC),
-		one("auth.mtls.subject", string(NoName), setting.Choice(&a.MTLS.Subject, "a name in a certificate", NoName, URISAN, DNSSAN, CommonName),
+		one("auth.mtls.subject", string(NoName), setting.Choice(&a.MTLS.Subject, "a name in a certificate", NoName, URISAN, DNSSAN, EmailSAN, CommonName),
 			"Takes the client certificate as a credential, and this name in it as the caller's; none: it is no credential. It needs tls.client_ca. Such a caller is a service."),
 		one("auth.mtls.tenant", "", setting.Text(&a.MTLS.Tenant, "a name", setting.OneLine),
 			"The tenant of these callers. Without it, auth.tenant."),
