@@ -145,7 +145,10 @@ func (s *keySet) fetch(ctx context.Context) (keys map[string][]key, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
-	if len(skipped) > 0 {
+	switch {
+	case len(keys) == 0:
+		s.log.Warn().Errs("skipped", skipped).Msg("the issuer publishes no key that can be used; all its tokens are refused")
+	case len(skipped) > 0:
 		s.log.Debug().Errs("skipped", skipped).Msg("some keys of the issuer are not used")
 	}
 	return keys, nil

@@ -64,6 +64,9 @@ func (f *Files) load() (changed bool, err error) {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 		}
 	}
+	if end := pair.Leaf.NotAfter; f.config.Now().After(end) {
+		f.config.Log.Warn().Time("expired", end).Msg("the certificate in tls.cert has expired; clients refuse it")
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.current, f.trusted = c, trusted

@@ -255,6 +255,22 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// A certificate that nobody accepts any more is no secret to the operator.
+func TestExpiredIsLogged(t *testing.T) {
+	t.Parallel()
+	ca, f := tlstest.NewCA(t), newFolder(t)
+	ca.Server(t).Write(t, f.cert, f.key)
+	open(t, f.config())
+	if n := f.logged("has expired"); n != 0 {
+		t.Errorf("a valid certificate was logged %d times", n)
+	}
+	ca.Server(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }).Write(t, f.cert, f.key)
+	open(t, f.config())
+	if n := f.logged("has expired"); n != 1 {
+		t.Errorf("an expired certificate was logged %d times, want once", n)
+	}
+}
+
 // Certificates that Kubernetes replaces are behind a link that it changes at once.
 func TestRotationByLink(t *testing.T) {
 	t.Parallel()
