@@ -22,8 +22,11 @@ const maxTime = 253402300799
 // token, which tells a client who its user is, would do as an access token.
 func (i *issuer) checkType(t *token) error {
 	if t.kind != i.TokenType && i.TokenType != AnyTokenType && (t.kind != "" || i.TokenType != plainTokenType) {
-		return refuse("the token is of type %s and this server accepts %s: send an access token, or the operator sets token_type of the issuer",
-			visible.Quote(t.kind, 40), visible.Quote(i.TokenType, 40))
+		is := "names no type (typ)"
+		if t.kind != "" {
+			is = "is of type " + visible.Quote(t.kind, 40)
+		}
+		return refuse("the token %s and this server accepts %s: send an access token, or the operator sets token_type of the issuer", is, visible.Quote(i.TokenType, 40))
 	}
 	if i.TokenType != plainTokenType && i.TokenType != AnyTokenType {
 		return nil

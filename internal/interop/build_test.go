@@ -14,8 +14,8 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, elsewhere, cli, adkgo, sample, node, script, curl string
-	python                                                    map[string]string // the interpreter of each client in Python
+	server, elsewhere, cli, adkgo, sample, node, script, idp, curl string
+	python                                                         map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -34,6 +34,7 @@ func prepare(t *testing.T) programs {
 		sample:    filepath.Join(dir, "sample"),
 		node:      find(t, "node", "install Node.js 20 or newer"),
 		script:    filepath.Join(dir, "js", "drive.mjs"),
+		idp:       filepath.Join(dir, "idp", "idp.mjs"),
 		curl:      find(t, "curl", "install curl"),
 	}
 	checkNode(t, p.node)
@@ -55,21 +56,11 @@ func prepare(t *testing.T) programs {
 		})
 		t.Run("JavaScript client", func(t *testing.T) {
 			t.Parallel()
-			// A copy, so that two runs are not in each other's way.
-			dir := filepath.Dir(p.script)
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range []string{"js/drive.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc", "samples/decide.mjs"} {
-				content, err := os.ReadFile(name)
-				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), content, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			must(t, dir, npm, "ci", "--prefer-offline", "--ignore-scripts")
+			installNode(t, npm, filepath.Dir(p.script), "js/drive.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc", "samples/decide.mjs")
+		})
+		t.Run("OpenID Connect provider", func(t *testing.T) {
+			t.Parallel()
+			installNode(t, npm, filepath.Dir(p.idp), "idp/idp.mjs", "idp/package.json", "idp/package-lock.json", "idp/.npmrc")
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
@@ -87,6 +78,25 @@ func prepare(t *testing.T) programs {
 		t.FailNow()
 	}
 	return p
+}
+
+// installNode copies files into a new folder, so that two runs are not in each other's
+// way, and installs there what their lock names.
+func installNode(t *testing.T, npm, dir string, files ...string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, dir, npm, "ci", "--prefer-offline", "--ignore-scripts")
 }
 
 // find returns the path of a program. Without it nothing is shown, so it is not a

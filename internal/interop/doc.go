@@ -13,9 +13,13 @@
 // digests have other names;
 // `make interop INTEROPFLAGS=-update` writes them again.
 //
-// Clients are installed by the tests, from locks that name the hash of every package:
-// js/package-lock.json and python/*/requirements.txt, which python/lock writes. Those in
-// Python stay in the cache of the user. The tests need go with a C compiler (the server
-// is built with the race detector), node 20 or newer with npm, Python 3.11 or newer with
-// pip, and curl; they fail, and say so, where one is missing.
+// Tokens for the callers are of an OpenID Connect provider of others (idp/idp.mjs), which
+// runs as a process of its own.
+//
+// Clients and the provider are installed by the tests, from locks that name the hash of
+// every package: js/package-lock.json, idp/package-lock.json and
+// python/*/requirements.txt, which python/lock writes. Those in Python stay in the cache of
+// the user. The tests need go with a C compiler (the server is built with the race
+// detector), node 20 or newer with npm, Python 3.11 or newer with pip, and curl; they fail,
+// and say so, where one is missing.
 package interop

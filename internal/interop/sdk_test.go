@@ -16,6 +16,7 @@ type sdkClient struct {
 	url      string
 	binding  a2a.TransportProtocol
 	resolver *agentcard.Resolver
+	token    string // that every call but that of the card has; "": none
 }
 
 // connect returns a client that has one transport only, so that it cannot fall back
@@ -30,7 +31,19 @@ func (s *sdkClient) connect(ctx context.Context) (*a2aclient.Client, error) {
 		transport = a2aclient.WithRESTTransport
 	}
 	// The default client ends streams after three minutes; ours has no limit.
-	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), transport(&http.Client{}))
+	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), transport(&http.Client{Transport: bearer(s.token)}))
+}
+
+// bearer is a transport that sends a token.
+type bearer string
+
+// RoundTrip implements [http.RoundTripper].
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+string(b))
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 func (s *sdkClient) card(ctx context.Context) (*a2a.AgentCard, error) {
