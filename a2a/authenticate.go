@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"a2a-server/auth"
+	"a2a-server/task/engine"
 )
 
 // principal returns who makes a request, or the error to answer it with. It says in w that
@@ -102,15 +103,24 @@ func allow(by auth.Principal, op *operation) error {
 	return nil
 }
 
-// renewal authenticates a stream's credential again.
-type renewal func(context.Context) (auth.Principal, error)
-
-// renews returns the renewal for a request; nil: nobody is authenticated.
-func (s *Server) renews(r *http.Request) renewal {
+// renews returns a function that authenticates a request again; nil: nobody is
+// authenticated. Its errors are those of [Server.principal].
+func (s *Server) renews(r *http.Request) engine.Renewal {
 	if s.cfg.Authenticator == nil {
 		return nil
 	}
 	c := credentialsOf(r)
 	c.Header = r.Header.Clone().Values
-	return func(ctx context.Context) (auth.Principal, error) { return s.cfg.Authenticator.Authenticate(ctx, c) }
+	return s.verifies(func(ctx context.Context) (auth.Principal, error) { return s.cfg.Authenticator.Authenticate(ctx, c) })
+}
+
+// verifies returns authenticate with the errors of [Server.principal].
+func (s *Server) verifies(authenticate func(context.Context) (auth.Principal, error)) engine.Renewal {
+	return func(ctx context.Context) (auth.Principal, error) {
+		by, wrong := s.verified(authenticate(ctx))
+		if wrong != nil {
+			return auth.Principal{}, wrong
+		}
+		return by, nil
+	}
 }

@@ -115,10 +115,11 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
+	renew := h.s.verifies(h.principal)
 	during, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer h.s.lease(during, by, auth.Create, h.principal, end)()
-	out, err := h.s.ops.send(during, call{by: by, answer: a}, req)
+	defer h.s.lease(during, by, auth.Create, renew, end)()
+	out, err := h.s.ops.send(during, call{by: by, renew: renew, answer: a}, req)
 	if errors.Is(context.Cause(during), errEnded) {
 		err = h.s.ended()
 	}
@@ -200,7 +201,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 		if err := checkSent(req.Message); err != nil {
 			return err
 		}
-		return h.s.ops.stream(ctx, call{by: by}, req, open)
+		return h.s.ops.stream(ctx, call{by: by, renew: h.s.verifies(h.principal)}, req, open)
 	})
 }
 
@@ -230,7 +231,7 @@ func (h *handler) events(ctx context.Context, method string, run func(context.Co
 		defer give()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer h.s.lease(ctx, by, h.s.methods[method].op.action, h.principal, cancel)()
+		defer h.s.lease(ctx, by, h.s.methods[method].op.action, h.s.verifies(h.principal), cancel)()
 		page := func(events []engine.Event) error {
 			if err := context.Cause(ctx); errors.Is(err, errEnded) {
 				return err

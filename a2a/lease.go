@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ type lease struct {
 	end    context.CancelCauseFunc
 	by     auth.Principal // who opened the stream
 	action auth.Action
-	renew  renewal
+	renew  engine.Renewal
 
 	checking sync.Mutex // held while the credential is authenticated
 
@@ -50,7 +51,7 @@ func (s *Server) ended() *wireError {
 
 // lease begins to watch the credential of a stream that does an action for by. It calls end
 // at most once. Call stop when the stream has ended.
-func (s *Server) lease(ctx context.Context, by auth.Principal, a auth.Action, renew renewal, end context.CancelCauseFunc) (stop func()) {
+func (s *Server) lease(ctx context.Context, by auth.Principal, a auth.Action, renew engine.Renewal, end context.CancelCauseFunc) (stop func()) {
 	if renew == nil {
 		return func() {}
 	}
@@ -102,11 +103,11 @@ func (l *lease) check() {
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, checkTime)
 	defer cancel()
-	by, wrong := l.server.verified(l.renew(ctx))
-	switch {
+	by, err := l.renew(ctx)
+	switch wrong, _ := errors.AsType[*wireError](err); {
 	case wrong != nil && wrong.status != http.StatusUnauthorized:
 		return // it cannot be checked now
-	case wrong != nil || engine.ScopeFor(by, l.action) != engine.ScopeFor(l.by, l.action):
+	case err != nil || engine.ScopeFor(by, l.action) != engine.ScopeFor(l.by, l.action):
 		l.finish(errEnded)
 		return
 	}

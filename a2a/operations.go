@@ -26,6 +26,7 @@ type call struct {
 	by      auth.Principal
 	bytes   int            // of the request, if known
 	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
+	renew   engine.Renewal // authenticates by again; nil: nobody does
 	request *http.Request  // by which the base URL is known; nil: the card's
 	from    resume         // where the reader of a stream continues; nil: nowhere
 }
@@ -99,7 +100,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 			return sent{}, err
 		}
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes})
+	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew})
 	if err != nil {
 		return sent{}, err
 	}
@@ -127,7 +128,7 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 	if err != nil {
 		return err
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes})
+	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew})
 	if err != nil {
 		return err
 	}

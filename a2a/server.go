@@ -240,21 +240,25 @@ type envelope struct {
 // serve runs an operation and writes the answer. It returns an error only if nothing has
 // been written, for the caller to answer with.
 func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) error {
+	var renew engine.Renewal
+	if op.stream != nil || op.action == auth.Create {
+		renew = s.renews(c.Request())
+	}
 	if op.stream != nil {
-		return s.stream(c, by, op, e, func(st *stream) error {
-			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), from: s.lastEventID(c.Request())}, in, st.open)
+		return s.stream(c, by, op, renew, e, func(st *stream) error {
+			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request())}, in, st.open)
 		})
 	}
 	ctx := c.Request().Context()
-	if op.action == auth.Create && s.cfg.Authenticator != nil { // it may wait as long as its task runs
+	if renew != nil { // it may wait as long as its task runs
 		during, end := context.WithCancelCause(ctx)
 		defer end(nil)
-		defer s.lease(during, by, op.action, s.renews(c.Request()), end)()
+		defer s.lease(during, by, op.action, renew, end)()
 		ctx = during
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, ctx, call{by: by, bytes: len(in.json), answer: a, request: c.Request()}, in, e.head)
+	text, err := op.answer(s, ctx, call{by: by, bytes: len(in.json), answer: a, renew: renew, request: c.Request()}, in, e.head)
 	a.Made()
 	if errors.Is(context.Cause(ctx), errEnded) {
 		return s.ended()

@@ -63,14 +63,14 @@ func (s *Server) newStream(c echo.Context, method string, around envelope) *stre
 
 // stream answers with what run sends, unless too many streams are open. If it returns an
 // error, nothing has been written, and the caller answers with it.
-func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, around envelope, run func(*stream) error) error {
+func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, around envelope, run func(*stream) error) error {
 	give, err := s.streams.take(by, 1)
 	if err != nil {
 		return err
 	}
 	defer give()
 	st := s.newStream(c, op.name, around)
-	defer s.lease(st.ctx, by, op.action, s.renews(c.Request()), st.cancel)()
+	defer s.lease(st.ctx, by, op.action, renew, st.cancel)()
 	return st.end(run(st))
 }
 

@@ -68,6 +68,9 @@ type Terms struct {
 	Destructive  bool `json:"destructive,omitempty"` // a keyword never approves it
 	NoText       bool `json:"noText,omitempty"`      // a keyword never decides it
 	CancelsTask  bool `json:"cancelsTask,omitempty"` // a rejection cancels the task
+	// Approvers are the only ones who may answer; nil: everybody who may decide the
+	// approvals of the task. It gives nobody the right to decide, see [auth.Decide].
+	Approvers *Approvers `json:"approvers,omitempty"`
 }
 
 // Approval is what was asked, bound to what was shown, and how it ended. Its JSON
@@ -108,9 +111,10 @@ type Approval struct {
 	Resolution *Resolution     `json:"resolution,omitempty"` // nil while pending
 }
 
-// Elsewhere reports whether somebody other than the A2A client has to answer.
+// Elsewhere reports whether somebody other than the A2A client has to answer: the terms
+// say so, or the requester is none of the approvers.
 func (a *Approval) Elsewhere() bool {
-	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth"
+	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Approvers.Include(a.Requester)
 }
 
 // AuthRequired reports whether a task that waits for a alone does so in auth-required:

@@ -28,22 +28,31 @@ const (
 	MaxJSON = 128 << 10
 )
 
-// Check reports whether by may answer a with ans, which came through via, at now. A nil
-// error means that the answer takes effect as it is, except that the arguments of an edit
-// still have to pass the tool's schema and the policy. Any other error is an *[Error].
+// A Decider is somebody who answers.
+type Decider struct {
+	By  auth.Principal // as they are now: what a credential no longer proves does not count
+	Via string         // one of the Via constants
+	// Delegated lets those answer who do not do so themselves: services, and those for whom
+	// somebody acts. See [auth.Principal.Direct].
+	Delegated bool
+}
+
+// Check reports whether d may answer a with ans at now. A nil error means that the answer
+// takes effect as it is, except that the arguments of an edit still have to pass the tool's
+// schema and the policy. Any other error is an *[Error].
 //
-// The answer is by's, whatever the answer itself says. ans.ID is ignored; [Match] finds
+// The answer is d's, whatever the answer itself says. ans.ID is ignored; [Match] finds
 // the approval. Nothing in an answer is dropped: what its verb or the tool would not use
 // is refused.
-func (a *Approval) Check(ans Answer, by auth.Principal, via string, now time.Time) error {
-	if err := a.check(ans, by, via, now); err != nil {
+func (a *Approval) Check(ans Answer, d Decider, now time.Time) error {
+	if err := a.check(ans, d, now); err != nil {
 		return err
 	}
 	return nil
 }
 
-func (a *Approval) check(ans Answer, by auth.Principal, via string, now time.Time) *Error {
-	if by.IsZero() {
+func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
+	if d.By.IsZero() {
 		return NotAllowed(a, "the sender of the answer is unknown; authenticate and send it again")
 	}
 	if a.State != Pending {
@@ -55,7 +64,7 @@ func (a *Approval) check(ans Answer, by auth.Principal, via string, now time.Tim
 	if Overdue(a, now) {
 		return TooLate(a)
 	}
-	if err := a.checkPerson(by, via); err != nil {
+	if err := a.checkPerson(d); err != nil {
 		return err
 	}
 	if err := a.checkVerb(ans.Verb); err != nil {
@@ -67,29 +76,53 @@ func (a *Approval) check(ans Answer, by auth.Principal, via string, now time.Tim
 	return a.checkContent(ans)
 }
 
-// checkPerson says whether by may answer a, and in this way. Roles will be looked at
-// here.
-func (a *Approval) checkPerson(by auth.Principal, via string) *Error {
-	switch via {
+// checkPerson says whether d may answer a, and in this way.
+func (a *Approval) checkPerson(d Decider) *Error {
+	switch d.Via {
 	case ViaAPI, ViaProvider:
 	case ViaA2A:
 		if a.Elsewhere() {
 			return NotAllowed(a, "the A2A client may not answer it; somebody who may has to do so in the inbox or through the approvals API")
 		}
 	default:
-		return NotAllowed(a, fmt.Sprintf("%s is not a way to answer", quote(via)))
+		return NotAllowed(a, fmt.Sprintf("%s is not a way to answer", quote(d.Via)))
 	}
-	if a.Terms.FourEyes && !separate(a.Requester, by) {
+	if d.Via != ViaProvider { // it is a part of the program, and has no credential
+		if !a.mayDecide(d.By) {
+			return NotAllowed(a, "the sender of the answer has no role for that; have an approver of the tenant answer")
+		}
+		if !d.Delegated && !d.By.Direct() {
+			return NotAllowed(a, "only a person may answer, directly: this credential is of a service, or of somebody who acts for another; have a person answer, or have the operator of the server set delegated_decisions")
+		}
+	}
+	if !a.Terms.Approvers.Include(d.By) {
+		return NotAllowed(a, fmt.Sprintf("rule %s lets only its approvers answer; have one of them answer", quote(a.Terms.Rule)))
+	}
+	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
 		return NotAllowed(a, fmt.Sprintf("rule %s requires somebody other than the requester of the call and those they act for; have another person answer",
 			quote(a.Terms.Rule)))
 	}
 	return nil
 }
 
+// mayDecide reports whether by has a role to decide what the requester of a owns. What was
+// requested without authentication is for admins only, apart from that caller itself.
+func (a *Approval) mayDecide(by auth.Principal) bool {
+	switch own := by.Tenant == a.Requester.Tenant && by.Subject == a.Requester.Subject; {
+	case by.Validate() != nil:
+		return false
+	case own:
+		return by.May(auth.Decide) == nil
+	case a.Requester.IsAnonymous():
+		return by.May(auth.Admin) == nil
+	}
+	return by.Tenant == a.Requester.Tenant && by.Whole(auth.Decide)
+}
+
 // separate reports whether none of those who asked is among those who answer. When
 // nobody is known to have asked, nobody can be shown to be somebody else.
 func separate(asked, answers auth.Principal) bool {
-	if asked.IsZero() {
+	if asked.IsZero() || asked.IsAnonymous() {
 		return false
 	}
 	return !asked.Shares(answers)

@@ -25,8 +25,16 @@ func TestCheck(t *testing.T) {
 	schema := func(s string) func(*Approval) { return func(a *Approval) { a.Schema = json.RawMessage(s) } }
 	const name = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
 	acts := func(subject string, chain ...string) auth.Principal {
-		return auth.Principal{Tenant: "acme", Subject: subject, Chain: chain}
+		return auth.Principal{Tenant: "acme", Subject: subject, Roles: []string{auth.RoleRequester, auth.RoleApprover}, Chain: chain}
 	}
+	as := func(roles ...string) auth.Principal {
+		return auth.Principal{Tenant: "acme", Subject: "carol", Roles: roles}
+	}
+	service := func(p auth.Principal) auth.Principal {
+		p.Kind = auth.KindService
+		return p
+	}
+	only := func(s Approvers) func(*Approval) { return terms(Terms{Rule: "big", Approvers: &s}) }
 	tests := []struct {
 		name   string
 		edits  []func(*Approval)
@@ -35,6 +43,7 @@ func TestCheck(t *testing.T) {
 		via    string // "": a2a
 		reason Reason
 		words  []string
+		direct bool // only a person may answer, directly
 	}{
 		{name: "approve", answer: approve, by: alice()},
 		{name: "reject with a reason", answer: Answer{Verb: Reject, Reason: "no"}, by: alice()},
@@ -97,7 +106,46 @@ func TestCheck(t *testing.T) {
 		{name: "four eyes, requester not known", edits: []func(*Approval){fourEyes, requester(auth.Principal{})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "four eyes, namesake of another tenant", edits: []func(*Approval){fourEyes}, answer: approve, by: auth.Principal{Tenant: "other", Subject: "alice"}, via: ViaProvider, reason: ReasonNotAllowed},
 		{name: "four eyes, a key and a login of one person", edits: []func(*Approval){fourEyes, requester(auth.Principal{Tenant: "acme", Subject: "keys:1", Person: "a@x"})}, answer: approve,
-			by: auth.Principal{Tenant: "acme", Subject: "oidc:7", Person: "a@x"}, via: ViaAPI, reason: ReasonNotAllowed},
+			by: auth.Principal{Tenant: "acme", Subject: "oidc:7", Person: "a@x", Roles: bob().Roles}, via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, somebody without authentication", edits: []func(*Approval){fourEyes, requester(auth.Anonymous())}, answer: approve, by: as(auth.RoleAdmin), via: ViaAPI, reason: ReasonNotAllowed,
+			words: []string{"somebody other"}},
+
+		{name: "no role", answer: approve, by: auth.Principal{Tenant: "acme", Subject: "alice"}, reason: ReasonNotAllowed, words: []string{"no role"}},
+		{name: "a role for something else", answer: approve, by: as("ops"), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"no role"}},
+		{name: "another requester", answer: approve, by: as(auth.RoleRequester), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"no role"}},
+		{name: "a viewer", answer: approve, by: as(auth.RoleViewer), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "an operator", answer: approve, by: as(auth.RoleOperator), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "an admin", answer: approve, by: as(auth.RoleAdmin), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "an approver", answer: approve, by: as(auth.RoleApprover), via: ViaAPI},
+		{name: "an approver of another tenant", answer: approve, by: auth.Principal{Tenant: "other", Subject: "carol", Roles: auth.Roles()}, via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "an approver without a tenant", edits: []func(*Approval){requester(auth.Principal{Subject: "x"})}, answer: approve, by: auth.Principal{Subject: "carol", Roles: auth.Roles()}, via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "the requester's own, without a tenant", edits: []func(*Approval){requester(auth.Principal{Subject: "x"})}, answer: approve, by: auth.Principal{Subject: "x", Roles: []string{auth.RoleRequester}}},
+		{name: "anonymous, its own", edits: []func(*Approval){requester(auth.Anonymous())}, answer: approve, by: auth.Anonymous(), direct: true},
+		{name: "an admin, of anonymous", edits: []func(*Approval){requester(auth.Anonymous())}, answer: approve, by: as(auth.RoleAdmin), via: ViaAPI, direct: true},
+		{name: "an approver, of anonymous", edits: []func(*Approval){requester(auth.Anonymous())}, answer: approve, by: auth.Principal{Subject: "carol", Roles: []string{auth.RoleApprover, auth.RoleRequester}}, via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "not UTF-8", answer: approve, by: auth.Principal{Tenant: "acme", Subject: "\xff", Roles: auth.Roles()}, via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "a provider has no role", answer: approve, by: auth.Principal{Tenant: "acme", Subject: "program"}, via: ViaProvider, direct: true},
+
+		{name: "a person", answer: approve, by: alice(), direct: true},
+		{name: "a service", answer: approve, by: service(alice()), direct: true, reason: ReasonNotAllowed, words: []string{"delegated_decisions", "person"}},
+		{name: "a service, over the API", answer: approve, by: service(bob()), via: ViaAPI, direct: true, reason: ReasonNotAllowed, words: []string{"delegated_decisions"}},
+		{name: "a service rejects", answer: Answer{Verb: Reject}, by: service(alice()), direct: true, reason: ReasonNotAllowed},
+		{name: "a service that may", answer: approve, by: service(alice())},
+		{name: "an agent for the requester", answer: approve, by: acts("alice", "agent"), direct: true, reason: ReasonNotAllowed, words: []string{"delegated_decisions"}},
+		{name: "an agent that may", answer: approve, by: acts("alice", "agent")},
+
+		{name: "approvers, by role", edits: []func(*Approval){only(Approvers{Roles: []string{"legal", "sre"}})}, answer: approve, by: as(auth.RoleApprover, "sre"), via: ViaAPI},
+		{name: "approvers, by subject", edits: []func(*Approval){only(Approvers{Subjects: []string{"bob"}})}, answer: approve, by: bob(), via: ViaAPI},
+		{name: "approvers, neither", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}, Subjects: []string{"carol"}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed,
+			words: []string{`"big"`, "approvers"}},
+		{name: "approvers, nobody", edits: []func(*Approval){only(Approvers{})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "approvers still need the right to decide", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: as("sre"), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"no role"}},
+		{name: "approvers, the requester is none", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: alice(), reason: ReasonNotAllowed, words: []string{"inbox"}},
+		{name: "approvers, the requester is one", edits: []func(*Approval){only(Approvers{Subjects: []string{"alice"}})}, answer: approve, by: alice()},
+		{name: "approvers, the requester has lost the role since", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}}), requester(auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{"sre"}})}, answer: approve, by: alice(), reason: ReasonNotAllowed,
+			words: []string{"approvers"}},
+		{name: "approvers and four eyes", edits: []func(*Approval){terms(Terms{Rule: "big", FourEyes: true, Approvers: &Approvers{Subjects: []string{"alice"}}})}, answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"somebody other"}},
+		{name: "approvers, a provider", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: auth.Principal{Tenant: "acme", Subject: "program"}, via: ViaProvider, reason: ReasonNotAllowed},
 		{name: "four eyes are not the client's", edits: []func(*Approval){fourEyes}, answer: approve, by: bob(), reason: ReasonNotAllowed, words: []string{"inbox"}},
 		{name: "elsewhere over A2A", edits: []func(*Approval){terms(Terms{Rule: "r", Elsewhere: true})}, answer: approve, by: bob(), reason: ReasonNotAllowed},
 		{name: "elsewhere over the API", edits: []func(*Approval){terms(Terms{Rule: "r", Elsewhere: true})}, answer: approve, by: bob(), via: ViaAPI},
@@ -137,14 +185,14 @@ func TestCheck(t *testing.T) {
 				via = ViaA2A
 			}
 			a := pending("t.a1", tc.edits...)
-			wantError(t, a.Check(tc.answer, tc.by, via, now), tc.reason, tc.words...)
+			wantError(t, a.Check(tc.answer, Decider{By: tc.by, Via: via, Delegated: !tc.direct}, now), tc.reason, tc.words...)
 		})
 	}
 }
 
 func TestCheckListsAllViolations(t *testing.T) {
 	t.Parallel()
-	err := pending("t.a1").Check(Answer{Verb: Edit, Response: json.RawMessage(`1`), Reason: "\xff"}, alice(), ViaA2A, asked())
+	err := pending("t.a1").Check(Answer{Verb: Edit, Response: json.RawMessage(`1`), Reason: "\xff"}, Decider{By: alice(), Via: ViaA2A}, asked())
 	e, ok := err.(*Error) //nolint:errorlint // the contract is this very type
 	if !ok {
 		t.Fatalf("Check() = %v, want an *Error", err)

@@ -93,6 +93,7 @@ func fullApproval() Approval {
 		Terms: Terms{
 			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
+			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Supersedes: "task-1.a1",
 		Resolution: &Resolution{
@@ -113,6 +114,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-approvers.v1.json", full)
+	full.Terms.Approvers = nil // from before there was such a field
 	checkGolden(t, "approval-person.v1.json", full)
 	full.Requester, full.Resolution.By = earlier(full.Requester), earlier(full.Resolution.By)
 	checkGolden(t, "approval-held.v1.json", full)

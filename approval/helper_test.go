@@ -46,8 +46,13 @@ func (f *fakeTool) Annotations() tool.Annotations {
 
 func asked() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func alice() auth.Principal { return auth.Principal{Tenant: "acme", Subject: "alice"} }
-func bob() auth.Principal   { return auth.Principal{Tenant: "acme", Subject: "bob"} }
+func alice() auth.Principal {
+	return auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}}
+}
+
+func bob() auth.Principal {
+	return auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleApprover}}
+}
 
 // pending returns a pending approval of a call, changed by each of edits.
 func pending(id string, edits ...func(*Approval)) *Approval {

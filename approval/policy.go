@@ -90,7 +90,7 @@ type gate struct {
 // NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
 	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
-	p.defaults.Allowed = slices.Clone(c.Defaults.Allowed)
+	p.defaults.Allowed, p.defaults.Approvers = slices.Clone(c.Defaults.Allowed), c.Defaults.Approvers.clone()
 	problems := checkTerms("the default terms", c.Defaults)
 	if c.Defaults.Expires < 0 {
 		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
@@ -165,6 +165,9 @@ func checkTerms(where string, t Terms) []error {
 			problems = append(problems, fmt.Errorf("%s: unknown decision %q: use approve, edit, reject, respond or cancel", where, v))
 		}
 	}
+	if problem := t.Approvers.problem(); problem != "" {
+		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+	}
 	if t.Allowed != nil && len(AllowedVerbs(KindCall, t)) == 0 {
 		problems = append(problems, fmt.Errorf("%s: no decision about a call is allowed: name approve, edit, reject or cancel, or leave Allowed out for all", where))
 	}
@@ -186,6 +189,10 @@ func withDefaults(t, d Terms) Terms {
 		t.Allowed = d.Allowed
 	}
 	t.Allowed = slices.Clone(t.Allowed)
+	if t.Approvers == nil {
+		t.Approvers = d.Approvers
+	}
+	t.Approvers = t.Approvers.clone()
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.Destructive = t.Destructive || d.Destructive

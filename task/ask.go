@@ -173,9 +173,10 @@ func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	return state
 }
 
-// ProviderMayAnswer reports whether a confirmation provider may answer an approval.
+// ProviderMayAnswer reports whether a confirmation provider may answer an approval: it is
+// none of the approvers that a rule names.
 func ProviderMayAnswer(a *approval.Approval) bool {
-	return a.Kind == approval.KindCall && !a.Elsewhere()
+	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil
 }
 
 // offers reports whether an approval is left to the confirmation provider first.

@@ -143,7 +143,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 			continue
 		}
 		news = true
-		if err := x.Approval.Check(x.Answer, in.By, in.Via, d.at.Now); err != nil {
+		if err := x.Approval.Check(x.Answer, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
 		if x.Answer.Verb == approval.Edit {

@@ -96,7 +96,7 @@ func (d *Draft) doubt(c *call) error {
 		Terms: d.rules.Policy.AskTerms(),
 	}
 	if grant := d.f.granted(c); grant != nil {
-		a.Terms.FourEyes, a.Terms.Elsewhere = grant.Terms.FourEyes, grant.Terms.Elsewhere
+		a.Terms.FourEyes, a.Terms.Elsewhere, a.Terms.Approvers = grant.Terms.FourEyes, grant.Terms.Elsewhere, grant.Terms.Approvers
 	}
 	if err := d.fill(c, nil, a); err != nil {
 		return err

@@ -37,6 +37,7 @@ type Rules struct {
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
 	NoIdempotency bool   // the same message sent twice makes two tasks
 	EachCall      bool   // see [Draft.Audited]
+	Delegated     bool   // see [approval.Decider]
 
 	// ProviderWait is how long a new approval is left to the confirmation provider
 	// before anybody else is asked for it; 0: there is no provider.

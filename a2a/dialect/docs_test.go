@@ -42,7 +42,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s: %v", example, err)
 			continue
 		}
-		if err := decisions[0].Approval.Check(decisions[0].Answer, transfer().Requester, "a2a", transfer().Asked); err != nil {
+		if err := decisions[0].Approval.Check(decisions[0].Answer, approval.Decider{By: transfer().Requester, Via: "a2a"}, transfer().Asked); err != nil {
 			t.Errorf("%s: %v", example, err)
 		}
 	}

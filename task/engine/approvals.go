@@ -17,9 +17,15 @@ import (
 // Approvals lets people and programs other than the A2A client list and decide approvals:
 // an inbox, a command line, an API. Callers see the approvals that they may review (see
 // [ScopeFor]): those of their own tasks, or of their tenant. It is safe for concurrent use.
+//
+// Whoever serves it passes the principal that has been authenticated for the request, never
+// one that the request names, and for decisions a [Renewal] (see [Approvals.Renewing]). An
+// *[auth.DeniedError] depends on the principal and the method only. Everything about one
+// approval is an *[approval.Error], and one of somebody else's is the same as a missing one.
 type Approvals struct {
 	e         *Engine
 	anonymous bool // only those of anonymous
+	renew     Renewal
 }
 
 // Approvals returns the approvals of the engine's tasks.
@@ -31,7 +37,25 @@ func (e *Engine) Approvals() *Approvals {
 // instead. Only those who may do [auth.Admin] see and decide them: nobody else can be shown
 // to have made them.
 func (a *Approvals) OfAnonymous() *Approvals {
-	return &Approvals{a.e, true}
+	of := *a
+	of.anonymous = true
+	return &of
+}
+
+// Renewing returns approvals whose decisions count for the caller as renew authenticates
+// it right before they are committed: see [Decision].
+func (a *Approvals) Renewing(renew Renewal) *Approvals {
+	of := *a
+	of.renew = renew
+	return &of
+}
+
+// may returns a [*auth.DeniedError] if by may not do an action to any approval.
+func (a *Approvals) may(by auth.Principal, what auth.Action) error {
+	if a.anonymous {
+		what = auth.Admin
+	}
+	return by.May(what)
 }
 
 func (a *Approvals) scope(by auth.Principal, what auth.Action) store.Scope {
@@ -56,8 +80,12 @@ type ApprovalPage struct {
 }
 
 // List lists approvals. One that is requested or decided between pages may be missing, or
-// appear in its old state; one whose state does not change appears exactly once.
+// appear in its old state; one whose state does not change appears exactly once. Who may
+// review no approvals gets an *[auth.DeniedError].
 func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
+	if err := a.may(by, auth.Review); err != nil {
+		return ApprovalPage{}, err
+	}
 	tokens := a.e.tokens(by, "approvals", q.Task)
 	var ok bool
 	if q.Cursor, ok = tokens.open(q.Cursor); !ok {
@@ -148,8 +176,12 @@ func readApproval(row *store.Row) (a approval.Approval, err error) {
 }
 
 // Get returns an approval in any state. If it does not exist or belongs to somebody else,
-// the error is an *approval.Error with ReasonUnknown.
+// the error is an *approval.Error with ReasonUnknown; if by may review no approvals, an
+// *[auth.DeniedError].
 func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*approval.Approval, error) {
+	if err := a.may(by, auth.Review); err != nil {
+		return nil, err
+	}
 	of, ok := taskOf(id)
 	if !ok {
 		return nil, approval.Unknown(id, nil)
@@ -179,14 +211,17 @@ func taskOf(approvalID string) (store.TaskID, bool) {
 // continues. Set Digest to the digest of what was shown to the approver: if the
 // approval's digest has changed by then, nothing happens, and the error says so. The
 // errors are those of [Engine.Decide]; the reason of an *approval.Error says why the
-// decision does not count.
+// decision does not count. Who may decide no approvals gets an *[auth.DeniedError].
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {
+	if err := a.may(by, auth.Decide); err != nil {
+		return err
+	}
 	of, ok := taskOf(answer.ID)
 	if !ok {
 		return approval.Unknown(answer.ID, nil)
 	}
 	answer.ByCall = false
-	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: []approval.Answer{answer}})
+	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: []approval.Answer{answer}, Renew: a.renew})
 	if errors.Is(err, task.ErrTaskNotFound) {
 		return approval.Unknown(answer.ID, nil)
 	}

@@ -56,7 +56,7 @@ func TestApprovals(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		mine := []a2a.TaskID{w.ask(alice, 1), w.ask(alice, 2), w.ask(alice, 3)}
-		w.ask(bob, 4)
+		w.ask(carol, 4)
 		stranger := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 		for limit := range 5 {
 			all := w.inbox(alice, limit)
@@ -75,7 +75,7 @@ func TestApprovals(t *testing.T) {
 		approvals := w.engine.Approvals()
 		first := w.inbox(alice, 0)[0]
 		for name, err := range map[string]error{
-			"another's": approvals.Decide(w.ctx(), bob, approval.Answer{ID: first.ID, Verb: approval.Approve}),
+			"another's": approvals.Decide(w.ctx(), carol, approval.Answer{ID: first.ID, Verb: approval.Approve}),
 			"no id":     approvals.Decide(w.ctx(), alice, approval.Answer{ID: "nothing", Verb: approval.Approve}),
 			"no number": approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.Task + ".a99", Verb: approval.Approve}),
 		} {
@@ -85,7 +85,7 @@ func TestApprovals(t *testing.T) {
 			}
 		}
 		var said *approval.Error
-		if _, err := approvals.Get(w.ctx(), bob, first.ID); !errors.As(err, &said) || said.Reason != approval.ReasonUnknown {
+		if _, err := approvals.Get(w.ctx(), carol, first.ID); !errors.As(err, &said) || said.Reason != approval.ReasonUnknown {
 			t.Errorf("Get() of another's = %v, want %s", err, approval.ReasonUnknown)
 		}
 		if err := approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.ID, Verb: approval.Approve, Digest: "sha256:0"}); !errors.As(err, &said) || said.Reason != approval.ReasonChanged {
@@ -107,7 +107,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("List() of a task = %+v, %v", page, err)
 		}
 		var invalid *task.InvalidError
-		if _, err := approvals.List(w.ctx(), bob, engine.ApprovalQuery{Cursor: "nonsense"}); !errors.As(err, &invalid) {
+		if _, err := approvals.List(w.ctx(), carol, engine.ApprovalQuery{Cursor: "nonsense"}); !errors.As(err, &invalid) {
 			t.Errorf("List() with a cursor that is none = %v", err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestApprovalsOfOlderServers(t *testing.T) {
 				t.Errorf("pages of %d: %v, want %v", limit, got, want)
 			}
 		}
-		if all := w.inbox(bob, 0); len(all) != 0 {
+		if all := w.inbox(carol, 0); len(all) != 0 {
 			t.Errorf("another sees %d approvals", len(all))
 		}
 	})
@@ -173,7 +173,7 @@ func TestWatchApprovals(t *testing.T) {
 		if !woken() {
 			t.Error("not told of what was asked")
 		}
-		w.ask(bob, 2)
+		w.ask(carol, 2)
 		w.send(w.calls("echo", args{"text": "a"}))
 		if woken() {
 			t.Error("told of another's, or of nothing")

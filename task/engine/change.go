@@ -76,6 +76,9 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 	if err := d.KeepLive(); err != nil {
 		return landed{}, err
 	}
+	if err := still(ctx, in, d); err != nil {
+		return landed{}, err
+	}
 	var t *turn
 	r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 		if err != nil {
@@ -136,6 +139,10 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 		return landed{}, err
 	}
 	if d.Rests() {
+		if err := still(ctx, in, d); err != nil {
+			t.cancel(nil)
+			return landed{}, err
+		}
 		r, err := e.append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 			if err == nil {
 				d.Committed(r)
@@ -152,6 +159,10 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 	run, err := e.goOn(t, d, why, advance)
 	if err != nil {
 		t.cancel(nil)
+		return landed{}, err
+	}
+	if err := still(ctx, in, d); err != nil {
+		e.release(t, run)
 		return landed{}, err
 	}
 	d.TakeOver()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -18,16 +19,70 @@ type Decision struct {
 	Scope   store.Scope // with which the approvals were read
 	Task    store.TaskID
 	Answers []approval.Answer
+	// Renew, if set, authenticates By again. It is called right before the decision is
+	// committed: a credential that has been revoked by then decides nothing, and roles count
+	// as they are then. Its error is returned.
+	Renew Renewal
 }
+
+// A Renewal authenticates a caller again, with the errors of an [auth.Authenticator].
+type Renewal func(context.Context) (auth.Principal, error)
 
 // Decide applies decisions. When it returns nil they are durable, and the task
 // continues. The errors are those of [Engine.Send].
 func (e *Engine) Decide(ctx context.Context, d Decision) error {
-	_, err := e.changeFresh(ctx, d.Scope, d.Task, task.Answers{By: d.By, Via: d.Via, List: d.Answers})
+	_, err := e.changeAs(ctx, d.By, d.Renew, d.Scope, d.Task, func(by auth.Principal) task.Input {
+		return task.Answers{By: by, Via: d.Via, List: d.Answers}
+	})
 	if errors.Is(err, task.ErrNoChange) {
 		return nil
 	}
 	return translate(err)
+}
+
+// renewed is an input whose sender is authenticated again right before it is committed.
+type renewed struct {
+	task.Input
+	still func(context.Context) error
+}
+
+// still authenticates the sender of an input again, if a draft of it decides anything.
+func still(ctx context.Context, in task.Input, d *task.Draft) error {
+	r, ok := in.(renewed)
+	if !ok || len(d.Resolved()) == 0 {
+		return nil
+	}
+	return r.still(ctx)
+}
+
+// errRenewed means that the sender of an input is somebody else, or has other roles, than
+// when its draft was made.
+var errRenewed = errors.New("the principal has changed")
+
+// changeAs is changeFresh for decisions of a principal. The rules have seen the principal as
+// it is when the decision is committed.
+func (e *Engine) changeAs(ctx context.Context, by auth.Principal, renew Renewal, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (landed, error) {
+	if renew == nil {
+		return e.changeFresh(ctx, s, id, in(by))
+	}
+	for range maxFreshen {
+		l, err := e.changeFresh(ctx, s, id, renewed{in(by), func(ctx context.Context) error {
+			now, err := renew(ctx)
+			if err != nil {
+				return err
+			}
+			now.Expires = by.Expires
+			if !reflect.DeepEqual(now, by) {
+				by = now
+				return errRenewed
+			}
+			return nil
+		}})
+		if !errors.Is(err, errRenewed) {
+			return l, err
+		}
+	}
+	return landed{}, fmt.Errorf("%w: the roles of the caller change faster than it can decide", ErrBusy)
 }
 
 // maxFreshen is how often approvals are refreshed before one decision: each time, a tool

@@ -70,7 +70,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 	messages := make([]*a2a.Message, many)
 	for i := range opinions {
 		o := &opinions[i]
-		o.by = auth.Principal{Tenant: "acme", Subject: fmt.Sprintf("decider-%d", i), Roles: []string{auth.RoleRequester}, Method: "test"}
+		o.by = auth.Principal{Tenant: "acme", Subject: fmt.Sprintf("decider-%d", i), Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 		switch i {
 		case 0:
 			o.answer, o.amount, o.state = approval.Answer{Verb: approval.Approve}, 1000, approval.Approved

@@ -45,6 +45,10 @@ type Config struct {
 	// to 30 s.
 	ProviderWait time.Duration
 
+	// DelegatedDecisions lets services decide, and those who act for somebody. Otherwise
+	// only persons may, directly: see [auth.Principal.Direct].
+	DelegatedDecisions bool
+
 	Memory agent.Memory // what tools find with SearchMemory; nil: that fails
 
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
@@ -152,7 +156,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.ruling.Store(&task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, EachCall: cfg.Log.GetLevel() <= zerolog.DebugLevel,
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: cfg.Log.GetLevel() <= zerolog.DebugLevel,
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
 	})
 	e.whole <- struct{}{}

@@ -24,7 +24,7 @@ import (
 	"a2a-server/tool"
 )
 
-var bob = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}
+var bob = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 
 // eachDisk gives a test a world on every backend. It has not been started: the test
 // says first what is in it.

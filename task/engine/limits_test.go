@@ -287,7 +287,7 @@ func TestFourEyes(t *testing.T) {
 	decide := func(by auth.Principal, via string) error {
 		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
 	}
-	bob := auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}
+	bob := auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Roles: []string{auth.RoleRequester}, Chain: []string{"alice"}, Method: "test"}
 	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {
 		var said *approval.Error

@@ -51,7 +51,7 @@ func TestForeignPageTokens(t *testing.T) {
 	w.ask(alice, 3)
 	w.ask(bob, 4)
 	w.ask(bob, 5)
-	elsewhere := auth.Principal{Tenant: "other", Subject: "alice", Method: "test"}
+	elsewhere := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 	contextID := w.get(id).ContextID
 
 	// What each list is asked for, and its token as alice got it.

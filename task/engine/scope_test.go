@@ -66,29 +66,39 @@ func TestApprovalsInScope(t *testing.T) {
 	mine, theirs := string(w.ask(alice, 1))+".a1", string(w.ask(auth.Anonymous(), 2))+".a1"
 	plain := w.engine.Approvals()
 	for _, tc := range []struct {
-		name string
-		by   auth.Principal
-		in   *engine.Approvals
-		sees string
+		name   string
+		by     auth.Principal
+		in     *engine.Approvals
+		sees   string
+		denied bool
 	}{
-		{"owner", alice, plain, mine},
-		{"owner, of anonymous", alice, plain.OfAnonymous(), ""},
-		{"anonymous", auth.Anonymous(), plain, theirs},
-		{"anonymous, of anonymous", auth.Anonymous(), plain.OfAnonymous(), ""},
-		{"requester", colleague(auth.RoleRequester), plain, ""},
-		{"approver", colleague(auth.RoleApprover), plain, mine},
-		{"approver, of anonymous", colleague(auth.RoleApprover), plain.OfAnonymous(), ""},
-		{"viewer", colleague(auth.RoleViewer), plain, mine},
-		{"operator", colleague(auth.RoleOperator), plain, mine},
-		{"admin", colleague(auth.RoleAdmin), plain, ""},
-		{"admin, of anonymous", colleague(auth.RoleAdmin), plain.OfAnonymous(), theirs},
-		{"admin without a tenant, of anonymous", auth.Principal{Subject: "root", Roles: []string{auth.RoleAdmin}}, plain.OfAnonymous(), theirs},
-		{"approver of another tenant", auth.Principal{Tenant: "other", Subject: "a", Roles: auth.Roles()}, plain, ""},
-		{"approver without a tenant", auth.Principal{Subject: "a", Roles: []string{auth.RoleApprover}}, plain, ""},
+		{"owner", alice, plain, mine, false},
+		{"owner, of anonymous", alice, plain.OfAnonymous(), "", true},
+		{"anonymous", auth.Anonymous(), plain, theirs, false},
+		{"anonymous, of anonymous", auth.Anonymous(), plain.OfAnonymous(), "", true},
+		{"requester", colleague(auth.RoleRequester), plain, "", false},
+		{"approver", colleague(auth.RoleApprover), plain, mine, false},
+		{"approver, of anonymous", colleague(auth.RoleApprover), plain.OfAnonymous(), "", true},
+		{"viewer", colleague(auth.RoleViewer), plain, mine, false},
+		{"operator", colleague(auth.RoleOperator), plain, mine, false},
+		{"admin", colleague(auth.RoleAdmin), plain, "", true},
+		{"admin, of anonymous", colleague(auth.RoleAdmin), plain.OfAnonymous(), theirs, false},
+		{"admin without a tenant, of anonymous", auth.Principal{Subject: "root", Roles: []string{auth.RoleAdmin}}, plain.OfAnonymous(), theirs, false},
+		{"approver of another tenant", auth.Principal{Tenant: "other", Subject: "a", Roles: auth.Roles()}, plain, "", false},
+		{"approver without a tenant", auth.Principal{Subject: "a", Roles: []string{auth.RoleApprover}}, plain, "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
 			page, err := tc.in.List(w.ctx(), tc.by, engine.ApprovalQuery{})
+			if tc.denied {
+				wantDenied(t, err)
+				for _, id := range []string{mine, theirs, "nothing"} {
+					_, err := tc.in.Get(w.ctx(), tc.by, id)
+					wantDenied(t, err)
+					wantDenied(t, tc.in.Decide(w.ctx(), tc.by, approval.Answer{ID: id, Verb: approval.Approve}))
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,6 +116,13 @@ func TestApprovalsInScope(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func wantDenied(t *testing.T, err error) {
+	t.Helper()
+	if _, denied := errors.AsType[*auth.DeniedError](err); !denied {
+		t.Errorf("error = %v, want a *DeniedError", err)
 	}
 }
 

@@ -17,6 +17,7 @@ type Send struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
 	Bytes   int          // size of the encoded message, if known
+	Renew   Renewal      // see [Decision]; nil: a decision in the message counts for By as it is
 }
 
 // Sent is the outcome of a message: a direct answer, or a task.
@@ -149,7 +150,10 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
-	l, err := e.changeFresh(ctx, sent.scope, id, in)
+	l, err := e.changeAs(ctx, s.By, s.Renew, sent.scope, id, func(by auth.Principal) task.Input {
+		in.By = by
+		return in
+	})
 	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
 	if err != nil && !errors.Is(err, task.ErrNoChange) {
 		return nil, translate(err)

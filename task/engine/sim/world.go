@@ -22,7 +22,7 @@ import (
 var (
 	carol = auth.Principal{Tenant: "acme", Subject: "carol", Roles: []string{auth.RoleRequester}, Method: "sim"}
 	alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "sim"}
-	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "sim"}
+	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "sim"}
 )
 
 // world is one run: servers on one disk, tools, and clients that use them.
