@@ -155,7 +155,7 @@ func edit(path string, create bool, change func(text string, keys []Key) (string
 	if len(after) > maxFile {
 		return fmt.Errorf("%s would be larger than %d MiB: remove keys that are revoked or have expired", path, maxFile>>20)
 	}
-	return privatefile.Replace(path, []byte(after))
+	return privatefile.Replace(path, []byte(after), 0o040)
 }
 
 func same(a, b Key) bool {

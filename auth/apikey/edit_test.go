@@ -271,6 +271,19 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// The group of a server may read the file after an edit, too.
+func TestAddKeepsTheGroup(t *testing.T) {
+	t.Parallel()
+	w, _ := with(t, Key{ID: "a", Roles: []string{"admin"}})
+	if err := os.Chmod(w.file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	w.add(Key{ID: "b", Roles: []string{"admin"}})
+	if info, err := os.Stat(w.file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file has the mode %v, %v, want 0640", info.Mode(), err)
+	}
+}
+
 // A link stays one, as to a file on a volume.
 func TestAddToALink(t *testing.T) {
 	t.Parallel()

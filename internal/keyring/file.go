@@ -72,7 +72,12 @@ func anyEnded(keys []key, now time.Time) bool {
 	return slices.ContainsFunc(keys, func(k key) bool { return k.ended(now) })
 }
 
-func (k *key) ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
+// ended reports whether a key is no longer accepted. One that would last for longer than
+// any does was replaced while the clock was wrong; an hour is for a clock that is set.
+func (k *key) ended(now time.Time) bool {
+	left := k.Until.Sub(now)
+	return !k.Until.IsZero() && (left <= 0 || left > Overlap+time.Hour)
+}
 
 // path returns the file of a purpose.
 func path(folder string, p Purpose) string { return filepath.Join(folder, string(p)+".json") }
@@ -95,7 +100,7 @@ func write(folder string, p Purpose, keys []key) error {
 	if err != nil {
 		return err
 	}
-	return privatefile.Replace(path(folder, p), append(raw, '\n'))
+	return privatefile.Replace(path(folder, p), append(raw, '\n'), 0)
 }
 
 // read returns the keys in the file of a purpose. The error is [fs.ErrNotExist], or says

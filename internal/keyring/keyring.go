@@ -62,7 +62,10 @@ type Config struct {
 }
 
 // Keyring has the keys of all purposes. It is safe for concurrent use.
-type Keyring struct{ macs map[Purpose]*MAC }
+type Keyring struct {
+	cfg  Config
+	macs map[Purpose]*MAC
+}
 
 // Open reads the keys, and makes those that are missing. Only one process at a time may have
 // a folder open; [Rotate] may be called by others.
@@ -75,7 +78,7 @@ func Open(cfg Config) (*Keyring, error) {
 			return nil, fmt.Errorf("folder of the server's own keys: %w", err)
 		}
 	}
-	k := &Keyring{macs: map[Purpose]*MAC{}}
+	k := &Keyring{cfg: cfg, macs: map[Purpose]*MAC{}}
 	for _, p := range Purposes() {
 		m := &MAC{cfg: cfg, purpose: p}
 		if err := m.open(); err != nil {
@@ -92,6 +95,11 @@ func (k *Keyring) MAC(p Purpose) *MAC { return k.macs[p] }
 // Reload reads the files again, if they have changed, and removes keys that have ended from
 // them. If a file is not valid, the keys in use stay, and the error says why.
 func (k *Keyring) Reload() error {
+	if k.cfg.Folder != "" {
+		if err := tighten(k.cfg.Folder, k.cfg.Log); err != nil {
+			return fmt.Errorf("folder of the server's own keys: %w", err)
+		}
+	}
 	var errs []error
 	for _, p := range Purposes() {
 		errs = append(errs, k.macs[p].reload(true))

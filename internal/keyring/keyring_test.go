@@ -183,6 +183,57 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// A key that was replaced while the clock was wrong does not last until that time comes.
+func TestRotateByAWrongClock(t *testing.T) {
+	t.Parallel()
+	for ahead, want := range map[time.Duration]bool{time.Minute: true, 365 * 24 * time.Hour: false} {
+		w := newWorld(t)
+		k := w.open()
+		m := k.MAC(PageTokens)
+		old := m.Tag(data)
+		w.pass(ahead)
+		w.rotate()
+		w.pass(-ahead)
+		for _, running := range []*MAC{m, w.open().MAC(PageTokens)} {
+			if err := k.Reload(); err != nil {
+				t.Fatal(err)
+			}
+			if running.Verify(data, old) != want || !running.Verify(data, running.Tag(data)) {
+				t.Errorf("with a clock that was %v ahead, the old key is accepted: %v, want %v", ahead, !want, want)
+			}
+		}
+		if keys, err := read(w.folder, PageTokens); err != nil || (len(keys) == 2) != want {
+			t.Errorf("the file has %d keys, %v", len(keys), err)
+		}
+	}
+}
+
+// A folder that everybody may read is found at the next reload.
+func TestFolderOpenedWhileRunning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := w.open()
+	tag := k.MAC(PageTokens).Tag(data)
+	if err := os.Chmod(w.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Reload(); err == nil || !strings.Contains(err.Error(), "chmod go-rwx "+w.folder) {
+		t.Errorf("Reload() = %v", err)
+	}
+	if !k.MAC(PageTokens).Verify(data, tag) {
+		t.Error("the key in use has changed")
+	}
+	if err := os.Chmod(w.folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Reload(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(w.folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has the mode %v, %v, want 0700", info.Mode(), err)
+	}
+}
+
 // A server that is not asked for anything forgets at its next start.
 func TestRotateWhileStopped(t *testing.T) {
 	t.Parallel()

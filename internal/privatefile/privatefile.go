@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -53,9 +54,10 @@ func Read(path string, most int64) ([]byte, error) {
 }
 
 // Replace writes a file with mode 0600, durably, and keeps the owner that it had, so that
-// an administrator does not take a file away from the server. If path is a symbolic link,
-// what it links to is replaced. Call it with the folder locked.
-func Replace(path string, content []byte) (err error) {
+// an administrator does not take a file away from the server. Of the rights in keep, it
+// also keeps those that the file's group had. If path is a symbolic link, what it links to
+// is replaced. Call it with the folder locked.
+func Replace(path string, content []byte, keep fs.FileMode) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -70,7 +72,7 @@ func Replace(path string, content []byte) (err error) {
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	err = keepOwner(draft, path)
+	err = keepRights(draft, path, keep&0o070)
 	if err == nil {
 		_, err = draft.Write(content)
 	}
@@ -92,19 +94,23 @@ func draftPrefix(path string) string { return "." + filepath.Base(path) + ".new-
 // Sweep removes what a crash left of earlier calls of [Replace] for path. Call it with the
 // folder locked.
 func Sweep(path string) error {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), draftPrefix(path)+"*"))
+	folder := filepath.Dir(path)
+	all, err := os.ReadDir(folder)
 	if err != nil {
 		return fmt.Errorf("remove what is left of %s: %w", path, err)
 	}
 	var errs []error
-	for _, name := range left {
-		errs = append(errs, os.Remove(name))
+	for _, one := range all {
+		if strings.HasPrefix(one.Name(), draftPrefix(path)) {
+			errs = append(errs, os.Remove(filepath.Join(folder, one.Name())))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// keepOwner gives draft to the owner of the file at path, if there is one.
-func keepOwner(draft *os.File, path string) error {
+// keepRights gives draft to the owner of the file at path, if there is one, and to its
+// group, if that has some of the rights in keep, which it has again.
+func keepRights(draft *os.File, path string, keep fs.FileMode) error {
 	before, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -118,13 +124,16 @@ func keepOwner(draft *os.File, path string) error {
 	}
 	was, known := before.Sys().(*syscall.Stat_t)
 	is, both := now.Sys().(*syscall.Stat_t)
-	if !known || !both || was.Uid == is.Uid {
+	keep &= before.Mode()
+	if known && both && (was.Uid != is.Uid || keep != 0 && was.Gid != is.Gid) {
+		if err := draft.Chown(int(was.Uid), int(was.Gid)); err != nil {
+			return fmt.Errorf("it belongs to another user or group: run this as its owner: %w", err)
+		}
+	}
+	if keep == 0 {
 		return nil
 	}
-	if err := draft.Chown(int(was.Uid), int(was.Gid)); err != nil {
-		return fmt.Errorf("it belongs to another user: run this as that user: %w", err)
-	}
-	return nil
+	return draft.Chmod(0o600 | keep) // after Chown, so that no other group may read it
 }
 
 // SyncFolder makes the names in a folder durable.

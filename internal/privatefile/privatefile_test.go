@@ -52,7 +52,7 @@ func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "f")
 	for _, text := range []string{"one", "two"} {
-		if err := Replace(path, []byte(text)); err != nil {
+		if err := Replace(path, []byte(text), 0); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := Read(path, 10); err != nil || string(got) != text {
@@ -76,7 +76,7 @@ func TestReplace(t *testing.T) {
 	if all, err := os.ReadDir(folder); err != nil || len(all) != 1 {
 		t.Errorf("the folder has %v, %v, want only the file", all, err)
 	}
-	if err := Replace(filepath.Join(folder, "none", "f"), nil); err == nil {
+	if err := Replace(filepath.Join(folder, "none", "f"), nil, 0); err == nil {
 		t.Error("a file was made in a folder that does not exist")
 	}
 }
@@ -89,7 +89,7 @@ func TestReplaceFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "inside"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Replace(path, []byte("x")); err == nil {
+	if err := Replace(path, []byte("x"), 0); err == nil {
 		t.Error("a folder was replaced by a file")
 	}
 	if all, err := os.ReadDir(folder); err != nil || len(all) != 1 {
@@ -132,7 +132,7 @@ func TestReplaceKeepsTheOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Replace(path, []byte("x")); err != nil {
+	if err := Replace(path, []byte("x"), 0); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -141,5 +141,59 @@ func TestReplaceKeepsTheOwner(t *testing.T) {
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != owner || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %+v, want one of user %d", stat, owner)
+	}
+}
+
+// A group that may read a file still may, if the caller wants that; nobody gets more.
+func TestReplaceKeepsTheGroup(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[fs.FileMode]fs.FileMode{0o600: 0o600, 0o640: 0o640, 0o440: 0o640, 0o660: 0o640, 0o644: 0o640, 0o606: 0o600} {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		group := os.Getgid()
+		if os.Getuid() == 0 {
+			group = 65534
+		}
+		if err := errors.Join(os.Chown(path, -1, group), os.Chmod(path, before)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Replace(path, []byte("x"), 0o040); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || info.Mode().Perm() != want || want&0o040 != 0 && int(stat.Gid) != group {
+			t.Errorf("%04o: the file has the mode %v and is of group %d, want %04o and %d", before, info.Mode(), stat.Gid, want, group)
+		}
+	}
+}
+
+// Characters that mean something in a pattern mean nothing in the name of a folder.
+func TestSweepTakesNamesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"a[b", "st*", "star", "b\\"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name, ".f.new-1"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a[b", "st*", "b\\"} {
+		if err := Sweep(filepath.Join(root, name, "f")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := os.ReadDir(filepath.Join(root, name)); err != nil || len(left) != 0 {
+			t.Errorf("%s still has %v, %v", name, left, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "star", ".f.new-1")); err != nil {
+		t.Errorf("a file of another folder was removed: %v", err)
 	}
 }
