@@ -33,7 +33,7 @@ type Config struct {
 	Tenant string // of keys whose entry has none; may be empty
 
 	Now func() time.Time // Defaults to time.Now.
-	Log zerolog.Logger   // of roles that grant nothing and look misspelled
+	Log zerolog.Logger   // of roles that grant nothing: misspelled, or without a tenant
 }
 
 // Authenticator is an [auth.Authenticator] of API keys. It is safe for concurrent use.
@@ -119,7 +119,11 @@ func (a *Authenticator) Reload() error {
 		by.Roles = roles.of(by.Roles)
 		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), by: by}
 	}
-	for _, doubt := range doubtfulRoles(keys) {
+	doubts := doubtfulRoles(keys)
+	if a.cfg.Tenant == "" {
+		doubts = append(doubts, withoutTenant(keys)...)
+	}
+	for _, doubt := range doubts {
 		a.cfg.Log.Warn().Str("file", a.cfg.File).Msg(doubt)
 	}
 	a.read = read

@@ -341,6 +341,39 @@ func TestDoubtfulRole(t *testing.T) {
 	}
 }
 
+// Who grants a role that needs a tenant, without one, learns why it does nothing.
+func TestRoleWithoutTenant(t *testing.T) {
+	t.Parallel()
+	w, _ := with(t, Key{ID: "alice", Roles: []string{"requester", "approver"}}, Key{ID: "bob", Roles: []string{"viewer"}, Tenant: "acme"}, Key{ID: "root", Roles: []string{"admin"}})
+	w.open(Config{Tenant: "home"})
+	if log := w.log.String(); log != "" {
+		t.Errorf("with a default tenant the log says %q", log)
+	}
+	w.open(Config{})
+	if log := w.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "key alice: the role approver has no effect without a tenant") {
+		t.Errorf("the log says %q, want a line about alice", log)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2027-01-31":                "2027-01-31T00:00:00Z",
+		"2027-01-31T12:00:00.9Z":    "2027-01-31T12:00:00Z",
+		"2027-01-31T00:30:00+01:00": "2027-01-30T23:30:00Z",
+		"9999-12-31T23:59:59Z":      "9999-12-31T23:59:59Z",
+	} {
+		if at, err := ParseTime(text); err != nil || at.Format(time.RFC3339) != want {
+			t.Errorf("ParseTime(%q) = %v, %v, want %s", text, at, err, want)
+		}
+	}
+	for _, text := range []string{"", "0001-01-01", "0001-01-01T00:30:00+01:00", "9999-12-31T23:59:59-01:00", "2027-1-31", "2027-01-31 12:00", "2027-01-31T12:00:00"} {
+		if at, err := ParseTime(text); err == nil {
+			t.Errorf("ParseTime(%q) = %v, want an error", text, at)
+		}
+	}
+}
+
 // Ten thousand keys take at most 10 MiB.
 func TestMemoryOfManyKeys(t *testing.T) { //nolint:paralleltest // it measures the heap
 	const n = 10_000

@@ -207,11 +207,38 @@ func readTime(n strictyaml.Node) time.Time {
 // it drops fractions of seconds.
 func ParseTime(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil && !at.IsZero() {
-			return stored(at), nil
+		at, err := time.Parse(layout, text)
+		// In UTC, the first and the last hours are in years that nothing can write.
+		if at = stored(at); err == nil && !at.IsZero() && at.Year() >= 1 && at.Year() <= 9999 {
+			return at, nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s is not a date; write one such as 2027-01-31, or with a time 2027-01-31T12:00:00Z", visible.Quote(text, 60))
+}
+
+// TenantRole returns a role of k that has no effect without a tenant; "" if k has none.
+func (k *Key) TenantRole() string {
+	at := slices.IndexFunc(k.Roles, func(role string) bool {
+		return auth.Principal{Tenant: "any", Subject: "any", Roles: []string{role}}.Whole(auth.Review)
+	})
+	if at < 0 {
+		return ""
+	}
+	return k.Roles[at]
+}
+
+// maxDoubts is how many keys with a doubt the log names at most.
+const maxDoubts = 10
+
+// withoutTenant says which keys have a role that has no effect, because they have no tenant.
+func withoutTenant(keys []Key) (doubts []string) {
+	for i := range keys {
+		k := &keys[i]
+		if role := k.TenantRole(); role != "" && k.Tenant == "" && k.Revoked.IsZero() && len(doubts) < maxDoubts {
+			doubts = append(doubts, fmt.Sprintf("key %s: the role %s has no effect without a tenant: give the key one, or set auth.tenant", k.ID, role))
+		}
+	}
+	return doubts
 }
 
 // doubtfulRoles says which roles of keys grant nothing and look like one that does. They
@@ -224,7 +251,7 @@ func doubtfulRoles(keys []Key) (doubts []string) {
 				continue
 			}
 			seen[role] = true
-			if meant := suggest.DidYouMean(role, "", auth.Roles()); meant != "" && len(doubts) < 10 {
+			if meant := suggest.DidYouMean(role, "", auth.Roles()); meant != "" && len(doubts) < maxDoubts {
 				doubts = append(doubts, fmt.Sprintf("key %s: the role %s grants nothing by itself%s", keys[i].ID, role, meant))
 			}
 		}

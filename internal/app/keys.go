@@ -17,6 +17,7 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
@@ -42,20 +43,20 @@ func keyFileFlags(c *cobra.Command) *keyFile {
 	return f
 }
 
-// find returns the path of the file, and the header in which clients send keys.
-func (p *program) find(f *keyFile) (path, header string, err error) {
+// find returns the path of the file, and what the configuration says about callers.
+func (p *program) find(f *keyFile) (path string, conf *config.Auth, err error) {
 	c, err := p.load(f.given)
 	switch {
 	case err != nil && f.path != "" && f.given.file == "":
-		return f.path, "X-API-Key", nil // a configuration that nobody has named here is only for the header
+		return f.path, &config.Auth{}, nil // a configuration that nobody has named here says only what to print
 	case err != nil:
-		return "", "", err
+		return "", nil, err
 	}
 	path = cmp.Or(f.path, c.Auth.Keys.File)
 	if path == "" {
-		return "", "", usage("name the file of API keys with --file, or set auth.keys.file in the configuration")
+		return "", nil, usage("name the file of API keys with --file, or set auth.keys.file in the configuration")
 	}
-	return path, cmp.Or(c.Auth.Keys.Header, "X-API-Key"), nil
+	return path, &c.Auth, nil
 }
 
 // oneID makes a command take the id of one key.
@@ -101,7 +102,7 @@ func (p *program) keysAdd() *cobra.Command {
 		if err != nil {
 			return usage("keys add: %v", err)
 		}
-		path, header, err := p.find(file)
+		path, conf, err := p.find(file)
 		if err != nil {
 			return err
 		}
@@ -117,13 +118,14 @@ func (p *program) keysAdd() *cobra.Command {
 		if _, err := fmt.Fprintln(p.stdout, key); err != nil {
 			return fmt.Errorf("the key was added and could not be printed: make another one with --replace: %w", err)
 		}
-		return p.explainKey(&k, path, header, created)
+		return p.explainKey(&k, path, conf, created)
 	}
 	return c
 }
 
 // explainKey says on stderr what to do with a key that was printed on stdout.
-func (p *program) explainKey(k *apikey.Key, path, header string, created bool) error {
+func (p *program) explainKey(k *apikey.Key, path string, conf *config.Auth, created bool) error {
+	header := cmp.Or(conf.Keys.Header, "X-API-Key")
 	name := header + ": "
 	if strings.EqualFold(header, "Authorization") {
 		name += "Bearer "
@@ -135,6 +137,9 @@ func (p *program) explainKey(k *apikey.Key, path, header string, created bool) e
 	}
 	if !k.Expires.IsZero() {
 		lines = append(lines, "It ends on "+k.Expires.UTC().Format(time.RFC3339)+".")
+	}
+	if role := k.TenantRole(); role != "" && k.Tenant == "" && conf.Tenant == "" {
+		lines = append(lines, "It has no tenant, and the role "+role+" has no effect without a tenant: set auth.tenant in the configuration, or add the key again with --replace and --tenant.")
 	}
 	if created {
 		lines = append(lines, "The file is new, and only you can read it: make the user who runs the server its owner.")

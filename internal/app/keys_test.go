@@ -197,6 +197,45 @@ func TestKeysOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// Who adds a key with a role that needs a tenant is told so, unless there is one.
+func TestKeysSayWhatNeedsATenant(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	const says = "the role viewer has no effect without a tenant"
+	if _, how := d.must("keys", "add", "a", "--role", "viewer"); !strings.Contains(how, says) || !strings.Contains(how, "--tenant") {
+		t.Errorf("stderr is %q, want %q", how, says)
+	}
+	conf := write(t, "a2a-server.yaml", "auth: {tenant: acme, keys: {file: "+d.file+"}}\n")
+	for _, args := range []string{"b --role viewer --tenant acme", "c --role admin --role requester", "d --role viewer --config " + conf} {
+		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); strings.Contains(how, "no effect") {
+			t.Errorf("%s: stderr is %q", args, how)
+		}
+	}
+}
+
+// What people type, and what is in files, does not reach a terminal as control characters.
+func TestErrorsHideNothing(t *testing.T) {
+	t.Parallel()
+	d := newKeyDesk(t)
+	hostile := write(t, "keys.yaml", "- {id: a, sha256: \"\\e[2J\", kind: \"\\e[2J\", person: \"a\\u202eb\", \"x\\e[2J\": 1}\n")
+	for _, args := range [][]string{
+		{"keys", "list", "--file", "/nowhere/\x1b[2J.yaml"},
+		{"keys", "list", "--file", hostile},
+		{"keys", "add", "a", "--role", "admin", "--file", "/nowhere/\x1b[2J.yaml"},
+		{"keys", "add", "\x1b[2J", "--role", "admin", "--file", d.file},
+		{"keys", "add", "a", "--role", "\x1b[2J", "--file", d.file},
+		{"keys", "revoke", "\x1b[2J", "--file", "/nowhere/\x1b[2J.yaml"},
+		{"keys", "\x1b[2J"},
+		{"signing", "rotate", "--data", "/nowhere/\x1b[2J"},
+		{"--\x1b[2J"},
+	} {
+		code, stdout, stderr := d.run(args...)
+		if code == exitOK || stdout != "" || strings.ContainsAny(stderr, "\x1b\u202e") {
+			t.Errorf("%q exits with %d: %q", args, code, stderr)
+		}
+	}
+}
+
 // brokenPipe fails each write.
 type brokenPipe struct{ io.Writer }
 
