@@ -22,6 +22,7 @@ const (
 	AuditUnknown  AuditEvent = "unknown"       // started, and no result is known
 	AuditCanceled AuditEvent = "canceled"      // the whole task
 	AuditKept     AuditEvent = "kept"          // its deadline has passed, and it stays pending
+	AuditDeleting AuditEvent = "deleting"      // somebody deletes the whole task
 )
 
 // An Audit is one entry of the audit log: who did what, when, and under which rule. It is

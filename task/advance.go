@@ -162,7 +162,7 @@ func (d *Draft) settle(s *step) error {
 		if d.f.waitsMeanwhile() {
 			state = d.waitingState(pending)
 		}
-		if stateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
+		if StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
 			return d.tell(state, pending, says)
 		}
 		return nil
@@ -175,7 +175,7 @@ func (d *Draft) settle(s *step) error {
 	if len(pending) > 0 {
 		state = d.waitingState(pending)
 	}
-	if stateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
+	if StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
 		return d.tell(state, pending, says)
 	}
 	return nil // nothing is new

@@ -266,7 +266,7 @@ func (d *Draft) enter(state a2a.TaskState) error {
 		return err
 	}
 	if from := d.f.Header.State; !allowed(from, to) {
-		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, stateName(from), state)
+		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, StateName(from), state)
 	}
 	d.f.Header.State, d.f.Header.StatusTime = to, d.now()
 	d.newest = store.Status{State: to, Time: d.now()}

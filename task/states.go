@@ -33,7 +33,8 @@ var stateNames = [store.MaxState + 1]a2a.TaskState{
 	StateAuthRequired:  a2a.TaskStateAuthRequired,
 }
 
-func stateName(s store.State) a2a.TaskState {
+// StateName returns the name in A2A of a state in a header.
+func StateName(s store.State) a2a.TaskState {
 	if s > store.MaxState {
 		return a2a.TaskStateUnspecified
 	}

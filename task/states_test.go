@@ -61,7 +61,7 @@ func TestStates(t *testing.T) {
 			d := &Draft{f: NewFold(store.TaskID{1}, "c")}
 			d.f.Header.State = from
 			err := d.enter(stateNames[to])
-			if want := from != stateUnspecified && listed[[2]a2a.TaskState{stateName(from), stateNames[to]}] && from <= store.MaxState; (err == nil) != want {
+			if want := from != stateUnspecified && listed[[2]a2a.TaskState{StateName(from), stateNames[to]}] && from <= store.MaxState; (err == nil) != want {
 				t.Errorf("from %d to %s: %v, want it allowed: %v", from, stateNames[to], err, want)
 			}
 			if err == nil && d.f.Header.State != to || err != nil && d.f.Header.State != from {
@@ -70,8 +70,8 @@ func TestStates(t *testing.T) {
 		}
 	}
 	for s := stateUnspecified; s <= StateAuthRequired; s++ {
-		if back, err := StateOf(stateName(s)); err != nil || back != s {
-			t.Errorf("StateOf(%s) = %d, %v, want %d", stateName(s), back, err, s)
+		if back, err := StateOf(StateName(s)); err != nil || back != s {
+			t.Errorf("StateOf(%s) = %d, %v, want %d", StateName(s), back, err, s)
 		}
 	}
 }

@@ -30,7 +30,7 @@ const Damaged = "urn:a2a-server:damaged"
 // DamagedView returns the View that a list shows for a task that cannot be read.
 func DamagedView(h *store.Header) *View {
 	v := newView(h.Task.String(), h.Context)
-	v.setStatus(stateName(h.State), h.StatusTime, nil /* message */, json.RawMessage(`{"`+Damaged+`":true}`))
+	v.setStatus(StateName(h.State), h.StatusTime, nil /* message */, json.RawMessage(`{"`+Damaged+`":true}`))
 	return v
 }
 

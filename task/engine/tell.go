@@ -84,6 +84,8 @@ func lineOf(a *task.Audited) (level zerolog.Level, message string) {
 		if message = "task canceled"; a.Call != "" {
 			message = "call canceled where it runs"
 		}
+	case approval.AuditDeleting:
+		message = "task is being deleted"
 	}
 	return level, message
 }

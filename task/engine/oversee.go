@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// Tasks lets those who oversee a tenant list, read, cancel and delete its tasks: a command
+// line, an API. Callers reach what [ScopeFor] gives them; somebody else's task is answered
+// like one that does not exist. It is safe for concurrent use.
+type Tasks struct {
+	e         *Engine
+	anonymous bool // only those of anonymous
+}
+
+// Tasks returns the engine's tasks.
+func (e *Engine) Tasks() *Tasks { return &Tasks{e: e} }
+
+// OfAnonymous returns the tasks that were created without authentication instead. Only those
+// who may do [auth.Admin] reach them.
+func (t *Tasks) OfAnonymous() *Tasks { return &Tasks{t.e, true} }
+
+func (t *Tasks) scope(by auth.Principal, what auth.Action) store.Scope {
+	return scopeIn(by, what, t.anonymous)
+}
+
+// TaskQuery selects tasks.
+type TaskQuery struct {
+	Context string
+	State   a2a.TaskState // "": any
+	Limit   int           // Defaults to 50; at most 1,000.
+	Cursor  string        // TaskList.Next of the previous page; "": the first page
+}
+
+// TaskList is one page of tasks: the newest first or, if they are all of one owner, the one
+// whose status is the newest.
+type TaskList struct {
+	Tasks []TaskSummary
+	Next  string // "": last page
+}
+
+// TaskSummary is what is known about a task without reading its log.
+type TaskSummary struct {
+	ID            string        `json:"id"`
+	Context       string        `json:"contextId,omitempty"`
+	State         a2a.TaskState `json:"state"`
+	Since         time.Time     `json:"since"` // when it entered the state
+	Created       time.Time     `json:"created"`
+	Tenant, Owner string        // who created it
+	Pending       int           `json:"pending"`           // approvals
+	Bytes         uint64        `json:"bytes"`             // of its log
+	Damaged       bool          `json:"damaged,omitempty"` // it cannot be read, and some of this is not known
+}
+
+func summaryOf(h *store.Header) TaskSummary {
+	return TaskSummary{
+		ID: h.Task.String(), Context: h.Context, State: task.StateName(h.State), Since: h.StatusTime.Time(), Created: h.Task.Created().Time(),
+		Tenant: h.Owner.TenantName(), Owner: h.Owner.Subject(), Pending: int(h.Pending), Bytes: h.Bytes, Damaged: h.Damaged,
+	}
+}
+
+// List lists tasks.
+func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskList, error) {
+	sq := store.Query{Context: q.Context, Limit: store.PageSize(q.Limit)}
+	if q.State != "" {
+		var err error
+		if sq.State, err = task.StateOf(q.State); err != nil {
+			return TaskList{}, task.Invalid("state", "%v", err)
+		}
+	}
+	tokens := t.e.tokens(by, "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State))
+	var ok bool
+	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
+		return TaskList{}, notOfThisQuery("cursor")
+	}
+	// The tasks of a tenant are found by looking at those of all.
+	end, err := t.e.Heavy(ctx, by)
+	if err != nil {
+		return TaskList{}, err
+	}
+	defer end()
+	page, err := t.e.store.Tasks(ctx, t.scope(by, auth.Oversee), sq)
+	switch {
+	case errors.Is(err, store.ErrCursor):
+		return TaskList{}, notOfThisQuery("cursor")
+	case err != nil:
+		return TaskList{}, err
+	}
+	list := TaskList{Next: tokens.seal(page.Next)}
+	for i := range page.Tasks {
+		list.Tasks = append(list.Tasks, summaryOf(&page.Tasks[i]))
+	}
+	return list, nil
+}
+
+// Get returns a task as its client sees it, for an answer to the same caller.
+func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, TaskSummary, error) {
+	parsed, ok := store.ParseTaskID(id)
+	if !ok {
+		return nil, TaskSummary{}, task.ErrTaskNotFound
+	}
+	v, h, err := a.read(ctx, t.scope(a.by, auth.Read), parsed, false /* done */)
+	if err != nil {
+		return nil, TaskSummary{}, err
+	}
+	return v, summaryOf(&h), nil
+}
+
+// Cancel cancels a task. Canceling a canceled task again changes nothing.
+func (t *Tasks) Cancel(ctx context.Context, by auth.Principal, id string) error {
+	parsed, ok := store.ParseTaskID(id)
+	if !ok {
+		return task.ErrTaskNotFound
+	}
+	return translate(t.e.changed(ctx, t.scope(by, auth.Cancel), parsed, task.Cancel{By: by}))
+}
+
+// NotDeletableError says why a task cannot be deleted now.
+type NotDeletableError struct {
+	Task  store.TaskID
+	State a2a.TaskState
+	Work  bool // it has ended, but not everything that follows from that is done
+}
+
+// Error says what to do first.
+func (e *NotDeletableError) Error() string {
+	if e.Work {
+		return fmt.Sprintf("task %s has ended, and work for it is left, such as canceling what it runs elsewhere: try again later", e.Task)
+	}
+	return fmt.Sprintf("task %s is in state %s and cannot be deleted: cancel it first", e.Task, e.State)
+}
+
+// Delete deletes a task that has ended, with its approvals and its log; what the audit says
+// of it stays. Who deletes it is in the audit first, and then the task is gone as soon as
+// the first step is durable. The error is a [*NotDeletableError] if the task cannot be
+// deleted now.
+func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error {
+	parsed, ok := store.ParseTaskID(id)
+	if !ok {
+		return task.ErrTaskNotFound
+	}
+	scope := t.scope(by, auth.Delete)
+	page, err := t.e.store.Read(ctx, scope, parsed, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	if err != nil {
+		return translate(err)
+	}
+	h := &page.Header
+	not := &NotDeletableError{Task: parsed, State: task.StateName(h.State), Work: h.Phase == store.Final}
+	if h.Phase != store.Final || h.Due > 0 {
+		return not
+	}
+	entry, data, err := task.Deletion(parsed, by, t.e.now())
+	if err != nil {
+		return err
+	}
+	_, err = t.e.append(ctx, &store.Batch{Scope: h.Owner, Audit: [][]byte{data}}, "", func(_ store.Receipt, err error) {
+		if err == nil {
+			t.e.tell([]task.Audited{entry})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = t.e.store.Delete(ctx, scope, parsed)
+	if errors.Is(err, store.ErrBusy) {
+		return not
+	}
+	return translate(err)
+}
