@@ -257,7 +257,7 @@ func (j *judgement) broken(r any) Verdict {
 // frozen returns the terms of g for one approval, sharing nothing with the policy.
 func (g *gate) frozen() Terms {
 	t := g.terms
-	t.Allowed = slices.Clone(t.Allowed)
+	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
 	return t
 }
 

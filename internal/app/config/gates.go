@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 )
@@ -33,6 +35,8 @@ func gateKeys(g *approval.Gate) []key {
 			"The person who caused the call may not decide on it, and neither may anybody who acted for them. It needs authentication."),
 		one("elsewhere", "false", setting.Bool(&g.Terms.Elsewhere),
 			"The A2A client may not decide; somebody else has to, as with 'a2a-server approvals'. It needs authentication."),
+		shaped("approvers", "roles and subjects, as in {roles: [sre], subjects: [\"corp:alice\"]}", &g.Terms.Approvers, approversOf,
+			"Only these may decide: those with one of the roles, and these subjects. They also need the right to decide: the role approver, or their own task and the role requester. Without it, everybody with that right. It needs authentication."),
 		one("destructive", "false", setting.Bool(&g.Terms.Destructive),
 			"Shown as destructive, and never approved by a keyword. A keyword may still reject it."),
 		one("no_text", "false", setting.Bool(&g.Terms.NoText),
@@ -104,20 +108,58 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	}
 }
 
+func approversOf(_ *loader, n strictyaml.Node) (*approval.Approvers, bool) {
+	roles, subjects, ok := namesIn(n, "roles", "subjects")
+	if ok && len(roles)+len(subjects) == 0 {
+		n.Add("names nobody; write roles or subjects, or remove approvers if everybody may decide who has the right")
+		ok = false
+	}
+	return &approval.Approvers{Roles: roles, Subjects: subjects}, ok
+}
+
 // checkGateDeciders refuses gates on which nobody could decide: the calls would wait
 // forever. The policy itself accepts such terms, from programs with their own way to decide.
 func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
-	terms := *g
+	terms := g.Terms
 	l.references = append(l.references, func() {
-		if l.authenticated() || len(l.config.Auth.Socket) > 0 {
+		if l.source.Callers { // the program knows who decides, and how
 			return
 		}
-		const until = "set auth (docs/security.md), or remove the line"
-		if terms.Terms.FourEyes {
-			l.at(n.Below("four_eyes").Path(), "nobody could decide: there is no authentication, so nobody can be told apart from the requester; %s", until)
+		refuse := func(key, why string) { l.at(n.Below(key).Path(), "nobody could decide: %s, or remove the line", why) }
+		known := l.authenticated()
+		if terms.FourEyes && !known {
+			refuse("four_eyes", "there is no authentication, so nobody can be told apart from the requester; set auth (docs/security.md)")
 		}
-		if terms.Terms.Elsewhere {
-			l.at(n.Below("elsewhere").Path(), "nobody could decide: the A2A client may not, and without authentication there is nobody else; %s", until)
+		if terms.Approvers != nil && !known {
+			refuse("approvers", "there is no authentication, so nobody is known to be one of them; set auth (docs/security.md)")
+		}
+		if !l.sound("auth.socket", "auth.default_roles", "auth.tenant") {
+			return
+		}
+		for key, given := range map[string]bool{"four_eyes": terms.FourEyes && known, "elsewhere": terms.Elsewhere} {
+			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) {
+				refuse(key, l.noDecider())
+			}
 		}
 	})
+}
+
+// decides reports whether a local user may decide what others have asked for.
+func (l *loader) decides(u SocketUser) bool {
+	roles := u.Roles
+	if len(roles) == 0 {
+		roles = l.config.Auth.DefaultRoles
+	}
+	if !l.authenticated() {
+		return slices.Contains(roles, auth.RoleAdmin) // everything is anonymous's
+	}
+	return slices.Contains(roles, auth.RoleApprover) && cmp.Or(u.Tenant, l.config.Auth.Tenant) != ""
+}
+
+// noDecider says whom auth.socket lacks.
+func (l *loader) noDecider() string {
+	if !l.authenticated() {
+		return "the A2A client may not, and without authentication only an admin may decide for it; map a local user with the role admin in auth.socket, for 'a2a-server approvals'"
+	}
+	return "the A2A client may not, and no local user may; map one with the role approver and a tenant in auth.socket, for 'a2a-server approvals'"
 }

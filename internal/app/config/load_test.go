@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +181,46 @@ gates:
 	got.Gates[0].Action = "aks"
 	if _, err := got.Policy(); err == nil {
 		t.Error("Policy() of a wrong gate = nil, want an error")
+	}
+}
+
+// Gates on which the A2A client may not decide are allowed when somebody else has a way to.
+func TestDeciders(t *testing.T) {
+	t.Parallel()
+	const gates = "gates:\n  - {tool: a, four_eyes: true}\n  - {tool: b, elsewhere: true}\n  - {tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"]}}\n"
+	want := []approval.Gate{
+		{Tool: "a", Action: approval.ActionAsk, Terms: approval.Terms{FourEyes: true}},
+		{Tool: "b", Action: approval.ActionAsk, Terms: approval.Terms{Elsewhere: true}},
+		{Tool: "c", Action: approval.ActionAsk, Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"sre"}, Subjects: []string{"keys:bob"}}}},
+	}
+	const keys = "auth:\n  keys: {file: keys.yaml}\n"
+	for name, source := range map[string]config.Source{
+		"an approver":                      {File: write(t, keys+"  socket: [{uid: 1, subject: bob, tenant: acme, roles: [approver]}]\n"+gates)},
+		"an approver, by default":          {File: write(t, keys+"  tenant: acme\n  default_roles: [requester, approver]\n  socket: [{uid: 1, subject: bob}]\n"+gates)},
+		"the program authenticates":        {File: write(t, gates), Callers: true},
+		"an admin decides for anonymous":   {File: write(t, "auth: {socket: [{uid: 1, subject: bob, roles: [admin]}]}\ngates: [{tool: b, elsewhere: true}]\n")},
+		"approvers who are the requesters": {File: write(t, keys+"gates: [{tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"]}}]\n")},
+	} {
+		got := load(t, source).Gates
+		want := slices.DeleteFunc(slices.Clone(want), func(g approval.Gate) bool {
+			return len(got) == 1 && g.Tool != got[0].Tool
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: Gates (-want +got):\n%s", name, diff)
+		}
+	}
+	for name, text := range map[string]string{
+		"an approver without a tenant":         keys + "  socket: [{uid: 1, subject: bob, roles: [approver]}]\n" + gates,
+		"a default tenant, and no approver":    keys + "  tenant: acme\n  default_roles: [requester]\n  socket: [{uid: 1, subject: bob}]\n" + gates,
+		"nobody, and no local users":           keys + gates,
+		"an approver, without authentication":  "auth: {socket: [{uid: 1, subject: bob, tenant: acme, roles: [approver]}]}\n" + gates,
+		"an admin, and four eyes of anonymous": "auth: {socket: [{uid: 1, subject: bob, roles: [admin]}]}\ngates: [{tool: a, four_eyes: true}]\n",
+	} {
+		for _, p := range problems(t, config.Source{File: write(t, text)}).Problems {
+			if !strings.HasPrefix(p.Key, "gates[") || !strings.HasPrefix(p.Problem, "nobody could decide: ") {
+				t.Errorf("%s: %s", name, p)
+			}
+		}
 	}
 }
 

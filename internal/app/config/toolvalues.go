@@ -239,10 +239,11 @@ func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
 	}
 }
 
-func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
-	f, ok := n.Fields("roles", "callers")
+// namesIn reads a mapping with two lists of names, of which one may be missing.
+func namesIn(n strictyaml.Node, one, other string) (first, second []string, ok bool) {
+	f, ok := n.Fields(one, other)
 	if !ok {
-		return nil, false
+		return nil, nil, false
 	}
 	read := func(n strictyaml.Node) (all []string) {
 		if n.Missing() {
@@ -260,7 +261,13 @@ func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
 		}
 		return all
 	}
-	a := &For{Roles: read(f.Get("roles")), Callers: read(f.Get("callers"))}
+	first, second = read(f.Get(one)), read(f.Get(other))
+	return first, second, ok
+}
+
+func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
+	roles, callers, ok := namesIn(n, "roles", "callers")
+	a := &For{Roles: roles, Callers: callers}
 	switch {
 	case !ok:
 		return nil, false
