@@ -35,7 +35,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 	var a authentication
 	if file := conf.Auth.Keys.File; file != "" {
 		var err error
-		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Log: c.Log}); err != nil {
+		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Log: c.Log, Now: c.Now}); err != nil {
 			return a, fmt.Errorf("%w: auth.keys: %w", ErrConfig, err)
 		}
 		all, a.schemes = append(all, a.apiKeys), append(a.schemes, a2a.SecurityScheme{
@@ -64,7 +64,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 		all, a.schemes = append(all, made), append(a.schemes, issuerSchemes(conf)...)
 	}
 	if m := conf.Auth.MTLS; m.Given() {
-		made, err := mtls.New(mtls.Config{Subject: string(m.Subject), Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts})
+		made, err := mtls.New(mtls.Config{Subject: string(m.Subject), Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts, Now: c.Now})
 		if err != nil {
 			return a, fmt.Errorf("%w: auth.mtls: %w", ErrConfig, err)
 		}
@@ -97,7 +97,7 @@ func (c *Config) issuers(conf *config.Config) (auth.Authenticator, error) {
 		all = append(all, oidc.Config{
 			Name: o.Name, Issuer: o.Issuer, Audiences: o.Audiences, Algorithms: o.Algorithms, JWKS: o.JWKS, TokenType: o.TokenType,
 			Subject: o.Subject, Person: o.Person, Tenant: oidc.Tenant{Claim: o.Tenant.Name, Value: o.Tenant.Text},
-			Roles: oidc.Roles{Claim: o.Roles.Name, Map: o.Roles.Map}, DefaultRoles: o.Roles.Fixed, Client: client, Log: c.Log,
+			Roles: oidc.Roles{Claim: o.Roles.Name, Map: o.Roles.Map}, DefaultRoles: o.Roles.Fixed, Client: client, Log: c.Log, Now: c.Now,
 		})
 	}
 	made, err := oidc.New(all...)

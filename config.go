@@ -74,8 +74,8 @@ type Config struct {
 	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger
 
-	// Now and Host are the clock of tasks: of deadlines, timers and timeouts of calls. They
-	// are for tests, such as those of package a2aservertest; nil: the system's.
+	// Now and Host are the clock of tasks and credentials: of deadlines, timers and timeouts of
+	// calls, and of what expires. They are for tests, such as those of package a2aservertest; nil: the system's.
 	Now  func() time.Time
 	Host engine.Host
 

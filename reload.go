@@ -26,10 +26,11 @@ type retired struct {
 	since  time.Time // nothing has run since then
 }
 
-// Reload reads the configuration again. Its tools, secrets and gates and the file of API keys
-// take effect at once; other keys that have changed need a restart, and the log says which. Calls that
-// run keep their tools; tasks that wait for a decision about a tool with another definition
-// are asked again. If anything is wrong, nothing changes, and the error says what it is.
+// Reload reads the configuration again. Its tools, secrets and gates, the file of API keys and
+// those of TLS take effect at once; other keys that have changed need a restart, and the log
+// says which. Calls that run keep their tools; tasks that wait for a decision about a tool
+// with another definition are asked again. If anything is wrong, the tools and the API keys
+// stay as they are, and the error says what it is.
 func (s *Server) Reload() error {
 	r := &s.reloads
 	r.mu.Lock()
@@ -44,6 +45,11 @@ func (s *Server) Reload() error {
 	// It would notice new keys by itself, a little later.
 	if err := s.keys.Reload(); err != nil {
 		return fmt.Errorf("reload: %w", err)
+	}
+	if s.files != nil { // likewise
+		if err := s.files.Reload(); err != nil {
+			return fmt.Errorf("reload: %w", err)
+		}
 	}
 	before := s.now.Load()
 	conf, restart := s.config.Reloaded(read)
@@ -72,7 +78,7 @@ func (s *Server) Reload() error {
 	if len(restart) > 0 {
 		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
 	}
-	s.log.Info().Str("tools", s.toolNames()).Msg("the tools, secrets and gates of the configuration were reloaded")
+	s.log.Info().Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Msg("the tools, secrets and gates of the configuration were reloaded")
 	return nil
 }
 

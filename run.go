@@ -127,7 +127,7 @@ func (s *Server) announce() {
 		address = s.listener.Addr().String()
 	}
 	s.log.Info().Str("address", address).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
-		Str("planner", s.config.Planner.Kind).Str("tools", s.toolNames()).Str("version", Version()).Msg("listening")
+		Str("planner", s.config.Planner.Kind).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
 	if l := s.config.Limits; s.room.connections < l.Connections || s.room.streams < l.Streams {
 		s.log.Warn().Int("connections", s.room.connections).Int("streams", s.room.streams).Int("open_files", s.room.files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")

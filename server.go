@@ -21,6 +21,7 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/listener"
+	"a2a-server/internal/tlsfiles"
 	"a2a-server/task/engine"
 )
 
@@ -38,6 +39,7 @@ type Server struct {
 	reloads  reloads
 	catalog  *catalog                       // the skills of the card
 	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+	files    *tlsfiles.Files                // certificates of listener; nil: no TLS
 	listener net.Listener                   // nil: NoListen
 	url      string                         // base URL, for the log
 	server   *http.Server
@@ -66,11 +68,10 @@ func New(c Config) (_ *Server, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	files, err := c.tlsFiles(conf)
-	if err != nil {
+	if s.files, err = c.tlsFiles(conf); err != nil {
 		return nil, err
 	}
-	if s.authentication, err = c.authentication(conf, files); err != nil {
+	if s.authentication, err = c.authentication(conf, s.files); err != nil {
 		return nil, err
 	}
 	p, err := c.parts(conf, s.now.always)
@@ -124,8 +125,8 @@ func New(c Config) (_ *Server, err error) {
 			s.address.Store(&address)
 		}
 		limited := listener.New(l, s.room.connections, headerTimeout(&conf.Limits), c.Log, time.Now)
-		if files != nil {
-			limited.Encrypt(files.TLS())
+		if s.files != nil {
+			limited.Encrypt(s.files.TLS())
 		}
 		s.listener = limited
 	}
@@ -165,7 +166,7 @@ func (s *Server) serveProtocol() error {
 		StrictVersions: s.config.Versions.Strict,
 		Rates:          a2a.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
 		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
-		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log,
+		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log, Now: s.given.Now,
 	})
 	if err != nil {
 		return err
@@ -239,11 +240,22 @@ func (s *Server) own() []netip.AddrPort {
 	return nil
 }
 
-// toolNames returns the names of the tools that anonymous callers may use, for the log.
+// toolNames returns the names of the tools that everybody may use, for the log.
 func (s *Server) toolNames() string {
 	var names []string
 	for _, k := range s.catalog.known() {
 		names = append(names, k.ID)
+	}
+	return strings.Join(names, " ")
+}
+
+// reservedTools returns the names of the entries whose tools only some may use, for the log.
+func (s *Server) reservedTools() string {
+	var names []string
+	for _, e := range s.now.Load().box.entries {
+		if e.config.For != nil {
+			names = append(names, e.config.Name)
+		}
 	}
 	return strings.Join(names, " ")
 }

@@ -29,7 +29,7 @@ func (s *Server) extendedCard(ctx context.Context, by auth.Principal, base strin
 }
 
 // answerExtendedCard is the answer function of GetExtendedAgentCard.
-func answerExtendedCard(s *Server, ctx context.Context, c call, _ input, b []byte) ([]byte, error) {
+func answerExtendedCard(s *Server, ctx context.Context, c call, _ input, b []byte) ([]byte, error) { //nolint:revive // the parameters of every answer function
 	base := s.cfg.Card.URL
 	if c.request != nil {
 		base = s.base(c.request)

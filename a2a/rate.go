@@ -7,8 +7,10 @@ import (
 	"math"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
 	"a2a-server/auth"
@@ -79,15 +81,20 @@ func wait(l *rate.Limiter, now time.Time) time.Duration {
 	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }
 
+// warnings is how often the log says that an address is refused.
+const warnings = time.Minute
+
 // limiter enforces [Rates].
 type limiter struct {
 	callers, failures *buckets // nil: no limit
 	guard             Guard
 	now               func() time.Time
+	log               zerolog.Logger
+	warned            atomic.Int64 // when the log last said that an address is refused
 }
 
-func newLimiter(r Rates, g Guard, now func() time.Time) *limiter {
-	l := &limiter{guard: g, now: now}
+func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *limiter {
+	l := &limiter{guard: g, now: now, log: log}
 	if r.PerCaller > 0 {
 		burst := r.Burst
 		if burst <= 0 {
@@ -133,6 +140,7 @@ func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *aut
 	if counts {
 		if bucket := find(l.failures, from, false); bucket != nil {
 			if after := wait(bucket, l.now()); after > 0 {
+				l.warn(from)
 				return auth.Principal{}, tooMany(after, "too many invalid credentials from this address: correct the credential, and try again later")
 			}
 		}
@@ -145,6 +153,17 @@ func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *aut
 		return by, err
 	}
 	return by, l.caller(by)
+}
+
+// warn says in the log that the requests of an address are refused. If that is a proxy, its
+// valid callers are refused with the others, and only the operator can help.
+func (l *limiter) warn(from netip.Prefix) {
+	now, last := l.now().UnixNano(), l.warned.Load()
+	if now-last < int64(warnings) && last != 0 || !l.warned.CompareAndSwap(last, now) {
+		return
+	}
+	l.log.Warn().Str("address", from.String()).
+		Msg("this address sends too many invalid credentials, so its requests are refused for a while, also those with valid ones: if it is a proxy, name it in trusted_proxies, so that its clients are told apart")
 }
 
 // source returns what counts as the address of a request: an IPv4 address, or an IPv6 /64,

@@ -134,7 +134,7 @@ func New(cfg Config) (*Server, error) {
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
 	}
-	s.rates = newLimiter(cfg.Rates, cfg.Guard, cfg.Now)
+	s.rates = newLimiter(cfg.Rates, cfg.Guard, cfg.Now, cfg.Log)
 	s.table = table()
 	s.methods = methods(s.table)
 	if s.openAPI, err = cfg.Card.described(); err != nil {

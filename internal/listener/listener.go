@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -174,7 +175,19 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.framing.read(p[:n])
 		c.timeBlock(p[:n])
 	}
+	if plain, is := errors.AsType[tls.RecordHeaderError](err); is && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) {
+		// Nobody reads a TLS alert as HTTP. It is too small to wait for the client.
+		_, _ = io.WriteString(plain.Conn, wantsTLS)
+	}
 	return n, err
+}
+
+// wantsTLS answers a request without TLS.
+const wantsTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\nthis port speaks HTTPS only: use https:// in the URL\n"
+
+// looksLikeHTTP reports whether the first bytes of a connection begin a request of HTTP/1.
+func looksLikeHTTP(header [5]byte) bool {
+	return slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO", "PATCH"}, string(header[:]))
 }
 
 // timeBlock sets the deadline of an HTTP/2 header block, for which net/http has none.

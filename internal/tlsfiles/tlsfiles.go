@@ -138,6 +138,18 @@ func (f *Files) look() {
 	}
 }
 
+// Reload reads the files now. An error says which file cannot be used; the certificates that
+// were read before then stay in use.
+func (f *Files) Reload() error {
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	f.looked, f.seen = f.config.Now(), ""
+	if _, err := f.load(); err != nil {
+		return fmt.Errorf("tls: %w", err)
+	}
+	return nil
+}
+
 func (f *Files) expires() time.Time {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

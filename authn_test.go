@@ -1,0 +1,584 @@
+package a2aserver_test
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	a2aserver "a2a-server"
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/internal/tlsfiles/tlstest"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+// secure is a server that knows its callers in every way that there is.
+type secure struct {
+	*instance
+	file   string
+	ca     *tlstest.CA
+	issuer *issuer
+	keys   string // the file of API keys
+	key    string // of alice
+}
+
+// everyWay is the configuration of such a server. FOLDER and ISSUER are replaced.
+const everyWay = `
+store: memory
+trusted_proxies: [127.0.0.1]
+tls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem}
+auth:
+  tenant: acme
+  default_roles: [requester]
+  keys: {file: FOLDER/keys.yaml}
+  oidc:
+    - name: corp
+      issuer: ISSUER
+      audiences: [a2a]
+      networks: [127.0.0.1]
+      roles: {claim: groups, map: {sre: [requester, ops], audit: [viewer]}}
+  mtls: {subject: uri_san, tenant: machines, roles: [requester]}
+  proxy: {header: X-Forwarded-User, from: [127.0.0.1], roles: {header: X-Forwarded-Groups, map: {ops: [requester, ops]}}}
+`
+
+// who is a tool that says who calls it.
+func who() tool.Toolset {
+	type none struct{}
+	return tool.NewToolset("who", functiontool.Must(functiontool.New(functiontool.Config{Name: "who", Description: "says who calls"},
+		func(ctx tool.Context, _ none) (string, error) {
+			return ctx.Tenant() + "/" + ctx.UserID() + " " + strings.Join(ctx.Roles(), ","), nil
+		})))
+}
+
+// startSecure starts one with everyWay and more configuration.
+func startSecure(t *testing.T, more string, changes ...func(*secure, *a2aserver.Config)) *secure {
+	t.Helper()
+	s := &secure{ca: tlstest.NewCA(t), issuer: newIssuer(t)}
+	folder := t.TempDir()
+	s.keys = filepath.Join(folder, "keys.yaml")
+	s.ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
+	tlstest.Write(t, filepath.Join(folder, "ca.pem"), s.ca.PEM)
+	s.key = s.add(t, apikey.Key{ID: "alice"})
+	text := strings.NewReplacer("FOLDER", folder, "ISSUER", s.issuer.url).Replace(everyWay + more)
+	var c a2aserver.Config
+	c, s.file = configured(t, text)
+	c.Tools = []tool.Toolset{who()}
+	for _, change := range changes {
+		change(s, &c)
+	}
+	s.instance = start(t, c)
+	s.url = strings.Replace(s.url, "http://", "https://", 1)
+	s.client = s.as(t, tlstest.Pair{})
+	return s
+}
+
+func (s *secure) add(t *testing.T, k apikey.Key) string {
+	t.Helper()
+	key, err := apikey.Add(s.keys, k, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// as returns a client with a certificate, or without one if the pair is empty.
+func (s *secure) as(t *testing.T, pair tlstest.Pair) *http.Client {
+	t.Helper()
+	c := &tls.Config{RootCAs: s.ca.Pool()}
+	if pair.Cert != nil {
+		cert := pair.TLS(t)
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &cert, nil }
+	}
+	transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: time.Minute}
+}
+
+// named returns the certificate of a client whose name is a URI.
+func (s *secure) named(t *testing.T, ca *tlstest.CA) tlstest.Pair {
+	t.Helper()
+	return ca.Client(t, func(c *x509.Certificate) { c.URIs = []*url.URL{{Scheme: "spiffe", Host: "acme", Path: "/billing"}} })
+}
+
+// says returns what who says to a caller, or the status and the body of a refusal.
+func (s *secure) says(t *testing.T, client *http.Client, header ...string) (int, string) {
+	t.Helper()
+	as := *s.instance
+	as.client = client
+	status, text := as.do(t, http.MethodPost, "/", request(t, "SendMessage", message(rand.Text(), "/who")), header...)
+	var answer struct {
+		Result struct{ Task taskAnswer }
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatalf("%d %s", status, text)
+	}
+	if a := answer.Result.Task.Artifacts; len(a) > 0 {
+		return status, a[0].Parts[0].Text
+	}
+	return status, text
+}
+
+// Each way to authenticate names its callers, none makes good for another, and one request
+// has one credential.
+func TestEveryWayToAuthenticate(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "")
+	plain, billing := s.client, s.as(t, s.named(t, s.ca))
+	token := "Bearer " + s.issuer.token(t, nil)
+	expired := "Bearer " + s.issuer.token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()})
+	other := "Bearer " + newIssuer(t).token(t, map[string]any{"iss": s.issuer.url})
+	for name, c := range map[string]struct {
+		client *http.Client
+		header []string
+		status int
+		says   string
+	}{
+		"key":                   {plain, []string{"X-API-Key", s.key}, 200, "acme/key:alice requester"},
+		"token":                 {plain, []string{"Authorization", token}, 200, "acme/corp:alice ops,requester"},
+		"certificate":           {billing, nil, 200, "machines/mtls:spiffe://acme/billing requester"},
+		"proxy":                 {plain, []string{"X-Forwarded-User", "paula", "X-Forwarded-Groups", "staff, ops"}, 200, "acme/proxy:paula requester,ops"},
+		"proxy, defaults":       {plain, []string{"X-Forwarded-User", "paula"}, 200, "acme/proxy:paula requester"},
+		"nothing":               {plain, nil, 401, "could not be authenticated"},
+		"wrong key":             {plain, []string{"X-API-Key", "k"}, 401, "not an API key"},
+		"expired token":         {plain, []string{"Authorization", expired}, 401, "expired"},
+		"token of another key":  {plain, []string{"Authorization", other}, 401, "signature"},
+		"other audience":        {plain, []string{"Authorization", "Bearer " + s.issuer.token(t, map[string]any{"aud": "b"})}, 401, "audience"},
+		"key as a token":        {plain, []string{"Authorization", "Bearer " + s.key}, 401, "UNAUTHENTICATED"},
+		"a role lacks":          {plain, []string{"Authorization", "Bearer " + s.issuer.token(t, map[string]any{"groups": []string{"audit"}})}, 403, "requester"},
+		"key and token":         {plain, []string{"X-API-Key", s.key, "Authorization", token}, 401, "more than one kind"},
+		"key and wrong token":   {plain, []string{"X-API-Key", s.key, "Authorization", expired}, 401, "expired"},
+		"key and certificate":   {billing, []string{"X-API-Key", s.key}, 401, "more than one kind"},
+		"proxy and wrong key":   {plain, []string{"X-Forwarded-User", "paula", "X-API-Key", "k"}, 401, "not an API key"},
+		"token and certificate": {billing, []string{"Authorization", token}, 401, "more than one kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if status, says := s.says(t, c.client, c.header...); status != c.status || !strings.Contains(says, c.says) {
+				t.Errorf("%d %s, want %d %s", status, says, c.status, c.says)
+			}
+		})
+	}
+	t.Run("challenges", func(t *testing.T) {
+		t.Parallel()
+		resp := s.open(t, http.MethodGet, "/tasks", "")
+		defer resp.Body.Close()
+		var schemes []string
+		for _, challenge := range resp.Header.Values("WWW-Authenticate") {
+			scheme, _, _ := strings.Cut(challenge, " ")
+			schemes = append(schemes, scheme)
+		}
+		if want := []string{"ApiKey", "TrustedProxy", "Bearer", "TLS-Client-Certificate"}; !slices.Equal(schemes, want) {
+			t.Errorf("the challenges are %v, want %v", schemes, want)
+		}
+	})
+	t.Run("foreign certificate", func(t *testing.T) {
+		t.Parallel()
+		resp, err := s.as(t, s.named(t, tlstest.NewCA(t))).Get(s.url) //nolint:noctx // bounded by the client
+		if err == nil {
+			_ = resp.Body.Close()
+			t.Error("a certificate of another authority is accepted")
+		}
+	})
+	t.Run("versions of HTTP", func(t *testing.T) {
+		t.Parallel()
+		for _, h2 := range []bool{true, false} {
+			transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.ca.Pool()}, ForceAttemptHTTP2: h2}
+			resp, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Get(s.url + "/livez") //nolint:noctx // bounded by the client
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != http.StatusOK || (resp.ProtoMajor == 2) != h2 || resp.TLS == nil {
+				t.Errorf("%s %s, want HTTP/2 %v", resp.Status, resp.Proto, h2)
+			}
+			_ = resp.Body.Close()
+			transport.CloseIdleConnections()
+		}
+	})
+	t.Run("without TLS", func(t *testing.T) {
+		t.Parallel()
+		resp, err := http.Get("http://" + s.server.Addr().String()) //nolint:noctx // of this machine
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		says, err := io.ReadAll(resp.Body)
+		if resp.StatusCode != http.StatusBadRequest || err != nil || !strings.Contains(string(says), "https://") {
+			t.Errorf("%s %s, %v", resp.Status, says, err)
+		}
+	})
+}
+
+// A server starts without its issuer: tokens get 503 until the keys are known, and
+// everything else works meanwhile.
+func TestIssuerIsDownAtTheStart(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	s := startSecure(t, "", func(s *secure, c *a2aserver.Config) {
+		s.issuer.up.Store(false)
+		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	token := []string{"Authorization", "Bearer " + s.issuer.token(t, nil)}
+	for range 2 {
+		resp := s.open(t, http.MethodGet, "/tasks", "", token...)
+		if got := resp.Header; resp.StatusCode != http.StatusServiceUnavailable || got.Get("Retry-After") == "" || got.Get("WWW-Authenticate") != "" {
+			t.Errorf("a token while the issuer is down: %s %v", resp.Status, got)
+		}
+		_ = resp.Body.Close()
+	}
+	if status, says := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusOK {
+		t.Errorf("a key while the issuer is down: %d %s", status, says)
+	}
+	for _, path := range []string{"/readyz", "/.well-known/agent-card.json"} {
+		if status, text := s.get(t, path); status != http.StatusOK {
+			t.Errorf("%s while the issuer is down: %d %s", path, status, text)
+		}
+	}
+	s.issuer.up.Store(true)
+	ahead.Store(int64(31 * time.Second))
+	if status, says := s.says(t, s.client, token...); status != http.StatusOK || !strings.Contains(says, "corp:alice") {
+		t.Errorf("a token when the issuer is there: %d %s", status, says)
+	}
+	s.issuer.up.Store(false)
+	if status, says := s.says(t, s.client, "Authorization", "Bearer "+s.issuer.token(t, map[string]any{"sub": "bob"})); status != http.StatusOK || !strings.Contains(says, "corp:bob") {
+		t.Errorf("a token when the keys are known and the issuer is down: %d %s", status, says)
+	}
+}
+
+// Who lacks the role of a tool does not see it and cannot call it; the card for everybody
+// does not show it either.
+func TestToolsForSome(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "tools: [{builtin: demo, for: {roles: [ops], callers: [\"acme/key:carol\"]}}]\n")
+	carol := s.add(t, apikey.Key{ID: "carol"})
+	if err := s.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	call := request(t, "SendMessage", message("m", "/echo text=hello"))
+	for name, c := range map[string]struct {
+		header []string
+		may    bool
+	}{
+		"role":   {[]string{"Authorization", "Bearer " + s.issuer.token(t, nil)}, true},
+		"caller": {[]string{"X-API-Key", carol}, true},
+		"other":  {[]string{"X-API-Key", s.key}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, text := s.do(t, http.MethodPost, "/", call, c.header...); strings.Contains(text, `"text":"hello"`) != c.may {
+				t.Errorf("a call, which is allowed %v: %s", c.may, text)
+			}
+			resp := s.open(t, http.MethodGet, "/extendedAgentCard", "", c.header...)
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"id":"echo"`) != c.may || !strings.Contains(string(text), `"id":"who"`) {
+				t.Errorf("the extended card, with the tool %v: %d %s", c.may, resp.StatusCode, text)
+			}
+			if cache, vary := resp.Header.Get("Cache-Control"), resp.Header.Values("Vary"); !strings.HasPrefix(cache, "private") || !slices.Contains(vary, "X-API-Key") || !slices.Contains(vary, "Authorization") {
+				t.Errorf("the extended card may be kept as %q, vary %q", cache, vary)
+			}
+			_, rpc := s.do(t, http.MethodPost, "/", request(t, "GetExtendedAgentCard", map[string]any{}), c.header...)
+			if strings.Contains(rpc, `"id":"echo"`) != c.may {
+				t.Errorf("the extended card by JSON-RPC: %s", rpc)
+			}
+		})
+	}
+	if status, text := s.get(t, "/extendedAgentCard"); status != http.StatusUnauthorized {
+		t.Errorf("the extended card for nobody: %d %s", status, text)
+	}
+	skills, _, h := s.card(t, "")
+	if !slices.Equal(skills, []string{"who"}) {
+		t.Errorf("the card for everybody has %v", skills)
+	}
+	if _, status, _ := s.card(t, h.Get("ETag")); status != http.StatusNotModified {
+		t.Errorf("the same card: %d", status)
+	}
+	if listening := s.log.find("listening"); len(listening) != 1 || listening[0]["tools_for_some"] != "demo" {
+		t.Errorf("the log says %v", listening)
+	}
+}
+
+// The card says which credentials are needed, in the form that is configured, and nothing
+// that is not enforced.
+func TestCardSaysWhatIsEnforced(t *testing.T) {
+	t.Parallel()
+	type scheme = map[string]map[string]string
+	type card struct {
+		SecuritySchemes      map[string]scheme
+		SecurityRequirements []struct{ Schemes map[string]json.RawMessage }
+	}
+	read := func(s *secure) (schemes, requirements []string, of card) {
+		_, text := s.get(t, "/.well-known/agent-card.json")
+		if err := json.Unmarshal([]byte(text), &of); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		for name, s := range of.SecuritySchemes {
+			for kind := range s {
+				schemes = append(schemes, name+" "+kind)
+			}
+		}
+		for _, r := range of.SecurityRequirements {
+			var names []string
+			for name, scopes := range r.Schemes {
+				names = append(names, name+string(scopes))
+			}
+			slices.Sort(names)
+			requirements = append(requirements, strings.Join(names, " "))
+		}
+		slices.Sort(schemes)
+		return schemes, requirements, of
+	}
+	for form, want := range map[string][]string{
+		"spec": {`apiKey{"list":[]}`, `proxy{"list":[]}`, `corp{"list":[]}`, `mtls{"list":[]}`},
+		"go":   {"apiKey[]", "proxy[]", "corp[]", "mtls[]"},
+		"omit": nil,
+	} {
+		s := startSecure(t, "card: {security_form: "+form+"}\n")
+		schemes, requirements, of := read(s)
+		all := []string{"apiKey apiKeySecurityScheme", "corp openIdConnectSecurityScheme", "mtls mtlsSecurityScheme", "proxy httpAuthSecurityScheme"}
+		if form == "omit" {
+			all = nil
+		}
+		if diff := cmp.Diff([][]string{all, want}, [][]string{schemes, requirements}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+		if form == "omit" {
+			continue
+		}
+		if at := of.SecuritySchemes["corp"]["openIdConnectSecurityScheme"]["openIdConnectUrl"]; at != s.issuer.url+"/.well-known/openid-configuration" {
+			t.Errorf("the discovery document is %q", at)
+		}
+		if header := of.SecuritySchemes["apiKey"]["apiKeySecurityScheme"]["name"]; header != "X-API-Key" {
+			t.Errorf("the header is %q", header)
+		}
+	}
+}
+
+// Each caller has a rate of their own, and each address may fail so often; a proxy's clients
+// are not one address.
+func TestRatesOfCallers(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	began := time.Now()
+	s := startSecure(t, "limits: {rate: 1, burst: 2, auth_failures: 2}\n", func(_ *secure, c *a2aserver.Config) {
+		c.Now = func() time.Time { return began.Add(time.Duration(ahead.Load())) }
+	})
+	from := func(address string, header ...string) (status int, retryAfter string) {
+		resp := s.open(t, http.MethodGet, "/tasks", "", append(header, "X-Forwarded-For", "192.0.2.200, "+address)...)
+		defer resp.Body.Close()
+		return resp.StatusCode, resp.Header.Get("Retry-After")
+	}
+	token := "Bearer " + s.issuer.token(t, nil)
+	for i, want := range []int{200, 200, 429, 429} {
+		if got, after := from("192.0.2.1", "X-API-Key", s.key); got != want || want == 429 && after != "1" {
+			t.Errorf("request %d: %d, Retry-After %q, want %d", i, got, after, want)
+		}
+	}
+	if _, text := s.do(t, http.MethodPost, "/", request(t, "ListTasks", map[string]any{}), "X-API-Key", s.key); !strings.Contains(text, "RATE_LIMIT_EXCEEDED") {
+		t.Errorf("by JSON-RPC: %s", text)
+	}
+	if got, _ := from("192.0.2.1", "Authorization", token); got != http.StatusOK {
+		t.Errorf("another caller: %d", got)
+	}
+	ahead.Store(int64(time.Second))
+	if got, _ := from("192.0.2.1", "X-API-Key", s.key); got != http.StatusOK {
+		t.Errorf("a second later: %d", got)
+	}
+	for i, want := range []int{401, 401, 429} {
+		if got, _ := from("192.0.2.7", "X-API-Key", "wrong"); got != want {
+			t.Errorf("wrong key %d: %d, want %d", i, got, want)
+		}
+	}
+	ahead.Store(int64(3 * time.Second))
+	for address, want := range map[string]int{"192.0.2.7": 429, "192.0.2.8": 200} {
+		if got, _ := from(address, "Authorization", token); got != want {
+			t.Errorf("a valid token from %s: %d, want %d", address, got, want)
+		}
+	}
+	if got, _ := from("192.0.2.7"); got != 429 {
+		t.Errorf("no credential from that address: %d", got)
+	}
+	ahead.Store(int64(time.Minute))
+	if got, _ := from("192.0.2.7", "Authorization", token); got != http.StatusOK {
+		t.Errorf("a minute later: %d", got)
+	}
+	warned := 0
+	for _, line := range s.log.all() {
+		if text, _ := line["message"].(string); strings.Contains(text, "trusted_proxies") && line["address"] == "192.0.2.7/32" {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("the log warns %d times of the address, want once", warned)
+	}
+}
+
+// What one caller may hold is counted by who they are, not by how many.
+func TestSharesOfCallers(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "limits: {streams_per_caller: 1}\ntools: [{builtin: demo}]\n")
+	token := "Bearer " + s.issuer.token(t, nil)
+	stream := func() string {
+		return request(t, "SendStreamingMessage", message(rand.Text(), `/stream {"chunks":100000,"size":10,"interval":"10ms"}`))
+	}
+	open := func(header ...string) string {
+		resp := s.open(t, http.MethodPost, "/", stream(), header...)
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		line, err := bufio.NewReader(resp.Body).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+	for i, c := range []struct {
+		header []string
+		opens  bool
+	}{
+		{[]string{"X-API-Key", s.key}, true},
+		{[]string{"X-API-Key", s.key}, false},
+		{[]string{"Authorization", token}, true},
+		{[]string{"Authorization", token}, false},
+	} {
+		if got := open(c.header...); strings.Contains(got, "1 streams are open for this caller") == c.opens {
+			t.Errorf("stream %d, which opens %v: %s", i, c.opens, got)
+		}
+	}
+}
+
+// A page of an origin that may only read can send nothing, and others can do nothing.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "allowed_origins: [https://desk.example]\nread_origins: [https://wall.example]\n")
+	send := request(t, "SendMessage", message("m", "/who"))
+	for _, c := range []struct {
+		method, path, origin, asks string
+		status                     int
+	}{
+		{"GET", "/tasks", "https://wall.example", "", 200},
+		{"POST", "/", "https://wall.example", "", 403},
+		{"POST", "/message:send", "https://wall.example", "", 403},
+		{"DELETE", "/tasks/x/pushNotificationConfigs/y", "https://wall.example", "", 403},
+		{"OPTIONS", "/tasks", "https://wall.example", "GET", 204},
+		{"OPTIONS", "/message:send", "https://wall.example", "POST", 403},
+		{"OPTIONS", "/", "https://wall.example", "", 403},
+		{"POST", "/", "https://desk.example", "", 200},
+		{"OPTIONS", "/", "https://desk.example", "POST", 204},
+		{"OPTIONS", "/", "https://desk.example.evil.example", "POST", 403},
+		{"OPTIONS", "/tasks", "*", "GET", 403},
+		{"GET", "/tasks", "null", "", 403},
+	} {
+		header := []string{"Origin", c.origin}
+		if c.method != http.MethodOptions { // a browser asks without credentials
+			header = append(header, "X-API-Key", s.key)
+		} else if c.asks != "" {
+			header = append(header, "Access-Control-Request-Method", c.asks, "Access-Control-Request-Headers", "x-api-key")
+		}
+		resp := s.open(t, c.method, c.path, send, header...)
+		_ = resp.Body.Close()
+		h := resp.Header
+		allowed := ""
+		if c.status < 300 {
+			allowed = c.origin
+		}
+		if resp.StatusCode != c.status || h.Get("Access-Control-Allow-Origin") != allowed || h.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s %s from %s, asking for %q: %s %v, want %d", c.method, c.path, c.origin, c.asks, resp.Status, h, c.status)
+		}
+		if c.status == http.StatusNoContent && !strings.Contains(strings.ToLower(h.Get("Access-Control-Allow-Headers")), "x-api-key") {
+			t.Errorf("%s %s from %s allows the headers %q", c.method, c.path, c.origin, h.Get("Access-Control-Allow-Headers"))
+		}
+		if methods := h.Get("Access-Control-Allow-Methods"); c.origin == "https://wall.example" && c.status == http.StatusNoContent && methods != "GET" {
+			t.Errorf("%s allows the methods %q", c.origin, methods)
+		}
+	}
+	// A page that makes a browser use its user's certificate needs no CORS to do harm.
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200} {
+		as := *s.instance
+		as.client = s.as(t, s.named(t, s.ca))
+		if status, text := as.do(t, http.MethodGet, "/tasks", "", "Sec-Fetch-Site", site); status != want {
+			t.Errorf("a request with a certificate from %s: %d %s, want %d", site, status, text, want)
+		}
+	}
+	for _, origin := range []string{"*", "https://*.example", "https://?.example", "null", "https://a.example/path"} {
+		for _, key := range []string{"allowed_origins", "read_origins"} {
+			if err := a2aserver.Check(load(t, map[string]string{key: origin})); err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(key, "_", "-")) {
+				t.Errorf("%s: %s is accepted: %v", key, origin, err)
+			}
+		}
+	}
+}
+
+// A reload reads certificates and keys again; what cannot be used changes nothing.
+func TestReloadOfCredentials(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "")
+	folder := filepath.Dir(s.keys)
+	cert, key := filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key")
+	serial := func() string {
+		conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute}, Config: &tls.Config{RootCAs: s.ca.Pool()}}).DialContext(t.Context(), "tcp", s.server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String() //nolint:errcheck,forcetypeassert // a Dialer returns no other
+	}
+	before := serial()
+	s.ca.Server(t).Write(t, cert, key)
+	bob := s.add(t, apikey.Key{ID: "bob"})
+	if status, _ := s.says(t, s.client, "X-API-Key", bob); status != http.StatusUnauthorized {
+		t.Errorf("a new key before the reload: %d", status)
+	}
+	if err := s.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	young := serial()
+	if young == before {
+		t.Error("after a reload the old certificate is in use")
+	}
+	if status, says := s.says(t, s.client, "X-API-Key", bob); status != http.StatusOK {
+		t.Errorf("a new key after the reload: %d %s", status, says)
+	}
+	tlstest.Write(t, cert, []byte("nothing"))
+	if err := apikey.Revoke(s.keys, "bob", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the error is there each time
+		if err := s.server.Reload(); err == nil || !strings.Contains(err.Error(), "t.crt") {
+			t.Errorf("Reload() with a broken certificate = %v", err)
+		}
+	}
+	if serial() != young {
+		t.Error("a broken certificate has replaced the one in use")
+	}
+	s.ca.Server(t).Write(t, cert, key)
+	rewrite(t, s.keys, "- {id: x")
+	if err := s.server.Reload(); err == nil || !strings.Contains(err.Error(), "keys.yaml") {
+		t.Errorf("Reload() with a broken file of keys = %v", err)
+	}
+	if status, _ := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusOK {
+		t.Errorf("a key after a reload that failed: %d", status)
+	}
+}
+
+// What a program knows its callers by, and what the file says, are not mixed.
+func TestProgramAndFileAuthenticate(t *testing.T) {
+	t.Parallel()
+	c, _ := configured(t, "auth: {keys: {file: keys.yaml}, default_roles: [requester]}\n")
+	c.Authenticator = auth.First()
+	if err := a2aserver.Check(c); err == nil || !strings.Contains(err.Error(), "auth.keys.file") {
+		t.Errorf("Check() = %v", err)
+	}
+}
