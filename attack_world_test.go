@@ -1,0 +1,398 @@
+package a2aserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	a2aserver "a2a-server"
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/auth/oidc"
+	"a2a-server/internal/egress"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task/engine"
+	"a2a-server/task/planner/direct"
+	"a2a-server/tool"
+	"a2a-server/tool/builtin"
+	"a2a-server/tool/functiontool"
+)
+
+// victims is in everything that the victim has, and in nothing that anybody else may see.
+const victims = "the-secret-of-the-victim"
+
+// countedHandle counts what is asked of a store, apart from what the server does of its own
+// accord.
+type countedHandle struct {
+	store.Handle
+	calls atomic.Int64
+}
+
+func (h *countedHandle) Read(ctx context.Context, in store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
+	h.calls.Add(1)
+	return h.Handle.Read(ctx, in, id, from, l)
+}
+
+func (h *countedHandle) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
+	h.calls.Add(1)
+	return h.Handle.Rows(ctx, in, q)
+}
+
+func (h *countedHandle) Tasks(ctx context.Context, in store.Scope, q store.Query) (store.TaskPage, error) {
+	h.calls.Add(1)
+	return h.Handle.Tasks(ctx, in, q)
+}
+
+func (h *countedHandle) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	h.calls.Add(1)
+	return h.Handle.Append(ctx, b)
+}
+
+// attacked is a server with callers of every kind, and tasks of others that an attacker
+// tries to reach.
+type attacked struct {
+	url     string
+	client  *http.Client
+	store   *countedHandle
+	issuer  *issuer
+	dead    string            // an issuer that does not answer
+	keyFile string            // of API keys
+	keys    map[string]string // API keys by their ids
+	ledger  string            // of transfer_money
+	release func()            // lets the tool "hold" end, in all tasks
+	rest    bool              // it has no JSON-RPC
+	server  *a2aserver.Server // nil if the server is one of the SDK
+	tasks   map[string]string // ids by names such as "acme parked"
+}
+
+// callers of API keys: each has the role requester.
+var attackKeys = []apikey.Key{
+	{ID: "victim", Tenant: "acme", Roles: []string{auth.RoleRequester}},
+	{ID: "mallory", Tenant: "acme", Roles: []string{auth.RoleRequester}},
+	{ID: "expired", Tenant: "acme", Roles: []string{auth.RoleRequester}, Expires: time.Now().Add(-time.Hour)},
+	{ID: "robot", Tenant: "acme", Kind: auth.KindService, Roles: []string{auth.RoleRequester}},
+	{ID: "revoked", Tenant: "acme", Roles: []string{auth.RoleRequester}},
+}
+
+// prepareAttacked makes everything but the server.
+func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
+	t.Helper()
+	db := memstore.New()
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	held := make(chan struct{})
+	w = &attacked{
+		client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}, store: &countedHandle{Handle: h},
+		issuer: newIssuer(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
+		ledger: filepath.Join(dir, "ledger.jsonl"), release: func() { close(held) },
+	}
+	t.Cleanup(w.client.CloseIdleConnections)
+	for _, k := range attackKeys {
+		if w.keys[k.ID], err = apikey.Add(w.keyFile, k, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := apikey.Revoke(w.keyFile, "revoked", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	set, err := builtin.New(builtin.Config{Ledger: w.ledger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold, err := functiontool.New(functiontool.Config{Name: "hold", Description: "waits", Annotations: tool.Annotations{ReadOnly: true}},
+		func(ctx tool.Context, a struct {
+			Text string `json:"text"`
+		}) (string, error) {
+			select {
+			case <-held:
+				return a.Text, nil
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, []tool.Toolset{set, tool.NewToolset("attacked", hold)}
+}
+
+// startAttacked starts a server as operators run it.
+func startAttacked(t *testing.T) *attacked {
+	t.Helper()
+	w, tools := prepareAttacked(t)
+	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
+	roles := "claim: groups, map: {ops: [ops]"
+	for _, role := range auth.Roles() {
+		roles += ", " + role + ": [" + role + "]"
+	}
+	text := fmt.Sprintf(`
+auth:
+  keys: {file: %[1]q}
+  oidc:
+    - {name: corp, issuer: %[2]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, roles: {%[4]s}}}
+    - {name: dead, issuer: %[3]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, roles: {%[4]s}}}
+limits: {auth_failures: 0}
+`, w.keyFile, w.issuer.URL, w.dead, roles)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, nil)
+	c.File, c.Store, c.Tools = file, w.store, tools
+	in := start(t, c)
+	w.url, w.server = in.url, in.server
+	w.fill(t)
+	return w
+}
+
+type headersKey struct{}
+
+// startAttackedSDK starts a server of the SDK over our operations.
+func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2asrv.TransportOption) http.Handler, rest bool) *attacked {
+	t.Helper()
+	w, tools := prepareAttacked(t)
+	w.rest = rest
+	must := func(err error) {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+	}
+	keys, err := apikey.New(apikey.Config{File: w.keyFile})
+	must(err)
+	client, err := egress.NewClient(egress.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Timeout: 10 * time.Second})
+	must(err)
+	var issuers []oidc.Config
+	for name, url := range map[string]string{"corp": w.issuer.URL, "dead": w.dead} {
+		issuers = append(issuers, oidc.Config{
+			Name: name, Issuer: url, Audiences: []string{"a2a"}, Client: client, Tenant: oidc.Tenant{Claim: "org"}, Roles: oidc.Roles{Claim: "groups"},
+		})
+	}
+	tokens, err := oidc.New(issuers...)
+	must(err)
+	known := auth.First(keys, tokens)
+	running, err := engine.New(engine.Config{
+		Store: w.store, Tools: tool.NewRegistry(tools...), Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{Keywords: true}),
+	})
+	must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	s, err := a2a.New(a2a.Config{Engine: running, Authenticator: known})
+	must(err)
+	inner := transport(s.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
+		h, ok := ctx.Value(headersKey{}).(http.Header)
+		if !ok {
+			return auth.Principal{}, errors.New("the context is not the request's")
+		}
+		return known.Authenticate(ctx, &auth.Credentials{Header: h.Values})
+	}))
+	outer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		inner.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), headersKey{}, r.Header)))
+	}))
+	t.Cleanup(func() {
+		outer.CloseClientConnections()
+		outer.Close()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	w.url = outer.URL
+	w.fill(t)
+	return w
+}
+
+// fill makes the tasks that are attacked: of a colleague and of somebody in another tenant
+// whose name is the attacker's, before, during and after a run.
+func (w *attacked) fill(t *testing.T) {
+	t.Helper()
+	w.tasks["missing"] = "019b7c00-0000-7000-8000-0000ffffffff"
+	w.tasks["impossible"] = "no-id"
+	for owner, header := range map[string]http.Header{
+		"acme":     bearing(token("k1", w.issuer.claims("acme", "victim", auth.RoleRequester))),
+		"umbrella": bearing(token("k1", w.issuer.claims("umbrella", "mallory", auth.RoleRequester))),
+	} {
+		for state, text := range map[string]string{
+			"parked": "/transfer_money amount=5 to=" + victims, "running": "/hold text=" + victims, "ended": "/echo text=" + victims,
+		} {
+			w.tasks[owner+" "+state] = w.create(t, header, text)
+		}
+	}
+}
+
+// bearing returns the headers of a request with a token.
+func bearing(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
+
+// keyed returns the headers of a request with an API key.
+func (w *attacked) keyed(id string) http.Header { return http.Header{"X-Api-Key": {w.keys[id]}} }
+
+// create makes a task, and waits for it to rest unless it is held.
+func (w *attacked) create(t *testing.T, header http.Header, text string) string {
+	t.Helper()
+	m := message("m-"+text, text)
+	m["configuration"] = map[string]any{"returnImmediately": strings.HasPrefix(text, "/hold")}
+	a := w.send(t, header, m)
+	id := regexp.MustCompile(`"task":\{.*?"id":"([^"]+)"|"id":"([0-9a-f-]{36})"`).FindStringSubmatch(a.Body)
+	if id == nil {
+		t.Fatalf("%s: %d %s", text, a.Status, a.Body)
+	}
+	return id[1] + id[2]
+}
+
+// attackAnswer is all of an answer that a caller can see, and what it cost.
+type attackAnswer struct {
+	Status int
+	Header http.Header
+	Body   string
+	Calls  int64 // of the store
+}
+
+// differs finds what the SDK's transports write into equal errors: ids of frames, times, and
+// what the caller has asked for.
+var differs = regexp.MustCompile(`(?m)^(id: )[0-9a-f-]{36}$|("timestamp":)"[^"]*"|("metadata":\{"taskId":)"[^"]*"`)
+
+var reasonIn = regexp.MustCompile(`"reason":\s*"([A-Z_]+)"`)
+
+// reason returns A2A's name for the error that an answer is; "": none.
+func (a attackAnswer) reason() string {
+	if m := reasonIn.FindStringSubmatch(a.Body); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// do makes a request and reads its answer to the end.
+func (w *attacked) do(t *testing.T, header http.Header, method, path, body string) attackAnswer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("A2A-Version", "1.0")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	before := w.store.calls.Load()
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v after %d %s", method, path, err, resp.StatusCode, text)
+	}
+	delete(resp.Header, "Date")
+	a := attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.calls.Load() - before}
+	if w.server == nil {
+		a.Body = differs.ReplaceAllString(a.Body, "$1$2$3")
+		delete(resp.Header, "Content-Length")
+	}
+	return a
+}
+
+// rpc calls a method of JSON-RPC.
+func (w *attacked) rpc(t *testing.T, header http.Header, method string, params any) attackAnswer {
+	t.Helper()
+	return w.do(t, header, http.MethodPost, "/", request(t, method, params))
+}
+
+// send sends a message on the binding that the server has.
+func (w *attacked) send(t *testing.T, header http.Header, params any) attackAnswer {
+	t.Helper()
+	if !w.rest {
+		return w.rpc(t, header, "SendMessage", params)
+	}
+	body, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.do(t, header, http.MethodPost, "/message:send", string(body))
+}
+
+// attackOperation is an operation as an attacker asks for it: of a task, unless it has none.
+type attackOperation struct {
+	name   string
+	action auth.Action
+	ofTask bool
+	push   bool
+	verb   string // of HTTP+JSON
+	path   string // likewise; ID is the task
+	params string // of JSON-RPC, and the body of a POST in HTTP+JSON; likewise
+}
+
+// attackOperations are those of A2A. The message that is sent is the worst that it can be:
+// the approval of what the task waits for.
+func attackOperations() []attackOperation {
+	const approval = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"ID","parts":[{"data":{"type":"approval_response","decisions":[{"id":"ID.a1","decision":"approve"}]}}]}}`
+	return []attackOperation{
+		{name: "SendMessage", action: auth.Create, ofTask: true, verb: "POST", path: "/message:send", params: approval},
+		{name: "SendStreamingMessage", action: auth.Create, ofTask: true, verb: "POST", path: "/message:stream", params: approval},
+		{name: "GetTask", action: auth.Read, ofTask: true, verb: "GET", path: "/tasks/ID", params: `{"id":"ID"}`},
+		{name: "ListTasks", action: auth.List, verb: "GET", path: "/tasks?includeArtifacts=true", params: `{"includeArtifacts":true}`},
+		{name: "CancelTask", action: auth.Cancel, ofTask: true, verb: "POST", path: "/tasks/ID:cancel", params: `{"id":"ID"}`},
+		{name: "SubscribeToTask", action: auth.Follow, ofTask: true, verb: "GET", path: "/tasks/ID:subscribe", params: `{"id":"ID"}`},
+		{name: "CreateTaskPushNotificationConfig", action: auth.Push, ofTask: true, push: true, verb: "POST", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID","url":"https://example.com/hook"}`},
+		{name: "GetTaskPushNotificationConfig", action: auth.Push, ofTask: true, push: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
+		{name: "ListTaskPushNotificationConfigs", action: auth.Push, ofTask: true, push: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID"}`},
+		{name: "DeleteTaskPushNotificationConfig", action: auth.Push, ofTask: true, push: true, verb: "DELETE", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
+		{name: "GetExtendedAgentCard", action: auth.Read, verb: "GET", path: "/extendedAgentCard", params: `{}`},
+	}
+}
+
+// attackBinding is a binding in a version of A2A, on a server.
+type attackBinding struct {
+	name  string
+	start func(*testing.T) *attacked
+	ours  bool // the server's own binding, not one of the SDK's
+	ask   func(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer
+}
+
+func askRPC(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
+	t.Helper()
+	return w.rpc(t, header, op.name, json.RawMessage(strings.ReplaceAll(op.params, "ID", task)))
+}
+
+func askREST(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
+	t.Helper()
+	body := ""
+	if op.verb == http.MethodPost {
+		body = strings.ReplaceAll(op.params, "ID", task)
+	}
+	return w.do(t, header, op.verb, strings.ReplaceAll(op.path, "ID", task), body)
+}
+
+// attackBindings are all ways to the operations. A new one is a row.
+func attackBindings() []attackBinding {
+	return []attackBinding{
+		{"JSON-RPC 1.0", startAttacked, true, askRPC},
+		{"HTTP+JSON 1.0", startAttacked, true, askREST},
+		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, askRPC},
+		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, askREST},
+	}
+}
