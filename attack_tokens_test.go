@@ -21,8 +21,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// issuer is an OpenID Connect provider that a test changes while it runs.
-type issuer struct {
+// tokenProvider is an OpenID Connect provider that a test changes while it runs.
+type tokenProvider struct {
 	*httptest.Server
 
 	fetches atomic.Int64 // of the keys
@@ -44,9 +44,9 @@ var signingKeys = sync.OnceValue(func() map[string]*rsa.PrivateKey {
 	return all
 })
 
-func newIssuer(t *testing.T) *issuer {
+func newTokenProvider(t *testing.T) *tokenProvider {
 	t.Helper()
-	i := &issuer{}
+	i := &tokenProvider{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": i.URL, "jwks_uri": i.URL + "/keys"})
@@ -68,14 +68,14 @@ func newIssuer(t *testing.T) *issuer {
 }
 
 // serve sets what answers with the keys.
-func (i *issuer) serve(h http.HandlerFunc) {
+func (i *tokenProvider) serve(h http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.keys = h
 }
 
 // publish makes these the only keys.
-func (i *issuer) publish(ids ...string) {
+func (i *tokenProvider) publish(ids ...string) {
 	set := jose.JSONWebKeySet{}
 	for _, id := range ids {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: signingKeys()[id].Public(), KeyID: id, Algorithm: "RS256", Use: "sig"})
@@ -85,7 +85,7 @@ func (i *issuer) publish(ids ...string) {
 
 // claims returns the claims of a valid token for somebody of a tenant, with changes; those
 // that are nil are left out.
-func (i *issuer) claims(tenant, subject, role string, changes ...map[string]any) map[string]any {
+func (i *tokenProvider) claims(tenant, subject, role string, changes ...map[string]any) map[string]any {
 	now := time.Now()
 	c := map[string]any{
 		"iss": i.URL, "aud": "a2a", "sub": subject, "client_id": "web", "org": tenant, "groups": []string{role},

@@ -71,7 +71,7 @@ type attacked struct {
 	url     string
 	client  *http.Client
 	store   *countedHandle
-	issuer  *issuer
+	issuer  *tokenProvider
 	dead    string            // an issuer that does not answer
 	keyFile string            // of API keys
 	keys    map[string]string // API keys by their ids
@@ -105,7 +105,7 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	held := make(chan struct{})
 	w = &attacked{
 		client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}, store: &countedHandle{Handle: h},
-		issuer: newIssuer(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
+		issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
 		ledger: filepath.Join(dir, "ledger.jsonl"), release: func() { close(held) },
 	}
 	t.Cleanup(w.client.CloseIdleConnections)
