@@ -104,6 +104,9 @@ func Check(c Config) error {
 	if _, err := c.authentication(conf, files); err != nil {
 		return err
 	}
+	if _, err := socketUsers(conf); err != nil {
+		return err
+	}
 	var now live
 	if _, err := c.parts(conf, now.always); err != nil {
 		return err

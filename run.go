@@ -60,6 +60,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.server.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	s.mounted.open(requests)
+	r.serveAdmin()
 	if s.listener != nil {
 		go func() { r.served <- s.server.Serve(s.listener) }()
 	}
@@ -200,6 +201,7 @@ func (r *running) shutdown(ctx context.Context) error {
 			r.endRequests(a2a.ErrShutdown)
 			return <-drained
 		}},
+		{"close the admin socket", 2 * adminCutOff, r.closeAdmin},
 		{"finish calls", r.config.Limits.Grace + slack, func(context.Context) error {
 			r.engine.Stop(time.Until(over))
 			r.endEngine()

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/listener"
@@ -34,8 +35,9 @@ type Server struct {
 	store    *backend
 	keys     *keyring.Keyring
 	engine   *engine.Engine
-	given    Config // what New was given, for reloads
-	now      live   // the tools, secrets and gates
+	admin    *adminsocket.Server // nil: there is none
+	given    Config              // what New was given, for reloads
+	now      live                // the tools, secrets and gates
 	reloads  reloads
 	catalog  *catalog                       // the skills of the card
 	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
@@ -113,6 +115,9 @@ func New(c Config) (_ *Server, err error) {
 		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.openAdmin(); err != nil { //nolint:contextcheck // it does not wait
 		return nil, err
 	}
 	if s.room = fit(conf.Limits, openFiles()); !c.NoListen {
@@ -225,7 +230,7 @@ func (s *Server) release() error {
 	if s.listener != nil {
 		errs = append(errs, s.listener.Close())
 	}
-	errs = append(errs, s.closeTools())
+	errs = append(errs, s.closeAdmin(context.Background()), s.closeTools())
 	if s.store != nil {
 		errs = append(errs, s.store.close())
 	}

@@ -51,15 +51,16 @@ type TaskList struct {
 
 // TaskSummary is what is known about a task without reading its log.
 type TaskSummary struct {
-	ID            string        `json:"id"`
-	Context       string        `json:"contextId,omitempty"`
-	State         a2a.TaskState `json:"state"`
-	Since         time.Time     `json:"since"` // when it entered the state
-	Created       time.Time     `json:"created"`
-	Tenant, Owner string        // who created it
-	Pending       int           `json:"pending"`           // approvals
-	Bytes         uint64        `json:"bytes"`             // of its log
-	Damaged       bool          `json:"damaged,omitempty"` // it cannot be read, and some of this is not known
+	ID      string        `json:"id"`
+	Context string        `json:"contextId,omitempty"`
+	State   a2a.TaskState `json:"state"`
+	Since   time.Time     `json:"since"` // when it entered the state
+	Created time.Time     `json:"created"`
+	Tenant  string        `json:"tenant,omitempty"`
+	Owner   string        `json:"owner"`             // who created it
+	Pending int           `json:"pending"`           // approvals
+	Bytes   uint64        `json:"bytes"`             // of its log
+	Damaged bool          `json:"damaged,omitempty"` // it cannot be read, and some of this is not known
 }
 
 func summaryOf(h *store.Header) TaskSummary {

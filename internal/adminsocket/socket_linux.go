@@ -1,0 +1,130 @@
+package adminsocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"a2a-server/internal/privatefile"
+)
+
+// socketMode is the mode of the socket: connecting takes the right to write.
+const socketMode = 0o600
+
+// socket is the listening socket, and the file that is its name.
+type socket struct {
+	*net.UnixListener
+	path string
+	made fs.FileInfo // the file
+}
+
+// listen makes the socket at path. One that a server has left is replaced; it is an error if
+// one listens, or something else is there. The folder must be writable only for the server's
+// user and those whom it trusts.
+func listen(path string) (*socket, error) {
+	unlock, err := privatefile.Lock(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	how := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var failed error
+		// The file gets the mode of the socket, so that it is never there with another one.
+		if err := c.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), socketMode) }); err != nil {
+			return err
+		}
+		return failed
+	}}
+	var l net.Listener
+	err = near(path, func(name string) error {
+		l, err = how.Listen(context.Background(), "unix", name) // it does not wait
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	on, ok := l.(*net.UnixListener)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("listen on %s: it is a %T", path, l), l.Close())
+	}
+	on.SetUnlinkOnClose(false) // its name may be one of near, and the file somebody else's by then
+	s := &socket{UnixListener: on, path: path}
+	if s.made, err = os.Lstat(path); err == nil && s.made.Mode() != fs.ModeSocket|socketMode {
+		err = fmt.Errorf("%s has the mode %v and not 0600, so that others could connect: use a data folder on a file system that keeps modes", path, s.made.Mode())
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// removeStale removes a socket on which nobody listens any more.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is not a socket, and is not replaced: move it elsewhere", path)
+	}
+	c, err := dial(context.Background(), path) // it does not wait
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return os.Remove(path)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil:
+		_ = c.Close() // it was only to know
+	}
+	return fmt.Errorf("another server listens on %s: stop it, or use another data folder", path)
+}
+
+// Close closes the socket and removes its file, if that is still the one that it made.
+func (s *socket) Close() error {
+	err := s.UnixListener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	if now, statErr := os.Lstat(s.path); statErr == nil && s.made != nil && os.SameFile(now, s.made) {
+		err = errors.Join(err, os.Remove(s.path))
+	}
+	return err
+}
+
+// dial connects to a socket.
+func dial(ctx context.Context, path string) (c net.Conn, err error) {
+	err = near(path, func(name string) error {
+		c, err = (&net.Dialer{}).DialContext(ctx, "unix", name)
+		return err
+	})
+	return c, err
+}
+
+// longestName is how long the name of a socket may be: the kernel has 108 bytes for it, with
+// a zero at the end.
+const longestName = 107
+
+// near calls do with a name of path that is short enough for a socket: one that begins with
+// its folder as the kernel lists it among the open files of this process.
+func near(path string, do func(name string) error) error {
+	if len(path) <= longestName {
+		return do(path)
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }() // it was only for its name
+	return do("/proc/self/fd/" + strconv.Itoa(int(folder.Fd())) + "/" + filepath.Base(path))
+}
