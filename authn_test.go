@@ -22,6 +22,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
+	"a2a-server/auth/oidc/oidctest"
 	"a2a-server/internal/tlsfiles/tlstest"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -32,7 +33,7 @@ type secure struct {
 	*instance
 	file   string
 	ca     *tlstest.CA
-	issuer *issuer
+	issuer *oidctest.Issuer
 	keys   string // the file of API keys
 	key    string // of alice
 }
@@ -68,13 +69,13 @@ func who() tool.Toolset {
 // startSecure starts one with everyWay and more configuration.
 func startSecure(t *testing.T, more string, changes ...func(*secure, *a2aserver.Config)) *secure {
 	t.Helper()
-	s := &secure{ca: tlstest.NewCA(t), issuer: newIssuer(t)}
+	s := &secure{ca: tlstest.NewCA(t), issuer: oidctest.New(t)}
 	folder := t.TempDir()
 	s.keys = filepath.Join(folder, "keys.yaml")
 	s.ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
 	tlstest.Write(t, filepath.Join(folder, "ca.pem"), s.ca.PEM)
 	s.key = s.add(t, apikey.Key{ID: "alice"})
-	text := strings.NewReplacer("FOLDER", folder, "ISSUER", s.issuer.url).Replace(everyWay + more)
+	text := strings.NewReplacer("FOLDER", folder, "ISSUER", s.issuer.URL).Replace(everyWay + more)
 	var c a2aserver.Config
 	c, s.file = configured(t, text)
 	c.Tools = []tool.Toolset{who()}
@@ -139,9 +140,9 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 	t.Parallel()
 	s := startSecure(t, "")
 	plain, billing := s.client, s.as(t, s.named(t, s.ca))
-	token := "Bearer " + s.issuer.token(t, nil)
-	expired := "Bearer " + s.issuer.token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()})
-	other := "Bearer " + newIssuer(t).token(t, map[string]any{"iss": s.issuer.url})
+	token := "Bearer " + s.issuer.Token(t, nil)
+	expired := "Bearer " + s.issuer.Token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()})
+	other := "Bearer " + oidctest.New(t).Token(t, map[string]any{"iss": s.issuer.URL})
 	for name, c := range map[string]struct {
 		client *http.Client
 		header []string
@@ -157,9 +158,9 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 		"wrong key":             {plain, []string{"X-API-Key", "k"}, 401, "not an API key"},
 		"expired token":         {plain, []string{"Authorization", expired}, 401, "expired"},
 		"token of another key":  {plain, []string{"Authorization", other}, 401, "signature"},
-		"other audience":        {plain, []string{"Authorization", "Bearer " + s.issuer.token(t, map[string]any{"aud": "b"})}, 401, "audience"},
+		"other audience":        {plain, []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"aud": "b"})}, 401, "audience"},
 		"key as a token":        {plain, []string{"Authorization", "Bearer " + s.key}, 401, "UNAUTHENTICATED"},
-		"a role lacks":          {plain, []string{"Authorization", "Bearer " + s.issuer.token(t, map[string]any{"groups": []string{"audit"}})}, 403, "requester"},
+		"a role lacks":          {plain, []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"groups": []string{"audit"}})}, 403, "requester"},
 		"key and token":         {plain, []string{"X-API-Key", s.key, "Authorization", token}, 401, "more than one kind"},
 		"key and wrong token":   {plain, []string{"X-API-Key", s.key, "Authorization", expired}, 401, "expired"},
 		"key and certificate":   {billing, []string{"X-API-Key", s.key}, 401, "more than one kind"},
@@ -229,10 +230,10 @@ func TestIssuerIsDownAtTheStart(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	s := startSecure(t, "", func(s *secure, c *a2aserver.Config) {
-		s.issuer.up.Store(false)
+		s.issuer.Up.Store(false)
 		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
-	token := []string{"Authorization", "Bearer " + s.issuer.token(t, nil)}
+	token := []string{"Authorization", "Bearer " + s.issuer.Token(t, nil)}
 	for range 2 {
 		resp := s.open(t, http.MethodGet, "/tasks", "", token...)
 		if got := resp.Header; resp.StatusCode != http.StatusServiceUnavailable || got.Get("Retry-After") == "" || got.Get("WWW-Authenticate") != "" {
@@ -248,13 +249,13 @@ func TestIssuerIsDownAtTheStart(t *testing.T) {
 			t.Errorf("%s while the issuer is down: %d %s", path, status, text)
 		}
 	}
-	s.issuer.up.Store(true)
+	s.issuer.Up.Store(true)
 	ahead.Store(int64(31 * time.Second))
 	if status, says := s.says(t, s.client, token...); status != http.StatusOK || !strings.Contains(says, "corp:alice") {
 		t.Errorf("a token when the issuer is there: %d %s", status, says)
 	}
-	s.issuer.up.Store(false)
-	if status, says := s.says(t, s.client, "Authorization", "Bearer "+s.issuer.token(t, map[string]any{"sub": "bob"})); status != http.StatusOK || !strings.Contains(says, "corp:bob") {
+	s.issuer.Up.Store(false)
+	if status, says := s.says(t, s.client, "Authorization", "Bearer "+s.issuer.Token(t, map[string]any{"sub": "bob"})); status != http.StatusOK || !strings.Contains(says, "corp:bob") {
 		t.Errorf("a token when the keys are known and the issuer is down: %d %s", status, says)
 	}
 }
@@ -273,7 +274,7 @@ func TestToolsForSome(t *testing.T) {
 		header []string
 		may    bool
 	}{
-		"role":   {[]string{"Authorization", "Bearer " + s.issuer.token(t, nil)}, true},
+		"role":   {[]string{"Authorization", "Bearer " + s.issuer.Token(t, nil)}, true},
 		"caller": {[]string{"X-API-Key", carol}, true},
 		"other":  {[]string{"X-API-Key", s.key}, false},
 	} {
@@ -359,7 +360,7 @@ func TestCardSaysWhatIsEnforced(t *testing.T) {
 		if form == "omit" {
 			continue
 		}
-		if at := of.SecuritySchemes["corp"]["openIdConnectSecurityScheme"]["openIdConnectUrl"]; at != s.issuer.url+"/.well-known/openid-configuration" {
+		if at := of.SecuritySchemes["corp"]["openIdConnectSecurityScheme"]["openIdConnectUrl"]; at != s.issuer.URL+"/.well-known/openid-configuration" {
 			t.Errorf("the discovery document is %q", at)
 		}
 		if header := of.SecuritySchemes["apiKey"]["apiKeySecurityScheme"]["name"]; header != "X-API-Key" {
@@ -382,7 +383,7 @@ func TestRatesOfCallers(t *testing.T) {
 		defer resp.Body.Close()
 		return resp.StatusCode, resp.Header.Get("Retry-After")
 	}
-	token := "Bearer " + s.issuer.token(t, nil)
+	token := "Bearer " + s.issuer.Token(t, nil)
 	for i, want := range []int{200, 200, 429, 429} {
 		if got, after := from("192.0.2.1", "X-API-Key", s.key); got != want || want == 429 && after != "1" {
 			t.Errorf("request %d: %d, Retry-After %q, want %d", i, got, after, want)
@@ -431,7 +432,7 @@ func TestRatesOfCallers(t *testing.T) {
 func TestSharesOfCallers(t *testing.T) {
 	t.Parallel()
 	s := startSecure(t, "limits: {streams_per_caller: 1}\ntools: [{builtin: demo}]\n")
-	token := "Bearer " + s.issuer.token(t, nil)
+	token := "Bearer " + s.issuer.Token(t, nil)
 	stream := func() string {
 		return request(t, "SendStreamingMessage", message(rand.Text(), `/stream {"chunks":100000,"size":10,"interval":"10ms"}`))
 	}

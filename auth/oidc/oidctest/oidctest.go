@@ -1,4 +1,5 @@
-package a2aserver_test
+// Package oidctest is an OpenID Connect provider for tests.
+package oidctest
 
 import (
 	"crypto/ecdsa"
@@ -15,21 +16,26 @@ import (
 	"time"
 )
 
-// issuer issues tokens, and publishes its key while it is up.
-type issuer struct {
-	url string
-	up  atomic.Bool
+// Audience is what the tokens are for.
+const Audience = "a2a"
+
+// An Issuer issues tokens and, while it is up, publishes its key on a loopback address. It is
+// safe for concurrent use.
+type Issuer struct {
+	URL string      // as in its tokens
+	Up  atomic.Bool // is true at the start
 	key *ecdsa.PrivateKey
 }
 
-func newIssuer(t testing.TB) *issuer {
+// New returns an Issuer that serves until the test ends.
+func New(t testing.TB) *Issuer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &issuer{key: key}
-	i.up.Store(true)
+	i := &Issuer{key: key}
+	i.Up.Store(true)
 	point, err := key.PublicKey.Bytes() // 4, x and y
 	if err != nil {
 		t.Fatal(err)
@@ -37,11 +43,11 @@ func newIssuer(t testing.TB) *issuer {
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
 		switch {
-		case !i.up.Load():
+		case !i.Up.Load():
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		case r.URL.Path == "/.well-known/openid-configuration":
-			answer = map[string]any{"issuer": i.url, "jwks_uri": i.url + "/keys"}
+			answer = map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"}
 		default:
 			answer = map[string]any{"keys": []any{map[string]any{
 				"kty": "EC", "crv": "P-256", "kid": "k", "alg": "ES256", "use": "sig",
@@ -53,15 +59,16 @@ func newIssuer(t testing.TB) *issuer {
 		}
 	}))
 	t.Cleanup(served.Close)
-	i.url = served.URL
+	i.URL = served.URL
 	return i
 }
 
-// token returns an access token for alice, with claims changed.
-func (i *issuer) token(t testing.TB, changes map[string]any) string {
+// Token returns an access token for alice, of the group sre, which is valid for an hour.
+// Its claims are changed as given.
+func (i *Issuer) Token(t testing.TB, changes map[string]any) string {
 	t.Helper()
 	claims := map[string]any{
-		"iss": i.url, "aud": "a2a", "sub": "alice", "client_id": "web",
+		"iss": i.URL, "aud": Audience, "sub": "alice", "client_id": "web",
 		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "groups": []string{"sre"},
 	}
 	maps.Copy(claims, changes)
