@@ -71,8 +71,8 @@ func TestPageTokensOfAServer(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.server.Reload(); err == nil || !strings.Contains(err.Error(), "is damaged") {
-		t.Errorf("Reload() with a damaged file = %v", err)
+	if err := in.server.Reload(); err != nil || len(in.log.find("the server's own keys were not read: the keys in use stay")) != 1 {
+		t.Errorf("Reload() with a damaged file = %v, want a line in the log", err)
 	}
 	if _, ok := in.nextPage(t, young); !ok {
 		t.Error("the key in use was lost with its file")
@@ -172,5 +172,61 @@ func TestAPIKeys(t *testing.T) {
 		if status, _ := in.do(t, http.MethodGet, path, "", "X-API-Key", key); status != want {
 			t.Errorf("after alice's key was revoked, GetTask = %d, want %d", status, want)
 		}
+	}
+}
+
+// A key that was revoked ends at a reload, also if the rest of the reload fails, and the
+// server's own keys stop no reload.
+func TestRevokedWhileOtherThingsAreBroken(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file, conf := filepath.Join(folder, "keys.yaml"), filepath.Join(folder, "a2a-server.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := "auth: {keys: {file: keys.yaml}}\n"
+	write(good)
+	c := load(t, nil)
+	c.File = conf
+	keys := map[string]string{}
+	for _, id := range []string{"a", "b", "c"} {
+		key, err := apikey.Add(file, apikey.Key{ID: id, Roles: []string{auth.RoleRequester}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[id] = key
+	}
+	in := start(t, c)
+	revoked := func(id string) bool {
+		t.Helper()
+		if err := apikey.Revoke(file, id, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		err := in.server.Reload()
+		if status, _ := in.do(t, http.MethodGet, "/tasks", "", "X-API-Key", keys[id]); status != http.StatusUnauthorized {
+			t.Errorf("after key %s was revoked: %d, want 401 (Reload() = %v)", id, status, err)
+		}
+		return err == nil
+	}
+	write("auth: {")
+	if revoked("a") {
+		t.Error("a configuration that is not YAML was reloaded")
+	}
+	write(good + "tools: [{command: two}]\n")
+	if revoked("b") {
+		t.Error("a configuration that is not valid was reloaded")
+	}
+	write(good)
+	if err := os.Remove(filepath.Join(c.Set["data"], "keys", "page-tokens.json")); err != nil {
+		t.Fatal(err)
+	}
+	if !revoked("c") {
+		t.Error("without the file of its own keys the server does not reload")
+	}
+	if n := len(in.log.find("the server's own keys were not read: the keys in use stay")); n != 1 {
+		t.Errorf("the log says %d times that a file of own keys is missing, want once", n)
 	}
 }

@@ -26,11 +26,13 @@ type retired struct {
 	since  time.Time // nothing has run since then
 }
 
-// Reload reads the configuration again. Its tools, secrets and gates, the file of API keys and
-// those of TLS take effect at once; other keys that have changed need a restart, and the log
-// says which. Calls that run keep their tools; tasks that wait for a decision about a tool
-// with another definition are asked again. If anything is wrong, the tools and the API keys
-// stay as they are, and the error says what it is.
+// Reload reads the file of API keys and then the configuration again. The keys count as soon
+// as they are read, whatever is wrong with the configuration, so that a key that was revoked
+// ends. Tools, secrets and gates, and the files of TLS, take effect at once; other keys of the
+// configuration that have changed need a restart, and the log says which. Calls that run keep
+// their tools; tasks that wait for a decision about a tool with another definition are asked
+// again. If anything is wrong with the file of keys or the configuration, the tools stay as
+// they are, and the error says what it is.
 func (s *Server) Reload() error {
 	r := &s.reloads
 	r.mu.Lock()
@@ -38,15 +40,16 @@ func (s *Server) Reload() error {
 	if r.closed {
 		return errors.New("a2aserver: the server is closed, so it cannot reload")
 	}
+	// For itself, and first: a key that was revoked must not stay valid because something
+	// else is broken, or takes its time.
+	if err := s.authentication.reload(); err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
 	read, err := s.given.load()
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	// It would notice new keys by itself, a little later.
-	if err := s.keys.Reload(); err != nil {
-		return fmt.Errorf("reload: %w", err)
-	}
-	if s.files != nil { // likewise
+	if s.files != nil { // it would notice new ones by itself, a little later
 		if err := s.files.Reload(); err != nil {
 			return fmt.Errorf("reload: %w", err)
 		}
@@ -65,9 +68,6 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
 	}
-	if err := s.authentication.reload(); err != nil { // the last step that can fail
-		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
-	}
 	warn(s.log, warnings)
 	s.now.Store(next)
 	s.engine.Reload(next.registry, next.policy)
@@ -77,6 +77,10 @@ func (s *Server) Reload() error {
 	}
 	if len(restart) > 0 {
 		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
+	}
+	// It would notice new ones of these by itself, too.
+	if err := s.keys.Reload(); err != nil {
+		s.log.Error().Err(err).Msg("the server's own keys were not read: the keys in use stay")
 	}
 	s.log.Info().Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Msg("the tools, secrets and gates of the configuration were reloaded")
 	return nil
