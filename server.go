@@ -117,7 +117,7 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openAdmin(); err != nil { //nolint:contextcheck // it does not wait
+	if err := s.openAdmin(); err != nil {
 		return nil, err
 	}
 	if s.room = fit(conf.Limits, openFiles()); !c.NoListen {

@@ -28,6 +28,8 @@ func (p *program) commands() *cobra.Command {
 	root.AddCommand(
 		configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets and gates", p.serve),
 		config,
+		p.approvalsCommand(),
+		p.tasksCommand(),
 		p.toolsCommand(),
 		p.keysCommand(),
 		p.signingCommand(),

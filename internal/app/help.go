@@ -24,7 +24,8 @@ an environment variable too; a flag overrides a variable, and a variable the fil
 The file is named by --config, or else by A2A_SERVER_CONFIG.
 
 Exit codes: 0 success, 1 something failed, 2 the command line or the
-configuration is invalid, 3 a call was not approved.
+configuration is invalid, 3 a call was not approved or a change not confirmed,
+4 it is not known whether a change was made.
 `
 
 // help prints the list of commands, or the flags of one command.
@@ -58,7 +59,7 @@ func (p *program) help(c *cobra.Command) error {
 }
 
 func listed(b *strings.Builder, name string, c *cobra.Command) {
-	fmt.Fprintf(b, "  %-14s %s\n", name, c.Short)
+	fmt.Fprintf(b, "  %-17s %s\n", name, c.Short)
 }
 
 // describe prints a flag and its description, wrapped to the width.

@@ -16,7 +16,8 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // something went wrong while it ran
 	exitUsage   = 2 // the command line or the configuration is wrong
-	exitRefused = 3 // a call was not approved
+	exitRefused = 3 // a call was not approved, or a change was not confirmed
+	exitUnknown = 4 // it is not known whether a change was made
 )
 
 // program is one run of the program, with its environment and output.
@@ -47,6 +48,7 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	var wrong *config.Error
 	var call *a2aserver.CallError
 	var refused *refusedError
+	var unknown *unknownError
 	code := exitFailure
 	switch {
 	case err == nil:
@@ -58,6 +60,8 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		code = exitUsage
 	case errors.As(err, &refused):
 		code = exitRefused
+	case errors.As(err, &unknown):
+		code = exitUnknown
 	}
 	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n", visible.Text(err.Error())) // if stderr fails, there is nowhere else to write
 	return code

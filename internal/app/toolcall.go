@@ -69,10 +69,7 @@ func (p *program) toolsCall() *cobra.Command {
 }
 
 func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
-	d := &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout)}
-	if in, ok := p.stdin.(io.Writer); ok { // a file, as a terminal is
-		d.person = terminal(in) && terminal(p.stderr)
-	}
+	d := &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
 	end, err := a2aserver.CallOnce(ctx, options, text, d)
 	d.end()
 	var wrong *a2aserver.CallError

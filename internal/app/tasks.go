@@ -1,0 +1,234 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/visible"
+)
+
+func (p *program) tasksCommand() *cobra.Command {
+	c := &cobra.Command{Use: "tasks", Short: "list, show, cancel or delete the tasks of a running server"}
+	c.AddCommand(p.tasksList(), p.tasksShow(), p.tasksCancel(), p.tasksDelete())
+	return c
+}
+
+// tasksJSON is the output of 'tasks list -o json'.
+type tasksJSON struct {
+	Tasks []json.RawMessage `json:"tasks"`
+	More  bool              `json:"more,omitempty"` // not all are listed
+}
+
+func (p *program) tasksList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "list the tasks of the tenant, the newest first"}
+	as := outputFlag(c)
+	a := adminFlags(c)
+	var state string
+	c.Flags().StringVar(&state, "state", "", "Only tasks in this `state`, such as input-required.")
+	c.Flags().StringVar(&a.query.Context, "context", "", "Only tasks of the context with this `id`.")
+	limit := limitFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		client, err := p.client(a)
+		if err != nil {
+			return err
+		}
+		a.query.State = longState(state)
+		ctx, stop := interruptible(c.Context())
+		defer stop()
+		all := tasksJSON{Tasks: []json.RawMessage{}}
+		lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
+		all.More, err = pages(*limit, &a.query, func() (int, string, error) {
+			page, err := client.Tasks(ctx, a.query)
+			if err != nil {
+				return 0, "", err
+			}
+			for i := range page.Tasks {
+				t := &page.Tasks[i]
+				about := shortState(string(t.State))
+				if t.Damaged {
+					about += " (damaged)"
+				}
+				raw, err := json.Marshal(t)
+				if err != nil {
+					return 0, "", err
+				}
+				all.Tasks = append(all.Tasks, raw)
+				lines = append(lines, columns(t.ID, about, moment(t.Since), t.Owner, strconv.Itoa(t.Pending), strconv.FormatUint(t.Bytes, 10)))
+			}
+			return len(page.Tasks), page.Next, nil
+		})
+		if err != nil {
+			return err
+		}
+		if *as == "json" {
+			return p.printJSON(all)
+		}
+		if len(all.Tasks) == 0 {
+			_, err := fmt.Fprintln(p.stdout, "there are no such tasks")
+			return err
+		}
+		if err := p.table(lines); err != nil {
+			return err
+		}
+		return p.noteMore(all.More)
+	}
+	return c
+}
+
+const statePrefix = "TASK_STATE_"
+
+// longState returns a state as A2A 1.0 names it.
+func longState(text string) string {
+	if text == "" {
+		return ""
+	}
+	return statePrefix + strings.ReplaceAll(strings.TrimPrefix(strings.ToUpper(text), statePrefix), "-", "_")
+}
+
+// shortState returns a state as people write it.
+func shortState(name string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, statePrefix)), "_", "-")
+}
+
+func (p *program) tasksShow() *cobra.Command {
+	c := &cobra.Command{Use: "show ID", Short: "print one task: who owns it, and how it stands"}
+	oneArgument(c, "task")
+	as := outputFlag(c)
+	a := adminFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		client, err := p.client(a)
+		if err != nil {
+			return err
+		}
+		ctx, stop := interruptible(c.Context())
+		defer stop()
+		shown, err := client.Task(ctx, args[0], a.query)
+		if err != nil {
+			return shownError(err)
+		}
+		if *as == "json" {
+			return p.printJSON(struct {
+				Summary any             `json:"summary"`
+				Task    json.RawMessage `json:"task"`
+			}{shown.Summary, shown.Task})
+		}
+		text, err := taskText(shown)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(p.stdout, text)
+		return err
+	}
+	return c
+}
+
+// taskText returns what somebody who looks after a task has to know.
+func taskText(t *adminsocket.ShownTask) (string, error) {
+	var task struct {
+		Status struct {
+			Message struct{ Parts []part }
+		}
+		Artifacts []struct {
+			ArtifactID, Name string
+			Parts            []part
+		}
+		History []json.RawMessage
+	}
+	if err := json.Unmarshal(t.Task, &task); err != nil {
+		return "", fmt.Errorf("the task cannot be read: %w", err)
+	}
+	var f facts
+	s := &t.Summary
+	f.add("task", s.ID)
+	f.add("context", visible.Line(s.Context))
+	f.add("state", shortState(string(s.State))+" since "+moment(s.Since))
+	f.add("owner", visible.Line(s.Owner))
+	f.add("tenant", visible.Line(s.Tenant))
+	f.add("created", moment(s.Created))
+	if s.Pending > 0 {
+		f.add("pending", strconv.Itoa(s.Pending)+" approvals: a2a-server approvals list --task "+s.ID)
+	}
+	f.add("log", strconv.FormatUint(s.Bytes, 10)+" bytes")
+	f.add("messages", strconv.Itoa(len(task.History)))
+	for _, artifact := range task.Artifacts {
+		name := artifact.Name
+		if name == "" {
+			name = artifact.ArtifactID
+		}
+		f.add("artifact", visible.Clip(name, 200)+", "+strconv.Itoa(len(artifact.Parts))+" parts")
+	}
+	for _, one := range task.Status.Message.Parts {
+		if one.Text != nil {
+			f.add("says", *one.Text)
+		}
+	}
+	return f.String(), nil
+}
+
+// changes makes c a command that changes one task, after the person has confirmed it.
+func (p *program) changes(c *cobra.Command, question, past string, change func(*cobra.Command, *adminsocket.Client, string, adminsocket.Query) error) *cobra.Command {
+	oneArgument(c, "task")
+	a := adminFlags(c)
+	sure := c.Flags().Bool("yes", false, "Do not ask on the terminal.")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !*sure {
+			if err := p.needsPerson(); err != nil {
+				return fmt.Errorf("%w, or add --yes", err)
+			}
+		}
+		client, err := p.client(a)
+		if err != nil {
+			return err
+		}
+		ctx, stop := interruptible(c.Context())
+		defer stop()
+		c.SetContext(ctx)
+		if !*sure {
+			shown, err := client.Task(ctx, args[0], a.query)
+			if err != nil {
+				return shownError(err)
+			}
+			text, err := taskText(shown)
+			if err != nil {
+				return err
+			}
+			if _, err := io.WriteString(p.stderr, text); err != nil {
+				return err
+			}
+			if err := p.confirm(ctx, question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+				return err
+			}
+		}
+		id := visible.Line(args[0])
+		if err := change(c, client, args[0], a.query); err != nil {
+			return changed(err, id+" was "+past, "a2a-server tasks show "+id)
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, past)
+		return err
+	}
+	return c
+}
+
+func (p *program) tasksCancel() *cobra.Command {
+	return p.changes(&cobra.Command{
+		Use: "cancel ID", Short: "cancel a task of anybody in the tenant",
+		Long: "What has run already is not undone, and approvals of the task end. The audit keeps who canceled it.\n",
+	}, "Cancel this task", "canceled", func(c *cobra.Command, client *adminsocket.Client, id string, q adminsocket.Query) error {
+		return client.Cancel(c.Context(), id, q)
+	})
+}
+
+func (p *program) tasksDelete() *cobra.Command {
+	return p.changes(&cobra.Command{
+		Use: "delete ID", Short: "delete a task of anybody in the tenant that has ended",
+		Long: "Its messages, results and approvals are gone; the audit of it stays, and says who deleted it.\n",
+	}, "Delete this task with everything that belongs to it", "deleted", func(c *cobra.Command, client *adminsocket.Client, id string, q adminsocket.Query) error {
+		return client.Delete(c.Context(), id, q)
+	})
+}
