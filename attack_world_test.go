@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -76,7 +78,9 @@ type attacked struct {
 	keyFile string            // of API keys
 	keys    map[string]string // API keys by their ids
 	ledger  string            // of transfer_money
-	release func()            // lets the tool "hold" end, in all tasks
+	entered chan struct{}     // the tool "hold" runs
+	release func()            // lets it end, in all tasks
+	reload  func() error      // reads the file of keys again
 	rest    bool              // it has no JSON-RPC
 	server  *a2aserver.Server // nil if the server is one of the SDK
 	tasks   map[string]string // ids by names such as "acme parked"
@@ -106,7 +110,7 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	w = &attacked{
 		client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}, store: &countedHandle{Handle: h},
 		issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
-		ledger: filepath.Join(dir, "ledger.jsonl"), release: func() { close(held) },
+		ledger: filepath.Join(dir, "ledger.jsonl"), entered: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(held) }),
 	}
 	t.Cleanup(w.client.CloseIdleConnections)
 	for _, k := range attackKeys {
@@ -125,6 +129,7 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 		func(ctx tool.Context, a struct {
 			Text string `json:"text"`
 		}) (string, error) {
+			w.entered <- struct{}{}
 			select {
 			case <-held:
 				return a.Text, nil
@@ -161,7 +166,7 @@ limits: {auth_failures: 0}
 	c := load(t, nil)
 	c.File, c.Store, c.Tools = file, w.store, tools
 	in := start(t, c)
-	w.url, w.server = in.url, in.server
+	w.url, w.server, w.reload = in.url, in.server, in.server.Reload
 	w.fill(t)
 	return w
 }
@@ -172,7 +177,6 @@ type headersKey struct{}
 func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2asrv.TransportOption) http.Handler, rest bool) *attacked {
 	t.Helper()
 	w, tools := prepareAttacked(t)
-	w.rest = rest
 	must := func(err error) {
 		if err != nil {
 			t.Helper()
@@ -219,7 +223,7 @@ func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2a
 			t.Error(err)
 		}
 	})
-	w.url = outer.URL
+	w.url, w.rest, w.reload = outer.URL, rest, keys.Reload
 	w.fill(t)
 	return w
 }
@@ -258,6 +262,9 @@ func (w *attacked) create(t *testing.T, header http.Header, text string) string 
 	if id == nil {
 		t.Fatalf("%s: %d %s", text, a.Status, a.Body)
 	}
+	if strings.HasPrefix(text, "/hold") {
+		<-w.entered
+	}
 	return id[1] + id[2]
 }
 
@@ -283,29 +290,33 @@ func (a attackAnswer) reason() string {
 	return ""
 }
 
-// do makes a request and reads its answer to the end.
-func (w *attacked) do(t *testing.T, header http.Header, method, path, body string) attackAnswer {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
+// open makes a request.
+func (w *attacked) open(ctx context.Context, header http.Header, method, path, body string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	r.Header.Set("A2A-Version", "1.0")
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	return w.client.Do(r)
+}
+
+// do makes a request and reads its answer to the end. It may be called by any goroutine.
+func (w *attacked) do(t *testing.T, header http.Header, method, path, body string) attackAnswer {
+	t.Helper()
 	before := w.store.calls.Load()
-	resp, err := w.client.Do(r)
+	resp, err := w.open(t.Context(), header, method, path, body)
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+		t.Errorf("%s %s: %v", method, path, err)
+		return attackAnswer{}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("%s %s: %v after %d %s", method, path, err, resp.StatusCode, text)
+		t.Errorf("%s %s: %v after %d %s", method, path, err, resp.StatusCode, text)
 	}
 	delete(resp.Header, "Date")
 	a := attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.calls.Load() - before}

@@ -64,7 +64,13 @@ card: {security_form: go}
 			wantState(t, send(ctx, t, as(s, alice.Access, binding), answer(task, decision(q.ID, "approve", nil))), a2a.TaskStateCompleted)
 			world{server: s}.checkRuns(t, task, transfer{3, payee})
 
-			wantState(t, send(ctx, t, as(s, program, binding), text("/echo hello")), a2a.TaskStateCompleted)
+			// A program may ask, and not approve what it has asked for.
+			task, q = park(ctx, t, as(s, program, binding), 4, payee)
+			_, err := as(s, program, binding).send(ctx, &a2a.SendMessageRequest{Message: answer(task, decision(q.ID, "approve", nil))})
+			checkRefused(t, err, "INVALID_PARAMS", "APPROVAL_NOT_ALLOWED")
+			wantState(t, get(ctx, t, as(s, program, binding), task.ID), a2a.TaskStateInputRequired)
+			world{server: s}.checkRuns(t, task)
+
 			wantState(t, send(ctx, t, as(s, plainAlice.Access, binding), text("/echo hello")), a2a.TaskStateCompleted)
 		})
 	}

@@ -1,0 +1,123 @@
+package a2aserver_test
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+)
+
+// newKey adds an API key while the server runs.
+func (w *attacked) newKey(t *testing.T, id string) http.Header {
+	t.Helper()
+	var err error
+	if w.keys[id], err = apikey.Add(w.keyFile, apikey.Key{ID: id, Tenant: "acme", Roles: []string{auth.RoleRequester}}, false); err == nil {
+		err = w.reload()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.keyed(id)
+}
+
+// lasting asks for an operation that lasts until w.release, of a new task. It returns once
+// the task runs; what it was answered follows when the answer has ended.
+func (w *attacked) lasting(t *testing.T, b attackBinding, header http.Header, op attackOperation) (answer <-chan string) {
+	t.Helper()
+	task := ""
+	if op.name == "SubscribeToTask" {
+		task = w.create(t, header, "/hold text="+victims)
+	} else {
+		op.params = `{"message":{"messageId":"m-` + op.name + `","role":"ROLE_USER","parts":[{"text":"/hold text=` + victims + `"}]}}`
+	}
+	ended := make(chan string, 1)
+	go func() { ended <- b.ask(w, t, header, op, task).Body }()
+	if task == "" {
+		<-w.entered
+	}
+	return ended
+}
+
+// lasts is an operation that lasts, as somebody has asked for it.
+type lasts struct {
+	who, operation string
+	answer         <-chan string
+}
+
+// What a credential has opened ends with it: nothing that happens later is told to whoever
+// had it. The streams of others are told all.
+func TestRevokedWhileStreaming(t *testing.T) {
+	t.Parallel()
+	for _, b := range attackBindings() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := b.start(t)
+			var end, stay []lasts
+			expires := time.Now().Add(2 * time.Second).Truncate(time.Second)
+			soon := bearing(token("k1", w.issuer.claims("acme", "soon", auth.RoleRequester, map[string]any{"exp": expires.Unix()})))
+			credentials := map[string]http.Header{"expires": soon}
+			for _, id := range []string{"revoked-later", "changed-later", "replaced-later", "kept"} {
+				credentials[id] = w.newKey(t, id)
+			}
+			for who, header := range credentials {
+				for _, op := range attackOperations() {
+					if op.name != "SendMessage" && op.name != "SendStreamingMessage" && op.name != "SubscribeToTask" {
+						continue
+					}
+					one := lasts{who, op.name, w.lasting(t, b, header, op)}
+					if who == "kept" {
+						stay = append(stay, one)
+					} else {
+						end = append(end, one)
+					}
+				}
+			}
+			if err := apikey.Revoke(w.keyFile, "revoked-later", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := apikey.Add(w.keyFile, apikey.Key{ID: "replaced-later", Tenant: "acme", Roles: []string{auth.RoleRequester}}, true); err != nil {
+				t.Fatal(err)
+			}
+			w.changeRole(t, "changed-later")
+			if err := w.reload(); err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range end {
+				text := <-one.answer
+				if early := time.Until(expires); one.who == "expires" && early > 0 {
+					t.Errorf("%s: the token has ended %v before its time", one.operation, early)
+				}
+				if strings.Contains(text, "COMPLETED") || b.ours && !strings.Contains(text, "the credential has ended") {
+					t.Errorf("%s, %s: %s", one.who, one.operation, text)
+				}
+			}
+			w.release()
+			for _, one := range stay {
+				if text := <-one.answer; !strings.Contains(text, "TASK_STATE_COMPLETED") || !strings.Contains(text, victims) {
+					t.Errorf("%s of another key: %s", one.operation, text)
+				}
+			}
+		})
+	}
+}
+
+// changeRole makes the owner of a key a viewer.
+func (w *attacked) changeRole(t *testing.T, id string) {
+	t.Helper()
+	text, err := os.ReadFile(w.keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, ok := strings.Cut(string(text), `id: "`+id+`"`)
+	changed := strings.Replace(after, auth.RoleRequester, auth.RoleViewer, 1)
+	if !ok || changed == after {
+		t.Fatalf("no role of %s in %s", id, text)
+	}
+	if err := os.WriteFile(w.keyFile, []byte(before+`id: "`+id+`"`+changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
