@@ -67,14 +67,16 @@ func TestReplace(t *testing.T) {
 	}
 	// A crash before the rename leaves a draft, and the file as it was.
 	draft := filepath.Join(folder, draftPrefix(path)+"123")
-	if err := os.WriteFile(draft, []byte("thr"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{draft, filepath.Join(folder, ".other.new-123")} {
+		if err := os.WriteFile(name, []byte("thr"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := Sweep(path); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := os.ReadDir(folder); err != nil || len(all) != 1 {
-		t.Errorf("the folder has %v, %v, want only the file", all, err)
+	if all, err := os.ReadDir(folder); err != nil || len(all) != 2 {
+		t.Errorf("the folder has %v, %v, want the file, and the draft of another one", all, err)
 	}
 	if err := Replace(filepath.Join(folder, "none", "f"), nil, 0); err == nil {
 		t.Error("a file was made in a folder that does not exist")
