@@ -232,6 +232,7 @@ func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2a
 // whose name is the attacker's, before, during and after a run.
 func (w *attacked) fill(t *testing.T) {
 	t.Helper()
+	t.Cleanup(w.release) // before the server is stopped, which would wait
 	w.tasks["missing"] = "019b7c00-0000-7000-8000-0000ffffffff"
 	w.tasks["impossible"] = "no-id"
 	for owner, header := range map[string]http.Header{
