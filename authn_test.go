@@ -565,6 +565,17 @@ func TestReloadOfCredentials(t *testing.T) {
 		t.Error("a broken certificate has replaced the one in use")
 	}
 	s.ca.Server(t).Write(t, cert, key)
+	billing := s.as(t, s.named(t, s.ca))
+	if status, says := s.says(t, billing); status != http.StatusOK {
+		t.Errorf("a certificate: %d %s", status, says)
+	}
+	tlstest.Write(t, filepath.Join(folder, "ca.pem"), tlstest.NewCA(t).PEM)
+	if err := s.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if status, says := s.says(t, billing); status != http.StatusUnauthorized || !strings.Contains(says, "authority") {
+		t.Errorf("a certificate of a withdrawn authority, on the same connection: %d %s", status, says)
+	}
 	rewrite(t, s.keys, "- {id: x")
 	if err := s.server.Reload(); err == nil || !strings.Contains(err.Error(), "keys.yaml") {
 		t.Errorf("Reload() with a broken file of keys = %v", err)

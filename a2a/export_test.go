@@ -32,3 +32,14 @@ func Operations() []Operation {
 	}
 	return all
 }
+
+// Buckets returns how many callers and addresses are remembered for their rates.
+func (s *Server) Buckets() (callers, failures int) {
+	return s.rates.callers.size(), s.rates.failures.size()
+}
+
+func (b *buckets) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.now) + len(b.old)
+}

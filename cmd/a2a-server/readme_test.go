@@ -145,8 +145,8 @@ func stable(output string) string {
 	return output
 }
 
-// shell is a bash that somebody pastes into. What its curl asks of localhost:8080 goes to
-// a port that is free.
+// shell is a bash that somebody pastes into. What its curl asks of localhost:8080 or
+// localhost:8443 goes to a port that is free.
 type shell struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -169,7 +169,7 @@ func openShell(t *testing.T, folder string) *shell {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".curlrc"), fmt.Appendf(nil, "connect-to = \"localhost:8080:127.0.0.1:%s\"\n", port), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), fmt.Appendf(nil, "connect-to = \"localhost:8080:127.0.0.1:%[1]s\"\nconnect-to = \"localhost:8443:127.0.0.1:%[1]s\"\n", port), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -9,6 +9,7 @@ func rows() []Row {
 		approvalRows(),
 		authRows(),
 		boundRows(),
+		callerRows(),
 		checkpointRows(),
 		credentialRows(),
 		damageRows(),

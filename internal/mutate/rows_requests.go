@@ -77,8 +77,8 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/guard.go",
-			What:    `slices.Contains(site, "cross-site") && !public(r)`,
-			Into:    `slices.Contains(site, "cross-origin") && !public(r)`,
+			What:    `site == "cross-site" && !public(r)`,
+			Into:    `site == "cross-origin" && !public(r)`,
 			Promise: "pages of other sites fetch nothing without asking",
 			Test:    "TestCrossSite",
 		},
@@ -282,8 +282,8 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/page.go",
-			What:    "by, err := s.principal(r)\n\tif err != nil {",
-			Into:    "by, err := s.principal(r)\n\tif false && err != nil {",
+			What:    "if err != nil || by.May(auth.Review) != nil {\n\t\treturn nil",
+			Into:    "if false && (err != nil || by.May(auth.Review) != nil) {\n\t\treturn nil",
 			Promise: "strangers see no tools on the page",
 			Package: ".",
 			Test:    "TestPageForStrangers",

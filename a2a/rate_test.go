@@ -1,0 +1,101 @@
+package a2a_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/auth"
+)
+
+// rated is a server with rates whose callers are whoever the header X-Who says; "" is nobody.
+func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string) int) {
+	t.Helper()
+	c.Engine = startWireServer(t, zerolog.Nop()).engine
+	c.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
+		switch who := given.Header("X-Who"); {
+		case len(who) == 0:
+			return auth.Principal{}, auth.ErrNone
+		case who[0] == "wrong":
+			return auth.Principal{}, &auth.Error{Code: "invalid_token"}
+		default:
+			return auth.Principal{Subject: who[0], Roles: []string{auth.RoleRequester}}, nil
+		}
+	})
+	s, err := a2a.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, func(who, from string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks/x:nothing", nil)
+		r.RemoteAddr = from
+		if who != "" {
+			r.Header.Set("X-Who", who)
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+}
+
+// However many callers and addresses come, what is remembered of them is bounded, and one
+// that keeps coming is not forgotten among them.
+func TestRatesAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s, ask := rated(t, a2a.Config{Rates: a2a.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
+	const most, many = 20_000, 25_000
+	refused := 0
+	for i := range many {
+		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1)
+		ask(fmt.Sprint("caller ", i), from.String())
+		ask("wrong", from.String())
+		if i%1000 == 0 {
+			hog, wrong := ask("hog", "192.0.2.1:1"), ask("wrong", "192.0.2.2:1")
+			if hog == http.StatusTooManyRequests && wrong == hog {
+				refused++
+			}
+		}
+	}
+	if callers, failures := s.Buckets(); callers > most || failures > most || callers < most/2 || failures < most/2 {
+		t.Errorf("%d callers and %d addresses are remembered, want at most %d", callers, failures, most)
+	}
+	if refused != many/1000-1 {
+		t.Errorf("a caller and an address beyond their rates were refused %d times, want each time but the first", refused)
+	}
+}
+
+// What counts as an address is what one subscriber has, and a request without a credential
+// is no failure.
+func TestFailuresByAddress(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	_, ask := rated(t, a2a.Config{Rates: a2a.Rates{Failures: 1}, Now: func() time.Time { return now }})
+	for i, c := range []struct {
+		who, from string
+		refused   bool
+	}{
+		{"", "192.0.2.1:1", false},
+		{"", "192.0.2.1:1", false},
+		{"wrong", "192.0.2.1:1", false},
+		{"wrong", "192.0.2.1:2", true},
+		{"alice", "[::ffff:192.0.2.1]:3", true},
+		{"alice", "192.0.2.2:1", false},
+		{"wrong", "[2001:db8:0:1::1]:1", false},
+		{"alice", "[2001:db8:0:1:ffff::9]:1", true},
+		{"alice", "[2001:db8:0:2::1]:1", false},
+		{"wrong", "@", false}, // a Unix socket has no address
+		{"wrong", "@", false},
+	} {
+		if got := ask(c.who, c.from); (got == http.StatusTooManyRequests) != c.refused {
+			t.Errorf("request %d, of %q from %s = %d, refused: %v", i, c.who, c.from, got, c.refused)
+		}
+	}
+}
