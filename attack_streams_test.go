@@ -1,9 +1,14 @@
 package a2aserver_test
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,12 +39,47 @@ func (w *attacked) lasting(t *testing.T, b attackBinding, header http.Header, op
 	} else {
 		op.params = `{"message":{"messageId":"m-` + op.name + `","role":"ROLE_USER","parts":[{"text":"/hold text=` + victims + `"}]}}`
 	}
-	ended := make(chan string, 1)
-	go func() { ended <- b.ask(w, t, header, op, task).Body }()
+	ended, begun := make(chan string, 1), make(chan struct{})
+	method, path, body := b.put(op, task)
+	go func() {
+		begin := sync.OnceFunc(func() { close(begun) })
+		defer begin()
+		text, err := w.read(t.Context(), header, method, path, body, begin)
+		if err != nil {
+			t.Errorf("%s %s: %v after %s", method, path, err, text)
+		}
+		ended <- text
+	}()
 	if task == "" {
 		<-w.entered
 	}
+	if op.name != "SendMessage" {
+		<-begun
+	}
 	return ended
+}
+
+// read makes a request and reads its answer to the end. It calls begin at the first event of
+// a stream.
+func (w *attacked) read(ctx context.Context, header http.Header, method, path, body string, begin func()) (text string, err error) {
+	resp, err := w.open(ctx, header, method, path, body)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	for {
+		line, err := lines.ReadString('\n')
+		if text += line; strings.HasPrefix(line, "data:") {
+			begin()
+		}
+		if errors.Is(err, io.EOF) {
+			return text, nil
+		}
+		if err != nil {
+			return text, err
+		}
+	}
 }
 
 // lasts is an operation that lasts, as somebody has asked for it.

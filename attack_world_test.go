@@ -108,7 +108,7 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	gone.Close()
 	held := make(chan struct{})
 	w = &attacked{
-		client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}, store: &countedHandle{Handle: h},
+		client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}, store: &countedHandle{Handle: h},
 		issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
 		ledger: filepath.Join(dir, "ledger.jsonl"), entered: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(held) }),
 	}
@@ -382,29 +382,33 @@ type attackBinding struct {
 	name  string
 	start func(*testing.T) *attacked
 	ours  bool // the server's own binding, not one of the SDK's
-	ask   func(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer
+	put   func(op attackOperation, task string) (method, path, body string)
 }
 
-func askRPC(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
+// ask asks for an operation, and reads the answer to its end.
+func (b attackBinding) ask(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
 	t.Helper()
-	return w.rpc(t, header, op.name, json.RawMessage(strings.ReplaceAll(op.params, "ID", task)))
+	method, path, body := b.put(op, task)
+	return w.do(t, header, method, path, body)
 }
 
-func askREST(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
-	t.Helper()
-	body := ""
+func putRPC(op attackOperation, task string) (method, path, body string) {
+	return http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"` + op.name + `","params":` + strings.ReplaceAll(op.params, "ID", task) + `}`
+}
+
+func putREST(op attackOperation, task string) (method, path, body string) {
 	if op.verb == http.MethodPost {
 		body = strings.ReplaceAll(op.params, "ID", task)
 	}
-	return w.do(t, header, op.verb, strings.ReplaceAll(op.path, "ID", task), body)
+	return op.verb, strings.ReplaceAll(op.path, "ID", task), body
 }
 
 // attackBindings are all ways to the operations. A new one is a row.
 func attackBindings() []attackBinding {
 	return []attackBinding{
-		{"JSON-RPC 1.0", startAttacked, true, askRPC},
-		{"HTTP+JSON 1.0", startAttacked, true, askREST},
-		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, askRPC},
-		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, askREST},
+		{"JSON-RPC 1.0", startAttacked, true, putRPC},
+		{"HTTP+JSON 1.0", startAttacked, true, putREST},
+		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, putRPC},
+		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, putREST},
 	}
 }
