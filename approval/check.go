@@ -53,7 +53,7 @@ func (a *Approval) Check(ans Answer, d Decider, now time.Time) error {
 
 func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 	if d.By.IsZero() {
-		return NotAllowed(a, "the sender of the answer is unknown; authenticate and send it again")
+		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
 	}
 	if a.State != Pending {
 		if a.settledBy(ans) {
@@ -82,24 +82,24 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	case ViaAPI, ViaProvider:
 	case ViaA2A:
 		if a.Elsewhere() {
-			return NotAllowed(a, "the A2A client may not answer it; somebody who may has to do so in the inbox or through the approvals API")
+			return barred(a, BarredWay, "the A2A client may not answer it; somebody who may has to do so in the inbox or through the approvals API")
 		}
 	default:
-		return NotAllowed(a, fmt.Sprintf("%s is not a way to answer", quote(d.Via)))
+		return barred(a, BarredWay, fmt.Sprintf("%s is not a way to answer", quote(d.Via)))
 	}
 	if d.Via != ViaProvider { // it is a part of the program, and has no credential
 		if !a.mayDecide(d.By) {
-			return NotAllowed(a, "the sender of the answer has no role for that; have an approver of the tenant answer")
+			return barred(a, BarredRole, "the sender of the answer has no role for that; have an approver of the tenant answer")
 		}
 		if !d.Delegated && !d.By.Direct() {
-			return NotAllowed(a, "only a person may answer, directly: this credential is of a service, or of somebody who acts for another; have a person answer, or have the operator of the server set delegated_decisions")
+			return barred(a, BarredDelegated, "only a person may answer, directly: this credential is of a service, or of somebody who acts for another; have a person answer, or have the operator of the server set delegated_decisions")
 		}
 	}
 	if !a.Terms.Approvers.Include(d.By) {
-		return NotAllowed(a, fmt.Sprintf("rule %s lets only its approvers answer; have one of them answer", quote(a.Terms.Rule)))
+		return barred(a, BarredApprovers, fmt.Sprintf("rule %s lets only its approvers answer; have one of them answer", quote(a.Terms.Rule)))
 	}
 	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
-		return NotAllowed(a, fmt.Sprintf("rule %s requires somebody other than the requester of the call and those they act for; have another person answer",
+		return barred(a, BarredFourEyes, fmt.Sprintf("rule %s requires somebody other than the requester of the call and those they act for; have another person answer",
 			quote(a.Terms.Rule)))
 	}
 	return nil

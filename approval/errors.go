@@ -67,7 +67,20 @@ type Error struct {
 	Message    string
 	Violations []Violation       // of ReasonUnknown and ReasonMalformed
 	Metadata   map[string]string // see the Meta constants
+	// Barred is why the sender may not answer, whatever the answer is; "": it is the answer
+	// that is wrong. It is one of the Barred constants, for logs.
+	Barred string
 }
+
+// Why somebody may not answer, see [Error].
+const (
+	BarredUnknown   = "unknown"   // nobody knows who they are
+	BarredWay       = "way"       // not over A2A
+	BarredRole      = "role"      // they have no role to decide it
+	BarredDelegated = "delegated" // a service, or somebody for whom another acts
+	BarredApprovers = "approvers" // the rule names others
+	BarredFourEyes  = "four eyes" // they are, or act for, those who asked
+)
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
@@ -110,6 +123,13 @@ func NotAllowed(a *Approval, why string) *Error {
 		Message:  fmt.Sprintf("approval %s cannot be answered like this: %s", a.ID, why),
 		Metadata: meta(MetaApproval, a.ID, MetaAllowed, joinVerbs(a.Verbs(), ",")),
 	}
+}
+
+// barred says that the sender may not answer a at all.
+func barred(a *Approval, as, why string) *Error {
+	e := NotAllowed(a, why)
+	e.Barred = as
+	return e
 }
 
 // Conflict says that a has ended in another way than an answer wants, and how.

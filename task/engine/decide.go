@@ -31,7 +31,7 @@ type Renewal func(context.Context) (auth.Principal, error)
 // Decide applies decisions. When it returns nil they are durable, and the task
 // continues. The errors are those of [Engine.Send].
 func (e *Engine) Decide(ctx context.Context, d Decision) error {
-	_, err := e.changeAs(ctx, d.By, d.Renew, d.Scope, d.Task, func(by auth.Principal) task.Input {
+	_, err := e.changeAs(ctx, decider{d.By, d.Via, d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
 		return task.Answers{By: by, Via: d.Via, List: d.Answers}
 	})
 	if errors.Is(err, task.ErrNoChange) {
@@ -59,16 +59,33 @@ func still(ctx context.Context, in task.Input, d *task.Draft) error {
 // when its draft was made.
 var errRenewed = errors.New("the principal has changed")
 
+// decider is who decides, and how that is proved.
+type decider struct {
+	by    auth.Principal
+	via   string
+	renew Renewal // nil: by counts as it is
+}
+
 // changeAs is changeFresh for decisions of a principal. The rules have seen the principal as
-// it is when the decision is committed.
-func (e *Engine) changeAs(ctx context.Context, by auth.Principal, renew Renewal, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (landed, error) {
-	if renew == nil {
-		return e.changeFresh(ctx, s, id, in(by))
+// it is when the decision is committed. It logs whom they do not let decide.
+func (e *Engine) changeAs(ctx context.Context, who decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (landed, error) {
+	l, err := e.changeRenewed(ctx, who, s, id, in)
+	if refused, ok := errors.AsType[*approval.Error](err); ok && refused.Barred != "" {
+		e.tellRefused(who, id, refused.ID, refused.Barred)
 	}
+	return l, err
+}
+
+func (e *Engine) changeRenewed(ctx context.Context, who decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (landed, error) {
+	if who.renew == nil {
+		return e.changeFresh(ctx, s, id, in(who.by))
+	}
+	by := who.by
 	for range maxFreshen {
 		l, err := e.changeFresh(ctx, s, id, renewed{in(by), func(ctx context.Context) error {
-			now, err := renew(ctx)
+			now, err := who.renew(ctx)
 			if err != nil {
+				e.tellRefused(who, id, "", "credential")
 				return err
 			}
 			now.Expires = by.Expires

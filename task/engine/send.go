@@ -7,6 +7,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -150,7 +151,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
-	l, err := e.changeAs(ctx, s.By, s.Renew, sent.scope, id, func(by auth.Principal) task.Input {
+	l, err := e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
 		in.By = by
 		return in
 	})

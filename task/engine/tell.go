@@ -6,7 +6,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/visible"
+	"a2a-server/store"
 	"a2a-server/task"
 )
 
@@ -44,18 +46,45 @@ func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
 		{"rule", a.Rule},
 		{"state", string(a.State)},
 		{"outcome", a.Outcome},
-		{"tenant", a.By.Tenant},
-		{"by", a.By.Subject},
-		{"acting", strings.Join(a.By.Chain, " ")},
 		{"via", a.Via},
 	} {
 		if field.value != "" {
 			l.Str(field.key, visible.Clip(field.value, maxName))
 		}
 	}
+	principalLine{&a.By}.MarshalZerologObject(l)
 	if a.Attempt > 1 {
 		l.Int("attempt", a.Attempt)
 	}
+}
+
+// principalLine says who did something, and how that was proved.
+type principalLine struct{ *auth.Principal }
+
+// MarshalZerologObject implements [zerolog.LogObjectMarshaler].
+func (p principalLine) MarshalZerologObject(l *zerolog.Event) {
+	for _, field := range []struct{ key, value string }{
+		{"tenant", p.Tenant},
+		{"by", p.Subject},
+		{"person", p.Person},
+		{"kind", string(p.Kind)},
+		{"acting", strings.Join(p.Chain, " ")},
+		{"method", p.Method},
+	} {
+		if field.value != "" {
+			l.Str(field.key, visible.Clip(field.value, maxName))
+		}
+	}
+}
+
+// tellRefused logs that somebody was not let decide. Nothing of it is in the log of the task
+// or in the audit, which whoever may not decide must not fill.
+func (e *Engine) tellRefused(who decider, id store.TaskID, approvalID, why string) {
+	line := e.log.Warn().Str("task_id", id.String())
+	if approvalID != "" {
+		line.Str("approval_id", approvalID)
+	}
+	line.Str("via", who.via).Str("why", why).EmbedObject(principalLine{&who.by}).Msg("decision refused")
 }
 
 func lineOf(a *task.Audited) (level zerolog.Level, message string) {

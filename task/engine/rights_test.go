@@ -1,0 +1,409 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+// member returns somebody of acme.
+func member(subject string, roles ...string) auth.Principal {
+	return auth.Principal{Tenant: "acme", Subject: subject, Roles: roles, Method: "test"}
+}
+
+// Who decides what alice asked for, through the approvals of the engine.
+func TestWhoDecides(t *testing.T) {
+	t.Parallel()
+	fourEyes, sre := approval.Terms{FourEyes: true}, approval.Terms{Approvers: &approval.Approvers{Roles: []string{"sre"}, Subjects: []string{"keys:dora"}}}
+	asks := func(p auth.Principal) auth.Principal { p.Person = "alice@example.com"; return p }
+	service := member("robot", auth.RoleApprover)
+	service.Kind = auth.KindService
+	serviceOwner := alice
+	serviceOwner.Kind = auth.KindService
+	agent := member("bob", auth.RoleApprover)
+	agent.Chain = []string{"assistant"}
+	agentOfAlice := member("bob", auth.RoleApprover)
+	agentOfAlice.Chain = []string{"assistant", "alice"}
+	elsewhere := auth.Principal{Tenant: "other", Subject: "bob", Roles: auth.Roles(), Method: "test"}
+	nowhere := auth.Principal{Subject: "bob", Roles: []string{auth.RoleApprover}, Method: "test"}
+	for _, tc := range []struct {
+		name      string
+		asked, by auth.Principal
+		terms     approval.Terms
+		delegated bool
+		want      string // "", "denied", the reason of an *approval.Error, or that and why
+	}{
+		{name: "the owner", by: alice},
+		{name: "the owner, by a service key", by: serviceOwner, want: "APPROVAL_NOT_ALLOWED delegated"},
+		{name: "the owner, by a service key that may", by: serviceOwner, delegated: true},
+		{name: "an approver", by: member("bob", auth.RoleApprover)},
+		{name: "another requester", by: carol, want: "APPROVAL_UNKNOWN"},
+		{name: "a viewer", by: member("bob", auth.RoleViewer), want: "denied"},
+		{name: "an operator", by: member("bob", auth.RoleOperator), want: "denied"},
+		{name: "an admin", by: member("bob", auth.RoleAdmin), want: "denied"},
+		{name: "a role of the rule alone", by: member("bob", "sre"), terms: sre, want: "denied"},
+		{name: "an approver of another tenant", by: elsewhere, want: "APPROVAL_UNKNOWN"},
+		{name: "an approver without a tenant", by: nowhere, want: "APPROVAL_UNKNOWN"},
+		{name: "an approver of no tenant, and a requester of none", asked: auth.Principal{Subject: "x", Roles: []string{auth.RoleRequester}, Method: "test"}, by: nowhere, want: "APPROVAL_UNKNOWN"},
+		{name: "an approver, of anonymous", asked: auth.Anonymous(), by: nowhere, want: "APPROVAL_UNKNOWN"},
+		{name: "a service", by: service, want: "APPROVAL_NOT_ALLOWED delegated"},
+		{name: "a service that may", by: service, delegated: true},
+		{name: "an agent of an approver", by: agent, want: "APPROVAL_NOT_ALLOWED delegated"},
+		{name: "an agent of an approver that may", by: agent, delegated: true},
+
+		{name: "four eyes, the owner", by: alice, terms: fourEyes, want: "APPROVAL_NOT_ALLOWED four eyes"},
+		{name: "four eyes, the owner who is an approver", by: member("alice", auth.RoleApprover), terms: fourEyes, want: "APPROVAL_NOT_ALLOWED four eyes"},
+		{name: "four eyes, another", by: member("bob", auth.RoleApprover), terms: fourEyes},
+		{name: "four eyes, the owner's other name", asked: asks(alice), by: asks(member("keys:7", auth.RoleApprover)), terms: fourEyes, want: "APPROVAL_NOT_ALLOWED four eyes"},
+		{name: "four eyes, an agent that acts for the owner", by: agentOfAlice, terms: fourEyes, delegated: true, want: "APPROVAL_NOT_ALLOWED four eyes"},
+		{name: "four eyes, an agent of somebody else", by: agent, terms: fourEyes, delegated: true},
+		{name: "four eyes, the agent that asked", asked: auth.Principal{Tenant: "acme", Subject: "alice", Roles: alice.Roles, Chain: []string{"bob"}, Method: "test"}, by: member("bob", auth.RoleApprover), terms: fourEyes, want: "APPROVAL_NOT_ALLOWED four eyes"},
+		{name: "four eyes, the owner by a service key", by: serviceOwner, terms: fourEyes, delegated: true, want: "APPROVAL_NOT_ALLOWED four eyes"},
+
+		{name: "approvers, by role", by: member("bob", auth.RoleApprover, "sre"), terms: sre},
+		{name: "approvers, by subject", by: member("keys:dora", auth.RoleApprover), terms: sre},
+		{name: "approvers, another approver", by: member("bob", auth.RoleApprover), terms: sre, want: "APPROVAL_NOT_ALLOWED approvers"},
+		{name: "approvers, the owner", by: alice, terms: sre, want: "APPROVAL_NOT_ALLOWED approvers"},
+		{name: "approvers, of another tenant", by: auth.Principal{Tenant: "other", Subject: "keys:dora", Roles: append(auth.Roles(), "sre"), Method: "test"}, terms: sre, want: "APPROVAL_UNKNOWN"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if tc.asked.IsZero() {
+				tc.asked = alice
+			}
+			var log safeBuffer
+			w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: tc.terms}), DelegatedDecisions: tc.delegated})
+			w.restartAs(func(cfg *engine.Config) { cfg.Log = zerolog.New(&log) })
+			id := w.ask(tc.asked, 1)
+			question := w.onlyOne(id).ID
+			audits := len(w.audits(id))
+			err := w.engine.Approvals().Decide(w.ctx(), tc.by, approval.Answer{ID: question, Verb: approval.Approve})
+			got, why := "", ""
+			if refused, ok := errors.AsType[*approval.Error](err); ok {
+				why = refused.Barred
+				got = strings.TrimSpace(string(refused.Reason) + " " + why)
+			} else if _, denied := errors.AsType[*auth.DeniedError](err); denied {
+				got = "denied"
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got != tc.want {
+				t.Fatalf("Decide() = %v, %q; want %q", err, got, tc.want)
+			}
+			if tc.want == "" {
+				if !w.rested(id) || w.tools.count("transfer") != 1 {
+					t.Errorf("the tool ran %d times, want once", w.tools.count("transfer"))
+				}
+				got := w.asked(id)[0].Resolution
+				if got == nil || got.By.Subject != tc.by.Subject || got.By.Person != tc.by.Person || got.By.Kind != tc.by.Kind || !slices.Equal(got.By.Chain, tc.by.Chain) {
+					t.Errorf("resolution = %+v, want one by %+v", got, tc.by)
+				}
+				audited := find(w.audits(id), approval.AuditResolved)
+				if audited == nil || audited.By.Subject != tc.by.Subject || audited.By.Kind != tc.by.Kind || audited.By.Person != tc.by.Person || audited.Via != approval.ViaAPI {
+					t.Errorf("audit = %+v", audited)
+				}
+				return
+			}
+			if w.tools.count("transfer") != 0 || len(w.waiting(id)) != 1 || len(w.audits(id)) != audits {
+				t.Errorf("what was refused has had an effect: %v", w.asked(id))
+			}
+			line := log.line(t, "decision refused")
+			switch {
+			case why == "" && line != nil:
+				t.Errorf("logged %v", line)
+			case why != "" && (line["why"] != why || line["by"] != tc.by.Subject || line["approval_id"] != question || line["task_id"] != string(id) || line["via"] != "api" || line["method"] != "test"):
+				t.Errorf("logged %v, want that %s was refused because of %s", line, tc.by.Subject, why)
+			}
+		})
+	}
+}
+
+// safeBuffer is a log that may be written to at any time.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// line returns the first line with a message; nil: there is none.
+func (b *safeBuffer) line(t *testing.T, message string) map[string]any {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for text := range bytes.Lines(b.text.Bytes()) {
+		var line map[string]any
+		if err := json.Unmarshal(text, &line); err != nil {
+			t.Fatal(err)
+		}
+		if line["message"] == message {
+			return line
+		}
+	}
+	return nil
+}
+
+// A decision counts for who the caller is when it is committed, not only when it was read:
+// of a task that rests, and of one at work.
+func TestRightsAtCommit(t *testing.T) {
+	t.Parallel()
+	asked := approval.Terms{Approvers: &approval.Approvers{Roles: []string{"sre"}}}
+	approver := member("bob", auth.RoleApprover, "sre")
+	revoked := errors.New("the key was revoked")
+	as := func(p auth.Principal) engine.Renewal {
+		return func(context.Context) (auth.Principal, error) { return p, nil }
+	}
+	otherwise := approver
+	otherwise.Roles = []string{"sre", "new", auth.RoleApprover}
+	chained := approver
+	chained.Chain = []string{"assistant"}
+	flaps := 0
+	for _, tc := range []struct {
+		name  string
+		renew engine.Renewal
+		want  func(error) bool
+	}{
+		{"as before", as(approver), func(err error) bool { return err == nil }},
+		{"with another role more", as(otherwise), func(err error) bool { return err == nil }},
+		{"the credential is revoked", func(context.Context) (auth.Principal, error) { return auth.Principal{}, revoked }, func(err error) bool { return errors.Is(err, revoked) }},
+		{"nobody any longer", as(auth.Principal{}), barredBy(approval.BarredUnknown)},
+		{"the right to decide is withdrawn", as(member("bob", "sre")), barredBy(approval.BarredRole)},
+		{"the role of the rule is withdrawn", as(member("bob", auth.RoleApprover)), barredBy(approval.BarredApprovers)},
+		{"moved to another tenant", as(auth.Principal{Tenant: "other", Subject: "bob", Roles: approver.Roles, Method: "test"}), barredBy(approval.BarredRole)},
+		{"somebody acts for them now", as(chained), barredBy(approval.BarredDelegated)},
+		{"never the same twice", func(context.Context) (auth.Principal, error) {
+			flaps++
+			return member("bob", auth.RoleApprover, "sre", fmt.Sprint("role", flaps)), nil
+		}, func(err error) bool { return errors.Is(err, engine.ErrBusy) }},
+	} {
+		for _, atWork := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, at work %t", tc.name, atWork), func(t *testing.T) {
+				w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: asked})})
+				pairs := []any{"transfer", args{"amount": 1, "to": "x"}}
+				if atWork {
+					pairs = append(pairs, "block", args{})
+				}
+				id := w.begin(w.calls(pairs...))
+				if !atWork && !w.rested(id) {
+					t.Fatal("the task does not rest")
+				}
+				w.until("a question", func() bool { return len(w.waiting(id)) == 1 })
+				question := w.onlyOne(id).ID
+				err := w.engine.Approvals().Renewing(tc.renew).Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve})
+				if !tc.want(err) {
+					t.Fatalf("Decide() = %v", err)
+				}
+				got := w.asked(id)[0]
+				if err != nil && got.State != approval.Pending {
+					t.Errorf("the approval is %s, want pending", got.State)
+				}
+				w.tools.release()
+				if !w.rested(id) {
+					t.Fatal("the task does not rest")
+				}
+				if n := w.tools.count("transfer"); n != 0 && err != nil || n != 1 && err == nil {
+					t.Errorf("the tool ran %d times after %v", n, err)
+				}
+				if err != nil { // somebody else still may, at once
+					if err := w.engine.Approvals().Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve}); err != nil {
+						t.Fatal(err)
+					}
+					w.ended(id)
+				} else if now, _ := tc.renew(t.Context()); !slices.Equal(got.Resolution.By.Roles, now.Roles) {
+					t.Errorf("decided by %+v, want the roles of the commit", got.Resolution.By)
+				}
+			})
+		}
+	}
+}
+
+func barredBy(why string) func(error) bool {
+	return func(err error) bool {
+		e, ok := errors.AsType[*approval.Error](err)
+		return ok && e.Barred == why
+	}
+}
+
+// What decides nothing is not authenticated again, and a message that decides is.
+func TestRightsOfAMessage(t *testing.T) {
+	t.Parallel()
+	w := onMemory(t, engine.Config{})
+	id := w.ask(alice, 1)
+	question := w.onlyOne(id).ID
+	renewed := 0
+	now := alice
+	send := func(m *a2a.Message) error {
+		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Renew: func(context.Context) (auth.Principal, error) {
+			renewed++
+			return now, nil
+		}})
+		return err
+	}
+	remark := w.message(a2a.NewTextPart("what is it?"))
+	remark.TaskID = id
+	if err := send(remark); err != nil || renewed != 0 {
+		t.Errorf("Send() of a remark = %v, authenticated %d times", err, renewed)
+	}
+	now.Roles = []string{auth.RoleViewer}
+	if err := send(w.decision(id, approve(question))); !barredBy(approval.BarredRole)(err) || renewed == 0 {
+		t.Errorf("Send() without the role = %v, authenticated %d times", err, renewed)
+	}
+	if len(w.waiting(id)) != 1 || w.tools.count("transfer") != 0 {
+		t.Error("a decision without the role counts")
+	}
+	now, renewed = alice, 0
+	if err := send(w.decision(id, approve(question))); err != nil || renewed != 1 {
+		t.Errorf("Send() = %v, authenticated %d times", err, renewed)
+	}
+	w.settled(id, a2a.TaskStateCompleted)
+}
+
+// Two approvers contradict each other at the same moment: both have read the same, both are
+// about to commit. One counts, and the other is told who was first, and what they decided.
+func TestApproversAtTheSameMoment(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		ran := 0
+		for range 8 {
+			id := w.ask(alice, 1)
+			question := w.onlyOne(id).ID
+			var both sync.WaitGroup
+			both.Add(2)
+			decide := func(by auth.Principal, verb approval.Verb) error {
+				var once sync.Once
+				renew := func(context.Context) (auth.Principal, error) {
+					once.Do(func() { both.Done(); both.Wait() })
+					return by, nil
+				}
+				return w.engine.Approvals().Renewing(renew).Decide(w.ctx(), by, approval.Answer{ID: question, Verb: verb})
+			}
+			bob, dora := member("bob", auth.RoleApprover), member("dora", auth.RoleApprover)
+			result := make(chan error, 1)
+			go func() { result <- decide(bob, approval.Approve) }()
+			rejected := decide(dora, approval.Reject)
+			approved := <-result
+			if (approved == nil) == (rejected == nil) {
+				t.Fatalf("approve = %v, reject = %v; want that one counts", approved, rejected)
+			}
+			first, late := bob, rejected
+			if approved != nil {
+				first, late = dora, approved
+			}
+			e, ok := errors.AsType[*approval.Error](late)
+			if !ok || e.Reason != approval.ReasonConflict && e.Reason != approval.ReasonDecided || e.Metadata[approval.MetaBy] != first.Subject {
+				if state, is := errors.AsType[*task.StateError](late); !is || state.Decided == nil || state.Decided.Metadata[approval.MetaBy] != first.Subject {
+					t.Errorf("the other was told %v, want a conflict with %s", late, first.Subject)
+				}
+			}
+			if !w.rested(id) {
+				t.Fatal("the task does not rest")
+			}
+			if approved == nil {
+				ran++
+			}
+			if n := w.tools.count("transfer"); n != ran {
+				t.Errorf("the tool ran %d times, want %d", n, ran)
+			}
+		}
+	})
+}
+
+// Somebody else's approval is a missing one, in the error and in what the store is asked.
+func TestForeignApproval(t *testing.T) {
+	t.Parallel()
+	counter := &countedCalls{}
+	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{})
+	w.stop()
+	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
+	w.restart()
+	missing := "019b7c00-0000-7000-8000-0000ffffffff"
+	tasks := map[string]string{
+		"pending": string(w.ask(alice, 1)), "other tenant": string(w.ask(auth.Principal{Tenant: "other", Subject: "bob", Roles: alice.Roles, Method: "test"}, 2)),
+		"anonymous": string(w.ask(auth.Anonymous(), 3)),
+	}
+	ended := w.ask(alice, 4)
+	if err := w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: w.onlyOne(ended).ID, Verb: approval.Reject}); err != nil {
+		t.Fatal(err)
+	}
+	w.ended(ended)
+	tasks["decided"] = string(ended)
+	all := w.engine.Approvals()
+	for name, by := range map[string]auth.Principal{
+		"requester": carol, "approver of a third tenant": {Tenant: "third", Subject: "alice", Roles: auth.Roles(), Method: "test"}, "without a tenant": {Subject: "bob", Roles: auth.Roles(), Method: "test"},
+	} {
+		for op, do := range map[string]func(id string) (any, error){
+			"Get": func(id string) (any, error) { return all.Get(w.ctx(), by, id+".a1") },
+			"List": func(id string) (any, error) {
+				return all.List(w.ctx(), by, engine.ApprovalQuery{Task: id})
+			},
+			"Decide": func(id string) (any, error) {
+				return nil, all.Decide(w.ctx(), by, approval.Answer{ID: id + ".a1", Verb: approval.Approve})
+			},
+			"Decide otherwise": func(id string) (any, error) {
+				return nil, all.Decide(w.ctx(), by, approval.Answer{ID: id + ".a1", Verb: approval.Edit, Args: json.RawMessage(`{}`), Digest: "x"})
+			},
+			"a message": func(id string) (any, error) {
+				_, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.decision(a2a.TaskID(id), approve(id+".a1"))})
+				return nil, err
+			},
+		} {
+			answer := func(id string) string {
+				before := counter.calls.Load()
+				out, err := do(id)
+				text := fmt.Sprintf("%+v, %v", out, err)
+				return fmt.Sprintf("%s (%d calls)", strings.ReplaceAll(text, id, "ID"), counter.calls.Load()-before)
+			}
+			want := answer(missing)
+			for which, id := range tasks {
+				if got := answer(id); got != want {
+					t.Errorf("%s: %s of one that is %s:\n%s\nof a missing one:\n%s", name, op, which, got, want)
+				}
+			}
+		}
+	}
+	if n := w.tools.count("transfer"); n != 0 {
+		t.Errorf("a tool ran %d times", n)
+	}
+}
+
+// countedCalls counts what is asked of a store for callers.
+type countedCalls struct {
+	store.Handle
+	calls atomic.Int64
+}
+
+func (s *countedCalls) Read(ctx context.Context, in store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
+	s.calls.Add(1)
+	return s.Handle.Read(ctx, in, id, from, l)
+}
+
+func (s *countedCalls) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
+	s.calls.Add(1)
+	return s.Handle.Rows(ctx, in, q)
+}
+
+func (s *countedCalls) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	s.calls.Add(1)
+	return s.Handle.Append(ctx, b)
+}
