@@ -100,6 +100,31 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 	}
 }
 
+// A name may lead to a public address, which the configuration cannot know: what is listened
+// on decides.
+func TestListenOnPublicAddress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		listen              string
+		authenticated, open bool // open: insecure_no_auth
+		listens             bool
+	}{
+		{"0.0.0.0:0", false, false, false},
+		{"[::]:0", false, false, false},
+		{"0.0.0.0:0", true, false, true},
+		{"0.0.0.0:0", false, true, true},
+		{"localhost:0", false, false, true},
+	} {
+		l, err := listen(&config.Config{Listen: c.listen, InsecureNoAuth: c.open}, c.authenticated)
+		if err == nil {
+			_ = l.Close() // it served nobody
+		}
+		if (err == nil) != c.listens || err != nil && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth")) {
+			t.Errorf("listen(%+v) = %v", c, err)
+		}
+	}
+}
+
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

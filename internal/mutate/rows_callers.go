@@ -68,7 +68,7 @@ func callerRows() []Row {
 		{
 			File:    "a2a/extended_card.go",
 			What:    "c.Skills = skills",
-			Into:    "c.Skills = s.cfg.Skills()",
+			Into:    "_, c.Skills = skills, s.cfg.Skills()",
 			Promise: "the extended card has the tools of its caller",
 			Package: ".",
 			Test:    "TestToolsForSome",
@@ -87,7 +87,7 @@ func callerRows() []Row {
 			Into:    "if true {",
 			Promise: "the card has the security of the specification",
 			Package: ".",
-			Test:    "TestCardSaysWhatIsEnforced/spec",
+			Test:    "TestCardSaysWhatIsEnforced",
 		},
 		{
 			File:    "auth/first.go",
@@ -123,7 +123,7 @@ func callerRows() []Row {
 		},
 		{
 			File:    "reload.go",
-			What:    "if s.files != nil { // likewise",
+			What:    "if s.files != nil {",
 			Into:    "if false {",
 			Promise: "a reload reads the certificates",
 			Package: ".",
@@ -143,7 +143,7 @@ func callerRows() []Row {
 			Into:    "if false {",
 			Promise: "nobody is let in by mistake",
 			Package: ".",
-			Test:    "TestPublicAddress",
+			Test:    "TestListenOnPublicAddress",
 		},
 	}
 }
