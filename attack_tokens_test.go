@@ -53,10 +53,7 @@ func newTokenProvider(t *testing.T) *tokenProvider {
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
 		i.fetches.Add(1)
-		i.mu.Lock()
-		serve := i.keys
-		i.mu.Unlock()
-		serve(w, r)
+		i.current()(w, r)
 	})
 	i.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -65,6 +62,13 @@ func newTokenProvider(t *testing.T) *tokenProvider {
 	})
 	i.publish("k1")
 	return i
+}
+
+// current returns what answers with the keys.
+func (i *tokenProvider) current() http.HandlerFunc {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.keys
 }
 
 // serve sets what answers with the keys.

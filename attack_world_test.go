@@ -81,6 +81,7 @@ type attacked struct {
 	entered chan struct{}     // the tool "hold" runs
 	release func()            // lets it end, in all tasks
 	reload  func() error      // reads the file of keys again
+	stop    func() error      // ends the server, if it is not one of the SDK
 	rest    bool              // it has no JSON-RPC
 	server  *a2aserver.Server // nil if the server is one of the SDK
 	tasks   map[string]string // ids by names such as "acme parked"
@@ -147,6 +148,24 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 func startAttacked(t *testing.T) *attacked {
 	t.Helper()
 	w, tools := prepareAttacked(t)
+	w.run(t, tools)
+	w.fill(t)
+	return w
+}
+
+// startAttackedWith starts one without tasks, whose issuer answers with something else than
+// its keys.
+func startAttackedWith(t *testing.T, keys http.HandlerFunc) *attacked {
+	t.Helper()
+	w, tools := prepareAttacked(t)
+	w.issuer.serve(keys)
+	w.run(t, tools)
+	return w
+}
+
+// run runs a server of this world.
+func (w *attacked) run(t *testing.T, tools []tool.Toolset) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
 	roles := "claim: groups, map: {ops: [ops]"
 	for _, role := range auth.Roles() {
@@ -166,9 +185,7 @@ limits: {auth_failures: 0}
 	c := load(t, nil)
 	c.File, c.Store, c.Tools = file, w.store, tools
 	in := start(t, c)
-	w.url, w.server, w.reload = in.url, in.server, in.server.Reload
-	w.fill(t)
-	return w
+	w.url, w.server, w.reload, w.stop = in.url, in.server, in.server.Reload, in.stop
 }
 
 type headersKey struct{}
