@@ -87,3 +87,22 @@ func TestWhatOthersDecideWaitsForInput(t *testing.T) {
 		})
 	}
 }
+
+// A provider is none of the approvers that a rule names, whoever the requester is.
+func TestProviderIsNoApprover(t *testing.T) {
+	t.Parallel()
+	for _, who := range []string{alice.Subject, bob.Subject} {
+		k := newDesk(t, func(r *task.Rules) {
+			r.ProviderWait = time.Minute
+			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Approvers: &approval.Approvers{Subjects: []string{who}}}})
+		}, &fake{name: "pay"})
+		k.begin(task.PlannedCall{Tool: "pay"})
+		k.wantState(a2a.TaskStateInputRequired)
+		if task.ProviderMayAnswer(k.one()) {
+			t.Errorf("what only %s may answer is the provider's", who)
+		}
+		if got := k.one().Elsewhere(); got != (who != alice.Subject) {
+			t.Errorf("elsewhere = %t, and %s is the only approver", got, who)
+		}
+	}
+}

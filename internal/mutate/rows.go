@@ -13,6 +13,7 @@ func rows() []Row {
 		checkpointRows(),
 		credentialRows(),
 		damageRows(),
+		decidingRows(),
 		dialectRows(),
 		engineRows(),
 		eventRows(),

@@ -46,8 +46,8 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/check.go",
-			What:    "if asked.IsZero() {\n\t\treturn false",
-			Into:    "if asked.IsZero() {\n\t\treturn true",
+			What:    "if asked.IsZero() || asked.IsAnonymous() {\n\t\treturn false",
+			Into:    "if asked.IsZero() || asked.IsAnonymous() {\n\t\treturn true",
 			Promise: "four eyes: when nobody is known to have asked, nobody is somebody else",
 			Test:    "TestCheck/four eyes, requester not known",
 		},

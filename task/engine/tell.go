@@ -63,13 +63,17 @@ type principalLine struct{ *auth.Principal }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
 func (p principalLine) MarshalZerologObject(l *zerolog.Event) {
+	method := p.Method
+	if p.IsAnonymous() {
+		method = ""
+	}
 	for _, field := range []struct{ key, value string }{
 		{"tenant", p.Tenant},
 		{"by", p.Subject},
 		{"person", p.Person},
 		{"kind", string(p.Kind)},
 		{"acting", strings.Join(p.Chain, " ")},
-		{"method", p.Method},
+		{"method", method},
 	} {
 		if field.value != "" {
 			l.Str(field.key, visible.Clip(field.value, maxName))
