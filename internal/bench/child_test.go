@@ -29,7 +29,7 @@ const (
 	echoed kind = "echo"
 	batch  kind = "echo-batched" // echo that writes the frames of a stream together
 	filler kind = "filler"       // no server: it fills a file with parked tasks
-	whole  kind = "program"      // ours as the program puts it together, with callers that say who they are
+	whole  kind = "program"      // ours as the program puts it together
 )
 
 // spec is what a server process is told.
@@ -41,6 +41,9 @@ type spec struct {
 	Tasks int
 	IDs   string
 	Limit time.Duration // for the filler
+	// Config is the configuration file of program, which says how callers prove who they are.
+	// Without it the program believes what they say, and there is only the test's word.
+	Config string
 	// Body is what echo answers to GetTask, as JSON.
 	Body string
 }

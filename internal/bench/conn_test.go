@@ -16,11 +16,12 @@ import (
 // generator takes little of the processor that it shares with the server. It is
 // used by one goroutine, for one request after the other.
 type conn struct {
-	net  net.Conn
-	in   *bufio.Reader
-	head string
-	out  []byte
-	body []byte // of the answer; overwritten by the next
+	net        net.Conn
+	in         *bufio.Reader
+	credential string // a line of the header; "": none
+	head       string
+	out        []byte
+	body       []byte // of the answer; overwritten by the next
 }
 
 // dial connects, for at most limit.
@@ -34,21 +35,27 @@ func dial(addr string, limit time.Duration) (*conn, error) {
 	}
 	return &conn{
 		net: c, in: bufio.NewReaderSize(c, 64<<10),
-		head: "POST / HTTP/1.1\r\nHost: " + addr + "\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: ",
+		head: "Host: " + addr + "\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: ",
 	}, nil
 }
 
 func (c *conn) close() { _ = c.net.Close() }
 
 // by makes the connection's requests those of a caller.
-func (c *conn) by(caller string) *conn {
-	c.head = strings.Replace(c.head, "\r\n", "\r\n"+callerHeader+": "+caller+"\r\n", 1)
+func (c *conn) by(caller string) *conn { return c.with(callerHeader + ": " + caller) }
+
+// with makes the connection's requests those of somebody with a credential, a line of the
+// header.
+func (c *conn) with(credential string) *conn {
+	c.credential = credential + "\r\n"
 	return c
 }
 
 // send writes a request.
 func (c *conn) send(body []byte) error {
-	c.out = append(c.out[:0], c.head...)
+	c.out = append(c.out[:0], "POST / HTTP/1.1\r\n"...)
+	c.out = append(c.out, c.credential...)
+	c.out = append(c.out, c.head...)
 	c.out = strconv.AppendInt(c.out, int64(len(body)), 10)
 	c.out = append(c.out, "\r\n\r\n"...)
 	c.out = append(c.out, body...)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"a2a-server/auth/oidc/oidctest"
 )
 
 // The benchmarks are not run by tests. So that they work when somebody wants figures,
@@ -48,6 +50,32 @@ func asked(t *testing.T, s *server) {
 	}
 	if used := s.tell("usage").CPU; used <= 0 {
 		t.Errorf("the server used %v of the processor, want more than nothing", used)
+	}
+}
+
+func TestDoors(t *testing.T) {
+	t.Parallel()
+	for _, d := range doors(t) {
+		if d.prepare != nil {
+			d.prepare(2)
+		}
+		for i := range 2 {
+			c, err := dial(d.s.addr, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.get(c, i); err != nil {
+				t.Errorf("%s: %v", d.name, err)
+			}
+			if _, err := c.with("X-Nothing: 1").post(named("GetTask", d.task)); (err == nil) != (d.name == "nobody") {
+				t.Errorf("%s: without a credential: %v", d.name, err)
+			}
+			c.close()
+		}
+	}
+	issuer := oidctest.New(t)
+	if _, err := remember(t, startWithTokens(t, issuer, ""), issuer, 20); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"a2a-server/auth/apikey"
+	"a2a-server/auth/oidc/oidctest"
+)
+
+// configured writes a configuration file.
+func configured(tb testing.TB, text string) (file string) {
+	tb.Helper()
+	file = filepath.Join(tb.TempDir(), "a2a-server.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return file
+}
+
+// startWithKeys starts the program with an API key for each caller, in the header
+// callerHeader, and more configuration.
+func startWithKeys(tb testing.TB, more string, callers ...string) *server {
+	tb.Helper()
+	config := configured(tb, "auth: {default_roles: [requester], keys: {header: "+callerHeader+", file: keys.yaml}}\n"+more)
+	keys := map[string]string{}
+	for _, name := range callers {
+		key, err := apikey.Add(filepath.Join(filepath.Dir(config), "keys.yaml"), apikey.Key{ID: name}, false)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		keys[name] = key
+	}
+	s := startSpec(tb, spec{Kind: whole, File: dir(tb), Config: config})
+	s.keys = keys
+	return s
+}
+
+// startWithTokens starts the program with the tokens of an issuer.
+func startWithTokens(tb testing.TB, issuer *oidctest.Issuer, more string) *server {
+	tb.Helper()
+	return startSpec(tb, spec{Kind: whole, File: dir(tb), Config: configured(tb,
+		"auth:\n  oidc:\n    - {name: corp, issuer: "+issuer.URL+", audiences: ["+oidctest.Audience+"], networks: [127.0.0.1], roles: [requester]}\n"+more)})
+}
+
+// door is one way for a caller of a server to say or prove who they are.
+type door struct {
+	name       string
+	s          *server
+	credential func(i int) string // of request i
+	prepare    func(n int)        // before n requests; may be nil
+	task       string             // of this caller
+	cpu, took  []float64          // µs of each request, of each round
+}
+
+// doors are a server without authentication, and those with API keys, with a token that it
+// knows, and with tokens that it has not seen.
+func doors(tb testing.TB) []*door {
+	tb.Helper()
+	issuer := oidctest.New(tb)
+	keys, tokens := startWithKeys(tb, "", "alice"), startWithTokens(tb, issuer, "")
+	same := func(line string) func(int) string { return func(int) string { return line } }
+	warm := same("Authorization: Bearer " + issuer.Token(tb, nil))
+	unseen := []string{"Authorization: Bearer " + issuer.Token(tb, map[string]any{"jti": "first"})}
+	all := []*door{
+		{name: "nobody", s: startSpec(tb, spec{Kind: whole, File: dir(tb), Config: configured(tb, "log: {level: warn}\n")}), credential: same("X-Nothing: 1")},
+		{name: "key", s: keys, credential: same(callerHeader + ": " + keys.key("alice"))},
+		{name: "token, warm", s: tokens, credential: warm},
+		{name: "token, cold", s: tokens, credential: func(i int) string { return unseen[i] }, prepare: func(n int) {
+			run := time.Now().UnixNano()
+			unseen = unseen[:0]
+			for i := range n {
+				unseen = append(unseen, "Authorization: Bearer "+issuer.Token(tb, map[string]any{"jti": fmt.Sprintf("%d-%d", run, i)}))
+			}
+		}},
+	}
+	for _, d := range all {
+		c, err := dial(d.s.addr, time.Minute)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		answer, err := c.with(d.credential(0)).post(request("SendMessage", 1, "echo", `{"text":"hello"}`, ""))
+		if err == nil {
+			d.task, _, err = task(answer)
+		}
+		c.close()
+		if err != nil {
+			tb.Fatalf("%s: %v", d.name, err)
+		}
+	}
+	return all
+}
+
+// get reads the caller's task.
+func (d *door) get(c *conn, i int) error {
+	answer, err := c.with(d.credential(i)).post(named("GetTask", d.task))
+	if err == nil && !strings.Contains(string(answer), d.task) {
+		err = fmt.Errorf("the answer is not the task: %.300s", answer)
+	}
+	return err
+}
+
+// BenchmarkAuthentication reads a task with each kind of credential, and without any. The
+// figures are what a credential adds to the processor time and to the latency.
+func BenchmarkAuthentication(b *testing.B) {
+	for _, conns := range []int{1, 16} {
+		all := doors(b)
+		for range rounds(b) {
+			for _, d := range all {
+				var last *load
+				b.Run(fmt.Sprintf("get/conns=%d/%s", conns, d.name), func(b *testing.B) {
+					if d.prepare != nil {
+						d.prepare(b.N)
+					}
+					b.ResetTimer()
+					last = drive(b, d.s, conns, b.N, d.get)
+					b.ReportMetric(last.serverCPU.Seconds()*1e6/float64(last.n), "cpu-µs/req")
+					b.ReportMetric(float64(last.quantile(0.5).Nanoseconds())/1e3, "p50-µs")
+				})
+				if last == nil {
+					return // it was left out by -bench, or has failed
+				}
+				d.cpu = append(d.cpu, last.serverCPU.Seconds()*1e6/float64(last.n))
+				d.took = append(d.took, float64(last.quantile(0.5).Nanoseconds())/1e3)
+			}
+		}
+		for _, d := range all {
+			figures.note(fmt.Sprintf("GetTask, %d connections, %s", conns, d.name), "%.1f µs of CPU (%.2f of that without authentication), p50 %.1f µs (%.2f)",
+				middle(d.cpu), middle(d.cpu)/middle(all[0].cpu), middle(d.took), middle(d.took)/middle(all[0].took))
+		}
+	}
+}
+
+func middle(figures []float64) float64 {
+	sorted := slices.Sorted(slices.Values(figures))
+	return sorted[len(sorted)/2]
+}
+
+// principals is how many callers BenchmarkPrincipals has.
+const principals = 10_000
+
+// BenchmarkPrincipals measures what a server remembers of 10,000 callers with tokens, each of
+// whom has made a request.
+func BenchmarkPrincipals(b *testing.B) {
+	if b.N > 1 {
+		b.Skip("it measures once")
+	}
+	issuer := oidctest.New(b)
+	s := startWithTokens(b, issuer, "limits: {rate: 1000000}\n")
+	grown, err := remember(b, s, issuer, principals)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(grown)/(1<<20), "MiB")
+	figures.note(fmt.Sprintf("RssAnon of %d principals", principals), "%.1f MiB", float64(grown)/(1<<20))
+}
+
+// remember has n callers list their tasks, one after the other, and returns by how much the
+// server has grown, beside what as many requests of one caller cost.
+func remember(tb testing.TB, s *server, issuer *oidctest.Issuer, n int) (grown int64, err error) {
+	c, err := dial(s.addr, runLimit)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	list := []byte(`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+	ask := func(token func(i int) string) error {
+		for i := range n {
+			c.with("Authorization: Bearer " + token(i))
+			answer, err := c.post(list)
+			if err == nil && !strings.Contains(string(answer), `"tasks":[]`) {
+				err = fmt.Errorf("the answer is no list: %.300s", answer)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		s.tell("free")
+		return nil
+	}
+	one := issuer.Token(tb, nil)
+	err = ask(func(int) string { return one })
+	before, err1 := s.memory()
+	if err = cmp.Or(err, err1); err != nil {
+		return 0, err
+	}
+	err = ask(func(i int) string { return issuer.Token(tb, map[string]any{"sub": fmt.Sprintf("caller-%05d", i)}) })
+	after, err1 := s.memory()
+	return after.anon - before.anon, cmp.Or(err, err1)
+}
