@@ -187,7 +187,7 @@ func remember(tb testing.TB, s *server, issuer *oidctest.Issuer, n int) (grown i
 	one := issuer.Token(tb, nil)
 	err = ask(func(int) string { return one })
 	before, err1 := s.memory()
-	if err = cmp.Or(err, err1); err != nil {
+	if err := cmp.Or(err, err1); err != nil {
 		return 0, err
 	}
 	err = ask(func(i int) string { return issuer.Token(tb, map[string]any{"sub": fmt.Sprintf("caller-%05d", i)}) })
