@@ -168,7 +168,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
 	}
 	c := &call{
 		by: by, id: r.PathValue("id"), query: r.URL.Query(), body: body,
-		tasks: s.cfg.Engine.Tasks(), inbox: s.cfg.Engine.Approvals(), answer: s.cfg.Engine.Answer(by),
+		tasks: s.cfg.Engine.Tasks(), inbox: s.cfg.Engine.Approvals().Renewing(s.renewal(r)), answer: s.cfg.Engine.Answer(by),
 	}
 	defer c.answer.Release()
 	if anonymous {
@@ -184,9 +184,19 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
 	s.send(w, http.StatusOK, out)
 }
 
+func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {
+	return s.cfg.Users.Authenticate(ctx, &auth.Credentials{Header: func(string) []string { return nil }})
+}
+
+// renewal returns what authenticates the caller of a request again.
+func (s *Server) renewal(r *http.Request) engine.Renewal {
+	connected := r.Context()
+	return func(context.Context) (auth.Principal, error) { return s.authenticate(connected) }
+}
+
 // caller returns who makes a request.
 func (s *Server) caller(r *http.Request) (auth.Principal, *Error) {
-	by, err := s.cfg.Users.Authenticate(r.Context(), &auth.Credentials{Header: func(string) []string { return nil }})
+	by, err := s.authenticate(r.Context())
 	if err == nil && by.IsZero() {
 		err = auth.ErrNone
 	}
@@ -219,6 +229,7 @@ func allowed(by auth.Principal, action auth.Action, anonymous bool) *Error {
 // failed returns the error for one of the engine.
 func (s *Server) failed(r *http.Request, err error, changes bool) *Error {
 	var own *Error
+	var denied *auth.DeniedError
 	var wrong *approval.Error
 	var invalid *task.InvalidError
 	var state *task.StateError
@@ -229,6 +240,8 @@ func (s *Server) failed(r *http.Request, err error, changes bool) *Error {
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &denied):
+		return &Error{Status: http.StatusForbidden, Reason: ReasonRole, Message: denied.Error()}
 	case errors.As(err, &wrong):
 		return &Error{Status: statusOf(wrong.Reason), Reason: string(wrong.Reason), Message: wrong.Message, Details: wrong.Metadata}
 	case errors.Is(err, task.ErrTaskNotFound):

@@ -153,6 +153,9 @@ func approvalText(a *approval.Approval) string {
 	if a.Terms.FourEyes {
 		f.add("four eyes", "the requester may not decide, and nobody who acts for them")
 	}
+	if who := a.Terms.Approvers; who != nil {
+		f.add("approvers", visible.Line(approversText(who)))
+	}
 	f.add("requester", principalText(a.Requester))
 	f.add("asked", moment(a.Asked))
 	f.add("expires", deadline(a))
@@ -170,6 +173,15 @@ func approvalText(a *approval.Approval) string {
 		f.add("response", visible.Line(string(r.Response)))
 	}
 	return f.String()
+}
+
+// approversText returns whom a rule lets decide.
+func approversText(who *approval.Approvers) string {
+	var all []string
+	for _, role := range who.Roles {
+		all = append(all, "the role "+role)
+	}
+	return strings.Join(append(all, who.Subjects...), ", ")
 }
 
 // principalText returns who somebody is: the name, and what is known besides.

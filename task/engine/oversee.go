@@ -17,7 +17,8 @@ import (
 
 // Tasks lets those who oversee a tenant list, read, cancel and delete its tasks: a command
 // line, an API. Callers reach what [ScopeFor] gives them; somebody else's task is answered
-// like one that does not exist. It is safe for concurrent use.
+// like one that does not exist, and who may not do something to any task gets an
+// [*auth.DeniedError], before anything is read. It is safe for concurrent use.
 type Tasks struct {
 	e         *Engine
 	anonymous bool // only those of anonymous
@@ -30,8 +31,29 @@ func (e *Engine) Tasks() *Tasks { return &Tasks{e: e} }
 // who may do [auth.Admin] reach them.
 func (t *Tasks) OfAnonymous() *Tasks { return &Tasks{t.e, true} }
 
-func (t *Tasks) scope(by auth.Principal, what auth.Action) store.Scope {
-	return scopeIn(by, what, t.anonymous)
+// scope returns where by may do an action.
+func (t *Tasks) scope(by auth.Principal, what auth.Action) (store.Scope, error) {
+	asks := what
+	if t.anonymous {
+		asks = auth.Admin
+	}
+	if err := by.May(asks); err != nil {
+		return store.Scope{}, err
+	}
+	return scopeIn(by, what, t.anonymous), nil
+}
+
+// one returns that and the id of a task.
+func (t *Tasks) one(by auth.Principal, what auth.Action, id string) (store.Scope, store.TaskID, error) {
+	scope, err := t.scope(by, what)
+	if err != nil {
+		return store.Scope{}, store.TaskID{}, err
+	}
+	parsed, ok := store.ParseTaskID(id)
+	if !ok {
+		return store.Scope{}, store.TaskID{}, task.ErrTaskNotFound
+	}
+	return scope, parsed, nil
 }
 
 // TaskQuery selects tasks.
@@ -72,9 +94,12 @@ func summaryOf(h *store.Header) TaskSummary {
 
 // List lists tasks.
 func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskList, error) {
+	scope, err := t.scope(by, auth.Oversee)
+	if err != nil {
+		return TaskList{}, err
+	}
 	sq := store.Query{Context: q.Context, Limit: store.PageSize(q.Limit)}
 	if q.State != "" {
-		var err error
 		if sq.State, err = task.StateOf(q.State); err != nil {
 			return TaskList{}, task.Invalid("state", "%v", err)
 		}
@@ -90,7 +115,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 		return TaskList{}, err
 	}
 	defer end()
-	page, err := t.e.store.Tasks(ctx, t.scope(by, auth.Oversee), sq)
+	page, err := t.e.store.Tasks(ctx, scope, sq)
 	switch {
 	case errors.Is(err, store.ErrCursor):
 		return TaskList{}, notOfThisQuery("cursor")
@@ -106,11 +131,11 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 
 // Get returns a task as its client sees it, for an answer to the same caller.
 func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, TaskSummary, error) {
-	parsed, ok := store.ParseTaskID(id)
-	if !ok {
-		return nil, TaskSummary{}, task.ErrTaskNotFound
+	scope, parsed, err := t.one(a.by, auth.Read, id)
+	if err != nil {
+		return nil, TaskSummary{}, err
 	}
-	v, h, err := a.read(ctx, t.scope(a.by, auth.Read), parsed, false /* done */)
+	v, h, err := a.read(ctx, scope, parsed, false /* done */)
 	if err != nil {
 		return nil, TaskSummary{}, err
 	}
@@ -119,11 +144,11 @@ func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, Task
 
 // Cancel cancels a task. Canceling a canceled task again changes nothing.
 func (t *Tasks) Cancel(ctx context.Context, by auth.Principal, id string) error {
-	parsed, ok := store.ParseTaskID(id)
-	if !ok {
-		return task.ErrTaskNotFound
+	scope, parsed, err := t.one(by, auth.Cancel, id)
+	if err != nil {
+		return err
 	}
-	return translate(t.e.changed(ctx, t.scope(by, auth.Cancel), parsed, task.Cancel{By: by}))
+	return translate(t.e.changed(ctx, scope, parsed, task.Cancel{By: by}))
 }
 
 // NotDeletableError says why a task cannot be deleted now.
@@ -146,11 +171,10 @@ func (e *NotDeletableError) Error() string {
 // the first step is durable. The error is a [*NotDeletableError] if the task cannot be
 // deleted now.
 func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error {
-	parsed, ok := store.ParseTaskID(id)
-	if !ok {
-		return task.ErrTaskNotFound
+	scope, parsed, err := t.one(by, auth.Delete, id)
+	if err != nil {
+		return err
 	}
-	scope := t.scope(by, auth.Delete)
 	page, err := t.e.store.Read(ctx, scope, parsed, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
 	if err != nil {
 		return translate(err)

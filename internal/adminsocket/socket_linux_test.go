@@ -1,0 +1,198 @@
+package adminsocket
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// left makes a socket as a server leaves it that was killed.
+func left(t *testing.T, path string) {
+	t.Helper()
+	s, err := listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.UnixListener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deep returns a folder whose path is longer than a name of a socket may be.
+func deep(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), strings.Repeat("d", 100), strings.Repeat("e", 200))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// A socket is for its owner, in a folder of any depth, replaces one that was left, and is
+// removed.
+func TestSocket(t *testing.T) {
+	t.Parallel()
+	for name, folder := range map[string]string{"short": t.TempDir(), "long": deep(t)} {
+		path := filepath.Join(folder, Name)
+		left(t, path)
+		s, err := listen(path)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeSocket|0o600 {
+			t.Errorf("%s: the file is %v, %v", name, info.Mode(), err)
+		}
+		c, err := dial(t.Context(), path)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else {
+			_ = c.Close()
+		}
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Errorf("%s: Close() = %v", name, err)
+		}
+		if all, err := os.ReadDir(folder); err != nil || len(all) != 0 {
+			t.Errorf("%s: %v, %v are left", name, all, err)
+		}
+	}
+}
+
+// No moment exists at which the socket has another mode than its last.
+func TestModeOfASocketThatIsMade(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, Name)
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if info, err := os.Lstat(path); err == nil && info.Mode().Perm() != 0o600 {
+				t.Errorf("its mode is %v", info.Mode())
+				return
+			}
+		}
+	})
+	for range 200 {
+		s, err := listen(path)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		_ = s.Close()
+	}
+	close(done)
+	watching.Wait()
+}
+
+// What is not a socket stays, and so does one that somebody listens on.
+func TestSocketIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, Name)
+	for name, put := range map[string]func() error{
+		"a file":              func() error { return os.WriteFile(path, []byte("mine"), 0o600) },
+		"a folder":            func() error { return os.Mkdir(path, 0o700) },
+		"a pipe":              func() error { return syscall.Mkfifo(path, 0o600) },
+		"a link":              func() error { return os.Symlink("/dev/null", path) },
+		"a link to a socket":  func() error { left(t, path+"2"); return os.Symlink(path+"2", path) },
+		"a link that dangles": func() error { return os.Symlink("nowhere", path) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := listen(path); err == nil || !strings.Contains(err.Error(), "not a socket") {
+			t.Errorf("%s: listen() = %v, %v", name, s, err)
+		}
+		if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
+			t.Errorf("%s was replaced: %v", name, err)
+		}
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := listen(path); err == nil || !strings.Contains(err.Error(), "another server listens") {
+		t.Errorf("a second server: %v, %v", second, err)
+	}
+	c, err := dial(t.Context(), path)
+	if err != nil {
+		t.Fatalf("the second server has cut off the first: %v", err)
+	}
+	_ = c.Close()
+	// Whoever replaces the file keeps theirs.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := dial(t.Context(), path); err != nil {
+		t.Errorf("the socket of another server was removed: %v", err)
+	} else {
+		_ = c.Close()
+	}
+	if err := theirs.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of many servers that start at once, on what another has left, one has the socket.
+func TestServersThatStartAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), Name)
+	left(t, path)
+	var mu sync.Mutex
+	var made []*socket
+	var starting sync.WaitGroup
+	for range 8 {
+		starting.Go(func() {
+			if s, err := listen(path); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				made = append(made, s)
+			}
+		})
+	}
+	starting.Wait()
+	if len(made) != 1 {
+		t.Errorf("%d servers have the socket", len(made))
+	}
+	for _, s := range made {
+		_ = s.Close()
+	}
+}
+
+func TestSocketThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	if _, err := listen(filepath.Join(t.TempDir(), "none", Name)); err == nil {
+		t.Error("a socket was made in a folder that does not exist")
+	}
+	if _, err := dial(context.Background(), filepath.Join(deep(t), Name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a long name that does not exist: %v", err)
+	}
+}
