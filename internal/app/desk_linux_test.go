@@ -29,8 +29,14 @@ type session struct {
 	read   int           // of screen
 }
 
-// open runs a command in a terminal. Its standard output goes elsewhere.
+// open runs tools call in a terminal.
 func (c *console) open(args ...string) *session {
+	c.t.Helper()
+	return c.openCommand(append([]string{"tools", "call"}, args...)...)
+}
+
+// openCommand runs a command in a terminal. Its standard output goes elsewhere.
+func (c *console) openCommand(args ...string) *session {
 	c.t.Helper()
 	person, program := openTerminal(c.t)
 	s := &session{t: c.t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
@@ -38,7 +44,7 @@ func (c *console) open(args ...string) *session {
 	s.cancel = cancel
 	go s.watch()
 	go func() {
-		s.code <- app.Run(ctx, c.args(append([]string{"tools", "call"}, args...)), environment(), program, &s.stdout, program)
+		s.code <- app.Run(ctx, c.args(args), environment(), program, &s.stdout, program)
 	}()
 	c.t.Cleanup(cancel)
 	return s

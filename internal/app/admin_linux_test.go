@@ -1,0 +1,391 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"a2a-server/internal/app"
+)
+
+// served is a console beside a server that runs, with this process's user on its socket.
+type served struct {
+	*console
+	url  string
+	stop func() int // ends the server, and returns its exit code
+	mu   sync.Mutex
+	sent int
+}
+
+// talking keeps what a server writes, and says when it listens.
+type talking struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+	url  chan string
+}
+
+func (l *talking) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var line struct{ Message, URL string }
+	if json.Unmarshal(p, &line) == nil && line.Message == "listening" {
+		l.url <- line.URL
+	}
+	return l.said.Write(p)
+}
+
+// serve starts a server whose only local user is uid, with roles.
+func serve(t *testing.T, uid int, roles string) *served {
+	t.Helper()
+	c := withFile(t, fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n", uid, roles))
+	s := &served{console: c}
+	log := &talking{url: make(chan string, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- app.Run(ctx, c.args([]string{"serve", "--listen", "127.0.0.1:0"}), environment(), nil, io.Discard, log)
+	}()
+	s.stop = sync.OnceValue(func() int {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { s.stop() })
+	select {
+	case s.url = <-log.url:
+	case code := <-ended:
+		ended <- code
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		t.Fatalf("the server ends with %d: %s", code, log.said.String())
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server does not listen")
+	}
+	return s
+}
+
+// ask makes a call that has to be approved, and returns the id of its approval.
+func (s *served) ask(arguments string) (task, id string) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.sent++
+	message := fmt.Sprint("m", s.sent)
+	s.mu.Unlock()
+	text, err := json.Marshal(map[string]any{"message": map[string]any{"messageId": message, "role": "ROLE_USER", "parts": []any{map[string]any{"text": "/transfer_money " + arguments}}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/message:send", bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("A2A-Version", "1.0")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var out struct{ Task struct{ ID string } }
+	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil || out.Task.ID == "" {
+		s.t.Fatalf("the message is answered with %s: %v", answer.Status, err)
+	}
+	return out.Task.ID, out.Task.ID + ".a1"
+}
+
+// state returns the state and the arguments that run, of an approval.
+func (s *served) state(id string) (state, args, reason string) {
+	s.t.Helper()
+	code, stdout, stderr := s.run(nil, "approvals", "show", id, "--anonymous", "-o", "json")
+	var a struct {
+		State      string
+		Resolution struct {
+			Args   json.RawMessage
+			Reason string
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &a); code != 0 || err != nil {
+		s.t.Fatalf("show exits with %d: %s%s", code, stdout, stderr)
+	}
+	var compact bytes.Buffer
+	if len(a.Resolution.Args) > 0 {
+		if err := json.Compact(&compact, a.Resolution.Args); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return a.State, compact.String(), a.Resolution.Reason
+}
+
+const allRoles = "approver, operator, admin, viewer"
+
+// The person at the terminal sees what they decide, and decides it.
+func TestApprovalsDecide(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	file := filepath.Join(t.TempDir(), "args.json")
+	if err := os.WriteFile(file, []byte("{\n \"amount\": 2,\n \"to\": \"carl\"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const approves, edits, rejects = "Approve this, as socket:ann? [y/N] ", `after "runs with", as socket:ann? [y/N] `, "Reject this, as socket:ann? [y/N] "
+	for name, tc := range map[string]struct {
+		args    []string
+		prompt  string
+		answers []string
+		code    int
+		state   string
+		edited  string
+		reason  string
+		stdout  string
+		shows   []string
+	}{
+		"yes": {args: []string{"approve"}, prompt: approves, answers: []string{"y"}, state: "approved", stdout: `^\S+\.a1 was approved by socket:ann\n$`, shows: []string{
+			"tool        transfer_money", `arguments   {"amount":5,"to":"bob \u202e\u200b"}`, "effects     it is destructive", "rule        tool", "requester   anonymous", "digest      ",
+		}},
+		"yes, in JSON":           {args: []string{"approve", "-o", "json"}, prompt: approves, answers: []string{"yes"}, state: "approved", stdout: `(?s)^\{\n  "v": 1.*"state": "approved"`},
+		"no":                     {args: []string{"approve"}, prompt: approves, answers: []string{"n"}, code: 3, state: "pending", shows: []string{"nothing was done"}},
+		"an empty line":          {args: []string{"approve"}, prompt: approves, answers: []string{""}, code: 3, state: "pending"},
+		"something else":         {args: []string{"approve"}, prompt: approves, answers: []string{"approve", "yes please", "Y"}, state: "approved", stdout: "was approved", shows: []string{"Write y or n"}},
+		"the end":                {args: []string{"approve"}, prompt: approves, answers: []string{"\x04"}, code: 3, state: "pending"},
+		"edit":                   {args: []string{"edit", "--args", `{"amount":1,"to":"bob"}`}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":1,"to":"bob"}`, stdout: "with other arguments by socket:ann", shows: []string{`runs with   {"amount":1,"to":"bob"}`}},
+		"edit, from a file":      {args: []string{"edit", "--args-file", file}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":2,"to":"carl"}`, stdout: "with other arguments", shows: []string{`runs with   {"amount":2,"to":"carl"}`}},
+		"edit that is not valid": {args: []string{"edit", "--args", `{"amount":"much"}`}, prompt: edits, answers: []string{"y"}, code: 1, state: "pending", shows: []string{"at /amount: got string, want number", "still waits"}},
+		"reject":                 {args: []string{"reject", "--reason", "too\x1b[2J much"}, prompt: rejects, answers: []string{"y"}, state: "rejected", reason: "too\x1b[2J much", stdout: "was rejected by socket:ann", shows: []string{`reason      too\u001b[2J much`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, id := s.ask("{\"amount\":5,\"to\":\"bob \u202e\u200b\"}")
+			one := s.openCommand(append([]string{"approvals", tc.args[0], id, "--anonymous"}, tc.args[1:]...)...)
+			for _, line := range tc.answers {
+				one.answer(tc.prompt, line)
+			}
+			code, stdout := one.end()
+			state, edited, reason := s.state(id)
+			if code != tc.code || state != tc.state || edited != tc.edited || reason != tc.reason || !regexp.MustCompile(tc.stdout).MatchString(stdout) || tc.stdout == "" && stdout != "" {
+				t.Errorf("it exits with %d and prints %q; the approval is %s with %q and the reason %q; want %d, %q, %s, %q, %q\n%s", code, stdout, state, edited, reason, tc.code, tc.stdout, tc.state, tc.edited, tc.reason, one.screen)
+			}
+			for _, text := range tc.shows {
+				one.read = 0
+				one.expect(text)
+			}
+		})
+	}
+}
+
+// What changes or is decided while the person reads, is not decided again.
+func TestApprovalsDecidedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	_, id := s.ask("to=bob amount=5")
+	slow, fast := s.openCommand("approvals", "approve", id, "--anonymous"), s.openCommand("approvals", "reject", id, "--anonymous")
+	same := s.openCommand("approvals", "reject", id, "--anonymous")
+	const prompt = "as socket:ann? [y/N] "
+	slow.expect(prompt)
+	same.expect(prompt)
+	fast.answer(prompt, "y")
+	if code, stdout := fast.end(); code != 0 || !strings.Contains(stdout, "was rejected by socket:ann") {
+		t.Fatalf("the first exits with %d: %s", code, stdout)
+	}
+	for _, one := range []*session{slow, same} {
+		if _, err := one.person.WriteString("y\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, stdout := slow.end(); code != 1 || stdout != "" {
+		t.Errorf("the other exits with %d, and prints %q", code, stdout)
+	}
+	slow.expect(`was already rejected by "socket:ann"`)
+	same.end() // the task may have ended with the rejection
+	if code, _, stderr := s.run(nil, "approvals", "show", id, "--anonymous"); code != 0 {
+		t.Errorf("show exits with %d: %s", code, stderr)
+	}
+	late := s.openCommand("approvals", "approve", id, "--anonymous")
+	if code, stdout := late.end(); code != 1 || stdout != "" {
+		t.Errorf("one that is too late exits with %d, and prints %q", code, stdout)
+	}
+	late.expect("was already rejected")
+	canceled, open := s.ask("to=carl amount=5")
+	waiting := s.openCommand("approvals", "approve", open, "--anonymous")
+	waiting.expect(prompt)
+	if code, stdout, stderr := s.run(nil, "tasks", "cancel", canceled, "--anonymous", "--yes"); code != 0 || stdout != canceled+" was canceled\n" {
+		t.Fatalf("cancel exits with %d: %s%s", code, stdout, stderr)
+	}
+	if _, err := waiting.person.WriteString("y\n"); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout := waiting.end(); code != 1 || stdout != "" {
+		t.Errorf("one whose task was canceled exits with %d, and prints %q\n%s", code, stdout, waiting.screen)
+	}
+}
+
+// An answer that was written before the question is none, and a terminal that is gone
+// decides nothing.
+func TestApprovalsTypedAhead(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	_, id := s.ask("to=bob amount=5")
+	person, program := openTerminal(t)
+	if _, err := person.WriteString("y\ny\ny\n"); err != nil {
+		t.Fatal(err)
+	}
+	early := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	go early.watch()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		early.code <- app.Run(ctx, s.args([]string{"approvals", "approve", id, "--anonymous"}), environment(), program, &early.stdout, program)
+	}()
+	early.expect("[y/N] ")
+	cancel() // as a signal does
+	if code, stdout := early.end(); code != 3 || stdout != "" {
+		t.Errorf("it exits with %d, and prints %q", code, stdout)
+	}
+	early.expect("nothing was done: the command was interrupted")
+	if state, _, _ := s.state(id); state != "pending" {
+		t.Errorf("the approval is %s", state)
+	}
+}
+
+// Without a terminal nothing is decided, whatever standard input has.
+func TestApprovalsWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	task, id := s.ask("to=bob amount=5")
+	yes := filepath.Join(t.TempDir(), "yes")
+	if err := os.WriteFile(yes, []byte("y\ny\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, stdin := range []io.Reader{nil, strings.NewReader("y\n"), file} {
+		for _, command := range [][]string{{"approvals", "approve", id}, {"approvals", "reject", id}, {"approvals", "edit", id, "--args", "{}"}, {"tasks", "cancel", task}, {"tasks", "delete", task}} {
+			code, stdout, stderr := s.run(stdin, append(command, "--anonymous")...)
+			if code != 3 || stdout != "" || !strings.Contains(stderr, "no terminal to ask on") {
+				t.Errorf("%v exits with %d and prints %q: %s", command, code, stdout, stderr)
+			}
+		}
+	}
+	if state, _, _ := s.state(id); state != "pending" {
+		t.Errorf("the approval is %s", state)
+	}
+}
+
+// Lists and tasks, as text and as JSON.
+func TestTasksCommands(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	if code, stdout, _ := s.run(nil, "approvals", "list", "--anonymous"); code != 0 || stdout != "nothing waits for approval\n" {
+		t.Errorf("an empty list exits with %d and prints %q", code, stdout)
+	}
+	first, id := s.ask("to=bob amount=5")
+	second, _ := s.ask("to=carl amount=6")
+	for command, want := range map[string]struct {
+		code  int
+		lines []string // of stdout, or of stderr if the code is not 0
+	}{
+		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +REQUESTER +ASKED +EXPIRES +RULE +ARGUMENTS$`, `(?m)^` + id + ` +transfer_money +anonymous +\S+ +– +tool +\{"amount":5,"to":"bob"\}$`}},
+		"approvals list --anonymous --task " + first:                  {0, []string{`(?m)^ID +STATE +TOOL`, `(?m)^` + id + ` +pending +transfer_money`}},
+		"approvals list --anonymous --limit 1 -o json":                {0, []string{`"more": true`, `"id": "` + id + `"`}},
+		"approvals list":                                              {0, []string{`^nothing waits for approval\n$`}}, // of the tenant
+		"approvals list --limit 0":                                    {2, []string{`--limit is 0`}},
+		"tasks list --anonymous":                                      {0, []string{`(?m)^ID +STATE +SINCE +OWNER +PENDING +BYTES$`, `(?m)^` + second + ` +input-required +\S+ +anonymous +1 +\d+$`}},
+		"tasks list --anonymous --state input-required -o json":       {0, []string{`"state": "TASK_STATE_INPUT_REQUIRED"`, `"owner": "anonymous"`, `"pending": 1`}},
+		"tasks list --anonymous --state TASK_STATE_COMPLETED":         {0, []string{`^there are no such tasks\n$`}},
+		"tasks list --anonymous --state lost":                         {1, []string{`TASK_STATE_LOST`}},
+		"tasks show --anonymous " + first:                             {0, []string{`(?m)^owner +anonymous$`, `(?m)^state +input-required since `, `approvals list --task ` + first, `(?m)^says +\| Approval`}},
+		"tasks show --anonymous -o json " + first:                     {0, []string{`"summary"`, `"history"`}},
+		"tasks show " + first:                                         {1, []string{`there is no such task: 'a2a-server tasks list'`}},
+		"tasks show --anonymous 0194f0c0-0000-7000-8000-000000000000": {1, []string{`there is no such task`}},
+		"tasks show --anonymous ../approvals":                         {1, []string{`not an id of one of the tasks`}},
+		"tasks delete --anonymous --yes " + first:                     {1, []string{`cancel it first`}},
+		"approvals show --anonymous " + first + ".a9":                 {1, []string{`names no approval`}},
+		"approvals show":                                              {2, []string{`approvals show takes the id of one approval; 'a2a-server approvals list' has them`}},
+		"approvals edit --anonymous " + id:                            {2, []string{`--args or --args-file`}},
+		"approvals edit --args [] " + id:                              {2, []string{`not a JSON object`}},
+		"approvals edit --args {} --args-file x " + id:                {2, []string{`--args or --args-file`}},
+		"approvals edit --args-file /nowhere " + id:                   {1, []string{`/nowhere`}},
+		"approvals reject --reason \xff " + id:                        {2, []string{`not valid UTF-8`}},
+		"approvals delete " + id:                                      {2, []string{`approvals delete`}},
+		"tasks x":                                                     {2, []string{`there is no command 'tasks x'`}},
+		"help approvals approve":                                      {0, []string{`Exit codes: 0 it was done`, `asks on the terminal`}},
+	} {
+		var out, problems bytes.Buffer
+		args := strings.Fields(command)
+		if args[0] != "help" {
+			args = s.args(args)
+		}
+		code := app.Run(t.Context(), args, environment(), nil, &out, &problems)
+		text := out.String()
+		if code != 0 {
+			text = problems.String()
+		}
+		if code != want.code || code != 0 && out.Len() > 0 {
+			t.Errorf("%s exits with %d, want %d, and prints %s%s", command, code, want.code, out.String(), problems.String())
+		}
+		for _, line := range want.lines {
+			if !regexp.MustCompile(line).MatchString(text) {
+				t.Errorf("%s prints no %q:\n%s", command, line, text)
+			}
+		}
+	}
+	one := s.openCommand("tasks", "cancel", first, "--anonymous")
+	one.answer("Cancel this task, as socket:ann? [y/N] ", "y")
+	if code, stdout := one.end(); code != 0 || stdout != first+" was canceled\n" {
+		t.Errorf("cancel exits with %d and prints %q", code, stdout)
+	}
+	one = s.openCommand("tasks", "delete", first, "--anonymous")
+	one.answer("[y/N] ", "n")
+	if code, stdout := one.end(); code != 3 || stdout != "" {
+		t.Errorf("delete exits with %d and prints %q", code, stdout)
+	}
+	if code, stdout, stderr := s.run(nil, "tasks", "delete", first, "--anonymous", "--yes"); code != 0 || stdout != first+" was deleted\n" {
+		t.Errorf("delete exits with %d and prints %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := s.run(nil, "tasks", "show", first, "--anonymous"); code != 1 || !strings.Contains(stderr, "no such task") {
+		t.Errorf("a task that was deleted: %d, %s", code, stderr)
+	}
+}
+
+// Who is not mapped, or has no role, learns what to do; and so does everybody when the
+// server does not run.
+func TestAdminRefusals(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		uid   int
+		roles string
+		want  string
+	}{
+		"not mapped": {os.Getuid() + 1, "approver", fmt.Sprintf("the user with the uid %d is not in auth.socket", os.Getuid())},
+		"no role":    {os.Getuid(), "sre", "socket:ann may not do this: "},
+	} {
+		s := serve(t, tc.uid, tc.roles)
+		_, id := s.ask("to=bob amount=5")
+		for _, command := range [][]string{{"approvals", "list"}, {"approvals", "show", id}, {"tasks", "list"}, {"tasks", "cancel", strings.TrimSuffix(id, ".a1"), "--yes"}} {
+			if code, stdout, stderr := s.run(nil, command...); code != 1 || stdout != "" || !strings.Contains(stderr, tc.want) {
+				t.Errorf("%s: %v exits with %d: %s", name, command, code, stderr)
+			}
+		}
+		one := s.openCommand("approvals", "approve", id)
+		if code, stdout := one.end(); code != 1 || stdout != "" {
+			t.Errorf("%s: approve exits with %d and prints %q", name, code, stdout)
+		}
+		one.expect(tc.want)
+		if code := s.stop(); code != 0 {
+			t.Errorf("the server ends with %d", code)
+		}
+		if code, _, stderr := s.run(nil, "approvals", "list"); code != 1 || !strings.Contains(stderr, "there is no socket") || !strings.Contains(stderr, "--data") {
+			t.Errorf("%s: without a server: %d, %s", name, code, stderr)
+		}
+	}
+}
