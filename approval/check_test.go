@@ -103,7 +103,7 @@ func TestCheck(t *testing.T) {
 		{name: "four eyes, the same agent for another", edits: []func(*Approval){fourEyes, requester(acts("agent", "alice"))}, answer: approve, by: acts("agent", "bob"), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "four eyes, chains that meet", edits: []func(*Approval){fourEyes, requester(acts("x", "y", "carol"))}, answer: approve, by: acts("z", "carol"), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "four eyes, anonymous", edits: []func(*Approval){fourEyes, requester(auth.Anonymous())}, answer: approve, by: auth.Anonymous(), via: ViaAPI, reason: ReasonNotAllowed},
-		{name: "four eyes, requester not known", edits: []func(*Approval){fourEyes, requester(auth.Principal{})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, requester not known", edits: []func(*Approval){fourEyes, requester(auth.Principal{})}, answer: approve, by: bob(), via: ViaProvider, reason: ReasonNotAllowed, words: []string{"somebody other"}},
 		{name: "four eyes, namesake of another tenant", edits: []func(*Approval){fourEyes}, answer: approve, by: auth.Principal{Tenant: "other", Subject: "alice"}, via: ViaProvider, reason: ReasonNotAllowed},
 		{name: "four eyes, a key and a login of one person", edits: []func(*Approval){fourEyes, requester(auth.Principal{Tenant: "acme", Subject: "keys:1", Person: "a@x"})}, answer: approve,
 			by: auth.Principal{Tenant: "acme", Subject: "oidc:7", Person: "a@x", Roles: bob().Roles}, via: ViaAPI, reason: ReasonNotAllowed},

@@ -11,7 +11,7 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/check.go",
-			What:    "if by.IsZero() {",
+			What:    "if d.By.IsZero() {",
 			Into:    "if false {",
 			Promise: "nobody whom the server does not know decides",
 			Test:    "TestCheck/F18 nobody is known, whatever the body claims",
@@ -235,8 +235,8 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/judge.go",
-			What:    "t.Allowed = slices.Clone(t.Allowed)",
-			Into:    "_ = slices.Clone(t.Allowed)",
+			What:    "t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()",
+			Into:    "t.Approvers, _ = t.Approvers.clone(), slices.Clone(t.Allowed)",
 			Promise: "the terms of an approval are frozen when it is asked",
 			Test:    "TestJudgeTerms/defaults",
 		},

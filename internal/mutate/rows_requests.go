@@ -186,7 +186,7 @@ func requestRows() []Row {
 		{
 			File:    "gates.go",
 			What:    "case pattern || dynamic:",
-			Into:    "case true:",
+			Into:    "case pattern || dynamic || true:",
 			Promise: "a gate for a tool that does not exist is refused",
 			Package: ".",
 			Test:    "TestGateOfNoTool",

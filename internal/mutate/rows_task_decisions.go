@@ -41,8 +41,8 @@ func decisionRows() []Row {
 		},
 		{
 			File:    "task/decide.go",
-			What:    "in.By, in.Via, d.at.Now); err != nil {\n\t\t\treturn err",
-			Into:    "in.By, in.Via, d.at.Now); err != nil {\n\t\t\tx.Settled = true",
+			What:    "Delegated: d.rules.Delegated}, d.at.Now); err != nil {\n\t\t\treturn err",
+			Into:    "Delegated: d.rules.Delegated}, d.at.Now); err != nil {\n\t\t\tx.Settled = true",
 			Promise: "of the decisions of one message all count, or none",
 			Test:    "TestDecisionsCountTogether",
 		},
