@@ -37,6 +37,9 @@ func TestHealth(t *testing.T) {
 	host := strings.TrimPrefix(running.URL, "http://")
 	_, port, _ := net.SplitHostPort(host)
 	file := write(t, "config.yaml", "listen: "+host+"\n")
+	encrypted := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	t.Cleanup(encrypted.Close)
+	tlsFile := write(t, "tls.yaml", "listen: "+encrypted.Listener.Addr().String()+"\ntls: {cert: t.crt, key: t.key}\n")
 	for name, c := range map[string]struct {
 		args   string
 		env    []string
@@ -49,6 +52,8 @@ func TestHealth(t *testing.T) {
 		"where the file says":        {args: "health --config " + file, stdout: []string{`^ready\n$`}},
 		"where the environment":      {args: "health", env: []string{"A2A_SERVER_LISTEN=" + host}, stdout: []string{`^ready\n$`}},
 		"on every address":           {args: "health", env: []string{"A2A_SERVER_LISTEN=0.0.0.0:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},
+		"with TLS":                   {args: "health --config " + tlsFile, stdout: []string{`^ready\n$`}},
+		"with TLS of anybody":        {args: "health --url " + encrypted.URL, code: exitFailure, stderr: []string{`is not ready: .*certificate`}},
 		"not ready":                  {args: "health --url " + stopping.URL, code: exitFailure, stderr: []string{`is not ready: 503 Service Unavailable: .*shutting down|is not running`}},
 		"nobody there":               {args: "health --url http://" + gone.Addr().String(), code: exitFailure, stderr: []string{`is not ready: .*refused`}},
 		"no answer":                  {args: "health --timeout 50ms --url http://" + silent.Addr().String(), code: exitFailure, stderr: []string{`no answer within 50ms`}},
