@@ -67,12 +67,13 @@ type rightsWorld struct {
 	*wireServer
 	store   *countedStore
 	handler a2asrv.RequestHandler
-	tasks   map[string]string
+
+	tasks, contexts map[string]string // by whose they are
 }
 
 func newRightsWorld(t *testing.T) *rightsWorld {
 	t.Helper()
-	w := &rightsWorld{tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
+	w := &rightsWorld{contexts: map[string]string{}, tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
 	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		w.store = &countedStore{Handle: e.Store}
 		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
@@ -91,11 +92,27 @@ func newRightsWorld(t *testing.T) *rightsWorld {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Await(t.Context(), sent); err != nil {
+		v, err := a.Await(t.Context(), sent)
+		if err != nil {
 			t.Fatal(err)
 		}
 		a.Release()
+		w.contexts[name] = v.ContextID()
 		w.tasks[name] = sent.Task.String()
+		if name == "own" { // it would be decided by the first who may
+			continue
+		}
+		a = w.engine.Answer(owner)
+		sent, err = w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("transfer", map[string]any{"amount": 1, "to": "secret of " + name})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err = a.Await(t.Context(), sent); err != nil || v.State() != sdk.TaskStateInputRequired {
+			t.Fatalf("task of %s = %v, %v", name, v, err)
+		}
+		w.contexts[name+", pending"] = v.ContextID()
+		a.Release()
+		w.tasks[name+", pending"] = sent.Task.String()
 	}
 	w.handler = w.wireServer.handler.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
 		who, _ := ctx.Value(whoKey{}).([]string)
@@ -151,10 +168,17 @@ func rightsOperations() []rightsOperation {
 			return a
 		}
 	}
+	const decision = `{"message":{"messageId":"d","role":"ROLE_USER","taskId":"ID","parts":[{"data":{"type":"approval_response","decisions":[{"id":"ID.a1","decision":"approve"}]}}]}}`
+	const keyword = `{"message":{"messageId":"k","role":"ROLE_USER","taskId":"ID","parts":[{"text":"approve"}]}}`
 	const message = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"ID","parts":[{"text":"hi"}]}}`
 	toTask := func(id sdk.TaskID) *sdk.SendMessageRequest {
 		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("hi"))
 		m.ID, m.TaskID = "m", id
+		return &sdk.SendMessageRequest{Message: m}
+	}
+	decide := func(id sdk.TaskID) *sdk.SendMessageRequest {
+		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": string(id) + ".a1", "decision": "approve"}}}))
+		m.ID, m.TaskID = "d", id
 		return &sdk.SendMessageRequest{Message: m}
 	}
 	last := func(events func(func(sdk.Event, error) bool)) (out any, err error) {
@@ -166,6 +190,17 @@ func rightsOperations() []rightsOperation {
 	ops := []rightsOperation{
 		{"REST send", auth.Create, http1("POST", "/message:send", message)},
 		{"REST stream", auth.Create, http1("POST", "/message:stream", message)},
+		{"REST send a decision", auth.Create, http1("POST", "/message:send", decision)},
+		{"REST stream a decision", auth.Create, http1("POST", "/message:stream", decision)},
+		{"REST send a keyword", auth.Create, http1("POST", "/message:send", keyword)},
+		{"RPC SendMessage with a decision", auth.Create, rpc("SendMessage", decision)},
+		{"RPC SendStreamingMessage with a decision", auth.Create, rpc("SendStreamingMessage", decision)},
+		{"SDK SendMessage with a decision", auth.Create, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.SendMessage(ctx, decide(id))
+		})},
+		{"SDK SendStreamingMessage with a decision", auth.Create, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return last(h.SendStreamingMessage(ctx, decide(id)))
+		})},
 		{"REST get", auth.Read, http1("GET", "/tasks/ID", "")},
 		{"REST cancel", auth.Cancel, http1("POST", "/tasks/ID:cancel", "")},
 		{"REST subscribe", auth.Follow, http1("GET", "/tasks/ID:subscribe", "")},
@@ -200,7 +235,8 @@ func rightsOperations() []rightsOperation {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	w := newRightsWorld(t)
-	roles := append([]string{"", "ops", auth.RoleViewer + " " + auth.RoleApprover}, auth.Roles()...)
+	roles := append([]string{"", "ops", auth.RoleViewer + " " + auth.RoleApprover, auth.RoleRequester + " " + auth.RoleApprover}, auth.Roles()...)
+	defer w.wantPending(t)
 	for _, op := range rightsOperations() {
 		for _, role := range roles {
 			t.Run(op.name+"/"+role, func(t *testing.T) {
@@ -214,6 +250,9 @@ func TestRights(t *testing.T) {
 					t.Fatalf("a missing task: %+v", missing)
 				}
 				for _, name := range slices.Sorted(maps.Keys(w.tasks)) {
+					if whole && name == "foreign, pending" {
+						continue // it is reached like the one that has ended, and would not stay pending
+					}
 					got := op.do(w, "acme|me|"+role, w.tasks[name])
 					reached := may && (name == "own" || name == "foreign" && whole)
 					if name == "impossible" {
@@ -228,6 +267,39 @@ func TestRights(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// Nothing that anybody has tried has decided, answered or canceled what is another's.
+func (w *rightsWorld) wantPending(t *testing.T) {
+	t.Helper()
+	for _, owner := range []auth.Principal{{Tenant: "acme", Subject: "other", Roles: []string{auth.RoleRequester}}, {Tenant: "umbrella", Subject: "me", Roles: []string{auth.RoleRequester}}, auth.Anonymous()} {
+		page, err := w.engine.Approvals().List(t.Context(), owner, engine.ApprovalQuery{})
+		if err != nil || len(page.Approvals) != 1 {
+			t.Errorf("%d approvals of %s in %s are pending, %v; want one", len(page.Approvals), owner.Subject, owner.Tenant, err)
+		}
+	}
+}
+
+// The tasks of somebody else's context are those of none, for each role.
+func TestRightsOfAContext(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	for _, role := range append([]string{auth.RoleRequester + " " + auth.RoleApprover}, auth.Roles()...) {
+		list := func(id string) answered {
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/tasks?contextId="+id, nil)
+			r.Header.Set("X-Who", "acme|me|"+role)
+			r.Host = "127.0.0.1"
+			before, rec := w.store.calls.Load(), httptest.NewRecorder()
+			w.wireServer.handler.ServeHTTP(rec, r)
+			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.calls.Load() - before}
+		}
+		missing := list("none")
+		for _, name := range []string{"foreign", "foreign, pending", "other tenant", "anonymous"} {
+			if diff := cmp.Diff(missing, list(w.contexts[name])); diff != "" {
+				t.Errorf("%s: the tasks of a context that is %s, and of none:\n%s", role, name, diff)
+			}
 		}
 	}
 }
