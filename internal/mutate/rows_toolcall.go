@@ -11,9 +11,9 @@ func toolCallRows() []Row {
 			Test:    "TestToolsCallRefused",
 		},
 		{
-			File:    "internal/app/toolcall.go",
-			What:    "d.person = terminal(in) && terminal(p.stderr)",
-			Into:    "_, d.person = in, true",
+			File:    "internal/app/admin.go",
+			What:    "return ok && terminal(in) && terminal(p.stderr)",
+			Into:    "_, _ = in, ok\n\treturn true",
 			Promise: "a pipe is no terminal",
 			Test:    "TestToolsCallRefused/a pipe",
 		},
