@@ -6,10 +6,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -592,5 +594,39 @@ func TestProgramAndFileAuthenticate(t *testing.T) {
 	c.Authenticator = auth.First()
 	if err := a2aserver.Check(c); err == nil || !strings.Contains(err.Error(), "auth.keys.file") {
 		t.Errorf("Check() = %v", err)
+	}
+}
+
+// Who does not finish a handshake is cut off like one who does not finish a header, and
+// nobody else waits meanwhile.
+func TestHandshakesComeInTime(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "limits: {read_timeout: 200ms}\n")
+	for name, sends := range map[string]string{
+		"nothing":        "",
+		"half a hello":   "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+		"half a request": "GET / HTTP/1.1\r\nHost: x\r\n",
+		"garbage":        strings.Repeat("\xff", 100),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := (&net.Dialer{Timeout: time.Minute}).DialContext(t.Context(), "tcp", s.server.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, sends); err != nil {
+				t.Fatal(err)
+			}
+			if status, says := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusOK {
+				t.Errorf("somebody else meanwhile: %d %s", status, says)
+			}
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection stays open")
+			}
+		})
 	}
 }

@@ -194,3 +194,52 @@ func remember(tb testing.TB, s *server, issuer *oidctest.Issuer, n int) (grown i
 	after, err1 := s.memory()
 	return after.anon - before.anon, cmp.Or(err, err1)
 }
+
+// BenchmarkHog has ten callers send, read and decide, first alone and then beside one who
+// sends from 64 connections as fast as answers come, all with API keys. The figures are the
+// p99 of the ten in both, without limits.rate and with it.
+func BenchmarkHog(b *testing.B) {
+	if b.N > 1 {
+		b.Skip("it measures for a fixed time, once")
+	}
+	for name, more := range map[string]string{"without limits.rate": "", "with limits.rate 100": "limits: {rate: 100}\n"} {
+		names := []string{mallory}
+		for i := range honests {
+			names = append(names, honestName(i))
+		}
+		s := startWithKeys(b, more, names...)
+		alone := honestly(b, s, 10*time.Second)
+		h := &hostile{s: s, stop: make(chan struct{}), strikes: map[string]map[string]int{}}
+		h.shape("sends", 64, h.sends())
+		beside := honestly(b, s, 20*time.Second)
+		h.end()
+		h.report(b)
+		before, after := alone.quantile(0.99), beside.quantile(0.99)
+		figures.note("ten callers beside a hog, "+name, "p99 %v beside %v alone: %.1f times; %d refused",
+			after.Round(10*time.Microsecond), before.Round(10*time.Microsecond), float64(after)/float64(max(before, 1)), alone.refused+beside.refused)
+		s.stop()
+	}
+}
+
+// sends sends one message after the other on a kept connection, and dials again when it was
+// refused.
+func (h *hostile) sends() func(i int) (string, error) {
+	open := make([]*conn, 64) // by shape's number; each is used by one goroutine
+	return func(i int) (answer string, err error) {
+		if open[i] == nil {
+			if open[i], err = dial(h.s.addr, runLimit); err != nil {
+				open[i] = nil
+				h.pause(100 * time.Millisecond)
+				return "", err
+			}
+			open[i].by(h.s.key(mallory))
+		}
+		body, err := open[i].post(request("SendMessage", 1, "echo", `{"text":"hog"}`, ""))
+		if err != nil {
+			open[i].close() // it may be in the middle of an answer
+			open[i] = nil
+			return "", err
+		}
+		return kindOf(body), nil
+	}
+}

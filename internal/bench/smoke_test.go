@@ -73,6 +73,12 @@ func TestDoors(t *testing.T) {
 			c.close()
 		}
 	}
+	hog := &hostile{s: startWithKeys(t, "", mallory)}
+	for range 2 {
+		if answer, err := hog.sends()(0); err != nil || answer != "a result, small" {
+			t.Errorf("the hog is answered with %s, %v", answer, err)
+		}
+	}
 	issuer := oidctest.New(t)
 	if _, err := remember(t, startWithTokens(t, issuer, ""), issuer, 20); err != nil {
 		t.Error(err)
