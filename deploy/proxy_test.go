@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -139,6 +140,52 @@ func TestProxies(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A client of a proxy is counted by its own address, whatever it writes into the header in
+// which the proxy names it.
+func TestProxiesNameTheirClients(t *testing.T) {
+	t.Parallel()
+	for name, behind := range proxies() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, listen := chroot(t), free(t)
+			transport, ok := certify(t, dir, listen).Transport.(*http.Transport)
+			if !ok {
+				t.Fatal("the client has another transport")
+			}
+			behind(t, dir, listen, serve(t, "A2A_SERVER_PUBLIC_URL="+public, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1", "A2A_SERVER_LIMITS_RATE=1", "A2A_SERVER_LIMITS_BURST=50").url)
+			ask := func(from string, times int) (refused int) {
+				own := transport.Clone()
+				defer own.CloseIdleConnections()
+				own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+					return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp", listen)
+				}
+				for i := range times {
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, public+"/tasks", http.NoBody)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.Header.Set("X-Forwarded-For", fmt.Sprintf("192.0.2.%d", i))
+					resp, err := own.RoundTrip(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = resp.Body.Close()
+					if resp.StatusCode == http.StatusTooManyRequests {
+						refused++
+					}
+				}
+				return refused
+			}
+			if refused := ask("127.0.0.2", 100); refused < 10 {
+				t.Errorf("of 100 requests of one client %d were refused", refused)
+			}
+			if refused := ask("127.0.0.3", 40); refused != 0 {
+				t.Errorf("of 40 requests of another client %d were refused", refused)
+			}
+		})
 	}
 }
 
