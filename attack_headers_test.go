@@ -29,7 +29,8 @@ func (w *attacked) raw(t *testing.T, request string) attackAnswer {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.WriteString(conn, request) }() // an early answer may end the connection
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
 		t.Fatalf("no answer to %.200q: %v", request, err)
 	}
