@@ -18,8 +18,8 @@ import (
 
 // RequestHandler returns the operations as the SDK's interface, for the SDK's transports.
 // principal returns the caller of a call from its context, with the errors of an
-// [auth.Authenticator]; it is called again while a stream is open, which ends when the
-// caller may no longer have it. Our own bindings do not use the handler: they send the bytes of the
+// [auth.Authenticator]; it is called again before a decision is committed, and while a stream
+// is open, which ends when the caller may no longer have it. Our own bindings do not use the handler: they send the bytes of the
 // log, which it has to decode.
 //
 // The memory that an answer holds is released when the context of its call ends, which

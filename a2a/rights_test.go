@@ -73,10 +73,16 @@ type rightsWorld struct {
 
 func newRightsWorld(t *testing.T) *rightsWorld {
 	t.Helper()
+	return newRightsWorldAs(t, callerOf)
+}
+
+// newRightsWorldAs is newRightsWorld with another authentication.
+func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
+	t.Helper()
 	w := &rightsWorld{contexts: map[string]string{}, tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
 	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		w.store = &countedStore{Handle: e.Store}
-		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
+		e.Store, c.Authenticator = w.store, authenticate
 	})
 	for name, owner := range map[string]auth.Principal{
 		"own":          {Tenant: "acme", Subject: "me"},
@@ -116,7 +122,7 @@ func newRightsWorld(t *testing.T) *rightsWorld {
 	}
 	w.handler = w.wireServer.handler.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
 		who, _ := ctx.Value(whoKey{}).([]string)
-		return callerOf(ctx, &auth.Credentials{Header: func(string) []string { return who }})
+		return authenticate(ctx, &auth.Credentials{Header: func(string) []string { return who }})
 	})
 	return w
 }
@@ -390,5 +396,53 @@ func TestRightsOfSDKHandler(t *testing.T) {
 		check("DeleteTaskPushConfig", auth.Push, w.handler.DeleteTaskPushConfig(ctx, &sdk.DeleteTaskPushConfigRequest{}))
 		_, err = w.handler.GetExtendedAgentCard(ctx, &sdk.GetExtendedAgentCardRequest{})
 		check("GetExtendedAgentCard", auth.Read, err)
+	}
+}
+
+// A decision counts for who its sender is when it is committed, on every binding.
+func TestRightsAtCommit(t *testing.T) {
+	t.Parallel()
+	for _, op := range rightsOperations() {
+		if !strings.Contains(op.name, "decision") {
+			continue
+		}
+		for name, tc := range map[string]struct {
+			later  string // who the second authentication is, "": nobody any longer
+			status int
+			says   string
+		}{
+			"as before":             {"acme|other|requester", http.StatusOK, ""},
+			"the role is withdrawn": {"acme|other|viewer", http.StatusBadRequest, "no role"},
+			"the key is revoked":    {"", http.StatusUnauthorized, "revoked"},
+		} {
+			t.Run(op.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				var n atomic.Int64
+				authenticate := func(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
+					switch {
+					case n.Add(1) == 1:
+						return callerOf(ctx, c)
+					case tc.later == "":
+						return auth.Principal{}, &auth.Error{Scheme: "ApiKey", Code: "invalid_token", Description: "the key was revoked"}
+					}
+					return callerOf(ctx, &auth.Credentials{Header: func(string) []string { return []string{tc.later} }})
+				}
+				w := newRightsWorldAs(t, authenticate)
+				got := op.do(w, "acme|other|requester", w.tasks["foreign, pending"])
+				page, err := w.engine.Approvals().List(t.Context(), auth.Principal{Tenant: "acme", Subject: "other", Roles: []string{auth.RoleRequester}}, engine.ApprovalQuery{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if decided := len(page.Approvals) == 0; decided != (tc.status == http.StatusOK) {
+					t.Errorf("decided %t: %d %s", decided, got.Status, got.Body)
+				}
+				if tc.status != http.StatusOK && !strings.Contains(got.Body, tc.says) {
+					t.Errorf("the answer is %d %s, want %q", got.Status, got.Body, tc.says)
+				}
+				if strings.HasPrefix(op.name, "REST") && got.Status != tc.status {
+					t.Errorf("status %d, want %d: %s", got.Status, tc.status, got.Body)
+				}
+			})
+		}
 	}
 }
