@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -200,4 +201,39 @@ func TestConnectionHasNoCaller(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// In HTTP/2, requests of several callers share a connection at the same time.
+func TestHTTP2ConnectionHasNoCaller(t *testing.T) {
+	t.Parallel()
+	w := startAttacked(t)
+	var h2 http.Protocols
+	h2.SetUnencryptedHTTP2(true)
+	w.client = &http.Client{Transport: &http.Transport{Protocols: &h2}, Timeout: 10 * time.Second}
+	t.Cleanup(w.client.CloseIdleConnections)
+	var wg sync.WaitGroup
+	for range 50 {
+		for _, tc := range []struct {
+			who    string
+			header http.Header
+			want   int
+		}{
+			{"victim", w.victim(), http.StatusOK}, {"mallory", w.mallory(), http.StatusNotFound},
+			{"revoked", w.keyed("revoked"), http.StatusUnauthorized}, {"nobody", nil, http.StatusUnauthorized},
+		} {
+			wg.Go(func() {
+				resp, err := w.open(t.Context(), tc.header, http.MethodGet, "/tasks/"+w.tasks["acme ended"], "")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				text, err := io.ReadAll(resp.Body)
+				if err != nil || resp.StatusCode != tc.want || resp.ProtoMajor != 2 || strings.Contains(string(text), victims) != (tc.want == http.StatusOK) {
+					t.Errorf("%s: %s %d %s %v, want %d", tc.who, resp.Proto, resp.StatusCode, text, err, tc.want)
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
