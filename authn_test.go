@@ -19,7 +19,10 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
@@ -352,6 +355,13 @@ func TestCardSaysWhatIsEnforced(t *testing.T) {
 	} {
 		s := startSecure(t, "card: {security_form: "+form+"}\n")
 		schemes, requirements, of := read(s)
+		_, text := s.get(t, "/.well-known/agent-card.json")
+		errs := map[string]error{"spec": protojson.Unmarshal([]byte(text), &a2apb.AgentCard{}), "go": json.Unmarshal([]byte(text), &sdk.AgentCard{})}
+		for reader, err := range errs {
+			if (err == nil) != (form == reader || form == "omit") {
+				t.Errorf("who reads the form %s gets the card in the form %s: %v", reader, form, err)
+			}
+		}
 		all := []string{"apiKey apiKeySecurityScheme", "corp openIdConnectSecurityScheme", "mtls mtlsSecurityScheme", "proxy httpAuthSecurityScheme"}
 		if form == "omit" {
 			all = nil
