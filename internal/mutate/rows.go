@@ -6,6 +6,7 @@ import "slices"
 func rows() []Row {
 	return slices.Concat(
 		a2aRows(),
+		adminRows(),
 		approvalRows(),
 		authRows(),
 		boundRows(),

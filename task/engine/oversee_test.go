@@ -127,6 +127,9 @@ func TestTaskIsDeleted(t *testing.T) {
 		if err := tasks.Delete(w.ctx(), operator, string(id)); !errors.As(err, &not) || not.Work || not.State != a2a.TaskStateInputRequired {
 			t.Errorf("a task that waits is deleted: %v", err)
 		}
+		if e := find(w.audits(id), approval.AuditDeleting); e != nil {
+			t.Errorf("the audit says that a task was deleted that is there: %+v", e)
+		}
 		for range 2 { // the second changes nothing
 			if err := tasks.Cancel(w.ctx(), operator, string(id)); err != nil {
 				t.Fatal(err)

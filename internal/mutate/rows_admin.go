@@ -1,0 +1,122 @@
+package main
+
+// adminRows are of what the admin socket and its commands promise.
+func adminRows() []Row {
+	return []Row{
+		{
+			File:    "internal/adminsocket/socket_linux.go",
+			What:    "failed = syscall.Fchmod(int(fd), socketMode)",
+			Into:    "failed = syscall.Fchmod(int(fd), 0o660)",
+			Promise: "the admin socket is for its owner only",
+			Test:    "TestSocket",
+		},
+		{
+			File:    "internal/adminsocket/socket_linux.go",
+			What:    "info.Mode().Type() != fs.ModeSocket:",
+			Into:    "info.IsDir():",
+			Promise: "only a socket is replaced by the admin socket",
+			Test:    "TestSocketIsNotReplaced",
+		},
+		{
+			File:    "internal/adminsocket/socket_linux.go",
+			What:    "	case err == nil:\n		_ = c.Close() // it was only to know\n",
+			Into:    "	case err == nil:\n		_ = c.Close()\n		return os.Remove(path)\n",
+			Promise: "a socket that somebody listens on is not replaced",
+			Test:    "TestSocketIsNotReplaced",
+		},
+		{
+			File:    "internal/adminsocket/socket_linux.go",
+			What:    "os.SameFile(now, s.made)",
+			Into:    "now != nil",
+			Promise: "a server removes its own socket only",
+			Test:    "TestSocketIsNotReplaced",
+		},
+		{
+			File:    "internal/adminsocket/socket_linux.go",
+			What:    "len(path) <= longestName",
+			Into:    "len(path) > 0",
+			Promise: "the admin socket is in a folder of any depth",
+			Test:    "TestSocket",
+		},
+		{
+			File:    "internal/adminsocket/server.go",
+			What:    "	if wrong == nil {\n		wrong = allowed(by, op.action, anonymous)\n	}\n",
+			Into:    "",
+			Promise: "a local user without a role is refused before the body is read",
+			Package: ".",
+			Test:    "TestAdminSocketRefuses/another role",
+		},
+		{
+			File:    "internal/adminsocket/server.go",
+			What:    `r.Host != host || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""`,
+			Into:    `r.Host != host || r.Header.Get("Sec-Fetch-Site") != ""`,
+			Promise: "no web page uses the admin socket",
+			Package: ".",
+			Test:    "TestAdminSocketHostile",
+		},
+		{
+			File:    "internal/adminsocket/server.go",
+			What:    `if d.Digest == "" {`,
+			Into:    `if false {`,
+			Promise: "a decision on the admin socket names what was shown",
+			Package: ".",
+			Test:    "TestAdminSocket",
+		},
+		{
+			File:    "internal/adminsocket/client.go",
+			What:    "	case err != nil && changes:\n		return &OutcomeError{err}\n",
+			Into:    "",
+			Promise: "a change that was not answered is not called a failure",
+			Test:    "TestOutcomeIsUnknown",
+		},
+		{
+			File:    "internal/app/approvals.go",
+			What:    "		if err := p.needsPerson(); err != nil {\n			return err\n		}\n",
+			Into:    "",
+			Promise: "nothing is decided without a terminal",
+			Test:    "TestApprovalsWithoutATerminal",
+		},
+		{
+			File:    "internal/app/approvals.go",
+			What:    "	d.Digest = a.Digest\n",
+			Into:    "	d.Digest = \"x\"\n",
+			Promise: "a decision has the digest of what was shown",
+			Test:    "TestApprovalsDecide/yes",
+		},
+		{
+			File:    "internal/app/admin.go",
+			What:    "		case \"\", \"n\", \"no\":\n",
+			Into:    "		case \"\":\n			return nil\n		case \"n\", \"no\":\n",
+			Promise: "an empty line confirms nothing",
+			Test:    "TestApprovalsDecide/an empty line",
+		},
+		{
+			File:    "auth/peer/peer.go",
+			What:    "	if !ok {\n		return auth.Principal{}, refusal(fmt.Sprintf(",
+			Into:    "	if !ok && false {\n		return auth.Principal{}, refusal(fmt.Sprintf(",
+			Promise: "a local user who is not mapped is nobody",
+			Test:    "TestStranger",
+		},
+		{
+			File:    "auth/peer/peer.go",
+			What:    "case slices.Contains(unknown, u.UID):",
+			Into:    "case false:",
+			Promise: "the uid of unknown users is nobody's",
+			Test:    "TestUsersThatCannotBe",
+		},
+		{
+			File:    "task/engine/oversee.go",
+			What:    "	if err != nil {\n		return err\n	}\n	err = t.e.store.Delete(",
+			Into:    "	err = t.e.store.Delete(",
+			Promise: "a task is deleted only with an entry in the audit",
+			Test:    "TestDeletionThatCannotBeAudited",
+		},
+		{
+			File:    "task/engine/oversee.go",
+			What:    "if h.Phase != store.Final || h.Due > 0 {",
+			Into:    "if h.Due > 100 {",
+			Promise: "the audit says of no task that has not ended that it is deleted",
+			Test:    "TestTaskIsDeleted",
+		},
+	}
+}
