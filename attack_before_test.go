@@ -1,0 +1,63 @@
+package a2aserver_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+)
+
+// What was made before callers were authenticated is nobody's afterwards, whatever their
+// name and role.
+func TestTasksFromBeforeAuthentication(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil)
+	in := startHooked(t, c, nil)
+	ended := in.send(t, "m1", "/echo text="+victims).ID
+	parked := in.send(t, "m2", "/transfer_money amount=5 to="+victims).ID
+	if err := in.stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	keys := map[string]string{}
+	for _, k := range []apikey.Key{
+		{ID: "anonymous", Roles: []string{auth.RoleRequester}},
+		{ID: "none", Roles: []string{auth.RoleRequester, auth.RoleViewer, auth.RoleOperator, auth.RoleApprover}},
+		{ID: "everything", Tenant: "acme", Roles: []string{auth.RoleRequester, auth.RoleViewer, auth.RoleOperator, auth.RoleApprover}},
+		{ID: "tenant", Tenant: "anonymous", Roles: []string{auth.RoleRequester, auth.RoleViewer}},
+	} {
+		var err error
+		if keys[k.ID], err = apikey.Add(filepath.Join(dir, "keys.yaml"), k, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.File = filepath.Join(dir, "a2a-server.yaml")
+	if err := os.WriteFile(c.File, []byte("auth: {keys: {file: keys.yaml}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in = start(t, c)
+	for id, key := range keys {
+		for _, task := range []string{ended, parked} {
+			for _, op := range attackOperations() {
+				if !op.ofTask || op.push {
+					continue
+				}
+				_, _, body := putRPC(op, task)
+				if status, text := in.do(t, http.MethodPost, "/", body, "X-API-Key", key); !strings.Contains(text, "TASK_NOT_FOUND") {
+					t.Errorf("%s of %s: %d %s", op.name, id, status, text)
+				}
+			}
+		}
+		if status, text := in.do(t, http.MethodGet, "/tasks?includeArtifacts=true", "", "X-API-Key", key); status != http.StatusOK || !strings.Contains(text, `"totalSize":0`) {
+			t.Errorf("the list of %s: %d %s", id, status, text)
+		}
+	}
+	if status, text := in.do(t, http.MethodGet, "/tasks", ""); status != http.StatusUnauthorized {
+		t.Errorf("the list of nobody: %d %s", status, text)
+	}
+}
