@@ -640,3 +640,46 @@ func TestHandshakesComeInTime(t *testing.T) {
 		})
 	}
 }
+
+// A certificate without which there is no connection is needed with each credential, and the
+// card says so; an issuer whose keys are elsewhere need not have a discovery document.
+func TestCardOfRequiredCertificates(t *testing.T) {
+	t.Parallel()
+	ca, folder := tlstest.NewCA(t), t.TempDir()
+	ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
+	tlstest.Write(t, filepath.Join(folder, "ca.pem"), ca.PEM)
+	key, err := apikey.Add(filepath.Join(folder, "keys.yaml"), apikey.Key{ID: "alice"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := configured(t, strings.ReplaceAll(`
+store: memory
+tls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem, client_auth: required}
+auth:
+  default_roles: [requester]
+  keys: {file: FOLDER/keys.yaml}
+  oidc: [{name: corp, issuer: "https://idp.example.com", audiences: [a2a], jwks: "https://idp.example.com/keys"}]
+`, "FOLDER", folder))
+	s := &secure{instance: start(t, c), ca: ca}
+	s.url = strings.Replace(s.url, "http://", "https://", 1)
+	if resp, err := s.as(t, tlstest.Pair{}).Get(s.url + "/livez"); err == nil { //nolint:noctx // bounded by the client
+		_ = resp.Body.Close()
+		t.Error("there is a connection without a certificate")
+	}
+	s.client = s.as(t, s.named(t, ca))
+	if status, _ := s.get(t, "/tasks"); status != http.StatusUnauthorized {
+		t.Errorf("a certificate alone: %d, want 401", status)
+	}
+	if status, text := s.do(t, http.MethodGet, "/tasks", "", "X-API-Key", key); status != http.StatusOK {
+		t.Errorf("a certificate and a key: %d %s", status, text)
+	}
+	_, text := s.get(t, "/.well-known/agent-card.json")
+	for _, want := range []string{
+		`"securityRequirements":[{"schemes":{"apiKey":{"list":[]},"mtls":{"list":[]}}},{"schemes":{"corp":{"list":[]},"mtls":{"list":[]}}}]`,
+		`"corp":{"httpAuthSecurityScheme":{"bearerFormat":"JWT"`, `"mtls":{"mtlsSecurityScheme":{"description":`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the card does not have %s: %s", want, text)
+		}
+	}
+}
