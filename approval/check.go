@@ -82,7 +82,7 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	case ViaAPI, ViaProvider:
 	case ViaA2A:
 		if a.Elsewhere() {
-			return barred(a, BarredWay, "the A2A client may not answer it; somebody who may has to do so in the inbox or through the approvals API")
+			return barred(a, BarredWay, "the A2A client may not answer it; somebody who may has to do so with 'a2a-server approvals' or the approvals API")
 		}
 	default:
 		return barred(a, BarredWay, fmt.Sprintf("%s is not a way to answer", quote(d.Via)))
