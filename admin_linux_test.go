@@ -19,8 +19,10 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/store/memstore"
+	"a2a-server/task/engine"
 )
 
 // tenantAndName authenticates callers by a header: tenant/name.
@@ -450,5 +452,115 @@ func TestAdminSocketHostile(t *testing.T) {
 	}
 	if len(in.log.find("a request on the admin socket failed")) > 0 {
 		t.Error("bad requests are failures of the server")
+	}
+}
+
+// A rule binds local users as everybody else: a requester is not their own second person
+// under another name, and only the rule's approvers count.
+func TestAdminSocketOfARule(t *testing.T) {
+	t.Parallel()
+	user := "{uid: " + strconv.Itoa(os.Getuid()) + ", subject: ann, tenant: acme, roles: [approver, %], person: 'test:alice'}"
+	for name, tc := range map[string]struct {
+		role, gate, whose string
+		want              string
+	}{
+		"somebody else's":       {"sre", "four_eyes: true", "acme/carl", ""},
+		"their own":             {"sre", "four_eyes: true", "acme/alice", string(approval.ReasonNotAllowed)},
+		"an approver's":         {"sre", "approvers: {roles: [sre]}", "acme/carl", ""},
+		"not an approver's":     {"dev", "approvers: {roles: [sre]}", "acme/carl", string(approval.ReasonNotAllowed)},
+		"an approver's by name": {"dev", "approvers: {subjects: ['socket:ann']}", "acme/carl", ""},
+		"for others elsewhere":  {"dev", "elsewhere: true", "acme/alice", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withSocket(t, strings.Replace(user, "%", tc.role, 1))
+			text, err := os.ReadFile(c.File)
+			if err == nil {
+				err = os.WriteFile(c.File, append(text, "gates:\n  - {tool: transfer_money, "+tc.gate+"}\n"...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := start(t, c)
+			_, approvalID := in.askAs(t, tc.whose)
+			shown, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = socketOf(c).Decide(t.Context(), approvalID, adminsocket.Query{}, adminsocket.Decision{Verb: approval.Reject, Digest: shown.Approval.Digest})
+			if got := reason(t, err); got != tc.want {
+				t.Errorf("Decide() = %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// A2A on a Unix socket knows its callers by their user id, and refuses those it does not
+// know, whatever they say about themselves.
+func TestPeersOfAUnixSocket(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		uid    int
+		status int
+	}{"known": {os.Getuid(), http.StatusOK}, "unknown": {os.Getuid() + 1, http.StatusUnauthorized}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			known, err := peer.New(peer.User{UID: uint32(tc.uid), Name: "ann", Roles: []string{auth.RoleRequester}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := load(t, nil)
+			delete(c.Set, "listen")
+			c.Authenticator, c.NoListen = known, true
+			server, err := a2aserver.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- server.Run(ctx) }()
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "a2a.sock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := &http.Server{Handler: server.Handler(), ConnContext: peer.WithConn}
+			go func() { _ = web.Serve(l) }()
+			t.Cleanup(func() {
+				_ = web.Close()
+				cancel()
+				if err := <-ended; err != nil {
+					t.Errorf("Run() = %v", err)
+				}
+			})
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", l.Addr().String())
+			}}}
+			var answer *http.Response
+			for status := http.StatusServiceUnavailable; status == http.StatusServiceUnavailable; status = answer.StatusCode { // until Run serves
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/message:send", strings.NewReader(`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/transfer_money to=bob amount=5"}]}}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("A2A-Version", "1.0")
+				r.Header.Set("X-Who", "acme/eve")
+				if answer, err = client.Do(r); err != nil {
+					t.Fatal(err)
+				}
+				defer answer.Body.Close()
+			}
+			text, err := io.ReadAll(answer.Body)
+			if err != nil || answer.StatusCode != tc.status {
+				t.Fatalf("it answers %d %s, %v", answer.StatusCode, text, err)
+			}
+			ann := auth.Principal{Subject: "socket:ann", Roles: []string{auth.RoleRequester}, Method: peer.Method}
+			page, err := server.Approvals().List(t.Context(), ann, engine.ApprovalQuery{})
+			if want := map[bool]int{true: 1}[tc.status == http.StatusOK]; err != nil || len(page.Approvals) != want {
+				t.Errorf("List() = %+v, %v, want %d of socket:ann", page, err, want)
+			}
+			if got := answer.Header.Values("WWW-Authenticate"); tc.status != http.StatusOK && (len(got) != 1 || !strings.HasPrefix(got[0], "Peer ")) {
+				t.Errorf("the challenge is %v", got)
+			}
+		})
 	}
 }
