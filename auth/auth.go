@@ -104,6 +104,16 @@ func (p Principal) Shares(q Principal) bool {
 	return slices.ContainsFunc(p.involved(), func(name string) bool { return slices.Contains(q.involved(), name) })
 }
 
+// With returns p with everybody who is involved in q in its chain: p.Shares then counts them.
+func (p Principal) With(q Principal) Principal {
+	for _, name := range q.involved() {
+		if !slices.Contains(p.involved(), name) {
+			p.Chain = append(slices.Clip(p.Chain), name)
+		}
+	}
+	return p
+}
+
 // involved returns the names of everybody who is involved in p. The subject of a person
 // with another name is one of them, because that may be in a chain.
 func (p Principal) involved() []string {

@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
@@ -70,7 +71,7 @@ func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 	a.ID = approvalID(f.View.ids.Task, len(f.Approvals)+1)
 	a.Task, a.Context = f.View.ids.Task, f.View.ids.Context
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent
-	a.Attempt, a.Requester, a.Asked = c.Attempt, f.Owner, d.at.Now.Truncate(time.Millisecond)
+	a.Attempt, a.Requester, a.Asked = c.Attempt, f.requesterOf(c), d.at.Now.Truncate(time.Millisecond)
 	if ttl := a.Terms.Expires; ttl > 0 {
 		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
 		a.Deadline = &deadline
@@ -82,6 +83,18 @@ func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 	a.TakesPayload = takesPayload(x.entry.Tool)
 	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	return err
+}
+
+// requesterOf returns who asks for a call: the requester, and everybody who has changed its
+// arguments in a way that needed another approval. Under four eyes none of them gives it.
+func (f *Fold) requesterOf(c *call) auth.Principal {
+	by := f.requester()
+	for _, a := range f.Approvals {
+		if a.Call == c.ID && a.State == approval.Superseded && a.Resolution != nil && a.Resolution.Verb == approval.Edit {
+			by = by.With(a.Resolution.By)
+		}
+	}
+	return by
 }
 
 // digest returns the digest that an approval of a kind is bound to.

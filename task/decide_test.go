@@ -3,6 +3,7 @@ package task_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,38 @@ func edit(id, args string) approval.Answer {
 	return approval.Answer{ID: id, Verb: approval.Edit, Args: json.RawMessage(args)}
 }
 
+// Everybody who has sent a message for the owner counts as one who asked: under four eyes an
+// agent that has done so does not decide what came of it, also after a restart.
+func TestFourEyesOfLaterMessages(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, func(r *task.Rules) {
+		r.Delegated = true
+		r.Policy = policy(t,
+			approval.Gate{Tool: "pay", Name: "large", When: over(1000), Terms: approval.Terms{FourEyes: true}},
+			approval.Gate{Tool: "pay", Name: "any"})
+	}, &fake{name: "pay", schema: amounts("")})
+	k.begin(call("pay", 1))
+	agent, named := alice, alice
+	agent.Chain, named.Person = []string{bob.Subject}, "dora@example.com"
+	k.mustPut(k.says("m1", "what is this?", agent))
+	k.mustPut(k.says("m2", "what is this?", named))
+	k.mustPut(task.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}})
+	k.dies()
+	a := k.one()
+	if a.Requester.Subject != alice.Subject || !slices.Equal(a.Requester.Chain, []string{bob.Subject, "dora@example.com"}) {
+		t.Errorf("requested by %+v", a.Requester)
+	}
+	dora := auth.Principal{Tenant: "acme", Subject: "key:7", Person: "dora@example.com", Roles: []string{auth.RoleApprover}, Method: "test"}
+	eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleApprover}, Method: "test"}
+	for _, by := range []auth.Principal{alice, agent, bob, dora} {
+		if err := k.put(task.Answers{By: by, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}}); err == nil {
+			t.Fatalf("%s approves what they have asked for", by.Subject)
+		}
+	}
+	k.mustPut(task.Answers{By: eve, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
+	k.wantEntries(1)
+}
+
 // Whoever may approve a small amount edits it into a large one: that is asked again, on
 // the terms of the rule for large ones. An edit under the same rule runs.
 func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
@@ -70,7 +103,11 @@ func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
 		if old := k.approval(1); old.State != approval.Superseded || old.Resolution.By.Subject != bob.Subject {
 			t.Errorf("the first approval is %s by %+v, want it replaced by what bob said", old.State, old.Resolution)
 		}
-		k.decide(a.ID, approval.Approve)
+		if err := k.answer(approval.Answer{ID: a.ID, Verb: approval.Approve}); err == nil {
+			t.Fatal("bob approves alone what bob has asked for by an edit, under four eyes")
+		}
+		dora := auth.Principal{Tenant: "acme", Subject: "dora", Roles: []string{auth.RoleApprover}, Method: "test"}
+		k.mustPut(task.Answers{By: dora, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
 		k.wantEntries(1)
 		if raw, err := json.Marshal(k.entered[0].Args); err != nil || string(raw) != `{"amount":5000}` {
 			t.Errorf("the call was entered with %s, %v", raw, err)

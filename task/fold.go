@@ -44,6 +44,7 @@ type Fold struct {
 // saved is the private part of a snapshot.
 type saved struct {
 	Owner     auth.Principal     `json:"owner"`
+	Requester auth.Principal     `json:"requester,omitzero"` // see [Fold.requester]
 	Messages  []received         `json:"messages,omitempty"`
 	Steps     []*step            `json:"steps,omitempty"`
 	Approvals []*pendingApproval `json:"approvals,omitempty"`
@@ -248,12 +249,23 @@ func (f *Fold) ApplyView(e *store.Event) error {
 	return f.Apply(e)
 }
 
+// requester returns who asks for the calls of the task: its owner, with everybody in the
+// chain who was involved in a message.
+func (f *Fold) requester() auth.Principal {
+	if f.Requester.IsZero() {
+		return f.Owner
+	}
+	return f.Requester
+}
+
 // applyPrivate folds the struct of a private event.
 func (f *Fold) applyPrivate(v any) error {
 	switch e := v.(type) {
 	case *event.MessageReceived:
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
+		} else if r := f.requester().With(e.By); len(r.Chain) > len(f.requester().Chain) {
+			f.Requester = r
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.addMessage(e.Message)

@@ -75,6 +75,20 @@ func decidingRows() []Row {
 		},
 		{
 			File:    "task/ask.go",
+			What:    "by = by.With(a.Resolution.By)",
+			Into:    "_ = a",
+			Promise: "four eyes: who has edited a call into one that asks again does not approve it",
+			Test:    "TestEditUnderAnotherRuleIsAskedAnew",
+		},
+		{
+			File:    "task/fold.go",
+			What:    "f.Requester = r\n",
+			Into:    "_ = r\n",
+			Promise: "four eyes: who has sent a later message does not approve what came of it",
+			Test:    "TestFourEyesOfLaterMessages",
+		},
+		{
+			File:    "task/ask.go",
 			What:    "!a.Elsewhere() && a.Terms.Approvers == nil",
 			Into:    "!a.Elsewhere()",
 			Promise: "a provider does not answer what is for a rule's approvers",
