@@ -335,8 +335,8 @@ func decide(ctx context.Context, c *call) (any, error) {
 	if d.Digest == "" {
 		return nil, task.Invalid("digest", "is missing: a decision names what was shown")
 	}
-	err := c.inbox.Decide(ctx, c.by, approval.Answer{ID: c.id, Verb: d.Verb, Args: d.Args, Reason: d.Reason, Digest: d.Digest})
-	if err != nil {
+	answer := approval.Answer{ID: c.id, Verb: d.Verb, Args: d.Args, Reason: d.Reason, Digest: d.Digest}
+	if err := decided(c.inbox.Decide(ctx, c.by, answer)); err != nil {
 		return nil, err
 	}
 	a, err := c.inbox.Get(ctx, c.by, c.id)
@@ -344,6 +344,18 @@ func decide(ctx context.Context, c *call) (any, error) {
 		a = nil // what was decided stays decided
 	}
 	return &Decided{a, c.by}, nil
+}
+
+// decided returns the error of a decision: what it says of the approval, if the task has
+// ended meanwhile, and nil if it had been decided in just this way.
+func decided(err error) error {
+	if state, is := errors.AsType[*task.StateError](err); is && state.Decided != nil {
+		err = state.Decided
+	}
+	if wrong, is := errors.AsType[*approval.Error](err); is && wrong.Reason == approval.ReasonDecided {
+		return nil
+	}
+	return err
 }
 
 func listTasks(ctx context.Context, c *call) (any, error) {

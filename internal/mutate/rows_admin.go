@@ -63,6 +63,14 @@ func adminRows() []Row {
 			Test:    "TestAdminSocket",
 		},
 		{
+			File:    "internal/adminsocket/server.go",
+			What:    "is && wrong.Reason == approval.ReasonDecided",
+			Into:    "is && wrong.Reason == \"\"",
+			Promise: "the same decision again is no error on the admin socket",
+			Package: ".",
+			Test:    "TestAdminSocket",
+		},
+		{
 			File:    "internal/adminsocket/client.go",
 			What:    "	case err != nil && changes:\n		return &OutcomeError{err}\n",
 			Into:    "",
