@@ -82,8 +82,8 @@ func (e *unknownError) Error() string { return e.problem }
 // changed returns the error of a change for the person: what is not known, and how to find
 // out, if the server has not answered.
 func changed(err error, what, look string) error {
-	if _, is := errors.AsType[*adminsocket.OutcomeError](err); is {
-		return &unknownError{fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(err.Error()), look)}
+	if unknown, is := errors.AsType[*adminsocket.OutcomeError](err); is {
+		return &unknownError{fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
 	}
 	return shownError(err)
 }
