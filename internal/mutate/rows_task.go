@@ -186,7 +186,7 @@ func entryRows() []Row {
 		},
 		{
 			File:    "task/ask.go",
-			What:    "= c.Attempt, f.Owner, ",
+			What:    "= c.Attempt, f.requesterOf(c), ",
 			Into:    "= c.Attempt, a.Requester, ",
 			Promise: "who asked for a call is its task's owner",
 			Test:    "TestTermsOfAnOutcome",
