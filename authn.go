@@ -29,7 +29,7 @@ type authentication struct {
 // leave out something that is configured. files are those of the listener; nil: no TLS.
 func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (authentication, error) {
 	if c.Authenticator != nil { // the configuration was refused if it has authentication, too
-		return authentication{authenticator: c.Authenticator}, nil
+		return authentication{authenticator: c.connected(conf, files, c.Authenticator)}, nil
 	}
 	var all []auth.Authenticator
 	var a authentication
@@ -38,10 +38,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Log: c.Log, Now: c.Now}); err != nil {
 			return a, fmt.Errorf("%w: auth.keys: %w", ErrConfig, err)
 		}
-		all, a.schemes = append(all, a.apiKeys), append(a.schemes, a2a.SecurityScheme{
-			Name: "apiKey", Kind: a2a.SchemeAPIKey, Header: conf.Auth.Keys.Header,
-			Description: "An API key from the operator of this server.",
-		})
+		all, a.schemes = append(all, a.apiKeys), append(a.schemes, keyScheme(conf.Auth.Keys.Header))
 	}
 	if p := conf.Auth.Proxy; p.Header != "" {
 		made, err := proxy.New(proxy.Config{
@@ -52,7 +49,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 			return a, fmt.Errorf("%w: auth.proxy: %w", ErrConfig, err)
 		}
 		all, a.schemes = append(all, made), append(a.schemes, a2a.SecurityScheme{
-			Name: "proxy", Kind: a2a.SchemeHTTP, Scheme: made.Challenges()[0],
+			Name: "proxy", Kind: a2a.SchemeHTTP, Scheme: made.Challenges()[0], Header: p.Header,
 			Description: "A proxy in front of this server authenticates callers: use its URL, and what it asks for.",
 		})
 	}
@@ -82,8 +79,17 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 	for i, one := range all {
 		all[i] = withDefaults(one, &conf.Auth)
 	}
-	a.authenticator = auth.First(all...)
+	a.authenticator = c.connected(conf, files, auth.First(all...))
 	return a, nil
+}
+
+// connected returns a with the certificates that the configuration requires of every
+// connection. The listener looks at them when a connection begins, which may be days ago.
+func (c *Config) connected(conf *config.Config, files *tlsfiles.Files, a auth.Authenticator) auth.Authenticator {
+	if conf.TLS.ClientAuth != config.ClientRequired || conf.Auth.MTLS.Given() {
+		return a // mtls looks itself
+	}
+	return auth.Requiring(mtls.Require(mtls.Config{Trusted: files.Trusts, Now: c.Now}), a)
 }
 
 // issuers returns what knows the tokens of the configured issuers.
@@ -105,6 +111,16 @@ func (c *Config) issuers(conf *config.Config) (auth.Authenticator, error) {
 		return nil, fmt.Errorf("%w: auth: %w", ErrConfig, err)
 	}
 	return made, nil
+}
+
+// keyScheme returns how the card says that API keys are accepted. In Authorization they are
+// bearer tokens: a client sends the key of an API key scheme without a word before it.
+func keyScheme(header string) a2a.SecurityScheme {
+	s := a2a.SecurityScheme{Name: "apiKey", Kind: a2a.SchemeAPIKey, Header: header, Description: "An API key from the operator of this server."}
+	if strings.EqualFold(header, "Authorization") {
+		s.Kind, s.Header, s.Scheme = a2a.SchemeHTTP, "", "Bearer"
+	}
+	return s
 }
 
 // issuerSchemes returns how the card says that tokens are accepted: with the discovery

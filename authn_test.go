@@ -2,6 +2,7 @@ package a2aserver_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -294,7 +295,7 @@ func TestToolsForSome(t *testing.T) {
 			if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"id":"echo"`) != c.may || !strings.Contains(string(text), `"id":"who"`) {
 				t.Errorf("the extended card, with the tool %v: %d %s", c.may, resp.StatusCode, text)
 			}
-			if cache, vary := resp.Header.Get("Cache-Control"), resp.Header.Values("Vary"); !strings.HasPrefix(cache, "private") || !slices.Contains(vary, "X-API-Key") || !slices.Contains(vary, "Authorization") {
+			if cache, vary := resp.Header.Get("Cache-Control"), resp.Header.Values("Vary"); !strings.HasPrefix(cache, "private") || !slices.Contains(vary, "X-API-Key") || !slices.Contains(vary, "X-Forwarded-User") || !slices.Contains(vary, "Authorization") {
 				t.Errorf("the extended card may be kept as %q, vary %q", cache, vary)
 			}
 			_, rpc := s.do(t, http.MethodPost, "/", request(t, "GetExtendedAgentCard", map[string]any{}), c.header...)
@@ -681,5 +682,67 @@ auth:
 		if !strings.Contains(text, want) {
 			t.Errorf("the card does not have %s: %s", want, text)
 		}
+	}
+}
+
+// A certificate without which there is no connection has to count as long as the connection
+// is used, also when the caller is named by something else.
+func TestRequiredCertificateIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for name, program := range map[string]auth.Authenticator{
+		"a key": nil,
+		"a program": auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
+			return auth.Principal{Subject: "alice", Roles: []string{auth.RoleRequester}}, nil
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ca, folder := tlstest.NewCA(t), t.TempDir()
+			ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
+			tlstest.Write(t, filepath.Join(folder, "ca.pem"), ca.PEM)
+			key, err := apikey.Add(filepath.Join(folder, "keys.yaml"), apikey.Key{ID: "alice"}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := "store: memory\ntls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem, client_auth: required}\n"
+			if program == nil {
+				text += "auth: {default_roles: [requester], keys: {file: FOLDER/keys.yaml}}\n"
+			}
+			c, _ := configured(t, strings.ReplaceAll(text, "FOLDER", folder))
+			c.Authenticator, c.Tools = program, []tool.Toolset{who()}
+			s := &secure{instance: start(t, c), ca: ca}
+			s.url = strings.Replace(s.url, "http://", "https://", 1)
+			s.client = s.as(t, s.named(t, ca))
+			if status, says := s.says(t, s.client, "X-API-Key", key); status != http.StatusOK {
+				t.Fatalf("%d %s", status, says)
+			}
+			tlstest.Write(t, filepath.Join(folder, "ca.pem"), tlstest.NewCA(t).PEM)
+			if err := s.server.Reload(); err != nil {
+				t.Fatal(err)
+			}
+			if status, says := s.says(t, s.client, "X-API-Key", key); status != http.StatusUnauthorized || !strings.Contains(says, "authority") {
+				t.Errorf("after the authority was withdrawn, on the same connection: %d %s", status, says)
+			}
+		})
+	}
+}
+
+// A client that does what the card says gets in, also if keys are in the header in which
+// tokens are.
+func TestCardOfKeysInAuthorization(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	key, err := apikey.Add(filepath.Join(folder, "keys.yaml"), apikey.Key{ID: "alice"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := configured(t, "store: memory\nauth: {default_roles: [requester], keys: {header: authorization, file: "+filepath.Join(folder, "keys.yaml")+"}}\n")
+	s := start(t, c)
+	_, text := s.get(t, "/.well-known/agent-card.json")
+	if want := `"apiKey":{"httpAuthSecurityScheme":{`; !strings.Contains(text, want) || !strings.Contains(text, `"scheme":"Bearer"`) {
+		t.Errorf("the card does not have %s with the scheme Bearer: %s", want, text)
+	}
+	if status, text := s.do(t, http.MethodGet, "/tasks", "", "Authorization", "Bearer "+key); status != http.StatusOK {
+		t.Errorf("a key as the card says: %d %s", status, text)
 	}
 }

@@ -62,7 +62,7 @@ func (f first) Challenges() []string {
 }
 
 // ChangingOf returns every [Changing] among an Authenticator and those that it consists of
-// if it comes from [First].
+// if it comes from [First] or [Requiring].
 func ChangingOf(a Authenticator) []Changing {
 	var all []Changing
 	switch a := a.(type) {
@@ -70,6 +70,8 @@ func ChangingOf(a Authenticator) []Changing {
 		for _, one := range a {
 			all = append(all, ChangingOf(one)...)
 		}
+	case *requiring:
+		return ChangingOf(a.of)
 	case Changing:
 		all = append(all, a)
 	}

@@ -75,6 +75,10 @@ func New(c Config) (*Authenticator, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	return &Authenticator{c.withDefaults()}, nil
+}
+
+func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = "mtls"
 	}
@@ -85,7 +89,7 @@ func New(c Config) (*Authenticator, error) {
 		c.Trusted = func(*x509.Certificate) bool { return true }
 	}
 	c.Roles = slices.Clip(slices.Clone(c.Roles))
-	return &Authenticator{c}, nil
+	return c
 }
 
 // Authenticate implements [auth.Authenticator]. The caller is always a service
@@ -95,12 +99,9 @@ func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (au
 	if c.TLS == nil || len(c.TLS.PeerCertificates) == 0 {
 		return none, auth.ErrNone
 	}
-	cert, expires := a.verified(c.TLS.VerifiedChains)
-	switch {
-	case cert == nil:
-		return none, refuse("the client certificate is not of an authority that this server trusts: connect with another one")
-	case a.config.Now().After(expires):
-		return none, refuse("the client certificate has expired: connect with a new one")
+	cert, expires, err := a.config.verify(c.TLS.VerifiedChains)
+	if err != nil {
+		return none, err
 	}
 	name, err := subject(cert, a.config.Subject)
 	if err != nil {
@@ -116,6 +117,19 @@ func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (au
 	return p, nil
 }
 
+// Require returns a check for [auth.Requiring]: that a connection has a certificate that
+// still counts, whoever the caller is. Of the configuration it uses Trusted and Now.
+func Require(c Config) func(*auth.Credentials) error {
+	c = c.withDefaults()
+	return func(cr *auth.Credentials) error {
+		if cr.TLS == nil {
+			return refuse("the connection has no client certificate: connect with one")
+		}
+		_, _, err := c.verify(cr.TLS.VerifiedChains)
+		return err
+	}
+}
+
 // Challenges implements [auth.Challenger]. HTTP has no scheme for certificates.
 func (a *Authenticator) Challenges() []string { return []string{scheme} }
 
@@ -125,11 +139,11 @@ func refuse(format string, args ...any) error {
 	return &auth.Error{Scheme: scheme, Description: fmt.Sprintf(format, args...)}
 }
 
-// verified returns the certificate of the client and when the last of its trusted chains
-// ends, or nil if there is none. A chain ends with the first certificate in it that does.
-func (a *Authenticator) verified(chains [][]*x509.Certificate) (client *x509.Certificate, last time.Time) {
+// verify returns the certificate of the client and when the last of its trusted chains ends.
+// A chain ends with the first certificate in it that does.
+func (c *Config) verify(chains [][]*x509.Certificate) (client *x509.Certificate, last time.Time, err error) {
 	for _, chain := range chains {
-		if len(chain) == 0 || !a.config.Trusted(chain[len(chain)-1]) {
+		if len(chain) == 0 || !c.Trusted(chain[len(chain)-1]) {
 			continue
 		}
 		first := chain[0].NotAfter
@@ -142,7 +156,13 @@ func (a *Authenticator) verified(chains [][]*x509.Certificate) (client *x509.Cer
 			client, last = chain[0], first
 		}
 	}
-	return client, last
+	switch {
+	case client == nil:
+		return nil, last, refuse("the client certificate is not of an authority that this server trusts: connect with another one")
+	case c.Now().After(last):
+		return nil, last, refuse("the client certificate has expired: connect with a new one")
+	}
+	return client, last, nil
 }
 
 // subject returns the name of a certificate.

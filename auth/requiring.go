@@ -1,0 +1,25 @@
+package auth
+
+import "context"
+
+// Requiring returns an Authenticator that asks a about a request only if check returns nil.
+// Otherwise its error is that of check, which follows the rules of [Authenticator].
+func Requiring(check func(*Credentials) error, a Authenticator) Authenticator {
+	return &requiring{check, a}
+}
+
+type requiring struct {
+	check func(*Credentials) error
+	of    Authenticator
+}
+
+// Authenticate implements [Authenticator].
+func (r *requiring) Authenticate(ctx context.Context, c *Credentials) (Principal, error) {
+	if err := r.check(c); err != nil {
+		return Principal{}, err
+	}
+	return r.of.Authenticate(ctx, c)
+}
+
+// Challenges implements [Challenger].
+func (r *requiring) Challenges() []string { return ChallengesOf(r.of) }
