@@ -99,8 +99,8 @@ func callerRows() []Row {
 		},
 		{
 			File:    "authn.go",
-			What:    "Trusted: files.Trusts",
-			Into:    "Trusted: nil",
+			What:    "Roles: m.Roles, Trusted: files.Trusts",
+			Into:    "Roles: m.Roles, Trusted: nil",
 			Promise: "an authority that was withdrawn counts no longer",
 			Package: ".",
 			Test:    "TestReloadOfCredentials",

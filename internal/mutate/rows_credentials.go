@@ -264,21 +264,21 @@ func credentialRows() []Row {
 
 		{
 			File:    mtls,
-			What:    "!a.config.Trusted(chain[len(chain)-1])",
+			What:    "!c.Trusted(chain[len(chain)-1])",
 			Into:    "false",
 			Promise: "a withdrawn authority vouches for nobody",
 			Test:    "TestVerified",
 		},
 		{
 			File:    mtls,
-			What:    "case cert == nil:",
-			Into:    "case cert == nil && len(c.TLS.VerifiedChains) > 0:\n\t\treturn none, nil\n\tcase cert == nil && c.TLS.PeerCertificates[0] == nil:",
+			What:    "case client == nil:",
+			Into:    "case client == nil && chains == nil:\n\t\treturn nil, last, auth.ErrNone\n\tcase client == nil:",
 			Promise: "a certificate that was not verified is nobody's",
 			Test:    "TestVerified",
 		},
 		{
 			File:    mtls,
-			What:    "a.config.Now().After(expires)",
+			What:    "c.Now().After(last)",
 			Into:    "false",
 			Promise: "a certificate ends during its connection",
 			Test:    "TestVerified",
