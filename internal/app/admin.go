@@ -169,18 +169,22 @@ func moment(at time.Time) string {
 	return at.Local().Format(time.RFC3339)
 }
 
-// facts are names and values, one on a line.
-type facts struct{ strings.Builder }
+// facts are names and values, one on a line, for a screen with so many columns.
+type facts struct {
+	strings.Builder
+	columns int
+}
 
-// add adds a fact that has a value. A value of several lines is indented, so that no line of
-// it looks like one of ours.
+// add adds a fact that has a value. A value that takes several lines, or would on the screen,
+// is indented, so that no line of it looks like one of ours.
 func (f *facts) add(name, value string) {
 	value = strings.TrimRight(visible.Text(value), " \n\t")
 	if value == "" {
 		return
 	}
-	if first, rest, more := strings.Cut(value, "\n"); more {
-		value = "| " + first + "\n" + strings.Repeat(" ", 12) + "| " + strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", 12)+"| ")
+	const indent = 12 // after the name
+	if lines := broken(value, f.columns-indent-len(bar)-1); len(lines) > 1 {
+		value = bar + strings.Join(lines, "\n"+strings.Repeat(" ", indent)+bar)
 	}
 	fmt.Fprintf(&f.Builder, "%-11s %s\n", name, value)
 }

@@ -126,15 +126,16 @@ func (p *program) approvalsShow() *cobra.Command {
 		if *as == "json" {
 			return p.printJSON(shown.Approval)
 		}
-		_, err = io.WriteString(p.stdout, approvalText(shown.Approval))
+		_, err = io.WriteString(p.stdout, approvalText(shown.Approval, columnsOf(p.stdout)))
 		return err
 	}
 	return c
 }
 
-// approvalText returns everything about an approval that somebody who decides has to know.
-func approvalText(a *approval.Approval) string {
-	var f facts
+// approvalText returns everything about an approval that somebody who decides has to know, for
+// a screen with so many columns.
+func approvalText(a *approval.Approval, columns int) string {
+	f := facts{columns: columns}
 	f.add("approval", a.ID)
 	f.add("state", string(a.State))
 	f.add("asks", map[approval.Kind]string{
@@ -301,18 +302,12 @@ func (p *program) decide(ctx context.Context, client *adminsocket.Client, id str
 	if a.State != approval.Pending {
 		return nil, errors.New(visible.Text(approval.Conflict(a).Message))
 	}
-	text := approvalText(a)
+	f := facts{columns: columnsOf(p.stderr)}
 	if d.Verb == approval.Edit {
-		var f facts
 		f.add("runs with", visible.Line(string(d.Args)))
-		text += f.String()
 	}
-	if d.Reason != "" {
-		var f facts
-		f.add("reason", d.Reason)
-		text += f.String()
-	}
-	if _, err := io.WriteString(p.stderr, text); err != nil {
+	f.add("reason", d.Reason)
+	if _, err := io.WriteString(p.stderr, approvalText(a, f.columns)+f.String()); err != nil {
 		return nil, err
 	}
 	question := map[approval.Verb]string{

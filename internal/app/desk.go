@@ -229,18 +229,36 @@ func (d *desk) describe(a *approval.Approval) error {
 	}
 	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
 	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
-		text += ":\n  | " + strings.ReplaceAll(hint, "\n", "\n  | ") // so that no line looks like one of ours
+		text += ":" + d.inset(broken(hint, d.room()))
 	}
 	if a.Kind != approval.KindQuestion {
-		text += "\n  arguments: " + visible.Line(string(a.Args))
+		text += "\n  arguments:" + d.value(visible.Line(string(a.Args)))
 	}
 	if len(a.Payload) > 0 {
-		text += "\n  with: " + visible.Line(string(a.Payload))
+		text += "\n  with:" + d.value(visible.Line(string(a.Payload)))
 	}
 	if a.Terms.Destructive {
 		text += "\n  it is destructive"
 	}
 	return d.note(text)
+}
+
+// room is how many columns a line has after a bar.
+func (d *desk) room() int { return columnsOf(d.stderr) - len("  "+bar) - 1 }
+
+// inset returns lines that begin with a bar.
+func (d *desk) inset(lines []string) string {
+	begin := "\n  " + bar
+	return begin + strings.Join(lines, begin)
+}
+
+// value returns a value that follows its name: on the same line, if it fits there.
+func (d *desk) value(text string) string {
+	const name = 12
+	if lines := broken(text, d.room()-name); len(lines) == 1 {
+		return " " + text
+	}
+	return d.inset(broken(text, d.room()))
 }
 
 // ask prints a prompt and returns the line that the person writes.

@@ -118,7 +118,7 @@ func (p *program) tasksShow() *cobra.Command {
 				Task    json.RawMessage `json:"task"`
 			}{shown.Summary, shown.Task})
 		}
-		text, err := taskText(shown)
+		text, err := taskText(shown, columnsOf(p.stdout))
 		if err != nil {
 			return err
 		}
@@ -128,8 +128,9 @@ func (p *program) tasksShow() *cobra.Command {
 	return c
 }
 
-// taskText returns what somebody who looks after a task has to know.
-func taskText(t *adminsocket.ShownTask) (string, error) {
+// taskText returns what somebody who looks after a task has to know, for a screen with so many
+// columns.
+func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 	var task struct {
 		Status struct {
 			Message struct{ Parts []part }
@@ -143,7 +144,7 @@ func taskText(t *adminsocket.ShownTask) (string, error) {
 	if err := json.Unmarshal(t.Task, &task); err != nil {
 		return "", fmt.Errorf("the task cannot be read: %w", err)
 	}
-	var f facts
+	f := facts{columns: columns}
 	s := &t.Summary
 	f.add("task", s.ID)
 	f.add("context", visible.Line(s.Context))
@@ -152,7 +153,7 @@ func taskText(t *adminsocket.ShownTask) (string, error) {
 	f.add("tenant", visible.Line(s.Tenant))
 	f.add("created", moment(s.Created))
 	if s.Pending > 0 {
-		f.add("pending", strconv.Itoa(s.Pending)+" approvals: a2a-server approvals list --task "+s.ID)
+		f.add("pending", strconv.Itoa(s.Pending)+" approvals, which this lists:\napprovals list --task "+s.ID)
 	}
 	f.add("log", strconv.FormatUint(s.Bytes, 10)+" bytes")
 	f.add("messages", strconv.Itoa(len(task.History)))
@@ -194,7 +195,7 @@ func (p *program) changes(c *cobra.Command, question, past string, change func(*
 			if err != nil {
 				return shownError(err)
 			}
-			text, err := taskText(shown)
+			text, err := taskText(shown, columnsOf(p.stderr))
 			if err != nil {
 				return err
 			}

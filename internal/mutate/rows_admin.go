@@ -4,6 +4,20 @@ package main
 func adminRows() []Row {
 	return []Row{
 		{
+			File:    "internal/app/admin.go",
+			What:    "len(lines) > 1 {",
+			Into:    "len(lines) > 1000 {",
+			Promise: "no row of the screen that an argument makes looks like one of the command",
+			Test:    "TestApprovalsLongArguments",
+		},
+		{
+			File:    "internal/app/screen.go",
+			What:    "return max(n, fewColumns)",
+			Into:    "return usualColumns",
+			Promise: "what is shown is broken for the terminal that shows it",
+			Test:    "TestApprovalsLongArguments",
+		},
+		{
 			File:    "internal/adminsocket/socket_linux.go",
 			What:    "failed = syscall.Fchmod(int(fd), socketMode)",
 			Into:    "failed = syscall.Fchmod(int(fd), 0o660)",
