@@ -16,11 +16,19 @@ import (
 // the answer depends on it.
 func (s *Server) principal(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
 	if s.cfg.Authenticator == nil {
-		return auth.Anonymous(), s.rates.anonymous(credentialsOf(r))
+		err := s.rates.anonymous(credentialsOf(r))
+		if err != nil {
+			slowDown(w, r, true /* known */)
+		}
+		return auth.Anonymous(), err
 	}
 	w.Header().Add("Vary", "Authorization")
-	by, wrong := s.verified(s.rates.authenticate(r.Context(), s.cfg.Authenticator, credentialsOf(r)))
+	who, err := s.rates.authenticate(r.Context(), s.cfg.Authenticator, credentialsOf(r))
+	by, wrong := s.verified(who, err)
 	if wrong != nil {
+		if wrong.status == http.StatusTooManyRequests {
+			slowDown(w, r, !who.IsZero())
+		}
 		return auth.Principal{}, wrong
 	}
 	return by, nil

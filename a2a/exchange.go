@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -40,6 +41,23 @@ func bound(w http.ResponseWriter) {
 func read(w http.ResponseWriter, r *http.Request) {
 	delete(w.Header(), "Connection")
 	r.Body = http.NoBody
+}
+
+// maxSkipped is the length of a body that is read only to keep a connection, in bytes.
+const maxSkipped = 16 << 10
+
+// skip reads a small body and forgets it, so that the connection stays open: a caller that
+// makes too many requests must not cost a new connection for each, too.
+func skip(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor != 1 || r.ContentLength <= 0 || r.ContentLength > maxSkipped {
+		return
+	}
+	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger)) != nil {
+		return
+	}
+	if n, err := io.CopyN(io.Discard, r.Body, r.ContentLength); err == nil && n == r.ContentLength {
+		read(w, r)
+	}
 }
 
 // finish sets deadlines for the rest of an unread body and for what is left of the answer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
+	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -179,6 +180,25 @@ func (l *limiter) source(c *auth.Credentials) netip.Prefix {
 		return netip.Prefix{}
 	}
 	return p
+}
+
+// penance is how long a request beyond its caller's rate waits for its answer. It takes next
+// to nothing while it waits, and clients that repeat refused requests at once would take the
+// processors from the others.
+const penance = 100 * time.Millisecond
+
+// slowDown holds the answer of a request beyond its rate back. If its caller is known, the
+// connection stays open.
+func slowDown(w http.ResponseWriter, r *http.Request, known bool) {
+	if known {
+		skip(w, r)
+	}
+	wait := time.NewTimer(penance)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-r.Context().Done():
+	}
 }
 
 // tooMany returns the error of a request that may be made again after a time.

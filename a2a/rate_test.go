@@ -1,11 +1,15 @@
 package a2a_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,8 +37,10 @@ func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string
 	if err != nil {
 		t.Fatal(err)
 	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel() // nobody waits for the answer, which a request beyond its rate gets late
 	return s, func(who, from string) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks/x:nothing", nil)
+		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/tasks/x:nothing", nil)
 		r.RemoteAddr = from
 		if who != "" {
 			r.Header.Set("X-Who", who)
@@ -97,5 +103,69 @@ func TestFailuresByAddress(t *testing.T) {
 		if got := ask(c.who, c.from); (got == http.StatusTooManyRequests) != c.refused {
 			t.Errorf("request %d, of %q from %s = %d, refused: %v", i, c.who, c.from, got, c.refused)
 		}
+	}
+}
+
+// A caller who makes too many requests keeps the connection, unless the body is large or
+// does not come, and gets the answer late, so that repeating them at once is of no use.
+func TestRatedCallerKeepsTheConnection(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s, _ := rated(t, a2a.Config{Rates: a2a.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	small := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
+	for _, c := range []struct {
+		name, who, head, body string
+		keeps                 bool
+	}{
+		{"small body", "alice", "", small, true},
+		{"large body", "alice", "", strings.Repeat(" ", 17<<10), false},
+		{"half a body", "alice", "Content-Length: 100\r\n", small, false},
+		{"chunks", "alice", "Transfer-Encoding: chunked\r\n", "2\r\n{}\r\n0\r\n\r\n", false},
+		{"nobody in particular", "wrong", "", small, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			head := c.head
+			if head == "" {
+				head = fmt.Sprintf("Content-Length: %d\r\n", len(c.body))
+			}
+			request := "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Who: " + c.who + "\r\n" + head + "\r\n" + c.body
+			ask := func(conn net.Conn) *http.Response {
+				t.Helper()
+				if _, err := io.WriteString(conn, request); err != nil {
+					t.Fatal(err)
+				}
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					t.Fatal(err)
+				}
+				return res
+			}
+			var last *http.Response
+			for range 2 { // the first may be within the rate
+				conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
+				last = ask(conn)
+				if c.keeps {
+					began := time.Now()
+					last = ask(conn)
+					if took := time.Since(began); took < 100*time.Millisecond {
+						t.Errorf("the answer came after %v", took)
+					}
+				}
+			}
+			if last.StatusCode != http.StatusTooManyRequests || last.Close == c.keeps {
+				t.Errorf("status %d, connection closed: %t; want 429, %t", last.StatusCode, last.Close, !c.keeps)
+			}
+		})
 	}
 }

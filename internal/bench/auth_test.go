@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -221,8 +222,8 @@ func BenchmarkHog(b *testing.B) {
 	}
 }
 
-// sends sends one message after the other on a kept connection, and dials again when it was
-// refused.
+// sends sends one message after the other on a kept connection, and dials again when that has
+// ended.
 func (h *hostile) sends() func(i int) (string, error) {
 	open := make([]*conn, 64) // by shape's number; each is used by one goroutine
 	return func(i int) (answer string, err error) {
@@ -235,11 +236,11 @@ func (h *hostile) sends() func(i int) (string, error) {
 			open[i].by(h.s.key(mallory))
 		}
 		body, err := open[i].post(request("SendMessage", 1, "echo", `{"text":"hog"}`, ""))
-		if err != nil {
+		if _, refused := errors.AsType[*statusError](err); err != nil && !refused {
 			open[i].close() // it may be in the middle of an answer
 			open[i] = nil
 			return "", err
 		}
-		return kindOf(body), nil
+		return kindOf(body), err
 	}
 }

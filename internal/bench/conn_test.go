@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -63,8 +64,13 @@ func (c *conn) send(body []byte) error {
 	return err
 }
 
+// statusError is the error of an answer whose status is not 200.
+type statusError struct{ line string }
+
+func (e *statusError) Error() string { return fmt.Sprintf("the server answered %q", e.line) }
+
 // header reads the header of an answer and returns the length of its body, or -1
-// when it comes in chunks. A status other than 200 is an error.
+// when it comes in chunks. A status other than 200 is a *statusError.
 func (c *conn) header() (length int, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -94,7 +100,7 @@ func (c *conn) header() (length int, err error) {
 	}
 	switch {
 	case wrong != "":
-		return 0, fmt.Errorf("the server answered %q", strings.TrimSpace(wrong))
+		return length, &statusError{strings.TrimSpace(wrong)}
 	case length == -2:
 		return 0, errors.New("the answer has neither Content-Length nor chunks")
 	}
@@ -137,12 +143,16 @@ func (c *conn) post(body []byte) ([]byte, error) {
 		return nil, err
 	}
 	length, err := c.header()
+	c.body = c.body[:0]
+	if _, is := errors.AsType[*statusError](err); is && length >= 0 {
+		return nil, cmp.Or(c.more(length), err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	c.body = c.body[:0]
 	if length >= 0 {
-		return c.body, c.more(length)
+		err = c.more(length)
+		return c.body, err
 	}
 	for {
 		if n, err := c.chunk(); n == 0 || err != nil {

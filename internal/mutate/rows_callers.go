@@ -35,6 +35,20 @@ func callerRows() []Row {
 		},
 		{
 			File:    "a2a/rate.go",
+			What:    "const penance = 100 * time.Millisecond",
+			Into:    "const penance = 0",
+			Promise: "refused requests that are repeated at once take no processor from others",
+			Test:    "TestRatedCallerKeepsTheConnection",
+		},
+		{
+			File:    "a2a/rate.go",
+			What:    "if known {",
+			Into:    "if false {",
+			Promise: "a caller beyond their rate does not cost a connection for each request",
+			Test:    "TestRatedCallerKeepsTheConnection",
+		},
+		{
+			File:    "a2a/rate.go",
 			What:    "caller{by.Tenant, by.Subject}, true",
 			Into:    "caller{by.Tenant, by.Tenant}, true",
 			Promise: "each caller has a rate of their own",
