@@ -443,6 +443,7 @@ func TestAdminSocketHostile(t *testing.T) {
 		"no JSON":               {http.MethodPost, decision, "", "approve", nil, 400},
 		"nothing":               {http.MethodPost, decision, "", "", nil, 400},
 		"a key twice":           {http.MethodPost, decision, "", `{"verb":"reject","verb":"approve","digest":"x"}`, nil, 400},
+		"a key in capitals":     {http.MethodPost, decision, "", `{"verb":"reject","Verb":"approve","digest":"x"}`, nil, 400},
 		"a key that is none":    {http.MethodPost, decision, "", `{"verb":"approve","digest":"x","by":"test:eve"}`, nil, 400},
 		"much":                  {http.MethodPost, decision, "", `{"reason":"` + strings.Repeat("a", 600<<10) + `"}`, nil, 400},
 		"deep":                  {http.MethodPost, decision, "", strings.Repeat("[", 200_000), nil, 400},

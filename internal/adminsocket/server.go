@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -326,10 +327,17 @@ func showApproval(ctx context.Context, c *call) (any, error) {
 }
 
 func decide(ctx context.Context, c *call) (any, error) {
+	members, err := strictjson.Members(c.body)
+	for _, m := range members {
+		if !slices.Contains([]string{"verb", "digest", "args", "reason"}, m.Name) { // decoding takes names in any case
+			return nil, task.Invalid("decision", "has the key %.100q, which no decision has", m.Name)
+		}
+	}
 	var d Decision
-	dec := json.NewDecoder(bytes.NewReader(c.body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
+	if err == nil {
+		err = json.Unmarshal(c.body, &d)
+	}
+	if err != nil {
 		return nil, task.Invalid("decision", "cannot be read: %v", err)
 	}
 	if d.Digest == "" {

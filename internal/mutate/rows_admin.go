@@ -70,6 +70,14 @@ func adminRows() []Row {
 		},
 		{
 			File:    "internal/adminsocket/server.go",
+			What:    `[]string{"verb", "digest", "args", "reason"}, m.Name)`,
+			Into:    `[]string{"verb", "digest", "args", "reason", "Verb"}, m.Name)`,
+			Promise: "a decision on the admin socket says one thing, whoever reads it",
+			Package: ".",
+			Test:    "TestAdminSocketHostile",
+		},
+		{
+			File:    "internal/adminsocket/server.go",
 			What:    `if d.Digest == "" {`,
 			Into:    `if false {`,
 			Promise: "a decision on the admin socket names what was shown",
