@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -88,8 +89,7 @@ func (e *Engine) changeRenewed(ctx context.Context, who decider, s store.Scope, 
 				e.tellRefused(who, id, "", "credential")
 				return err
 			}
-			now.Expires = by.Expires
-			if !reflect.DeepEqual(now, by) {
+			if !sameCaller(now, by) {
 				by = now
 				return errRenewed
 			}
@@ -100,6 +100,14 @@ func (e *Engine) changeRenewed(ctx context.Context, who decider, s store.Scope, 
 		}
 	}
 	return landed{}, fmt.Errorf("%w: the roles of the caller change faster than it can decide", ErrBusy)
+}
+
+// sameCaller reports whether two principals are the same for a decision. Authenticators need
+// not return roles in an order.
+func sameCaller(p, q auth.Principal) bool {
+	p.Expires = q.Expires
+	p.Roles, q.Roles = slices.Sorted(slices.Values(p.Roles)), slices.Sorted(slices.Values(q.Roles))
+	return reflect.DeepEqual(p, q)
 }
 
 // maxFreshen is how often approvals are refreshed before one decision: each time, a tool
