@@ -62,7 +62,9 @@ func (s *Server) verified(by auth.Principal, err error) (auth.Principal, *wireEr
 	case errors.Is(err, auth.ErrNone):
 		return auth.Principal{}, s.unauthenticated(nil)
 	}
-	s.cfg.Log.Error().Err(err).Msg("a credential could not be checked")
+	if others, may := s.unchecked.may(s.cfg.Now()); may {
+		s.cfg.Log.Error().Err(err).Int64("others", others).Msg("a credential could not be checked")
+	}
 	return auth.Principal{}, errBusy.saying("the credential cannot be checked at the moment: try again later")
 }
 

@@ -1,12 +1,14 @@
 package a2a_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -84,5 +86,32 @@ func TestCutOffByShutdown(t *testing.T) {
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 			t.Errorf("GET %s = %d %s, want 503 with Retry-After", path, w.Code, w.Body)
 		}
+	}
+}
+
+// Whoever has no credential at all can send one that cannot be checked, as often as they
+// like: the log says so once a minute, and how many there were.
+func TestLogOfUncheckedCredentialsIsBounded(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	clock := time.Unix(1_700_000_000, 0)
+	h, err := a2a.New(a2a.Config{
+		Engine: startWireServer(t, zerolog.Nop()).engine, Log: zerolog.New(&text).Level(zerolog.InfoLevel), Now: func() time.Time { return clock },
+		Authenticator: auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
+			return auth.Principal{}, errors.New("the issuer is down")
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"others":0`, `"others":99`} {
+		text.Reset()
+		for range 100 {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil))
+		}
+		if got := text.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "the issuer is down") || !strings.Contains(got, want) {
+			t.Errorf("the log has %d lines, want one with %s: %.300s", strings.Count(got, "\n"), want, got)
+		}
+		clock = clock.Add(time.Minute)
 	}
 }

@@ -82,8 +82,19 @@ func wait(l *rate.Limiter, now time.Time) time.Duration {
 	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }
 
-// warnings is how often the log says that an address is refused.
-const warnings = time.Minute
+// seldom limits a line of the log that strangers can cause as often as they like to one a
+// minute. Its zero value is ready. It is safe for concurrent use.
+type seldom struct{ last, others atomic.Int64 }
+
+// may reports whether the line may be written now, and how many were not since the last one.
+func (s *seldom) may(at time.Time) (others int64, may bool) {
+	now, last := at.UnixNano(), s.last.Load()
+	if now-last < int64(time.Minute) && last != 0 || !s.last.CompareAndSwap(last, now) {
+		s.others.Add(1)
+		return 0, false
+	}
+	return s.others.Swap(0), true
+}
 
 // limiter enforces [Rates].
 type limiter struct {
@@ -91,7 +102,7 @@ type limiter struct {
 	guard             Guard
 	now               func() time.Time
 	log               zerolog.Logger
-	warned            atomic.Int64 // when the log last said that an address is refused
+	warned            seldom // that an address is refused
 }
 
 func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *limiter {
@@ -159,11 +170,11 @@ func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *aut
 // warn says in the log that the requests of an address are refused. If that is a proxy, its
 // valid callers are refused with the others, and only the operator can help.
 func (l *limiter) warn(from netip.Prefix) {
-	now, last := l.now().UnixNano(), l.warned.Load()
-	if now-last < int64(warnings) && last != 0 || !l.warned.CompareAndSwap(last, now) {
+	others, may := l.warned.may(l.now())
+	if !may {
 		return
 	}
-	l.log.Warn().Str("address", from.String()).
+	l.log.Warn().Str("address", from.String()).Int64("others", others).
 		Msg("this address sends too many invalid credentials, so its requests are refused for a while, also those with valid ones: if it is a proxy, name it in trusted_proxies, so that its clients are told apart")
 }
 

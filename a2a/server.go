@@ -83,6 +83,7 @@ type Server struct {
 	leases     leases            // of the credentials of open streams
 	pages      pages
 	rates      *limiter
+	unchecked  seldom // that a credential could not be checked
 	echo       *echo.Echo
 	made       time.Time // of the server, and so of the card
 	openAPI    string    // the document

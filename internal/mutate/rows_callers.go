@@ -120,6 +120,14 @@ func callerRows() []Row {
 			Test:    "TestReloadOfCredentials",
 		},
 		{
+			File:    "a2a/authenticate.go",
+			What:    "if others, may := s.unchecked.may(s.cfg.Now()); may {",
+			Into:    "if others, _ := s.unchecked.may(s.cfg.Now()); true {",
+			Promise: "strangers do not fill the log",
+			Package: "a2a",
+			Test:    "TestLogOfUncheckedCredentialsIsBounded",
+		},
+		{
 			File:    "authn.go",
 			What:    "if conf.TLS.ClientAuth != config.ClientRequired ||",
 			Into:    "if true || conf.TLS.ClientAuth != config.ClientRequired ||",

@@ -13,14 +13,17 @@ import (
 // taken are the names of the other ways to authenticate, with which subjects begin.
 var taken = []string{"keys", "key", "mtls", "proxy", "socket", "none", "anonymous"}
 
-// notEverybody refuses a network of proxies that everybody is in.
-func notEverybody(networks []netip.Prefix) error {
-	for _, p := range networks {
-		if p.Bits() == 0 {
-			return fmt.Errorf("%s is everybody, who could then write any name into the header; write the addresses of the proxies", quote(p.String()))
+// notEverybody returns a check that refuses a network of proxies that everybody is in. could
+// is what everybody could then do.
+func notEverybody(could string) func([]netip.Prefix) error {
+	return func(networks []netip.Prefix) error {
+		for _, p := range networks {
+			if p.Bits() == 0 {
+				return fmt.Errorf("%s is everybody, who could then %s; write the addresses of the proxies", quote(p.String()), could)
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // checkOIDC checks what depends on several keys of an issuer.
@@ -91,6 +94,9 @@ func (l *loader) checkAuth() {
 	l.checkRoles()
 	if strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0 {
 		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, and nobody could tell a key from a token; use another header")
+	}
+	if p.Header != "" && c.Auth.Keys.File != "" && strings.EqualFold(c.Auth.Keys.Header, p.Header) && l.sound("auth.keys.header", "auth.proxy.header") {
+		l.at("auth.proxy.header", "API keys are in the same header, and a name is no key, so that every request of the proxy would be refused; use another header for one of them")
 	}
 	if m.Given() && c.TLS.ClientAuth == ClientRequired {
 		for name, given := range map[string]bool{"auth.keys.file": c.Auth.Keys.File != "", "auth.oidc": len(c.Auth.OIDC) > 0, "auth.proxy.header": p.Header != ""} {

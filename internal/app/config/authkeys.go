@@ -51,7 +51,7 @@ func (a *Auth) keys() []key {
 		one("auth.proxy.header", "", setting.Text(&a.Proxy.Header, "the name of a header", aProxyHeader),
 			"Takes the name of the caller from this header of a request, such as X-Forwarded-User, if the connection comes from one of auth.proxy.from. From anybody else it is ignored. The proxy has to authenticate every request, and to remove the header from what its clients send."),
 		many("auth.proxy.from", "", &a.Proxy.From, setting.Network,
-			"Addresses of the proxies whose header is believed. Nobody else may be able to connect from them.", notEverybody),
+			"Addresses of the proxies whose header is believed. Nobody else may be able to connect from them.", notEverybody("write any name into the header")),
 		shaped("auth.proxy.tenant", "a name, or {header: NAME}", &a.Proxy.Tenant, fromOf("header"),
 			"The tenant of these callers, or the header that has it. Without it, auth.tenant."),
 		shaped("auth.proxy.roles", "a list of roles, or {header: NAME, map: {GROUP: [ROLE]}}", &a.Proxy.Roles, rolesOf("header"),

@@ -26,7 +26,7 @@ func (c *Config) keys() []key {
 		many("read_origins", "", &c.ReadOrigins, setting.Origin,
 			"Origins whose web pages may only read: GET and HEAD of HTTP+JSON, which cannot change anything."),
 		many("trusted_proxies", "", &c.TrustedProxies, setting.Network,
-			"Addresses of proxies whose X-Forwarded-Host and X-Forwarded-Proto are trusted: the host, with its port, is checked against allowed_hosts and used in the agent card, as is http or https. The proxy must set both headers itself, not pass on what clients send. From any other address these headers are ignored. X-Forwarded-For of these proxies, to which each of them appends the address of its client, says whose requests limits.rate and limits.auth_failures count."),
+			"Addresses of proxies whose X-Forwarded-Host and X-Forwarded-Proto are trusted: the host, with its port, is checked against allowed_hosts and used in the agent card, as is http or https. The proxy must set both headers itself, not pass on what clients send. From any other address these headers are ignored. X-Forwarded-For of these proxies, to which each of them appends the address of its client, says whose requests limits.rate and limits.auth_failures count.", notEverybody("choose the address by which their requests are counted")),
 		one("insecure_no_auth", "false", setting.Bool(&c.InsecureNoAuth),
 			"Allows an address that other machines can reach without authentication: every caller may send, read and approve everything. Use it only behind a proxy that authenticates."),
 		one("data", "./data", setting.Text(&c.Data, "a folder", setting.NotEmpty("a folder"), setting.OneLine),
