@@ -63,8 +63,8 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/exchange.go",
-			What:    "SetReadDeadline(time.Now().Add(linger))",
-			Into:    "SetReadDeadline(time.Time{})",
+			What:    "_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))",
+			Into:    "_ = http.NewResponseController(w).SetReadDeadline(time.Time{})",
 			Promise: "a connection whose body nobody reads ends",
 			Test:    "TestBodyThatNeverComes",
 		},

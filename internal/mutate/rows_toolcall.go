@@ -50,8 +50,8 @@ func toolCallRows() []Row {
 		},
 		{
 			File:    "internal/app/desk.go",
-			What:    `strings.ReplaceAll(hint, "\n", "\n  | ")`,
-			Into:    `strings.ReplaceAll(hint, "\n", "\n  ")`,
+			What:    `begin := "\n  " + bar`,
+			Into:    `begin := "\n  "`,
 			Promise: "no line of a tool's question looks like one of ours",
 			Test:    "TestToolsCallAnsweredNo",
 			Hangs:   true,
