@@ -473,6 +473,38 @@ func TestAdminSocketHostile(t *testing.T) {
 	}
 }
 
+// Requests that are sent by halves keep nobody else out.
+func TestAdminSocketHalfSent(t *testing.T) {
+	t.Parallel()
+	c := withSocket(t, me("approver"))
+	in := start(t, c)
+	_, approvalID := in.askAs(t, "acme/alice")
+	for i := range 20 {
+		half, err := (&net.Dialer{}).DialContext(t.Context(), "unix", a2aserver.AdminSocket(c.Set["data"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer half.Close()
+		_ = half.SetDeadline(time.Now().Add(30 * time.Second))
+		text := "POST /v1/approvals/" + approvalID + "/decision HTTP/1.1\r\nHost: a2a-server.admin\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
+		if _, err := io.WriteString(half, text); err != nil {
+			t.Fatal(err)
+		}
+		// It is told to go on when its body is read.
+		status := make([]byte, len("HTTP/1.1 100"))
+		if _, err := io.ReadFull(half, status); err != nil || string(status) != "HTTP/1.1 100" {
+			t.Fatalf("request %d beside others that are not sent is answered with %q, %v", i, status, err)
+		}
+		if _, err := io.WriteString(half, `{"verb":`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
+	if err != nil || shown.Approval.State != approval.Pending {
+		t.Errorf("beside them the approval is %+v, %v", shown, err)
+	}
+}
+
 // A rule binds local users as everybody else: a requester is not their own second person
 // under another name, and only the rule's approvers count.
 func TestAdminSocketOfARule(t *testing.T) {

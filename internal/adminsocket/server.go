@@ -148,6 +148,15 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
 		s.refuse(w, wrong)
 		return
 	}
+	// Before it takes one of the slots: who sends slowly keeps nobody else out.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil && len(body) > 0 {
+		err = strictjson.Validate(body)
+	}
+	if err != nil {
+		s.refuse(w, &Error{Status: http.StatusBadRequest, Reason: ReasonInvalid, Message: "the request cannot be read: " + err.Error()})
+		return
+	}
 	wait := time.NewTimer(patience)
 	defer wait.Stop()
 	select {
@@ -157,14 +166,6 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
 		return
 	case <-wait.C:
 		s.refuse(w, &Error{Status: http.StatusServiceUnavailable, Reason: ReasonBusy, Message: "the server is busy with other commands: try again later"})
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err == nil && len(body) > 0 {
-		err = strictjson.Validate(body)
-	}
-	if err != nil {
-		s.refuse(w, &Error{Status: http.StatusBadRequest, Reason: ReasonInvalid, Message: "the request cannot be read: " + err.Error()})
 		return
 	}
 	c := &call{
