@@ -25,6 +25,7 @@ const (
 	fetchPause   = 30 * time.Second // between the beginnings of two fetches, except after the first
 	fetchTimeout = 10 * time.Second // of a fetch, with discovery
 	maxDocument  = 1 << 20          // of a document, in bytes
+	maxWaiting   = 4096             // tokens that wait for a fetch: a quarter of the requests that a server has by default
 )
 
 // keySet has the keys of an issuer. It fetches them when a token needs one that it does
@@ -44,6 +45,7 @@ type keySet struct {
 	refetched time.Time        // when the last one but the first began
 	failure   error            // of the last fetch
 	running   chan struct{}    // closed at the end of the fetch that is running; nil: none is
+	waiting   int              // tokens that wait for its end
 }
 
 func newKeySet(c *Config) *keySet {
@@ -59,6 +61,7 @@ func (s *keySet) find(ctx context.Context, id string) ([]key, error) {
 	if running == nil {
 		return found, err
 	}
+	defer s.left()
 	select {
 	case <-running:
 	case <-ctx.Done():
@@ -68,7 +71,14 @@ func (s *keySet) find(ctx context.Context, id string) ([]key, error) {
 	return found, err
 }
 
-// look returns the keys with an id, or the end of a fetch to wait for.
+// left counts a token that no longer waits.
+func (s *keySet) left() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting--
+}
+
+// look returns the keys with an id, or the end of a fetch to wait for; call left then.
 func (s *keySet) look(ctx context.Context, id string, fetch bool) ([]key, <-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,6 +91,10 @@ func (s *keySet) look(ctx context.Context, id string, fetch bool) ([]key, <-chan
 		return found, nil, nil
 	}
 	if fetch && s.start(ctx, now) {
+		if s.waiting == maxWaiting {
+			return nil, nil, errTooMany
+		}
+		s.waiting++
 		return nil, s.running, nil
 	}
 	if s.failure != nil || !usable {
@@ -89,7 +103,10 @@ func (s *keySet) look(ctx context.Context, id string, fetch bool) ([]key, <-chan
 	return nil, nil, nil
 }
 
-var errTooOld = errors.New("the known ones are too old")
+var (
+	errTooOld  = errors.New("the known ones are too old")
+	errTooMany = errors.New("too many tokens wait for them")
+)
 
 // start reports whether a fetch is running, which it starts if it may. s.mu is held.
 func (s *keySet) start(ctx context.Context, now time.Time) bool {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -421,6 +422,41 @@ func TestIssuerHangs(t *testing.T) {
 		}
 		if asked != 2 {
 			t.Errorf("the issuer was asked %d times, want 2", asked)
+		}
+	})
+}
+
+// Anybody can send tokens of unknown keys. While the issuer hangs, they must not hold all
+// requests that the server has.
+func TestTokensThatWaitAreBounded(t *testing.T) {
+	t.Parallel()
+	const sent, most = 5000, 4096
+	key := ecPair("k1")
+	synctest.Test(t, func(t *testing.T) {
+		hangs := &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}
+		a := newAuthenticator(t, oidc.Config{Name: "corp", Issuer: "https://idp.example", Audiences: []string{"a2a"}, Client: hangs})
+		token := key.sign(header(key), members{"iss": "https://idp.example", "aud": "a2a", "sub": "alice", "exp": time.Now().Add(time.Hour).Unix()})
+		for n := range 2 { // whoever has waited makes room
+			var all sync.WaitGroup
+			var late atomic.Int64
+			began := time.Now()
+			for range sent {
+				all.Go(func() {
+					if got := answer(t, a, token); got != "unknown" {
+						t.Errorf("a token: %s", got)
+					}
+					if time.Since(began) > 0 {
+						late.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if got := late.Load(); got != most {
+				t.Errorf("fetch %d: %d tokens wait, want %d", n+1, got, most)
+			}
 		}
 	})
 }

@@ -120,7 +120,7 @@ func TestNames(t *testing.T) {
 				t.Errorf("Authenticate() = %v, %v, want an error with %q", got, err, tc.says)
 			}
 			var refused *auth.Error
-			if !errors.Is(err, auth.ErrNone) && (!errors.As(err, &refused) || strings.Contains(err.Error(), "alice") || strings.ContainsAny(refused.Challenge(), "\x00\xff")) {
+			if !errors.Is(err, auth.ErrNone) && (!errors.As(err, &refused) || strings.Contains(err.Error(), "alice") || strings.Contains(refused.Challenge(), "\x00") || strings.Contains(refused.Challenge(), "\xff")) {
 				t.Errorf("the error is %#v: want an *auth.Error that does not repeat the header", err)
 			}
 		})

@@ -263,6 +263,20 @@ func credentialRows() []Row {
 		},
 
 		{
+			File:    oidc + "keys.go",
+			What:    "if s.waiting == maxWaiting {",
+			Into:    "if false {",
+			Promise: "tokens of unknown keys do not hold all requests",
+			Test:    "TestTokensThatWaitAreBounded",
+		},
+		{
+			File:    oidc + "keys.go",
+			What:    "s.waiting--",
+			Into:    "",
+			Promise: "whoever has waited for keys makes room",
+			Test:    "TestTokensThatWaitAreBounded",
+		},
+		{
 			File:    mtls,
 			What:    "!c.Trusted(chain[len(chain)-1])",
 			Into:    "false",
