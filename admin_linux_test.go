@@ -490,7 +490,7 @@ func TestAdminSocketHalfSent(t *testing.T) {
 		if _, err := io.WriteString(half, text); err != nil {
 			t.Fatal(err)
 		}
-		// It is told to go on when its body is read.
+		// It is told to continue when its body is read.
 		status := make([]byte, len("HTTP/1.1 100"))
 		if _, err := io.ReadFull(half, status); err != nil || string(status) != "HTTP/1.1 100" {
 			t.Fatalf("request %d beside others that are not sent is answered with %q, %v", i, status, err)

@@ -51,6 +51,13 @@ func database() *approval.Approval {
 	return a
 }
 
+// formQuestion is a question like database with another schema.
+func formQuestion(schema string) *approval.Approval {
+	a := database()
+	a.Schema = json.RawMessage(schema)
+	return a
+}
+
 // restarts is an approval of the kind of transfer, t1.a4.
 func restarts() *approval.Approval {
 	a := transfer()

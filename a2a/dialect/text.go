@@ -1,7 +1,10 @@
 package dialect
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"a2a-server/approval"
@@ -147,6 +150,34 @@ func meaning(k approval.Kind, v approval.Verb) string {
 	return ""
 }
 
+// maxBlanks is how many fields of a form an example has.
+const maxBlanks = 8
+
+// maxBlank is how long the name of such a field may be, in characters.
+const maxBlank = 64
+
+// blank returns an example of an answer to a question with a schema, which may be empty: if
+// that is a form, its required fields, else all of them, without values.
+func blank(schema json.RawMessage) any {
+	var form struct {
+		Type       any
+		Required   []string
+		Properties map[string]json.RawMessage
+	}
+	if json.Unmarshal(schema, &form) != nil || form.Type != "object" {
+		return "..."
+	}
+	names := form.Required
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(form.Properties))
+	}
+	fields := map[string]string{}
+	for _, name := range names[:min(len(names), maxBlanks)] {
+		fields[visible.Clip(name, maxBlank)] = "..."
+	}
+	return fields
+}
+
 func afterwards(e approval.OnExpiry) string {
 	switch e {
 	case approval.ExpiryCancels:
@@ -179,7 +210,7 @@ func howTo(approvals []*approval.Approval) string {
 	}
 	switch first.Verbs()[0] {
 	case approval.Respond:
-		decision["response"] = "..."
+		decision["response"] = blank(first.Schema)
 	case approval.Edit:
 		decision["arguments"] = map[string]any{}
 	case approval.Approve, approval.Reject, approval.Cancel:
