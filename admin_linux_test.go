@@ -484,7 +484,7 @@ func TestAdminSocketHalfSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer half.Close()
+		t.Cleanup(func() { _ = half.Close() })
 		_ = half.SetDeadline(time.Now().Add(30 * time.Second))
 		text := "POST /v1/approvals/" + approvalID + "/decision HTTP/1.1\r\nHost: a2a-server.admin\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
 		if _, err := io.WriteString(half, text); err != nil {
