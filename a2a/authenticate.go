@@ -18,7 +18,7 @@ func (s *Server) principal(w http.ResponseWriter, r *http.Request) (auth.Princip
 	if s.cfg.Authenticator == nil {
 		err := s.rates.anonymous(credentialsOf(r))
 		if err != nil {
-			slowDown(w, r, true /* known */)
+			s.rates.slowDown(w, r, true /* known */)
 		}
 		return auth.Anonymous(), err
 	}
@@ -27,7 +27,7 @@ func (s *Server) principal(w http.ResponseWriter, r *http.Request) (auth.Princip
 	by, wrong := s.verified(who, err)
 	if wrong != nil {
 		if wrong.status == http.StatusTooManyRequests {
-			slowDown(w, r, !who.IsZero())
+			s.rates.slowDown(w, r, !who.IsZero())
 		}
 		return auth.Principal{}, wrong
 	}

@@ -102,7 +102,8 @@ type limiter struct {
 	guard             Guard
 	now               func() time.Time
 	log               zerolog.Logger
-	warned            seldom // that an address is refused
+	warned            seldom       // that an address is refused
+	held              atomic.Int64 // requests that are held back
 }
 
 func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *limiter {
@@ -198,11 +199,19 @@ func (l *limiter) source(c *auth.Credentials) netip.Prefix {
 // processors from the others.
 const penance = 100 * time.Millisecond
 
+// maxHeld is how many requests are held back at the same time, so that these are not all
+// that a server has: an address that is refused costs nobody else a request.
+const maxHeld = 1024
+
 // slowDown holds the answer of a request beyond its rate back. If its caller is known, the
 // connection stays open.
-func slowDown(w http.ResponseWriter, r *http.Request, known bool) {
+func (l *limiter) slowDown(w http.ResponseWriter, r *http.Request, known bool) {
 	if known {
 		skip(w, r)
+	}
+	defer l.held.Add(-1)
+	if l.held.Add(1) > maxHeld {
+		return
 	}
 	wait := time.NewTimer(penance)
 	defer wait.Stop()

@@ -10,7 +10,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -169,4 +172,37 @@ func TestRatedCallerKeepsTheConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever is refused cannot hold all requests that a server has: of many at the same time,
+// some get their answer at once.
+func TestHeldBackRequestsAreBounded(t *testing.T) {
+	t.Parallel()
+	const sent, most = 1500, 1024
+	now := time.Now()
+	s, ask := rated(t, a2a.Config{Rates: a2a.Rates{Failures: 1}, Now: func() time.Time { return now }})
+	ask("wrong", "192.0.2.1:1")
+	synctest.Test(t, func(t *testing.T) {
+		for range 2 { // whoever has waited makes room
+			var all sync.WaitGroup
+			var late atomic.Int64
+			began := time.Now()
+			for range sent {
+				all.Go(func() {
+					r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil), httptest.NewRecorder()
+					r.RemoteAddr = "192.0.2.1:1"
+					if s.ServeHTTP(w, r); w.Code != http.StatusTooManyRequests {
+						t.Errorf("a request beyond the limit: %d", w.Code)
+					}
+					if time.Since(began) > 0 {
+						late.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if got := late.Load(); got != most {
+				t.Errorf("%d requests are held back, want %d", got, most)
+			}
+		}
+	})
 }

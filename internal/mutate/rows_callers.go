@@ -41,9 +41,16 @@ func callerRows() []Row {
 			Test:    "TestRatedCallerKeepsTheConnection",
 		},
 		{
+			File:    "a2a/rate.go",
+			What:    "if l.held.Add(1) > maxHeld {",
+			Into:    "if l.held.Add(1) < 0 {",
+			Promise: "requests that are held back are not all that there are",
+			Test:    "TestHeldBackRequestsAreBounded",
+		},
+		{
 			File:    "a2a/authenticate.go",
-			What:    "slowDown(w, r, !who.IsZero())",
-			Into:    "slowDown(w, r, false)",
+			What:    "s.rates.slowDown(w, r, !who.IsZero())",
+			Into:    "s.rates.slowDown(w, r, false)",
 			Promise: "a caller beyond their rate does not cost a connection for each request",
 			Test:    "TestRatedCallerKeepsTheConnection",
 		},
