@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"a2a-server/auth"
 	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
@@ -17,6 +20,18 @@ func socketUsers(conf *config.Config) (*peer.Authenticator, error) {
 	if len(conf.Auth.Socket) == 0 {
 		return nil, nil //nolint:nilnil // there are none
 	}
+	known, err := peer.New(localUsers(conf)...)
+	if err == nil && !peer.Supported() {
+		err = peer.ErrUnsupported
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: auth.socket: %w", ErrConfig, err)
+	}
+	return known, nil
+}
+
+// localUsers returns the users in auth.socket.
+func localUsers(conf *config.Config) []peer.User {
 	var users []peer.User
 	for _, u := range conf.Auth.Socket {
 		one := peer.User{UID: uint32(u.UID), Name: u.Subject, Person: u.Person, Tenant: cmp.Or(u.Tenant, conf.Auth.Tenant), Roles: u.Roles}
@@ -25,14 +40,23 @@ func socketUsers(conf *config.Config) (*peer.Authenticator, error) {
 		}
 		users = append(users, one)
 	}
-	known, err := peer.New(users...)
-	if err == nil && !peer.Supported() {
-		err = peer.ErrUnsupported
+	return users
+}
+
+// warnOfPrograms says in the log if programs that the tools of conf start run as somebody who
+// may decide on the admin socket: they could approve calls, their own included.
+func (s *Server) warnOfPrograms(conf *config.Config) {
+	if s.admin == nil || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return len(t.Argv) > 0 }) {
+		return
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: auth.socket: %w", ErrConfig, err)
+	own := os.Geteuid()
+	for _, u := range localUsers(s.config) {
+		decides := auth.Principal{Tenant: u.Tenant, Subject: u.Name, Roles: u.Roles}.Whole(auth.Decide)
+		if decides && (own == 0 || int(u.UID) == own) { // root may become anybody
+			s.log.Warn().Str("user", peer.Method+":"+u.Name).Msg("programs that tools start run as a user who may decide approvals on the admin socket, so they could approve calls themselves: run the server as a user who may not decide")
+			return
+		}
 	}
-	return known, nil
 }
 
 // AdminSocket returns the path of the socket that the server with a data folder makes for
@@ -57,6 +81,7 @@ func (s *Server) openAdmin() error {
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
+	s.warnOfPrograms(s.config)
 	return nil
 }
 

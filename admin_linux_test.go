@@ -417,6 +417,49 @@ func TestNoAdminSocket(t *testing.T) {
 	}
 }
 
+// Who runs programs as a user who may decide learns that these could decide, too, also when
+// a reload adds them.
+func TestAdminSocketOfPrograms(t *testing.T) {
+	t.Parallel()
+	const warning = "programs that tools start run as a user who may decide approvals on the admin socket, so they could approve calls themselves: run the server as a user who may not decide"
+	other := strings.Replace(me("approver"), strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getuid()+1), 1)
+	root := os.Getuid() == 0 // who may become anybody
+	for name, tc := range map[string]struct {
+		users, tools string
+		want         bool
+	}{
+		"a command":             {me("approver"), "{command: now, description: says what time it is, run: [date]}", true},
+		"a server of MCP":       {me("approver"), "{mcp: x, command: [no-such-program], only: ['*']}", true},
+		"no programs":           {me("approver"), "", false},
+		"a user who only looks": {me("viewer, operator"), "{command: now, description: says what time it is, run: [date]}", false},
+		"another user":          {other, "{command: now, description: says what time it is, run: [date]}", root},
+		"approver of nobody":    {strings.Replace(me("approver"), "tenant: acme, ", "", 1), "{command: now, description: says what time it is, run: [date]}", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withSocket(t, tc.users)
+			write := func(tools string) {
+				if err := os.WriteFile(c.File, []byte("auth: {socket: ["+tc.users+"]}\ntools: ["+tools+"]\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(tc.tools)
+			in := start(t, c)
+			n := len(in.log.find(warning))
+			if n > 1 || (n == 1) != tc.want {
+				t.Errorf("the log warns %d times", n)
+			}
+			write("{command: now, description: says what time it is, run: [date]}")
+			if err := in.server.Reload(); err != nil {
+				t.Fatal(err)
+			}
+			if again := len(in.log.find(warning)); again > n != (tc.want || name == "no programs") {
+				t.Errorf("after a reload the log warns %d times, before %d", again, n)
+			}
+		})
+	}
+}
+
 // The socket answers its own commands only, whole and bounded.
 func TestAdminSocketHostile(t *testing.T) {
 	t.Parallel()

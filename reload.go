@@ -72,6 +72,7 @@ func (s *Server) Reload() error {
 	s.now.Store(next)
 	s.engine.Reload(next.registry, next.policy)
 	s.catalog.set(next, tools)
+	s.warnOfPrograms(conf)
 	for _, old := range before.box.servers(next.box) {
 		r.retired = append(r.retired, retired{server: old, since: time.Now()})
 	}
