@@ -525,6 +525,10 @@ func TestOrigins(t *testing.T) {
 		if status, text := as.do(t, http.MethodGet, "/tasks", "", "Sec-Fetch-Site", site); status != want {
 			t.Errorf("a request with a certificate from %s: %d %s, want %d", site, status, text, want)
 		}
+		// Such a page may call, but with a credential of its own.
+		if status, text := as.do(t, http.MethodPost, "/", send, "Sec-Fetch-Site", site, "Origin", "https://desk.example"); status != want {
+			t.Errorf("a request with a certificate from a page that may call, from %s: %d %s, want %d", site, status, text, want)
+		}
 	}
 	for _, origin := range []string{"*", "https://*.example", "https://?.example", "null", "https://a.example/path"} {
 		for _, key := range []string{"allowed_origins", "read_origins"} {

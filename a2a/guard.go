@@ -55,12 +55,14 @@ func (g Guard) check(r *http.Request) *wireError {
 		default:
 			return errForbidden.saying("pages from this Origin may not call this server: add it to allowed_origins, or to read_origins")
 		}
-		return nil
 	}
-	// What a page loads without CORS, such as an <img>, has no Origin.
 	for _, site := range r.Header["Sec-Fetch-Site"] {
-		if site == "cross-site" && !public(r) || site != "same-origin" && site != "none" && ambient(r) {
+		// What a page loads without CORS, such as an <img>, has no Origin.
+		if site == "cross-site" && len(origin) == 0 && !public(r) {
 			return errForbidden.saying("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
+		}
+		if site != "same-origin" && site != "none" && ambient(r) {
+			return errForbidden.saying("pages from other sites may not call this server with what their reader's browser sends by itself, such as a certificate: let them send a token or a key of their own, without credentials of the browser")
 		}
 	}
 	return nil

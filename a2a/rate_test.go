@@ -109,6 +109,44 @@ func TestFailuresByAddress(t *testing.T) {
 	}
 }
 
+// Only a proxy says whose request it passes on: nobody else chooses the address that pays for
+// an invalid credential.
+func TestFailuresOfForwardedAddresses(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s, _ := rated(t, a2a.Config{
+		Rates: a2a.Rates{Failures: 1}, Guard: a2a.Guard{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, Now: func() time.Time { return now },
+	})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel() // nobody waits for an answer that comes late
+	for i, c := range []struct {
+		who, from, forwarded string
+		refused              bool
+	}{
+		{"wrong", "192.0.2.1:1", "192.0.2.7", false}, // a stranger blames somebody else
+		{"alice", "192.0.2.7:1", "", false},
+		{"alice", "192.0.2.1:1", "192.0.2.8", true}, // and does not escape
+		{"wrong", "10.0.0.1:1", "192.0.2.7, 192.0.2.20", false},
+		{"alice", "192.0.2.7:1", "", false},
+		{"alice", "192.0.2.20:1", "", true},
+		{"alice", "10.0.0.2:1", "192.0.2.20, 10.0.0.1", true}, // through two proxies
+		{"wrong", "10.0.0.1:1", "192.0.2.7, nonsense", false}, // it is the proxy's own
+		{"alice", "10.0.0.1:1", "", true},
+		{"alice", "10.0.0.1:1", "192.0.2.7", false},
+	} {
+		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/tasks/x:nothing", nil)
+		r.RemoteAddr = c.from
+		r.Header.Set("X-Who", c.who)
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); (w.Code == http.StatusTooManyRequests) != c.refused {
+			t.Errorf("request %d, of %q from %s for %q = %d, refused: %v", i, c.who, c.from, c.forwarded, w.Code, c.refused)
+		}
+	}
+}
+
 // A caller who makes too many requests keeps the connection, unless the body is large or
 // does not come, and gets the answer late, so that repeating them at once is of no use.
 func TestRatedCallerKeepsTheConnection(t *testing.T) {

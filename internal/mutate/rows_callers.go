@@ -41,6 +41,13 @@ func callerRows() []Row {
 			Test:    "TestRatedCallerKeepsTheConnection",
 		},
 		{
+			File:    "a2a/address.go",
+			What:    "if !addr.IsValid() || !g.isProxy(addr) {",
+			Into:    "if !addr.IsValid() {",
+			Promise: "nobody but a proxy says whose request it is",
+			Test:    "TestFailuresOfForwardedAddresses",
+		},
+		{
 			File:    "a2a/rate.go",
 			What:    "if l.held.Add(1) > maxHeld {",
 			Into:    "if l.held.Add(1) < 0 {",

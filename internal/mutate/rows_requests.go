@@ -77,7 +77,7 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/guard.go",
-			What:    `site == "cross-site" && !public(r)`,
+			What:    `site == "cross-site" && len(origin) == 0 && !public(r)`,
 			Into:    `site == "cross-origin" && !public(r)`,
 			Promise: "pages of other sites fetch nothing without asking",
 			Test:    "TestCrossSite",
