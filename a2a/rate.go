@@ -89,7 +89,7 @@ type seldom struct{ last, others atomic.Int64 }
 // may reports whether the line may be written now, and how many were not since the last one.
 func (s *seldom) may(at time.Time) (others int64, may bool) {
 	now, last := at.UnixNano(), s.last.Load()
-	if now-last < int64(time.Minute) && last != 0 || !s.last.CompareAndSwap(last, now) {
+	if since := now - last; since >= 0 && since < int64(time.Minute) || !s.last.CompareAndSwap(last, now) {
 		s.others.Add(1)
 		return 0, false
 	}

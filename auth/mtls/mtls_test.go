@@ -206,6 +206,32 @@ func TestVerified(t *testing.T) {
 	check(l.connect(t, l.TLS(), fresh.Client(t, names("agent")).TLS(t)), "mesh:agent")
 }
 
+// A certificate that every connection needs is looked at as one that names its caller, but
+// needs no name.
+func TestRequire(t *testing.T) {
+	t.Parallel()
+	l := newListener(t)
+	require := mtls.Require(mtls.Config{Trusted: l.Trusts, Now: l.now})
+	nameless := l.connect(t, l.TLS(), l.clients.Client(t, func(c *x509.Certificate) { c.Subject, c.NotAfter = pkix.Name{}, time.Now().Add(2*time.Hour) }).TLS(t))
+	check := func(what string, c *auth.Credentials, passes bool) {
+		t.Helper()
+		err := require(c)
+		if _, is := errors.AsType[*auth.Error](err); (err == nil) != passes || err != nil && !is {
+			t.Errorf("%s: %v, want it to pass: %v", what, err, passes)
+		}
+	}
+	check("no TLS", &auth.Credentials{}, false)
+	check("no certificate", l.connect(t, l.TLS()), false)
+	check("a certificate without a name", nameless, true)
+	l.ahead.Store(int64(2*time.Hour + time.Second))
+	check("an expired one", nameless, false)
+	l.ahead.Store(0)
+	check("when the clock was put right", nameless, true)
+	tlstest.Write(t, l.path, tlstest.NewCA(t).PEM)
+	l.ahead.Store(int64(time.Minute))
+	check("one of a withdrawn authority", nameless, false)
+}
+
 // A certificate ends with its authority, unless another one vouches for it.
 func TestAuthorityEnds(t *testing.T) {
 	t.Parallel()

@@ -278,6 +278,13 @@ func credentialRows() []Row {
 		},
 		{
 			File:    mtls,
+			What:    "		if cr.TLS == nil {",
+			Into:    "		if cr.TLS == nil {\n\t\t\treturn nil\n\t\t}\n\t\tif false {",
+			Promise: "a certificate that is required is needed without TLS, too",
+			Test:    "TestRequire",
+		},
+		{
+			File:    mtls,
 			What:    "!c.Trusted(chain[len(chain)-1])",
 			Into:    "false",
 			Promise: "a withdrawn authority vouches for nobody",
