@@ -139,7 +139,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
 		s.refuse(w, &Error{Status: http.StatusForbidden, Reason: ReasonInvalid, Message: "only the commands of a2a-server may use this socket"})
 		return
 	}
-	by, wrong := s.caller(r)
+	by, wrong := s.caller(r.Context())
 	anonymous := r.URL.Query().Get("anonymous") == "true"
 	if wrong == nil {
 		wrong = allowed(by, op.action, anonymous)
@@ -193,12 +193,18 @@ func (s *Server) authenticate(ctx context.Context) (auth.Principal, error) {
 // renewal returns what authenticates the caller of a request again.
 func (s *Server) renewal(r *http.Request) engine.Renewal {
 	connected := r.Context()
-	return func(context.Context) (auth.Principal, error) { return s.authenticate(connected) }
+	return func(context.Context) (auth.Principal, error) {
+		by, wrong := s.caller(connected)
+		if wrong != nil {
+			return auth.Principal{}, wrong // nothing has happened yet
+		}
+		return by, nil
+	}
 }
 
-// caller returns who makes a request.
-func (s *Server) caller(r *http.Request) (auth.Principal, *Error) {
-	by, err := s.authenticate(r.Context())
+// caller returns who makes a request with a context.
+func (s *Server) caller(ctx context.Context) (auth.Principal, *Error) {
+	by, err := s.authenticate(ctx)
 	if err == nil && by.IsZero() {
 		err = auth.ErrNone
 	}

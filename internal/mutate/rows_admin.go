@@ -78,6 +78,14 @@ func adminRows() []Row {
 		},
 		{
 			File:    "internal/adminsocket/server.go",
+			What:    ".Renewing(s.renewal(r))",
+			Into:    "",
+			Promise: "who decides on the admin socket is looked at again at the commit",
+			Package: ".",
+			Test:    "TestAdminSocketAtTheCommit",
+		},
+		{
+			File:    "internal/adminsocket/server.go",
 			What:    `if d.Digest == "" {`,
 			Into:    `if false {`,
 			Promise: "a decision on the admin socket names what was shown",

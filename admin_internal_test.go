@@ -1,0 +1,110 @@
+//go:build linux
+
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/adminsocket"
+	"a2a-server/tool"
+	"a2a-server/tool/builtin"
+)
+
+// Who decides on the admin socket is looked at again when the decision is committed: who is
+// not known any longer, or has lost the role, decides nothing, and learns that.
+func TestAdminSocketAtTheCommit(t *testing.T) {
+	t.Parallel()
+	ann := auth.Principal{Tenant: "acme", Subject: "socket:ann", Roles: []string{auth.RoleApprover}, Method: "socket"}
+	alice := auth.Principal{Tenant: "acme", Subject: "test:alice", Roles: []string{auth.RoleRequester}, Method: "test"}
+	callers := auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) { return alice, nil })
+	tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(t.TempDir(), "ledger.jsonl")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{Set: map[string]string{"data": t.TempDir()}, Tools: []tool.Toolset{tools}, NoListen: true, Authenticator: callers, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	var now func() (auth.Principal, error) // at the second look of a request
+	looks := 0
+	users := auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
+		if looks++; looks > 1 {
+			return now()
+		}
+		return ann, nil
+	})
+	path := filepath.Join(t.TempDir(), "s")
+	socket, err := adminsocket.Open(adminsocket.Config{Path: path, Users: users, Engine: s.engine, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- socket.Serve() }()
+	t.Cleanup(func() {
+		if err := errors.Join(socket.Shutdown(context.Background()), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	var answer *httptest.ResponseRecorder
+	for { // until it serves
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/message:send", strings.NewReader(`{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"/transfer_money to=bob amount=5"}]}}`))
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("A2A-Version", "1.0")
+		answer = httptest.NewRecorder()
+		if s.Handler().ServeHTTP(answer, request); answer.Code != http.StatusServiceUnavailable {
+			break
+		}
+	}
+	_, after, ok := strings.Cut(answer.Body.String(), `"task":{"id":"`)
+	id, _, _ := strings.Cut(after, `"`)
+	if !ok {
+		t.Fatalf("the message is answered with %d %s", answer.Code, answer.Body)
+	}
+	client := adminsocket.NewClient(path)
+	shown, err := client.Approval(t.Context(), id+".a1", adminsocket.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewer := ann
+	viewer.Roles = []string{auth.RoleViewer}
+	for name, tc := range map[string]struct {
+		now  auth.Principal
+		err  error
+		want string
+	}{
+		"not known any longer": {err: &auth.Error{Description: "the user with the uid 1 is not in auth.socket"}, want: adminsocket.ReasonUnknownUser},
+		"cannot be told":       {err: errors.New("the kernel does not say"), want: adminsocket.ReasonBusy},
+		"without the role":     {now: viewer, want: string(approval.ReasonNotAllowed)},
+	} {
+		looks, now = 0, func() (auth.Principal, error) { return tc.now, tc.err }
+		_, err := client.Decide(t.Context(), id+".a1", adminsocket.Query{}, adminsocket.Decision{Verb: approval.Approve, Digest: shown.Approval.Digest})
+		var refused *adminsocket.Error
+		var unclear *adminsocket.OutcomeError
+		if !errors.As(err, &refused) || errors.As(err, &unclear) || refused.Reason != tc.want || looks != 2 {
+			t.Errorf("%s: %v after %d looks, want %s", name, err, looks, tc.want)
+		}
+	}
+	looks = 0
+	if shown, err = client.Approval(t.Context(), id+".a1", adminsocket.Query{}); err != nil || shown.Approval.State != approval.Pending {
+		t.Errorf("after that the approval is %+v, %v", shown, err)
+	}
+}
