@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -123,8 +124,9 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 					t.Errorf("header = %+v, want a live task with one pending approval", h)
 				}
 				w.settled(got.ID, a2a.TaskStateInputRequired) // a stream ends
-				tc.answer["id"] = a.ID
-				got = w.send(w.decision(got.ID, tc.answer))
+				answer := maps.Clone(tc.answer)
+				answer["id"] = a.ID
+				got = w.send(w.decision(got.ID, answer))
 				w.wantState(got, a2a.TaskStateCompleted)
 				runs, answers, errs := c.did()
 				if runs != 1 || len(answers) != 1 || errs[0] != nil {
