@@ -170,7 +170,7 @@ func TestApprovalsDecide(t *testing.T) {
 			code, stdout := one.end()
 			state, edited, reason := s.state(id)
 			if code != tc.code || state != tc.state || edited != tc.edited || reason != tc.reason || !regexp.MustCompile(tc.stdout).MatchString(stdout) || tc.stdout == "" && stdout != "" {
-				t.Errorf("it exits with %d and prints %q; the approval is %s with %q and the reason %q; want %d, %q, %s, %q, %q\n%s", code, stdout, state, edited, reason, tc.code, tc.stdout, tc.state, tc.edited, tc.reason, one.screen)
+				t.Errorf("it exits with %d and prints %q; the approval is %s with %q and the reason %q; want %d, %q, %s, %q, %q\n%s", code, stdout, state, edited, reason, tc.code, tc.stdout, tc.state, tc.edited, tc.reason, one.shown())
 			}
 			for _, text := range tc.shows {
 				one.read = 0
@@ -222,7 +222,7 @@ func TestApprovalsDecidedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, stdout := waiting.end(); code != 1 || stdout != "" {
-		t.Errorf("one whose task was canceled exits with %d, and prints %q\n%s", code, stdout, waiting.screen)
+		t.Errorf("one whose task was canceled exits with %d, and prints %q\n%s", code, stdout, waiting.shown())
 	}
 }
 
@@ -426,7 +426,7 @@ func TestAdminDocument(t *testing.T) {
 			one := s.openCommand(args...)
 			one.answer("[y/N] ", "y")
 			if code, stdout := one.end(); code != 0 || !strings.Contains(stdout, task) {
-				t.Errorf("%s exits with %d and prints %q\n%s", line, code, stdout, one.screen)
+				t.Errorf("%s exits with %d and prints %q\n%s", line, code, stdout, one.shown())
 			}
 		}
 	}

@@ -68,6 +68,13 @@ func (s *session) watch() {
 	}
 }
 
+// shown returns what the screen has shown so far.
+func (s *session) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.screen
+}
+
 // expect waits until the screen shows a text after what was expected before.
 func (s *session) expect(text string) {
 	s.t.Helper()
@@ -149,7 +156,7 @@ func TestToolsCallTerminal(t *testing.T) {
 			}
 			code, stdout := s.end()
 			if got := c.noted(); code != one.code || stdout != one.stdout || got != one.noted {
-				t.Errorf("it exits with %d, prints %q and has noted %q; want %d, %q and %q\n%s", code, stdout, got, one.code, one.stdout, one.noted, s.screen)
+				t.Errorf("it exits with %d, prints %q and has noted %q; want %d, %q and %q\n%s", code, stdout, got, one.code, one.stdout, one.noted, s.shown())
 			}
 			if one.screen != "" {
 				s.read = 0
@@ -168,7 +175,7 @@ func TestToolsCallTypedAhead(t *testing.T) {
 	s.answer(againPrompt, "y\ny\ny")
 	s.answer(againPrompt, "n")
 	if code, stdout := s.end(); code != 1 || stdout != "ran\nran\n" {
-		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.screen)
+		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.shown())
 	}
 	s = c.open("wait")
 	if _, err := s.person.WriteString("y\n"); err != nil {
@@ -180,7 +187,7 @@ func TestToolsCallTypedAhead(t *testing.T) {
 	}
 	s.answer(againPrompt, "n")
 	if code, stdout := s.end(); code != 1 || stdout != "ran\n" {
-		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.screen)
+		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.shown())
 	}
 }
 
@@ -191,15 +198,15 @@ func TestToolsCallLines(t *testing.T) {
 	s := c.open("note", "text=a")
 	s.answer(approvePrompt, "y\x04\x04")
 	if code, _ := s.end(); code != 3 || c.noted() != "" {
-		t.Errorf("half a line: it exits with %d and has noted %q\n%s", code, c.noted(), s.screen)
+		t.Errorf("half a line: it exits with %d and has noted %q\n%s", code, c.noted(), s.shown())
 	}
 	s = c.open("note", "text=a")
 	s.answer(approvePrompt, "reason")
 	s.answer("Why not? ", strings.Repeat("x", 5000))
 	s.expect("too long")
 	s.answer("Why not? ", "short")
-	if code, _ := s.end(); code != 3 || strings.Contains(s.screen, "rejected: x") {
-		t.Errorf("a long line: it exits with %d\n%s", code, s.screen)
+	if code, _ := s.end(); code != 3 || strings.Contains(s.shown(), "rejected: x") {
+		t.Errorf("a long line: it exits with %d\n%s", code, s.shown())
 	}
 }
 
@@ -210,7 +217,7 @@ func TestToolsCallAnsweredNo(t *testing.T) {
 	s.expect("  | Pay?\n  |   arguments: {}\n")
 	s.answer("Approve? [y/N/reason] ", "n")
 	if code, stdout := s.end(); code != 0 || stdout != `{"approved":false}`+"\n" {
-		t.Errorf("it exits with %d and prints %q\n%s", code, stdout, s.screen)
+		t.Errorf("it exits with %d and prints %q\n%s", code, stdout, s.shown())
 	}
 }
 
@@ -228,7 +235,7 @@ func TestToolsCallAllowed(t *testing.T) {
 		}
 		s.answer(prompt, "n")
 		if code, _ := s.end(); code != 3 || c.noted() != "" {
-			t.Errorf("%s: it exits with %d and has noted %q\n%s", allowed, code, c.noted(), s.screen)
+			t.Errorf("%s: it exits with %d and has noted %q\n%s", allowed, code, c.noted(), s.shown())
 		}
 	}
 }
@@ -275,7 +282,7 @@ func TestToolsCallQuestions(t *testing.T) {
 				}
 			}
 			if code, stdout := s.end(); code != 0 || strings.TrimSpace(stdout) != one.stdout {
-				t.Errorf("it exits with %d and prints %q, want %q\n%s", code, stdout, one.stdout, s.screen)
+				t.Errorf("it exits with %d and prints %q, want %q\n%s", code, stdout, one.stdout, s.shown())
 			}
 		})
 	}

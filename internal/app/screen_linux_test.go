@@ -65,10 +65,10 @@ func TestApprovalsLongArguments(t *testing.T) {
 		if code, _ := one.end(); code != 3 {
 			t.Errorf("it exits with %d", code)
 		}
-		text := one.screen
+		text := one.shown()
 		if columns == 0 {
 			_, text, _ = s.run(nil, "approvals", "show", id, "--anonymous")
-			text += one.screen
+			text += one.shown()
 		}
 		if !strings.Contains(text, "read_balance") {
 			t.Errorf("the arguments are not shown:\n%s", text)
