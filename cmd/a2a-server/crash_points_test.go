@@ -37,7 +37,9 @@ var crashCases = map[string][]crashCase{
 
 // elsewhere are the points that the program does not pass, and the tests that die there.
 var elsewhere = map[string]string{
-	"task.kept": "no tool of the program keeps checkpoints: task/engine TestCrash, internal/kinds TestKilled",
+	"task.kept":     "no tool of the program keeps checkpoints: task/engine TestCrash, internal/kinds TestKilled",
+	"task.held":     "no tool of the program asks while it runs: task/engine TestCrash",
+	"task.answered": "likewise: task/engine TestCrash",
 }
 
 // A point without a case is a way to die that nobody has looked at.
