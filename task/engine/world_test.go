@@ -151,7 +151,8 @@ func (w *world) run() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- w.engine.Run(ctx) }()
+	e := w.engine // w may get another
+	go func() { ended <- e.Run(ctx) }()
 	w.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, errDead) {
