@@ -25,7 +25,7 @@ func (w *attacked) raw(t *testing.T, request string) attackAnswer {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	before := w.store.calls.Load()
+	before := w.store.Calls.Load()
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func (w *attacked) raw(t *testing.T, request string) attackAnswer {
 	if err != nil {
 		t.Fatalf("the answer to %.200q: %v", request, err)
 	}
-	return attackAnswer{resp.StatusCode, resp.Header, string(body), w.store.calls.Load() - before}
+	return attackAnswer{resp.StatusCode, resp.Header, string(body), w.store.Calls.Load() - before}
 }
 
 // Who is refused is so before the body is read: it is never sent here.

@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,8 +27,8 @@ import (
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/oidc"
 	"a2a-server/internal/egress"
-	"a2a-server/store"
 	"a2a-server/store/memstore"
+	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
@@ -40,39 +39,12 @@ import (
 // victims is in everything that the victim has, and in nothing that anybody else may see.
 const victims = "the-secret-of-the-victim"
 
-// countedHandle counts what is asked of a store, apart from what the server does of its own
-// accord.
-type countedHandle struct {
-	store.Handle
-	calls atomic.Int64
-}
-
-func (h *countedHandle) Read(ctx context.Context, in store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
-	h.calls.Add(1)
-	return h.Handle.Read(ctx, in, id, from, l)
-}
-
-func (h *countedHandle) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
-	h.calls.Add(1)
-	return h.Handle.Rows(ctx, in, q)
-}
-
-func (h *countedHandle) Tasks(ctx context.Context, in store.Scope, q store.Query) (store.TaskPage, error) {
-	h.calls.Add(1)
-	return h.Handle.Tasks(ctx, in, q)
-}
-
-func (h *countedHandle) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	h.calls.Add(1)
-	return h.Handle.Append(ctx, b)
-}
-
 // attacked is a server with callers of every kind, and tasks of others that an attacker
 // tries to reach.
 type attacked struct {
 	url     string
 	client  *http.Client
-	store   *countedHandle
+	store   *storetest.Counted
 	issuer  *tokenProvider
 	dead    string            // an issuer that does not answer
 	keyFile string            // of API keys
@@ -109,7 +81,7 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	gone.Close()
 	held := make(chan struct{})
 	w = &attacked{
-		client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}, store: &countedHandle{Handle: h},
+		client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}, store: &storetest.Counted{Handle: h},
 		issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
 		ledger: filepath.Join(dir, "ledger.jsonl"), entered: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(held) }),
 	}
@@ -325,7 +297,7 @@ func (w *attacked) open(ctx context.Context, header http.Header, method, path, b
 // do makes a request and reads its answer to the end. It may be called by any goroutine.
 func (w *attacked) do(t *testing.T, header http.Header, method, path, body string) attackAnswer {
 	t.Helper()
-	before := w.store.calls.Load()
+	before := w.store.Calls.Load()
 	resp, err := w.open(t.Context(), header, method, path, body)
 	if err != nil {
 		t.Errorf("%s %s: %v", method, path, err)
@@ -337,7 +309,7 @@ func (w *attacked) do(t *testing.T, header http.Header, method, path, body strin
 		t.Errorf("%s %s: %v after %d %s", method, path, err, resp.StatusCode, text)
 	}
 	delete(resp.Header, "Date")
-	a := attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.calls.Load() - before}
+	a := attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.Calls.Load() - before}
 	if w.server == nil {
 		a.Body = differs.ReplaceAllString(a.Body, "$1$2$3")
 		delete(resp.Header, "Content-Length")

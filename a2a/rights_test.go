@@ -20,35 +20,9 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
-	"a2a-server/store"
+	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
 )
-
-// countedStore counts what is asked of a store for clients.
-type countedStore struct {
-	store.Handle
-	calls atomic.Int64
-}
-
-func (s *countedStore) Read(ctx context.Context, in store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
-	s.calls.Add(1)
-	return s.Handle.Read(ctx, in, id, from, l)
-}
-
-func (s *countedStore) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
-	s.calls.Add(1)
-	return s.Handle.Rows(ctx, in, q)
-}
-
-func (s *countedStore) Tasks(ctx context.Context, in store.Scope, q store.Query) (store.TaskPage, error) {
-	s.calls.Add(1)
-	return s.Handle.Tasks(ctx, in, q)
-}
-
-func (s *countedStore) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	s.calls.Add(1)
-	return s.Handle.Append(ctx, b)
-}
 
 // callerOf authenticates everybody as who X-Who says: tenant, subject and roles.
 func callerOf(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
@@ -65,7 +39,7 @@ type whoKey struct{}
 // rightsWorld is a server with ended tasks of three owners.
 type rightsWorld struct {
 	*wireServer
-	store   *countedStore
+	store   *storetest.Counted
 	handler a2asrv.RequestHandler
 
 	tasks, contexts map[string]string // by whose they are
@@ -81,7 +55,7 @@ func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 	t.Helper()
 	w := &rightsWorld{contexts: map[string]string{}, tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
 	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
-		w.store = &countedStore{Handle: e.Store}
+		w.store = &storetest.Counted{Handle: e.Store}
 		e.Store, c.Authenticator = w.store, authenticate
 	})
 	for name, owner := range map[string]auth.Principal{
@@ -150,9 +124,9 @@ func rightsOperations() []rightsOperation {
 			r.Header.Set("A2A-Version", "1.0")
 			r.Header.Set("X-Who", who)
 			r.Host = "127.0.0.1"
-			before, rec := w.store.calls.Load(), httptest.NewRecorder()
+			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
 			w.wireServer.handler.ServeHTTP(rec, r)
-			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.calls.Load() - before}
+			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
 		}
 	}
 	rpc := func(method, params string) func(*rightsWorld, string, string) answered {
@@ -162,9 +136,9 @@ func rightsOperations() []rightsOperation {
 		return func(w *rightsWorld, who, id string) answered {
 			ctx, cancel := context.WithCancel(context.WithValue(context.Background(), whoKey{}, []string{who}))
 			defer cancel()
-			before := w.store.calls.Load()
+			before := w.store.Calls.Load()
 			out, err := f(ctx, w.handler, sdk.TaskID(id))
-			a := answered{Status: http.StatusOK, Body: fmt.Sprintf("%+v, %v", out, err), Calls: w.store.calls.Load() - before}
+			a := answered{Status: http.StatusOK, Body: fmt.Sprintf("%+v, %v", out, err), Calls: w.store.Calls.Load() - before}
 			switch {
 			case errors.Is(err, sdk.ErrUnauthorized):
 				a.Status = http.StatusForbidden
@@ -297,9 +271,9 @@ func TestRightsOfAContext(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/tasks?contextId="+id, nil)
 			r.Header.Set("X-Who", "acme|me|"+role)
 			r.Host = "127.0.0.1"
-			before, rec := w.store.calls.Load(), httptest.NewRecorder()
+			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
 			w.wireServer.handler.ServeHTTP(rec, r)
-			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.calls.Load() - before}
+			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
 		}
 		missing := list("none")
 		for _, name := range []string{"foreign", "foreign, pending", "other tenant", "anonymous"} {
@@ -349,10 +323,10 @@ func TestRightsWithoutTask(t *testing.T) {
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("X-Who", "acme|me|"+role)
 			r.Host = "127.0.0.1"
-			before, rec := w.store.calls.Load(), httptest.NewRecorder()
+			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
 			w.wireServer.handler.ServeHTTP(rec, r)
 			refused := rec.Code == http.StatusForbidden
-			if refused != (me.May(tc.action) != nil) || refused && w.store.calls.Load() != before {
+			if refused != (me.May(tc.action) != nil) || refused && w.store.Calls.Load() != before {
 				t.Errorf("%s %s as %s = %d %s", tc.method, tc.path, role, rec.Code, rec.Body)
 			}
 			if body := rec.Body.String(); refused && (!strings.Contains(body, "PERMISSION_DENIED") || tc.method == "RPC" && !strings.Contains(body, `"id":"the id"`)) {

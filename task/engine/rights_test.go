@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -19,6 +18,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
+	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -340,7 +340,7 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 // Somebody else's approval is a missing one, in the error and in what the store is asked.
 func TestForeignApproval(t *testing.T) {
 	t.Parallel()
-	counter := &countedCalls{}
+	counter := &storetest.Counted{}
 	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{})
 	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
@@ -377,10 +377,10 @@ func TestForeignApproval(t *testing.T) {
 			},
 		} {
 			answer := func(id string) string {
-				before := counter.calls.Load()
+				before := counter.Calls.Load()
 				out, err := do(id)
 				text := fmt.Sprintf("%+v, %v", out, err)
-				return fmt.Sprintf("%s (%d calls)", strings.ReplaceAll(text, id, "ID"), counter.calls.Load()-before)
+				return fmt.Sprintf("%s (%d calls)", strings.ReplaceAll(text, id, "ID"), counter.Calls.Load()-before)
 			}
 			want := answer(missing)
 			for which, id := range tasks {
@@ -393,25 +393,4 @@ func TestForeignApproval(t *testing.T) {
 	if n := w.tools.count("transfer"); n != 0 {
 		t.Errorf("a tool ran %d times", n)
 	}
-}
-
-// countedCalls counts what is asked of a store for callers.
-type countedCalls struct {
-	store.Handle
-	calls atomic.Int64
-}
-
-func (s *countedCalls) Read(ctx context.Context, in store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
-	s.calls.Add(1)
-	return s.Handle.Read(ctx, in, id, from, l)
-}
-
-func (s *countedCalls) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
-	s.calls.Add(1)
-	return s.Handle.Rows(ctx, in, q)
-}
-
-func (s *countedCalls) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	s.calls.Add(1)
-	return s.Handle.Append(ctx, b)
 }
