@@ -21,13 +21,10 @@ import (
 )
 
 const (
-	version = 1
-	maxFile = 64 << 10
-	maxKeys = 64
-	// hmacSHA256 is the algorithm of keys that make codes. A purpose that signs has another
-	// one, and a secret of another form.
-	hmacSHA256 = "HMAC-SHA256"
-	secretSize = 32
+	version    = 1
+	maxFile    = 64 << 10
+	maxKeys    = 64
+	secretSize = 32 // bytes of a secret, with either algorithm
 )
 
 // file is the keys of a purpose, newest first: the first one is in use, the others were
@@ -49,10 +46,9 @@ type key struct {
 	Until     time.Time `json:"until,omitzero"` // when it ends; zero: it is in use
 }
 
-// newKey returns a key whose id none of others has.
-func newKey(now time.Time, others []key) key {
-	k := key{Algorithm: hmacSHA256, Secret: make([]byte, secretSize), Created: now.UTC().Truncate(time.Second)}
-	_, _ = rand.Read(k.Secret) // it never fails
+// newKey returns a key for a purpose, with an id that none of others has.
+func newKey(p Purpose, now time.Time, others []key) key {
+	k := key{Algorithm: p.algorithm(), Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second)}
 	for {
 		var id [idSize]byte
 		_, _ = rand.Read(id[:])
@@ -159,7 +155,7 @@ func parse(raw []byte, p Purpose) ([]key, error) {
 		if id, err := hex.DecodeString(k.ID); err != nil || len(id) != idSize {
 			return nil, damaged("an id is not valid")
 		}
-		if k.Algorithm != hmacSHA256 || len(k.Secret) != secretSize {
+		if k.Algorithm != p.algorithm() || !p.isSecret(k.Secret) {
 			return nil, damaged("a key is not valid")
 		}
 		if (i == 0) != k.Until.IsZero() {

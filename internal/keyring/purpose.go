@@ -1,0 +1,75 @@
+package keyring
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+)
+
+// Purpose is what a key is for. No key is for two purposes.
+type Purpose string
+
+// The purposes. Their names are the names of their files.
+const (
+	// PageTokens are the tokens with which clients ask for the next page of a list. They
+	// have codes, of a [MAC].
+	PageTokens Purpose = "page-tokens"
+	// AgentCard is the agent card, which a [Signer] signs.
+	AgentCard Purpose = "agent-card"
+)
+
+// Purposes returns all purposes.
+func Purposes() []Purpose { return []Purpose{PageTokens, AgentCard} }
+
+// lost says what a new key costs if the old one is lost.
+func (p Purpose) lost() string {
+	switch p {
+	case PageTokens:
+		return "lists that clients are paging through have to begin again"
+	case AgentCard:
+		return "clients that keep the public key of the agent card have to get it again"
+	}
+	return "what the old keys have made is not accepted"
+}
+
+// The algorithms of keys: of those that make codes, and of those that sign (RFC 7518).
+const (
+	hmacSHA256 = "HMAC-SHA256"
+	es256      = "ES256"
+)
+
+// algorithm returns the algorithm of the keys of p.
+func (p Purpose) algorithm() string {
+	if p == AgentCard {
+		return es256
+	}
+	return hmacSHA256
+}
+
+// newSecret returns the secret of a new key: with ES256 the private key, without its curve.
+func (p Purpose) newSecret() []byte {
+	for {
+		secret := make([]byte, secretSize)
+		_, _ = rand.Read(secret) // it never fails
+		if p.isSecret(secret) {  // nearly always: not every number is a private key
+			return secret
+		}
+	}
+}
+
+// isSecret reports whether a secret may be one of a key of p.
+func (p Purpose) isSecret(secret []byte) bool {
+	if len(secret) != secretSize {
+		return false
+	}
+	if p.algorithm() == es256 {
+		_, err := private(secret)
+		return err == nil
+	}
+	return true
+}
+
+// private returns the private key of a secret.
+func private(secret []byte) (*ecdsa.PrivateKey, error) {
+	return ecdsa.ParseRawPrivateKey(elliptic.P256(), secret)
+}

@@ -1,0 +1,143 @@
+package keyring
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"a2a-server/internal/privatefile"
+)
+
+// ring is the keys of a purpose, and the file that they are in.
+type ring struct {
+	cfg     Config
+	purpose Purpose
+	keys    atomic.Pointer[[]key]
+	looked  atomic.Int64 // when the file was last looked at, in Unix nanoseconds
+
+	mu   sync.Mutex
+	seen fs.FileInfo // the file that was read last, valid or not; nil: there was none
+}
+
+// current returns the keys, newest first. Once in a while it looks for a new file.
+func (r *ring) current() []key {
+	if r.cfg.Folder != "" {
+		now, looked := r.cfg.Now().UnixNano(), r.looked.Load()
+		if since := now - looked; (since >= int64(noticing) || since < 0) && r.looked.CompareAndSwap(looked, now) {
+			if err := r.reload(false); err != nil {
+				r.cfg.Log.Error().Err(err).Msg("a file of the server's own keys has changed and is not valid: the keys in use stay")
+			}
+		}
+	}
+	return *r.keys.Load()
+}
+
+// open reads the keys at the start, and makes them if there are none.
+func (r *ring) open() error {
+	now := r.cfg.Now()
+	r.looked.Store(now.UnixNano())
+	if r.cfg.Folder == "" {
+		r.keys.Store(&[]key{newKey(r.purpose, now, nil)})
+		return nil
+	}
+	unlock, err := privatefile.Lock(r.cfg.Folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := path(r.cfg.Folder, r.purpose)
+	if err := privatefile.Sweep(name); err != nil {
+		return err
+	}
+	if err := tighten(name, r.cfg.Log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	keys, err := read(r.cfg.Folder, r.purpose)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		keys = []key{newKey(r.purpose, now, nil)}
+		err = write(r.cfg.Folder, r.purpose, keys)
+	case err == nil && anyEnded(keys, now):
+		keys = without(keys, now)
+		err = write(r.cfg.Folder, r.purpose, keys)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	r.seen = info
+	r.keys.Store(&keys)
+	return nil
+}
+
+// reload takes the keys of a file that has changed, and removes keys that have ended from
+// it. Unless always is true, the error is returned once for each change.
+func (r *ring) reload(always bool) error {
+	if r.cfg.Folder == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name, now := path(r.cfg.Folder, r.purpose), r.cfg.Now()
+	if before := *r.keys.Load(); anyEnded(before, now) {
+		left := without(before, now)
+		r.keys.Store(&left)
+		always = true
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		known := r.seen != nil
+		if r.seen = nil; !known && !always {
+			return nil // said before
+		}
+		return fmt.Errorf("%s cannot be read: %w: restore it, or restart the server, which makes a new one", name, err)
+	}
+	if r.seen != nil && sameFile(r.seen, info) && !always {
+		return nil
+	}
+	// Before it is read: what is replaced in between is seen the next time.
+	r.seen = info
+	if err := tighten(name, r.cfg.Log); err != nil {
+		return err
+	}
+	keys, err := read(r.cfg.Folder, r.purpose)
+	if err != nil {
+		return err
+	}
+	left := without(keys, now)
+	r.keys.Store(&left)
+	if len(left) < len(keys) {
+		return r.prune(now)
+	}
+	return nil
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode()
+}
+
+// prune removes the keys that have ended from the file.
+func (r *ring) prune(now time.Time) error {
+	unlock, err := privatefile.Lock(r.cfg.Folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	keys, err := read(r.cfg.Folder, r.purpose) // somebody may have rotated them
+	if err != nil {
+		return err
+	}
+	keys = without(keys, now)
+	if err := write(r.cfg.Folder, r.purpose, keys); err != nil {
+		return err
+	}
+	r.keys.Store(&keys)
+	return nil
+}

@@ -1,0 +1,185 @@
+package keyring
+
+import (
+	"bytes"
+	"crypto"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// verified returns the id of the key in a set that verifies a signature; "": none does.
+func verified(t *testing.T, set []byte, payload []byte, sig Signature) string {
+	t.Helper()
+	var keys jose.JSONWebKeySet
+	if err := json.Unmarshal(set, &keys); err != nil {
+		t.Fatal(err)
+	}
+	jws, err := jose.ParseDetached(sig.Protected+".."+sig.Value, payload, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := jws.Signatures[0].Protected.KeyID
+	for _, k := range keys.Key(id) {
+		if _, err := jws.Verify(k); err == nil {
+			return id
+		}
+	}
+	return ""
+}
+
+func set(t *testing.T, s *Signer) []byte {
+	t.Helper()
+	all, err := s.KeySet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func sign(t *testing.T, s *Signer) Signature {
+	t.Helper()
+	sig, err := s.Sign(data, map[string]string{"typ": "JOSE", "jku": "https://a.example/keys"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sig
+}
+
+func TestSign(t *testing.T) {
+	t.Parallel()
+	for name, folder := range map[string]string{"in memory": "", "on disk": newWorld(t).folder} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, err := Open(Config{Folder: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := k.Signer(AgentCard)
+			sig, all := sign(t, s), set(t, s)
+			id, err := s.KeyID()
+			if got := verified(t, all, data, sig); err != nil || got == "" || got != id {
+				t.Errorf("signed by %q, and KeyID() = %q, %v", got, id, err)
+			}
+			for _, other := range []string{"", "what is authenticate", "what is authenticated "} {
+				if verified(t, all, []byte(other), sig) != "" {
+					t.Errorf("the signature is verified for %q", other)
+				}
+			}
+			head, err := base64.RawURLEncoding.DecodeString(sig.Protected)
+			var header map[string]string
+			if err := json.Unmarshal(head, &header); err != nil {
+				t.Fatal(err)
+			}
+			if err != nil || len(header) != 4 || header["alg"] != "ES256" || header["kid"] != id || header["typ"] != "JOSE" || header["jku"] != "https://a.example/keys" {
+				t.Errorf("protected header %s, %v", head, err)
+			}
+			another, err := Open(Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if verified(t, set(t, another.Signer(AgentCard)), data, sig) != "" {
+				t.Error("another server's keys verify it")
+			}
+		})
+	}
+}
+
+// The set has the public keys, by their thumbprints, and nothing of the private ones.
+func TestKeySet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.open().Signer(AgentCard)
+	all := set(t, s)
+	var keys struct{ Keys []map[string]string }
+	if err := json.Unmarshal(all, &keys); err != nil || len(keys.Keys) != 1 {
+		t.Fatalf("%s, %v", all, err)
+	}
+	if k := keys.Keys[0]; len(k) != 7 || k["kty"] != "EC" || k["crv"] != "P-256" || k["alg"] != "ES256" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" || k["y"] == "" {
+		t.Errorf("the key is %v", k)
+	}
+	var parsed jose.JSONWebKeySet
+	if err := json.Unmarshal(all, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := parsed.Keys[0].Thumbprint(crypto.SHA256)
+	if got := base64.RawURLEncoding.EncodeToString(sum); err != nil || got != parsed.Keys[0].KeyID {
+		t.Errorf("the thumbprint is %s, %v, and the id %s", got, err, parsed.Keys[0].KeyID)
+	}
+	secret := (*s.keys.Load())[0].Secret
+	for _, form := range []string{string(secret), base64.RawURLEncoding.EncodeToString(secret), base64.StdEncoding.EncodeToString(secret)} {
+		if bytes.Contains(all, []byte(form)) {
+			t.Error("the set has the private key")
+		}
+	}
+}
+
+// The old key is published for a day, also after a restart, and then it is nowhere.
+func TestRotateASigner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.file = filepath.Join(w.folder, "agent-card.json")
+	k := w.open()
+	s := k.Signer(AgentCard)
+	old := sign(t, s)
+	if _, err := Rotate(w.folder, AgentCard, w.now()); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(noticing)
+	young := sign(t, s)
+	first, second := verified(t, set(t, s), data, old), verified(t, set(t, s), data, young)
+	if first == "" || second == "" || first == second {
+		t.Fatalf("the keys are %q and %q", first, second)
+	}
+	if set := set(t, s); strings.Index(string(set), second) > strings.Index(string(set), first) {
+		t.Errorf("the key in use is not the first: %s", set)
+	}
+	w.pass(Overlap - noticing - 1)
+	for name, running := range map[string]*Signer{"running": s, "restarted": w.open().Signer(AgentCard)} {
+		if verified(t, set(t, running), data, old) == "" || verified(t, set(t, running), data, young) == "" {
+			t.Errorf("%s: within a day a key is missing", name)
+		}
+	}
+	w.pass(1)
+	for name, running := range map[string]*Signer{"running": s, "restarted": w.open().Signer(AgentCard)} {
+		if verified(t, set(t, running), data, old) != "" || verified(t, set(t, running), data, young) == "" {
+			t.Errorf("%s: after a day the old key is still there, or the new one is not", name)
+		}
+	}
+	if text := w.text(); strings.Count(text, `"secret"`) != 1 {
+		t.Errorf("the file has more than one key: %s", text)
+	}
+}
+
+// A purpose does not read the keys of another one, whatever its file says.
+func TestKeysOfAnotherPurpose(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	keys, err := read(w.folder, PageTokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(w.folder, AgentCard, keys); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Config{Folder: w.folder, Now: w.now}); err == nil || !strings.Contains(err.Error(), "a key is not valid") {
+		t.Errorf("Open() = %v", err)
+	}
+	keys[0].Algorithm, keys[0].Secret = es256, make([]byte, secretSize) // 0 is no private key
+	if err := write(w.folder, AgentCard, keys); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Config{Folder: w.folder, Now: w.now}); err == nil || !strings.Contains(err.Error(), "a key is not valid") {
+		t.Errorf("with 0 as the private key: Open() = %v", err)
+	}
+	if err := os.Remove(filepath.Join(w.folder, "agent-card.json")); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+}
