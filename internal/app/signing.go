@@ -21,7 +21,7 @@ func (p *program) signingCommand() *cobra.Command {
 
 func (p *program) signingRotate() *cobra.Command {
 	c := &cobra.Command{
-		Use: "rotate", Short: "make new keys for what the server signs; the old ones are accepted for a day",
+		Use: "rotate", Short: "make new keys for what the server signs and seals; the old ones are accepted for a day or longer",
 		Long: "The keys are in the folder keys of the data folder. A running server takes the new ones\nwithin seconds.\n",
 	}
 	var purposes []string
@@ -43,7 +43,7 @@ func (p *program) signingRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(p.stdout, "%s: a new key is in use; what the old one signed is accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
+			if _, err := fmt.Fprintf(p.stdout, "%s: a new key is in use; what the old one made is accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
 				return err
 			}
 		}

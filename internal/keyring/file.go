@@ -44,11 +44,13 @@ type key struct {
 	Secret    []byte    `json:"secret"`
 	Created   time.Time `json:"created"`
 	Until     time.Time `json:"until,omitzero"` // when it ends; zero: it is in use
+
+	overlap time.Duration // of its purpose
 }
 
 // newKey returns a key for a purpose, with an id that none of others has.
 func newKey(p Purpose, now time.Time, others []key) key {
-	k := key{Algorithm: p.algorithm(), Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second)}
+	k := key{Algorithm: p.algorithm(), Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second), overlap: p.overlap()}
 	for {
 		var id [idSize]byte
 		_, _ = rand.Read(id[:])
@@ -72,7 +74,7 @@ func anyEnded(keys []key, now time.Time) bool {
 // any does was replaced while the clock was wrong; an hour is for a clock that is set.
 func (k *key) ended(now time.Time) bool {
 	left := k.Until.Sub(now)
-	return !k.Until.IsZero() && (left <= 0 || left > Overlap+time.Hour)
+	return !k.Until.IsZero() && (left <= 0 || left > k.overlap+time.Hour)
 }
 
 // path returns the file of a purpose.
@@ -161,6 +163,7 @@ func parse(raw []byte, p Purpose) ([]key, error) {
 		if (i == 0) != k.Until.IsZero() {
 			return nil, damaged("not exactly one key is in use")
 		}
+		k.overlap = p.overlap()
 	}
 	return f.Keys, nil
 }

@@ -1,7 +1,8 @@
 // Package keyring keeps the server's own keys: those by which it recognizes what it has made
-// itself. There is one file for each purpose, in a folder of the data folder. A new key takes
-// the place of the old one with [Rotate]; what the old one has made is accepted for another
-// day. The package does not know what is authenticated.
+// itself, and those that seal secrets of others. There is one file for each purpose, in a
+// folder of the data folder. A new key takes the place of the old one with [Rotate]; what the
+// old one has made is accepted for another day, what it has sealed for a year. The package
+// does not know what is authenticated or sealed.
 //
 // What happens to a file:
 //
@@ -25,8 +26,11 @@ import (
 	"a2a-server/internal/privatefile"
 )
 
-// Overlap is how long a key is accepted after another one has taken its place.
-const Overlap = 24 * time.Hour
+// The times for which a key is accepted after another one has taken its place.
+const (
+	Overlap     = 24 * time.Hour
+	SealOverlap = 366 * 24 * time.Hour // a key that seals
+)
 
 // noticing is how often a running server looks whether its files have changed.
 const noticing = 10 * time.Second
@@ -72,6 +76,9 @@ func (k *Keyring) MAC(p Purpose) *MAC { return &MAC{k.rings[p]} }
 // Signer returns what makes the signatures of a purpose that has them.
 func (k *Keyring) Signer(p Purpose) *Signer { return &Signer{k.rings[p]} }
 
+// Sealer returns what seals and opens the secrets of a purpose that has them.
+func (k *Keyring) Sealer(p Purpose) *Sealer { return &Sealer{k.rings[p]} }
+
 // Reload reads the files again, if they have changed, and removes keys that have ended from
 // them. If a file is not valid, the keys in use stay, and the error says why.
 func (k *Keyring) Reload() error {
@@ -113,7 +120,7 @@ func Rotate(folder string, p Purpose, now time.Time) (until time.Time, err error
 	if len(keys) == maxKeys {
 		return time.Time{}, fmt.Errorf("there are %d keys for %s that are still accepted: wait until %s", maxKeys, p, keys[maxKeys-1].Until.Format(time.RFC3339))
 	}
-	until = now.UTC().Truncate(time.Second).Add(Overlap)
+	until = now.UTC().Truncate(time.Second).Add(p.overlap())
 	keys[0].Until = until
 	return until, write(folder, p, append([]key{newKey(p, now, keys)}, keys...))
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"time"
 )
 
 // Purpose is what a key is for. No key is for two purposes.
@@ -16,10 +17,16 @@ const (
 	PageTokens Purpose = "page-tokens"
 	// AgentCard is the agent card, which a [Signer] signs.
 	AgentCard Purpose = "agent-card"
+	// PushSecrets are the tokens and credentials that webhooks want to see, which a [Sealer]
+	// seals.
+	PushSecrets Purpose = "push-secrets"
+	// PushTokens are the tokens by which webhooks recognize this server, which a [Signer]
+	// signs.
+	PushTokens Purpose = "push-tokens"
 )
 
 // Purposes returns all purposes.
-func Purposes() []Purpose { return []Purpose{PageTokens, AgentCard} }
+func Purposes() []Purpose { return []Purpose{PageTokens, AgentCard, PushSecrets, PushTokens} }
 
 // lost says what a new key costs if the old one is lost.
 func (p Purpose) lost() string {
@@ -28,22 +35,41 @@ func (p Purpose) lost() string {
 		return "lists that clients are paging through have to begin again"
 	case AgentCard:
 		return "clients that keep the public key of the agent card have to get it again"
+	case PushSecrets:
+		return "push notifications whose config has a token or credentials stop until it is created again"
+	case PushTokens:
+		return "receivers of push notifications have to get the public key again"
 	}
 	return "what the old keys have made is not accepted"
 }
 
-// The algorithms of keys: of those that make codes, and of those that sign (RFC 7518).
+// The algorithms of keys: of those that make codes, of those that sign (RFC 7518), and of
+// those that seal.
 const (
 	hmacSHA256 = "HMAC-SHA256"
 	es256      = "ES256"
+	aes256GCM  = "AES-256-GCM"
 )
 
 // algorithm returns the algorithm of the keys of p.
 func (p Purpose) algorithm() string {
-	if p == AgentCard {
+	switch p {
+	case AgentCard, PushTokens:
 		return es256
+	case PushSecrets:
+		return aes256GCM
+	case PageTokens:
 	}
 	return hmacSHA256
+}
+
+// overlap returns for how long a key is accepted after another one has taken its place. What
+// was sealed is in the store for as long as its task needs it.
+func (p Purpose) overlap() time.Duration {
+	if p == PushSecrets {
+		return SealOverlap
+	}
+	return Overlap
 }
 
 // newSecret returns the secret of a new key: with ES256 the private key, without its curve.

@@ -83,7 +83,7 @@ func keyRows() []Row {
 		},
 		{
 			File:    "internal/keyring/file.go",
-			What:    "left <= 0 || left > Overlap+time.Hour",
+			What:    "left <= 0 || left > k.overlap+time.Hour",
 			Into:    "left <= 0",
 			Promise: "a wrong clock keeps no old key",
 			Test:    "TestRotateByAWrongClock",
@@ -115,6 +115,13 @@ func keyRows() []Row {
 			Into:    "false",
 			Promise: "a damaged file of the server's own keys is noticed",
 			Test:    "TestEveryChangedByte",
+		},
+		{
+			File:    "internal/keyring/sealer.go",
+			What:    "aead.Open(nil, nil, sealed[len(head):], bound(head, place))",
+			Into:    "aead.Open(nil, nil, sealed[len(head):], bound(head, place[:0]))",
+			Promise: "a sealed secret opens in its own place only",
+			Test:    "TestSeal",
 		},
 		{
 			File:    "task/engine/pagetokens.go",

@@ -1,0 +1,84 @@
+package keyring
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// The errors of [Sealer.Open]. They say nothing about what is sealed.
+var (
+	// ErrKeyMissing says that the key is not known: it was lost, or ended.
+	ErrKeyMissing = errors.New("the key that sealed it is missing")
+	// ErrNotSealed says that the bytes were changed, or sealed for another place.
+	ErrNotSealed = errors.New("it was changed, or sealed for another place")
+)
+
+// sealVersion is the first byte of what is sealed.
+const sealVersion = 1
+
+// Sealer seals secrets of others with AES-256-GCM and random nonces, for at most 2^32 secrets
+// with one key. It is safe for concurrent use.
+type Sealer struct{ *ring }
+
+// Seal returns a secret so that only [Sealer.Open] with the same place can read it. A place is
+// where the secret belongs, such as the ids of a task and a config: sealed bytes that are
+// moved elsewhere do not open.
+func (s *Sealer) Seal(secret []byte, place ...string) ([]byte, error) {
+	k := &s.current()[0]
+	head, err := hex.AppendDecode([]byte{sealVersion}, []byte(k.ID))
+	if err != nil {
+		return nil, fmt.Errorf("seal a secret: %w", err)
+	}
+	aead, err := k.aead()
+	if err != nil {
+		return nil, fmt.Errorf("seal a secret: %w", err)
+	}
+	return aead.Seal(head, nil, secret, bound(head, place)), nil
+}
+
+// Open returns the secret of [Sealer.Seal]. The error wraps [ErrKeyMissing] or [ErrNotSealed].
+func (s *Sealer) Open(sealed []byte, place ...string) ([]byte, error) {
+	if len(sealed) < 1+idSize || sealed[0] != sealVersion {
+		return nil, fmt.Errorf("open a sealed secret: %w", ErrNotSealed)
+	}
+	head, keys := sealed[:1+idSize], s.current()
+	id := hex.EncodeToString(head[1:])
+	at := slices.IndexFunc(keys, func(k key) bool { return k.ID == id })
+	if at < 0 || keys[at].ended(s.cfg.Now()) {
+		return nil, fmt.Errorf("open a sealed secret: %w: restore %s.json in the folder keys, or have the secret set again", ErrKeyMissing, s.purpose)
+	}
+	aead, err := keys[at].aead()
+	if err != nil {
+		return nil, fmt.Errorf("open a sealed secret: %w", err)
+	}
+	secret, err := aead.Open(nil, nil, sealed[len(head):], bound(head, place))
+	if err != nil {
+		return nil, fmt.Errorf("open a sealed secret: %w", ErrNotSealed)
+	}
+	return secret, nil
+}
+
+// aead returns the cipher of a key. It makes the nonces itself.
+func (k *key) aead() (cipher.AEAD, error) {
+	block, err := aes.NewCipher(k.Secret)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// bound returns what is authenticated besides the secret: the head, and the place with the
+// lengths of its parts, so that no two places are the same bytes.
+func bound(head []byte, place []string) []byte {
+	b := slices.Clone(head)
+	for _, part := range place {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
+		b = append(b, part...)
+	}
+	return b
+}
