@@ -63,6 +63,10 @@ type Config struct {
 	// engine, so that lists begin again after a restart.
 	PageTokens PageTokens
 
+	// Push seals the secrets of webhooks. Nil: there are no push notifications, and the
+	// methods for them return [ErrNoPush].
+	Push Sealer
+
 	Log        zerolog.Logger
 	Now        func() time.Time    // Defaults to time.Now.
 	NewID      func() store.TaskID // of tasks, contexts and messages. Defaults to store.NewTaskID.

@@ -19,6 +19,7 @@ type Send struct {
 	Message *a2a.Message // must not be changed afterwards
 	Bytes   int          // size of the encoded message, if known
 	Renew   Renewal      // see [Decision]; nil: a decision in the message counts for By as it is
+	Push    *PushConfig  // a webhook for the task, set in the batch of the message; nil: none
 }
 
 // Sent is the outcome of a message: a direct answer, or a task.
