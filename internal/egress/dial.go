@@ -92,6 +92,35 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return d.dial(ctx, network, port, addrs)
 }
 
+// Check returns why [Dialer.DialContext] refuses a host and port whatever else happens: the
+// error is a *[RefusedError] if the host is an address, or the name localhost, that may not be
+// dialed, or the port may not be. It resolves nothing, so that another name passes: what it
+// means is known only when it is dialed.
+func (d *Dialer) Check(host, port string) error {
+	number, err := d.port(host, port)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case err == nil:
+	case name == "localhost" || strings.HasSuffix(name, ".localhost"): // RFC 6761, section 6.3
+		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	default:
+		return nil
+	}
+	return d.check(host, addr, number)
+}
+
+// check returns a *RefusedError if port of addr may not be dialed.
+func (d *Dialer) check(host string, addr netip.Addr, port uint16) error {
+	if what := d.guard.refusal(addr, port); what != "" {
+		return &RefusedError{Host: host, Addr: addr, What: what, final: strings.HasSuffix(what, ownAddress)}
+	}
+	return nil
+}
+
 // port returns the number of a port that may be dialed.
 func (d *Dialer) port(host, port string) (uint16, error) {
 	number, err := strconv.ParseUint(port, 10, 16)
@@ -116,8 +145,8 @@ func (d *Dialer) addresses(ctx context.Context, family, host string, port uint16
 		return nil, fmt.Errorf("resolve %q: it has no address", host)
 	}
 	for i, addr := range addrs {
-		if what := d.guard.refusal(addr, port); what != "" {
-			return nil, &RefusedError{Host: host, Addr: addr, What: what, final: strings.HasSuffix(what, ownAddress)}
+		if err := d.check(host, addr, port); err != nil {
+			return nil, err
 		}
 		addrs[i] = addr.Unmap()
 	}
