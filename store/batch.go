@@ -10,6 +10,11 @@ package store
 //     conflicts; see below.
 //   - change: Rev is set. Adds exactly 1 to rev.
 //   - rows: Task is zero. Only Rows, Due and Audit, which belong to Scope itself.
+//   - aside: Task is set, Rev and Fence are nil. At least one, and only, of Rows (none of
+//     a context), Due and Audit of that task. The rev stays, so that the batch conflicts
+//     with no other: nothing but IfRev guards its rows. It is for rows that only one
+//     reader of the log writes, in any phase of the task. ErrNotFound: the task is gone,
+//     or being deleted.
 //
 // A batch must not be computed from one that is not durable yet. Chunks are the
 // exception: they name only their fence, so they, and a change after them, may be
@@ -31,7 +36,7 @@ type Batch struct {
 	Scope Scope
 	Task  TaskID
 
-	Rev   *uint64 // the rev it was computed from, which is durable; nil: chunks
+	Rev   *uint64 // the rev it was computed from, which is durable; nil: chunks, rows or aside
 	Fence *uint64 // the fence of the turn it comes from; nil: not from a turn
 
 	Change   Change
@@ -116,7 +121,8 @@ type Snapshot struct {
 
 // Any, as RowChange.IfRev, changes a row whatever its rev: a missing row is put,
 // and removing a missing row changes nothing. It suits the rows of a task, because
-// a batch that changes them names the task's rev, which guards them.
+// a batch that changes them names the task's rev, which guards them;
+// not so an aside, whose rows need a rev of their own.
 const Any = ^uint64(0)
 
 // RowChange puts or removes one row. A row belongs to the batch's task; with

@@ -12,8 +12,8 @@
 //
 //   - seq numbers all events, private and public, from 1 without gaps.
 //   - pub numbers the public events alone, from 1 without gaps.
-//   - rev starts at 1 and grows by exactly 1 with every batch that has anything
-//     but chunks. It is the optimistic lock.
+//   - rev starts at 1 and grows by exactly 1 with every batch of the task, apart from
+//     chunks and asides. It is the optimistic lock.
 //   - fence starts at 1 and grows by exactly 1 when the right to run changes
 //     hands ([Change.TakeFence], [Store.Claim]). A batch from an older turn fails.
 //

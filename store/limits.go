@@ -32,12 +32,16 @@ func (b *Batch) validateShape() error {
 		if !b.Scope.IsOwner() && !b.Scope.IsZero() {
 			return fmt.Errorf("%w: rows without a task belong to an owner", ErrInvalid)
 		}
-	case b.Rev == nil:
-		if b.Fence == nil {
-			return fmt.Errorf("%w: chunks without a fence", ErrInvalid)
+	case b.IsAside():
+		if len(b.Events) > 0 || b.Snapshot != nil || b.Change != (Change{}) || !b.Dedup.IsZero() {
+			return fmt.Errorf("%w: a batch without a rev and a fence has rows, due work and audit only", ErrInvalid)
 		}
+		if len(b.Rows)+len(b.Due)+len(b.Audit) == 0 {
+			return fmt.Errorf("%w: a batch without a rev and a fence changes nothing", ErrInvalid)
+		}
+	case b.Rev == nil:
 		if b.Change != (Change{}) || len(b.Rows) > 0 || len(b.Due) > 0 || len(b.Audit) > 0 || !b.Dedup.IsZero() {
-			return fmt.Errorf("%w: a batch without a rev has chunks only", ErrInvalid)
+			return fmt.Errorf("%w: a batch with a fence and no rev has chunks only", ErrInvalid)
 		}
 	case b.Creates():
 		c := &b.Change
@@ -58,7 +62,7 @@ func (b *Batch) validateShape() error {
 	if b.Parked > 0 && (!b.Creates() || b.Change.Context == "") {
 		return fmt.Errorf("%w: a bound of parked tasks belongs to a create with a context", ErrInvalid)
 	}
-	if b.HasContextRows() && (b.Task.IsZero() || b.Creates()) {
+	if b.HasContextRows() && (b.Task.IsZero() || b.Creates() || b.IsAside()) {
 		return fmt.Errorf("%w: rows of a context belong to a change of one of its tasks", ErrInvalid)
 	}
 	if b.ContextRows != (RowBound{}) && !b.HasContextRows() {
@@ -82,6 +86,9 @@ func (b *Batch) validateShape() error {
 func (b *Batch) Creates() bool {
 	return !b.Task.IsZero() && b.Rev != nil && *b.Rev == 0
 }
+
+// IsAside reports whether b changes rows, due work and audit of a task aside from its rev.
+func (b *Batch) IsAside() bool { return !b.Task.IsZero() && b.Rev == nil && b.Fence == nil }
 
 func (b *Batch) validateSizes() error {
 	size := 0

@@ -80,7 +80,7 @@ const DueDelete = "store.delete"
 // Watcher wakes readers. Every Store implements it.
 type Watcher interface {
 	// Watch returns a channel that receives after each commit of the task by any
-	// handle, if s covers its owner. Wake-ups coalesce: take the channel before
+	// handle, asides possibly left out, if s covers its owner. Wake-ups coalesce: take the channel before
 	// reading, read, then wait. The task need not exist yet. stop ends it and may
 	// be called more than once; the channel is never closed.
 	Watch(s Scope, id TaskID) (wake <-chan struct{}, stop func())
@@ -111,6 +111,10 @@ type Handle interface {
 	Store
 	Watcher
 	AuditLog
+
+	// Epoch returns the number of the instance: handles of one backend have different
+	// ones, and a later handle has a larger one, also after a reopen.
+	Epoch() uint64
 }
 
 // Due is one row of due work.

@@ -108,8 +108,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/limits.go",
-			What:    "case b.Rev == nil:\n\t\tif b.Fence == nil {",
-			Into:    "case b.Rev == nil:\n\t\tif false {",
+			What:    "case b.IsAside():\n\t\tif len(b.Events) > 0 || ",
+			Into:    "case b.IsAside():\n\t\tif ",
 			Promise: "chunks come from a turn",
 			Package: "store/memstore",
 			Test:    "TestStore/invalid/every shape that is none",

@@ -10,7 +10,8 @@ import (
 	"a2a-server/store"
 )
 
-func (r *round) putDue(b *store.Batch, t *work) {
+// putDue returns how many due rows there are more than before.
+func (r *round) putDue(b *store.Batch, t *work) (more int) {
 	for i := range b.Due {
 		c := &b.Due[i]
 		key := dueKey(c.Time, b.Task, b.Scope, c.Kind, c.Key)
@@ -18,16 +19,16 @@ func (r *round) putDue(b *store.Batch, t *work) {
 		switch {
 		case c.Delete && there:
 			r.delete(r.due, key)
-			if t != nil {
-				t.now.Due--
-			}
+			more--
 		case !c.Delete && !there:
 			_ = r.put(r.due, key, r.keepMarked(bucketDue, key, c.Payload))
-			if t != nil {
-				t.now.Due++
-			}
+			more++
 		}
 	}
+	if t != nil {
+		t.now.Due = uint32(int(t.now.Due) + more)
+	}
+	return more
 }
 
 func (r *round) putAudit(task store.TaskID, entry []byte) {

@@ -35,6 +35,9 @@ func (db *DB) Handle() (store.Handle, error) {
 	return h, nil
 }
 
+// Epoch returns the number of the instance; see [store.Handle].
+func (h *Handle) Epoch() uint64 { return h.epoch }
+
 // Close releases the handle; see [store.Store].
 func (h *Handle) Close() error {
 	h.mu.Lock()

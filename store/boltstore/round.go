@@ -220,7 +220,8 @@ func (r *round) apply(o *op) error {
 		r.dedup[b.Dedup] = b.Task
 	}
 	r.size += uint64(o.size) + batchBytes
-	if t != nil {
+	aside := b.IsAside()
+	if t != nil && !aside {
 		before := t.now
 		t.add(o, next)
 		r.countOpen(&before, &t.now)
@@ -235,7 +236,9 @@ func (r *round) apply(o *op) error {
 		r.rows = append(r.rows, changedRow{b.Rows[i].Kind, owner})
 	}
 	r.putRows(b, t)
-	r.putDue(b, t)
+	if more := r.putDue(b, t); aside && more != 0 {
+		t.changed = true // apart from that, an aside leaves the header as it is
+	}
 	for _, entry := range b.Audit {
 		r.putAudit(b.Task, entry)
 	}

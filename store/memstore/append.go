@@ -102,7 +102,9 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	header.Due = uint32(int(header.Due) + db.putDue(in.own, b.Due))
 	db.putAudit(b)
 	t.header = header
-	db.wake(header.Task, header.Owner)
+	if !b.IsAside() {
+		db.wake(header.Task, header.Owner)
+	}
 	db.wakeRows(b.Rows, header.Owner)
 	return receipt, nil
 }

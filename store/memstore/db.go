@@ -125,6 +125,9 @@ type handle struct {
 	closed bool // guarded by db.mu
 }
 
+// Epoch returns the number of the instance; see [store.Handle].
+func (h *handle) Epoch() uint64 { return h.epoch }
+
 // lock takes the DB's mutex for a call of h, or returns why the call must fail,
 // with the mutex free.
 func (h *handle) lock(ctx context.Context) error {

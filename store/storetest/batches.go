@@ -43,6 +43,11 @@ func change(id store.TaskID, rev uint64, events ...store.Event) *store.Batch {
 	return &store.Batch{Scope: store.System(), Task: id, Rev: new(rev), Events: events}
 }
 
+// aside is a batch of a reader of the log.
+func aside(id store.TaskID, rows ...store.RowChange) *store.Batch {
+	return &store.Batch{Scope: store.System(), Task: id, Rows: rows}
+}
+
 // scopeRows is a batch without a task.
 func scopeRows(owner store.Scope, rows ...store.RowChange) *store.Batch {
 	return &store.Batch{Scope: owner, Rows: rows}

@@ -49,6 +49,16 @@ func invalid(base store.TaskID) []invalidBatch {
 	addChunks("with a bound", func(b *store.Batch) { b.Parked = 1 })
 	addChunks("with a bound of the disk", func(b *store.Batch) { b.Disk.Owner = 1 })
 
+	addAside := altered("aside", func() *store.Batch { return aside(base, put("kind", "never", store.Any, "")) })
+	addAside("with events", func(b *store.Batch) { b.Events = mixed(1, "never") })
+	addAside("with a snapshot", func(b *store.Batch) { b.Snapshot = &store.Snapshot{} })
+	addAside("with a key", func(b *store.Batch) { b.Dedup = newHash() })
+	addAside("with a bound", func(b *store.Batch) { b.Parked = 1 })
+	addAside("with a bound of the disk", func(b *store.Batch) { b.Disk.Owner = 1 })
+	addAside("with a due row at no time", func(b *store.Batch) { b.Due = []store.DueChange{dueAt(0, "never", "")} })
+	addAside("with rows of the context", func(b *store.Batch) { b.Rows[0].OfContext = true })
+	addAside("with nothing", func(b *store.Batch) { b.Rows = nil })
+
 	for name, c := range map[string]store.Change{
 		"with context":    {Context: "context"},
 		"with status":     {Status: status(2, 2000)},
@@ -58,6 +68,7 @@ func invalid(base store.TaskID) []invalidBatch {
 	} {
 		addRows(name, func(b *store.Batch) { b.Change = c })
 		addChunks(name, func(b *store.Batch) { b.Change = c })
+		addAside(name, func(b *store.Batch) { b.Change = c })
 	}
 
 	addCreate := altered("create", func() *store.Batch { return rich(alice(), store.Live) })

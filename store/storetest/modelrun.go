@@ -290,6 +290,13 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 			b.Snapshot.Rev = m.random.Uint64N(h.Rev + 2)
 		}
 	}
+	if m.chance(6) {
+		b.Events, b.Snapshot = nil, nil
+		if m.side(b, h.Owner, ""); m.chance(20) {
+			b.Events = m.events()
+		}
+		return b
+	}
 	if m.chance(3) {
 		b.Fence = new(h.Fence)
 		if m.chance(6) {

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"rows", rowCases()},
 		{"rowquery", rowQueryCases()},
 		{"contextrows", contextRowCases()},
+		{"aside", asideCases()},
 		{"list", listCases()},
 		{"cursor", cursorCases()},
 		{"due", dueCases()},
