@@ -3,7 +3,6 @@ package keyring
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,10 +24,10 @@ const sealVersion = 1
 // with one key. It is safe for concurrent use.
 type Sealer struct{ *ring }
 
-// Seal returns a secret so that only [Sealer.Open] with the same place can read it. A place is
-// where the secret belongs, such as the ids of a task and a config: sealed bytes that are
-// moved elsewhere do not open.
-func (s *Sealer) Seal(secret []byte, place ...string) ([]byte, error) {
+// Seal returns a secret so that only [Sealer.Open] with the same bound can read it. What is
+// bound to it says where it belongs, such as the ids of a task and a config, and is not part
+// of the result: sealed bytes that are moved elsewhere do not open.
+func (s *Sealer) Seal(secret, bound []byte) ([]byte, error) {
 	k := &s.current()[0]
 	head, err := hex.AppendDecode([]byte{sealVersion}, []byte(k.ID))
 	if err != nil {
@@ -38,11 +37,11 @@ func (s *Sealer) Seal(secret []byte, place ...string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal a secret: %w", err)
 	}
-	return aead.Seal(head, nil, secret, bound(head, place)), nil
+	return aead.Seal(head, nil, secret, slices.Concat(head, bound)), nil
 }
 
 // Open returns the secret of [Sealer.Seal]. The error wraps [ErrKeyMissing] or [ErrNotSealed].
-func (s *Sealer) Open(sealed []byte, place ...string) ([]byte, error) {
+func (s *Sealer) Open(sealed, bound []byte) ([]byte, error) {
 	if len(sealed) < 1+idSize || sealed[0] != sealVersion {
 		return nil, fmt.Errorf("open a sealed secret: %w", ErrNotSealed)
 	}
@@ -56,7 +55,7 @@ func (s *Sealer) Open(sealed []byte, place ...string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a sealed secret: %w", err)
 	}
-	secret, err := aead.Open(nil, nil, sealed[len(head):], bound(head, place))
+	secret, err := aead.Open(nil, nil, sealed[len(head):], slices.Concat(head, bound))
 	if err != nil {
 		return nil, fmt.Errorf("open a sealed secret: %w", ErrNotSealed)
 	}
@@ -70,15 +69,4 @@ func (k *key) aead() (cipher.AEAD, error) {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
-}
-
-// bound returns what is authenticated besides the secret: the head, and the place with the
-// lengths of its parts, so that no two places are the same bytes.
-func bound(head []byte, place []string) []byte {
-	b := slices.Clone(head)
-	for _, part := range place {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
-		b = append(b, part...)
-	}
-	return b
 }

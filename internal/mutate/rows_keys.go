@@ -118,8 +118,8 @@ func keyRows() []Row {
 		},
 		{
 			File:    "internal/keyring/sealer.go",
-			What:    "aead.Open(nil, nil, sealed[len(head):], bound(head, place))",
-			Into:    "aead.Open(nil, nil, sealed[len(head):], bound(head, place[:0]))",
+			What:    "aead.Open(nil, nil, sealed[len(head):], slices.Concat(head, bound))",
+			Into:    "aead.Open(nil, nil, sealed[len(head):], slices.Concat(head, bound[:0]))",
 			Promise: "a sealed secret opens in its own place only",
 			Test:    "TestSeal",
 		},
