@@ -35,6 +35,8 @@ type Card struct {
 	// message with a part of another type is refused. text/* matches every text type,
 	// */* any type. Defaults to text/plain and application/json.
 	InputModes []string
+
+	pushes bool // the server sends push notifications
 }
 
 // Skill is an entry of the card's skills: one for each tool.
@@ -60,7 +62,7 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 			sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
 			sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
 		},
-		Capabilities:       sdk.AgentCapabilities{Streaming: true, ExtendedAgentCard: extended, Extensions: dialect.Extensions()},
+		Capabilities:       sdk.AgentCapabilities{Streaming: true, PushNotifications: c.pushes, ExtendedAgentCard: extended, Extensions: dialect.Extensions()},
 		DefaultInputModes:  c.InputModes,
 		DefaultOutputModes: []string{"text/plain", "application/json"},
 	}

@@ -123,17 +123,25 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	if err := checkMessage(pb.GetMessage()); err != nil {
 		return nil, err
 	}
+	// Converted here: that this server has no push notifications comes before any problem
+	// with the fields of a webhook (§3.3.4).
+	push := pb.GetConfiguration().GetTaskPushNotificationConfig()
 	if c := pb.GetConfiguration(); c != nil {
-		if c.GetTaskPushNotificationConfig() != nil {
-			return nil, noPush() // before any problem with its fields (§3.3.4)
-		}
-		if err := checkHistory("configuration.historyLength", c.HistoryLength); err != nil {
-			return nil, err
+		c.TaskPushNotificationConfig = nil
+		if err := checkHistory("configuration.historyLength", c.HistoryLength); err != nil && push == nil {
+			return nil, err // the operation checks it, too, after the webhook
 		}
 	}
 	req, err := convert(&pb, pbconv.FromProtoSendMessageRequest)
 	if err != nil {
 		return nil, err
+	}
+	if push != nil {
+		req.Config.PushConfig = toPush(push)
+		if pb.GetConfiguration().HistoryLength != nil { // the SDK drops a negative one
+			n := int(pb.GetConfiguration().GetHistoryLength())
+			req.Config.HistoryLength = &n
+		}
 	}
 	// The SDK's conversion turns every data part into an object and loses other values.
 	for i, p := range pb.GetMessage().GetParts() {

@@ -62,6 +62,8 @@ func toWire(err error) (w *wireError, known bool) {
 		return errBusy.saying(busy.Error()), true
 	case errors.Is(err, task.ErrTaskNotFound):
 		return errTaskNotFound.saying(errTaskNotFound.message), true
+	case errors.Is(err, engine.ErrNoPush):
+		return errPushUnsupported.saying(errPushUnsupported.message), true
 	case errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot accept this now: try again later"), true
 	case errors.As(err, &full):

@@ -257,37 +257,6 @@ func (h *handler) events(ctx context.Context, method string, run func(context.Co
 	}
 }
 
-// refuse returns the error of an operation that this server does not support, if the caller
-// may do it.
-func (h *handler) refuse(ctx context.Context, why func() error, method string) error {
-	if _, err := h.caller(ctx, method); err != nil {
-		return err
-	}
-	return h.fail(ctx, why(), method)
-}
-
-// CreateTaskPushConfig implements [a2asrv.RequestHandler]. Like all push notification
-// methods it returns an error that wraps the SDK's ErrPushNotificationNotSupported, as the
-// card says.
-func (h *handler) CreateTaskPushConfig(ctx context.Context, _ *sdk.PushConfig) (*sdk.PushConfig, error) {
-	return nil, h.refuse(ctx, noPush, "CreateTaskPushNotificationConfig")
-}
-
-// GetTaskPushConfig implements [a2asrv.RequestHandler].
-func (h *handler) GetTaskPushConfig(ctx context.Context, _ *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
-	return nil, h.refuse(ctx, noPush, "GetTaskPushNotificationConfig")
-}
-
-// ListTaskPushConfigs implements [a2asrv.RequestHandler].
-func (h *handler) ListTaskPushConfigs(ctx context.Context, _ *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
-	return nil, h.refuse(ctx, noPush, "ListTaskPushNotificationConfigs")
-}
-
-// DeleteTaskPushConfig implements [a2asrv.RequestHandler].
-func (h *handler) DeleteTaskPushConfig(ctx context.Context, _ *sdk.DeleteTaskPushConfigRequest) error {
-	return h.refuse(ctx, noPush, "DeleteTaskPushNotificationConfig")
-}
-
 // GetExtendedAgentCard implements [a2asrv.RequestHandler]. The URL of its interfaces is that
 // of [Card].
 func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {

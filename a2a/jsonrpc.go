@@ -54,6 +54,9 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		err = allow(by, m.op)
 	}
 	if err == nil {
+		err = s.supports(m.op)
+	}
+	if err == nil {
 		head := append(rpcHead(rpc.ID), `"result":`...)
 		err = s.serve(c, by, m.op, input{json: rpc.Params}, envelope{head, "}", typeJSON, func(e *wireError) []byte { return rpcFault(rpc.ID, e) }})
 	}

@@ -164,10 +164,7 @@ func (d *description) operation(op operation, route int, used map[int]bool) obje
 		parameters = append(parameters, object{"$ref": "#/components/parameters/lastEventID"})
 	}
 	out["parameters"] = parameters
-	statuses := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}
-	if r.from != unread {
-		statuses = append(statuses, http.StatusInternalServerError)
-	}
+	statuses := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if r.from == body || r.from == someBody && r.method != http.MethodGet {
 		schema := d.message(m.Input())
 		out["requestBody"] = object{"required": r.from == body, "content": object{typeA2A: object{"schema": schema}, typeJSON: object{"schema": schema}}}
@@ -176,13 +173,10 @@ func (d *description) operation(op operation, route int, used map[int]bool) obje
 	if op.action == auth.Create {
 		statuses = append(statuses, http.StatusInsufficientStorage)
 	}
-	if op.action == auth.Create || r.from != unread && len(inPath) > 0 { // each may name a task
+	if op.action == auth.Create || len(inPath) > 0 { // each may name a task
 		statuses = append(statuses, http.StatusNotFound)
 	}
-	responses := object{}
-	if r.from != unread {
-		responses["200"] = d.success(op, m.Output())
-	}
+	responses := object{"200": d.success(op, m.Output())}
 	for _, status := range statuses {
 		used[status] = true
 		responses[fmt.Sprint(status)] = object{"$ref": fmt.Sprintf("#/components/responses/%d", status)}
@@ -361,28 +355,36 @@ var optionalHere = map[string]bool{"CancelTaskRequest.id": true, "SubscribeToTas
 
 // fieldRules are what fields are held to beside their types.
 var fieldRules = map[string]object{
-	"ListTasksRequest.pageSize":              {"minimum": 1, "maximum": 100, "default": 50},
-	"ListTasksRequest.historyLength":         {"minimum": 0},
-	"GetTaskRequest.historyLength":           {"minimum": 0},
-	"SendMessageConfiguration.historyLength": {"minimum": 0},
-	"Message.parts":                          {"minItems": 1, "maxItems": maxParts},
-	"Message.messageId":                      {"minLength": 1},
+	"ListTasksRequest.pageSize":                       {"minimum": 1, "maximum": 100, "default": 50},
+	"ListTaskPushNotificationConfigsRequest.pageSize": {"minimum": 0, "maximum": 100, "default": 50},
+	"TaskPushNotificationConfig.id":                   {"maxLength": maxPushID},
+	"TaskPushNotificationConfig.url":                  {"maxLength": maxPushURL},
+	"TaskPushNotificationConfig.token":                {"maxLength": maxPushToken, "description": "It is sent with each notification, and never given back."},
+	"AuthenticationInfo.scheme":                       {"maxLength": maxPushScheme},
+	"AuthenticationInfo.credentials":                  {"maxLength": maxPushCredentials, "description": "They are sent with each notification, and never given back."},
+	"ListTasksRequest.historyLength":                  {"minimum": 0},
+	"GetTaskRequest.historyLength":                    {"minimum": 0},
+	"SendMessageConfiguration.historyLength":          {"minimum": 0},
+	"Message.parts":                                   {"minItems": 1, "maxItems": maxParts},
+	"Message.messageId":                               {"minLength": 1},
 }
 
 var messageTexts = map[string]string{
-	"AgentCard":                "What an agent is, what it can do, and how to reach it.",
-	"Artifact":                 "What a task has made.",
-	"CancelTaskRequest":        "Optional: the path names the task.",
-	"ListTasksResponse":        "A page of the caller's tasks. An empty nextPageToken marks the last page.",
-	"Message":                  "A message from a client or the agent. Messages from clients have the role ROLE_USER.",
-	"Part":                     "A piece of a message or of an artifact.",
-	"SendMessageConfiguration": "How to answer a message.",
-	"SendMessageRequest":       "A message, and how to answer it. A message sent again with the same messageId is not processed again.",
-	"SendMessageResponse":      "The task that a message belongs to, or a message that is the whole answer.",
-	"StreamResponse":           "An event of a stream. The first one is the current task, or a message that is the whole answer.",
-	"SubscribeToTaskRequest":   "Optional: the path names the task.",
-	"Task":                     "A task, its history and its artifacts.",
-	"TaskArtifactUpdateEvent":  "An artifact, or a piece of one.",
-	"TaskStatus":               "The current state of a task, and a message about it.",
-	"TaskStatusUpdateEvent":    "A change of a task's status.",
+	"AgentCard":                  "What an agent is, what it can do, and how to reach it.",
+	"Artifact":                   "What a task has made.",
+	"CancelTaskRequest":          "Optional: the path names the task.",
+	"ListTasksResponse":          "A page of the caller's tasks. An empty nextPageToken marks the last page.",
+	"Message":                    "A message from a client or the agent. Messages from clients have the role ROLE_USER.",
+	"Part":                       "A piece of a message or of an artifact.",
+	"SendMessageConfiguration":   "How to answer a message.",
+	"SendMessageRequest":         "A message, and how to answer it. A message sent again with the same messageId is not processed again.",
+	"SendMessageResponse":        "The task that a message belongs to, or a message that is the whole answer.",
+	"StreamResponse":             "An event of a stream. The first one is the current task, or a message that is the whole answer.",
+	"SubscribeToTaskRequest":     "Optional: the path names the task.",
+	"Task":                       "A task, its history and its artifacts.",
+	"TaskArtifactUpdateEvent":    "An artifact, or a piece of one.",
+	"AuthenticationInfo":         "What is in the Authorization header of notifications.",
+	"TaskPushNotificationConfig": "A webhook of a task. An id is made if none is given.",
+	"TaskStatus":                 "The current state of a task, and a message about it.",
+	"TaskStatusUpdateEvent":      "A change of a task's status.",
 }

@@ -19,6 +19,7 @@ type operations struct {
 	engine  *engine.Engine
 	waiting *shares // sends that wait for their task
 	modes   modes   // media types that parts of messages may have
+	push    *Push   // which webhooks are called; nil: none
 }
 
 // call is what an operation knows about a call besides its request.
@@ -28,6 +29,7 @@ type call struct {
 	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
 	renew   engine.Renewal // authenticates by again; nil: nobody does
 	request *http.Request  // by which the base URL is known; nil: the card's
+	version string         // of A2A, in which by speaks; "": that of this table
 	from    resume         // where the reader of a stream continues; nil: nowhere
 }
 
@@ -75,7 +77,7 @@ func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, 
 	if c == nil {
 		return &sdk.SendMessageConfig{}, nil
 	}
-	if c.PushConfig != nil {
+	if c.PushConfig != nil && o.push == nil {
 		return nil, noPush()
 	}
 	return c, checkHistory("configuration.historyLength", c.HistoryLength)
@@ -90,6 +92,10 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 	if err != nil {
 		return sent{}, err
 	}
+	push, err := o.inline(c, req)
+	if err != nil {
+		return sent{}, err
+	}
 	wait := c.answer.Accepted
 	if !config.ReturnImmediately {
 		switch give, err := o.waiting.take(c.by, 1); {
@@ -100,7 +106,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 			return sent{}, err
 		}
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew})
+	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew, Push: push})
 	if err != nil {
 		return sent{}, err
 	}
@@ -128,7 +134,11 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 	if err != nil {
 		return err
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew})
+	push, err := o.inline(c, req)
+	if err != nil {
+		return err
+	}
+	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew, Push: push})
 	if err != nil {
 		return err
 	}
@@ -211,9 +221,12 @@ func snapshotEvent(first *engine.Snapshot, options task.ViewOptions) engine.Even
 }
 
 // taskID parses the task id of a request.
-func taskID(id string) (engine.ID, error) {
+func taskID(id string) (engine.ID, error) { return taskIDOf("id", id) }
+
+// taskIDOf parses the task id in a field of a request.
+func taskIDOf(field, id string) (engine.ID, error) {
 	if id == "" {
-		return engine.ID{}, invalidField("id", "is required")
+		return engine.ID{}, invalidField(field, "is required")
 	}
 	parsed, ok := engine.ParseID(id)
 	if !ok {
@@ -257,7 +270,8 @@ func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskReque
 	return shown{view, viewOptions(nil)}, err
 }
 
-// noPush is the error of every push notification operation, as the card says.
+// noPush is the error of every push notification operation of a server without [Push], as
+// its card says.
 func noPush() error { return errPushUnsupported.saying(errPushUnsupported.message) }
 
 // noExtendedCard is the error of GetExtendedAgentCard, as the card says.

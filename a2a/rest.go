@@ -81,6 +81,9 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		if err := allow(by, v.op); err != nil {
 			return err
 		}
+		if err := s.supports(v.op); err != nil {
+			return err
+		}
 		in, err := s.restInput(c, by, v.from)
 		if err != nil {
 			return err
@@ -122,7 +125,7 @@ func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in i
 		in.json, err = s.checkedBody(c, by)
 	case someBody:
 		in.json, err = s.optionalBody(c, by)
-	case unread, nothing:
+	case nothing:
 	}
 	return in, err
 }

@@ -44,6 +44,10 @@ type Config struct {
 	// is asked only with an Authenticator; nil: there is no extended card.
 	SkillsOf func(ctx context.Context, by auth.Principal) ([]Skill, error)
 
+	// Push says which webhooks clients may set for their tasks, for an Engine that has push
+	// notifications, too; nil: the server has none.
+	Push *Push
+
 	Health string // path of a health probe, linked from the page at the base URL; "": none
 	Guard  Guard  // where requests may come from
 	Rates  Rates  // how often
@@ -102,6 +106,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Card.checkSecurity(); err != nil {
 		return nil, err
 	}
+	cfg.Card.pushes = cfg.Push != nil
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 4 << 20
 	}
@@ -131,7 +136,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(), made: cfg.Now(),
-		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes},
+		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes, cfg.Push},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
 	}
@@ -161,6 +166,10 @@ func New(cfg Config) (*Server, error) {
 	s.echo.HEAD(cardPath, s.card)
 	s.echo.GET(openAPIPath, s.document)
 	s.echo.HEAD(openAPIPath, s.document)
+	if cfg.Push != nil && cfg.Push.Keys != nil {
+		s.echo.GET(KeysPath, s.pushKeys)
+		s.echo.HEAD(KeysPath, s.pushKeys)
+	}
 	s.restRoutes()
 	return s, nil
 }

@@ -21,6 +21,7 @@ type operation struct {
 	summary string      // what it does, in a sentence
 	routes  []route     // of HTTP+JSON, the preferred one first
 	private bool        // the client may keep the answer, and nobody else
+	pushes  bool        // it is about push notifications, and not supported without them
 
 	// One of them is set. answer runs the operation and appends its result to b; stream
 	// passes its events to the sink that open returns.
@@ -40,8 +41,7 @@ type route struct {
 type source uint8
 
 const (
-	unread   source = iota // it is ignored: the operation is not supported
-	nothing                // it has none
+	nothing  source = iota // it has none
 	query                  // in the parameters of the query (§11.5)
 	body                   // in the body
 	someBody               // in the body, if there is one
@@ -94,27 +94,36 @@ func table() []operation {
 		},
 		{
 			name: "CreateTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/set", action: auth.Push,
-			summary: "Not supported: this agent does not send push notifications.",
-			routes:  []route{{http.MethodPost, "/tasks/{task_id}/pushNotificationConfigs", unread}},
-			answer:  refused(noPush),
+			summary: "Sets a webhook of a task. One with the same id is replaced. Not supported unless the agent card says so.",
+			routes:  []route{{http.MethodPost, "/tasks/{task_id}/pushNotificationConfigs", body}},
+			answer:  answers(readCreatePush, operations.createPush),
+			pushes:  true,
 		},
 		{
 			name: "GetTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/get", action: auth.Push,
-			summary: "Not supported: this agent does not send push notifications.",
-			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", unread}},
-			answer:  refused(noPush),
+			summary: "Returns a webhook of a task, without its token and credentials. Not supported unless the agent card says so.",
+			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", nothing}},
+			answer: answers(reads(toGetPush, func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }),
+				operations.getPush),
+			pushes: true,
 		},
 		{
 			name: "ListTaskPushNotificationConfigs", old: "tasks/pushNotificationConfig/list", action: auth.Push,
-			summary: "Not supported: this agent does not send push notifications.",
-			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", unread}},
-			answer:  refused(noPush),
+			summary: "Lists the webhooks of a task, without their tokens and credentials. Not supported unless the agent card says so.",
+			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", query}},
+			answer: answers(reads(toListPush, func(r *a2apb.ListTaskPushNotificationConfigsRequest, path []string) { r.TaskId = path[0] }),
+				operations.listPush),
+			pushes: true,
 		},
 		{
 			name: "DeleteTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/delete", action: auth.Push,
-			summary: "Not supported: this agent does not send push notifications.",
-			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", unread}},
-			answer:  refused(noPush),
+			summary: "Deletes a webhook of a task, if there is one with the id. Not supported unless the agent card says so.",
+			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", nothing}},
+			answer: answers(reads(toDeletePush, func(r *a2apb.DeleteTaskPushNotificationConfigRequest, path []string) {
+				r.TaskId, r.Id = path[0], path[1]
+			}),
+				operations.deletePush),
+			pushes: true,
 		},
 		{
 			name: "GetExtendedAgentCard", old: "agent/getAuthenticatedExtendedCard", action: auth.Read,
@@ -164,10 +173,13 @@ func streams[R any](read func(input) (*R, error), run func(operations, context.C
 	}
 }
 
-// refused returns the answer function of an operation that this server does not support.
-// It ignores the request.
-func refused(why func() error) func(*Server, context.Context, call, input, []byte) ([]byte, error) {
-	return func(*Server, context.Context, call, input, []byte) ([]byte, error) { return nil, why() }
+// supports returns the error of an operation that this server does not support. Bindings
+// call it before they read the request.
+func (s *Server) supports(op *operation) error {
+	if op.pushes && s.cfg.Push == nil {
+		return noPush()
+	}
+	return nil
 }
 
 // reads returns a function that decodes a request through its protobuf message: put, which

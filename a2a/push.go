@@ -1,0 +1,367 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"a2a-server/task/engine"
+)
+
+// Push says which webhooks the server calls.
+type Push struct {
+	// HTTP allows webhooks with http. Without it they need https.
+	HTTP bool
+	// Refuses reports whether a host and port are never called, whatever the host's name
+	// resolves to. It must be quick, and safe for concurrent use. Nil: none is known to be.
+	// What a name resolves to is for whoever calls it.
+	Refuses func(host, port string) bool
+	// Keys returns the JWK Set with which receivers verify the tokens of notifications. It is
+	// served to everybody, at [KeysPath]. Nil: notifications have no token.
+	Keys func() ([]byte, error)
+}
+
+// The bounds of a webhook, in bytes.
+const (
+	maxPushID          = 256
+	maxPushURL         = 2 << 10
+	maxPushToken       = 8 << 10
+	maxPushScheme      = 64
+	maxPushCredentials = 8 << 10
+)
+
+const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// protocol returns the version of A2A in which the caller speaks.
+func (c *call) protocol() string {
+	if c.version == "" {
+		return version
+	}
+	return c.version
+}
+
+// webhook checks a config that a client sets, and returns it for the engine. prefix is where
+// its fields are in the request. All problems are reported at once.
+func (p *Push) webhook(c *sdk.PushConfig, protocol, prefix string) (engine.PushConfig, error) {
+	out := engine.PushConfig{ID: c.ID, URL: c.URL, Token: c.Token, Version: protocol}
+	if c.Auth != nil {
+		out.Scheme, out.Credentials = c.Auth.Scheme, c.Auth.Credentials
+	}
+	var all []violation
+	add := func(field, problem string) {
+		if problem != "" {
+			all = append(all, violation{prefix + field, problem})
+		}
+	}
+	add("url", p.wrongURL(out.URL))
+	add("id", wrongText(out.ID, maxPushID, isPathChar, "letters, digits and signs of ASCII, without spaces and slashes"))
+	add("token", wrongText(out.Token, maxPushToken, isHeaderChar, "printable characters of ASCII"))
+	add("authentication.scheme", p.wrongScheme(out.Scheme, out.Credentials))
+	add("authentication.credentials", p.wrongCredentials(out.Scheme, out.Credentials))
+	if len(all) > 0 {
+		w := errInvalidParams.saying(all[0].Field + " " + all[0].Description)
+		w.violations = all
+		return engine.PushConfig{}, w
+	}
+	return out, nil
+}
+
+// wrongText returns what is wrong with a text; "": nothing.
+func wrongText(text string, most int, allowed func(byte) bool, what string) string {
+	if len(text) > most {
+		return fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), most)
+	}
+	for i := range len(text) {
+		if !allowed(text[i]) {
+			return "has a character that is not allowed: use " + what
+		}
+	}
+	if strings.TrimSpace(text) != text {
+		return "begins or ends with a space"
+	}
+	return ""
+}
+
+// isHeaderChar reports whether a character may be in a header that nobody reads differently.
+func isHeaderChar(c byte) bool { return ' ' <= c && c <= '~' }
+
+// isPathChar reports whether a character may be in an id, which REST has in the path.
+func isPathChar(c byte) bool { return ' ' < c && c <= '~' && c != '/' && c != '\\' }
+
+// wrongScheme returns what is wrong with the scheme of Authorization; "": nothing.
+func (p *Push) wrongScheme(scheme, credentials string) string {
+	switch {
+	case scheme == "" && credentials != "":
+		return "is required with credentials: name one, such as Bearer"
+	case scheme == "":
+		return ""
+	case len(scheme) > maxPushScheme:
+		return fmt.Sprintf("has %d bytes; at most %d are allowed", len(scheme), maxPushScheme)
+	case strings.Trim(scheme, alphanumeric+"!#$%&'*+-.^_`|~") != "": // not a token (RFC 9110, section 5.6.2)
+		return "must be one authentication scheme of HTTP, such as Bearer"
+	}
+	return ""
+}
+
+// wrongCredentials returns what is wrong with the credentials for a scheme; "": nothing.
+// Bearer needs none if notifications have a token.
+func (p *Push) wrongCredentials(scheme, credentials string) string {
+	if scheme != "" && credentials == "" && (p.Keys == nil || !strings.EqualFold(scheme, "Bearer")) {
+		return "is required with a scheme: this server has none of its own for your webhook"
+	}
+	return wrongText(credentials, maxPushCredentials, isHeaderChar, "printable characters of ASCII")
+}
+
+// wrongURL returns what is wrong with the URL of a webhook; "": nothing that is known before
+// its host is resolved.
+func (p *Push) wrongURL(text string) string {
+	switch {
+	case text == "":
+		return "is required"
+	case len(text) > maxPushURL:
+		return fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), maxPushURL)
+	case wrongText(text, maxPushURL, func(c byte) bool { return ' ' < c && c <= '~' && c != '\\' }, "") != "":
+		return "has a character that is not allowed: escape it with a percent sign"
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "is not a URL: write it as https://example.com/path"
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "":
+		return "must begin with https://"
+	case u.Scheme == "http" && !p.HTTP:
+		return "must begin with https://: this server sends nothing without encryption"
+	case u.User != nil:
+		return "must not have a user or password: set authentication instead"
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return "must not have a fragment (#)"
+	case u.Hostname() == "":
+		return "has no host"
+	case !isHost(u.Hostname()):
+		return "has a host that is neither a name in ASCII nor an IP address"
+	}
+	port := u.Port()
+	switch {
+	case port == "" && strings.HasSuffix(u.Host, ":"):
+		return "has an empty port"
+	case port == "" && u.Scheme == "http":
+		port = "80"
+	case port == "":
+		port = "443"
+	}
+	if p.Refuses != nil && p.Refuses(u.Hostname(), port) {
+		return "leads to an address or port that this server does not call: use a public address"
+	}
+	return ""
+}
+
+// isHost reports whether a host has one meaning: it is an IP address as it is usually written,
+// or a name in ASCII. What only some programs read as an address, such as 127.1 or 0x7f000001,
+// is neither.
+func isHost(host string) bool {
+	if strings.Contains(host, ":") {
+		return !strings.Contains(host, "%") // url.Parse has checked the brackets; a zone is of this machine
+	}
+	name := strings.TrimSuffix(host, ".")
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || strings.Trim(label, alphanumeric+"-_") != "" {
+			return false
+		}
+	}
+	if last := labels[len(labels)-1]; '0' <= last[0] && last[0] <= '9' {
+		return isIPv4(labels)
+	}
+	return true
+}
+
+// isIPv4 reports whether labels are those of an IPv4 address with four decimal numbers.
+func isIPv4(labels []string) bool {
+	if len(labels) != 4 {
+		return false
+	}
+	for _, label := range labels {
+		if len(label) > 3 || len(label) > 1 && label[0] == '0' || strings.Trim(label, "0123456789") != "" || len(label) == 3 && label > "255" {
+			return false
+		}
+	}
+	return true
+}
+
+// inline returns the webhook of a send; nil: it has none.
+func (o operations) inline(c call, req *sdk.SendMessageRequest) (*engine.PushConfig, error) {
+	const field = "configuration.taskPushNotificationConfig."
+	if req.Config == nil || req.Config.PushConfig == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if o.push == nil {
+		return nil, noPush()
+	}
+	if id := req.Config.PushConfig.TaskID; id != "" && id != req.Message.TaskID {
+		return nil, invalidField(field+"taskId", "must be empty or that of the message")
+	}
+	out, err := o.push.webhook(req.Config.PushConfig, c.protocol(), field)
+	if err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// webhook is a config as clients see it: without its secrets.
+type webhook struct{ config *sdk.PushConfig }
+
+// webhooks is a page of configs.
+type webhooks struct {
+	configs []*sdk.PushConfig
+	next    string
+}
+
+// deleted is the empty answer of a deletion.
+type deleted struct{}
+
+// toClient returns a config as clients see it: token and credentials are not given back. Who
+// has set them knows them, and nobody else learns them from here.
+func toClient(id engine.ID, c *engine.PushConfig) *sdk.PushConfig {
+	out := &sdk.PushConfig{TaskID: sdk.TaskID(id.String()), ID: c.ID, URL: c.URL}
+	if c.Scheme != "" {
+		out.Auth = &sdk.PushAuthInfo{Scheme: c.Scheme}
+	}
+	return out
+}
+
+// pushTask returns the id of the task of a request about webhooks.
+func (o operations) pushTask(id sdk.TaskID) (engine.ID, error) {
+	if o.push == nil {
+		return engine.ID{}, noPush()
+	}
+	return taskIDOf("taskId", string(id))
+}
+
+// createPush sets a webhook of a task. One with the same id is replaced (D13).
+func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig) (webhook, error) {
+	id, err := o.pushTask(req.TaskID)
+	if err != nil {
+		return webhook{}, err
+	}
+	set, err := o.push.webhook(req, c.protocol(), "")
+	if err != nil {
+		return webhook{}, err
+	}
+	if set, err = o.engine.SetPush(ctx, c.by, id, set); err != nil {
+		return webhook{}, err
+	}
+	return webhook{toClient(id, &set)}, nil
+}
+
+func (o operations) getPush(ctx context.Context, c call, req *sdk.GetTaskPushConfigRequest) (webhook, error) {
+	id, err := o.pushTask(req.TaskID)
+	if err != nil {
+		return webhook{}, err
+	}
+	if req.ID == "" {
+		return webhook{}, invalidField("id", "is required")
+	}
+	found, err := o.engine.Push(ctx, c.by, id, req.ID)
+	if err != nil {
+		return webhook{}, err
+	}
+	return webhook{toClient(id, &found)}, nil
+}
+
+func (o operations) listPush(ctx context.Context, c call, req *sdk.ListTaskPushConfigRequest) (webhooks, error) {
+	id, err := o.pushTask(req.TaskID)
+	if err != nil {
+		return webhooks{}, err
+	}
+	if req.PageSize < 0 || req.PageSize > 100 {
+		return webhooks{}, invalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.PageSize))
+	}
+	page, err := o.engine.PushList(ctx, c.by, id, req.PageSize, req.PageToken)
+	if err != nil {
+		return webhooks{}, err
+	}
+	out := webhooks{configs: []*sdk.PushConfig{}, next: page.Next}
+	for i := range page.Configs {
+		out.configs = append(out.configs, toClient(id, &page.Configs[i]))
+	}
+	return out, nil
+}
+
+// deletePush deletes a webhook. It is idempotent.
+func (o operations) deletePush(ctx context.Context, c call, req *sdk.DeleteTaskPushConfigRequest) (deleted, error) {
+	id, err := o.pushTask(req.TaskID)
+	if err != nil {
+		return deleted{}, err
+	}
+	if req.ID == "" {
+		return deleted{}, invalidField("id", "is required")
+	}
+	return deleted{}, o.engine.DeletePush(ctx, c.by, id, req.ID)
+}
+
+// append appends a TaskPushNotificationConfig.
+func (w webhook) append(b []byte) ([]byte, error) {
+	text, err := json.Marshal(w.config)
+	if err != nil {
+		return nil, fmt.Errorf("encode a webhook: %w", err)
+	}
+	return append(b, text...), nil
+}
+
+// append appends a ListTaskPushNotificationConfigsResponse.
+func (w webhooks) append(b []byte) ([]byte, error) {
+	text, err := json.Marshal(sdk.ListTaskPushConfigResponse{Configs: w.configs, NextPageToken: w.next})
+	if err != nil {
+		return nil, fmt.Errorf("encode webhooks: %w", err)
+	}
+	return append(b, text...), nil
+}
+
+// append appends a google.protobuf.Empty.
+func (deleted) append(b []byte) ([]byte, error) { return append(b, "{}"...), nil }
+
+// toPush converts a config without checking it: that is for the operation.
+func toPush(pb *a2apb.TaskPushNotificationConfig) *sdk.PushConfig {
+	out := &sdk.PushConfig{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), ID: pb.GetId(), URL: pb.GetUrl(), Token: pb.GetToken()}
+	if a := pb.GetAuthentication(); a.GetScheme() != "" || a.GetCredentials() != "" {
+		out.Auth = &sdk.PushAuthInfo{Scheme: a.GetScheme(), Credentials: a.GetCredentials()}
+	}
+	return out
+}
+
+// readCreatePush decodes the request of CreateTaskPushNotificationConfig. In HTTP+JSON the
+// path names the task.
+func readCreatePush(in input) (*sdk.PushConfig, error) {
+	var pb a2apb.TaskPushNotificationConfig
+	if err := in.fill(&pb); err != nil {
+		return nil, err
+	}
+	if in.path != nil {
+		if pb.GetTaskId() != "" && pb.GetTaskId() != in.path[0] {
+			return nil, invalidField("taskId", "is not that of the path")
+		}
+		pb.TaskId = in.path[0]
+	}
+	return toPush(&pb), nil
+}
+
+func toGetPush(pb *a2apb.GetTaskPushNotificationConfigRequest) (*sdk.GetTaskPushConfigRequest, error) {
+	return &sdk.GetTaskPushConfigRequest{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), ID: pb.GetId()}, nil
+}
+
+func toListPush(pb *a2apb.ListTaskPushNotificationConfigsRequest) (*sdk.ListTaskPushConfigRequest, error) {
+	return &sdk.ListTaskPushConfigRequest{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), PageSize: int(pb.GetPageSize()), PageToken: pb.GetPageToken()}, nil
+}
+
+func toDeletePush(pb *a2apb.DeleteTaskPushNotificationConfigRequest) (*sdk.DeleteTaskPushConfigRequest, error) {
+	return &sdk.DeleteTaskPushConfigRequest{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), ID: pb.GetId()}, nil
+}
