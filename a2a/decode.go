@@ -89,7 +89,7 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
-	err = s.cfg.Engine.Heavily(ctx, by, len(in.json), func() (err error) {
+	err = s.cfg.Engine.Heavily(ctx, by, in.size(), func() (err error) {
 		req, err = read(in)
 		return err
 	})
@@ -97,7 +97,16 @@ func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, 
 }
 
 // readSend decodes the request of SendMessage and SendStreamingMessage.
-func readSend(in input) (*sdk.SendMessageRequest, error) { return decodeSend(in.json) }
+func readSend(in input) (*sdk.SendMessageRequest, error) {
+	if in.proto == nil {
+		return decodeSend(in.json)
+	}
+	var pb a2apb.SendMessageRequest
+	if err := in.fill(&pb); err != nil {
+		return nil, err
+	}
+	return toSend(&pb)
+}
 
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
@@ -120,6 +129,12 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	if err := unmarshal(raw, &pb); err != nil {
 		return nil, err
 	}
+	return toSend(&pb)
+}
+
+// toSend checks the parameters of SendMessage and SendStreamingMessage, and what the SDK's
+// conversion drops.
+func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 	if err := checkMessage(pb.GetMessage()); err != nil {
 		return nil, err
 	}
@@ -132,7 +147,7 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 			return nil, err // the operation checks it, too, after the webhook
 		}
 	}
-	req, err := convert(&pb, pbconv.FromProtoSendMessageRequest)
+	req, err := convert(pb, pbconv.FromProtoSendMessageRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +184,9 @@ func readListTasks(in input) (*sdk.ListTasksRequest, error) {
 	var pb a2apb.ListTasksRequest
 	if err := in.fill(&pb); err != nil {
 		return nil, err
+	}
+	if in.proto != nil && pb.GetPageSize() == 0 {
+		pb.PageSize = nil // the SDK's client (v2.4.0) sends 0 when its caller gives none
 	}
 	// protojson drops an unknown state, as it may be from a later version, so that a
 	// mistyped filter would be ignored.

@@ -124,10 +124,13 @@ type badRequest struct {
 	FieldViolations []violation `json:"fieldViolations"`
 }
 
+// retries reports whether the error is temporary.
+func (e *wireError) retries() bool { return e.status == http.StatusServiceUnavailable || e.after > 0 }
+
 // retry sets Retry-After if the error is temporary, and WWW-Authenticate if it has
 // challenges.
 func (e *wireError) retry(h http.Header) {
-	if e.status == http.StatusServiceUnavailable || e.after > 0 {
+	if e.retries() {
 		h.Set("Retry-After", strconv.Itoa(max(1, e.after)))
 	}
 	if len(e.challenges) > 0 {

@@ -127,6 +127,16 @@ func everywhere(t *testing.T, f func(t *testing.T, c *a2aclient.Client)) {
 		t.Parallel()
 		f(t, client(t, serve(t), sdk.TransportProtocolHTTPJSON))
 	})
+	t.Run("gRPC", func(t *testing.T) {
+		t.Parallel()
+		srv := start(t, nil)
+		s, ok := srv.Config.Handler.(*a2a.Server)
+		if !ok {
+			t.Fatalf("the handler is a %T", srv.Config.Handler)
+		}
+		_, at := serveGRPC(t, s, a2a.GRPCConfig{})
+		f(t, grpcClient(t, at))
+	})
 	t.Run("request handler", func(t *testing.T) {
 		t.Parallel()
 		srv := start(t, nil)
@@ -396,7 +406,7 @@ func TestListTasks(t *testing.T) {
 }
 
 func listTasks(t *testing.T, c *a2aclient.Client) {
-	if list, err := c.ListTasks(t.Context(), &sdk.ListTasksRequest{}); err != nil || list.Tasks == nil || len(list.Tasks) != 0 || list.TotalSize != 0 || list.PageSize != 50 {
+	if list, err := c.ListTasks(t.Context(), &sdk.ListTasksRequest{}); err != nil || len(list.Tasks) != 0 || list.TotalSize != 0 || list.PageSize != 50 {
 		t.Errorf("ListTasks() = %+v, %v, want an empty page of 50", list, err)
 	}
 	for i := range 5 {
@@ -417,7 +427,7 @@ func listTasks(t *testing.T, c *a2aclient.Client) {
 		}
 		for _, task := range list.Tasks {
 			ids = append(ids, string(task.ID))
-			if task.Status.State != sdk.TaskStateCompleted || task.Artifacts != nil {
+			if task.Status.State != sdk.TaskStateCompleted || len(task.Artifacts) != 0 {
 				t.Errorf("listed %+v", task)
 			}
 		}

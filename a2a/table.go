@@ -140,6 +140,7 @@ type input struct {
 	json  checked    // the parameters of JSON-RPC, or the body of HTTP+JSON
 	query url.Values // nil: there is none
 	path  []string   // the parameters of the path, in their order; nil: it has none
+	proto *message   // the request of gRPC; nil: it is of another binding
 }
 
 // answers returns the answer function of an operation with one answer.
@@ -200,10 +201,21 @@ func reads[M any, P interface {
 	}
 }
 
-// fill decodes a message from JSON or the query, whichever is present.
+// size returns the bytes of a request.
+func (in input) size() int {
+	if in.proto != nil {
+		return len(*in.proto)
+	}
+	return len(in.json)
+}
+
+// fill decodes a message from gRPC, JSON or the query, whichever is present.
 func (in input) fill(into proto.Message) error {
 	if in.query != nil {
 		return decodeQuery(in.query, into)
+	}
+	if in.proto != nil {
+		return in.proto.decode(into)
 	}
 	return unmarshal(in.json, into)
 }

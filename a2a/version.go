@@ -55,3 +55,15 @@ func otherVersion(message string) error {
 	w.metadata = map[string]string{"supportedVersions": version}
 	return w
 }
+
+// checkCallVersion refuses a call of gRPC that names another version than that of its
+// service. One that names none has the version of the service, since the name of the service
+// says it, also with StrictVersions.
+func (s *Server) checkCallVersion(r *http.Request, served string) error {
+	for _, v := range askedVersions(r) {
+		if v != served && !strings.HasPrefix(v, served+".") {
+			return otherVersion("version " + clip(v) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"crypto/tls"
+)
+
+// GRPCConfig configures a [GRPC].
+type GRPCConfig struct {
+	TLS         *tls.Config   // nil: no TLS
+	Guard       Guard         // where calls may come from
+	ReadTimeout time.Duration // of the message of a call. Defaults to 30 s.
+	Header      int           // bytes of a call's metadata. Defaults to 64 KiB.
+
+	// Admit is called before each call, and leave when the call has ended; nil: every call is
+	// served. Its error is that of a call that is refused because too many are served.
+	Admit func() (leave func(), err error)
+}
+
+// GRPC serves the operations of a [Server] over gRPC. Make one with [Server.GRPC].
+//
+// Every method is served as a stream of messages, which is the same on the wire: a handler
+// then runs when the metadata have arrived, so that the caller is authenticated before any
+// message is received.
+type GRPC struct {
+	s   *Server
+	cfg GRPCConfig
+	rpc *grpc.Server
+	all context.Context //nolint:containedctx // of all calls
+	end context.CancelCauseFunc
+}
+
+const (
+	// maxCalls is how many calls a connection may have open. Clients wait with more.
+	maxCalls = 250
+	// callWindow is how much of a call's messages may arrive before anybody reads them, in
+	// bytes.
+	callWindow = 64 << 10
+	// connWindow is the same of a connection.
+	connWindow = 1 << 20
+)
+
+// GRPC returns the operations of s over gRPC.
+func (s *Server) GRPC(c GRPCConfig) *GRPC {
+	if c.ReadTimeout <= 0 {
+		c.ReadTimeout = 30 * time.Second
+	}
+	if c.Header <= 0 {
+		c.Header = 64 << 10
+	}
+	g := &GRPC{s: s, cfg: c}
+	g.all, g.end = context.WithCancelCause(context.Background())
+	g.rpc = grpc.NewServer(
+		grpc.Creds(&connecting{c.TLS}),
+		grpc.ForceServerCodecV2(messages{}),
+		grpc.MaxRecvMsgSize(int(s.cfg.MaxBody)),
+		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.InitialWindowSize(callWindow),
+		grpc.InitialConnWindowSize(connWindow),
+		grpc.ConnectionTimeout(min(10*time.Second, c.ReadTimeout)),
+		grpc.ReadBufferSize(8<<10),
+		grpc.WaitForHandlers(true),
+		// A peer that is gone without a word is noticed; one that is there is not cut off.
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.cfg.Heartbeat, Timeout: s.cfg.WriteTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.UnknownServiceHandler(g.unknown),
+	)
+	g.register()
+	return g
+}
+
+// register adds the methods of A2A 1.0: those of the table.
+func (g *GRPC) register() {
+	service := a2apb.File_a2av1_proto.Services().ByName("A2AService")
+	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
+	for i := range g.s.table {
+		op := &g.s.table[i]
+		method := service.Methods().ByName(protoreflect.Name(op.name))
+		out := formOf(method.Output())
+		desc.Streams = append(desc.Streams, grpc.StreamDesc{
+			StreamName: op.name, ServerStreams: op.stream != nil,
+			Handler: func(_ any, ss grpc.ServerStream) error {
+				return g.serve(ss, op, protocolV1{op: op, out: out})
+			},
+		})
+	}
+	g.rpc.RegisterService(&desc, nil)
+}
+
+// Serve serves the connections of a listener until [GRPC.Stop]. It returns nil then.
+func (g *GRPC) Serve(l net.Listener) error {
+	if err := g.rpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve gRPC: %w", err)
+	}
+	return nil
+}
+
+// EndCalls ends all calls: streams with UNAVAILABLE and how to continue, and the others as
+// [ErrShutdown] says.
+func (g *GRPC) EndCalls() { g.end(ErrShutdown) }
+
+// Stop accepts no more connections and calls, and waits for those that are open, until ctx
+// ends; the rest is cut off then, and the error says so.
+func (g *GRPC) Stop(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.rpc.GracefulStop()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	g.end(ErrShutdown)
+	g.rpc.Stop()
+	<-done
+	return fmt.Errorf("stop gRPC: %w", context.Cause(ctx))
+}

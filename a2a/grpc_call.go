@@ -1,0 +1,268 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+)
+
+// protocol is how a version of A2A is written in gRPC.
+type protocol interface {
+	// version is that of the service, as Major.Minor.
+	version() string
+	// input returns the request that is in a message.
+	input(m message) (input, error)
+	// answer returns the answer whose JSON, of version 1.0, an operation has written, and
+	// event an event of a stream.
+	answer(json []byte) (message, error)
+	event(json []byte) (message, error)
+}
+
+// protocolV1 is A2A 1.0. It implements [protocol].
+type protocolV1 struct {
+	op  *operation
+	out *form
+}
+
+func (protocolV1) version() string                       { return version }
+func (protocolV1) input(m message) (input, error)        { return input{proto: &m}, nil }
+func (p protocolV1) answer(json []byte) (message, error) { return p.out.encode(json) }
+func (p protocolV1) event(json []byte) (message, error)  { return p.out.encode(json) }
+
+// call is a call of gRPC while it is served.
+type grpcCall struct {
+	g      *GRPC
+	ss     grpc.ServerStream
+	ctx    context.Context //nolint:containedctx // of the call; canceled when it ends, by whatever
+	cancel context.CancelCauseFunc
+	r      *http.Request // the call as a request: its metadata are headers
+	method string        // for the log
+	as     protocol
+}
+
+// reply collects the headers of an answer. It implements [http.ResponseWriter].
+type reply struct{ header http.Header }
+
+func (r reply) Header() http.Header         { return r.header }
+func (r reply) WriteHeader(int)             {}
+func (r reply) Write(b []byte) (int, error) { return len(b), nil }
+
+// serve serves a call: everything that has to be known before its message is received, then
+// the operation.
+func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
+	return g.call(ss, op.name, as, func(c *grpcCall, by auth.Principal) error {
+		if err := allow(by, op); err != nil {
+			return err
+		}
+		m, release, err := c.receive(by)
+		if err != nil {
+			return err
+		}
+		defer release()
+		in, err := as.input(m)
+		if err != nil {
+			return err
+		}
+		if op.stream != nil {
+			return c.stream(by, op, in)
+		}
+		return c.unary(by, op, in)
+	})
+}
+
+// unknown refuses a call of a method that there is not.
+func (g *GRPC) unknown(_ any, ss grpc.ServerStream) error {
+	name, _ := grpc.Method(ss.Context())
+	return g.call(ss, "", nil, func(*grpcCall, auth.Principal) error {
+		return errMethodNotFound.saying("there is no method " + clip(name))
+	})
+}
+
+// call runs what every call begins with, and then run. The error that it returns is a
+// status.
+func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*grpcCall, auth.Principal) error) error {
+	ctx, cancel := context.WithCancelCause(ss.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(g.all, func() { cancel(context.Cause(g.all)) })()
+	if conn, _ := connOf(ctx); conn != nil {
+		conn.open.Add(1)
+		defer conn.open.Add(-1)
+	}
+	c := &grpcCall{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method, as: as}
+	if err := c.guarded(func() error { return c.begin(run) }); err != nil {
+		return g.refuse(ctx, ss, err, method)
+	}
+	return nil
+}
+
+// begin authenticates the caller and runs the call.
+func (c *grpcCall) begin(run func(*grpcCall, auth.Principal) error) error {
+	if c.g.all.Err() != nil {
+		return ErrShutdown
+	}
+	if c.g.cfg.Admit != nil {
+		leave, err := c.g.cfg.Admit()
+		if err != nil {
+			return errBusy.saying(err.Error())
+		}
+		defer leave()
+	}
+	if wrong := c.g.cfg.Guard.check(c.r); wrong != nil {
+		return wrong
+	}
+	w := reply{http.Header{}}
+	by, err := c.g.s.principal(w, c.r)
+	if err != nil {
+		return err
+	}
+	if c.as == nil {
+		return run(c, by)
+	}
+	if err := c.checkContent(); err != nil {
+		return err
+	}
+	if err := c.g.s.checkCallVersion(c.r, c.as.version()); err != nil {
+		return err
+	}
+	c.g.s.activate(w, c.r)
+	if active := w.header.Get(extensionsHeader); active != "" {
+		if err := c.ss.SetHeader(metadata.Pairs(strings.ToLower(extensionsHeader), active)); err != nil {
+			return fmt.Errorf("set header: %w", err)
+		}
+	}
+	return run(c, by)
+}
+
+// requestOf returns a call as a request of HTTP, which it is: the same functions look at its
+// credentials, version and extensions. Binary metadata are no headers.
+func requestOf(ctx context.Context) *http.Request {
+	name, _ := grpc.Method(ctx)
+	r := &http.Request{Method: http.MethodPost, Proto: "HTTP/2.0", ProtoMajor: 2, URL: &url.URL{Path: name}, Header: http.Header{}, Body: http.NoBody}
+	md, _ := metadata.FromIncomingContext(ctx)
+	for name, values := range md {
+		switch {
+		case name == ":authority":
+			if len(values) == 1 {
+				r.Host = values[0]
+			}
+		case strings.HasPrefix(name, ":") || strings.HasSuffix(name, "-bin"):
+		default:
+			r.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	conn, p := connOf(ctx)
+	if p != nil {
+		r.RemoteAddr = p.Addr.String()
+	}
+	if conn != nil {
+		r.TLS = conn.state
+		ctx = context.WithValue(ctx, http.LocalAddrContextKey, conn.LocalAddr())
+	}
+	return r.WithContext(ctx)
+}
+
+// checkContent refuses messages in another coding than protobuf.
+func (c *grpcCall) checkContent() error {
+	switch got := strings.ToLower(c.r.Header.Get("Content-Type")); got {
+	case "application/grpc", "application/grpc+proto":
+		return nil
+	}
+	return errMediaType.saying("the Content-Type must be application/grpc or application/grpc+proto")
+}
+
+// soon is how long a call may take to receive its message before it counts as a large one:
+// one whose size nobody knows yet.
+const soon = 100 * time.Millisecond
+
+// receive receives the message of a call. Its errors are 413 for one that is too large, 408
+// for one that takes too long, and 503 when large messages hold all their memory. Call
+// release when the message is no longer needed.
+func (c *grpcCall) receive(by auth.Principal) (m message, release func(), err error) {
+	got := make(chan error, 1) // it outlives the call if the client does not send
+	var into message
+	go func() { got <- c.ss.RecvMsg(&into) }()
+	timer := time.NewTimer(min(soon, c.g.cfg.ReadTimeout))
+	defer timer.Stop()
+	release = func() {}
+	give := func() {}
+	defer func() { give() }()
+	for slow := false; ; {
+		select {
+		case err := <-got:
+			if err != nil {
+				return nil, nil, c.notReceived(err)
+			}
+			if len(into) > freeBody {
+				give()
+				give = func() {}
+				if release, err = c.g.s.bodies.take(by, len(into)); err != nil {
+					return nil, nil, err
+				}
+			}
+			return into, release, nil
+		case <-c.ctx.Done():
+			return nil, nil, context.Cause(c.ctx)
+		case <-timer.C:
+			if slow {
+				return nil, nil, transportError(http.StatusRequestTimeout)
+			}
+			slow = true
+			if give, err = c.g.s.bodies.take(by, int(c.g.s.cfg.MaxBody)); err != nil {
+				give = func() {}
+				return nil, nil, err
+			}
+			timer.Reset(c.g.cfg.ReadTimeout)
+		}
+	}
+}
+
+// notReceived returns the error of a call whose message could not be received.
+func (c *grpcCall) notReceived(err error) error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	switch status.Code(err) { //nolint:exhaustive // of what receiving fails with
+	case codes.ResourceExhausted:
+		return transportError(http.StatusRequestEntityTooLarge)
+	case codes.Unimplemented:
+		return transportError(http.StatusUnsupportedMediaType).saying("the message must be sent as it is, without a grpc-encoding")
+	}
+	return errInvalidRequest.saying("the call has no message that can be read")
+}
+
+// unary runs an operation with one answer.
+func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
+	s, ctx := c.g.s, c.ctx
+	var renew engine.Renewal
+	if op.action == auth.Create { // it may wait as long as its task runs
+		renew = s.renews(c.r)
+		defer s.lease(ctx, by, op.action, renew, c.cancel)()
+	}
+	a := s.ops.engine.Answer(by)
+	defer a.Release()
+	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r}, in, nil)
+	if errors.Is(context.Cause(ctx), errEnded) {
+		return s.ended()
+	}
+	if err != nil {
+		return err
+	}
+	m, err := c.as.answer(text)
+	a.Made()
+	if err != nil {
+		return err
+	}
+	return c.send(m)
+}

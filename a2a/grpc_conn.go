@@ -1,0 +1,92 @@
+package a2a
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+)
+
+// connecting begins the connections of gRPC, with TLS or without. It implements
+// [credentials.TransportCredentials].
+type connecting struct{ tls *tls.Config }
+
+// connected is what calls know about their connection. It implements
+// [credentials.AuthInfo].
+type connected struct {
+	net.Conn
+	state  *tls.ConnectionState // nil: no TLS
+	open   atomic.Int64         // calls
+	unread atomic.Int64         // bytes of calls that have ended because nobody read them
+}
+
+// maxUnread is how many bytes that nobody reads a connection may keep. What a stalled call
+// has sent cannot be taken back, and other callers may use the connection, too.
+const maxUnread = 1 << 20
+
+// stuck counts bytes that the client of an ended call does not read. It closes the
+// connection if there are too many, or nobody else uses it.
+func (c *connected) stuck(n int64) {
+	if c.unread.Add(n) > maxUnread || c.open.Load() <= 1 {
+		_ = c.Close() // its calls end
+	}
+}
+
+// AuthType implements [credentials.AuthInfo].
+func (*connected) AuthType() string { return "a2a" }
+
+// connOf returns the connection of a call.
+func connOf(ctx context.Context) (*connected, *peer.Peer) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil, nil
+	}
+	c, _ := p.AuthInfo.(*connected)
+	return c, p
+}
+
+// ServerHandshake implements [credentials.TransportCredentials]. The deadline of the
+// connection is that of the handshake.
+func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if over, is := raw.(interface{ OverLimit() bool }); is && over.OverLimit() {
+		_ = raw.Close()
+		return nil, nil, errors.New("too many open connections, in all or from this address")
+	}
+	if c.tls == nil {
+		return raw, &connected{Conn: raw}, nil
+	}
+	conn := tls.Server(raw, c.tls)
+	if err := conn.HandshakeContext(context.Background()); err != nil {
+		_ = raw.Close()
+		return nil, nil, err
+	}
+	state := conn.ConnectionState()
+	if state.NegotiatedProtocol != "h2" {
+		_ = conn.Close()
+		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
+	}
+	return conn, &connected{Conn: conn, state: &state}, nil
+}
+
+// ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.
+func (*connecting) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("a2a: this is a server")
+}
+
+// Info implements [credentials.TransportCredentials].
+func (c *connecting) Info() credentials.ProtocolInfo {
+	if c.tls == nil {
+		return credentials.ProtocolInfo{SecurityProtocol: "insecure"}
+	}
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
+}
+
+// Clone implements [credentials.TransportCredentials].
+func (c *connecting) Clone() credentials.TransportCredentials { own := *c; return &own }
+
+// OverrideServerName implements [credentials.TransportCredentials]. A server has none.
+func (*connecting) OverrideServerName(string) error { return nil }

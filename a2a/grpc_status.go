@@ -1,0 +1,110 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// maxStatus is how large the details of an error may be over gRPC, in bytes. They are in
+// the metadata, of which several clients accept no more than 8 KiB, and a half more is
+// added by their encoding.
+const maxStatus = 4 << 10
+
+// grpcCode returns the code of an error.
+func (e *wireError) grpcCode() codes.Code {
+	var c codes.Code
+	if c.UnmarshalJSON([]byte(strconv.Quote(e.grpc))) != nil {
+		return codes.Internal
+	}
+	return c
+}
+
+// status returns the error of a call: with the same details as in the other bindings, but
+// fewer of them if they are too large for metadata.
+func (e *wireError) toStatus() *status.Status {
+	e = e.limited()
+	if text := []rune(e.message); len(text) > maxStatus/8 {
+		e.message = string(text[:maxStatus/8]) + "…"
+	}
+	for {
+		st, err := status.New(e.grpcCode(), e.message).WithDetails(e.protoDetails()...)
+		if err != nil { // cannot happen: all details are messages
+			return status.New(codes.Internal, errInternal.message)
+		}
+		if proto.Size(st.Proto()) <= maxStatus || !e.drop() {
+			return st
+		}
+	}
+}
+
+// drop removes the least useful detail, and reports whether there was one.
+func (e *wireError) drop() bool {
+	if n := len(e.violations); n > 1 {
+		e.violations = e.violations[:n/2]
+		return true
+	}
+	longest := ""
+	for name, value := range e.metadata {
+		if len(value) > len(e.metadata[longest]) || longest == "" {
+			longest = name
+		}
+	}
+	if longest != "" {
+		delete(e.metadata, longest)
+		return true
+	}
+	had := len(e.violations) > 0
+	e.violations = nil
+	return had
+}
+
+// protoDetails returns [wireError.details] as messages, and when to retry.
+func (e *wireError) protoDetails() []protoadapt.MessageV1 {
+	var all []protoadapt.MessageV1
+	for _, d := range e.details() {
+		switch d := d.(type) {
+		case errorInfo:
+			all = append(all, &errdetails.ErrorInfo{Reason: d.Reason, Domain: d.Domain, Metadata: d.Metadata})
+		case badRequest:
+			b := &errdetails.BadRequest{}
+			for _, v := range d.FieldViolations {
+				b.FieldViolations = append(b.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Description})
+			}
+			all = append(all, b)
+		}
+	}
+	if e.retries() {
+		all = append(all, &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(max(1, e.after)) * time.Second)})
+	}
+	return all
+}
+
+// refuse returns the status of a call that fails with err, and sets its challenges.
+func (g *GRPC) refuse(ctx context.Context, ss grpc.ServerStream, err error, method string) error {
+	if ctx.Err() != nil && !errors.As(err, new(*wireError)) {
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, context.DeadlineExceeded):
+			return status.Error(codes.DeadlineExceeded, "the deadline of the call has passed")
+		case errors.Is(cause, context.Canceled):
+			return status.Error(codes.Canceled, "the call was canceled")
+		case errors.Is(cause, ErrShutdown):
+			err = ErrShutdown
+		}
+	}
+	w := g.s.wire(ctx, err, method)
+	if len(w.challenges) > 0 {
+		ss.SetTrailer(metadata.MD{"www-authenticate": w.challenges})
+	}
+	return w.toStatus().Err()
+}
