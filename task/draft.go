@@ -45,6 +45,7 @@ type Draft struct {
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
 	shares   bool                 // it changes the state of the context
+	pushes   bool                 // webhooks are to look at it
 	actions  json.RawMessage      // of the run whose end is being written
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 
@@ -128,7 +129,7 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	b := &store.Batch{
 		Scope: scope, Task: d.f.Header.Task, Rev: &d.rev, Fence: fence,
 		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &d.pending},
-		Events: d.events, Rows: d.rows, Due: d.due, Audit: d.audit,
+		Events: d.events, Rows: d.withReady(), Due: d.due, Audit: d.audit,
 	}
 	if d.shares {
 		b.ContextRows = sessionBound
@@ -211,6 +212,7 @@ func (d *Draft) receive(m *event.MessageReceived) error {
 func (d *Draft) public(kind string, start int) {
 	d.events = append(d.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: d.now(), Data: d.since(start)})
 	d.f.count(len(d.buf) - start)
+	d.pushes = d.pushes || kind != event.KindArtifact
 }
 
 // task adds the first public event.
@@ -280,6 +282,7 @@ func (d *Draft) artifact(u *event.ArtifactUpdate) {
 	d.buf = event.AppendArtifactUpdate(d.buf, d.f.View.ids, u)
 	d.public(event.KindArtifact, start)
 	d.f.View.addArtifact(u)
+	d.pushes = d.pushes || u.Last
 }
 
 // end ends the task. state must be terminal.

@@ -78,6 +78,7 @@ func (in RunEnded) put(d *Draft) error {
 	}
 	d.actions = in.Actions
 	defer func() { d.actions = nil }()
+	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
 	// What is unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil

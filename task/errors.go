@@ -33,6 +33,8 @@ type StateError struct {
 	State a2a.TaskState
 	// NotCancelable: the request was to cancel a task that has ended in another state.
 	NotCancelable bool
+	// Webhook: the request was to add a webhook to a task that has ended.
+	Webhook bool
 	// Decided, if not nil, says what had already been decided about the approvals of the
 	// request.
 	Decided *approval.Error
@@ -46,6 +48,9 @@ func (e *StateError) Error() string {
 	}
 	if e.NotCancelable {
 		msg = fmt.Sprintf("task %s has ended in state %s and cannot be canceled", e.Task, e.State)
+	}
+	if e.Webhook {
+		msg = fmt.Sprintf("task %s has ended in state %s: nothing more happens that a webhook could be notified of", e.Task, e.State)
 	}
 	if e.Decided != nil {
 		msg = fmt.Sprintf("task %s has ended in state %s: %s", e.Task, e.State, e.Decided.Message)

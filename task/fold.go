@@ -52,6 +52,9 @@ type saved struct {
 	// ArtifactsAt is the size of the log, in bytes, at the last snapshot of its
 	// artifacts.
 	ArtifactsAt uint64 `json:"artifactsAt,omitempty"`
+
+	Webhooks    []webhookID `json:"webhooks,omitempty"`
+	WebhooksSet uint64      `json:"webhooksSet,omitempty"` // number of the newest that was set
 }
 
 // received is a message that a planner may still need.
@@ -296,6 +299,8 @@ func (f *Fold) applyPrivate(v any) error {
 			a.Opened = true
 		}
 	case *event.TurnFailed:
+	case *event.PushSet, *event.PushDeleted:
+		f.applyWebhook(v)
 	case *event.CallStarted, *event.CallCheckpoint, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
 		return f.applyCall(v)
 	default:

@@ -39,12 +39,19 @@ func TestGoldenSnapshot(t *testing.T) {
 		Approvals: []*pendingApproval{{Approval: approval.Approval{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Asked: at}, Opened: true}},
 	}}
 	f.Header.Bytes = 1234
+	f.checkGolden(t, snapshotVersion-1) // it has no webhooks
+	f.Webhooks, f.WebhooksSet = []webhookID{{"w1", 3}}, 4
+	f.checkGolden(t, snapshotVersion)
+}
+
+func (f *Fold) checkGolden(t *testing.T, version int) {
+	t.Helper()
 	both := SnapshotParts{Fold: true, Artifacts: true}
 	got, artifacts, err := f.Encode(both)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden := goldenFile(t, fmt.Sprintf("snapshot.v%d", snapshotVersion), got)
+	golden := goldenFile(t, fmt.Sprintf("snapshot.v%d", version), got)
 	goldenArtifacts := goldenFile(t, fmt.Sprintf("artifacts.v%d", artifactsVersion), artifacts)
 	back, err := DecodeFold(golden, goldenArtifacts, false /* viewOnly */)
 	if err != nil {

@@ -46,6 +46,7 @@ type Limits struct {
 	Steps       int           // steps of one task. Defaults to 1,000.
 	Calls       int           // calls of one step. Defaults to 64.
 	Parked      int           // unfinished tasks of one context. Defaults to 1,000.
+	Webhooks    int           // of one task. Defaults to 10.
 
 	// Bytes of disk above which no new tasks are accepted: what the tasks of one caller
 	// use, counted as their events plus 2 KiB per task, and what the whole store
@@ -86,6 +87,7 @@ func (l Limits) WithDefaults() Limits {
 	count(&l.Steps, 1000)
 	count(&l.Calls, 64)
 	count(&l.Parked, 1000)
+	count(&l.Webhooks, 10)
 	return l
 }
 

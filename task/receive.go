@@ -32,6 +32,8 @@ type FollowUp struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
 	JSON    []byte       // as [EncodeMessage] returns it
+	// Webhook is set together with what the message does; nil: none.
+	Webhook *SetWebhook
 	// Before is set by the rules to the task's last seq before the message.
 	Before uint64
 
@@ -64,8 +66,16 @@ func inTask(m *a2a.Message, raw []byte, v *View) (*a2a.Message, json.RawMessage)
 }
 
 func (in *FollowUp) put(d *Draft) error {
-	id := d.f.Header.Task
 	in.Before = d.f.Header.Seq
+	if err := in.receive(d); err != nil || in.Webhook == nil {
+		return err
+	}
+	return d.setWebhook(in.Webhook, in.Before)
+}
+
+// receive is put without the webhook.
+func (in *FollowUp) receive(d *Draft) error {
+	id := d.f.Header.Task
 	if c := in.Message.ContextID; c != "" && c != d.f.View.ContextID() {
 		return Invalid("message.contextId", "is not the context of task %s", id)
 	}

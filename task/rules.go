@@ -191,7 +191,8 @@ type New struct {
 	JSON    []byte       // as [EncodeMessage] gives it
 	Context *ReadonlyContext
 	Listed  Lookup
-	Session *Session // of its context; nil: it is not known
+	Session *Session    // of its context; nil: it is not known
+	Webhook *SetWebhook // nil: none
 }
 
 // Create returns the draft of a new task: the message, the task and its submitted state.
@@ -212,7 +213,9 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 		return d, err
 	}
 	f.Messages[0].decoded = kept
-	err = d.task(a2a.TaskStateSubmitted)
+	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
+		err = d.setWebhook(n.Webhook, 0)
+	}
 	return d, err
 }
 

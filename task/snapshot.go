@@ -10,9 +10,9 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot. The earlier versions can be read, too:
-// they include the artifacts, and version 1 had no Paused and other causes of unknown
-// outcomes.
-const snapshotVersion = 3
+// version 3 had no webhooks, and is still written without any; those before include the
+// artifacts, and version 1 had no Paused and other causes of unknown outcomes.
+const snapshotVersion = 4
 
 const (
 	// minSnapshot is how many bytes of events at least must have been added since the
@@ -100,7 +100,11 @@ func (f *Fold) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode snapshot: %w", err)
 	}
 	b := make([]byte, 0, len(private)+512)
-	b = append(b, snapshotVersion)
+	if f.WebhooksSet == 0 {
+		b = append(b, snapshotVersion-1)
+	} else {
+		b = append(b, snapshotVersion)
+	}
 	b = fmt.Appendf(b, "%010d", len(private))
 	b = append(b, private...)
 	return f.View.appendBinary(b), nil

@@ -2,9 +2,15 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 
 	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
 )
 
 // ErrNoPush means that this engine sends no push notifications: [Config.Push] is not set.
@@ -24,9 +30,16 @@ type PushConfig struct {
 	URL         string // at most 2 KiB; it is not checked here where it leads
 	Token       string // at most 8 KiB; "": none
 	Scheme      string // of Authorization, at most 64 bytes; "": none
-	Credentials string // at most 8 KiB
+	Credentials string // at most 8 KiB; only with Scheme
 	Version     string // of the protocol that the webhook expects: "1.0" or "0.3"
 }
+
+// The limits of a [PushConfig], in bytes.
+const (
+	maxPushURL    = 2 << 10
+	maxPushSecret = 8 << 10
+	maxPushScheme = 64
+)
 
 // PushPage is a page of the webhooks of a task, in the order of their ids.
 type PushPage struct {
@@ -34,31 +47,207 @@ type PushPage struct {
 	Next    string // "": last page
 }
 
+// validate returns a [task.InvalidError] if c cannot be sent as headers of a request, or is
+// too large.
+func (c *PushConfig) validate() error {
+	for _, f := range []struct {
+		name, value string
+		limit       int
+	}{
+		{"id", c.ID, maxID}, {"url", c.URL, maxPushURL}, {"token", c.Token, maxPushSecret},
+		{"authentication.scheme", c.Scheme, maxPushScheme}, {"authentication.credentials", c.Credentials, maxPushSecret},
+	} {
+		if len(f.value) > f.limit {
+			return task.Invalid(f.name, "has %d bytes; at most %d are allowed", len(f.value), f.limit)
+		}
+		if strings.ContainsFunc(f.value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return task.Invalid(f.name, "has control characters")
+		}
+	}
+	switch {
+	case c.URL == "":
+		return task.Invalid("url", "is required")
+	case strings.Contains(c.Scheme, " "):
+		return task.Invalid("authentication.scheme", "is one word, such as Bearer")
+	case c.Scheme == "" && c.Credentials != "":
+		return task.Invalid("authentication.scheme", "is required with credentials")
+	case c.Version != "1.0" && c.Version != "0.3":
+		return task.Invalid("version", "is not 1.0 or 0.3")
+	}
+	return nil
+}
+
+// PushEnabled reports whether the engine keeps webhooks.
+func (e *Engine) PushEnabled() bool { return e.cfg.Push != nil }
+
+// mayPush returns why by cannot set or see any webhook, nil if it can.
+func (e *Engine) mayPush(by auth.Principal) error {
+	if e.cfg.Push == nil {
+		return ErrNoPush
+	}
+	return by.May(auth.Push)
+}
+
 // SetPush sets a webhook of a task of by's, and returns it with its id. One with the same
-// id is replaced: what it has not delivered yet goes to the new one, and a dead one is
-// revived by it. On a task that has ended, webhooks can only be replaced.
+// id is replaced: what it has not been notified of goes to the new one, even if it is dead,
+// and that revives it. On a task that has ended, webhooks can only be replaced.
 //
 // Errors: [ErrNoPush], [*auth.DeniedError], [task.ErrTaskNotFound], [task.InvalidError],
 // [task.StateError], and those of the store.
 func (e *Engine) SetPush(ctx context.Context, by auth.Principal, id ID, c PushConfig) (PushConfig, error) {
-	return PushConfig{}, ErrNoPush
+	if err := e.mayPush(by); err != nil {
+		return PushConfig{}, err
+	}
+	scope := ScopeFor(by, auth.Push)
+	for range maxFreshen {
+		in, err := e.webhook(ctx, by, scope, id, &c, false /* created */)
+		if err != nil {
+			return PushConfig{}, translate(err)
+		}
+		_, err = e.change(ctx, scope, id, in)
+		if !errors.Is(err, task.ErrWebhookChanged) {
+			return c, translate(err)
+		}
+	}
+	return PushConfig{}, fmt.Errorf("%w: the webhook changes faster than it can be replaced", ErrBusy)
+}
+
+// webhook returns the input that sets a webhook, and gives c an id if it has none. created
+// says that the task does not exist yet.
+func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Scope, id store.TaskID, c *PushConfig, created bool) (*task.SetWebhook, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	fresh := created || c.ID == ""
+	if c.ID == "" {
+		c.ID = e.cfg.NewID().String()
+	}
+	in := &task.SetWebhook{
+		Epoch:   e.store.Epoch(),
+		Webhook: task.Webhook{ID: c.ID, URL: c.URL, Scheme: c.Scheme, Version: c.Version, By: by},
+	}
+	if c.Token != "" || c.Credentials != "" {
+		secrets, err := json.Marshal(task.WebhookSecrets{Token: c.Token, Credentials: c.Credentials})
+		if err == nil {
+			in.Webhook.Secrets, err = e.cfg.Push.Seal(secrets, task.WebhookBound(id, c.ID))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("seal the secrets of a webhook: %w", err)
+		}
+	}
+	if fresh {
+		return in, nil
+	}
+	old, err := e.pushRow(ctx, scope, id, c.ID)
+	if err != nil || old == nil {
+		return in, err
+	}
+	in.Replaces, in.Position = old.N, old.Start
+	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPushCursor, Task: id, Key: task.PushKey(old.ID, old.N)})
+	if err != nil || len(rows.Rows) == 0 {
+		return in, err
+	}
+	cursor, err := task.ParsePushCursor(&rows.Rows[0])
+	in.Position = max(in.Position, cursor.Seq)
+	return in, err
+}
+
+// pushRow returns what is stored of a webhook, nil if there is nothing.
+func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID, webhook string) (*task.Webhook, error) {
+	if webhook == "" || len(webhook) > maxID {
+		return nil, nil
+	}
+	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Key: []byte(webhook)})
+	if err != nil || len(rows.Rows) == 0 {
+		return nil, err
+	}
+	w, err := task.ParseWebhook(&rows.Rows[0])
+	return &w, err
 }
 
 // Push returns a webhook of a task of by's. If there is no such webhook, or no such task,
 // the error is [task.ErrTaskNotFound].
 func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config string) (PushConfig, error) {
-	return PushConfig{}, ErrNoPush
+	if err := e.mayPush(by); err != nil {
+		return PushConfig{}, err
+	}
+	w, err := e.pushRow(ctx, ScopeFor(by, auth.Push), id, config)
+	switch {
+	case err != nil:
+		return PushConfig{}, translate(err)
+	case w == nil:
+		return PushConfig{}, task.ErrTaskNotFound
+	}
+	return e.opened(id, w)
+}
+
+// opened returns a webhook with its secrets.
+func (e *Engine) opened(id store.TaskID, w *task.Webhook) (PushConfig, error) {
+	c := PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
+	if len(w.Secrets) == 0 {
+		return c, nil
+	}
+	var secrets task.WebhookSecrets
+	raw, err := e.cfg.Push.Open(w.Secrets, task.WebhookBound(id, w.ID))
+	if err == nil {
+		err = json.Unmarshal(raw, &secrets)
+	}
+	if err != nil {
+		return PushConfig{}, fmt.Errorf("open the secrets of a webhook of task %s: %w: set the webhook again", id, err)
+	}
+	c.Token, c.Credentials = secrets.Token, secrets.Credentials
+	return c, nil
 }
 
 // PushList returns a page of the webhooks of a task of by's. limit defaults to 50 and is
 // at most 100; token is [PushPage.Next] of the previous page.
 func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit int, token string) (PushPage, error) {
-	return PushPage{}, ErrNoPush
+	if err := e.mayPush(by); err != nil {
+		return PushPage{}, err
+	}
+	if limit == 0 {
+		limit = 50
+	}
+	if limit < 1 || limit > 100 {
+		return PushPage{}, task.Invalid("pageSize", "is %d; 1 to 100 are allowed", limit)
+	}
+	tokens := e.tokens(by, "webhooks", id.String())
+	cursor, ok := tokens.open(token)
+	if !ok {
+		return PushPage{}, notOfThisQuery("pageToken")
+	}
+	scope := ScopeFor(by, auth.Push)
+	if _, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1}); err != nil {
+		return PushPage{}, translate(err)
+	}
+	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: cursor})
+	switch {
+	case errors.Is(err, store.ErrCursor):
+		return PushPage{}, notOfThisQuery("pageToken")
+	case err != nil:
+		return PushPage{}, translate(err)
+	}
+	page := PushPage{Next: tokens.seal(rows.Next)}
+	for i := range rows.Rows {
+		w, err := task.ParseWebhook(&rows.Rows[i])
+		if err != nil {
+			return PushPage{}, err
+		}
+		c, err := e.opened(id, &w)
+		if err != nil {
+			return PushPage{}, err
+		}
+		page.Configs = append(page.Configs, c)
+	}
+	return page, nil
 }
 
 // DeletePush deletes a webhook of a task of by's. If there is none with that id, nothing
 // happens. Once it returns nothing is sent any more, apart from a notification that is
 // being sent at that moment.
 func (e *Engine) DeletePush(ctx context.Context, by auth.Principal, id ID, config string) error {
-	return ErrNoPush
+	if err := e.mayPush(by); err != nil {
+		return err
+	}
+	return translate(e.changed(ctx, ScopeFor(by, auth.Push), id, task.DeleteWebhook{ID: config, By: by}))
 }

@@ -56,6 +56,14 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	case len(m.ContextID) > maxID:
 		return nil, task.Invalid("message.contextId", "has %d bytes; at most %d are allowed", len(m.ContextID), maxID)
 	}
+	if s.Push != nil {
+		if err := e.mayPush(s.By); err != nil {
+			return nil, err
+		}
+		if err := s.Push.validate(); err != nil {
+			return nil, err
+		}
+	}
 	var raw []byte
 	if err := e.Heavily(ctx, s.By, s.Bytes, func() (err error) {
 		if raw, err = task.EncodeMessage(m); err != nil {
@@ -91,6 +99,11 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 		return &Sent{Direct: direct}, err
 	}
 	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed, Session: session}
+	if s.Push != nil {
+		if n.Webhook, err = e.webhook(ctx, s.By, scope, n.ID, s.Push, true /* created */); err != nil {
+			return nil, err
+		}
+	}
 	sent, err := e.createTask(ctx, scope, n, true /* advance */)
 	if stuck(err) { // see wakeUp
 		sent, err = e.createTask(ctx, scope, n, false /* advance */)
@@ -152,10 +165,19 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
-	l, err := e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
-		in.By = by
-		return in
-	})
+	var l landed
+	err := task.ErrWebhookChanged
+	for n := 0; n < maxFreshen && errors.Is(err, task.ErrWebhookChanged); n++ {
+		if s.Push != nil {
+			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */); err != nil {
+				return nil, translate(err)
+			}
+		}
+		l, err = e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
+			in.By = by
+			return in
+		})
+	}
 	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
 	if err != nil && !errors.Is(err, task.ErrNoChange) {
 		return nil, translate(err)

@@ -36,6 +36,9 @@ const (
 	KindFailed    = "turn.failed.v1"        // *TurnFailed
 
 	KindCheckpoint = "call.checkpoint.v1" // *CallCheckpoint
+
+	KindPushSet     = "push.set.v1"     // *PushSet
+	KindPushDeleted = "push.deleted.v1" // *PushDeleted
 )
 
 // MessageReceived is a message from the user, as A2A JSON with its ids filled in.
@@ -202,6 +205,19 @@ type TurnFailed struct {
 	Error string `json:"error"`
 }
 
+// PushSet says that a webhook was set, or set again. What else is known of it is in a row.
+type PushSet struct {
+	ID string         `json:"id"`
+	N  uint64         `json:"n"` // 1, 2, 3 … of those that were set in the task
+	By auth.Principal `json:"by"`
+}
+
+// PushDeleted says that a webhook was deleted.
+type PushDeleted struct {
+	ID string         `json:"id"`
+	By auth.Principal `json:"by"`
+}
+
 // Decode returns the struct of a private event.
 func Decode(kind string, data []byte) (any, error) {
 	var v any
@@ -238,6 +254,10 @@ func Decode(kind string, data []byte) (any, error) {
 		v = &CallLate{}
 	case KindFailed:
 		v = &TurnFailed{}
+	case KindPushSet:
+		v = &PushSet{}
+	case KindPushDeleted:
+		v = &PushDeleted{}
 	default:
 		return nil, fmt.Errorf("event of kind %q is not known to this program: use the newer one that wrote it", kind)
 	}

@@ -48,6 +48,9 @@ func TestGoldenEvents(t *testing.T) {
 
 		KindCheckpoint: &CallCheckpoint{Call: "c2.1", State: raw(`{"job":7}`)},
 
+		KindPushSet:     &PushSet{ID: "w1", N: 3, By: by},
+		KindPushDeleted: &PushDeleted{ID: "w1", By: by},
+
 		KindAsked: &approval.Approval{
 			V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Context: "c", Call: "c2.1", Alias: "call-1",
 			Agent: "a2a-server", Tool: "transfer", Definition: "def", Args: raw(`{"amount":1}`), Digest: "d1", Hint: "really?", Payload: raw(`{"p":1}`),
@@ -103,8 +106,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 17 {
-		t.Errorf("%d golden files, want 17", len(files))
+	if len(files) != 19 {
+		t.Errorf("%d golden files, want 19", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])

@@ -52,6 +52,18 @@ func parseArtifact(data []byte) (ArtifactUpdate, bool) {
 	return u, true
 }
 
+// IsLastChunk reports whether an artifact event is the last one of its artifact.
+func IsLastChunk(data []byte) bool {
+	u, ok := parseArtifact(data)
+	if !ok {
+		var err error
+		if u, err = decodeArtifact(data); err != nil {
+			return false
+		}
+	}
+	return u.Last
+}
+
 // parseTask reads what AppendTask wrote, as parseArtifact does. decodeTask reads
 // every form.
 func parseTask(data []byte) (StatusUpdate, bool) {

@@ -1,0 +1,271 @@
+package task
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// A webhook of a task is three rows. The log, and so the fold, knows only its id: a task
+// without webhooks writes and reads nothing for them.
+const (
+	// RowPush has what its owner has set. Key: its id; value: the JSON of a [Webhook].
+	RowPush = "push"
+	// RowPushCursor says how far it has been notified. Key: [PushKey]; value: the JSON of
+	// a [PushCursor]. It is put together with the webhook; from then on, package task/push
+	// alone writes it, in asides.
+	RowPushCursor = "push.cursor"
+	// RowPushReady says that the webhook has to be looked at, and when. Key: [PushKey];
+	// value, and key in IndexReady: [ReadyKey]. It is put in each batch that may have
+	// something for the webhook, and package task/push removes it.
+	RowPushReady = "push.ready"
+	IndexReady   = "ready"
+)
+
+// maxWebhookID bounds the id of a webhook, in bytes.
+const maxWebhookID = 256
+
+// PushKey returns the key of the rows of a webhook that package task/push reads: its id and
+// its number. No two webhooks of a task ever have the same, so that nothing that is done for
+// one takes effect on another that has replaced it.
+func PushKey(id string, n uint64) []byte { return binary.BigEndian.AppendUint64([]byte(id), n) }
+
+// ParsePushKey returns the id and the number in a [PushKey].
+func ParsePushKey(key []byte) (id string, n uint64, ok bool) {
+	if len(key) < 8 {
+		return "", 0, false
+	}
+	id = string(key[:len(key)-8])
+	return id, binary.BigEndian.Uint64(key[len(id):]), true
+}
+
+// ReadyKey returns the key in [IndexReady] of a webhook to look at from a time on.
+func ReadyKey(at store.Millis) []byte { return binary.BigEndian.AppendUint64(nil, uint64(max(at, 0))) }
+
+// ParseReadyKey returns the time in a [ReadyKey].
+func ParseReadyKey(key []byte) (at store.Millis, ok bool) {
+	if len(key) != 8 {
+		return 0, false
+	}
+	return store.Millis(binary.BigEndian.Uint64(key)), true
+}
+
+// ReadyRow returns the change that makes a webhook be looked at from a time on.
+func ReadyRow(key []byte, ifRev uint64, at store.Millis) store.RowChange {
+	ready := ReadyKey(at)
+	return store.RowChange{Kind: RowPushReady, Key: key, IfRev: ifRev, Value: ready, Index: []store.IndexKey{{Index: IndexReady, Key: ready}}}
+}
+
+// Webhook is what is stored of a webhook. It is never changed: one that is set again gets
+// another number, and rows of its own.
+type Webhook struct {
+	V       int            `json:"v"` // 1
+	ID      string         `json:"id"`
+	N       uint64         `json:"n"` // counts what was set in the task, from 1
+	URL     string         `json:"url"`
+	Scheme  string         `json:"scheme,omitempty"`  // of Authorization
+	Secrets []byte         `json:"secrets,omitempty"` // sealed JSON of [WebhookSecrets]; nil: there are none
+	Version string         `json:"version"`           // of the protocol
+	Start   uint64         `json:"start"`             // seq after which it is notified
+	By      auth.Principal `json:"by"`                // who has set it
+	Set     time.Time      `json:"set"`
+}
+
+// WebhookSecrets are the secrets of a webhook.
+type WebhookSecrets struct {
+	Token       string `json:"token,omitempty"`
+	Credentials string `json:"credentials,omitempty"`
+}
+
+// WebhookBound returns what the secrets of a webhook are bound to when they are sealed.
+func WebhookBound(id store.TaskID, webhook string) []byte { return append(id[:], webhook...) }
+
+// ParseWebhook returns the webhook in a row.
+func ParseWebhook(row *store.Row) (w Webhook, err error) {
+	if row.Damaged {
+		return w, store.ErrDataLoss
+	}
+	if err := json.Unmarshal(row.Value, &w); err != nil {
+		return w, fmt.Errorf("%w: webhook: %w", store.ErrDataLoss, err)
+	}
+	return w, nil
+}
+
+// PushCursor says how far a webhook has been notified.
+type PushCursor struct {
+	Seq   uint64       `json:"seq"`             // it has been notified of all events up to this one
+	Epoch uint64       `json:"epoch"`           // of the instance that notifies it
+	Tries int          `json:"tries,omitempty"` // that have failed in a row
+	Since store.Millis `json:"since,omitempty"` // time of the first of them
+	Next  store.Millis `json:"next,omitempty"`  // time of the next one
+	Error string       `json:"error,omitempty"` // class of the last failure
+	Dead  bool         `json:"dead,omitempty"`  // given up
+}
+
+// ParsePushCursor returns the cursor in a row.
+func ParsePushCursor(row *store.Row) (c PushCursor, err error) {
+	if row.Damaged {
+		return c, store.ErrDataLoss
+	}
+	if err := json.Unmarshal(row.Value, &c); err != nil {
+		return c, fmt.Errorf("%w: cursor of a webhook: %w", store.ErrDataLoss, err)
+	}
+	return c, nil
+}
+
+// Row returns the change that puts c.
+func (c *PushCursor) Row(key []byte, ifRev uint64) (store.RowChange, error) {
+	value, err := json.Marshal(c)
+	if err != nil {
+		return store.RowChange{}, fmt.Errorf("encode the cursor of a webhook: %w", err)
+	}
+	return store.RowChange{Kind: RowPushCursor, Key: key, IfRev: ifRev, Value: value}, nil
+}
+
+// Pushable reports whether webhooks are notified of an event: the task itself, each of its
+// statuses, and the last chunk of each artifact.
+func Pushable(e *store.Event) bool {
+	if !e.Public {
+		return false
+	}
+	switch e.Kind {
+	case event.KindTask, event.KindStatus:
+		return true
+	case event.KindArtifact:
+		return event.IsLastChunk(e.Data)
+	}
+	return false
+}
+
+// webhookID is a webhook as the fold knows it.
+type webhookID struct {
+	ID string `json:"id"`
+	N  uint64 `json:"n"`
+}
+
+// webhook returns the number of a webhook of the task, 0 if there is none.
+func (f *Fold) webhook(id string) uint64 {
+	for _, w := range f.Webhooks {
+		if w.ID == id {
+			return w.N
+		}
+	}
+	return 0
+}
+
+func (f *Fold) applyWebhook(v any) {
+	var id string
+	switch e := v.(type) {
+	case *event.PushSet:
+		id = e.ID
+	case *event.PushDeleted:
+		id = e.ID
+	}
+	f.Webhooks = slices.DeleteFunc(f.Webhooks, func(w webhookID) bool { return w.ID == id })
+	if set, ok := v.(*event.PushSet); ok {
+		f.Webhooks = append(f.Webhooks, webhookID{set.ID, set.N})
+		f.WebhooksSet = set.N
+	}
+}
+
+// ErrWebhookChanged means that the webhook that [SetWebhook] replaces has been replaced or
+// deleted meanwhile: read it again.
+var ErrWebhookChanged = errors.New("the webhook has changed meanwhile")
+
+// SetWebhook is the [Input] that sets a webhook of a task.
+type SetWebhook struct {
+	Webhook Webhook // V, N, Start and Set are filled in
+	Epoch   uint64  // of the instance
+	// Replaces is the number of the webhook with the same id, 0 if there is none, and
+	// Position the seq up to which it has been notified: the new one continues from there.
+	// If Position is out of date, some notifications are repeated.
+	Replaces, Position uint64
+}
+
+func (in *SetWebhook) put(d *Draft) error {
+	d.quiet = true
+	return d.setWebhook(in, d.f.Header.Seq)
+}
+
+// setWebhook sets a webhook that is notified of what follows seq start, or if it replaces
+// another, of what that one has not been notified of.
+func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
+	w := in.Webhook
+	switch {
+	case d.f.webhook(w.ID) != in.Replaces:
+		return ErrWebhookChanged
+	case in.Replaces != 0:
+		start = in.Position
+		d.removeWebhookRows(w.ID, in.Replaces)
+	case d.f.Header.Phase == store.Final: // before the draft
+		return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), Webhook: true}
+	case len(d.f.Webhooks) >= d.rules.Limits.Webhooks:
+		return Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(d.f.Webhooks))
+	}
+	w.V, w.N, w.Start, w.Set = 1, d.f.WebhooksSet+1, start, d.at.Now
+	if room := d.openRoom(); room < maxWebhookID {
+		return Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
+	}
+	if err := d.add(event.KindPushSet, &event.PushSet{ID: w.ID, N: w.N, By: w.By}); err != nil {
+		return err
+	}
+	value, err := json.Marshal(&w)
+	if err != nil {
+		return fmt.Errorf("encode webhook: %w", err)
+	}
+	key := PushKey(w.ID, w.N)
+	cursor, err := (&PushCursor{Seq: start, Epoch: in.Epoch}).Row(key, store.Any)
+	if err != nil {
+		return err
+	}
+	d.rows = append(d.rows, store.RowChange{Kind: RowPush, Key: []byte(w.ID), IfRev: store.Any, Value: value}, cursor)
+	if in.Replaces != 0 {
+		d.rows = append(d.rows, ReadyRow(key, store.Any, d.now()))
+	}
+	return nil
+}
+
+func (d *Draft) removeWebhookRows(id string, n uint64) {
+	key := PushKey(id, n)
+	d.rows = append(d.rows,
+		store.RowChange{Kind: RowPushCursor, Key: key, IfRev: store.Any, Delete: true},
+		store.RowChange{Kind: RowPushReady, Key: key, IfRev: store.Any, Delete: true})
+}
+
+// DeleteWebhook is the [Input] that deletes a webhook of a task. Deleting one that does not
+// exist changes nothing.
+type DeleteWebhook struct {
+	ID string
+	By auth.Principal
+}
+
+func (in DeleteWebhook) put(d *Draft) error {
+	n := d.f.webhook(in.ID)
+	if n == 0 {
+		return ErrNoChange
+	}
+	d.quiet = true
+	d.removeWebhookRows(in.ID, n)
+	d.rows = append(d.rows, store.RowChange{Kind: RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
+	return d.add(event.KindPushDeleted, &event.PushDeleted{ID: in.ID, By: in.By})
+}
+
+// withReady returns the rows of the draft, with those that tell of it to the webhooks of
+// the task.
+func (d *Draft) withReady() []store.RowChange {
+	if !d.pushes || len(d.f.Webhooks) == 0 {
+		return d.rows
+	}
+	rows := slices.Clip(d.rows)
+	for _, w := range d.f.Webhooks {
+		rows = append(rows, ReadyRow(PushKey(w.ID, w.N), store.Any, d.now()))
+	}
+	return rows
+}
