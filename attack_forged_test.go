@@ -234,10 +234,14 @@ func TestForgedTenants(t *testing.T) {
 					}
 				}
 			}
-			for _, path := range []string{"/umbrella/tasks", "/umbrella/tasks/" + w.tasks["umbrella ended"], "/tenants/umbrella/tasks", "/acme/tasks/" + w.tasks["acme ended"]} {
+			for _, path := range []string{"/umbrella/tasks", "/umbrella/tasks/" + w.tasks["umbrella ended"], "/tenants/umbrella/tasks"} {
 				if a := w.do(t, w.mallory(), http.MethodGet, path, ""); a.Status != http.StatusNotFound || a.Calls != 0 {
 					t.Errorf("GET %s: %+v", path, a)
 				}
+			}
+			missing := w.do(t, w.mallory(), http.MethodGet, "/acme/tasks/"+w.tasks["missing"], "")
+			if d := diff.Diff(missing, w.do(t, w.mallory(), http.MethodGet, "/acme/tasks/"+w.tasks["acme ended"], "")); d != "" || missing.Status != http.StatusNotFound {
+				t.Errorf("a colleague's task under the tenant's own path, compared with a missing one: %+v\n%s", missing, d)
 			}
 			headers := w.mallory()
 			for _, name := range []string{"X-Tenant", "X-Tenant-Id", "X-Forwarded-User", "X-Forwarded-Groups", "X-Remote-User", "Remote-User", "A2a-Tenant"} {

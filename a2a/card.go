@@ -10,8 +10,6 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/labstack/echo/v4"
-
-	"a2a-server/a2a/dialect"
 )
 
 // cardPath is where clients look for the card (§8.2).
@@ -30,6 +28,9 @@ type Card struct {
 	// even one is needed, or they are not known.
 	Security     []SecurityScheme
 	SecurityForm SecurityForm // Defaults to SecuritySpec.
+
+	Extensions         []Extension // of the program, in addition to the dialects of approvals
+	RequiredExtensions []string    // URIs, without which a request is refused
 
 	// InputModes are the media types that parts of messages may have, in lower case; a
 	// message with a part of another type is refused. text/* matches every text type,
@@ -62,7 +63,7 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 			sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
 			sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
 		},
-		Capabilities:       sdk.AgentCapabilities{Streaming: true, PushNotifications: c.pushes, ExtendedAgentCard: extended, Extensions: dialect.Extensions()},
+		Capabilities:       sdk.AgentCapabilities{Streaming: true, PushNotifications: c.pushes, ExtendedAgentCard: extended, Extensions: c.extensions()},
 		DefaultInputModes:  c.InputModes,
 		DefaultOutputModes: []string{"text/plain", "application/json"},
 	}

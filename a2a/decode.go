@@ -90,8 +90,10 @@ func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
 	err = s.cfg.Engine.Heavily(ctx, by, in.size(), func() (err error) {
-		req, err = read(in)
-		return err
+		if req, err = read(in); err != nil {
+			return err
+		}
+		return checkTenant(by, in.tenant, req)
 	})
 	return req, err
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 
 	"a2a-server/auth"
 )
@@ -29,7 +30,10 @@ func (s *Server) extendedCard(ctx context.Context, by auth.Principal, base strin
 }
 
 // answerExtendedCard is the answer function of GetExtendedAgentCard.
-func answerExtendedCard(s *Server, ctx context.Context, c call, _ input, b []byte) ([]byte, error) { //nolint:revive // the parameters of every answer function
+func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error) { //nolint:revive // the parameters of every answer function
+	if _, err := decode(ctx, s, c.by, in, reads(converts(pbconv.FromProtoGetExtendedAgentCardRequest), nil)); err != nil {
+		return nil, err
+	}
 	base := s.cfg.Card.URL
 	if c.request != nil {
 		base = s.base(c.request)

@@ -1,41 +1,124 @@
 package a2a
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/a2a/dialect"
 )
 
-const extensionsHeader = "A2A-Extensions"
+// The headers in which a request names extensions: of A2A 1.0, and of 0.3. Both are read in
+// either version.
+const (
+	extensionsHeader    = "A2A-Extensions"
+	oldExtensionsHeader = "X-A2A-Extensions"
+)
 
-// known returns the URIs of the extensions that we support.
-func known() []string {
-	var uris []string
-	for _, e := range dialect.Extensions() {
-		uris = append(uris, e.URI)
-	}
-	return uris
+// Extension is an extension of the agent card (§4.4.4) that the program around the server
+// implements, such as its planner.
+type Extension struct {
+	URI         string // its name: unique, on one line, without spaces and commas
+	Description string
 }
 
-// activate lists in the answer which of the requested extensions are active (§4.6,
-// §3.2.6): those that we support. All dialects are always active, so requesting one
-// changes nothing else. The header is a list, on one line or several.
-func (s *Server) activate(w http.ResponseWriter, r *http.Request) {
-	asked := r.Header[http.CanonicalHeaderKey(extensionsHeader)]
-	if len(asked) == 0 {
-		return
+// extensions returns the extensions of the card: every dialect, all of which are always
+// active, and those of the program.
+func (c *Card) extensions() []sdk.AgentExtension {
+	all := dialect.Extensions()
+	for _, e := range c.Extensions {
+		all = append(all, sdk.AgentExtension{URI: e.URI, Description: e.Description})
 	}
+	for i := range all {
+		all[i].Required = slices.Contains(c.RequiredExtensions, all[i].URI)
+	}
+	return all
+}
+
+// CheckExtensions returns an error if an extension of the card cannot be requested, or one is
+// required that the card does not have.
+func (c *Card) CheckExtensions() error {
+	var known []string
+	for _, e := range c.extensions() {
+		switch {
+		case e.URI == "" || strings.ContainsFunc(e.URI, func(r rune) bool { return r <= ' ' || r == ',' || r >= 0x7f }):
+			return fmt.Errorf("a2a: %q cannot name an extension: use a URI", e.URI)
+		case slices.Contains(known, e.URI):
+			return fmt.Errorf("a2a: the card has the extension %s twice", e.URI)
+		}
+		known = append(known, e.URI)
+	}
+	for _, uri := range c.RequiredExtensions {
+		if !slices.Contains(known, uri) {
+			return fmt.Errorf("a2a: the required extension %q is not one of the card: use one of %s", uri, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// extensions are the URIs of the card's extensions.
+type extensions struct {
+	known, required []string
+}
+
+func (c *Card) extensionURIs() extensions {
+	var x extensions
+	for _, e := range c.extensions() {
+		x.known = append(x.known, e.URI)
+		if e.Required {
+			x.required = append(x.required, e.URI)
+		}
+	}
+	return x
+}
+
+// active returns which of the requested extensions are active: those of the card, in the
+// order in which they were asked for (§4.6, §3.2.6). Others are ignored. asked are the
+// values of the header or of the metadata: each may be a list. URIs are compared as they are.
+//
+// A binding lists them in its answer, whatever that is.
+func (x extensions) active(asked []string) []string {
 	var active []string
 	for _, line := range asked {
 		for uri := range strings.SplitSeq(line, ",") {
-			if uri = strings.TrimSpace(uri); slices.Contains(s.extensions, uri) && !slices.Contains(active, uri) {
+			if uri = strings.TrimSpace(uri); slices.Contains(x.known, uri) && !slices.Contains(active, uri) {
 				active = append(active, uri)
 			}
 		}
 	}
-	if len(active) > 0 {
-		w.Header().Set(extensionsHeader, strings.Join(active, ", "))
+	return active
+}
+
+// check refuses a request that does not activate an extension which the card requires
+// (§4.6.1, ExtensionSupportRequiredError). Every binding and version has to call it before
+// the operation begins.
+func (x extensions) check(active []string) error {
+	for _, uri := range x.required {
+		if !slices.Contains(active, uri) {
+			w := errNeedsExtension.saying("the agent requires the extension " + uri + ": implement it, and name it in " + extensionsHeader)
+			w.metadata = map[string]string{"requiredExtensions": strings.Join(x.required, ", ")}
+			return w
+		}
 	}
+	return nil
+}
+
+// activate lists in the answer to r which of the extensions that r names are active, in the
+// header that named them, and returns those. It is for answers of any kind: call it before
+// the first error.
+func (s *Server) activate(w http.ResponseWriter, r *http.Request) (active []string) {
+	for _, name := range []string{extensionsHeader, oldExtensionsHeader} {
+		asked := r.Header[http.CanonicalHeaderKey(name)]
+		if len(asked) == 0 {
+			continue
+		}
+		if named := s.extensions.active(asked); len(named) > 0 {
+			w.Header().Set(name, strings.Join(named, ", "))
+			active = append(active, named...)
+		}
+	}
+	return active
 }

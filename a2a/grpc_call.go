@@ -50,6 +50,7 @@ type grpcCall struct {
 	r      *http.Request // the call as a request: its metadata are headers
 	method string        // for the log
 	as     protocol
+	active []string // extensions
 }
 
 // reply collects the headers of an answer. It implements [http.ResponseWriter].
@@ -64,6 +65,9 @@ func (r reply) Write(b []byte) (int, error) { return len(b), nil }
 func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 	return g.call(ss, op.name, as, func(c *grpcCall, by auth.Principal) error {
 		if err := allow(by, op); err != nil {
+			return err
+		}
+		if err := g.s.extensions.check(c.active); err != nil {
 			return err
 		}
 		m, release, err := c.receive(by)
@@ -123,6 +127,14 @@ func (c *grpcCall) begin(run func(*grpcCall, auth.Principal) error) error {
 		return wrong
 	}
 	w := reply{http.Header{}}
+	c.active = c.g.s.activate(w, c.r)
+	for _, name := range []string{extensionsHeader, oldExtensionsHeader} {
+		if active := w.header.Get(name); active != "" {
+			if err := c.ss.SetHeader(metadata.Pairs(strings.ToLower(name), active)); err != nil {
+				return fmt.Errorf("set header: %w", err)
+			}
+		}
+	}
 	by, err := c.g.s.principal(w, c.r)
 	if err != nil {
 		return err
@@ -135,12 +147,6 @@ func (c *grpcCall) begin(run func(*grpcCall, auth.Principal) error) error {
 	}
 	if err := c.g.s.checkCallVersion(c.r, c.as.version()); err != nil {
 		return err
-	}
-	c.g.s.activate(w, c.r)
-	if active := w.header.Get(extensionsHeader); active != "" {
-		if err := c.ss.SetHeader(metadata.Pairs(strings.ToLower(extensionsHeader), active)); err != nil {
-			return fmt.Errorf("set header: %w", err)
-		}
 	}
 	return run(c, by)
 }

@@ -70,12 +70,32 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 }
 
 // caller returns who calls a method, if they may.
-func (h *handler) caller(ctx context.Context, method string) (auth.Principal, error) {
+func (h *handler) caller(ctx context.Context, method string, req any) (auth.Principal, error) {
 	by, wrong := h.s.verified(h.principal(ctx))
 	if wrong != nil {
 		return auth.Principal{}, h.fail(ctx, wrong, method)
 	}
-	return by, h.fail(ctx, allow(by, h.s.methods[method].op), method)
+	err := allow(by, h.s.methods[method].op)
+	if err == nil {
+		err = h.s.extensions.check(h.activate(ctx))
+	}
+	if err == nil {
+		err = checkTenant(by, "" /* path */, req)
+	}
+	return by, h.fail(ctx, err, method)
+}
+
+// activate tells the SDK which of the requested extensions are active, and returns them.
+func (h *handler) activate(ctx context.Context) []string {
+	called, ok := a2asrv.ExtensionsFrom(ctx)
+	if !ok {
+		return nil
+	}
+	active := h.s.extensions.active(called.RequestedURIs())
+	for _, uri := range active {
+		called.Activate(&sdk.AgentExtension{URI: uri})
+	}
+	return active
 }
 
 // answer returns an answer that is released when ctx ends, and a function to run when the
@@ -106,7 +126,7 @@ func checkSent(m *sdk.Message) error {
 
 // SendMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) (sdk.SendMessageResult, error) {
-	by, err := h.caller(ctx, "SendMessage")
+	by, err := h.caller(ctx, "SendMessage", req)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +163,7 @@ func (h *handler) task(ctx context.Context, shown shown) (*sdk.Task, error) {
 
 // GetTask implements [a2asrv.RequestHandler].
 func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Task, error) {
-	by, err := h.caller(ctx, "GetTask")
+	by, err := h.caller(ctx, "GetTask", req)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +178,7 @@ func (h *handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Ta
 
 // ListTasks implements [a2asrv.RequestHandler].
 func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk.ListTasksResponse, error) {
-	by, err := h.caller(ctx, "ListTasks")
+	by, err := h.caller(ctx, "ListTasks", req)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +202,7 @@ func (h *handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sd
 
 // CancelTask implements [a2asrv.RequestHandler].
 func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*sdk.Task, error) {
-	by, err := h.caller(ctx, "CancelTask")
+	by, err := h.caller(ctx, "CancelTask", req)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +217,7 @@ func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*
 
 // SendStreamingMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageRequest) iter.Seq2[sdk.Event, error] {
-	return h.events(ctx, "SendStreamingMessage", func(ctx context.Context, by auth.Principal, open opener) error {
+	return h.events(ctx, "SendStreamingMessage", req, func(ctx context.Context, by auth.Principal, open opener) error {
 		if err := checkSent(req.Message); err != nil {
 			return err
 		}
@@ -207,7 +227,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 
 // SubscribeToTask implements [a2asrv.RequestHandler].
 func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
-	return h.events(ctx, "SubscribeToTask", func(ctx context.Context, by auth.Principal, open opener) error {
+	return h.events(ctx, "SubscribeToTask", req, func(ctx context.Context, by auth.Principal, open opener) error {
 		return h.s.ops.subscribe(ctx, call{by: by}, req, open)
 	})
 }
@@ -216,9 +236,9 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskR
 var errStopped = errors.New("the reader has stopped")
 
 // events decodes the events of a stream one by one.
-func (h *handler) events(ctx context.Context, method string, run func(context.Context, auth.Principal, opener) error) iter.Seq2[sdk.Event, error] {
+func (h *handler) events(ctx context.Context, method string, req any, run func(context.Context, auth.Principal, opener) error) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
-		by, err := h.caller(ctx, method)
+		by, err := h.caller(ctx, method, req)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -259,8 +279,8 @@ func (h *handler) events(ctx context.Context, method string, run func(context.Co
 
 // GetExtendedAgentCard implements [a2asrv.RequestHandler]. The URL of its interfaces is that
 // of [Card].
-func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
-	by, err := h.caller(ctx, "GetExtendedAgentCard")
+func (h *handler) GetExtendedAgentCard(ctx context.Context, req *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
+	by, err := h.caller(ctx, "GetExtendedAgentCard", req)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.P
 // jsonRPC serves POST at the base URL (§9).
 func (s *Server) jsonRPC(c echo.Context) error {
 	r := c.Request()
+	active := s.activate(c.Response(), r)
 	by, err := s.principal(c.Response(), r)
 	if err != nil {
 		return err
@@ -47,11 +48,13 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
 	m := s.methods[rpc.Method]
 	if err == nil {
-		s.activate(c.Response(), r)
 		err = s.checkMethod(r, rpc.Method, m)
 	}
 	if err == nil {
 		err = allow(by, m.op)
+	}
+	if err == nil {
+		err = s.extensions.check(active)
 	}
 	if err == nil {
 		err = s.supports(m.op)

@@ -11,7 +11,7 @@ import (
 // ErrPushNotificationNotSupported. What it returns has no token and no credentials, as with
 // the other methods.
 func (h *handler) CreateTaskPushConfig(ctx context.Context, req *sdk.PushConfig) (*sdk.PushConfig, error) {
-	by, err := h.caller(ctx, "CreateTaskPushNotificationConfig")
+	by, err := h.caller(ctx, "CreateTaskPushNotificationConfig", req)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (h *handler) CreateTaskPushConfig(ctx context.Context, req *sdk.PushConfig)
 
 // GetTaskPushConfig implements [a2asrv.RequestHandler].
 func (h *handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
-	by, err := h.caller(ctx, "GetTaskPushNotificationConfig")
+	by, err := h.caller(ctx, "GetTaskPushNotificationConfig", req)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (h *handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushCon
 
 // ListTaskPushConfigs implements [a2asrv.RequestHandler].
 func (h *handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
-	by, err := h.caller(ctx, "ListTaskPushNotificationConfigs")
+	by, err := h.caller(ctx, "ListTaskPushNotificationConfigs", req)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (h *handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPush
 
 // DeleteTaskPushConfig implements [a2asrv.RequestHandler].
 func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPushConfigRequest) error {
-	by, err := h.caller(ctx, "DeleteTaskPushNotificationConfig")
+	by, err := h.caller(ctx, "DeleteTaskPushNotificationConfig", req)
 	if err != nil {
 		return err
 	}

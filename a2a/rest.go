@@ -18,8 +18,9 @@ import (
 
 // place is a path of HTTP+JSON in the router, and what is served there.
 type place struct {
-	verbs bool               // its last parameter may end in a verb
-	at    map[string][]visit // by verb
+	verbs  bool               // its last parameter may end in a verb
+	tenant bool               // its first parameter is the tenant
+	at     map[string][]visit // by verb
 }
 
 // visit is the operation of a method at a place.
@@ -33,14 +34,16 @@ func (s *Server) restRoutes() {
 	places := map[string]*place{}
 	for i := range s.table {
 		for _, r := range s.table[i].routes {
-			path, verb := routed(r.path)
-			p := places[path]
-			if p == nil {
-				p = &place{at: map[string][]visit{}}
-				places[path] = p
+			for _, prefix := range []string{"", tenantPrefix} {
+				path, verb := routed(prefix + r.path)
+				p := places[path]
+				if p == nil {
+					p = &place{tenant: prefix != "", at: map[string][]visit{}}
+					places[path] = p
+				}
+				p.verbs = p.verbs || verb != ""
+				p.at[verb] = append(p.at[verb], visit{&s.table[i], r})
 			}
-			p.verbs = p.verbs || verb != ""
-			p.at[verb] = append(p.at[verb], visit{&s.table[i], r})
 		}
 	}
 	for path, p := range places {
@@ -66,6 +69,7 @@ func routed(path string) (routed, verb string) {
 func (s *Server) rest(p *place) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
+		active := s.activate(c.Response(), r)
 		by, err := s.principal(c.Response(), r)
 		if err != nil {
 			return err
@@ -73,7 +77,6 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		if err := s.checkVersion(r); err != nil {
 			return err
 		}
-		s.activate(c.Response(), r)
 		v, err := p.visit(c)
 		if err != nil {
 			return err
@@ -81,11 +84,19 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		if err := allow(by, v.op); err != nil {
 			return err
 		}
+		if err := s.extensions.check(active); err != nil {
+			return err
+		}
+		in := input{path: c.ParamValues()}
+		if p.tenant {
+			if in.tenant, in.path, err = s.pathTenant(by, in.path); err != nil {
+				return err
+			}
+		}
 		if err := s.supports(v.op); err != nil {
 			return err
 		}
-		in, err := s.restInput(c, by, v.from)
-		if err != nil {
+		if err := s.restInput(c, by, v.from, &in); err != nil {
 			return err
 		}
 		return s.serve(c, by, v.op, in, envelope{media: answerType(r), fault: restFault})
@@ -116,8 +127,7 @@ func (p *place) visit(c echo.Context) (*visit, error) {
 }
 
 // restInput reads a request from where its route says it is.
-func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in input, err error) {
-	in.path = c.ParamValues()
+func (s *Server) restInput(c echo.Context, by auth.Principal, from source, in *input) (err error) {
 	switch from {
 	case query:
 		in.query = c.QueryParams()
@@ -125,9 +135,8 @@ func (s *Server) restInput(c echo.Context, by auth.Principal, from source) (in i
 		in.json, err = s.checkedBody(c, by)
 	case someBody:
 		in.json, err = s.optionalBody(c, by)
-	case nothing:
 	}
-	return in, err
+	return err
 }
 
 func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {

@@ -81,7 +81,8 @@ type Server struct {
 	ops        operations
 	table      []operation
 	methods    map[string]method // by JSON-RPC name
-	extensions []string          // URIs that we support
+	extensions extensions        // of the card
+	reserved   []string          // tenants that no path can name
 	streams    *shares           // open streams
 	bodies     *shares           // bytes of large requests
 	leases     leases            // of the credentials of open streams
@@ -103,7 +104,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.New("a2a: the URL of the card cannot be read: write it as https://example.com/agent")
 	}
-	if err := cfg.Card.checkSecurity(); err != nil {
+	if err := errors.Join(cfg.Card.checkSecurity(), cfg.Card.CheckExtensions()); err != nil {
 		return nil, err
 	}
 	cfg.Card.pushes = cfg.Push != nil
@@ -135,7 +136,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: known(), echo: echo.New(), made: cfg.Now(),
+		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: cfg.Card.extensionURIs(), echo: echo.New(), made: cfg.Now(),
 		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes, cfg.Push},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
@@ -143,6 +144,7 @@ func New(cfg Config) (*Server, error) {
 	s.rates = newLimiter(cfg.Rates, cfg.Guard, cfg.Now, cfg.Log)
 	s.table = table()
 	s.methods = methods(s.table)
+	s.reserved = s.reservedTenants()
 	if s.openAPI, err = cfg.Card.described(); err != nil {
 		return nil, err
 	}
@@ -180,7 +182,7 @@ func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, me
 	if len(origins) == 0 {
 		return
 	}
-	headers := []string{"Authorization", "Content-Type", "Accept", versionHeader, extensionsHeader, "Last-Event-ID", "If-None-Match"}
+	headers := []string{"Authorization", "Content-Type", "Accept", versionHeader, extensionsHeader, oldExtensionsHeader, "Last-Event-ID", "If-None-Match"}
 	for _, scheme := range s.cfg.Card.Security {
 		if scheme.Kind == SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
 			headers = append(headers, scheme.Header)
@@ -188,7 +190,7 @@ func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, me
 	}
 	s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
 		Skipper: skip, AllowOrigins: origins, AllowMethods: methods, AllowHeaders: headers,
-		ExposeHeaders: []string{extensionsHeader, "ETag", "Retry-After", "WWW-Authenticate"},
+		ExposeHeaders: []string{extensionsHeader, oldExtensionsHeader, "ETag", "Retry-After", "WWW-Authenticate"},
 		MaxAge:        600,
 	}))
 }

@@ -41,10 +41,9 @@ type route struct {
 type source uint8
 
 const (
-	nothing  source = iota // it has none
-	query                  // in the parameters of the query (§11.5)
-	body                   // in the body
-	someBody               // in the body, if there is one
+	query    source = iota + 1 // in the parameters of the query (§11.5)
+	body                       // in the body
+	someBody                   // in the body, if there is one
 )
 
 // table returns all operations. A new one needs an entry here and a method of
@@ -86,7 +85,7 @@ func table() []operation {
 			name: "SubscribeToTask", old: "tasks/resubscribe", action: auth.Follow,
 			summary: "Streams a task until it ends: its current state and every change after that, or every event after the one in Last-Event-ID.",
 			routes: []route{ // GET in the proto, POST in the tables of the text (D3)
-				{http.MethodGet, "/tasks/{id}:subscribe", someBody},
+				{http.MethodGet, "/tasks/{id}:subscribe", query},
 				{http.MethodPost, "/tasks/{id}:subscribe", someBody},
 			},
 			stream: streams(reads(converts(pbconv.FromProtoSubscribeToTaskRequest), func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }),
@@ -102,7 +101,7 @@ func table() []operation {
 		{
 			name: "GetTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/get", action: auth.Push,
 			summary: "Returns a webhook of a task, without its token and credentials. Not supported unless the agent card says so.",
-			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", nothing}},
+			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", query}},
 			answer: answers(reads(toGetPush, func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }),
 				operations.getPush),
 			pushes: true,
@@ -118,7 +117,7 @@ func table() []operation {
 		{
 			name: "DeleteTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/delete", action: auth.Push,
 			summary: "Deletes a webhook of a task, if there is one with the id. Not supported unless the agent card says so.",
-			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", nothing}},
+			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", query}},
 			answer: answers(reads(toDeletePush, func(r *a2apb.DeleteTaskPushNotificationConfigRequest, path []string) {
 				r.TaskId, r.Id = path[0], path[1]
 			}),
@@ -128,7 +127,7 @@ func table() []operation {
 		{
 			name: "GetExtendedAgentCard", old: "agent/getAuthenticatedExtendedCard", action: auth.Read,
 			summary: "Returns the agent card with the skills that the caller may use. Not supported without authentication.",
-			routes:  []route{{http.MethodGet, "/extendedAgentCard", nothing}},
+			routes:  []route{{http.MethodGet, "/extendedAgentCard", query}},
 			answer:  answerExtendedCard,
 			private: true,
 		},
@@ -137,10 +136,11 @@ func table() []operation {
 
 // input is a request that a binding has received and not decoded.
 type input struct {
-	json  checked    // the parameters of JSON-RPC, or the body of HTTP+JSON
-	query url.Values // nil: there is none
-	path  []string   // the parameters of the path, in their order; nil: it has none
-	proto *message   // the request of gRPC; nil: it is of another binding
+	json   checked    // the parameters of JSON-RPC, or the body of HTTP+JSON
+	query  url.Values // nil: there is none
+	tenant string     // of the path, which is the caller's; "": it names none
+	path   []string   // the other parameters of the path, in their order; nil: it has none
+	proto  *message   // the request of gRPC; nil: it is of another binding
 }
 
 // answers returns the answer function of an operation with one answer.

@@ -1,0 +1,235 @@
+package a2a_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
+	"a2a-server/auth"
+	"a2a-server/store/storetest"
+	"a2a-server/task/engine"
+
+	"github.com/rs/zerolog"
+)
+
+const ownExtension = "https://example.com/ext/billing/v2"
+
+// newExtensionWorld is a rightsWorld that has an extension of its program, and requires it.
+func newExtensionWorld(t *testing.T) *rightsWorld {
+	t.Helper()
+	w := &rightsWorld{tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff"}}
+	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+		w.store = &storetest.Counted{Handle: e.Store}
+		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
+		c.Card.Extensions = []a2a.Extension{{URI: ownExtension, Description: "Says who pays."}}
+		c.Card.RequiredExtensions = []string{ownExtension}
+		c.SkillsOf = func(context.Context, auth.Principal) ([]a2a.Skill, error) { return nil, nil }
+	})
+	w.handler = w.wireServer.handler.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
+		return auth.Principal{Tenant: "acme", Subject: "me", Roles: []string{auth.RoleRequester}, Method: "test"}, nil
+	})
+	return w
+}
+
+// naming sends a request that names extensions.
+func (w *rightsWorld) naming(t *testing.T, who, method, path, body string, named http.Header) answered {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	r.Header = named.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if who != "" {
+		r.Header.Set("X-Who", who)
+	}
+	r.Host = "127.0.0.1"
+	before, rec := w.store.Calls.Load(), httptest.NewRecorder()
+	w.wireServer.handler.ServeHTTP(rec, r)
+	return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
+}
+
+// A required extension that a request does not name: nothing happens, in every operation.
+func TestRequiredExtension(t *testing.T) {
+	t.Parallel()
+	w := newExtensionWorld(t)
+	const me = "acme|me|" + auth.RoleRequester
+	id := w.tasks["missing"]
+	card := w.ask(t, "", http.MethodGet, "/.well-known/agent-card.json", "")
+	var parsed sdk.AgentCard
+	if err := json.Unmarshal([]byte(card.Body), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range parsed.Capabilities.Extensions {
+		if e.Required != (e.URI == ownExtension) {
+			t.Errorf("in the card: %+v", e)
+		}
+	}
+	if n := len(parsed.Capabilities.Extensions); n != len(dialect.Extensions())+1 {
+		t.Errorf("the card has %d extensions", n)
+	}
+	with := func(lines ...string) http.Header { return http.Header{"A2a-Extensions": lines} }
+	named := map[string]http.Header{
+		"alone":         with(ownExtension),
+		"in a list":     with(dialect.URI + " ,\t" + ownExtension + ",urn:unknown"),
+		"in two lines":  with("urn:unknown", ownExtension),
+		"as 0.3 has it": {"X-A2a-Extensions": {ownExtension}},
+		"in both":       {"X-A2a-Extensions": {ownExtension}, "A2a-Extensions": {"urn:unknown"}},
+	}
+	missing := map[string]http.Header{
+		"none": nil, "empty": with(""), "another": with(dialect.URI), "only commas": with(",,,"),
+		"in another case": with(strings.ToUpper(ownExtension)), "its beginning": with(strings.TrimSuffix(ownExtension, "2")), "longer": with(ownExtension + "0"),
+		"in quotes": with(`"` + ownExtension + `"`), "with a parameter": with(ownExtension + ";q=0"), "a space in it": with("https://example.com/ext /billing/v2"),
+		"in the version": {"A2a-Version": {ownExtension}},
+	}
+	refused := func(got answered) bool {
+		return got.Calls == 0 && strings.Contains(got.Body, `"reason":"EXTENSION_SUPPORT_REQUIRED"`) && strings.Contains(got.Body, ownExtension) && strings.Contains(got.Body, `"requiredExtensions"`)
+	}
+	for _, op := range a2a.Operations() {
+		message := ""
+		if op.Action == auth.Create {
+			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
+		}
+		rpc := func(version string, names http.Header) answered {
+			names = names.Clone()
+			if names == nil {
+				names = http.Header{}
+			}
+			if names["A2a-Version"] == nil && version != "" {
+				names.Set("A2A-Version", version)
+			}
+			return w.naming(t, me, http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"`+op.Name+`","params":{"id":"`+id+`"`+message+`}}`, names)
+		}
+		for name, names := range missing {
+			for _, version := range []string{"1.0", ""} {
+				if name == "in the version" {
+					continue // that is another version
+				}
+				if got := rpc(version, names); !refused(got) || got.Status != http.StatusOK || !strings.Contains(got.Body, `"code":-32008`) {
+					t.Errorf("%s, %s: %+v", op.Name, name, got)
+				}
+			}
+			if got := rpc("0.3", names); got.Calls != 0 || !strings.Contains(got.Body, `"error"`) {
+				t.Errorf("%s as 0.3, %s: another version is served: %+v", op.Name, name, got)
+			}
+		}
+		for name, names := range named {
+			if got := rpc("1.0", names); strings.Contains(got.Body, "EXTENSION") {
+				t.Errorf("%s, %s: %+v", op.Name, name, got)
+			}
+		}
+		for _, route := range op.Routes {
+			path := strings.NewReplacer("{id}", id, "{task_id}", id).Replace(route.Path)
+			for _, prefix := range []string{"", "/acme"} {
+				if got := w.naming(t, me, route.Method, prefix+path, "this is not JSON", nil); !refused(got) || got.Status != http.StatusBadRequest {
+					t.Errorf("%s %s%s: %+v", route.Method, prefix, route.Path, got)
+				}
+			}
+			if got := w.naming(t, me, route.Method, path, "{"+strings.TrimPrefix(message, ",")+"}", named["in a list"]); strings.Contains(got.Body, "EXTENSION") {
+				t.Errorf("%s %s with the extension: %+v", route.Method, route.Path, got)
+			}
+		}
+	}
+	if got := w.naming(t, "", http.MethodGet, "/tasks", "", nil); got.Status != http.StatusUnauthorized {
+		t.Errorf("without a credential: %+v", got)
+	}
+	if got := w.naming(t, "acme|me|ops", http.MethodGet, "/tasks", "", nil); got.Status != http.StatusForbidden {
+		t.Errorf("without a role: %+v", got)
+	}
+}
+
+// The SDK's transports get the same.
+func TestRequiredExtensionOfTheSDK(t *testing.T) {
+	t.Parallel()
+	w := newExtensionWorld(t)
+	for name, params := range map[string]map[string][]string{
+		"none": nil, "another": {"a2a-extensions": {dialect.URI}}, "it": {"a2a-extensions": {"urn:unknown, " + ownExtension}},
+	} {
+		ctx, call := a2asrv.NewCallContext(t.Context(), a2asrv.NewServiceParams(params))
+		_, err := w.handler.ListTasks(ctx, &sdk.ListTasksRequest{})
+		if is := errors.Is(err, sdk.ErrExtensionSupportRequired); is == (name == "it") || !is && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if active := call.Extensions().ActivatedURIs(); slices.Contains(active, ownExtension) != (name == "it") || slices.Contains(active, "urn:unknown") {
+			t.Errorf("%s: %v are active", name, active)
+		}
+	}
+	if _, err := w.handler.ListTasks(t.Context(), &sdk.ListTasksRequest{}); !errors.Is(err, sdk.ErrExtensionSupportRequired) {
+		t.Errorf("without a context of the call: %v", err)
+	}
+}
+
+// What is active is in the answer, whatever that is.
+func TestActiveExtensionsInEveryAnswer(t *testing.T) {
+	t.Parallel()
+	w := newExtensionWorld(t)
+	const me = "acme|me|" + auth.RoleRequester
+	asked := http.Header{"A2a-Extensions": {"urn:unknown," + dialect.KagentURI, ownExtension + "," + dialect.KagentURI}}
+	const want = dialect.KagentURI + ", " + ownExtension
+	const send = `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"tool":"echo","args":{"text":"x"}}}]}}`
+	rpc := func(method, params string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+	}
+	for name, got := range map[string]answered{
+		"an answer":                w.naming(t, me, "GET", "/tasks", "", asked),
+		"a JSON-RPC answer":        w.naming(t, me, "POST", "/", rpc("ListTasks", "{}"), asked),
+		"a stream":                 w.naming(t, me, "POST", "/message:stream", send, asked),
+		"a JSON-RPC stream":        w.naming(t, me, "POST", "/", rpc("SendStreamingMessage", send), asked),
+		"an error":                 w.naming(t, me, "GET", "/tasks/x", "", asked),
+		"a JSON-RPC error":         w.naming(t, me, "POST", "/", rpc("GetTask", `{"id":"x"}`), asked),
+		"an error of a stream":     w.naming(t, me, "POST", "/", rpc("SubscribeToTask", `{"id":"x"}`), asked),
+		"no JSON":                  w.naming(t, me, "POST", "/", "{", asked),
+		"an unknown method":        w.naming(t, me, "POST", "/", rpc("Nothing", "{}"), asked),
+		"another version":          w.naming(t, me, "POST", "/", rpc("message/nothing", "{}"), asked),
+		"a missing role":           w.naming(t, "acme|me|ops", "GET", "/tasks", "", asked),
+		"a missing credential":     w.naming(t, "", "GET", "/tasks", "", asked),
+		"another tenant":           w.naming(t, me, "GET", "/umbrella/tasks", "", asked),
+		"the tenant's own":         w.naming(t, me, "GET", "/acme/tasks", "", asked),
+		"the extended agent card":  w.naming(t, me, "GET", "/extendedAgentCard", "", asked),
+		"what is not supported":    w.naming(t, me, "GET", "/tasks/x/pushNotificationConfigs", "", asked),
+		"a JSON-RPC missing right": w.naming(t, "acme|me|ops", "POST", "/", rpc("ListTasks", "{}"), asked),
+	} {
+		if active := got.Header["A2a-Extensions"]; len(active) != 1 || active[0] != want {
+			t.Errorf("%s: %d, active %q, want %q", name, got.Status, active, want)
+		}
+	}
+	old := http.Header{"X-A2a-Extensions": {ownExtension}}
+	if got := w.naming(t, me, "GET", "/tasks", "", old); got.Header.Get("X-A2a-Extensions") != ownExtension || got.Header.Get("A2a-Extensions") != "" {
+		t.Errorf("in the header of 0.3: %v", got.Header)
+	}
+	if got := w.naming(t, me, "GET", "/tasks", "", http.Header{"A2a-Extensions": {"urn:unknown"}}); got.Header["A2a-Extensions"] != nil {
+		t.Errorf("nothing is active: %v", got.Header)
+	}
+}
+
+func TestWrongExtensions(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		card a2a.Card
+		says string
+	}{
+		"required, unknown": {a2a.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not one of the card: use one of ` + dialect.URI},
+		"no name":           {a2a.Card{Extensions: []a2a.Extension{{}}}, "cannot name an extension"},
+		"a comma":           {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
+		"a line":            {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
+		"twice":             {a2a.Card{Extensions: []a2a.Extension{{URI: dialect.ADKURI}}}, "twice"},
+	} {
+		if err := tc.card.CheckExtensions(); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, want %q", name, err, tc.says)
+		}
+	}
+	ok := a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
+	if err := ok.CheckExtensions(); err != nil {
+		t.Error(err)
+	}
+}

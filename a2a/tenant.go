@@ -1,0 +1,112 @@
+package a2a
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/auth"
+)
+
+// A request may name a tenant: in a field of its message and, in HTTP+JSON, at the beginning
+// of the path (§8.3.2, and the additional bindings of the proto). That routes a request, and
+// proves nothing: who calls, and in which tenant, comes from the credential alone. So the
+// tenant of a request has to be the caller's, or is not there. A request for any other one
+// gets the answer of a path that is not there, whether or not somebody is in that tenant. A
+// caller without a tenant, such as everybody on a server without authentication, can name
+// none.
+
+// tenantPrefix is what a path begins with that names a tenant.
+const tenantPrefix = "/{tenant}"
+
+// reservedTenants returns the tenants that no path can name, because a path of ours begins
+// with the same word or clients clean it away. Those who are in one leave the prefix out, or
+// name the tenant in a field.
+func (s *Server) reservedTenants() []string {
+	all := []string{"", ".", "..", "v1" /* of A2A 0.3 */, "livez", "readyz"}
+	paths := []string{cardPath, openAPIPath, s.cfg.Health}
+	for i := range s.table {
+		for _, r := range s.table[i].routes {
+			paths = append(paths, r.path)
+		}
+	}
+	for _, path := range paths {
+		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		all = append(all, first)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// inPath reports whether a path can name a tenant. A slash cannot be escaped: a path is
+// decoded once, before it is routed.
+func (s *Server) inPath(tenant string) bool {
+	return !strings.Contains(tenant, "/") && !slices.Contains(s.reserved, tenant)
+}
+
+// pathTenant splits the tenant from the parameters of a path that begins with one, and
+// refuses one that is not the caller's.
+func (s *Server) pathTenant(by auth.Principal, values []string) (tenant string, rest []string, err error) {
+	if tenant = values[0]; !s.inPath(tenant) || tenant != by.Tenant {
+		return "", nil, transportError(http.StatusNotFound)
+	}
+	return tenant, values[1:], nil
+}
+
+// checkTenant refuses a request, in the SDK's type, that names a tenant other than the
+// caller's, or than the one of its path; "": its path names none. It depends on nothing else,
+// so that it says nothing about what exists. Every binding has to call it with every request
+// that it has decoded, before the operation reads anything.
+func checkTenant(by auth.Principal, path string, req any) error {
+	all, err := tenantsOf(req)
+	if err != nil {
+		return err
+	}
+	for _, named := range all {
+		switch {
+		case named == "":
+		case path != "" && named != path:
+			return invalidField("tenant", "is not the tenant of the path")
+		case named != by.Tenant:
+			return transportError(http.StatusNotFound)
+		}
+	}
+	return nil
+}
+
+// tenantsOf returns the tenants that a request names. A nil request names none.
+func tenantsOf(req any) ([]string, error) {
+	if v := reflect.ValueOf(req); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, nil
+	}
+	switch r := req.(type) {
+	case *sdk.SendMessageRequest:
+		if c := r.Config; c != nil && c.PushConfig != nil {
+			return []string{r.Tenant, c.PushConfig.Tenant}, nil
+		}
+		return []string{r.Tenant}, nil
+	case *sdk.GetTaskRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.ListTasksRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.CancelTaskRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.SubscribeToTaskRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.PushConfig:
+		return []string{r.Tenant}, nil
+	case *sdk.GetTaskPushConfigRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.ListTaskPushConfigRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.DeleteTaskPushConfigRequest:
+		return []string{r.Tenant}, nil
+	case *sdk.GetExtendedAgentCardRequest:
+		return []string{r.Tenant}, nil
+	}
+	return nil, fmt.Errorf("a2a: tenantsOf does not know a %T", req)
+}

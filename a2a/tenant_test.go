@@ -1,0 +1,303 @@
+package a2a_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/auth"
+	"a2a-server/store/storetest"
+	"a2a-server/task/engine"
+)
+
+// ask sends one request, in HTTP+JSON or JSON-RPC, and counts what it costs.
+func (w *rightsWorld) ask(t *testing.T, who, method, path, body string) answered {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if who != "" {
+		r.Header.Set("X-Who", who)
+	}
+	r.Host = "127.0.0.1"
+	before, rec := w.store.Calls.Load(), httptest.NewRecorder()
+	w.wireServer.handler.ServeHTTP(rec, r)
+	return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
+}
+
+// In every operation of every route, the prefix with the caller's tenant changes nothing, and
+// any other one makes the path one that is not there: for nobody's tenant as for somebody's,
+// without a look at the body or the store.
+func TestTenantPrefix(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	const me = "acme|me|" + auth.RoleRequester
+	unknown := w.ask(t, me, http.MethodGet, "/there/is/nothing", "")
+	if unknown.Status != http.StatusNotFound || unknown.Calls != 0 {
+		t.Fatalf("a path that is not there: %+v", unknown)
+	}
+	for _, op := range a2a.Operations() {
+		for _, route := range op.Routes {
+			path := strings.NewReplacer("{id}", w.tasks["missing"], "{task_id}", w.tasks["missing"]).Replace(route.Path)
+			body := ""
+			if route.Body {
+				body = `{"taskId":"` + w.tasks["missing"] + `","message":{"messageId":"m","role":"ROLE_USER","taskId":"` + w.tasks["missing"] + `","parts":[{"text":"hi"}]}}`
+			}
+			t.Run(route.Method+" "+route.Path, func(t *testing.T) {
+				plain := w.ask(t, me, route.Method, path, body)
+				if plain.Status == http.StatusMethodNotAllowed || strings.Contains(plain.Body, "nothing at this path") {
+					t.Fatalf("without a prefix: %+v", plain)
+				}
+				if diff := cmp.Diff(plain, w.ask(t, me, route.Method, "/acme"+path, body)); diff != "" {
+					t.Errorf("with the prefix:\n%s", diff)
+				}
+				for _, other := range []string{"umbrella", "nobody", "ACME", "acme%20", "acm%65x", "%00"} {
+					for _, sent := range []string{body, "this is not JSON"} {
+						got := w.ask(t, me, route.Method, "/"+other+path, sent)
+						if got.Status != unknown.Status || got.Body != unknown.Body || got.Calls != 0 {
+							t.Errorf("with the prefix /%s: %+v", other, got)
+						}
+					}
+				}
+				if got := w.ask(t, "", route.Method, "/umbrella"+path, body); got.Status != http.StatusUnauthorized || got.Calls != 0 {
+					t.Errorf("without a credential: %+v", got)
+				}
+				first, second := w.ask(t, "acme|me|ops", route.Method, "/umbrella"+path, body), w.ask(t, "acme|me|ops", route.Method, "/acme"+path, body)
+				if diff := cmp.Diff(first, second); first.Status != http.StatusForbidden || diff != "" {
+					t.Errorf("without a role: %+v\n%s", first, diff)
+				}
+			})
+		}
+	}
+}
+
+// A tenant in a request, wherever that has it, is the caller's or nobody's.
+func TestTenantOfARequest(t *testing.T) {
+	t.Parallel()
+	w := &rightsWorld{tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff"}}
+	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+		w.store = &storetest.Counted{Handle: e.Store}
+		e.Store, c.Authenticator, c.Push = w.store, auth.Func(callerOf), &a2a.Push{}
+	})
+	const me = "acme|me|" + auth.RoleRequester
+	id := w.tasks["missing"]
+	for _, op := range a2a.Operations() {
+		message := ""
+		if op.Action == auth.Create {
+			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
+		}
+		ask := func(tenant string) answered {
+			return w.ask(t, me, http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"`+op.Name+`","params":{"id":"`+id+`","taskId":"`+id+`","url":"https://hook.example"`+tenant+message+`}}`)
+		}
+		plain := ask("")
+		for _, same := range []string{`,"tenant":"acme"`, `,"tenant":""`, `,"tenant":null`, `,"ten\u0061nt":"acme"`} {
+			if diff := cmp.Diff(plain, ask(same)); diff != "" {
+				t.Errorf("%s with %s:\n%s", op.Name, same, diff)
+			}
+		}
+		for _, other := range []string{`,"tenant":"umbrella"`, `,"tenant":"nobody"`, `,"tenant":"Acme"`, `,"ten\u0061nt":"umbrella"`, `,"tenant":"*"`} {
+			got := ask(other)
+			if got.Status != http.StatusOK || got.Calls != 0 || !strings.Contains(got.Body, `"code":-32600,"message":"there is nothing at this path"`) || !strings.Contains(got.Body, `"reason":"NOT_FOUND"`) {
+				t.Errorf("%s with %s: %+v", op.Name, other, got)
+			}
+		}
+		if got := ask(`,"tenant":["acme"]`); got.Calls != 0 || !strings.Contains(got.Body, "-32602") {
+			t.Errorf("%s with a list: %+v", op.Name, got)
+		}
+		for _, route := range op.Routes {
+			path := strings.NewReplacer("{id}", id, "{task_id}", id).Replace(route.Path)
+			ask := func(prefix, tenant string) answered {
+				if !route.Body && !route.BodyOrEmpty {
+					return w.ask(t, me, route.Method, prefix+path+"?tenant="+tenant, "")
+				}
+				return w.ask(t, me, route.Method, prefix+path, `{"url":"https://hook.example","tenant":"`+tenant+`"`+message+`}`)
+			}
+			name := route.Method + " " + route.Path
+			plain := ask("", "")
+			for _, prefix := range []string{"", "/acme"} {
+				if diff := cmp.Diff(plain, ask(prefix, "acme")); diff != "" {
+					t.Errorf("%s, prefix %q:\n%s", name, prefix, diff)
+				}
+			}
+			if got := ask("", "umbrella"); got.Status != http.StatusNotFound || got.Calls != 0 || !strings.Contains(got.Body, "there is nothing at this path") {
+				t.Errorf("%s with another tenant: %+v", name, got)
+			}
+			for _, other := range []string{"umbrella", "nobody"} {
+				got := ask("/acme", other)
+				if got.Status != http.StatusBadRequest || got.Calls != 0 || !strings.Contains(got.Body, `{"field":"tenant","description":"is not the tenant of the path"}`) {
+					t.Errorf("%s with a tenant other than its path's: %+v", name, got)
+				}
+			}
+		}
+	}
+}
+
+// The webhook of a message has a tenant, too.
+func TestTenantOfAWebhook(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator, c.Push = auth.Func(callerOf), &a2a.Push{} })
+	for tenant, want := range map[string]int{"": http.StatusOK, "acme": http.StatusOK, "umbrella": http.StatusNotFound} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/message:send", strings.NewReader(`{"message":{"messageId":"m`+tenant+`","role":"ROLE_USER","parts":[{"data":{"tool":"echo","args":{"text":"x"}}}]},
+			"configuration":{"taskPushNotificationConfig":{"url":"https://hook.example","tenant":"`+tenant+`"}}}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Who", "acme|me|"+auth.RoleRequester)
+		r.Host = "127.0.0.1"
+		rec := httptest.NewRecorder()
+		if s.handler.ServeHTTP(rec, r); rec.Code != want {
+			t.Errorf("with a webhook in tenant %q: %d %s, want %d", tenant, rec.Code, rec.Body, want)
+		}
+	}
+}
+
+// So it is for the SDK's transports.
+func TestTenantOfTheSDK(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	ctx := context.WithValue(t.Context(), whoKey{}, []string{"acme|me|" + auth.RoleRequester})
+	id := sdk.TaskID(w.tasks["own"])
+	m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("hi"))
+	first := func(events func(func(sdk.Event, error) bool)) (err error) {
+		for _, wrong := range events {
+			return wrong
+		}
+		return nil
+	}
+	for name, do := range map[string]func(tenant string) error{
+		"SendMessage": func(t string) error {
+			_, err := w.handler.SendMessage(ctx, &sdk.SendMessageRequest{Tenant: t, Message: m})
+			return err
+		},
+		"SendStreamingMessage": func(t string) error {
+			return first(w.handler.SendStreamingMessage(ctx, &sdk.SendMessageRequest{Tenant: t, Message: m}))
+		},
+		"GetTask": func(t string) error {
+			_, err := w.handler.GetTask(ctx, &sdk.GetTaskRequest{Tenant: t, ID: id})
+			return err
+		},
+		"ListTasks": func(t string) error {
+			_, err := w.handler.ListTasks(ctx, &sdk.ListTasksRequest{Tenant: t})
+			return err
+		},
+		"CancelTask": func(t string) error {
+			_, err := w.handler.CancelTask(ctx, &sdk.CancelTaskRequest{Tenant: t, ID: id})
+			return err
+		},
+		"SubscribeToTask": func(t string) error {
+			return first(w.handler.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{Tenant: t, ID: id}))
+		},
+		"CreateTaskPushConfig": func(t string) error {
+			_, err := w.handler.CreateTaskPushConfig(ctx, &sdk.PushConfig{Tenant: t, TaskID: id})
+			return err
+		},
+		"GetTaskPushConfig": func(t string) error {
+			_, err := w.handler.GetTaskPushConfig(ctx, &sdk.GetTaskPushConfigRequest{Tenant: t, TaskID: id})
+			return err
+		},
+		"ListTaskPushConfigs": func(t string) error {
+			_, err := w.handler.ListTaskPushConfigs(ctx, &sdk.ListTaskPushConfigRequest{Tenant: t, TaskID: id})
+			return err
+		},
+		"DeleteTaskPushConfig": func(t string) error {
+			return w.handler.DeleteTaskPushConfig(ctx, &sdk.DeleteTaskPushConfigRequest{Tenant: t, TaskID: id})
+		},
+		"GetExtendedAgentCard": func(t string) error {
+			_, err := w.handler.GetExtendedAgentCard(ctx, &sdk.GetExtendedAgentCardRequest{Tenant: t})
+			return err
+		},
+	} {
+		for _, same := range []string{"", "acme"} {
+			if err := do(same); errors.Is(err, sdk.ErrInvalidRequest) {
+				t.Errorf("%s in tenant %q: %v", name, same, err)
+			}
+		}
+		before := w.store.Calls.Load()
+		if err := do("umbrella"); !errors.Is(err, sdk.ErrInvalidRequest) || w.store.Calls.Load() != before {
+			t.Errorf("%s in another tenant: %v", name, err)
+		}
+	}
+}
+
+// Tenants whose names look like something of ours: what their paths mean is decided here.
+func TestTenantNames(t *testing.T) {
+	t.Parallel()
+	w := newRightsWorld(t)
+	for tenant, path := range map[string]string{
+		"é":         "/%C3%A9/tasks",
+		"東京 1":      "/%E6%9D%B1%E4%BA%AC%201/tasks",
+		"a:b":       "/a:b/tasks",
+		"a;b?c#d&e": "/a;b%3Fc%23d&e/tasks",
+		"%2F":       "/%252F/tasks",
+		"v1.0":      "/v1.0/tasks",
+		"...":       "/.../tasks",
+		"task":      "/task/tasks",
+		"message":   "/message/tasks",
+		"*":         "/*/tasks",
+		"{tenant}":  "/%7Btenant%7D/tasks",
+		":tenant":   "/:tenant/tasks",
+	} {
+		if got := w.ask(t, tenant+"|me|"+auth.RoleRequester, http.MethodGet, path, ""); got.Status != http.StatusOK || !strings.Contains(got.Body, `"tasks":[]`) {
+			t.Errorf("tenant %q at %s: %+v", tenant, path, got)
+		}
+		if got := w.ask(t, "acme|me|"+auth.RoleRequester, http.MethodGet, path, ""); got.Status != http.StatusNotFound || got.Calls != 0 {
+			t.Errorf("acme at %s: %+v", path, got)
+		}
+	}
+	// These have no path, whatever the caller's tenant is. Their field works.
+	for tenant, path := range map[string]string{
+		"tasks": "/tasks/tasks/", "message:send": "/message:send/tasks", "message:stream": "/message:stream/tasks/x", "extendedAgentCard": "/extendedAgentCard/tasks",
+		".well-known": "/.well-known/tasks", "v1": "/v1/tasks", "openapi.json": "/openapi.json/tasks", "livez": "/livez/tasks", "readyz": "/readyz/tasks",
+		".": "/./tasks", "..": "/../tasks", "a/b": "/a%2Fb/tasks", "/": "/%2F/tasks", "é": "/e%CC%81/tasks" /* the same to the eye */, "": "//tasks",
+	} {
+		who := tenant + "|me|" + auth.RoleRequester
+		if got := w.ask(t, who, http.MethodGet, path, ""); got.Status != http.StatusNotFound || got.Calls != 0 {
+			t.Errorf("tenant %q at %s: %+v", tenant, path, got)
+		}
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"tenant":%q}}`, tenant)
+		if got := w.ask(t, who, http.MethodPost, "/", body); !strings.Contains(got.Body, `"tasks":[]`) {
+			t.Errorf("tenant %q in the field: %+v", tenant, got)
+		}
+	}
+	// A path without a prefix keeps its meaning in a tenant that is named as its first word.
+	if got := w.ask(t, "tasks|me|"+auth.RoleRequester, http.MethodGet, "/tasks/tasks", ""); got.Status != http.StatusNotFound || !strings.Contains(got.Body, "TASK_NOT_FOUND") {
+		t.Errorf("GET /tasks/tasks in tenant tasks: %+v", got)
+	}
+	// A slash that is escaped is one.
+	if got := w.ask(t, "acme|me|"+auth.RoleRequester, http.MethodGet, "/acme%2Ftasks", ""); got.Status != http.StatusOK {
+		t.Errorf("GET /acme%%2Ftasks: %+v", got)
+	}
+}
+
+// Whoever has no tenant can name none: without authentication, that is everybody.
+func TestTenantOfNobody(t *testing.T) {
+	t.Parallel()
+	server := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator = nil })
+	ask := func(method, path, body string) (int, string) {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Host = "127.0.0.1"
+		rec := httptest.NewRecorder()
+		server.handler.ServeHTTP(rec, r)
+		return rec.Code, rec.Body.String()
+	}
+	if code, body := ask(http.MethodGet, "/tasks?tenant=", ""); code != http.StatusOK {
+		t.Errorf("with an empty tenant: %d %s", code, body)
+	}
+	for _, path := range []string{"/acme/tasks", "/anonymous/tasks", "/tasks?tenant=acme", "/none/tasks"} {
+		if code, body := ask(http.MethodGet, path, ""); code != http.StatusNotFound {
+			t.Errorf("GET %s: %d %s", path, code, body)
+		}
+	}
+	if _, body := ask(http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"tenant":"acme"}}`); !strings.Contains(body, "there is nothing at this path") {
+		t.Errorf("ListTasks: %s", body)
+	}
+}
