@@ -168,9 +168,9 @@ func (s *Server) serveProtocol() error {
 		Skills:         s.catalog.list,
 		SkillsOf:       s.catalog.listOf,
 		Health:         "/readyz",
-		StrictVersions: s.config.Versions.Strict,
-		Rates:          a2a.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
-		Guard:          guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
+		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
+		Rates: a2a.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
+		Guard: guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log, Now: s.given.Now,
 	})
 	if err != nil {

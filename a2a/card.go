@@ -84,13 +84,20 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 // has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
 // client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
-	now := s.cardNow()
-	body, err := now.encode(now.build(s.base(x.Request()), s.hasExtendedCard()))
+	now, base := s.cardNow(), s.base(x.Request())
+	card, encode := now.build(base, s.hasExtendedCard()), now.encode
+	if s.wantsUnion(x.Request()) {
+		encode = func(card *sdk.AgentCard) ([]byte, error) { return now.encodeUnion(card, base) }
+	}
+	body, err := encode(card)
 	if err != nil {
 		return fmt.Errorf("agent card: %w", err)
 	}
 	h := x.Response().Header()
 	s.vary(h)
+	if !s.cfg.OnlyV1 {
+		h.Add("Vary", versionHeader)
+	}
 	h.Set("Content-Type", typeJSON)
 	modified, cache := s.made, "public, max-age=300"
 	if s.cfg.Skills != nil { // it may change at any time, within a second, too

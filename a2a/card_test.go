@@ -115,7 +115,7 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 			var card struct {
 				SupportedInterfaces []struct{ URL string }
 			}
-			if err := json.Unmarshal([]byte(got.body), &card); err != nil || len(card.SupportedInterfaces) != 2 {
+			if err := json.Unmarshal([]byte(got.body), &card); err != nil || len(card.SupportedInterfaces) != 4 {
 				t.Fatalf("card = %s, %v", got.body, err)
 			}
 			for _, i := range card.SupportedInterfaces {

@@ -79,7 +79,7 @@ func TestErrorTable(t *testing.T) {
 					Data []detail
 				}
 			}
-			if err := json.Unmarshal(rpcFault([]byte("1"), e.wireError), &rpc); err != nil {
+			if err := json.Unmarshal(rpcFault([]byte("1"), e.wireError, false /* plain */), &rpc); err != nil {
 				t.Fatal(err)
 			}
 			if got := rpc.Error; got.Code != e.code || len(got.Data) != 1 || got.Data[0] != want {

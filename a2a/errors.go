@@ -210,7 +210,7 @@ func (e *wireError) details() []any {
 func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
 	body := restFault(e)
 	if isRPC(r) {
-		body = rpcFault(nil /* id */, e)
+		body = rpcFault(nil /* id */, e, false /* plain */)
 	}
 	w.Header().Set("Content-Type", typeJSON)
 	e.retry(w.Header())

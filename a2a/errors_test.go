@@ -47,7 +47,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": rpcFault(id, e), "SDK": details} {
+		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": rpcFault(id, e, false /* plain */), "JSON-RPC 0.3": rpcFault(id, e, true /* plain */), "SDK": details} {
 			if !json.Valid(body) || len(body) > 64<<10 {
 				t.Errorf("%s, %s: %d bytes: %.300s", name, way, len(body), body)
 			}

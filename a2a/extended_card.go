@@ -42,7 +42,12 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	if err != nil {
 		return nil, err
 	}
-	text, err := of.encode(card)
+	text, err := []byte(nil), error(nil)
+	if c.v03 {
+		text, err = of.encodeUnion(card, base)
+	} else {
+		text, err = of.encode(card)
+	}
 	return append(b, text...), err
 }
 

@@ -129,8 +129,8 @@ func TestCard(t *testing.T) {
 	if err := json.Unmarshal([]byte(first.body), &card); err != nil {
 		t.Fatalf("card = %s: %v", first.body, err)
 	}
-	if card.Name != "payments" || len(card.SupportedInterfaces) != 2 || card.SupportedInterfaces[0].URL != "https://example.com/agents/payments" ||
-		card.SupportedInterfaces[0].ProtocolVersion != "1.0" || !card.Capabilities.Streaming || card.Capabilities.PushNotifications ||
+	if card.Name != "payments" || len(card.SupportedInterfaces) != 4 || card.SupportedInterfaces[0].URL != "https://example.com/agents/payments" ||
+		card.SupportedInterfaces[0].ProtocolVersion != "1.0" || card.SupportedInterfaces[2].ProtocolVersion != "0.3" || !card.Capabilities.Streaming || card.Capabilities.PushNotifications ||
 		card.Capabilities.ExtendedAgentCard || len(card.Capabilities.Extensions) != 3 || len(card.Skills) != 1 || card.Skills[0].Name != "transfer" {
 		t.Errorf("card = %s", first.body)
 	}

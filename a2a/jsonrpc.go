@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/v03"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
@@ -47,6 +48,7 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	var rpc rpcRequest
 	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
 	m := s.methods[rpc.Method]
+	plain := m.old && s.plainFaults(r)
 	if err == nil {
 		err = s.checkMethod(r, rpc.Method, m)
 	}
@@ -60,20 +62,27 @@ func (s *Server) jsonRPC(c echo.Context) error {
 		err = s.supports(m.op)
 	}
 	if err == nil {
-		head := append(rpcHead(rpc.ID), `"result":`...)
-		err = s.serve(c, by, m.op, input{json: rpc.Params}, envelope{head, "}", typeJSON, func(e *wireError) []byte { return rpcFault(rpc.ID, e) }})
+		in := input{json: rpc.Params}
+		around := envelope{head: append(rpcHead(rpc.ID), `"result":`...), tail: "}", media: typeJSON, fault: func(e *wireError) []byte { return rpcFault(rpc.ID, e, plain) }}
+		if m.old {
+			around.old, around.form = s.old[m.op.name], v03.JSONRPC
+			in, err = s.readOld(r.Context(), by, in, around)
+		}
+		if err == nil {
+			err = s.serve(c, by, m.op, in, around)
+		}
 	}
 	if err == nil || c.Response().Committed {
 		return err
 	}
 	w := s.wire(r.Context(), err, rpc.Method)
 	if w.status == http.StatusUnauthorized || w.status == http.StatusForbidden {
-		return s.rpcRefused(c, rpc.ID, w)
+		return s.rpcRefused(c, w, rpcFault(rpc.ID, w, plain))
 	}
 	if m.op != nil && m.op.stream != nil {
-		return s.rpcStreamError(c, rpc.ID, w)
+		return s.rpcStreamError(c, w, rpcFault(rpc.ID, w, plain))
 	}
-	return s.rpcError(c, rpc.ID, w)
+	return s.rpcError(c, w, rpcFault(rpc.ID, w, plain))
 }
 
 // method is the meaning of a JSON-RPC method name.
@@ -95,13 +104,19 @@ func methods(table []operation) map[string]method {
 	return all
 }
 
-// checkMethod refuses the methods of A2A 0.3, anything that checkVersion refuses, and
-// unknown names.
+// checkMethod refuses a method of another version than the request's, and unknown names.
 func (s *Server) checkMethod(r *http.Request, name string, m method) error {
-	if m.old {
-		return otherVersion(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + version + ", where it is " + m.op.name)
+	if m.old && s.cfg.OnlyV1 {
+		return s.otherVersion(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + version + ", where it is " + m.op.name)
 	}
-	if err := s.checkVersion(r); err != nil {
+	if m.old {
+		return s.checkOldVersion(r, name, m.op.name)
+	}
+	what := "the method"
+	if m.op != nil {
+		what = m.op.name
+	}
+	if err := s.checkVersion(r, what); err != nil {
 		return err
 	}
 	if m.op == nil {
@@ -202,14 +217,20 @@ func rpcHead(id []byte) []byte {
 	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-// rpcFault returns the complete answer for an error.
-func rpcFault(id []byte, e *wireError) []byte {
+// rpcFault returns the complete answer for an error. plain is as [Server.plainFaults] says.
+func rpcFault(id []byte, e *wireError, plain bool) []byte {
 	e = e.limited()
+	var data any = e.details()
+	if plain {
+		data = struct {
+			Details []any `json:"details"`
+		}{e.details()}
+	}
 	fault, err := json.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
-		Data    []any  `json:"data"`
-	}{e.code, e.message, e.details()})
+		Data    any    `json:"data"`
+	}{e.code, e.message, data})
 	if err != nil { // cannot happen: it holds strings only
 		fault = []byte(`{"code":-32603,"message":"internal error"}`)
 	}
@@ -217,26 +238,26 @@ func rpcFault(id []byte, e *wireError) []byte {
 }
 
 // rpcError answers with a JSON-RPC error. The HTTP status is 200.
-func (s *Server) rpcError(c echo.Context, id []byte, e *wireError) error {
+func (s *Server) rpcError(c echo.Context, e *wireError, fault []byte) error {
 	e.retry(c.Response().Header())
-	return s.answer(c, typeJSON, rpcFault(id, e))
+	return s.answer(c, typeJSON, fault)
 }
 
 // rpcRefused answers with a JSON-RPC error and its HTTP status, also on a streaming method:
 // who calls, and whether they have a role, is a matter of the transport.
-func (s *Server) rpcRefused(c echo.Context, id []byte, e *wireError) error {
+func (s *Server) rpcRefused(c echo.Context, e *wireError, fault []byte) error {
 	e.retry(c.Response().Header())
 	c.Response().Header().Set(echo.HeaderContentType, typeJSON)
 	bound(c.Response())
 	c.Response().WriteHeader(e.status)
-	_, err := c.Response().Write(rpcFault(id, e))
+	_, err := c.Response().Write(fault)
 	return err
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,
 // because the Go client reports nothing when it gets JSON there.
-func (s *Server) rpcStreamError(c echo.Context, id []byte, e *wireError) error {
+func (s *Server) rpcStreamError(c echo.Context, e *wireError, fault []byte) error {
 	e.retry(c.Response().Header())
 	st := s.newStream(c, "", envelope{})
-	return st.end(st.open(engine.ID{})([]engine.Event{{Data: rpcFault(id, e)}}))
+	return st.end(st.open(engine.ID{})([]engine.Event{{Data: fault}}))
 }

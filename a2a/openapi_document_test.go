@@ -83,9 +83,10 @@ func (d *description) document() any {
 	paths := object{cardPath: object{
 		"get": object{
 			"operationId": "GetAgentCard", "summary": "Returns the agent card.",
+			"parameters": []object{{"$ref": "#/components/parameters/version"}},
 			"responses": object{
 				"200": object{
-					"description": "The card.",
+					"description": "The card. If the request does not name version " + version + ", it also has the members that it has in A2A " + oldVersion + ", unless the server does not serve that.",
 					"headers":     object{"ETag": header("Changes with the card; If-None-Match is answered with 304.")},
 					"content":     object{typeJSON: object{"schema": d.message((&a2apb.AgentCard{}).ProtoReflect().Descriptor())}},
 				},
@@ -120,7 +121,7 @@ func (d *description) document() any {
 		object{
 			"title": "A2A over HTTP+JSON", "version": version,
 			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. " +
-				"The agent card says which credentials are required and where else the agent can be reached.",
+				"The agent card says which credentials are required and where else the agent can be reached. Paths of A2A " + oldVersion + ", which begin with " + oldPrefix + ", are not in this document.",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		[]object{{"url": ".", "description": "Where this document is served."}},

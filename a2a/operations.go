@@ -31,6 +31,7 @@ type call struct {
 	request *http.Request  // by which the base URL is known; nil: the card's
 	version string         // of A2A, in which by speaks; "": that of this table
 	from    resume         // where the reader of a stream continues; nil: nowhere
+	v03     bool           // it came in A2A 0.3
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -164,7 +165,7 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 // resume returns the last event that a reader has seen, which it continues after.
 type resume func(id engine.ID) (seq uint64, ok bool)
 
-// subscribe follows a task until it ends (§3.1.6). A reader that names the last event it
+// subscribe follows a task until it ends (§3.1.6) or, in 0.3, also until it waits for input. A reader that names the last event it
 // has seen continues from there, even if the task has ended. Any other reader begins with
 // the current task, and is refused if that has ended.
 func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) error {
@@ -193,7 +194,11 @@ func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToT
 	if err != nil {
 		return err
 	}
-	return o.engine.Follow(ctx, c.by, id, n, engine.UntilEnd, yield)
+	until := engine.UntilEnd
+	if c.v03 { // where a stream ends with its final event
+		until = engine.UntilInput
+	}
+	return o.engine.Follow(ctx, c.by, id, n, until, yield)
 }
 
 // begin begins a stream with the current task, and returns where it continues.

@@ -18,6 +18,7 @@ import (
 
 // place is a path of HTTP+JSON in the router, and what is served there.
 type place struct {
+	old    bool               // it is of 0.3
 	verbs  bool               // its last parameter may end in a verb
 	tenant bool               // its first parameter is the tenant
 	at     map[string][]visit // by verb
@@ -27,24 +28,36 @@ type place struct {
 type visit struct {
 	op *operation
 	route
+	old *legacy // nil: it is of 1.0
 }
 
 // restRoutes adds the paths of HTTP+JSON (§11.3).
 func (s *Server) restRoutes() {
-	places := map[string]*place{}
+	var all []visit
 	for i := range s.table {
 		for _, r := range s.table[i].routes {
 			for _, prefix := range []string{"", tenantPrefix} {
-				path, verb := routed(prefix + r.path)
-				p := places[path]
-				if p == nil {
-					p = &place{tenant: prefix != "", at: map[string][]visit{}}
-					places[path] = p
-				}
-				p.verbs = p.verbs || verb != ""
-				p.at[verb] = append(p.at[verb], visit{&s.table[i], r})
+				v := visit{op: &s.table[i], route: r}
+				v.path = prefix + r.path
+				all = append(all, v)
 			}
 		}
+	}
+	s.route(all)
+}
+
+// route adds paths to the router.
+func (s *Server) route(all []visit) {
+	places := map[string]*place{}
+	for _, v := range all {
+		path, verb := routed(v.path)
+		p := places[path]
+		if p == nil {
+			p = &place{old: v.old != nil, tenant: strings.HasPrefix(v.path, tenantPrefix), at: map[string][]visit{}}
+			places[path] = p
+		}
+		p.verbs = p.verbs || verb != ""
+		p.at[verb] = append(p.at[verb], v)
 	}
 	for path, p := range places {
 		serve := s.rest(p)
@@ -74,7 +87,7 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		if err := s.checkVersion(r); err != nil {
+		if err := s.checkPath(r, p); err != nil {
 			return err
 		}
 		v, err := p.visit(c)
@@ -98,6 +111,9 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 		}
 		if err := s.restInput(c, by, v.from, &in); err != nil {
 			return err
+		}
+		if v.old != nil {
+			return s.serveOld(c, by, v, in)
 		}
 		return s.serve(c, by, v.op, in, envelope{media: answerType(r), fault: restFault})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/rs/zerolog"
 
+	"a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -52,8 +53,12 @@ type Config struct {
 	Guard  Guard  // where requests may come from
 	Rates  Rates  // how often
 
+	// OnlyV1 switches A2A 0.3 off: its methods and paths, and its members of the agent card.
+	OnlyV1 bool
+
 	// StrictVersions treats a request that names no version of A2A as 0.3, as §3.6.2 says,
-	// and refuses it. Otherwise such a request has the version that is served.
+	// and refuses it if its method or path is of 1.0. Otherwise such a request has the
+	// version of its method or path.
 	StrictVersions bool
 
 	MaxBody      int64         // bytes of a request. Defaults to 4 MiB.
@@ -80,12 +85,13 @@ type Server struct {
 	prefix     string // path of the base URL, without a trailing slash
 	ops        operations
 	table      []operation
-	methods    map[string]method // by JSON-RPC name
-	extensions extensions        // of the card
-	reserved   []string          // tenants that no path can name
-	streams    *shares           // open streams
-	bodies     *shares           // bytes of large requests
-	leases     leases            // of the credentials of open streams
+	methods    map[string]method  // by JSON-RPC name
+	old        map[string]*legacy // what 0.3 has, by the operation's name; empty: nothing
+	extensions extensions         // of the card
+	reserved   []string           // tenants that no path can name
+	streams    *shares            // open streams
+	bodies     *shares            // bytes of large requests
+	leases     leases             // of the credentials of open streams
 	pages      pages
 	rates      *limiter
 	unchecked  seldom // that a credential could not be checked
@@ -145,6 +151,9 @@ func New(cfg Config) (*Server, error) {
 	s.table = table()
 	s.methods = methods(s.table)
 	s.reserved = s.reservedTenants()
+	if !cfg.OnlyV1 {
+		s.old = legacies()
+	}
 	if s.openAPI, err = cfg.Card.described(); err != nil {
 		return nil, err
 	}
@@ -173,6 +182,7 @@ func New(cfg Config) (*Server, error) {
 		s.echo.HEAD(KeysPath, s.pushKeys)
 	}
 	s.restRoutes()
+	s.oldRoutes()
 	return s, nil
 }
 
@@ -247,6 +257,8 @@ type envelope struct {
 	tail  string
 	media string
 	fault func(*wireError) []byte // returns the last event of a stream that fails
+	old   *legacy                 // of a request in A2A 0.3; nil: it is in 1.0
+	form  v03.Form                // likewise
 }
 
 // serve runs an operation and writes the answer. It returns an error only if nothing has
@@ -258,7 +270,7 @@ func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in inpu
 	}
 	if op.stream != nil {
 		return s.stream(c, by, op, renew, e, func(st *stream) error {
-			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request())}, in, st.open)
+			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: e.old != nil}, in, st.open)
 		})
 	}
 	ctx := c.Request().Context()
@@ -270,7 +282,7 @@ func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in inpu
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, ctx, call{by: by, bytes: len(in.json), answer: a, renew: renew, request: c.Request()}, in, e.head)
+	text, err := e.answer(s, ctx, op, call{by: by, bytes: len(in.json), answer: a, renew: renew, request: c.Request(), v03: e.old != nil}, in)
 	a.Made()
 	if errors.Is(context.Cause(ctx), errEnded) {
 		return s.ended()

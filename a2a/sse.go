@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -162,8 +163,9 @@ func (st *stream) comment(text string) {
 	st.buf = append(append(append(st.buf, ": "...), text...), "\n\n"...)
 }
 
-// frame adds an event. With seq 0 it has no id.
-func (st *stream) frame(seq uint64, data []byte) {
+// frame adds an event. With seq 0 it has no id. With an error it has added nothing.
+func (st *stream) frame(seq uint64, data []byte) (err error) {
+	begin := len(st.buf)
 	if seq > 0 {
 		st.buf = append(st.buf, "id: "...)
 		st.buf = strconv.AppendUint(st.buf, seq, 10)
@@ -171,8 +173,15 @@ func (st *stream) frame(seq uint64, data []byte) {
 		st.buf = append(append(st.buf, st.tag...), '\n')
 	}
 	st.buf = append(st.buf, "data: "...)
-	st.buf = append(append(append(st.buf, st.around.head...), data...), st.around.tail...)
-	st.buf = append(st.buf, "\n\n"...)
+	st.buf = append(st.buf, st.around.head...)
+	if st.around.old == nil {
+		st.buf = append(st.buf, data...)
+	} else if st.buf, err = v03.AppendEvent(st.buf, data, st.around.form); err != nil {
+		st.buf = st.buf[:begin]
+		return err
+	}
+	st.buf = append(append(st.buf, st.around.tail...), "\n\n"...)
+	return nil
 }
 
 // events is the [sink] of st.
@@ -190,7 +199,9 @@ func (st *stream) events(page []engine.Event) error {
 		st.buf = make([]byte, 0, min(size, frameBatch))
 	}
 	for i := range page {
-		st.frame(page[i].Seq, page[i].Data)
+		if err := st.frame(page[i].Seq, page[i].Data); err != nil {
+			return err
+		}
 		if len(st.buf) > frameBatch {
 			if err := st.flush(); err != nil {
 				return err

@@ -6,25 +6,66 @@ import (
 	"strings"
 )
 
-// version is the version of A2A that is served, as Major.Minor.
-const version = "1.0"
+// version is the version of A2A that is served, as Major.Minor, and oldVersion the one that
+// is served beside it unless Config.OnlyV1 is set.
+const (
+	version    = "1.0"
+	oldVersion = "0.3"
+)
 
 const versionHeader = "A2A-Version"
 
-// checkVersion refuses a version that is not served. The patch part is ignored (§3.6). A
-// request that names none has the version of its method or path (D8) or, with
-// StrictVersions, 0.3 (§3.6.2).
-func (s *Server) checkVersion(r *http.Request) error {
+// checkVersion refuses a request for a method or path of 1.0 that names another version.
+// The patch part is ignored (§3.6). A request that names none has the version of its method
+// or path (D8) or, with StrictVersions, 0.3 (§3.6.2). what is the method, or the path.
+func (s *Server) checkVersion(r *http.Request, what string) error {
 	asked := askedVersions(r)
-	if len(asked) == 0 && s.cfg.StrictVersions {
-		return otherVersion("a request that names no version counts as A2A 0.3, which this server does not support: send the header " + versionHeader + ": " + version)
+	switch {
+	case len(asked) > 0 || !s.cfg.StrictVersions:
+	case s.cfg.OnlyV1:
+		return s.otherVersion("a request that names no version counts as A2A 0.3, which this server does not support: send the header " + versionHeader + ": " + version)
+	default:
+		return s.otherVersion("a request that names no version counts as A2A 0.3, and " + what + " is of A2A " + version + ": send the header " + versionHeader + ": " + version)
 	}
 	for _, v := range asked {
-		if v != version && !strings.HasPrefix(v, version+".") {
-			return otherVersion("version " + clip(v) + " of A2A is not supported: use " + version)
+		switch {
+		case is(v, version):
+		case is(v, oldVersion) && !s.cfg.OnlyV1:
+			return s.otherVersion(what + " is of A2A " + version + ", but the request names version " + clip(v) + ": send " + versionHeader + ": " + version + ", or use what A2A 0.3 has instead")
+		default:
+			return s.unknownVersion(v)
 		}
 	}
 	return nil
+}
+
+// checkOldVersion is checkVersion for a method or path of 0.3. instead is what 1.0 has.
+func (s *Server) checkOldVersion(r *http.Request, what, instead string) error {
+	for _, v := range askedVersions(r) {
+		switch {
+		case is(v, oldVersion):
+		case is(v, version):
+			return s.otherVersion(what + " is of A2A 0.3, but the request names version " + clip(v) + ": use " + instead + ", or leave out " + versionHeader)
+		default:
+			return s.unknownVersion(v)
+		}
+	}
+	return nil
+}
+
+// is reports whether a version that a request names is Major.Minor, whatever its patch part.
+func is(v, majorMinor string) bool { return v == majorMinor || strings.HasPrefix(v, majorMinor+".") }
+
+func (s *Server) unknownVersion(v string) error {
+	return s.otherVersion("version " + clip(v) + " of A2A is not supported: use " + s.versions(" or "))
+}
+
+// versions lists the versions that are served, the preferred one first.
+func (s *Server) versions(separator string) string {
+	if s.cfg.OnlyV1 {
+		return version
+	}
+	return version + separator + oldVersion
 }
 
 // askedVersions returns the versions that a request names: in the header A2A-Version or,
@@ -50,9 +91,9 @@ func askedVersions(r *http.Request) []string {
 	return all
 }
 
-func otherVersion(message string) error {
+func (s *Server) otherVersion(message string) error {
 	w := errVersion.saying(message)
-	w.metadata = map[string]string{"supportedVersions": version}
+	w.metadata = map[string]string{"supportedVersions": s.versions(", ")}
 	return w
 }
 
@@ -62,7 +103,7 @@ func otherVersion(message string) error {
 func (s *Server) checkCallVersion(r *http.Request, served string) error {
 	for _, v := range askedVersions(r) {
 		if v != served && !strings.HasPrefix(v, served+".") {
-			return otherVersion("version " + clip(v) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
+			return s.otherVersion("version " + clip(v) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
 		}
 	}
 	return nil

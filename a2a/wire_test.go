@@ -55,6 +55,8 @@ func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
 				switch key, value, _ := strings.Cut(strings.TrimSpace(line), ": "); key {
 				case "versions.strict":
 					protocol.StrictVersions = value == "true"
+				case "versions.v03":
+					protocol.OnlyV1 = value == "false"
 				case "agent.input_modes":
 					protocol.Card.InputModes = strings.Split(value, ", ")
 				default:

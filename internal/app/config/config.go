@@ -29,7 +29,7 @@ type Config struct {
 	Log          Log
 	Agent        Agent
 	Card         struct{ SecurityForm SecurityForm }
-	Versions     struct{ Strict bool } // a request that names no version counts as 0.3
+	Versions     Versions
 	Planner      Planner
 	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
 	Keywords     bool // a text of one keyword may answer. Defaults to true.
@@ -80,6 +80,12 @@ const (
 	FormGo   SecurityForm = "go"   // as the Go client reads it
 	FormOmit SecurityForm = "omit" // not at all
 )
+
+// Versions configures which versions of A2A are served.
+type Versions struct {
+	Strict bool // a request that names no version counts as 0.3
+	V03    bool // serve 0.3, too. Defaults to true.
+}
 
 // Planner selects the planner.
 type Planner struct {

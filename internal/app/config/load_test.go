@@ -43,6 +43,7 @@ func defaults() *config.Config {
 		Idempotency:  true,
 		Keywords:     true,
 		Confirmation: config.Required,
+		Versions:     config.Versions{V03: true},
 		Terms:        approval.Terms{OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Engine: task.Limits{

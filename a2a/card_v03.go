@@ -1,0 +1,40 @@
+package a2a
+
+import (
+	"net/http"
+	"slices"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/a2a/v03"
+)
+
+// oldInterfaces returns the interfaces of A2A 0.3 at base.
+func oldInterfaces(base string) []*sdk.AgentInterface {
+	all := []*sdk.AgentInterface{
+		sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
+		sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
+	}
+	for _, i := range all {
+		i.ProtocolVersion = oldVersion
+	}
+	return all
+}
+
+// wantsUnion reports whether a request for the card gets the one for clients of both
+// versions: unless 0.3 is off, or the request names 1.0.
+func (s *Server) wantsUnion(r *http.Request) bool {
+	return !s.cfg.OnlyV1 && !slices.ContainsFunc(askedVersions(r), func(v string) bool { return is(v, version) })
+}
+
+// encodeUnion is encode for clients of both versions. What 1.0 has is in it unchanged, but
+// for the interfaces of 0.3, which come after the others.
+func (c *Card) encodeUnion(card *sdk.AgentCard, base string) ([]byte, error) {
+	with := *card
+	with.SupportedInterfaces = append(slices.Clone(card.SupportedInterfaces), oldInterfaces(base)...)
+	text, err := c.encode(&with)
+	if err != nil {
+		return nil, err
+	}
+	return v03.UnionCard(text)
+}

@@ -1,0 +1,122 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"a2a-server/a2a/v03"
+	"a2a-server/auth"
+)
+
+// oldPrefix begins the paths of HTTP+JSON in A2A 0.3 (§3.5.3 of that version).
+const oldPrefix = "/v1"
+
+// legacy is an operation as A2A 0.3 has it: the same operation, with other JSON around it.
+type legacy struct {
+	path string // of HTTP+JSON, if it is not that of 1.0 after /v1
+
+	// read returns the request of 1.0; nil: the requests are the same.
+	read func(raw []byte, form v03.Form) ([]byte, error)
+	// write appends the answer of 0.3 to dst. The events of streams are converted by
+	// [v03.AppendEvent].
+	write func(dst, answer []byte, form v03.Form) ([]byte, error)
+}
+
+// legacies returns what 0.3 has, by the names of operations in the [table]. That it has an
+// operation in JSON-RPC is in the table, too.
+func legacies() map[string]*legacy {
+	return map[string]*legacy{
+		"SendMessage":          {read: v03.SendRequest, write: v03.AppendEvent},
+		"SendStreamingMessage": {read: v03.SendRequest},
+		"GetTask":              {write: v03.AppendTask},
+		"ListTasks":            {write: v03.AppendTasks},
+		"CancelTask":           {write: v03.AppendTask},
+		"SubscribeToTask":      {},
+
+		"CreateTaskPushNotificationConfig": {read: v03.CreatePushConfig, write: v03.AppendPushConfig},
+		"GetTaskPushNotificationConfig":    {read: v03.PushConfigRequest, write: v03.AppendPushConfig},
+		"ListTaskPushNotificationConfigs":  {read: v03.PushConfigRequest, write: v03.AppendPushConfigs},
+		"DeleteTaskPushNotificationConfig": {read: v03.PushConfigRequest, write: v03.AppendDeleted},
+
+		"GetExtendedAgentCard": {path: "/card", write: copied},
+	}
+}
+
+// copied is the write function of an operation whose answer is the same in both versions.
+func copied(dst, answer []byte, _ v03.Form) ([]byte, error) { return append(dst, answer...), nil }
+
+// oldRoutes adds the paths of HTTP+JSON in 0.3.
+func (s *Server) oldRoutes() {
+	var all []visit
+	for i := range s.table {
+		op := &s.table[i]
+		old := s.old[op.name]
+		if old == nil {
+			continue
+		}
+		for _, r := range op.routes {
+			if old.path != "" {
+				r.path = old.path
+			}
+			r.path = oldPrefix + r.path
+			all = append(all, visit{op: op, route: r, old: old})
+		}
+	}
+	s.route(all)
+}
+
+// checkPath refuses a request whose path is of another version than it names.
+func (s *Server) checkPath(r *http.Request, p *place) error {
+	if p.old {
+		return s.checkOldVersion(r, "a path that begins with "+oldPrefix, "the paths without it")
+	}
+	return s.checkVersion(r, "this path")
+}
+
+// serveOld serves an operation over HTTP+JSON in 0.3.
+func (s *Server) serveOld(c echo.Context, by auth.Principal, v *visit, in input) error {
+	around := envelope{media: typeJSON, fault: restFault, old: v.old, form: v03.REST}
+	if v.from == body {
+		var err error
+		if in, err = s.readOld(c.Request().Context(), by, in, around); err != nil {
+			return err
+		}
+	}
+	return s.serve(c, by, v.op, in, around)
+}
+
+// readOld converts a request to that of 1.0.
+func (s *Server) readOld(ctx context.Context, by auth.Principal, in input, around envelope) (input, error) {
+	if around.old.read == nil || len(in.json) == 0 {
+		return in, nil
+	}
+	err := s.cfg.Engine.Heavily(ctx, by, len(in.json), func() (err error) {
+		in.json, err = around.old.read(in.json, around.form)
+		return err
+	})
+	if wrong, is := errors.AsType[*v03.Error](err); is {
+		return in, invalidField(wrong.Field, wrong.Reason)
+	}
+	return in, err
+}
+
+// answer runs an operation, and returns its answer after the head of e.
+func (e envelope) answer(s *Server, ctx context.Context, op *operation, c call, in input) ([]byte, error) { //nolint:revive // the parameters of every answer function, after the server
+	if e.old == nil {
+		return op.answer(s, ctx, c, in, e.head)
+	}
+	text, err := op.answer(s, ctx, c, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.old.write(e.head, text, e.form)
+}
+
+// plainFaults reports whether the data of an error in JSON-RPC is an object, as clients that
+// know only 0.3 expect it. One that sends A2A-Version knows 1.0, too, whose data is a list.
+func (s *Server) plainFaults(r *http.Request) bool {
+	return !s.cfg.OnlyV1 && len(askedVersions(r)) == 0
+}

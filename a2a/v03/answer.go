@@ -1,0 +1,450 @@
+package v03
+
+import (
+	"encoding/base64"
+	"errors"
+)
+
+// Form is how JSON of A2A 0.3 is written.
+type Form uint8
+
+// The forms.
+const (
+	JSONRPC Form = iota // the TypeScript types of the specification: kind, parts, "input-required"
+	REST                // ProtoJSON of a2a.v1: no kind, content, "TASK_STATE_INPUT_REQUIRED"
+)
+
+// errBroken is for bytes that are no value of A2A 1.0. The server itself has written
+// them, so it is never the client's fault.
+var errBroken = errors.New("convert to A2A 0.3: this is not JSON of A2A 1.0")
+
+// compat is the metadata of a data part whose value was wrapped.
+const compat = "data_part_compat"
+
+// AppendTask appends a task of 1.0 to dst as a task of 0.3, by itself: the answer to GetTask,
+// and the body of a push notification of a config that was made with 0.3 (in the form of
+// JSON-RPC).
+func AppendTask(dst, task []byte, form Form) ([]byte, error) {
+	return convert(dst, task, form, (*writer).task)
+}
+
+// AppendMessage appends a message of 1.0 to dst as a message of 0.3.
+func AppendMessage(dst, message []byte, form Form) ([]byte, error) {
+	return convert(dst, message, form, (*writer).message)
+}
+
+// AppendEvent appends a StreamResponse or SendMessageResponse of 1.0 to dst. In JSON-RPC it
+// is the value itself, with a kind; in HTTP+JSON it stays the member of an object. A status
+// update is final when its state is terminal or input-required.
+func AppendEvent(dst, event []byte, form Form) ([]byte, error) {
+	return convert(dst, event, form, (*writer).event)
+}
+
+// convert appends what write makes of src, all of it.
+func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
+	w := writer{scanner: scanner{b: src}, dst: dst, form: form}
+	write(&w)
+	if w.broken || w.peek() != 0 {
+		return dst, errBroken
+	}
+	return w.dst, nil
+}
+
+// writer appends to dst what it reads.
+type writer struct {
+	scanner
+	dst  []byte
+	form Form
+}
+
+func (w *writer) add(text string) { w.dst = append(w.dst, text...) }
+
+// open consumes the beginning of an object and begins one, with a kind.
+func (w *writer) open(kind string) {
+	w.take('{')
+	w.add("{")
+	if w.form == JSONRPC && kind != "" {
+		w.add(`"kind":"` + kind + `"`)
+	}
+}
+
+// member begins a member of the object in dst.
+func (w *writer) member(name string) {
+	w.named([]byte(name))
+}
+
+func (w *writer) named(name []byte) {
+	if w.dst[len(w.dst)-1] != '{' {
+		w.add(",")
+	}
+	w.add(`"`)
+	w.dst = append(w.dst, name...)
+	w.add(`":`)
+}
+
+// copied adds a member as it is.
+func (w *writer) copied(name []byte) {
+	w.named(name)
+	w.dst = append(w.dst, w.value()...)
+}
+
+// list converts a list, element by element. It keeps null.
+func (w *writer) list(element func(*writer)) {
+	if w.peek() != '[' {
+		w.dst = append(w.dst, w.value()...)
+		return
+	}
+	w.i++
+	w.add("[")
+	for first := true; w.more(']', &first); {
+		if w.dst[len(w.dst)-1] != '[' {
+			w.add(",")
+		}
+		element(w)
+	}
+	w.add("]")
+}
+
+func (w *writer) event() {
+	w.take('{')
+	name := w.name()
+	var kind func(*writer)
+	switch string(name) {
+	case "task":
+		kind = (*writer).task
+	case "message":
+		kind = (*writer).message
+	case "statusUpdate":
+		kind = (*writer).statusUpdate
+	case "artifactUpdate":
+		kind = (*writer).artifactUpdate
+	default:
+		w.stop()
+		return
+	}
+	if w.form == REST {
+		w.add(`{"` + string(name) + `":`)
+	}
+	kind(w)
+	if w.form == REST {
+		w.add("}")
+	}
+	w.take('}') // it has one member
+}
+
+func (w *writer) task() {
+	w.open("task")
+	for first := true; w.more('}', &first); {
+		switch name := w.name(); string(name) {
+		case "status":
+			w.member("status")
+			w.status()
+		case "artifacts":
+			w.member("artifacts")
+			w.list((*writer).artifact)
+		case "history":
+			w.member("history")
+			w.list((*writer).message)
+		default:
+			w.copied(name)
+		}
+	}
+	w.add("}")
+}
+
+func (w *writer) statusUpdate() {
+	w.open("status-update")
+	final := false
+	for first := true; w.more('}', &first); {
+		switch name := w.name(); string(name) {
+		case "status":
+			w.member("status")
+			final = w.status()
+		default:
+			w.copied(name)
+		}
+	}
+	if final {
+		w.add(`,"final":true}`)
+	} else {
+		w.add(`,"final":false}`)
+	}
+}
+
+func (w *writer) artifactUpdate() {
+	w.open("artifact-update")
+	for first := true; w.more('}', &first); {
+		switch name := w.name(); string(name) {
+		case "artifact":
+			w.member("artifact")
+			w.artifact()
+		default:
+			w.copied(name)
+		}
+	}
+	w.add("}")
+}
+
+// status converts a status, and reports whether it ends the interaction: the state is
+// terminal or input-required.
+func (w *writer) status() (final bool) {
+	w.open("")
+	for first := true; w.more('}', &first); {
+		switch name := w.name(); string(name) {
+		case "state":
+			w.member("state")
+			final = w.state()
+		case "message":
+			w.member("message")
+			w.message()
+		default:
+			w.copied(name)
+		}
+	}
+	w.add("}")
+	return final
+}
+
+// state converts the state of a task.
+func (w *writer) state() (final bool) {
+	state := string(w.text())
+	for i := range states {
+		if s := &states[i]; s.now == state {
+			if w.form == REST {
+				w.add(s.proto)
+			} else {
+				w.add(s.kind)
+			}
+			return s.final
+		}
+	}
+	w.stop()
+	return false
+}
+
+// states are the states of tasks in 1.0 and in both forms of 0.3, as JSON.
+var states = []struct {
+	now, kind, proto string
+	final            bool
+}{
+	{`"TASK_STATE_WORKING"`, `"working"`, `"TASK_STATE_WORKING"`, false},
+	{`"TASK_STATE_COMPLETED"`, `"completed"`, `"TASK_STATE_COMPLETED"`, true},
+	{`"TASK_STATE_INPUT_REQUIRED"`, `"input-required"`, `"TASK_STATE_INPUT_REQUIRED"`, true},
+	{`"TASK_STATE_SUBMITTED"`, `"submitted"`, `"TASK_STATE_SUBMITTED"`, false},
+	{`"TASK_STATE_AUTH_REQUIRED"`, `"auth-required"`, `"TASK_STATE_AUTH_REQUIRED"`, false},
+	{`"TASK_STATE_FAILED"`, `"failed"`, `"TASK_STATE_FAILED"`, true},
+	{`"TASK_STATE_CANCELED"`, `"canceled"`, `"TASK_STATE_CANCELLED"`, true},
+	{`"TASK_STATE_REJECTED"`, `"rejected"`, `"TASK_STATE_REJECTED"`, true},
+	{`"TASK_STATE_UNSPECIFIED"`, `"unknown"`, `"TASK_STATE_UNSPECIFIED"`, false},
+}
+
+func (w *writer) artifact() {
+	w.open("")
+	for first := true; w.more('}', &first); {
+		switch name := w.name(); string(name) {
+		case "parts":
+			w.member("parts")
+			w.list((*writer).part)
+		default:
+			w.copied(name)
+		}
+	}
+	w.add("}")
+}
+
+func (w *writer) message() {
+	w.open("message")
+	for first := true; w.more('}', &first); {
+		switch name := w.name(); string(name) {
+		case "parts":
+			if w.form == REST {
+				w.member("content")
+			} else {
+				w.member("parts")
+			}
+			w.list((*writer).part)
+		case "role":
+			w.member("role")
+			w.role()
+		case "referenceTaskIds":
+			if w.form == REST { // a2a.v1 has no such field, and strict readers refuse it
+				w.value()
+				continue
+			}
+			w.copied(name)
+		default:
+			w.copied(name)
+		}
+	}
+	w.add("}")
+}
+
+func (w *writer) role() {
+	role := w.text()
+	switch {
+	case w.form == REST:
+		w.dst = append(w.dst, role...)
+	case string(role) == `"ROLE_USER"`:
+		w.add(`"user"`)
+	default: // 0.3 has only two
+		w.add(`"agent"`)
+	}
+}
+
+// part converts a part: what it contains becomes an object of its own, unless it is text.
+func (w *writer) part() {
+	w.take('{')
+	var text, data, raw, url, name, media, metadata []byte
+	for first := true; w.more('}', &first); {
+		switch string(w.name()) {
+		case "text":
+			text = w.value()
+		case "data":
+			data = w.value()
+		case "raw":
+			raw = w.value()
+		case "url":
+			url = w.value()
+		case "filename":
+			name = w.value()
+		case "mediaType":
+			media = w.value()
+		case "metadata":
+			metadata = w.value()
+		default:
+			w.value()
+		}
+	}
+	w.add("{")
+	wrapped := false
+	switch {
+	case text != nil:
+		w.kind("text")
+		w.put("text", text)
+	case data != nil:
+		w.kind("data")
+		w.member("data")
+		wrapped = w.data(data)
+	case raw != nil || url != nil:
+		w.kind("file")
+		w.member("file")
+		w.file(raw, url, name, media)
+	default:
+		w.stop()
+	}
+	if wrapped {
+		w.member("metadata")
+		w.marked(metadata)
+	} else if metadata != nil {
+		w.put("metadata", metadata)
+	}
+	w.add("}")
+}
+
+func (w *writer) kind(kind string) {
+	if w.form == JSONRPC {
+		w.add(`"kind":"` + kind + `"`)
+	}
+}
+
+func (w *writer) put(name string, value []byte) {
+	w.member(name)
+	w.dst = append(w.dst, value...)
+}
+
+// data adds the value of a data part, which is an object in 0.3, and reports whether it
+// had to be wrapped.
+func (w *writer) data(value []byte) (wrapped bool) {
+	wrapped = value[0] != '{'
+	if w.form == REST {
+		w.add(`{"data":`)
+	}
+	if wrapped {
+		w.add(`{"value":`)
+	}
+	w.dst = append(w.dst, value...)
+	if wrapped {
+		w.add(`}`)
+	}
+	if w.form == REST {
+		w.add(`}`)
+	}
+	return wrapped
+}
+
+// marked adds metadata that says that the value of its part was wrapped.
+func (w *writer) marked(metadata []byte) {
+	w.add(`{"` + compat + `":true`)
+	if isNull(metadata) {
+		w.add("}")
+		return
+	}
+	s := scanner{b: metadata}
+	s.take('{')
+	for first := true; s.more('}', &first); {
+		begin := s.i
+		name := s.name()
+		s.value()
+		if string(name) != compat && !s.broken {
+			w.add(",")
+			w.dst = append(w.dst, s.b[begin:s.i]...)
+		}
+	}
+	if s.broken {
+		w.stop()
+	}
+	w.add("}")
+}
+
+// file adds a file by its content or its address.
+func (w *writer) file(raw, url, name, media []byte) {
+	w.add("{")
+	switch {
+	case raw == nil && w.form == REST:
+		w.put("fileWithUri", url)
+	case raw == nil:
+		w.put("uri", url)
+	case w.form == REST:
+		w.member("fileWithBytes")
+		w.twice(raw)
+	default:
+		w.put("bytes", raw)
+	}
+	if media != nil {
+		w.put("mimeType", media)
+	}
+	if name != nil {
+		w.put("name", name)
+	}
+	w.add("}")
+}
+
+// twice adds the base64 of base64: the field has the type bytes, and the SDKs for Python
+// and Go put the text of 0.3 into it, which is base64 already.
+func (w *writer) twice(quoted []byte) {
+	if len(quoted) < 2 {
+		w.stop()
+		return
+	}
+	w.add(`"`)
+	w.dst = base64.StdEncoding.AppendEncode(w.dst, quoted[1:len(quoted)-1])
+	w.add(`"`)
+}
+
+// AppendTasks appends the answer to ListTasks of 1.0 to dst as that of 0.3, which only
+// HTTP+JSON has.
+func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
+	return convert(dst, list, form, func(w *writer) {
+		w.open("")
+		for first := true; w.more('}', &first); {
+			switch name := w.name(); string(name) {
+			case "tasks":
+				w.member("tasks")
+				w.list((*writer).task)
+			default:
+				w.copied(name)
+			}
+		}
+		w.add("}")
+	})
+}

@@ -1,0 +1,257 @@
+package v03
+
+// CreatePushConfig returns the parameters of tasks/pushNotificationConfig/set, or the body of
+// POST /v1/tasks/{id}/pushNotificationConfigs, as those of
+// CreateTaskPushNotificationConfig of 1.0. What path and body both have is that of the path,
+// which the caller sets. The rules are those of [SendRequest].
+func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
+	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
+	r.create()
+	return r.done()
+}
+
+// PushConfigRequest returns the parameters of a method about push notification configs of a
+// task, {id, pushNotificationConfigId}, as those of 1.0, {taskId, id}.
+func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
+	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
+	r.take('{')
+	r.add("{")
+	for first := true; r.more('}', &first); {
+		switch string(r.name()) {
+		case "id":
+			r.copied([]byte("taskId"))
+		case "pushNotificationConfigId", "push_notification_config_id":
+			if v := r.value(); !isNull(v) {
+				r.put("id", v)
+			}
+		default:
+			r.value()
+		}
+	}
+	r.add("}")
+	return r.done()
+}
+
+func (r *reader) create() {
+	var id []byte
+	r.take('{')
+	r.add("{")
+	for first := true; r.more('}', &first); {
+		switch string(r.name()) {
+		case "taskId", "task_id":
+			r.copied([]byte("taskId"))
+		case "configId", "config_id":
+			if v := r.value(); r.form == REST && !isNull(v) && string(v) != `""` {
+				id = v
+			}
+		case "config":
+			if r.form == REST {
+				r.nestedConfig(&id)
+				continue
+			}
+			r.value()
+		case "pushNotificationConfig", "push_notification_config":
+			r.pushMembers("pushNotificationConfig", &id)
+		default:
+			r.value()
+		}
+	}
+	if id != nil {
+		r.put("id", id)
+	}
+	r.add("}")
+}
+
+// nestedConfig converts a TaskPushNotificationConfig of a2a.v1.
+func (r *reader) nestedConfig(id *[]byte) {
+	if r.peek() != '{' {
+		r.refuse("config", "must be an object")
+		return
+	}
+	r.take('{')
+	for first := true; r.more('}', &first); {
+		switch string(r.name()) {
+		case "pushNotificationConfig", "push_notification_config":
+			r.pushMembers("config.pushNotificationConfig", id)
+		default:
+			r.value()
+		}
+	}
+}
+
+// push converts a PushNotificationConfig.
+func (r *reader) push(field string) {
+	if r.other() {
+		return
+	}
+	var id []byte
+	r.add("{")
+	r.pushMembers(field, &id)
+	if id != nil {
+		r.put("id", id)
+	}
+	r.add("}")
+}
+
+// pushMembers adds the members of a PushNotificationConfig to the object in dst, but not
+// its id.
+func (r *reader) pushMembers(field string, id *[]byte) {
+	if r.peek() != '{' {
+		r.refuse(field, "must be an object")
+		return
+	}
+	r.take('{')
+	for first := true; r.more('}', &first); {
+		switch name := r.name(); string(name) {
+		case "id":
+			if v := r.value(); !isNull(v) && string(v) != `""` {
+				*id = v
+			}
+		case "url", "token":
+			r.copied(name)
+		case "authentication":
+			r.member("authentication")
+			r.authentication(field + ".authentication")
+		default:
+			r.value()
+		}
+	}
+}
+
+// authentication converts schemes to the one scheme that 1.0 has: the first.
+func (r *reader) authentication(field string) {
+	if r.other() {
+		return
+	}
+	r.take('{')
+	r.add("{")
+	for first := true; r.more('}', &first); {
+		switch name := r.name(); string(name) {
+		case "schemes":
+			s := scanner{b: r.value()}
+			if s.peek() != '[' {
+				r.refuse(field+".schemes", "must be a list")
+				return
+			}
+			s.i++
+			if begin := true; s.more(']', &begin) {
+				r.put("scheme", s.value())
+			}
+		case "credentials":
+			r.copied(name)
+		default:
+			r.value()
+		}
+	}
+	r.add("}")
+}
+
+// AppendPushConfig appends a TaskPushNotificationConfig of 1.0 to dst as one of 0.3.
+func AppendPushConfig(dst, config []byte, form Form) ([]byte, error) {
+	return convert(dst, config, form, (*writer).pushConfig)
+}
+
+// AppendPushConfigs appends the list of configs of 1.0 to dst: in JSON-RPC as a list, in
+// HTTP+JSON as an object with configs.
+func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
+	return convert(dst, configs, form, func(w *writer) {
+		begin := len(w.dst)
+		if form == REST {
+			w.add("{")
+		}
+		w.take('{')
+		for first := true; w.more('}', &first); {
+			switch name := w.name(); {
+			case string(name) == "configs":
+				if form == REST {
+					w.member("configs")
+				}
+				w.list((*writer).pushConfig)
+			case string(name) == "nextPageToken" && form == REST:
+				w.copied(name)
+			default:
+				w.value()
+			}
+		}
+		if form == REST {
+			w.add("}")
+		} else if len(w.dst) == begin || w.dst[begin] != '[' {
+			w.dst = append(w.dst[:begin], "[]"...)
+		}
+	})
+}
+
+func (w *writer) pushConfig() {
+	var id, task, url, token, authentication []byte
+	w.take('{')
+	for first := true; w.more('}', &first); {
+		switch string(w.name()) {
+		case "id":
+			id = w.value()
+		case "taskId":
+			task = w.value()
+		case "url":
+			url = w.value()
+		case "token":
+			token = w.value()
+		case "authentication":
+			authentication = w.value()
+		default:
+			w.value()
+		}
+	}
+	if len(task) < 2 || len(id) < 2 || len(url) < 2 {
+		w.stop()
+		return
+	}
+	w.add("{")
+	if w.form == REST {
+		w.add(`"name":"tasks/` + string(task[1:len(task)-1]) + `/pushNotificationConfigs/` + string(id[1:len(id)-1]) + `"`)
+	} else {
+		w.put("taskId", task)
+	}
+	w.member("pushNotificationConfig")
+	w.add("{")
+	w.put("id", id)
+	w.put("url", url)
+	if token != nil {
+		w.put("token", token)
+	}
+	if !isNull(authentication) {
+		w.member("authentication")
+		w.schemes(authentication)
+	}
+	w.add("}}")
+}
+
+func (w *writer) schemes(authentication []byte) {
+	s := scanner{b: authentication}
+	s.take('{')
+	w.add("{")
+	for first := true; s.more('}', &first); {
+		switch string(s.name()) {
+		case "scheme":
+			w.member("schemes")
+			w.add("[")
+			w.dst = append(w.dst, s.value()...)
+			w.add("]")
+		case "credentials":
+			w.put("credentials", s.value())
+		default:
+			s.value()
+		}
+	}
+	if s.broken {
+		w.stop()
+	}
+	w.add("}")
+}
+
+// AppendDeleted appends the answer to the deletion of a config: null in JSON-RPC, an empty
+// object in HTTP+JSON.
+func AppendDeleted(dst, _ []byte, form Form) ([]byte, error) {
+	if form == REST {
+		return append(dst, "{}"...), nil
+	}
+	return append(dst, "null"...), nil
+}

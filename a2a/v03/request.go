@@ -1,0 +1,405 @@
+package v03
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// Error says what is wrong with a request, in words for its client.
+type Error struct {
+	Field  string // such as message.parts[0].kind
+	Reason string // follows the field in a sentence
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Field + " " + e.Reason }
+
+// SendRequest returns the parameters of message/send, or the body of /v1/message:send, as
+// those of SendMessage of 1.0. raw has to be valid JSON without duplicate names; nothing
+// else is checked here that is checked of a request of 1.0. Fields of 0.3 have their names
+// in lowerCamelCase or snake_case, others are dropped. An error is an [*Error].
+//
+// A body in HTTP+JSON may also have the values of JSON-RPC, with a kind, as the
+// specification's text has them.
+func SendRequest(raw []byte, form Form) ([]byte, error) {
+	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form, dst: make([]byte, 0, len(raw)+64)}}
+	r.send()
+	return r.done()
+}
+
+// reader converts requests.
+type reader struct {
+	writer
+	kinds bool // the message has a kind
+	err   *Error
+}
+
+// done returns what was converted.
+func (r *reader) done() ([]byte, error) {
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case r.broken || r.peek() != 0:
+		return nil, &Error{"the request", "is not a JSON object"}
+	}
+	return r.dst, nil
+}
+
+// refuse ends the conversion with an error.
+func (r *reader) refuse(field, reason string) {
+	if r.err == nil {
+		r.err = &Error{field, reason}
+	}
+	r.stop()
+}
+
+// other copies a value of another type than object, which decoding will refuse, and reports
+// whether it was one.
+func (r *reader) other() bool {
+	if r.peek() == '{' {
+		return false
+	}
+	r.dst = append(r.dst, r.value()...)
+	return true
+}
+
+func (r *reader) send() {
+	var config []byte
+	r.take('{')
+	r.add("{")
+	for first := true; r.more('}', &first); {
+		switch name := r.name(); string(name) {
+		case "message":
+			r.member("message")
+			r.message()
+		case "configuration":
+			config = r.value()
+		case "metadata":
+			r.copied(name)
+		default:
+			r.value()
+		}
+	}
+	if config != nil {
+		r.member("configuration")
+		c := &reader{writer: writer{scanner: scanner{b: config}, form: r.form, dst: r.dst}, kinds: r.kinds, err: r.err}
+		c.config()
+		r.dst, r.err, r.broken = c.dst, c.err, r.broken || c.broken
+	}
+	r.add("}")
+}
+
+func (r *reader) message() {
+	if r.other() {
+		return
+	}
+	r.take('{')
+	r.add("{")
+	for first := true; r.more('}', &first); {
+		switch name := r.name(); string(name) {
+		case "kind":
+			r.kinds = true
+			if string(r.value()) != `"message"` {
+				r.refuse("message.kind", `must be "message"`)
+			}
+		case "role":
+			r.member("role")
+			r.role()
+		case "parts":
+			r.parts()
+		case "content":
+			if r.form == JSONRPC {
+				r.value()
+				continue
+			}
+			r.parts()
+		case "messageId", "message_id":
+			r.copied([]byte("messageId"))
+		case "contextId", "context_id":
+			r.copied([]byte("contextId"))
+		case "taskId", "task_id":
+			r.copied([]byte("taskId"))
+		case "referenceTaskIds", "reference_task_ids":
+			r.copied([]byte("referenceTaskIds"))
+		case "metadata", "extensions":
+			r.copied(name)
+		default:
+			r.value()
+		}
+	}
+	r.add("}")
+}
+
+func (r *reader) role() {
+	switch role := r.value(); {
+	case string(role) == `"user"`:
+		r.add(`"ROLE_USER"`)
+	case string(role) == `"agent"`:
+		r.add(`"ROLE_AGENT"`)
+	case r.form == REST:
+		r.dst = append(r.dst, role...)
+	default:
+		r.refuse("message.role", `must be "user"`)
+	}
+}
+
+func (r *reader) parts() {
+	r.member("parts")
+	i := 0
+	r.list(func(*writer) {
+		r.part(fmt.Sprintf("message.parts[%d]", i))
+		i++
+	})
+}
+
+// part converts a part. Exactly one of text, file and data has to be there; kind, if there
+// is one, has to name it.
+func (r *reader) part(field string) {
+	if r.other() {
+		return
+	}
+	var kind, metadata []byte
+	var content string
+	var value []byte
+	r.take('{')
+	for first := true; r.more('}', &first); {
+		switch name := string(r.name()); name {
+		case "kind":
+			kind = r.value()
+		case "metadata":
+			metadata = r.value()
+		case "text", "file", "data":
+			v := r.value()
+			if isNull(v) {
+				continue
+			}
+			if value != nil {
+				r.refuse(field, "has more than one of text, file and data")
+			}
+			content, value = name, v
+		default:
+			r.value()
+		}
+	}
+	switch {
+	case r.broken:
+		return
+	case kind != nil && string(kind) != `"text"` && string(kind) != `"file"` && string(kind) != `"data"`:
+		r.refuse(field+".kind", `must be "text", "file" or "data"`)
+		return
+	case value == nil:
+		r.refuse(field, "has no content: give it text, file or data")
+		return
+	case kind != nil && string(kind) != `"`+content+`"`:
+		r.refuse(field, "has "+content+", but its kind is "+string(kind))
+		return
+	}
+	r.add("{")
+	switch content {
+	case "text":
+		r.put("text", value)
+	case "file":
+		r.file(field+".file", value)
+	case "data":
+		metadata = r.data(field+".data", value, metadata, kind != nil || r.form == JSONRPC)
+	}
+	if metadata != nil {
+		r.put("metadata", metadata)
+	}
+	r.add("}")
+}
+
+// data adds the value of a data part, and returns the metadata of the part. plain says that
+// the value is the data itself, not an object that has it.
+func (r *reader) data(field string, value, metadata []byte, plain bool) []byte {
+	if value[0] != '{' {
+		r.refuse(field, "must be an object")
+		return nil
+	}
+	if !plain {
+		if value = only(value, "data"); value == nil {
+			r.refuse(field, `must be an object with data, and nothing else`)
+			return nil
+		}
+	}
+	if rest, marked := unmarked(metadata); marked {
+		if inner := only(value, "value"); inner != nil {
+			value, metadata = inner, rest
+		}
+	}
+	r.put("data", value)
+	return metadata
+}
+
+// only returns the value of the only member of an object, if that has a name; otherwise nil.
+func only(object []byte, name string) (value []byte) {
+	s := scanner{b: object}
+	s.take('{')
+	n := 0
+	for first := true; s.more('}', &first); n++ {
+		if string(s.name()) == name {
+			value = s.value()
+		} else {
+			s.value()
+		}
+	}
+	if n != 1 || s.broken {
+		return nil
+	}
+	return value
+}
+
+// unmarked returns metadata without the mark of a wrapped value, or nil if it has nothing
+// else, and whether it is marked.
+func unmarked(metadata []byte) (rest []byte, marked bool) {
+	if len(metadata) == 0 || metadata[0] != '{' {
+		return metadata, false
+	}
+	s := scanner{b: metadata}
+	s.take('{')
+	for first := true; s.more('}', &first); {
+		begin := s.i
+		name := s.name()
+		value := s.value()
+		switch {
+		case string(name) == compat && string(value) == "true":
+			marked = true
+		case rest == nil:
+			rest = append([]byte("{"), s.b[begin:s.i]...)
+		default:
+			rest = append(append(rest, ','), s.b[begin:s.i]...)
+		}
+	}
+	if rest != nil {
+		rest = append(rest, '}')
+	}
+	return rest, marked && !s.broken
+}
+
+// file adds the content or the address of a file.
+func (r *reader) file(field string, value []byte) {
+	if value[0] != '{' {
+		r.refuse(field, "must be an object")
+		return
+	}
+	var raw, url, name, media []byte
+	s := scanner{b: value}
+	s.take('{')
+	set := func(into *[]byte) {
+		v := s.value()
+		if isNull(v) {
+			return
+		}
+		if raw != nil && (into == &url || into == &raw) || url != nil && (into == &url || into == &raw) {
+			r.refuse(field, "has its content or its address more than once")
+		}
+		*into = v
+	}
+	outer := false
+	for first := true; s.more('}', &first); {
+		switch member := string(s.name()); {
+		case member == "bytes":
+			set(&raw)
+		case member == "uri":
+			set(&url)
+		case r.form == REST && (member == "fileWithUri" || member == "file_with_uri"):
+			set(&url)
+		case r.form == REST && (member == "fileWithBytes" || member == "file_with_bytes"):
+			set(&raw)
+			outer = true
+		case member == "name":
+			set(&name)
+		case member == "mimeType" || member == "mime_type":
+			set(&media)
+		default:
+			s.value()
+		}
+	}
+	switch {
+	case r.err != nil:
+		return
+	case raw == nil && url == nil:
+		r.refuse(field, "has no content: give it bytes or a uri")
+		return
+	case raw != nil && outer:
+		r.put("raw", once(raw))
+	case raw != nil:
+		r.put("raw", raw)
+	default:
+		r.put("url", url)
+	}
+	if name != nil {
+		r.put("filename", name)
+	}
+	if media != nil {
+		r.put("mediaType", media)
+	}
+}
+
+// once returns the base64 of a file from the field fileWithBytes. The SDKs for Python and Go
+// encode twice there, others once. What decodes twice was encoded twice.
+func once(quoted []byte) []byte {
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return quoted // decoding will refuse it
+	}
+	outer, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return quoted
+	}
+	inner, err := base64.StdEncoding.Strict().DecodeString(string(outer))
+	if err != nil {
+		return quoted
+	}
+	out := append([]byte(`"`), base64.StdEncoding.EncodeToString(inner)...)
+	return append(out, '"')
+}
+
+// config converts the configuration of a send. Without blocking, a send in JSON-RPC waits;
+// in ProtoJSON a missing value is false, and a history of 0 messages is one without limit.
+func (r *reader) config() {
+	if r.other() {
+		return
+	}
+	proto := r.form == REST && !r.kinds
+	blocking := !proto
+	r.take('{')
+	r.add("{")
+	for first := true; r.more('}', &first); {
+		switch name := r.name(); string(name) {
+		case "blocking":
+			switch v := r.value(); string(v) {
+			case "true":
+				blocking = true
+			case "false":
+				blocking = false
+			case "null":
+			default:
+				r.refuse("configuration.blocking", "must be true or false")
+			}
+		case "historyLength", "history_length":
+			if v := r.value(); !isNull(v) && (!proto || string(v) != "0") {
+				r.put("historyLength", v)
+			}
+		case "acceptedOutputModes", "accepted_output_modes":
+			r.copied([]byte("acceptedOutputModes"))
+		case "pushNotificationConfig", "push_notification_config":
+			r.member("taskPushNotificationConfig")
+			r.push("configuration.pushNotificationConfig")
+		case "pushNotification", "push_notification":
+			if r.form == JSONRPC {
+				r.value()
+				continue
+			}
+			r.member("taskPushNotificationConfig")
+			r.push("configuration.pushNotification")
+		default:
+			r.value()
+		}
+	}
+	if !blocking {
+		r.put("returnImmediately", []byte("true"))
+	}
+	r.add("}")
+}
