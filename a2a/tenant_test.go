@@ -255,7 +255,7 @@ func TestTenantNames(t *testing.T) {
 	// These have no path, whatever the caller's tenant is. Their field works.
 	for tenant, path := range map[string]string{
 		"tasks": "/tasks/tasks/", "message:send": "/message:send/tasks", "message:stream": "/message:stream/tasks/x", "extendedAgentCard": "/extendedAgentCard/tasks",
-		".well-known": "/.well-known/tasks", "v1": "/v1/tasks", "openapi.json": "/openapi.json/tasks", "livez": "/livez/tasks", "readyz": "/readyz/tasks",
+		".well-known": "/.well-known/tasks", "v1": "/v1/v1/tasks" /* /v1 itself is of A2A 0.3 */, "openapi.json": "/openapi.json/tasks", "livez": "/livez/tasks", "readyz": "/readyz/tasks",
 		".": "/./tasks", "..": "/../tasks", "a/b": "/a%2Fb/tasks", "/": "/%2F/tasks", "é": "/e%CC%81/tasks" /* the same to the eye */, "": "//tasks",
 	} {
 		who := tenant + "|me|" + auth.RoleRequester
