@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"iter"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // A talker is a program that talks with a server through somebody's framework of
@@ -37,29 +40,36 @@ func testAgents(t *testing.T, p programs) {
 			turn := a.start(t, tape.url)
 			for _, way := range a.ways {
 				for _, c := range conversations {
-					if c.typed && !a.types {
-						continue
-					}
-					before := s.transfers(t)
-					tr := &transcript{tape: tape}
-					turn(map[string]any{"start": way})
-					var shown json.RawMessage
-					for _, step := range c.turns {
-						if step.copies {
-							step.Say = []string{ready(t, shown)}
-						}
-						tr.person(step.String())
-						shown = turn(step)
-						tr.wire(t)
-						tr.shows(t, shown)
-					}
-					tr.check(t, a.name, c.name+"-"+way)
-					if diff := cmp.Diff(c.runs, s.transfers(t)[len(before):]); diff != "" {
-						t.Errorf("%s, %s: transfers (-want +got):\n%s", c.name, way, diff)
+					if !c.typed || a.types {
+						a.hold(t, tape, s, turn, way, c)
 					}
 				}
 			}
 		})
+	}
+}
+
+// hold holds a conversation, and compares its transcript and what was transferred.
+func (a talker) hold(t *testing.T, tp *tape, s *server, turn func(any) json.RawMessage, way string, c conversation) {
+	t.Helper()
+	before := len(s.transfers(t))
+	tr := &transcript{tape: tp}
+	shown := turn(map[string]any{"start": way})
+	if string(shown) != "[]" {
+		tr.shows(t, shown)
+	}
+	for _, step := range c.turns {
+		if step.copies {
+			step.Say = []string{ready(t, shown)}
+		}
+		tr.person(step.String())
+		shown = turn(step)
+		tr.wire(t)
+		tr.shows(t, shown)
+	}
+	tr.check(t, a.name, c.name+"-"+way)
+	if diff := cmp.Diff(c.runs, s.transfers(t)[before:], cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s, %s: transfers (-want +got):\n%s", c.name, way, diff)
 	}
 }
 
@@ -79,13 +89,16 @@ func (s step) String() string {
 	return string(raw)
 }
 
-// conversations are what every framework has to be able to do.
-var conversations = []struct {
+// A conversation is what a person does, and what comes of it.
+type conversation struct {
 	name  string
 	turns []step
-	runs  []transfer // what comes of it
-	typed bool       // by a person who can only type
-}{
+	runs  []transfer
+	typed bool // by a person who can only type
+}
+
+// conversations are what every framework has to be able to do.
+var conversations = []conversation{
 	{
 		name:  "approve",
 		turns: []step{{Say: []string{"/transfer_money amount=12.5 to=Zoë"}}, {Answer: []bool{true}}},
@@ -112,25 +125,50 @@ var conversations = []struct {
 // ready returns the decision that a question has ready to be copied.
 func ready(t *testing.T, shown json.RawMessage) string {
 	t.Helper()
-	var asked []struct{ Asks []string }
-	if err := json.Unmarshal(shown, &asked); err != nil || len(asked) != 1 || len(asked[0].Asks) != 1 {
-		t.Fatalf("no question in %s (%v)", shown, err)
+	for text := range textsIn(decodeAny(t, shown)) {
+		_, after, _ := strings.Cut(text, "Answer with JSON such as ")
+		if decision, _, ok := strings.Cut(after, " in a data part"); ok {
+			return decision
+		}
 	}
-	_, after, _ := strings.Cut(asked[0].Asks[0], "Answer with JSON such as ")
-	decision, _, ok := strings.Cut(after, " in a data part")
-	if !ok {
-		t.Fatalf("no decision is ready in %s", asked[0].Asks[0])
-	}
-	return decision
+	t.Fatalf("no decision is ready in %s", shown)
+	return ""
 }
 
-// start starts the program, and returns what makes a turn of it. The program must end
+// textsIn yields all texts in a value.
+func textsIn(v any) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var walk func(any) bool
+		walk = func(v any) bool {
+			switch v := v.(type) {
+			case string:
+				return yield(v)
+			case []any:
+				for _, element := range v {
+					if !walk(element) {
+						return false
+					}
+				}
+			case map[string]any:
+				for _, key := range slices.Sorted(maps.Keys(v)) {
+					if !walk(v[key]) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		walk(v)
+	}
+}
+
+// start starts the program with further arguments, and returns what makes a turn of it. The program must end
 // well when the test ends.
-func (a talker) start(t *testing.T, url string) (turn func(any) json.RawMessage) {
+func (a talker) start(t *testing.T, args ...string) (turn func(any) json.RawMessage) {
 	t.Helper()
 	// The program ends after the test, so not with its context.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
-	cmd := exec.CommandContext(ctx, a.command[0], append(slices.Clone(a.command[1:]), url)...)
+	cmd := exec.CommandContext(ctx, a.command[0], append(slices.Clone(a.command[1:]), args...)...)
 	cmd.Env = quiet(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -24,6 +24,8 @@ type transcript struct {
 	seen map[string]string // messages that are there, by their id
 }
 
+const cardPath = "/.well-known/agent-card.json"
+
 // person begins a turn of the person at the client.
 func (tr *transcript) person(turn string) { fmt.Fprintf(&tr.text, "== %s\n\n", turn) }
 
@@ -32,7 +34,7 @@ func (tr *transcript) person(turn string) { fmt.Fprintf(&tr.text, "== %s\n\n", t
 func (tr *transcript) wire(t *testing.T) {
 	t.Helper()
 	for _, e := range tr.tape.take() {
-		if e.path == "/.well-known/agent-card.json" {
+		if e.path == cardPath {
 			continue
 		}
 		if tr.seen == nil {
@@ -90,8 +92,18 @@ var different = []struct {
 
 var timestamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 
+// The AI SDK's ids look like words elsewhere.
+var shortID = regexp.MustCompile(`"messageId": ?"([0-9A-Za-z]{16})"`)
+
 // anonymous returns a text with other names for what is different each time.
 func anonymous(text string) string {
+	for n := 1; ; n++ {
+		found := shortID.FindStringSubmatch(text)
+		if found == nil {
+			break
+		}
+		text = strings.ReplaceAll(text, found[1], fmt.Sprintf("MESSAGE-%d", n))
+	}
 	for _, d := range different {
 		names := map[string]string{}
 		text = d.found.ReplaceAllStringFunc(text, func(found string) string {
