@@ -43,6 +43,7 @@ type Config struct {
 	// unless something other than the default of their kind asks.
 	ApproveTools, NoApproveTools []string
 	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
+	Push                         Push
 	Limits                       Limits
 
 	origins map[string]origin // by key; missing for defaults

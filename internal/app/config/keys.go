@@ -71,6 +71,7 @@ func (c *Config) keys() []key {
 	keys = append(keys, c.approveKeys()...)
 	keys = append(append(keys, c.TLS.keys()...), c.Auth.keys()...)
 	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
+	keys = append(keys, c.Push.keys()...)
 	return append(append(keys, c.Limits.keys()...), gates, c.secretsKey(), c.toolsKey())
 }
 
