@@ -107,6 +107,9 @@ func Check(c Config) error {
 	if _, err := socketUsers(conf); err != nil {
 		return err
 	}
+	if _, err := c.pushes(conf, nil); err != nil {
+		return err
+	}
 	var now live
 	if _, err := c.parts(conf, now.always); err != nil {
 		return err

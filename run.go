@@ -31,6 +31,8 @@ type running struct {
 	endEngine   context.CancelFunc
 	served      chan error // what Serve returned
 	engineEnded chan error // what the engine returned
+	endPush     context.CancelFunc
+	pushEnded   chan struct{} // closed when no notification is sent any more
 }
 
 // Run serves until ctx ends or the Server is closed, then shuts down: streams end with a
@@ -53,12 +55,14 @@ func (s *Server) Run(ctx context.Context) error {
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)
 	working, endEngine := context.WithCancel(lasting)
+	delivering, endPush := context.WithCancel(lasting)
 	r := &running{
 		Server: s, endRequests: endRequests, endEngine: endEngine,
-		served: make(chan error, 1), engineEnded: make(chan error, 1),
+		served: make(chan error, 1), engineEnded: make(chan error, 1), endPush: endPush,
 	}
 	s.server.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { r.engineEnded <- s.engine.Run(working) }()
+	r.pushEnded = s.deliver(delivering)
 	s.mounted.open(requests)
 	r.serveAdmin()
 	if s.listener != nil {
@@ -206,6 +210,15 @@ func (r *running) shutdown(ctx context.Context) error {
 			r.engine.Stop(time.Until(over))
 			r.endEngine()
 			return <-r.engineEnded
+		}},
+		{"stop push notifications", 5 * time.Second, func(ctx context.Context) error {
+			r.endPush()
+			select {
+			case <-r.pushEnded:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}},
 		{"close the tools", 10 * time.Second, func(context.Context) error { return r.closeTools() }},
 		{"close the store", 30 * time.Second, func(context.Context) error { return r.store.close() }},

@@ -36,6 +36,7 @@ type Server struct {
 	keys     *keyring.Keyring
 	engine   *engine.Engine
 	admin    *adminsocket.Server // nil: there is none
+	push     *pushes             // nil: no push notifications
 	given    Config              // what New was given, for reloads
 	now      live                // the tools, secrets and gates
 	reloads  reloads
@@ -76,6 +77,9 @@ func New(c Config) (_ *Server, err error) {
 	if s.authentication, err = c.authentication(conf, s.files); err != nil {
 		return nil, err
 	}
+	if s.push, err = c.pushes(conf, s.own); err != nil {
+		return nil, err
+	}
 	p, err := c.parts(conf, s.now.always)
 	if err != nil {
 		return nil, err
@@ -108,13 +112,19 @@ func New(c Config) (_ *Server, err error) {
 	if s.keys, err = c.openKeys(conf); err != nil {
 		return nil, err
 	}
-	s.engine, err = engine.New(engine.Config{
+	of := engine.Config{
 		Store: s.store.handle, Tools: first.registry, Planner: p.planner, Policy: first.policy, Presenter: p.presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
-	})
-	if err != nil {
+	}
+	if s.push != nil {
+		of.Push = s.sealer()
+	}
+	if s.engine, err = engine.New(of); err != nil {
+		return nil, err
+	}
+	if err := s.openPush(); err != nil {
 		return nil, err
 	}
 	if err := s.openAdmin(); err != nil {
@@ -167,6 +177,7 @@ func (s *Server) serveProtocol() error {
 		},
 		Skills:         s.catalog.list,
 		SkillsOf:       s.catalog.listOf,
+		Push:           s.offered(),
 		Health:         "/readyz",
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
 		Rates: a2a.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},

@@ -57,6 +57,7 @@ func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		w.store = &storetest.Counted{Handle: e.Store}
 		e.Store, c.Authenticator = w.store, authenticate
+		offerPush(t, e, c)
 	})
 	for name, owner := range map[string]auth.Principal{
 		"own":          {Tenant: "acme", Subject: "me"},
@@ -68,7 +69,7 @@ func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 			owner.Roles, owner.Method = []string{auth.RoleRequester}, "test"
 		}
 		a := w.engine.Answer(owner)
-		sent, err := w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("echo", map[string]any{"text": "secret of " + name})})
+		sent, err := w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("echo", map[string]any{"text": "secret of " + name}), Push: secretWebhook(name)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 			continue
 		}
 		a = w.engine.Answer(owner)
-		sent, err = w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("transfer", map[string]any{"amount": 1, "to": "secret of " + name})})
+		sent, err = w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("transfer", map[string]any{"amount": 1, "to": "secret of " + name}), Push: secretWebhook(name)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,6 +207,36 @@ func rightsOperations() []rightsOperation {
 			return last(h.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: id}))
 		})},
 	}
+	const hook, all = "/tasks/ID/pushNotificationConfigs/c", "/tasks/ID/pushNotificationConfigs"
+	const inline = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"ID","parts":[{"text":"hi"}]},"configuration":{"taskPushNotificationConfig":{"url":"https://hook.example/"}}}`
+	set := func(id sdk.TaskID) *sdk.PushConfig {
+		return &sdk.PushConfig{TaskID: id, ID: "c", URL: "https://hook.example/"}
+	}
+	ops = append(ops, []rightsOperation{
+		{"REST send with a webhook", auth.Create, http1("POST", "/message:send", inline)},
+		{"RPC SendMessage with a webhook", auth.Create, rpc("SendMessage", inline)},
+		{"REST set a webhook", auth.Push, http1("POST", all, `{"id":"c","url":"https://hook.example/"}`)},
+		{"REST get a webhook", auth.Push, http1("GET", hook, "")},
+		{"REST list webhooks", auth.Push, http1("GET", all, "")},
+		{"RPC CreateTaskPushNotificationConfig", auth.Push, rpc("CreateTaskPushNotificationConfig", `{"taskId":"ID","id":"c","url":"https://hook.example/"}`)},
+		{"RPC GetTaskPushNotificationConfig", auth.Push, rpc("GetTaskPushNotificationConfig", `{"taskId":"ID","id":"c"}`)},
+		{"RPC ListTaskPushNotificationConfigs", auth.Push, rpc("ListTaskPushNotificationConfigs", `{"taskId":"ID"}`)},
+		{"SDK CreateTaskPushConfig", auth.Push, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.CreateTaskPushConfig(ctx, set(id))
+		})},
+		{"SDK GetTaskPushConfig", auth.Push, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.GetTaskPushConfig(ctx, &sdk.GetTaskPushConfigRequest{TaskID: id, ID: "c"})
+		})},
+		{"SDK ListTaskPushConfigs", auth.Push, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return h.ListTaskPushConfigs(ctx, &sdk.ListTaskPushConfigRequest{TaskID: id})
+		})},
+		// These are last: afterwards the caller's own webhook is gone.
+		{"REST delete a webhook", auth.Push, http1("DELETE", hook, "")},
+		{"RPC DeleteTaskPushNotificationConfig", auth.Push, rpc("DeleteTaskPushNotificationConfig", `{"taskId":"ID","id":"c"}`)},
+		{"SDK DeleteTaskPushConfig", auth.Push, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
+			return nil, h.DeleteTaskPushConfig(ctx, &sdk.DeleteTaskPushConfigRequest{TaskID: id, ID: "c"})
+		})},
+	}...)
 	return ops
 }
 

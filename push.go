@@ -1,0 +1,178 @@
+package a2aserver
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/egress"
+	"a2a-server/internal/keyring"
+	"a2a-server/task/push"
+)
+
+const (
+	// maxPushAnswer is how much of the answer of a webhook is read, in bytes. Nothing in it
+	// counts, apart from its status.
+	maxPushAnswer = 64 << 10
+	// maxPushCA is the maximum size of push.ca, in bytes.
+	maxPushCA = 4 << 20
+	// pushTokenTime is how long the token of a notification is valid.
+	pushTokenTime = 5 * time.Minute
+)
+
+// pushes is how push notifications are sent; nil: not at all.
+type pushes struct {
+	deliverer *push.Deliverer // nil until the store is open
+	egress    egress.Config
+	dialer    *egress.Dialer
+	client    *http.Client
+}
+
+// pushes returns how the push notifications of a configuration are sent. own returns the
+// addresses on which the server listens.
+func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*pushes, error) {
+	p := &conf.Push
+	if !p.Enabled {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	out := &pushes{egress: egress.Config{
+		AllowPrivate: p.AllowPrivate, AllowLoopback: p.AllowLoopback, Allow: p.Networks, Own: own, NAT64: p.NAT64,
+		MaxConnsPerHost: 8, Timeout: p.Timeout, MaxBytes: maxPushAnswer,
+	}}
+	for _, port := range p.Ports {
+		out.egress.Ports = append(out.egress.Ports, uint16(port))
+	}
+	var err error
+	if p.CA != "" {
+		if out.egress.RootCAs, err = readPushCA(p.CA); err != nil {
+			return nil, fmt.Errorf("%w: push.ca: %w", ErrConfig, err)
+		}
+	}
+	if out.dialer, err = egress.NewDialer(out.egress); err == nil {
+		out.client, err = egress.NewClient(out.egress)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: push: %w", ErrConfig, err)
+	}
+	return out, nil
+}
+
+func readPushCA(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file: name one", path)
+	case info.Size() > maxPushCA:
+		return nil, fmt.Errorf("%s is larger than %d MiB: name a file of certificates in PEM", path, maxPushCA>>20)
+	}
+	return os.ReadFile(path)
+}
+
+// sealer returns what seals the secrets of webhooks.
+func (s *Server) sealer() *keyring.Sealer { return s.keys.Sealer(keyring.PushSecrets) }
+
+// openPush makes what delivers push notifications. Call it with the store and the keys open.
+func (s *Server) openPush() (err error) {
+	if s.push == nil {
+		return nil
+	}
+	of := push.Config{
+		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.config.Push.Timeout, Log: s.log, Now: s.given.Now,
+	}
+	if s.config.Push.JWT {
+		of.Sign = s.pushTokens().sign
+	}
+	if s.push.deliverer, err = push.New(of); err != nil {
+		return fmt.Errorf("push notifications: %w", err)
+	}
+	return nil
+}
+
+// offered returns what the protocol says about push notifications; nil: there are none.
+func (s *Server) offered() *a2a.Push {
+	if s.push == nil {
+		return nil
+	}
+	out := &a2a.Push{
+		HTTP:    s.config.Push.AllowHTTP,
+		Refuses: func(host, port string) bool { return s.push.dialer.Check(host, port) != nil },
+	}
+	if s.config.Push.JWT {
+		out.Keys = s.pushTokens().keys.KeySet
+	}
+	return out
+}
+
+// deliver delivers push notifications until ctx ends. The channel is closed then.
+func (s *Server) deliver(ctx context.Context) (ended chan struct{}) {
+	ended = make(chan struct{})
+	if s.push == nil {
+		close(ended)
+		return ended
+	}
+	go func() {
+		defer close(ended)
+		if err := s.push.deliverer.Run(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error().Err(err).Msg("no more push notifications are sent: restart the server")
+		}
+		s.push.client.CloseIdleConnections()
+	}()
+	return ended
+}
+
+// pushTokens makes the tokens by which webhooks recognize this server.
+type pushTokens struct {
+	keys   *keyring.Signer
+	issuer string
+	now    func() time.Time
+}
+
+func (s *Server) pushTokens() *pushTokens {
+	t := &pushTokens{keys: s.keys.Signer(keyring.PushTokens), issuer: s.config.PublicURL, now: s.given.Now}
+	if t.now == nil {
+		t.now = time.Now
+	}
+	return t
+}
+
+// pushClaims are the claims of a token. The receiver compares aud with its own URL, the hash
+// with the body that it has got, and remembers jti until exp.
+type pushClaims struct {
+	Issuer   string `json:"iss"`
+	Audience string `json:"aud"` // the URL of the webhook
+	Issued   int64  `json:"iat"`
+	Expires  int64  `json:"exp"`
+	ID       string `json:"jti"` // another one for each attempt
+	Task     string `json:"taskId"`
+	Body     string `json:"request_body_sha256"` // in hexadecimal digits
+}
+
+// sign adds a token to the request of a notification.
+func (t *pushTokens) sign(_ context.Context, n *push.Notification, h http.Header) error {
+	now, sum := t.now(), sha256.Sum256(n.Body)
+	payload, err := json.Marshal(pushClaims{
+		Issuer: t.issuer, Audience: n.URL, Issued: now.Unix(), Expires: now.Add(pushTokenTime).Unix(),
+		ID: rand.Text(), Task: n.Task.String(), Body: hex.EncodeToString(sum[:]),
+	})
+	if err != nil {
+		return fmt.Errorf("sign a notification: %w", err)
+	}
+	signature, err := t.keys.Sign(payload, map[string]string{"typ": "JWT"})
+	if err != nil {
+		return fmt.Errorf("sign a notification: %w", err)
+	}
+	h.Set("Authorization", "Bearer "+signature.Protected+"."+base64.RawURLEncoding.EncodeToString(payload)+"."+signature.Value)
+	return nil
+}
