@@ -1,0 +1,92 @@
+package conformance
+
+// cancelCases are about tasks that are canceled.
+func cancelCases() []endToEnd {
+	return []endToEnd{
+		{name: "cancel a task that waits", play: func(s *scene) {
+			alice := s.as("alice")
+			task := alice.task(sending{Message: s.pays("m", 5)})
+			got, f := alice.cancel(task.ID)
+			if f != nil {
+				s.Fatal(f)
+			}
+			s.equal("state", got.State, "canceled")
+			s.equal("the task", alice.has(task.ID), got)
+			_, f = alice.send(sending{Message: s.decides("late", task, s.asks(task.Message)[0].decision("approve"))})
+			s.refused("a decision afterwards", f, "INVALID_PARAMS")
+			s.equal("reason", f.Own, "APPROVAL_CONFLICT")
+		}},
+		{name: "cancel a task that works", play: func(s *scene) {
+			alice := s.as("alice")
+			gate := s.gate()
+			task := alice.started(gate, "hold")
+			got, f := alice.cancel(task.ID)
+			if f != nil {
+				s.Fatal(f)
+			}
+			s.equal("state", got.State, "canceled")
+			select {
+			case <-gate.left: // the tool was told
+			case <-s.ctx.Done():
+				s.Fatal("the tool still runs")
+			}
+			s.equal("state", alice.has(task.ID).State, "canceled")
+		}},
+		{name: "cancel a stream", play: func(s *scene) {
+			alice := s.as("alice")
+			gate := s.gate()
+			st := alice.stream(sending{Message: s.calls("m", "drip", gate.args)})
+			gate.steps <- "first"
+			e := st.until("a chunk", func(e *event) bool { return e.Artifact != nil })
+			if _, f := alice.cancel(e.Artifact.Task); f != nil {
+				s.Fatal(f)
+			}
+			states := statesOf(st.rest())
+			if len(states) == 0 || states[len(states)-1] != "canceled" {
+				s.Errorf("the stream ends with %v, want canceled", states)
+			}
+		}},
+		{name: "cancel twice", play: func(s *scene) {
+			alice := s.as("alice")
+			task := alice.task(sending{Message: s.pays("m", 5)})
+			first, _ := alice.cancel(task.ID)
+			second, f := alice.cancel(task.ID)
+			if f != nil {
+				s.Fatal(f)
+			}
+			s.equal("again", second, first)
+		}},
+		{name: "cancel a task that has ended", play: func(s *scene) {
+			alice := s.as("alice")
+			done := alice.task(sending{Message: s.says("m", "/echo a")})
+			_, f := alice.cancel(done.ID)
+			s.refused("completed", f, "TASK_NOT_CANCELABLE")
+			failed := alice.task(sending{Message: s.says("n", "/fail b")})
+			_, f = alice.cancel(failed.ID)
+			s.refused("failed", f, "TASK_NOT_CANCELABLE")
+			s.equal("the task", alice.has(done.ID), done)
+		}},
+		{name: "cancel what is missing, foreign or impossible", play: func(s *scene) {
+			theirs := s.as("bob").task(sending{Message: s.pays("m", 5)})
+			for _, who := range []string{"alice", "eve"} {
+				for _, id := range []string{theirs.ID, "019b7c00-0000-7000-8000-00000000ffff", "impossible"} {
+					_, f := s.as(who).cancel(id)
+					s.refused("cancel of "+who, f, "TASK_NOT_FOUND")
+				}
+			}
+			s.equal("state", s.as("bob").has(theirs.ID).State, "input-required")
+			s.as("bob").drops(theirs.ID)
+		}},
+		{name: "cancel with metadata", play: func(s *scene) {
+			alice := s.as("alice")
+			task := alice.task(sending{Message: s.pays("m", 5)})
+			got, err := alice.client.cancel(s.ctx, task.ID, map[string]any{"why": []any{1.0, "x"}})
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.nameTask(got)
+			s.record("cancel with metadata", got)
+			s.equal("state", got.State, "canceled")
+		}},
+	}
+}

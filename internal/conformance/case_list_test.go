@@ -1,0 +1,114 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+)
+
+// listCases are about lists of tasks.
+func listCases() []endToEnd {
+	return []endToEnd{
+		{name: "list by context, state and page", play: func(s *scene) {
+			alice := s.as("alice")
+			context := s.id("context")
+			var made []string // the newest first
+			for i := range 5 {
+				m := s.says(fmt.Sprint("m", i), fmt.Sprint("/echo ", i))
+				if i == 2 {
+					m = s.pays("m2", 5)
+				}
+				m.Context = context
+				made = slices.Insert(made, 0, alice.task(sending{Message: m}).ID)
+			}
+			all := alice.lists(listing{Context: context})
+			s.equal("all", ids(all), made)
+			s.equal("total", []int{all.Total, all.Size}, []int{5, 50})
+			for _, t := range all.Tasks {
+				if !t.noArtifacts {
+					s.Errorf("a task has artifacts that nobody asked for: %+v", t)
+				}
+			}
+			s.equal("with artifacts", texts(alice.lists(listing{Context: context, Artifacts: true}).Tasks[0].Artifacts[0].Parts), "4")
+			s.equal("without history", len(alice.lists(listing{Context: context, History: ptr(0)}).Tasks[0].History), 0)
+			s.equal("waiting", ids(alice.lists(listing{Context: context, State: "input-required"})), made[2:3])
+			s.equal("completed", ids(alice.lists(listing{Context: context, State: "completed"})), slices.Concat(made[:2], made[3:]))
+			s.equal("failed", ids(alice.lists(listing{Context: context, State: "failed"})), []string{})
+			var paged []string
+			for token, n := "", 0; n == 0 || token != ""; n++ {
+				p := alice.lists(listing{Context: context, Size: ptr(2), Token: token})
+				s.equal("total", p.Total, 5)
+				paged, token = append(paged, ids(p)...), p.next
+			}
+			s.equal("page by page", paged, made)
+			since, err := alice.client.list(s.ctx, listing{Context: context, Since: all.Tasks[0].at}) // depends on the time, so it is not compared
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.equal("since", ids(since), sameTime(all))
+			s.equal("of somebody else", alice.s.as("bob").lists(listing{Context: context}).Total, 0)
+			s.equal("of another tenant", alice.s.as("eve").lists(listing{Context: context}).Total, 0)
+			alice.drops(made[2])
+		}},
+		{name: "list what cannot be asked for", play: func(s *scene) {
+			alice := s.as("alice")
+			context := s.id("context")
+			for _, l := range []listing{{Size: ptr(0)}, {Size: ptr(101)}, {Size: ptr(-1)}, {Token: "forged"}, {State: "sleeping"}, {History: ptr(-1)}} {
+				l.Context = context
+				_, f := alice.list(l)
+				s.refused(fmt.Sprintf("%+v", l), f, "INVALID_PARAMS")
+			}
+			for range 2 {
+				m := s.says("m", "/echo a")
+				m.Context = context
+				alice.task(sending{Message: m})
+			}
+			p := alice.lists(listing{Context: context, Size: ptr(1)})
+			_, f := s.as("bob").list(listing{Context: context, Size: ptr(1), Token: p.next})
+			s.refused("the token of somebody else", f, "INVALID_PARAMS")
+			_, f = alice.list(listing{Context: s.id("another"), Size: ptr(1), Token: p.next})
+			s.refused("the token of another list", f, "INVALID_PARAMS")
+		}},
+		{name: "list since a time that is none", play: func(s *scene) {
+			_, f := s.as("alice").list(listing{Since: "yesterday"})
+			s.refused("yesterday", f, "INVALID_PARAMS")
+		}, differs: []difference{{named("REST-1.0"), "a parameter of a query is named as a field; ProtoJSON names the place in the text"}}},
+		{name: "list everything that one has", set: map[string]string{}, play: func(s *scene) {
+			// The server is this case's, and the bindings share it: each has a caller's
+			// tasks in its own context, so only totals of a caller without tasks are known.
+			s.equal("total", s.as("eve").lists(listing{}).Total, 0)
+			s.equal("total of a viewer", s.as("viewer").lists(listing{}).Total, 0)
+			_, f := s.as("ghost").list(listing{})
+			s.refused("without a role", f, "PERMISSION_DENIED")
+		}},
+	}
+}
+
+// lists returns a page that has to be there.
+func (a *actor) lists(l listing) *page {
+	a.s.Helper()
+	p, f := a.list(l)
+	if f != nil {
+		a.s.Fatalf("%s lists: %v", a.name, f)
+	}
+	return p
+}
+
+// ids returns the ids of the tasks of a page.
+func ids(p *page) []string {
+	var all []string
+	for _, t := range p.Tasks {
+		all = append(all, t.ID)
+	}
+	return all
+}
+
+// sameTime returns the tasks of a page whose status is as new as that of the first one.
+func sameTime(p *page) []string {
+	var all []string
+	for _, t := range p.Tasks {
+		if t.at == p.Tasks[0].at {
+			all = append(all, t.ID)
+		}
+	}
+	return all
+}

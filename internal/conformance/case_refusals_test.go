@@ -1,0 +1,3 @@
+package conformance
+
+func refusalCases() []endToEnd { return nil }
