@@ -1,16 +1,56 @@
 // Package push delivers push notifications: it reads the logs of tasks and posts what
 // happens in them to the webhooks that clients have set.
+//
+// # Rows
+//
+// Waiting is rows, not goroutines. The batch that makes an event for a webhook puts a row
+// push.ready (see [task.RowPushReady]), whose index is the time from which the webhook has
+// to be looked at. A [Deliverer] reads that index, sends what follows the webhook's cursor
+// in the log, and removes the row when nothing is left. A webhook that fails is looked at
+// again later: its row gets another time. All of it is in asides, which conflict with no
+// turn.
+//
+// # What holds
+//
+//   - Each event is delivered at least once, and those of one webhook in their order: the
+//     next one is not sent before the cursor is durable after the one before. A crash, or a
+//     takeover, repeats the newest one. Each has an id that is the same when it is repeated.
+//   - No event is lost: a row push.ready is removed only together with the cursor, and only
+//     if it is the one that was read before the log was.
+//   - A webhook belongs to the youngest instance that has delivered to it. An older one
+//     finds another epoch in the cursor, and leaves it alone.
+//   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
+//     in a row, or at once if it answers 410 Gone. One that hangs holds a worker until the
+//     timeout, and no host holds more than four.
+//
+// What is logged and listed about failures is their class only: answers and secrets are
+// never repeated.
 package push
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"a2a-server/store"
 	"a2a-server/task"
+)
+
+// The limits of a [Deliverer].
+const (
+	maxWorkers = 64
+	maxPerHost = 4
+	maxRun     = 16          // notifications of one webhook, before others may have its worker
+	maxSleep   = time.Minute // clocks jump; look at least this often
+	minGap     = 2 * time.Millisecond
+	aside      = time.Minute // how long a webhook of a younger instance, or that cannot be read, is left alone
+	page       = 256         // rows
+	lastWords  = 2 * time.Second
 )
 
 // Opener opens the secrets of webhooks that the engine has sealed. It is safe for
@@ -36,45 +76,254 @@ type Config struct {
 	// Client sends the requests. Required. It must not follow redirects, and has to bound
 	// the addresses that it connects to, and what it reads of an answer; see internal/egress.
 	Client *http.Client
-	// Legacy encodes a task for webhooks of protocol version 0.3. Nil: those are not served,
-	// and die.
+	// Legacy encodes a task for webhooks of protocol version 0.3, in any goroutine. Nil:
+	// notifications of those fail.
 	Legacy func(*task.View) ([]byte, error)
 	// Sign adds headers to the request of a notification whose webhook has no
 	// authentication of its own. Nil: none are added.
 	Sign func(ctx context.Context, n *Notification, h http.Header) error
 
-	Timeout time.Duration // of one request, 1 s to 30 s. Defaults to 15 s.
+	Timeout time.Duration // of one request with its answer, 1 s to 30 s. Defaults to 15 s.
 	Log     zerolog.Logger
 	Now     func() time.Time // the engine's clock. Defaults to time.Now.
+
+	CrashPoint func(point string) // called at [PointSent], for tests that kill the process
 }
 
+// PointSent is where a crash leaves something half done: a webhook has been notified, but
+// that is not recorded.
+const PointSent = "push.sent"
+
 // Deliverer delivers push notifications. It is safe for concurrent use.
-type Deliverer struct{ cfg Config }
+type Deliverer struct {
+	cfg     Config
+	store   store.Handle
+	backoff backoff
+
+	ended   chan struct{} // a worker has ended
+	workers sync.WaitGroup
+	views   chan struct{} // holds a token for each view that is being made
+
+	delivered, failed, died atomic.Uint64
+
+	mu    sync.Mutex
+	busy  map[string]bool      // webhooks with a worker
+	later map[string]time.Time // webhooks that are left alone until then
+	hosts map[string]int       // workers of each host
+	names map[string]string    // hosts of webhooks that wait for a worker
+}
 
 // New returns a Deliverer. It starts nothing; call [Deliverer.Run].
-func New(cfg Config) (*Deliverer, error) { return &Deliverer{cfg: cfg}, nil }
+func New(cfg Config) (*Deliverer, error) {
+	if cfg.Store == nil || cfg.Secrets == nil || cfg.Client == nil {
+		return nil, errors.New("task/push: a deliverer needs a store, secrets and a client")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 15 * time.Second
+	}
+	cfg.Timeout = min(max(cfg.Timeout, time.Second), 30*time.Second)
+	// A redirect is an answer like any other that is no success.
+	client := *cfg.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	cfg.Client = &client
+	return &Deliverer{
+		cfg: cfg, store: cfg.Store, backoff: defaultBackoff(),
+		ended: make(chan struct{}, 1), views: make(chan struct{}, maxViews),
+		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, names: map[string]string{},
+	}, nil
+}
 
-// Run delivers until ctx ends.
+// Stats counts what a Deliverer has done since it was made.
+type Stats struct {
+	Workers   int    // that deliver now
+	Delivered uint64 // notifications that were accepted
+	Failed    uint64 // tries that were not
+	Died      uint64 // webhooks that were given up
+}
+
+// Stats returns what d has done so far.
+func (d *Deliverer) Stats() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Stats{Workers: len(d.busy), Delivered: d.delivered.Load(), Failed: d.failed.Load(), Died: d.died.Load()}
+}
+
+// Run delivers until ctx ends. Then it starts nothing more, lets requests that are under way
+// end for up to two seconds, and cuts off the rest: what was not recorded is sent again by
+// the next process. It may be called once.
 func (d *Deliverer) Run(ctx context.Context) error {
-	<-ctx.Done()
+	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		over := time.AfterFunc(lastWords, cut)
+		d.workers.Wait()
+		over.Stop()
+		cut()
+	}()
+	wake, stop := d.store.WatchRows(store.System(), task.RowPushReady)
+	defer stop()
+	for ctx.Err() == nil {
+		began := time.Now()
+		next, err := d.pass(ctx, lasting)
+		if err != nil {
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
+				<-ctx.Done() // the process is ending
+				return nil
+			}
+			d.cfg.Log.Error().Err(err).Msg("push notifications cannot be read; retrying")
+			next = d.cfg.Now().Add(time.Second)
+		}
+		// Passes take at most a tenth of a processor, however many webhooks wait.
+		took := time.Since(began)
+		if !d.pause(ctx, max(minGap, 9*took), nil, nil) {
+			return nil
+		}
+		if !d.pause(ctx, max(next.Sub(d.cfg.Now()), 0), wake, d.ended) {
+			return nil
+		}
+	}
 	return nil
 }
 
-// State is what is known about a webhook, for operators.
-type State struct {
-	Task   store.TaskID
-	Config string      // its id
-	Owner  store.Scope // of the task
-	Host   string      // of its URL
-	State  string      // "active", "retrying" or "dead"
-	Tries  int         // that have failed in a row
-	Next   time.Time   // of the next try; zero: none is due
-	Error  string      // class of the last error; "": there was none
-	Lag    time.Duration
+// pause waits for a time, or one of two channels. It returns false if ctx has ended.
+func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <-chan struct{}) bool {
+	t := time.NewTimer(span)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-wake:
+	case <-ended:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
-// List returns a page of the webhooks of all tasks. cursor is next of the previous page;
-// "" is the first one, and next is "" with the last one.
-func (d *Deliverer) List(ctx context.Context, cursor string, limit int) (states []State, next string, err error) {
-	return nil, "", nil
+// pass gives workers to the webhooks that are ready, as far as there are any, and returns
+// when the next one will be.
+func (d *Deliverer) pass(ctx, lasting context.Context) (next time.Time, err error) {
+	now := d.cfg.Now()
+	next = d.nextLater(now)
+	for q := (store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page}); ; {
+		rows, err := d.store.Rows(ctx, store.System(), q)
+		if err != nil {
+			return next, err
+		}
+		for i := range rows.Rows {
+			row := &rows.Rows[i]
+			at, ok := task.ParseReadyKey(row.Value)
+			if row.Damaged || !ok {
+				continue
+			}
+			if t := at.Time(); t.After(now) {
+				if t.Before(next) {
+					next = t
+				}
+				return next, nil
+			}
+			if full, err := d.begin(ctx, lasting, row, now); full || err != nil {
+				return next, err
+			}
+		}
+		if rows.Next == "" {
+			return next, nil
+		}
+		q.Cursor = rows.Next
+	}
+}
+
+// nextLater forgets webhooks that need not be left alone any more, and returns when that is
+// so for the next one.
+func (d *Deliverer) nextLater(now time.Time) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next := now.Add(maxSleep)
+	for key, at := range d.later {
+		if !at.After(now) {
+			delete(d.later, key)
+		} else if at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// begin gives a worker to the webhook of a row, if it has none and its host may have one
+// more. full says that no worker is free.
+func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time.Time) (full bool, err error) {
+	j := &job{d: d, task: row.Task, key: row.Key}
+	var ok bool
+	if j.id, j.n, ok = task.ParsePushKey(row.Key); !ok {
+		return false, nil
+	}
+	name := j.name()
+	d.mu.Lock()
+	skip, full := d.busy[name] || now.Before(d.later[name]), len(d.busy) >= maxWorkers
+	host, known := d.names[name]
+	d.mu.Unlock()
+	switch {
+	case skip:
+		return false, nil
+	case full:
+		return true, nil
+	case !known:
+		if host, err = d.hostOf(ctx, j); err != nil {
+			return false, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hosts[host] >= maxPerHost {
+		if len(d.names) > 10_000 {
+			clear(d.names)
+		}
+		d.names[name] = host
+		return false, nil
+	}
+	delete(d.names, name)
+	d.busy[name] = true
+	d.hosts[host]++
+	d.workers.Add(1)
+	go func() {
+		defer d.workers.Done()
+		var later time.Duration
+		defer func() { d.end(name, host, later) }()
+		later = j.run(ctx, lasting)
+	}()
+	return false, nil
+}
+
+// end releases a worker. A webhook is left alone for a while, if later is not 0.
+func (d *Deliverer) end(name, host string, later time.Duration) {
+	d.mu.Lock()
+	delete(d.busy, name)
+	if d.hosts[host]--; d.hosts[host] == 0 {
+		delete(d.hosts, host)
+	}
+	if later > 0 {
+		d.later[name] = d.cfg.Now().Add(later)
+	}
+	d.mu.Unlock()
+	select {
+	case d.ended <- struct{}{}:
+	default:
+	}
+}
+
+// hostOf returns the host of a webhook; "" if it cannot be read, for which its worker will
+// know what to do.
+func (d *Deliverer) hostOf(ctx context.Context, j *job) (string, error) {
+	w, err := j.webhook(ctx)
+	switch {
+	case errors.Is(err, store.ErrDataLoss), err == nil && w == nil:
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return hostOf(w.URL), nil
 }

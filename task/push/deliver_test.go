@@ -1,0 +1,498 @@
+package push_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/task/push"
+)
+
+// A webhook that is set with a message gets the task, each of its statuses and the last
+// chunk of each artifact, in the bytes of the log, and then nothing is left to do.
+func TestDelivers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, nil)
+		c := hook(rc.URL + "/a?x=1")
+		c.Token, c.Scheme, c.Credentials = "the token", "Bearer", "the credentials"
+		id := w.send("echo", c)
+		w.quiet()
+		want := w.pushable(id)
+		wantInOrder(t, rc.at("/a"), want)
+		if len(want) < 3 {
+			t.Fatalf("only %d events", len(want))
+		}
+		for i, r := range rc.all() {
+			for name, value := range map[string]string{
+				"Content-Type": "application/a2a+json", "Authorization": "Bearer the credentials",
+				"X-A2A-Notification-Token": "the token", "A2A-Notification-Token": "the token",
+				"A2A-Notification-Id": fmt.Sprintf("%s-%d", id, want[i].Seq),
+			} {
+				if got := r.header.Get(name); got != value {
+					t.Errorf("%s = %q, want %q", name, got, value)
+				}
+			}
+		}
+		states, next, err := w.pusher.List(w.ctx(), "", 0)
+		if err != nil || next != "" || len(states) != 1 {
+			t.Fatalf("List() = %v, %q, %v, want one state", states, next, err)
+		}
+		if s := states[0]; s.Task != id || s.Config != "hook" || s.State != "active" || s.Owner != store.Owner("acme", "alice") || s.Host != "127.0.0.1" || s.Lag != 0 || !s.Next.IsZero() {
+			t.Errorf("List() = %+v", s)
+		}
+		for _, kind := range []string{task.RowPush, task.RowPushCursor} {
+			for _, row := range w.rows(kind) {
+				if strings.Contains(string(row.Value), "the token") || strings.Contains(string(row.Value), "credentials\"") {
+					t.Errorf("row %s has a secret: %s", kind, row.Value)
+				}
+			}
+		}
+	})
+}
+
+// What fails is repeated, in order, with the same id, until it is accepted.
+func TestRepeatsInOrder(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+			if n%4 != 3 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		id := w.send("echo", hook(rc.URL))
+		w.quiet()
+		want := w.pushable(id)
+		wantInOrder(t, rc.all(), want)
+		if got := len(rc.all()); got != 4*len(want) {
+			t.Errorf("%d requests, want %d", got, 4*len(want))
+		}
+		if n := strings.Count(w.log.String(), "accepts notifications again"); n != len(want) {
+			t.Errorf("%d recoveries in the log, want %d", n, len(want))
+		}
+	})
+}
+
+// A webhook that answers 410 is given up at once, and one that only fails after 20 tries in
+// a row. Setting it again revives it: it gets what it has missed, once the task has ended too.
+func TestGivenUpAndRevived(t *testing.T) {
+	t.Parallel()
+	for code, tries := range map[int]int{http.StatusGone: 1, http.StatusInternalServerError: 20, http.StatusFound: 20} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			t.Parallel()
+			onEach(t, func(t *testing.T, w *world) {
+				w.start(false)
+				var works atomic.Bool
+				rc := newReceiver(t, nil)
+				rc.reply = func(_ int, w http.ResponseWriter, _ *http.Request) {
+					if !works.Load() {
+						w.Header().Set("Location", rc.URL+"/elsewhere")
+						w.WriteHeader(code)
+					}
+				}
+				id := w.send("echo", hook(rc.URL))
+				w.quiet()
+				if got := len(rc.all()); got != tries {
+					t.Errorf("%d tries, want %d", got, tries)
+				}
+				states, _, err := w.pusher.List(w.ctx(), "", 0)
+				if err != nil || len(states) != 1 || states[0].State != "dead" || states[0].Tries != tries || states[0].Error == "" || states[0].Lag == 0 {
+					t.Errorf("List() = %+v, %v, want a dead one", states, err)
+				}
+				if n := strings.Count(w.log.String(), "webhook given up"); n != 1 {
+					t.Errorf("%d deaths in the log, want 1", n)
+				}
+				works.Store(true)
+				if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/again")); err != nil {
+					t.Fatalf("SetPush() = %v", err)
+				}
+				w.until("it gets what it has missed", func() bool { return len(rc.at("/again")) >= len(w.pushable(id)) })
+				w.quiet()
+				wantInOrder(t, rc.at("/again"), w.pushable(id))
+				if len(rc.at("/elsewhere")) > 0 {
+					t.Error("a redirect was followed")
+				}
+			})
+		})
+	}
+}
+
+// One that is set later gets what happens from then on.
+func TestSetLater(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, nil)
+		id := w.send("ask", nil)
+		before := w.pushable(id)
+		set, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL))
+		if err != nil || set.ID != "hook" {
+			t.Fatalf("SetPush() = %+v, %v", set, err)
+		}
+		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+			t.Fatal(err)
+		}
+		w.until("it is notified", func() bool { return len(rc.all()) > 0 })
+		w.quiet()
+		wantInOrder(t, rc.all(), w.pushable(id)[len(before):])
+		// Nothing more will happen: a new webhook is refused.
+		state := (*task.StateError)(nil)
+		if _, err := w.engine.SetPush(w.ctx(), alice, id, engine.PushConfig{URL: rc.URL, Version: "1.0"}); !errors.As(err, &state) || !state.Webhook {
+			t.Errorf("SetPush() of a task that has ended = %v, want a StateError", err)
+		}
+	})
+}
+
+// A message to a task may bring its webhook: it is notified of what the message does.
+func TestSetWithFollowUp(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, nil)
+		id := w.send("ask", nil)
+		before := w.pushable(id)
+		m := w.message("approve", nil)
+		m.TaskID = a2aID(id)
+		m.Parts = textParts("what is it?")
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Push: hook(rc.URL)}); err != nil {
+			t.Fatalf("Send() = %v", err)
+		}
+		w.until("it is notified", func() bool { return len(rc.all()) > 0 })
+		w.quiet()
+		wantInOrder(t, rc.all(), w.pushable(id)[len(before):])
+	})
+}
+
+// A deleted webhook gets nothing more, even if one is waiting for it, and deleting it again
+// changes nothing.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		held, let := make(chan struct{}, 100), make(chan struct{})
+		rc := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
+			held <- struct{}{}
+			<-let
+		})
+		id := w.send("ask", hook(rc.URL))
+		<-held
+		for range 2 {
+			if err := w.engine.DeletePush(w.ctx(), alice, id, "hook"); err != nil {
+				t.Fatalf("DeletePush() = %v", err)
+			}
+		}
+		for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
+			if rows := w.rows(kind); len(rows) > 0 {
+				t.Errorf("%s: %d rows are left", kind, len(rows))
+			}
+		}
+		close(let)
+		w.until("its worker ends", func() bool { return w.pusher.Stats().Workers == 0 })
+		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+			t.Fatal(err)
+		}
+		other := w.send("echo", hook(rc.URL+"/other"))
+		w.until("another is notified", func() bool { return len(rc.at("/other")) >= len(w.pushable(other)) })
+		w.quiet()
+		if got := len(rc.at("/")); got != 1 {
+			t.Errorf("%d notifications, want the one that was under way", got)
+		}
+		for _, kind := range []string{task.RowPush, task.RowPushCursor} {
+			if rows := w.rows(kind); len(rows) != 1 {
+				t.Errorf("%s: %d rows, want those of the other webhook", kind, len(rows))
+			}
+		}
+	})
+}
+
+// A task is deleted with its webhooks, also while one is being notified.
+func TestTaskDeleted(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		held, let := make(chan struct{}, 100), make(chan struct{})
+		rc := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
+			held <- struct{}{}
+			<-let
+		})
+		id := w.send("echo", hook(rc.URL))
+		<-held
+		if err := w.engine.Tasks().Delete(w.ctx(), alice, id.String()); err != nil {
+			t.Fatalf("Delete() = %v", err)
+		}
+		close(let)
+		w.until("its worker ends", func() bool { return w.pusher.Stats().Workers == 0 })
+		for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
+			if rows := w.rows(kind); len(rows) > 0 {
+				t.Errorf("%s: %d rows are left", kind, len(rows))
+			}
+		}
+		if got := len(rc.all()); got != 1 {
+			t.Errorf("%d notifications, want 1", got)
+		}
+	})
+}
+
+// After a restart delivery continues where the cursor is, with at most the newest
+// notification repeated.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		var fails atomic.Bool
+		fails.Store(true)
+		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+			if n > 0 && fails.Load() {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+		})
+		w.start(false)
+		id := w.send("echo", hook(rc.URL))
+		w.until("the second is refused", func() bool { return len(rc.all()) >= 3 })
+		w.stop()
+		fails.Store(false)
+		w.start(false)
+		w.quiet()
+		wantInOrder(t, rc.all(), w.pushable(id))
+	})
+}
+
+// Two processes on one store share the webhooks: nothing is lost, the order stays, and an
+// older one leaves alone what the younger one has begun.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+			if n%5 == 2 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		})
+		const tasks = 30
+		var ids []store.TaskID
+		for i := range tasks {
+			if i == tasks/3 {
+				younger, err := w.open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.startPusher(younger)
+			}
+			ids = append(ids, w.send("echo", hook(fmt.Sprintf("%s/%d", rc.URL, i))))
+		}
+		w.quiet()
+		for i, id := range ids {
+			wantInOrder(t, rc.at(fmt.Sprintf("/%d", i)), w.pushable(id))
+		}
+	})
+}
+
+// The older of two deliverers leaves a webhook of the younger one alone.
+func TestOlderLeavesAlone(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(true)
+		younger, err := w.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := newReceiver(t, nil)
+		stop := w.startPusher(younger)
+		id := w.send("ask", hook(rc.URL))
+		w.quiet()
+		stop()
+		before := len(rc.all())
+		w.startPusher(w.handle) // that of the engine is older
+		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+			t.Fatal(err)
+		}
+		other := w.send("echo", hook(rc.URL+"/other"))
+		w.until("it delivers what is its own", func() bool { return len(rc.at("/other")) >= len(w.pushable(other)) })
+		if got := len(rc.at("/")); got != before {
+			t.Errorf("%d notifications of the younger one's webhook, want %d", got, before)
+		}
+		youngest, err := w.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.startPusher(youngest)
+		w.quiet()
+		wantInOrder(t, rc.at("/"), w.pushable(id))
+	})
+}
+
+// One webhook has at most one notification under way, a host four, and all of them 64.
+func TestWorkersAreBounded(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		var mu sync.Mutex
+		now, most := map[string]int{}, map[string]int{}
+		all, mostAll := 0, 0
+		let := make(chan struct{})
+		rc := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			now[r.Host]++
+			all++
+			most[r.Host], mostAll = max(most[r.Host], now[r.Host]), max(mostAll, all)
+			mu.Unlock()
+			<-let
+			mu.Lock()
+			defer mu.Unlock()
+			now[r.Host]--
+			all--
+		})
+		port := rc.URL[strings.LastIndex(rc.URL, ":"):]
+		const hosts, each = 20, 6
+		var ids []store.TaskID
+		for i := range hosts {
+			for range each {
+				ids = append(ids, w.send("echo", hook(fmt.Sprintf("http://127.0.0.%d%s/%d", i+1, port, len(ids)))))
+			}
+		}
+		rc.Config.Addr = ""
+		w.until("all workers are taken", func() bool { return w.pusher.Stats().Workers == 64 })
+		close(let)
+		w.quiet()
+		mu.Lock()
+		defer mu.Unlock()
+		if mostAll > 64 {
+			t.Errorf("%d at once, want at most 64", mostAll)
+		}
+		for host, n := range most {
+			if n > 4 {
+				t.Errorf("%s: %d at once, want at most 4", host, n)
+			}
+		}
+		if len(rc.both) > 0 {
+			t.Errorf("two notifications at once at %v", rc.both)
+		}
+	})
+}
+
+// Webhooks that hang, or answer without end, are cut off, and hold nobody up.
+func TestHangsAndFloods(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.config = func(c *push.Config) { c.Timeout = time.Second }
+		w.start(false)
+		over := make(chan struct{})
+		t.Cleanup(func() { close(over) })
+		hangs := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		})
+		floods := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			for buf := make([]byte, 1<<16); ; {
+				if _, err := w.Write(buf); err != nil {
+					return
+				}
+			}
+		})
+		w.send("echo", hook(hangs.URL))
+		id := w.send("echo", hook(floods.URL))
+		w.until("one that floods has accepted all", func() bool { return len(floods.all()) == len(w.pushable(id)) })
+		w.until("one that hangs has been cut off", func() bool {
+			states, _, err := w.pusher.List(w.ctx(), "", 0)
+			return err == nil && slices.ContainsFunc(states, func(s push.State) bool { return s.Error == "timeout" && s.Tries > 0 })
+		})
+	})
+}
+
+// A deliverer ends soon although a webhook hangs.
+func TestStopsInTime(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, open: newBolt(t).open}
+	w.start(false)
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	rc := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	})
+	for range 10 {
+		w.send("echo", hook(rc.URL))
+	}
+	w.until("webhooks hang", func() bool { return len(rc.all()) == 4 })
+	began := time.Now()
+	w.stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// A webhook of version 0.3 gets a bare task, as it was after each event.
+func TestLegacyBody(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, nil)
+		c := hook(rc.URL)
+		c.Version = "0.3"
+		id := w.send("echo", c)
+		w.quiet()
+		var states []string
+		for _, r := range rc.all() {
+			if got := r.header.Get("Content-Type"); got != "application/json" {
+				t.Errorf("Content-Type = %q", got)
+			}
+			states = append(states, r.body)
+		}
+		if n := len(w.pushable(id)); len(states) != n {
+			t.Fatalf("%d notifications, want %d", len(states), n)
+		}
+		want := fmt.Sprintf(`{"artifacts":0,"id":%q,"state":"TASK_STATE_SUBMITTED"}`, id)
+		if states[0] != want {
+			t.Errorf("the first is %s, want %s", states[0], want)
+		}
+		if last := states[len(states)-1]; !strings.Contains(last, "COMPLETED") || !strings.Contains(last, `"artifacts":1`) {
+			t.Errorf("the last is %s", last)
+		}
+	})
+}
+
+// The signer is asked for webhooks without an authentication of their own, and no others.
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.config = func(c *push.Config) {
+			c.Sign = func(_ context.Context, n *push.Notification, h http.Header) error {
+				h.Set("Authorization", "Signed "+n.Config+" "+n.ID)
+				return nil
+			}
+		}
+		w.start(false)
+		rc := newReceiver(t, nil)
+		id := w.send("echo", hook(rc.URL+"/signed"))
+		c := hook(rc.URL + "/own")
+		c.Scheme, c.Credentials = "Basic", "abc"
+		w.send("echo", c)
+		w.quiet()
+		for _, r := range rc.at("/signed") {
+			if got, want := r.header.Get("Authorization"), "Signed hook "+r.header.Get(push.HeaderID); got != want {
+				t.Errorf("Authorization = %q, want %q", got, want)
+			}
+		}
+		for _, r := range rc.at("/own") {
+			if got := r.header.Get("Authorization"); got != "Basic abc" {
+				t.Errorf("Authorization = %q, want that of the webhook", got)
+			}
+		}
+		_ = id
+	})
+}

@@ -1,0 +1,11 @@
+package push_test
+
+import (
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+)
+
+func a2aID(id store.TaskID) a2a.TaskID { return a2a.TaskID(id.String()) }
+
+func textParts(text string) a2a.ContentParts { return a2a.ContentParts{a2a.NewTextPart(text)} }

@@ -1,0 +1,262 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// job is the work of one worker: one webhook, until nothing is left to send, it fails, or
+// it has had its share.
+type job struct {
+	d    *Deliverer
+	task store.TaskID
+	key  []byte // of its rows
+	id   string
+	n    uint64
+}
+
+func (j *job) name() string { return string(j.task[:]) + string(j.key) }
+
+// errOver means that there is nothing more to do for a webhook: it was deleted or replaced,
+// or somebody else delivers to it.
+var errOver = errors.New("the webhook is not ours any more")
+
+// run does the job. It returns how long the webhook is to be left alone.
+func (j *job) run(ctx, lasting context.Context) (later time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.d.cfg.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", j.task.String()).Msg("a push notification panicked")
+			later = aside
+		}
+	}()
+	for range maxRun {
+		if ctx.Err() != nil {
+			return 0
+		}
+		more, err := j.one(lasting)
+		switch {
+		case err == nil && more:
+		case err == nil, lasting.Err() != nil, errors.Is(err, store.ErrNotFound):
+			return 0
+		case errors.Is(err, errOver):
+			return aside
+		default:
+			j.d.cfg.Log.Error().Err(err).Str("task_id", j.task.String()).Msg("a webhook cannot be served for now; retrying")
+			return aside
+		}
+	}
+	return 0
+}
+
+// rows is what is stored of a webhook.
+type rows struct {
+	ready, at uint64 // revs of the rows push.ready and push.cursor
+	cursor    task.PushCursor
+	webhook   *task.Webhook
+}
+
+// row returns a row of the task, nil if it does not exist.
+func (j *job) row(ctx context.Context, kind string, key []byte) (*store.Row, error) {
+	page, err := j.d.store.Rows(ctx, store.System(), store.RowQuery{Kind: kind, Task: j.task, Key: key})
+	if err != nil || len(page.Rows) == 0 {
+		return nil, err
+	}
+	return &page.Rows[0], nil
+}
+
+// webhook returns the webhook, nil if it was deleted or replaced.
+func (j *job) webhook(ctx context.Context) (*task.Webhook, error) {
+	row, err := j.row(ctx, task.RowPush, []byte(j.id))
+	if err != nil || row == nil {
+		return nil, err
+	}
+	w, err := task.ParseWebhook(row)
+	if err != nil || w.N != j.n {
+		return nil, err
+	}
+	return &w, nil
+}
+
+// read reads the rows of the webhook: nil if there is nothing to do for it. The row
+// push.ready comes first: what is added to the log later changes it.
+func (j *job) read(ctx context.Context) (*rows, error) {
+	ready, err := j.row(ctx, task.RowPushReady, j.key)
+	if err != nil || ready == nil {
+		return nil, err
+	}
+	at, err := j.row(ctx, task.RowPushCursor, j.key)
+	if err != nil {
+		return nil, err
+	}
+	if at == nil {
+		return nil, errOver
+	}
+	r := &rows{ready: ready.Rev, at: at.Rev}
+	if r.cursor, err = task.ParsePushCursor(at); err != nil {
+		return nil, err
+	}
+	if r.webhook, err = j.webhook(ctx); err == nil && r.webhook == nil {
+		err = errOver
+	}
+	return r, err
+}
+
+// one sends the next notification. more says that there may be another one to send now.
+func (j *job) one(ctx context.Context) (more bool, err error) {
+	r, err := j.read(ctx)
+	if err != nil || r == nil {
+		return false, err
+	}
+	now := j.d.cfg.Now()
+	mine := j.d.store.Epoch()
+	switch {
+	case r.cursor.Epoch > mine:
+		return false, errOver
+	case r.cursor.Dead:
+		_, err := j.write(ctx, r, r.cursor, j.unready(r))
+		return false, err
+	case r.cursor.Next.Time().After(now) && r.cursor.Tries > 0:
+		_, err := j.write(ctx, r, r.cursor, task.ReadyRow(j.key, r.ready, r.cursor.Next))
+		return false, err
+	case r.cursor.Epoch < mine:
+		c := r.cursor
+		c.Epoch = mine
+		if ok, err := j.write(ctx, r, c); !ok || err != nil {
+			return false, err
+		}
+		r.cursor = c
+		r.at++
+	}
+	e, last, err := j.next(ctx, r.cursor.Seq)
+	if err == nil && e == nil {
+		c := r.cursor
+		c.Seq = last
+		ok, err := j.write(ctx, r, c, j.unready(r))
+		return !ok && err == nil, err
+	}
+	var f *failure
+	switch {
+	case errors.Is(err, store.ErrDataLoss):
+		f = &failure{class: "stored data is damaged"}
+	case err != nil:
+		return false, err
+	default:
+		f = j.d.send(ctx, j.task, r.webhook, e)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err // whatever came of it: it is sent again
+	}
+	if j.d.cfg.CrashPoint != nil {
+		j.d.cfg.CrashPoint(PointSent)
+	}
+	if f != nil {
+		return false, j.fail(ctx, r, f)
+	}
+	return j.succeed(ctx, r, e, last)
+}
+
+// fail records a failure.
+func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
+	d := j.d
+	d.failed.Add(1)
+	c := d.backoff.failed(r.cursor, f, d.cfg.Now())
+	ready := j.unready(r)
+	if !c.Dead {
+		ready = task.ReadyRow(j.key, r.ready, c.Next)
+	}
+	ok, err := j.write(ctx, r, c, ready)
+	if err == nil && !ok { // the log has grown: push.ready is another one
+		ok, err = j.write(ctx, r, c)
+	}
+	if ok && c.Dead {
+		d.died.Add(1)
+		d.cfg.Log.Warn().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", c.Tries).Str("class", c.Error).
+			Msg("webhook given up: its client has to set it again")
+	}
+	return err
+}
+
+// succeed records that an event was accepted. last is not 0 if it was the newest one for the
+// webhook, and the log ends there.
+func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64) (more bool, err error) {
+	d := j.d
+	d.delivered.Add(1)
+	ok := false
+	if last > 0 {
+		if ok, err = j.write(ctx, r, delivered(r.cursor, last), j.unready(r)); err != nil {
+			return false, err
+		}
+	}
+	if !ok {
+		more = true
+		if ok, err = j.write(ctx, r, delivered(r.cursor, e.Seq)); err != nil {
+			return false, err
+		}
+	}
+	if ok && r.cursor.Tries > 0 {
+		d.cfg.Log.Info().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", r.cursor.Tries).Msg("webhook accepts notifications again")
+	}
+	return more && ok, nil
+}
+
+func (j *job) unready(r *rows) store.RowChange {
+	return store.RowChange{Kind: task.RowPushReady, Key: j.key, IfRev: r.ready, Delete: true}
+}
+
+// write puts a cursor, with other changes. ok is false if one of the rows has changed since
+// it was read. While the disk cannot be written it keeps trying: what has been sent must not
+// be sent again and again.
+func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...store.RowChange) (ok bool, err error) {
+	row, err := c.Row(j.key, r.at)
+	if err != nil {
+		return false, err
+	}
+	b := &store.Batch{Scope: store.System(), Task: j.task, Rows: append([]store.RowChange{row}, more...)}
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		_, err := j.d.store.Append(ctx, b).Wait()
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, store.ErrConflict):
+			return false, nil
+		case !errors.Is(err, store.ErrUnavailable):
+			return false, err
+		}
+		if !j.d.pause(ctx, pause, nil, nil) {
+			return false, ctx.Err()
+		}
+	}
+}
+
+// next returns the first event after seq that the webhook is notified of, nil if there is
+// none. If no other one follows it, or there is none, last is the seq of the log's end.
+func (j *job) next(ctx context.Context, seq uint64) (e *store.Event, last uint64, err error) {
+	for {
+		p, err := j.d.store.Read(ctx, store.System(), j.task, store.After(seq), store.Limit{})
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range p.Events {
+			at := &p.Events[i]
+			if seq = at.Seq; !task.Pushable(at) {
+				continue
+			}
+			if e != nil {
+				return e, 0, nil
+			}
+			e = at
+		}
+		switch {
+		case !p.More:
+			return e, seq, nil
+		case e != nil:
+			return e, 0, nil
+		}
+	}
+}

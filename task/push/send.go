@@ -1,0 +1,150 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"a2a-server/internal/egress"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// maxAnswer is how much of an answer is read, so that the connection can be used again.
+const maxAnswer = 16 << 10
+
+// The names of the headers of a notification. Receivers look for the token under either of
+// its names.
+const (
+	HeaderID       = "A2A-Notification-Id"
+	headerToken    = "A2A-Notification-Token"
+	headerOldToken = "X-A2A-Notification-Token"
+)
+
+// hostOf returns the name of the host of a URL.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// send notifies a webhook of an event. It returns nil if the webhook has accepted it.
+func (d *Deliverer) send(ctx context.Context, id store.TaskID, w *task.Webhook, e *store.Event) *failure {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
+	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: w.URL, Time: e.Time.Time(), Body: e.Data}
+	contentType := "application/a2a+json"
+	if w.Version == "0.3" {
+		body, err := d.legacy(ctx, id, e.Seq)
+		if err != nil {
+			d.cfg.Log.Warn().Err(err).Str("task_id", id.String()).Msg("a task cannot be encoded for a webhook of version 0.3")
+			return &failure{class: "encoding"}
+		}
+		n.Body, contentType = body, "application/json"
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(n.Body))
+	if err != nil {
+		return &failure{class: "invalid URL"}
+	}
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("User-Agent", "a2a-server")
+	r.Header.Set(HeaderID, n.ID)
+	if f := d.authenticate(ctx, r, n, w); f != nil {
+		return f
+	}
+	answer, err := d.cfg.Client.Do(r)
+	if err != nil {
+		return &failure{class: classOf(err)}
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
+	_ = answer.Body.Close()
+	return d.judge(answer)
+}
+
+// authenticate adds the headers by which the webhook knows the server.
+func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, w *task.Webhook) *failure {
+	var secrets task.WebhookSecrets
+	if len(w.Secrets) > 0 {
+		raw, err := d.cfg.Secrets.Open(w.Secrets, task.WebhookBound(n.Task, w.ID))
+		if err == nil {
+			err = json.Unmarshal(raw, &secrets)
+		}
+		if err != nil {
+			return &failure{class: "secrets cannot be opened"}
+		}
+	}
+	if secrets.Token != "" {
+		r.Header.Set(headerToken, secrets.Token)
+		r.Header.Set(headerOldToken, secrets.Token)
+	}
+	if w.Scheme != "" {
+		r.Header.Set("Authorization", strings.TrimSuffix(w.Scheme+" "+secrets.Credentials, " "))
+		return nil
+	}
+	if d.cfg.Sign == nil {
+		return nil
+	}
+	if err := d.cfg.Sign(ctx, n, r.Header); err != nil {
+		d.cfg.Log.Error().Err(err).Msg("a push notification cannot be signed")
+		return &failure{class: "signature"}
+	}
+	return nil
+}
+
+// judge returns what an answer means.
+func (d *Deliverer) judge(answer *http.Response) *failure {
+	code := answer.StatusCode
+	if code >= 200 && code < 300 {
+		return nil
+	}
+	f := &failure{class: "HTTP " + strconv.Itoa(code), gone: code == http.StatusGone, after: retryAfter(answer.Header.Get("Retry-After"), d.cfg.Now())}
+	if code >= 300 && code < 400 {
+		f.class = "redirect"
+	}
+	return f
+}
+
+// retryAfter returns the time in a header Retry-After, 0 if it has none. It may be too long.
+func retryAfter(value string, now time.Time) time.Duration {
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// classOf returns the class of an error of the client.
+func classOf(err error) string {
+	var (
+		refused *egress.RefusedError
+		large   *egress.TooLargeError
+		network net.Error
+		dial    *net.OpError
+	)
+	switch {
+	case errors.As(err, &refused):
+		return "address refused"
+	case errors.As(err, &large):
+		return "answer too large"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "timeout"
+	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
+		return "TLS"
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return "connection failed"
+	}
+	return "request failed"
+}

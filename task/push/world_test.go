@@ -1,0 +1,367 @@
+package push_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/task/planner/direct"
+	"a2a-server/task/push"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
+
+// bound is longer than any step takes: it only turns a hang into a failure.
+const bound = 30 * time.Second
+
+// sealer hides a secret well enough for a test, and knows what it was bound to.
+type sealer struct{}
+
+func (sealer) Seal(secret, bound []byte) ([]byte, error) {
+	return fmt.Appendf(nil, "%x|%s", bound, strings.ToUpper(string(secret))), nil
+}
+
+func (sealer) Open(sealed, bound []byte) ([]byte, error) {
+	rest, ok := strings.CutPrefix(string(sealed), fmt.Sprintf("%x|", bound))
+	if !ok {
+		return nil, fmt.Errorf("a secret of another webhook")
+	}
+	return []byte(strings.ToLower(rest)), nil
+}
+
+// world is an engine and a deliverer on one store.
+type world struct {
+	t       testing.TB
+	open    func() (store.Handle, error)
+	handle  store.Handle
+	engine  *engine.Engine
+	pusher  *push.Deliverer
+	log     *syncBuffer
+	config  func(*push.Config)
+	prepare func(*engine.Config)
+	stops   []func() // of the newest first
+	n       int
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// onEach runs a test on every backend.
+func onEach(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Run("memstore", func(t *testing.T) {
+		t.Parallel()
+		test(t, &world{t: t, open: memstore.New().Handle})
+	})
+	t.Run("boltstore", func(t *testing.T) {
+		t.Parallel()
+		test(t, newBolt(t))
+	})
+}
+
+func newBolt(t testing.TB) *world {
+	db, err := boltstore.Open(filepath.Join(t.TempDir(), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return &world{t: t, open: db.Handle}
+}
+
+// start starts an engine and, unless idle, a deliverer.
+func (w *world) start(idle bool) {
+	w.t.Helper()
+	if w.log == nil {
+		w.log = &syncBuffer{}
+		w.t.Cleanup(w.stop)
+	}
+	var err error
+	if w.handle, err = w.open(); err != nil {
+		w.t.Fatal(err)
+	}
+	c := engine.Config{
+		Store: w.handle, Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{}), Push: sealer{},
+		Tools: tool.NewRegistry(tool.NewToolset("test", w.tools()...)), Log: zerolog.New(w.log),
+	}
+	if w.prepare != nil {
+		w.prepare(&c)
+	}
+	if w.engine, err = engine.New(c); err != nil {
+		w.t.Fatal(err)
+	}
+	w.run(w.engine.Run)
+	if !idle {
+		w.startPusher(w.handle)
+	}
+}
+
+// startPusher starts a deliverer and returns what stops it.
+func (w *world) startPusher(h store.Handle) (stop func()) {
+	w.t.Helper()
+	c := push.Config{Store: h, Secrets: sealer{}, Client: &http.Client{Transport: &http.Transport{}}, Log: zerolog.New(w.log), Legacy: legacy}
+	if w.config != nil {
+		w.config(&c)
+	}
+	d, err := push.New(c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	d.SetBackoff(time.Millisecond, 20*time.Millisecond)
+	w.pusher = d
+	end := w.run(d.Run)
+	return func() {
+		end()
+		c.Client.CloseIdleConnections()
+	}
+}
+
+func (w *world) run(run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("Run() = %v", err)
+		}
+	})
+	w.stops = append([]func(){stop}, w.stops...)
+	return stop
+}
+
+func (w *world) stop() {
+	for _, stop := range w.stops {
+		stop()
+	}
+	w.stops = nil
+}
+
+// legacy is a stand-in for version 0.3.
+func legacy(v *task.View) ([]byte, error) {
+	t, err := v.Task(task.ViewOptions{HistoryLength: -1})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"id": t.ID, "state": t.Status.State, "artifacts": len(t.Artifacts)})
+}
+
+func (w *world) tools() []tool.Tool {
+	echo, err := functiontool.New(functiontool.Config{Name: "echo", Description: "echoes"}, func(_ tool.Context, in struct {
+		Text string `json:"text,omitempty"`
+	}) (string, error) {
+		return in.Text, nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ask, err := functiontool.New(functiontool.Config{Name: "ask", Description: "wants approval", RequireApproval: true}, func(tool.Context, struct{}) (string, error) {
+		return "done", nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return []tool.Tool{echo, ask}
+}
+
+func (w *world) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	w.t.Cleanup(cancel)
+	return ctx
+}
+
+func (w *world) message(name string, args map[string]any) *a2a.Message {
+	w.n++
+	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": name, "args": args}))
+	m.ID = fmt.Sprint("m", w.n)
+	return m
+}
+
+// send sends a message that calls a tool, with a webhook.
+func (w *world) send(name string, c *engine.PushConfig) store.TaskID {
+	w.t.Helper()
+	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(name, map[string]any{}), Push: c})
+	if err != nil {
+		w.t.Fatalf("Send() = %v", err)
+	}
+	a := w.engine.Answer(alice)
+	defer a.Release()
+	if _, err := a.Await(w.ctx(), sent); err != nil {
+		w.t.Fatalf("Await() = %v", err)
+	}
+	return sent.Task
+}
+
+// hook returns a webhook of version 1.0.
+func hook(url string) *engine.PushConfig {
+	return &engine.PushConfig{ID: "hook", URL: url, Version: "1.0"}
+}
+
+// pushable returns the events that a webhook of a task has to be notified of.
+func (w *world) pushable(id store.TaskID) (all []store.Event) {
+	w.t.Helper()
+	from := store.After(0)
+	for {
+		page, err := w.handle.Read(w.ctx(), store.System(), id, from, store.Limit{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for i := range page.Events {
+			if task.Pushable(&page.Events[i]) {
+				all = append(all, page.Events[i])
+			}
+		}
+		if !page.More {
+			return all
+		}
+		from = page.Next
+	}
+}
+
+func (w *world) rows(kind string) []store.Row {
+	w.t.Helper()
+	page, err := w.handle.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind, Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return page.Rows
+}
+
+// until waits for what nobody announces.
+func (w *world) until(what string, is func() bool) {
+	w.t.Helper()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for ctx := w.ctx(); !is(); {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			w.t.Fatalf("never happened: %s\n%s", what, w.log)
+		}
+	}
+}
+
+// quiet waits until no webhook has anything to be notified of.
+func (w *world) quiet() {
+	w.t.Helper()
+	w.until("no webhook is ready", func() bool { return len(w.rows(task.RowPushReady)) == 0 })
+}
+
+// received is a request that a receiver got.
+type received struct {
+	path   string
+	header http.Header
+	body   string
+}
+
+// receiver is a webhook's other end.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	got   []received
+	reply func(n int, w http.ResponseWriter, r *http.Request) // n counts the requests of a path, from 0
+	n     map[string]int
+	now   map[string]int // requests of a path that are under way
+	both  []string       // paths that had two at once
+}
+
+func newReceiver(t testing.TB, reply func(n int, w http.ResponseWriter, r *http.Request)) *receiver {
+	rc := &receiver{reply: reply, n: map[string]int{}, now: map[string]int{}}
+	rc.Server = httptest.NewServer(rc)
+	t.Cleanup(rc.Close)
+	return rc
+}
+
+func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	rc.mu.Lock()
+	n := rc.n[r.URL.Path]
+	rc.n[r.URL.Path]++
+	if rc.now[r.URL.Path]++; rc.now[r.URL.Path] > 1 {
+		rc.both = append(rc.both, r.URL.Path)
+	}
+	rc.got = append(rc.got, received{r.URL.Path, r.Header, string(body)})
+	rc.mu.Unlock()
+	defer func() {
+		rc.mu.Lock()
+		defer rc.mu.Unlock()
+		rc.now[r.URL.Path]--
+	}()
+	if rc.reply != nil {
+		rc.reply(n, w, r)
+	}
+}
+
+func (rc *receiver) all() []received {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return append([]received(nil), rc.got...)
+}
+
+func (rc *receiver) at(path string) (of []received) {
+	for _, r := range rc.all() {
+		if r.path == path {
+			of = append(of, r)
+		}
+	}
+	return of
+}
+
+// wantInOrder checks that bodies, without what is repeated, are those of the events.
+func wantInOrder(t testing.TB, got []received, want []store.Event) {
+	t.Helper()
+	var bodies, ids []string
+	for _, r := range got {
+		id := r.header.Get(push.HeaderID)
+		if n := len(ids); n > 0 && ids[n-1] == id {
+			if bodies[n-1] != r.body {
+				t.Errorf("%s has two bodies", id)
+			}
+			continue
+		}
+		bodies, ids = append(bodies, r.body), append(ids, id)
+	}
+	if len(bodies) != len(want) {
+		t.Fatalf("%d notifications, want %d: %s", len(bodies), len(want), bodies)
+	}
+	for i := range want {
+		if bodies[i] != string(want[i].Data) {
+			t.Errorf("notification %d is %s, want %s", i, bodies[i], want[i].Data)
+		}
+	}
+}
