@@ -29,7 +29,6 @@ type call struct {
 	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
 	renew   engine.Renewal // authenticates by again; nil: nobody does
 	request *http.Request  // by which the base URL is known; nil: the card's
-	version string         // of A2A, in which by speaks; "": that of this table
 	from    resume         // where the reader of a stream continues; nil: nowhere
 	v03     bool           // it came in A2A 0.3
 }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
+	"a2a-server/task"
 	"a2a-server/task/engine"
 )
 
@@ -39,10 +40,10 @@ const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 // protocol returns the version of A2A in which the caller speaks.
 func (c *call) protocol() string {
-	if c.version == "" {
-		return version
+	if c.v03 {
+		return oldVersion
 	}
-	return c.version
+	return version
 }
 
 // webhook checks a config that a client sets, and returns it for the engine. prefix is where
@@ -199,7 +200,10 @@ func isIPv4(labels []string) bool {
 
 // inline returns the webhook of a send; nil: it has none.
 func (o operations) inline(c call, req *sdk.SendMessageRequest) (*engine.PushConfig, error) {
-	const field = "configuration.taskPushNotificationConfig."
+	field := "configuration.taskPushNotificationConfig."
+	if c.v03 {
+		field = "configuration.pushNotificationConfig."
+	}
 	if req.Config == nil || req.Config.PushConfig == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -252,7 +256,11 @@ func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig)
 	if err != nil {
 		return webhook{}, err
 	}
-	set, err := o.push.webhook(req, c.protocol(), "")
+	in := ""
+	if c.v03 {
+		in = "pushNotificationConfig."
+	}
+	set, err := o.push.webhook(req, c.protocol(), in)
 	if err != nil {
 		return webhook{}, err
 	}
@@ -262,10 +270,21 @@ func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig)
 	return webhook{toClient(id, &set)}, nil
 }
 
+// getPush returns a webhook. In 0.3 a request need not name one: it is about the first.
 func (o operations) getPush(ctx context.Context, c call, req *sdk.GetTaskPushConfigRequest) (webhook, error) {
 	id, err := o.pushTask(req.TaskID)
 	if err != nil {
 		return webhook{}, err
+	}
+	if req.ID == "" && c.v03 {
+		page, err := o.engine.PushList(ctx, c.by, id, 1, "")
+		if err == nil && len(page.Configs) == 0 {
+			err = task.ErrTaskNotFound
+		}
+		if err != nil {
+			return webhook{}, err
+		}
+		return webhook{toClient(id, &page.Configs[0])}, nil
 	}
 	if req.ID == "" {
 		return webhook{}, invalidField("id", "is required")

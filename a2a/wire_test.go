@@ -57,6 +57,8 @@ func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
 					protocol.StrictVersions = value == "true"
 				case "versions.v03":
 					protocol.OnlyV1 = value == "false"
+				case "push":
+					offerPush(t, engine, protocol)
 				case "agent.input_modes":
 					protocol.Card.InputModes = strings.Split(value, ", ")
 				default:
