@@ -24,21 +24,25 @@ type health struct {
 func (h *health) serveLive(w http.ResponseWriter, r *http.Request) { probe(w, r, "") }
 
 // serveReady reports whether requests should be sent here.
-func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
+func (h *health) serveReady(w http.ResponseWriter, r *http.Request) { probe(w, r, h.unready()) }
+
+// ready reports the same.
+func (h *health) ready() bool { return h.unready() == "" }
+
+// unready returns why requests should not be sent here; "": they should.
+func (h *health) unready() string {
 	switch phase := h.phase.Load(); {
 	case phase == starting:
-		probe(w, r, "starting")
+		return "starting"
 	case phase == draining:
-		probe(w, r, "shutting down")
+		return "shutting down"
 	case h.store() != nil:
-		probe(w, r, "the store accepts no more writes")
-	default:
-		why := ""
-		if err := h.trouble(); err != nil {
-			why = err.Error()
-		}
-		probe(w, r, why)
+		return "the store accepts no more writes"
 	}
+	if err := h.trouble(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // probe answers "ok", or the reason that is given in not.

@@ -115,7 +115,7 @@ func TestListenOnPublicAddress(t *testing.T) {
 		{"0.0.0.0:0", false, true, true},
 		{"localhost:0", false, false, true},
 	} {
-		l, err := listen(&config.Config{Listen: c.listen, InsecureNoAuth: c.open}, c.authenticated)
+		l, err := listen(&config.Config{InsecureNoAuth: c.open}, "listen", c.listen, c.authenticated)
 		if err == nil {
 			_ = l.Close() // it served nobody
 		}
@@ -232,10 +232,10 @@ func asked(serve http.HandlerFunc) string {
 func TestListenLooksAtItsAddress(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{Listen: "0.0.0.0:0"}
-	if l, err := listen(c, false /* authenticated */); l != nil || !errors.Is(err, ErrConfig) {
+	if l, err := listen(c, "listen", c.Listen, false /* authenticated */); l != nil || !errors.Is(err, ErrConfig) {
 		t.Errorf("listen() = %v, %v, want %v", l, err, ErrConfig)
 	}
-	l, err := listen(c, true /* authenticated */)
+	l, err := listen(c, "listen", c.Listen, true /* authenticated */)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// listen opens the port. Without authentication, an address that others can reach is
+// listen opens the port that a key names. Without authentication, an address that others can reach is
 // refused unless insecure_no_auth is set: everybody who reaches it may run tools and
 // approve their calls.
-func listen(c *config.Config, authenticated bool) (net.Listener, error) {
-	l, err := net.Listen("tcp", c.Listen)
+func listen(c *config.Config, key, at string, authenticated bool) (net.Listener, error) {
+	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with listen", c.Listen, err)
+		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with %s", at, err, key)
 	}
 	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
 		_ = l.Close() // it served nobody

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.health.phase.Store(serving)
 		s.announce()
 	}
+	r.serveGRPC()
 	why := r.wait(ctx)
 	if why == nil {
 		s.log.Info().Msg("shutting down")
@@ -87,7 +89,7 @@ func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()
 	var remind <-chan time.Time
-	if r.open() {
+	if r.open() != nil {
 		every := time.NewTicker(openWarnings)
 		defer every.Stop()
 		remind = every.C
@@ -106,6 +108,9 @@ func (r *running) wait(ctx context.Context) error {
 		case err := <-r.served:
 			r.served <- nil
 			return fmt.Errorf("serve %s: %w", r.listener.Addr(), err)
+		case err := <-r.grpc.served:
+			r.grpc.served <- nil
+			return fmt.Errorf("serve %s: %w", r.grpc.listener.Addr(), cmp.Or(err, errors.New("it stopped unexpectedly")))
 		case <-remind:
 			r.warnOpen()
 		case now := <-look.C:
@@ -131,7 +136,11 @@ func (s *Server) announce() {
 	if s.listener != nil {
 		address = s.listener.Addr().String()
 	}
-	s.log.Info().Str("address", address).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
+	speaks := ""
+	if at := s.GRPCAddr(); at != nil {
+		speaks = at.String()
+	}
+	s.log.Info().Str("address", address).Str("grpc", speaks).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
 		Str("planner", s.config.Planner.Kind).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
 	if l := s.config.Limits; s.room.connections < l.Connections || s.room.streams < l.Streams {
 		s.log.Warn().Int("connections", s.room.connections).Int("streams", s.room.streams).Int("open_files", s.room.files).
@@ -147,7 +156,7 @@ func (s *Server) announce() {
 	case s.authenticator != nil:
 	case s.listener == nil:
 		s.log.Warn().Msg("no authentication: everybody who reaches the handler may call tools and approve their calls")
-	case loopback(s.listener.Addr()):
+	case s.open() == nil:
 		s.log.Warn().Msg("no authentication: everybody on this machine may call tools and approve their calls")
 	default:
 		s.warnOpen()
@@ -160,14 +169,20 @@ func (s *Server) announce() {
 	}
 }
 
-// open reports whether everybody who reaches a public address may do everything.
-func (s *Server) open() bool {
-	return s.authenticator == nil && s.listener != nil && !loopback(s.listener.Addr())
+// open returns an address at which everybody who reaches it may do everything, and which
+// others can reach; nil: there is none.
+func (s *Server) open() net.Addr {
+	for _, l := range []net.Listener{s.listener, s.grpc.listener} {
+		if s.authenticator == nil && l != nil && !loopback(l.Addr()) {
+			return l.Addr()
+		}
+	}
+	return nil
 }
 
 // warnOpen says so.
 func (s *Server) warnOpen() {
-	s.log.Warn().Str("address", s.listener.Addr().String()).
+	s.log.Warn().Str("address", s.open().String()).
 		Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls; set auth")
 }
 
@@ -176,7 +191,7 @@ func (s *Server) warnOpen() {
 // extend it.
 func (r *running) shutdown(ctx context.Context) error {
 	over := time.Now().Add(r.config.Limits.Grace)
-	drained := make(chan error, 1)
+	drained, silent := make(chan error, 1), make(chan struct{})
 	// After the grace period the engine's waits are bounded, except for the disk.
 	const slack = engine.LastWords + 10*time.Second
 	return r.steps(ctx, []step{
@@ -192,6 +207,11 @@ func (r *running) shutdown(ctx context.Context) error {
 			go func() {
 				defer cancel()
 				drained <- r.shutServer(wait)
+				<-silent
+			}()
+			go func() {
+				defer close(silent)
+				r.shutGRPC(wait)
 			}()
 			if r.listener == nil {
 				return nil
@@ -203,7 +223,10 @@ func (r *running) shutdown(ctx context.Context) error {
 		}},
 		{"end streams", 15 * time.Second, func(context.Context) error {
 			r.endRequests(a2a.ErrShutdown)
-			return <-drained
+			r.grpc.rpc.EndCalls()
+			err := <-drained
+			<-silent
+			return err
 		}},
 		{"close the admin socket", 2 * adminCutOff, r.closeAdmin},
 		{"finish calls", r.config.Limits.Grace + slack, func(context.Context) error {

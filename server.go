@@ -44,7 +44,8 @@ type Server struct {
 	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
 	files    *tlsfiles.Files                // certificates of listener; nil: no TLS
 	listener net.Listener                   // nil: NoListen
-	url      string                         // base URL, for the log
+	grpc     speaking
+	url      string // base URL, for the log
 	server   *http.Server
 	mounted  mounted
 	health   health
@@ -131,7 +132,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if s.room = fit(conf.Limits, openFiles()); !c.NoListen {
-		l, err := listen(conf, s.authenticator != nil)
+		l, err := listen(conf, "listen", conf.Listen, s.authenticator != nil)
 		if err != nil {
 			return nil, err
 		}
@@ -144,6 +145,9 @@ func New(c Config) (_ *Server, err error) {
 			limited.Encrypt(s.files.TLS())
 		}
 		s.listener = limited
+		if err := s.listenGRPC(limited); err != nil {
+			return nil, err
+		}
 	}
 	s.url = baseURL(conf, s.Addr())
 	if err := s.serveProtocol(); err != nil {
@@ -172,7 +176,7 @@ func (s *Server) serveProtocol() error {
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: a2a.Card{
 			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.config.PublicURL, InputModes: s.config.Agent.InputModes,
+			Version: Version(), URL: s.config.PublicURL, GRPC: s.cardGRPC(), InputModes: s.config.Agent.InputModes,
 			Security: s.schemes, SecurityForm: a2a.SecurityForm(s.config.Card.SecurityForm),
 		},
 		Skills:         s.catalog.list,
@@ -191,6 +195,7 @@ func (s *Server) serveProtocol() error {
 	routes := s.routes(protocol, probeGuard(guard, s.Addr()))
 	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
 	s.server = s.newServer(routes)
+	s.makeGRPC(protocol)
 	return nil
 }
 
@@ -241,6 +246,9 @@ func (s *Server) release() error {
 	if s.listener != nil {
 		errs = append(errs, s.listener.Close())
 	}
+	if s.grpc.listener != nil {
+		errs = append(errs, s.grpc.listener.Close())
+	}
 	errs = append(errs, s.closeAdmin(context.Background()), s.closeTools())
 	if s.store != nil {
 		errs = append(errs, s.store.close())
@@ -248,12 +256,14 @@ func (s *Server) release() error {
 	return errors.Join(errs...)
 }
 
-// own returns the address that the Server listens on.
-func (s *Server) own() []netip.AddrPort {
-	if at := s.address.Load(); at != nil {
-		return []netip.AddrPort{*at}
+// own returns the addresses that the Server listens on.
+func (s *Server) own() (all []netip.AddrPort) {
+	for _, of := range []*atomic.Pointer[netip.AddrPort]{&s.address, &s.grpc.address} {
+		if at := of.Load(); at != nil {
+			all = append(all, *at)
+		}
 	}
-	return nil
+	return all
 }
 
 // toolNames returns the names of the tools that everybody may use, for the log.

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
@@ -23,6 +25,10 @@ type Card struct {
 	Version     string // of the agent. Defaults to "0".
 	URL         string // base URL of the interfaces, without a trailing slash. Empty: the URL by which each client reaches the server.
 	Skills      []Skill
+
+	// GRPC is the host and port of gRPC; "": the server does not speak it. Without a host it
+	// is that of the base URL.
+	GRPC string
 
 	// Security lists the ways to authenticate, of which a request has to use one; none: not
 	// even one is needed, or they are not known.
@@ -67,6 +73,9 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 		DefaultInputModes:  c.InputModes,
 		DefaultOutputModes: []string{"text/plain", "application/json"},
 	}
+	if at := c.grpcAddress(base); at != "" {
+		card.SupportedInterfaces = append(card.SupportedInterfaces, sdk.NewAgentInterface(at, sdk.TransportProtocolGRPC))
+	}
 	for _, s := range c.Skills {
 		tags := s.Tags
 		if len(tags) == 0 {
@@ -78,6 +87,19 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 		card.Skills = []sdk.AgentSkill{{ID: "tasks", Name: "tasks", Description: "Takes messages and keeps their tasks.", Tags: []string{"tasks"}}}
 	}
 	return card
+}
+
+// grpcAddress returns the host and port of gRPC for a client that reaches the other
+// interfaces at base; "": there is none.
+func (c *Card) grpcAddress(base string) string {
+	host, port, err := net.SplitHostPort(c.GRPC)
+	if err != nil || host != "" {
+		return c.GRPC
+	}
+	if u, err := url.Parse(base); err == nil {
+		host = u.Hostname()
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // card serves the agent card. Its ETag is the digest of its bytes, so that a client that

@@ -22,6 +22,9 @@ type GRPCConfig struct {
 	ReadTimeout time.Duration // of the message of a call. Defaults to 30 s.
 	Header      int           // bytes of a call's metadata. Defaults to 64 KiB.
 
+	Reflection bool        // clients may ask which services there are
+	Ready      func() bool // whether the server is healthy; nil: always
+
 	// Admit is called before each call, and leave when the call has ended; nil: every call is
 	// served. Its error is that of a call that is refused because too many are served.
 	Admit func() (leave func(), err error)
@@ -38,6 +41,8 @@ type GRPC struct {
 	rpc *grpc.Server
 	all context.Context //nolint:containedctx // of all calls
 	end context.CancelCauseFunc
+
+	watches *shares // calls of other services than A2A's
 }
 
 const (
@@ -58,7 +63,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	if c.Header <= 0 {
 		c.Header = 64 << 10
 	}
-	g := &GRPC{s: s, cfg: c}
+	g := &GRPC{s: s, cfg: c, watches: newShares("calls of health and reflection are open", maxWatches, maxWatches)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	g.rpc = grpc.NewServer(
 		grpc.Creds(&connecting{c.TLS}),
@@ -74,9 +79,14 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 		// A peer that is gone without a word is noticed; one that is there is not cut off.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.cfg.Heartbeat, Timeout: s.cfg.WriteTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.StreamInterceptor(g.intercept),
 		grpc.UnknownServiceHandler(g.unknown),
 	)
 	g.register()
+	g.registerHealth()
+	if c.Reflection {
+		g.registerReflection()
+	}
 	return g
 }
 
@@ -111,8 +121,8 @@ func (g *GRPC) Serve(l net.Listener) error {
 func (g *GRPC) EndCalls() { g.end(ErrShutdown) }
 
 // Stop accepts no more connections and calls, and waits for those that are open, until ctx
-// ends; the rest is cut off then, and the error says so.
-func (g *GRPC) Stop(ctx context.Context) error {
+// ends; the rest is cut off then, and Stop returns false.
+func (g *GRPC) Stop(ctx context.Context) (ended bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -120,11 +130,11 @@ func (g *GRPC) Stop(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
+		return true
 	case <-ctx.Done():
 	}
 	g.end(ErrShutdown)
 	g.rpc.Stop()
 	<-done
-	return fmt.Errorf("stop gRPC: %w", context.Cause(ctx))
+	return false
 }

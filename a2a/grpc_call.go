@@ -94,9 +94,8 @@ func (g *GRPC) unknown(_ any, ss grpc.ServerStream) error {
 	})
 }
 
-// call runs what every call begins with, and then run. The error that it returns is a
-// status.
-func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*grpcCall, auth.Principal) error) error {
+// open runs a call, which ends with the server. The error that it returns is a status.
+func (g *GRPC) open(ss grpc.ServerStream, method string, run func(*grpcCall) error) error {
 	ctx, cancel := context.WithCancelCause(ss.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(g.all, func() { cancel(context.Cause(g.all)) })()
@@ -104,51 +103,64 @@ func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*
 		conn.open.Add(1)
 		defer conn.open.Add(-1)
 	}
-	c := &grpcCall{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method, as: as}
-	if err := c.guarded(func() error { return c.begin(run) }); err != nil {
+	c := &grpcCall{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method}
+	err := c.guarded(func() error {
+		if wrong := g.cfg.Guard.check(c.r); wrong != nil {
+			return wrong
+		}
+		return run(c)
+	})
+	if err != nil {
 		return g.refuse(ctx, ss, err, method)
 	}
 	return nil
 }
 
-// begin authenticates the caller and runs the call.
-func (c *grpcCall) begin(run func(*grpcCall, auth.Principal) error) error {
-	if c.g.all.Err() != nil {
-		return ErrShutdown
-	}
-	if c.g.cfg.Admit != nil {
-		leave, err := c.g.cfg.Admit()
-		if err != nil {
-			return errBusy.saying(err.Error())
+// call runs what every call of somebody who has to be known begins with, and then run. as is
+// nil for a service that is none of A2A's.
+func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*grpcCall, auth.Principal) error) error {
+	return g.open(ss, method, func(c *grpcCall) error {
+		if g.all.Err() != nil {
+			return ErrShutdown
 		}
-		defer leave()
-	}
-	if wrong := c.g.cfg.Guard.check(c.r); wrong != nil {
-		return wrong
-	}
+		if g.cfg.Admit != nil {
+			leave, err := g.cfg.Admit()
+			if err != nil {
+				return errBusy.saying(err.Error())
+			}
+			defer leave()
+		}
+		c.as = as
+		by, err := c.begin()
+		if err != nil {
+			return err
+		}
+		return run(c, by)
+	})
+}
+
+// begin returns who calls, and checks what the metadata say.
+func (c *grpcCall) begin() (auth.Principal, error) {
 	w := reply{http.Header{}}
 	c.active = c.g.s.activate(w, c.r)
 	for _, name := range []string{extensionsHeader, oldExtensionsHeader} {
 		if active := w.header.Get(name); active != "" {
 			if err := c.ss.SetHeader(metadata.Pairs(strings.ToLower(name), active)); err != nil {
-				return fmt.Errorf("set header: %w", err)
+				return auth.Principal{}, fmt.Errorf("set header: %w", err)
 			}
 		}
 	}
 	by, err := c.g.s.principal(w, c.r)
-	if err != nil {
-		return err
-	}
-	if c.as == nil {
-		return run(c, by)
+	if err != nil || c.as == nil {
+		return by, err
 	}
 	if err := c.checkContent(); err != nil {
-		return err
+		return by, err
 	}
 	if err := c.g.s.checkCallVersion(c.r, c.as.version()); err != nil {
-		return err
+		return by, err
 	}
-	return run(c, by)
+	return by, nil
 }
 
 // requestOf returns a call as a request of HTTP, which it is: the same functions look at its

@@ -33,12 +33,17 @@ const (
 // use.
 type Listener struct {
 	net.Listener
+	*counts
+	tls *tls.Config // nil: none
+}
+
+// counts are the open connections of one listener, or of several.
+type counts struct {
 	most   int           // in total
 	share  int           // of one source
 	header time.Duration // for an HTTP/2 header block
 	log    zerolog.Logger
 	now    func() time.Time
-	tls    *tls.Config // nil: none
 
 	mu      sync.Mutex
 	open    int
@@ -53,7 +58,13 @@ type Listener struct {
 // from one address other than loopback. An HTTP/2 header block has to arrive within header.
 // now returns the time.
 func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
-	return &Listener{Listener: l, most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}
+	return &Listener{Listener: l, counts: &counts{most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}}
+}
+
+// Beside returns a listener on other whose connections are counted together with those of
+// l. It is not encrypted.
+func (l *Listener) Beside(other net.Listener) *Listener {
+	return &Listener{Listener: other, counts: l.counts}
 }
 
 // Encrypt makes all connections TLS ones, and returns l. Call it before Accept. It is done
@@ -69,7 +80,7 @@ func (l *Listener) Encrypt(c *tls.Config) *Listener {
 type Conn struct {
 	net.Conn          // a *tls.Conn if the Listener encrypts
 	raw      net.Conn // without TLS
-	of       *Listener
+	of       *counts
 	source   netip.Prefix // invalid: not counted by source
 	beyond   bool         // over the limits
 	closed   atomic.Bool
@@ -104,7 +115,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &Conn{Conn: conn, raw: conn, of: l, source: sourceOf(conn.RemoteAddr())}
+	c := &Conn{Conn: conn, raw: conn, of: l.counts, source: sourceOf(conn.RemoteAddr())}
 	if l.tls != nil {
 		c.Conn = tls.Server(conn, l.tls)
 	}
@@ -115,7 +126,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 // take counts c, and returns the connection that has to make room for it, or nil.
-func (l *Listener) take(c *Conn) (oldest *Conn) {
+func (l *counts) take(c *Conn) (oldest *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open < l.most && (!c.source.IsValid() || l.from[c.source] < l.share) {
@@ -141,7 +152,7 @@ func (l *Listener) take(c *Conn) (oldest *Conn) {
 }
 
 // give stops counting c.
-func (l *Listener) give(c *Conn) {
+func (l *counts) give(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.beyond {
@@ -159,7 +170,7 @@ func (l *Listener) give(c *Conn) {
 	}
 }
 
-func (l *Listener) complainOfFiles(err error) {
+func (l *counts) complainOfFiles(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := l.now(); now.Sub(l.noFiles) >= complaints {

@@ -24,6 +24,7 @@ type Config struct {
 	Data           string         // folder of all files. Defaults to ./data.
 	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
+	GRPC         GRPC
 	TLS          TLS
 	Auth         Auth
 	Log          Log

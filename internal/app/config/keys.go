@@ -69,6 +69,7 @@ func (c *Config) keys() []key {
 			"When a tool has streamed only text, the last chunk of its artifact replaces the chunks before it with the whole text, if that fits into limits.event. It is for clients that keep only the last chunk, as ADK for Python does; all others get the text twice."),
 	}
 	keys = append(keys, c.approveKeys()...)
+	keys = append(keys, c.GRPC.keys()...)
 	keys = append(append(keys, c.TLS.keys()...), c.Auth.keys()...)
 	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
 	keys = append(keys, c.Push.keys()...)

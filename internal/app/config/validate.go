@@ -20,6 +20,7 @@ func (l *loader) validate() {
 	if l.sound("listen", "insecure_no_auth") && !setting.Loopback(c.Listen) && !c.InsecureNoAuth && !l.source.Authenticated && !c.Auth.Given() {
 		l.at("listen", "%s can be reached by other machines, and there is no authentication; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if everybody may do everything", quote(c.Listen))
 	}
+	l.checkGRPC()
 	l.checkScript()
 	l.checkTools()
 	for _, check := range l.references {

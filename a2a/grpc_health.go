@@ -1,0 +1,139 @@
+package a2a
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/protobuf/proto"
+
+	"a2a-server/auth"
+)
+
+const (
+	// probing is how often a watched health is looked at.
+	probing = time.Second
+	// maxWatches is how many calls of health and of reflection may be open at the same time.
+	// Nobody who watches a health is authenticated, as nobody is who asks /readyz.
+	maxWatches = 64
+)
+
+// registerHealth adds grpc.health.v1.
+func (g *GRPC) registerHealth() {
+	desc := grpc.ServiceDesc{ServiceName: healthpb.Health_ServiceDesc.ServiceName, Metadata: healthpb.Health_ServiceDesc.Metadata}
+	for name, answer := range map[string]func(*grpcCall, string) error{"Check": (*grpcCall).checkHealth, "Watch": (*grpcCall).watchHealth, "List": (*grpcCall).listHealth} {
+		desc.Streams = append(desc.Streams, grpc.StreamDesc{StreamName: name, ServerStreams: name == "Watch", Handler: func(_ any, ss grpc.ServerStream) error {
+			return g.open(ss, "health "+name, func(c *grpcCall) error {
+				leave, err := g.watches.take(auth.Anonymous(), 1)
+				if err != nil {
+					return err
+				}
+				defer leave()
+				m, release, err := c.receive(auth.Anonymous())
+				if err != nil {
+					return err
+				}
+				defer release()
+				var req healthpb.HealthCheckRequest
+				if err := m.decode(&req); err != nil {
+					return err
+				}
+				return answer(c, req.GetService())
+			})
+		}})
+	}
+	g.rpc.RegisterService(&desc, nil)
+}
+
+// health returns the health of a service; "" is the server.
+func (g *GRPC) health(service string) healthpb.HealthCheckResponse_ServingStatus {
+	if _, known := g.rpc.GetServiceInfo()[service]; service != "" && !known {
+		return healthpb.HealthCheckResponse_SERVICE_UNKNOWN
+	}
+	if g.all.Err() != nil || g.cfg.Ready != nil && !g.cfg.Ready() {
+		return healthpb.HealthCheckResponse_NOT_SERVING
+	}
+	return healthpb.HealthCheckResponse_SERVING
+}
+
+func (c *grpcCall) checkHealth(service string) error {
+	status := c.g.health(service)
+	if status == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
+		return transportError(404).saying("there is no service " + clip(service))
+	}
+	return c.sendProto(&healthpb.HealthCheckResponse{Status: status})
+}
+
+func (c *grpcCall) listHealth(string) error {
+	all := &healthpb.HealthListResponse{Statuses: map[string]*healthpb.HealthCheckResponse{"": {Status: c.g.health("")}}}
+	for name := range c.g.rpc.GetServiceInfo() {
+		all.Statuses[name] = &healthpb.HealthCheckResponse{Status: c.g.health(name)}
+	}
+	return c.sendProto(all)
+}
+
+// watchHealth sends the health of a service, and again when it changes. An unknown service
+// may not become known, but the protocol keeps the call open.
+func (c *grpcCall) watchHealth(service string) error {
+	every := time.NewTicker(probing)
+	defer every.Stop()
+	last := healthpb.HealthCheckResponse_UNKNOWN
+	for {
+		if now := c.g.health(service); now != last {
+			if err := c.sendProto(&healthpb.HealthCheckResponse{Status: now}); err != nil {
+				return err
+			}
+			last = now
+		}
+		select {
+		case <-every.C:
+		case <-c.ctx.Done():
+			if last != healthpb.HealthCheckResponse_SERVICE_UNKNOWN && c.ss.Context().Err() == nil {
+				_ = c.sendProto(&healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_NOT_SERVING}) // best effort
+			}
+			return errResume.saying("the server is shutting down")
+		}
+	}
+}
+
+func (c *grpcCall) sendProto(m proto.Message) error {
+	if err := c.ss.SendMsg(m); err != nil {
+		return fmt.Errorf("send answer: %w", err)
+	}
+	return nil
+}
+
+// reflected is where the methods of reflection are.
+const reflected = "/grpc.reflection."
+
+// registerReflection adds grpc.reflection.v1 and its predecessor. Their handlers are grpc's
+// own; what every call begins with comes before them.
+func (g *GRPC) registerReflection() { reflection.Register(g.rpc) }
+
+// intercept puts what every call begins with before the handlers of reflection.
+func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if !g.cfg.Reflection || !strings.HasPrefix(info.FullMethod, reflected) {
+		return handler(srv, ss)
+	}
+	return g.call(ss, "reflection", nil, func(c *grpcCall, by auth.Principal) error {
+		leave, err := g.watches.take(by, 1)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		done := make(chan error, 1)
+		go func() { done <- c.guarded(func() error { return handler(srv, ss) }) }()
+		select {
+		case err := <-done:
+			if err != nil {
+				return errInvalidRequest.saying("the reflection service cannot answer this")
+			}
+			return nil
+		case <-c.ctx.Done(): // the handler ends with the call
+			return ErrShutdown
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package a2aserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/listener"
+)
+
+// speaking is the gRPC of a Server.
+type speaking struct {
+	rpc      *a2a.GRPC
+	listener net.Listener                   // nil: there is none
+	served   chan error                     // what Serve returned; nil: nobody serves
+	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+}
+
+// listenGRPC opens the port of gRPC, if one is configured. Its connections count together
+// with those of the other port.
+func (s *Server) listenGRPC(beside *listener.Listener) error {
+	if s.config.GRPC.Listen == "" {
+		return nil
+	}
+	l, err := listen(s.config, "grpc.listen", s.config.GRPC.Listen, s.authenticator != nil)
+	if err != nil {
+		return err
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); ok {
+		address := at.AddrPort()
+		s.grpc.address.Store(&address)
+	}
+	s.grpc.listener = beside.Beside(l)
+	return nil
+}
+
+// GRPCAddr returns the address at which the Server speaks gRPC, or nil if it has no port for
+// that.
+func (s *Server) GRPCAddr() net.Addr {
+	if s.grpc.listener == nil {
+		return nil
+	}
+	return s.grpc.listener.Addr()
+}
+
+// ServeGRPC speaks gRPC on the caller's own listener, with the TLS of the configuration, until
+// Run ends or the listener fails; it closes the listener. Calls get UNAVAILABLE unless Run is
+// running. Several listeners may be served.
+func (s *Server) ServeGRPC(l net.Listener) error { return s.grpc.rpc.Serve(l) }
+
+// makeGRPC makes what speaks gRPC.
+func (s *Server) makeGRPC(protocol *a2a.Server) {
+	guard := guardOf(s.config, s.GRPCAddr())
+	for _, at := range []string{s.config.GRPC.Listen, s.config.GRPC.PublicURL} {
+		host, _, err := net.SplitHostPort(at)
+		if err == nil && host != "" && net.ParseIP(host) == nil && len(guard.Hosts) > 0 {
+			guard.Hosts = append(guard.Hosts, strings.ToLower(host))
+		}
+	}
+	slices.Sort(guard.Hosts)
+	guard.Hosts = slices.Compact(guard.Hosts)
+	var encrypted *tls.Config
+	if s.files != nil {
+		encrypted = s.files.TLS()
+	}
+	limits := &s.config.Limits
+	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
+		TLS: encrypted, Guard: guard, ReadTimeout: limits.ReadTimeout, Header: limits.Header,
+		Reflection: s.config.GRPC.Reflection, Ready: s.health.ready, Admit: s.admitCall,
+	})
+}
+
+// admitCall counts a call of gRPC as a request.
+func (s *Server) admitCall() (leave func(), err error) {
+	if s.health.phase.Load() != serving {
+		return nil, errors.New("the server is not running: try again later")
+	}
+	leave = func() { s.requests.Add(-1) }
+	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
+		leave()
+		return nil, errors.New("too many requests in progress: try again later")
+	}
+	return leave, nil
+}
+
+// cardGRPC returns the host and port of gRPC in the card.
+func (s *Server) cardGRPC() string {
+	if at := s.config.GRPC.PublicURL; at != "" {
+		return at
+	}
+	if s.grpc.listener == nil {
+		return ""
+	}
+	host, _, _ := net.SplitHostPort(s.config.GRPC.Listen)
+	_, port, _ := net.SplitHostPort(s.grpc.listener.Addr().String())
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() || err == nil && ip.IsLoopback() {
+		host = "" // that of the other URLs: it is the same machine
+	}
+	if host == "" {
+		return ":" + port
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// serveGRPC serves the port of gRPC, if there is one.
+func (r *running) serveGRPC() {
+	if r.grpc.listener == nil {
+		return
+	}
+	r.grpc.served = make(chan error, 1)
+	go func() { r.grpc.served <- r.grpc.rpc.Serve(r.grpc.listener) }()
+}
+
+// shutGRPC waits until the last call has ended. Calls that are left when ctx ends are cut
+// off, as [Server.shutServer] does it.
+func (s *Server) shutGRPC(ctx context.Context) {
+	if !s.grpc.rpc.Stop(ctx) {
+		s.log.Warn().Msg("calls of gRPC are cut off, because their clients neither send nor read")
+	}
+}
