@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -79,9 +80,9 @@ func TestRepeatsInOrder(t *testing.T) {
 		if got := len(rc.all()); got != 4*len(want) {
 			t.Errorf("%d requests, want %d", got, 4*len(want))
 		}
-		if n := strings.Count(w.log.String(), "accepts notifications again"); n != len(want) {
-			t.Errorf("%d recoveries in the log, want %d", n, len(want))
-		}
+		w.until("the log has a line for each recovery", func() bool {
+			return strings.Count(w.log.String(), "accepts notifications again") == len(want)
+		})
 	})
 }
 
@@ -111,6 +112,7 @@ func TestGivenUpAndRevived(t *testing.T) {
 				if err != nil || len(states) != 1 || states[0].State != "dead" || states[0].Tries != tries || states[0].Error == "" || states[0].Lag == 0 {
 					t.Errorf("List() = %+v, %v, want a dead one", states, err)
 				}
+				w.until("the log has its death", func() bool { return strings.Contains(w.log.String(), "webhook given up") })
 				if n := strings.Count(w.log.String(), "webhook given up"); n != 1 {
 					t.Errorf("%d deaths in the log, want 1", n)
 				}
@@ -336,7 +338,6 @@ func TestOlderLeavesAlone(t *testing.T) {
 func TestWorkersAreBounded(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
-		w.start(false)
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}
 		all, mostAll := 0, 0
@@ -353,18 +354,29 @@ func TestWorkersAreBounded(t *testing.T) {
 			now[r.Host]--
 			all--
 		})
-		port := rc.URL[strings.LastIndex(rc.URL, ":"):]
+		w.config = func(c *push.Config) {
+			c.Client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, rc.Listener.Addr().String()) // whatever the host
+			}}
+		}
+		w.start(false)
 		const hosts, each = 20, 6
 		var ids []store.TaskID
 		for i := range hosts {
 			for range each {
-				ids = append(ids, w.send("echo", hook(fmt.Sprintf("http://127.0.0.%d%s/%d", i+1, port, len(ids)))))
+				ids = append(ids, w.send("echo", hook(fmt.Sprintf("http://host%d.example/%d", i, len(ids)))))
 			}
 		}
-		rc.Config.Addr = ""
-		w.until("all workers are taken", func() bool { return w.pusher.Stats().Workers == 64 })
+		w.until("all workers are taken", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return all == 64
+		})
 		close(let)
 		w.quiet()
+		for i, id := range ids {
+			wantInOrder(t, rc.at(fmt.Sprintf("/%d", i)), w.pushable(id))
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if mostAll > 64 {

@@ -62,6 +62,7 @@ type world struct {
 	log     *syncBuffer
 	config  func(*push.Config)
 	prepare func(*engine.Config)
+	patient bool     // the backoff is that of a server
 	stops   []func() // of the newest first
 	n       int
 }
@@ -142,7 +143,9 @@ func (w *world) startPusher(h store.Handle) (stop func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	d.SetBackoff(time.Millisecond, 20*time.Millisecond)
+	if !w.patient {
+		d.SetBackoff(time.Millisecond, 20*time.Millisecond)
+	}
 	w.pusher = d
 	end := w.run(d.Run)
 	return func() {
