@@ -76,7 +76,11 @@ func (s *Server) openAdmin() error {
 	}
 	path, err := filepath.Abs(AdminSocket(s.config.Data))
 	if err == nil {
-		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Users: known, Engine: s.engine, Log: s.log})
+		of := adminsocket.Config{Path: path, Users: known, Engine: s.engine, Log: s.log}
+		if s.push != nil {
+			of.Webhooks = s.webhooks
+		}
+		s.admin, err = adminsocket.Open(of)
 	}
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/v03"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/keyring"
+	"a2a-server/task"
 	"a2a-server/task/push"
 )
 
@@ -90,6 +92,7 @@ func (s *Server) openPush() (err error) {
 	}
 	of := push.Config{
 		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.config.Push.Timeout, Log: s.log, Now: s.given.Now,
+		Legacy: legacyTask, CrashPoint: s.given.CrashPoint,
 	}
 	if s.config.Push.JWT {
 		of.Sign = s.pushTokens().sign
@@ -98,6 +101,11 @@ func (s *Server) openPush() (err error) {
 		return fmt.Errorf("push notifications: %w", err)
 	}
 	return nil
+}
+
+// legacyTask returns a task as webhooks of A2A 0.3 get it.
+func legacyTask(v *task.View) ([]byte, error) {
+	return v03.AppendTask(nil, v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), v03.JSONRPC)
 }
 
 // offered returns what the protocol says about push notifications; nil: there are none.

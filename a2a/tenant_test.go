@@ -145,7 +145,10 @@ func TestTenantOfARequest(t *testing.T) {
 // The webhook of a message has a tenant, too.
 func TestTenantOfAWebhook(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator, c.Push = auth.Func(callerOf), &a2a.Push{} })
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+		c.Authenticator = auth.Func(callerOf)
+		offerPush(t, e, c)
+	})
 	for tenant, want := range map[string]int{"": http.StatusOK, "acme": http.StatusOK, "umbrella": http.StatusNotFound} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/message:send", strings.NewReader(`{"message":{"messageId":"m`+tenant+`","role":"ROLE_USER","parts":[{"data":{"tool":"echo","args":{"text":"x"}}}]},
 			"configuration":{"taskPushNotificationConfig":{"url":"https://hook.example","tenant":"`+tenant+`"}}}`))

@@ -91,6 +91,12 @@ func (c *Client) Tasks(ctx context.Context, q Query) (*TaskPage, error) {
 	return out, c.do(ctx, http.MethodGet, "/v1/tasks", q, nil, out)
 }
 
+// Webhooks lists webhooks.
+func (c *Client) Webhooks(ctx context.Context, q Query) (*WebhookPage, error) {
+	out := new(WebhookPage)
+	return out, c.do(ctx, http.MethodGet, "/v1/webhooks", q, nil, out)
+}
+
 // Task returns a task.
 func (c *Client) Task(ctx context.Context, id string, q Query) (*ShownTask, error) {
 	path, err := pathOf("tasks", id, "")

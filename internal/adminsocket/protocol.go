@@ -9,6 +9,7 @@ package adminsocket
 
 import (
 	"encoding/json"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -35,7 +36,7 @@ const (
 type Query struct {
 	Task      string // of approvals: those of one task, in any state; "": the pending ones of all
 	Context   string // of tasks; "": any
-	State     string // of tasks, as A2A names it; "": any
+	State     string // of tasks, as A2A names it, or of webhooks; "": any
 	Cursor    string // Next of the previous page; "": the first page
 	Limit     int    // Defaults to MaxPage, and is at most that.
 	Anonymous bool   // what was made without authentication, which takes the role admin
@@ -79,6 +80,25 @@ type ShownTask struct {
 	Summary engine.TaskSummary `json:"summary"`
 	Task    json.RawMessage    `json:"task"` // as its client sees it, a Task of A2A 1.0
 	Caller  auth.Principal     `json:"caller"`
+}
+
+// Webhook is how a webhook of a task stands.
+type Webhook struct {
+	ID    string    `json:"id"`
+	Task  string    `json:"task"`
+	Owner string    `json:"owner"`           // of the task
+	Host  string    `json:"host"`            // of its URL; the rest may be secret
+	State string    `json:"state"`           // see push.State
+	Tries int       `json:"tries,omitempty"` // that have failed in a row
+	Next  time.Time `json:"next,omitzero"`   // of the next try
+	Error string    `json:"error,omitempty"` // class of the last failure
+	Lag   float64   `json:"lag,omitempty"`   // seconds since the first event that it has not been notified of
+}
+
+// WebhookPage is one page of webhooks.
+type WebhookPage struct {
+	Webhooks []Webhook `json:"webhooks"`
+	Next     string    `json:"next,omitempty"` // "": last page
 }
 
 // Error is why the server has not done something. Its text is for the person who asked.

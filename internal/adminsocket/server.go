@@ -36,7 +36,11 @@ type Config struct {
 	Path   string             // of the socket, in a folder that no other server uses
 	Users  auth.Authenticator // who a caller is; it gets no header, only the connection
 	Engine *engine.Engine
-	Log    zerolog.Logger
+	// Webhooks lists the webhooks of tasks that by oversees; with q.Anonymous, of those that
+	// were made without authentication. It checks q.Cursor. Nil: there are no push
+	// notifications.
+	Webhooks func(ctx context.Context, by auth.Principal, q Query) (*WebhookPage, error)
+	Log      zerolog.Logger
 }
 
 // Server serves the commands of people on this machine. It is safe for concurrent use.
@@ -99,6 +103,7 @@ type call struct {
 	tasks  *engine.Tasks
 	inbox  *engine.Approvals
 	answer *engine.Answer
+	server *Server
 }
 
 // operation is what a caller can ask for.
@@ -115,6 +120,7 @@ func routes() map[string]operation {
 		"GET /v1/approvals/{id}":           {auth.Review, false, showApproval},
 		"POST /v1/approvals/{id}/decision": {auth.Decide, true, decide},
 		"GET /v1/tasks":                    {auth.Oversee, false, listTasks},
+		"GET /v1/webhooks":                 {auth.Oversee, false, listWebhooks},
 		"GET /v1/tasks/{id}":               {auth.Read, false, showTask},
 		"POST /v1/tasks/{id}/cancel":       {auth.Cancel, true, cancelTask},
 		"DELETE /v1/tasks/{id}":            {auth.Delete, true, deleteTask},
@@ -170,7 +176,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
 	}
 	c := &call{
 		by: by, id: r.PathValue("id"), query: r.URL.Query(), body: body,
-		tasks: s.cfg.Engine.Tasks(), inbox: s.cfg.Engine.Approvals().Renewing(s.renewal(r)), answer: s.cfg.Engine.Answer(by),
+		tasks: s.cfg.Engine.Tasks(), inbox: s.cfg.Engine.Approvals().Renewing(s.renewal(r)), answer: s.cfg.Engine.Answer(by), server: s,
 	}
 	defer c.answer.Release()
 	if anonymous {
@@ -398,4 +404,17 @@ func cancelTask(ctx context.Context, c *call) (any, error) {
 
 func deleteTask(ctx context.Context, c *call) (any, error) {
 	return struct{}{}, c.tasks.Delete(ctx, c.by, c.id)
+}
+
+func listWebhooks(ctx context.Context, c *call) (any, error) {
+	if c.server.cfg.Webhooks == nil {
+		return nil, &Error{Status: http.StatusConflict, Reason: ReasonState, Message: "this server sends no push notifications: set push.enabled"}
+	}
+	limit, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	return c.server.cfg.Webhooks(ctx, c.by, Query{
+		Limit: limit, Cursor: c.query.Get("cursor"), State: c.query.Get("state"), Anonymous: c.query.Get("anonymous") == "true",
+	})
 }

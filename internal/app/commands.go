@@ -29,7 +29,7 @@ func (p *program) commands() *cobra.Command {
 		configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets and gates", p.serve),
 		config,
 		p.approvalsCommand(),
-		p.tasksCommand(),
+		p.tasksCommand(), p.pushCommand(),
 		p.toolsCommand(),
 		p.keysCommand(),
 		p.signingCommand(),
