@@ -38,11 +38,14 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	if c.request != nil {
 		base = s.base(c.request)
 	}
+	if c.v03 && !s.hasExtendedCard() { // 0.3 has no other error for it
+		return nil, errNoExtendedCard.saying("this agent has no extended agent card")
+	}
 	of, card, err := s.extendedCard(ctx, c.by, base)
 	if err != nil {
 		return nil, err
 	}
-	text, err := []byte(nil), error(nil)
+	var text []byte
 	if c.v03 {
 		text, err = of.encodeUnion(card, base)
 	} else {

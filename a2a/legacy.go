@@ -38,7 +38,7 @@ func legacies() map[string]*legacy {
 
 		"CreateTaskPushNotificationConfig": {read: v03.CreatePushConfig, write: v03.AppendPushConfig},
 		"GetTaskPushNotificationConfig":    {read: v03.PushConfigRequest, write: v03.AppendPushConfig},
-		"ListTaskPushNotificationConfigs":  {read: v03.PushConfigRequest, write: v03.AppendPushConfigs},
+		"ListTaskPushNotificationConfigs":  {read: v03.ListPushConfigsRequest, write: v03.AppendPushConfigs},
 		"DeleteTaskPushNotificationConfig": {read: v03.PushConfigRequest, write: v03.AppendDeleted},
 
 		"GetExtendedAgentCard": {path: "/card", write: copied},

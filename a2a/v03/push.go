@@ -32,6 +32,20 @@ func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
 	return r.done()
 }
 
+// ListPushConfigsRequest is [PushConfigRequest] for the list of all configs, which 0.3 does
+// not page.
+func ListPushConfigsRequest(raw []byte, form Form) ([]byte, error) {
+	out, err := PushConfigRequest(raw, form)
+	if err != nil {
+		return nil, err
+	}
+	out = out[:len(out)-1]
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	return append(out, `"pageSize":100}`...), nil
+}
+
 func (r *reader) create() {
 	var id []byte
 	r.take('{')
