@@ -236,6 +236,14 @@ func (w *attacked) fill(t *testing.T) {
 	}
 }
 
+// versionOf returns the version of A2A that a request is in.
+func versionOf(path, body string) string {
+	if strings.HasPrefix(path, "/v1/") || strings.HasPrefix(body, `{"jsonrpc"`) && regexp.MustCompile(`"method":"[a-z]+/`).MatchString(body) {
+		return "0.3"
+	}
+	return "1.0"
+}
+
 // bearing returns the headers of a request with a token.
 func bearing(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 
@@ -287,7 +295,7 @@ func (w *attacked) open(ctx context.Context, header http.Header, method, path, b
 		return nil, err
 	}
 	maps.Copy(r.Header, header)
-	r.Header.Set("A2A-Version", "1.0")
+	r.Header.Set("A2A-Version", versionOf(path, body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -372,13 +380,21 @@ type attackBinding struct {
 	start func(*testing.T) *attacked
 	ours  bool // the server's own binding, not one of the SDK's
 	put   func(op attackOperation, task string) (method, path, body string)
+	old   bool // it is of A2A 0.3
 }
 
 // ask asks for an operation, and reads the answer to its end.
 func (b attackBinding) ask(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
 	t.Helper()
 	method, path, body := b.put(op, task)
-	return w.do(t, header, method, path, body)
+	a := w.do(t, header, method, path, body)
+	if !b.old {
+		return a
+	}
+	for old, now := range map[string]string{`"completed"`: `"TASK_STATE_COMPLETED"`, `"input-required"`: `"TASK_STATE_INPUT_REQUIRED"`, `"canceled"`: `"TASK_STATE_CANCELED"`} {
+		a.Body = strings.ReplaceAll(a.Body, old, now)
+	}
+	return a
 }
 
 func putRPC(op attackOperation, task string) (method, path, body string) {
@@ -392,12 +408,53 @@ func putREST(op attackOperation, task string) (method, path, body string) {
 	return op.verb, strings.ReplaceAll(op.path, "ID", task), body
 }
 
+// oldMethods are those of A2A 0.3, which has no ListTasks in JSON-RPC.
+var oldMethods = map[string]string{
+	"SendMessage": "message/send", "SendStreamingMessage": "message/stream", "GetTask": "tasks/get", "CancelTask": "tasks/cancel", "SubscribeToTask": "tasks/resubscribe",
+	"CreateTaskPushNotificationConfig": "tasks/pushNotificationConfig/set", "GetTaskPushNotificationConfig": "tasks/pushNotificationConfig/get",
+	"ListTaskPushNotificationConfigs": "tasks/pushNotificationConfig/list", "DeleteTaskPushNotificationConfig": "tasks/pushNotificationConfig/delete",
+	"GetExtendedAgentCard": "agent/getAuthenticatedExtendedCard",
+}
+
+// oldParams returns the parameters of an operation as A2A 0.3 has them.
+func oldParams(op attackOperation, parts, role string) string {
+	switch {
+	case strings.HasPrefix(op.name, "Create") && parts == "parts":
+		return `{"taskId":"ID","pushNotificationConfig":{"url":"https://example.com/hook"}}`
+	case strings.HasPrefix(op.name, "Create"):
+		return `{"config":{"pushNotificationConfig":{"url":"https://example.com/hook"}}}`
+	case op.push:
+		return `{"id":"ID","pushNotificationConfigId":"c"}`
+	case parts == "parts":
+		return strings.NewReplacer(`"role":"ROLE_USER"`, role, `{"data":{`, `{"kind":"data","data":{`).Replace(op.params)
+	}
+	return strings.NewReplacer(`"parts"`, `"content"`, `{"data":{`, `{"data":{"data":{`, `]}}]}}`, `]}}}]}}`).Replace(op.params)
+}
+
+func putOldRPC(op attackOperation, task string) (method, path, body string) {
+	if oldMethods[op.name] == "" {
+		return putOldREST(op, task)
+	}
+	op.params, op.name = oldParams(op, "parts", `"kind":"message","role":"user"`), oldMethods[op.name]
+	return putRPC(op, task)
+}
+
+func putOldREST(op attackOperation, task string) (method, path, body string) {
+	op.params, op.path = oldParams(op, "content", ""), "/v1"+op.path
+	if op.name == "GetExtendedAgentCard" {
+		op.path = "/v1/card"
+	}
+	return putREST(op, task)
+}
+
 // attackBindings are all ways to the operations. A new one is a row.
 func attackBindings() []attackBinding {
 	return []attackBinding{
-		{"JSON-RPC 1.0", startAttacked, true, putRPC},
-		{"HTTP+JSON 1.0", startAttacked, true, putREST},
-		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, putRPC},
-		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, putREST},
+		{"JSON-RPC 1.0", startAttacked, true, putRPC, false},
+		{"HTTP+JSON 1.0", startAttacked, true, putREST, false},
+		{"JSON-RPC 0.3", startAttacked, true, putOldRPC, true},
+		{"HTTP+JSON 0.3", startAttacked, true, putOldREST, true},
+		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, putRPC, false},
+		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, putREST, false},
 	}
 }
