@@ -112,11 +112,15 @@ func (s *Server) checkMethod(r *http.Request, name string, m method) error {
 	if m.old {
 		return s.checkOldVersion(r, name, m.op.name)
 	}
-	what := "the method"
-	if m.op != nil {
-		what = m.op.name
+	if m.op == nil && !s.cfg.OnlyV1 { // it is in no version
+		for _, v := range askedVersions(r) {
+			if !is(v, version) && !is(v, oldVersion) {
+				return s.unknownVersion(v)
+			}
+		}
+		return errMethodNotFound.saying("there is no method " + clip(name) + ", in A2A " + version + " or " + oldVersion)
 	}
-	if err := s.checkVersion(r, what); err != nil {
+	if err := s.checkVersion(r, name); err != nil {
 		return err
 	}
 	if m.op == nil {

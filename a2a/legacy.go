@@ -98,6 +98,9 @@ func (s *Server) readOld(ctx context.Context, by auth.Principal, in input, aroun
 		return err
 	})
 	if wrong, is := errors.AsType[*v03.Error](err); is {
+		if wrong.Field == "" {
+			return in, errInvalidParams.saying(wrong.Reason)
+		}
 		return in, invalidField(wrong.Field, wrong.Reason)
 	}
 	return in, err

@@ -13,7 +13,7 @@ type wireAnswer struct{ *http.Response }
 
 // wireHeaders are the headers that are compared.
 var wireHeaders = []string{
-	"Content-Type", "Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "ETag", "Last-Modified", "Allow", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Accel-Buffering", "Vary",
+	"Content-Type", "Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "ETag", "Last-Modified", "Allow", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-A2A-Extensions", "X-Accel-Buffering", "Vary",
 	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Expose-Headers", "Access-Control-Max-Age",
 }
 

@@ -441,8 +441,10 @@ func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 			case "tasks":
 				w.member("tasks")
 				w.list((*writer).task)
-			default:
+			case "nextPageToken":
 				w.copied(name)
+			default: // a2a.v1 has no other, and strict readers refuse them
+				w.value()
 			}
 		}
 		w.add("}")

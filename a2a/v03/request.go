@@ -4,16 +4,17 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Error says what is wrong with a request, in words for its client.
 type Error struct {
-	Field  string // such as message.parts[0].kind
+	Field  string // such as message.parts[0].kind; "": the whole request
 	Reason string // follows the field in a sentence
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.Field + " " + e.Reason }
+func (e *Error) Error() string { return strings.TrimSpace(e.Field + " " + e.Reason) }
 
 // SendRequest returns the parameters of message/send, or the body of /v1/message:send, as
 // those of SendMessage of 1.0. raw has to be valid JSON without duplicate names; nothing
@@ -41,7 +42,7 @@ func (r *reader) done() ([]byte, error) {
 	case r.err != nil:
 		return nil, r.err
 	case r.broken || r.peek() != 0:
-		return nil, &Error{"the request", "is not a JSON object"}
+		return nil, &Error{"", "the request must be an object"}
 	}
 	return r.dst, nil
 }
