@@ -112,6 +112,9 @@ func (s *Server) card(x echo.Context) error {
 		encode = func(card *sdk.AgentCard) ([]byte, error) { return now.encodeUnion(card, base) }
 	}
 	body, err := encode(card)
+	if err == nil {
+		body, err = s.signed(body)
+	}
 	if err != nil {
 		return fmt.Errorf("agent card: %w", err)
 	}
@@ -122,7 +125,7 @@ func (s *Server) card(x echo.Context) error {
 	}
 	h.Set("Content-Type", typeJSON)
 	modified, cache := s.made, "public, max-age=300"
-	if s.cfg.Skills != nil { // it may change at any time, within a second, too
+	if s.cfg.Skills != nil || s.signer != nil { // it may change at any time, within a second, too
 		modified, cache = time.Time{}, "public, no-cache"
 	}
 	h.Set("Cache-Control", cache)

@@ -6,7 +6,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 )
 
 // oldInterfaces returns the interfaces of A2A 0.3 at base.

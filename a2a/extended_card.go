@@ -26,7 +26,13 @@ func (s *Server) extendedCard(ctx context.Context, by auth.Principal, base strin
 		return Card{}, nil, fmt.Errorf("skills of the extended agent card: %w", err)
 	}
 	c.Skills = skills
-	return c, c.build(base, true /* extended */), nil
+	card := c.build(base, true /* extended */)
+	if s.inPath(by.Tenant) { // "" is not
+		for _, i := range card.SupportedInterfaces {
+			i.Tenant = by.Tenant
+		}
+	}
+	return c, card, nil
 }
 
 // answerExtendedCard is the answer function of GetExtendedAgentCard.
@@ -45,11 +51,13 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	if err != nil {
 		return nil, err
 	}
-	var text []byte
+	encode := of.encode
 	if c.v03 {
-		text, err = of.encodeUnion(card, base)
-	} else {
-		text, err = of.encode(card)
+		encode = func(card *sdk.AgentCard) ([]byte, error) { return of.encodeUnion(card, base) }
+	}
+	text, err := encode(card)
+	if err == nil {
+		text, err = s.signed(text)
 	}
 	return append(b, text...), err
 }

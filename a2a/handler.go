@@ -288,6 +288,13 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, req *sdk.GetExtended
 	if err != nil {
 		return nil, h.fail(ctx, err, "GetExtendedAgentCard")
 	}
+	text, err := of.encode(card)
+	if err == nil && h.s.signer != nil {
+		card.Signatures, err = h.s.signer.sign(text)
+	}
+	if err != nil {
+		return nil, h.fail(ctx, err, "GetExtendedAgentCard")
+	}
 	card, _ = of.secured(card)
 	return card, nil
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/keyring"
 	"a2a-server/task/engine"
 )
 
@@ -48,6 +49,10 @@ type Config struct {
 	// Push says which webhooks clients may set for their tasks, for an Engine that has push
 	// notifications, too; nil: the server has none.
 	Push *Push
+
+	// CardKeys signs the agent card and the extended one; the public keys are served at
+	// [CardKeysPath]. It needs Card.URL. Nil: they are not signed.
+	CardKeys *keyring.Signer
 
 	Health string // path of a health probe, linked from the page at the base URL; "": none
 	Guard  Guard  // where requests may come from
@@ -96,9 +101,10 @@ type Server struct {
 	rates      *limiter
 	unchecked  seldom // that a credential could not be checked
 	echo       *echo.Echo
-	made       time.Time // of the server, and so of the card
-	openAPI    string    // the document
-	openAPITag string    // its ETag
+	signer     *cardSigner // of the card; nil: it is not signed
+	made       time.Time   // of the server, and so of the card
+	openAPI    string      // the document
+	openAPITag string      // its ETag
 }
 
 // New returns a Server. It is an error if Engine is nil, or the card cannot be made.
@@ -178,8 +184,11 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET(openAPIPath, s.document)
 	s.echo.HEAD(openAPIPath, s.document)
 	if cfg.Push != nil && cfg.Push.Keys != nil {
-		s.echo.GET(KeysPath, s.pushKeys)
-		s.echo.HEAD(KeysPath, s.pushKeys)
+		s.echo.GET(KeysPath, keySet(s.cfg.Push.Keys))
+		s.echo.HEAD(KeysPath, keySet(s.cfg.Push.Keys))
+	}
+	if err := s.signCards(); err != nil {
+		return nil, err
 	}
 	s.restRoutes()
 	s.oldRoutes()

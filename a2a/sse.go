@@ -13,7 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )

@@ -2,9 +2,14 @@ package keyring
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/go-jose/go-jose/v4"
@@ -31,17 +36,19 @@ func (s *Signer) KeyID() (string, error) {
 }
 
 // Sign signs payload with the key in use, with these fields in the protected header in
-// addition to alg and kid. Two signatures of the same payload differ.
+// addition to alg and kid. The same key, payload and header make the same signature
+// (RFC 6979), so that what is signed again does not look new.
 func (s *Signer) Sign(payload []byte, header map[string]string) (Signature, error) {
 	jwk, err := s.current()[0].jwk()
 	if err != nil {
 		return Signature{}, err
 	}
+	key := &deterministic{jwk}
 	options := &jose.SignerOptions{}
 	for name, value := range header {
 		options.WithHeader(jose.HeaderKey(name), value)
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jwk}, options)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, options)
 	if err != nil {
 		return Signature{}, fmt.Errorf("key %s: %w", jwk.KeyID, err)
 	}
@@ -55,6 +62,41 @@ func (s *Signer) Sign(payload []byte, header map[string]string) (Signature, erro
 	}
 	protected, value, _ := strings.Cut(compact, "..")
 	return Signature{protected, value}, nil
+}
+
+// deterministic signs with a private key. It implements [jose.OpaqueSigner].
+type deterministic struct{ jwk jose.JSONWebKey }
+
+// Public returns the public key.
+func (d *deterministic) Public() *jose.JSONWebKey {
+	public := d.jwk.Public()
+	return &public
+}
+
+// Algs returns the one algorithm.
+func (d *deterministic) Algs() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{jose.ES256}
+}
+
+// SignPayload returns the signature in the form of RFC 7518: both numbers in a row.
+func (d *deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
+	private, ok := d.jwk.Key.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("not a key of ECDSA")
+	}
+	sum := sha256.Sum256(payload)
+	der, err := private.Sign(nil /* deterministic */, sum[:], crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	var rs struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(der, &rs); err != nil {
+		return nil, err
+	}
+	out := make([]byte, 2*secretSize)
+	rs.R.FillBytes(out[:secretSize])
+	rs.S.FillBytes(out[secretSize:])
+	return out, nil
 }
 
 // KeySet returns the public keys as a JWK Set (RFC 7517): the one in use first, then those

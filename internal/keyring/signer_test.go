@@ -66,6 +66,9 @@ func TestSign(t *testing.T) {
 			if got := verified(t, all, data, sig); err != nil || got == "" || got != id {
 				t.Errorf("signed by %q, and KeyID() = %q, %v", got, id, err)
 			}
+			if again := sign(t, s); again != sig {
+				t.Error("another signature of the same has other bytes")
+			}
 			for _, other := range []string{"", "what is authenticate", "what is authenticated "} {
 				if verified(t, all, []byte(other), sig) != "" {
 					t.Errorf("the signature is verified for %q", other)
