@@ -1,13 +1,13 @@
 package push_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +16,10 @@ import (
 	"a2a-server/task/engine"
 	"a2a-server/task/push"
 )
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A thousand webhooks that are dead or hang, each on a host of its own or many on one, do
 // not delay the deadlines of approvals: those are due work, which notifications never use.
@@ -32,13 +36,13 @@ func TestDeadWebhooksDelayNoDeadline(t *testing.T) {
 	}
 	w.config = func(c *push.Config) {
 		c.Timeout = time.Second
-		c.Client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			if strings.HasPrefix(address, "dead") {
+		c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Host, "dead") {
 				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 			}
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
 	}
 	w.start(false)
 	late := func() time.Duration {
@@ -63,13 +67,19 @@ func TestDeadWebhooksDelayNoDeadline(t *testing.T) {
 		return all[len(all)/2]
 	}
 	without := median()
-	for i := range 1000 {
-		host := fmt.Sprintf("hangs%d.example", i%100)
-		if i%2 == 0 {
-			host = fmt.Sprintf("dead%d.example", i)
-		}
-		w.send("echo", hook("http://"+host))
+	var made sync.WaitGroup
+	for n := range 20 {
+		made.Go(func() {
+			for i := range 50 {
+				host := fmt.Sprintf("hangs%d.example", i)
+				if n%2 == 0 {
+					host = fmt.Sprintf("dead%d.%d.example", i, n)
+				}
+				w.send("echo", hook("http://"+host))
+			}
+		})
 	}
+	made.Wait()
 	w.until("all workers are taken", func() bool { return w.pusher.Stats().Workers == 64 })
 	with := median()
 	t.Logf("a deadline is %v late, with 1,000 webhooks %v (%+v)", without, with, w.pusher.Stats())

@@ -228,7 +228,7 @@ func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...sto
 		case !errors.Is(err, store.ErrUnavailable):
 			return false, err
 		}
-		if !j.d.pause(ctx, pause, nil, nil) {
+		if j.d.pause(ctx, pause, nil, nil) == pauseOver {
 			return false, ctx.Err()
 		}
 	}

@@ -13,8 +13,9 @@
 // # What holds
 //
 //   - Each event is delivered at least once, and those of one webhook in their order: the
-//     next one is not sent before the cursor is durable after the one before. A crash, or a
-//     takeover, repeats the newest one. Each has an id that is the same when it is repeated.
+//     next one is not sent before the cursor is durable after the one before. A crash repeats
+//     the newest one, and a process that is taken over cannot call back the one that it is
+//     sending. Each has an id that is the same when it is repeated.
 //   - No event is lost: a row push.ready is removed only together with the cursor, and only
 //     if it is the one that was read before the log was.
 //   - A webhook belongs to the youngest instance that has delivered to it. An older one
@@ -47,9 +48,10 @@ const (
 	maxPerHost = 4
 	maxRun     = 16          // notifications of one webhook, before others may have its worker
 	maxSleep   = time.Minute // clocks jump; look at least this often
-	minGap     = 2 * time.Millisecond
-	aside      = time.Minute // how long a webhook of a younger instance, or that cannot be read, is left alone
-	page       = 256         // rows
+	minGap     = time.Millisecond
+	skipCost   = 20 * time.Microsecond // ten times what it takes to read a row
+	aside      = time.Minute           // how long a webhook of a younger instance, or that cannot be read, is left alone
+	page       = 256                   // rows
 	lastWords  = 2 * time.Second
 )
 
@@ -103,6 +105,9 @@ type Deliverer struct {
 	ended   chan struct{} // a worker has ended
 	workers sync.WaitGroup
 	views   chan struct{} // holds a token for each view that is being made
+
+	from   string    // cursor of the page of rows where the last pass has stopped
+	rested time.Time // when the next whole pass may begin
 
 	delivered, failed, died atomic.Uint64
 
@@ -164,52 +169,80 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	}()
 	wake, stop := d.store.WatchRows(store.System(), task.RowPushReady)
 	defer stop()
+	again := true // look at all rows, not only at those after the ones that had to wait
 	for ctx.Err() == nil {
-		began := time.Now()
-		next, err := d.pass(ctx, lasting)
-		if err != nil {
-			switch {
-			case ctx.Err() != nil:
-				return nil
-			case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
-				<-ctx.Done() // the process is ending
-				return nil
-			}
+		whole := again && !time.Now().Before(d.rested)
+		if whole {
+			again, d.from = false, ""
+		}
+		next, err := d.pass(ctx, lasting, whole)
+		wait := next.Sub(d.cfg.Now())
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
+			<-ctx.Done() // the process is ending
+			return nil
+		default:
 			d.cfg.Log.Error().Err(err).Msg("push notifications cannot be read; retrying")
-			next = d.cfg.Now().Add(time.Second)
+			again, wait = true, time.Second
 		}
-		// Passes take at most a tenth of a processor, however many webhooks wait.
-		took := time.Since(began)
-		if !d.pause(ctx, max(minGap, 9*took), nil, nil) {
+		if again {
+			wait = min(wait, max(time.Until(d.rested), time.Second/10))
+		}
+		if d.pause(ctx, minGap, nil, nil) == pauseOver {
 			return nil
 		}
-		if !d.pause(ctx, max(next.Sub(d.cfg.Now()), 0), wake, d.ended) {
+		switch d.pause(ctx, max(wait, 0), wake, d.ended) {
+		case pauseOver:
 			return nil
+		case pauseWoken: // what is new comes last
+		case pauseEnded:
+			again = true
 		}
 	}
 	return nil
 }
 
-// pause waits for a time, or one of two channels. It returns false if ctx has ended.
-func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <-chan struct{}) bool {
+// paused is why a pause has ended.
+type paused int
+
+const (
+	pauseOver  paused = iota // the context has ended
+	pauseWoken               // a row has changed
+	pauseEnded               // its time is over, or a worker has ended
+)
+
+// pause waits for a time, or one of two channels.
+func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <-chan struct{}) paused {
 	t := time.NewTimer(span)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-wake:
+		return pauseWoken
 	case <-ended:
 	case <-ctx.Done():
-		return false
+		return pauseOver
 	}
-	return true
+	return pauseEnded
 }
 
 // pass gives workers to the webhooks that are ready, as far as there are any, and returns
-// when the next one will be.
-func (d *Deliverer) pass(ctx, lasting context.Context) (next time.Time, err error) {
-	now := d.cfg.Now()
+// when the next one will be. It begins with the page of rows where the last pass has
+// stopped. whole says that this is the first one: then the next whole pass has to wait for
+// a time that depends on the rows that were read without effect, because their hosts have
+// no worker left; such passes take about a tenth of a processor.
+func (d *Deliverer) pass(ctx, lasting context.Context, whole bool) (next time.Time, err error) {
+	now, waiting := d.cfg.Now(), 0
+	defer func() {
+		if whole {
+			d.rested = time.Now().Add(time.Duration(waiting) * skipCost)
+		}
+	}()
 	next = d.nextLater(now)
-	for q := (store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page}); ; {
+	for q := (store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page, Cursor: d.from}); ; {
 		rows, err := d.store.Rows(ctx, store.System(), q)
 		if err != nil {
 			return next, err
@@ -226,14 +259,20 @@ func (d *Deliverer) pass(ctx, lasting context.Context) (next time.Time, err erro
 				}
 				return next, nil
 			}
-			if full, err := d.begin(ctx, lasting, row, now); full || err != nil {
+			begun, err := d.begin(ctx, lasting, row, now)
+			switch {
+			case errors.Is(err, errFull):
+				return next, nil
+			case err != nil:
 				return next, err
+			case !begun:
+				waiting++
 			}
 		}
 		if rows.Next == "" {
 			return next, nil
 		}
-		q.Cursor = rows.Next
+		q.Cursor, d.from = rows.Next, rows.Next
 	}
 }
 
@@ -253,9 +292,12 @@ func (d *Deliverer) nextLater(now time.Time) time.Time {
 	return next
 }
 
+// errFull means that no worker is free.
+var errFull = errors.New("all workers are busy")
+
 // begin gives a worker to the webhook of a row, if it has none and its host may have one
-// more. full says that no worker is free.
-func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time.Time) (full bool, err error) {
+// more. Otherwise it returns false, or errFull.
+func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time.Time) (begun bool, err error) {
 	j := &job{d: d, task: row.Task, key: row.Key}
 	var ok bool
 	if j.id, j.n, ok = task.ParsePushKey(row.Key); !ok {
@@ -270,7 +312,7 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	case skip:
 		return false, nil
 	case full:
-		return true, nil
+		return false, errFull
 	case !known:
 		if host, err = d.hostOf(ctx, j); err != nil {
 			return false, err
@@ -295,7 +337,7 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 		defer func() { d.end(name, host, later) }()
 		later = j.run(ctx, lasting)
 	}()
-	return false, nil
+	return true, nil
 }
 
 // end releases a worker. A webhook is left alone for a while, if later is not 0.
