@@ -14,8 +14,8 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, elsewhere, cli, adkgo, sample, node, script, idp, curl string
-	python                                                         map[string]string // the interpreter of each client in Python
+	server, elsewhere, cli, adkgo, sample, node, script, js03, idp, curl string
+	python                                                               map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -34,6 +34,7 @@ func prepare(t *testing.T) programs {
 		sample:    filepath.Join(dir, "sample"),
 		node:      find(t, "node", "install Node.js 20 or newer"),
 		script:    filepath.Join(dir, "js", "drive.mjs"),
+		js03:      filepath.Join(dir, "js03"),
 		idp:       filepath.Join(dir, "idp", "idp.mjs"),
 		curl:      find(t, "curl", "install curl"),
 	}
@@ -58,13 +59,17 @@ func prepare(t *testing.T) programs {
 			t.Parallel()
 			installNode(t, npm, filepath.Dir(p.script), "js/drive.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc", "samples/decide.mjs")
 		})
+		t.Run("JavaScript frameworks of 0.3", func(t *testing.T) {
+			t.Parallel()
+			installNode(t, npm, p.js03, "js03/adk.mjs", "js03/provider.mjs", "js03/package.json", "js03/package-lock.json", "js03/.npmrc")
+		})
 		t.Run("OpenID Connect provider", func(t *testing.T) {
 			t.Parallel()
 			installNode(t, npm, filepath.Dir(p.idp), "idp/idp.mjs", "idp/package.json", "idp/package-lock.json", "idp/.npmrc")
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
-		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp"} {
+		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "crewai", "beeai", "strands"} {
 			t.Run(name+" for Python", func(t *testing.T) {
 				t.Parallel()
 				interpreter := installPython(t, name)

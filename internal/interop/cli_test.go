@@ -61,6 +61,10 @@ func (c *cliClient) card(ctx context.Context) (*a2a.AgentCard, error) {
 	return decode[a2a.AgentCard](c.one(ctx, "discover", c.url))
 }
 
+func (c *cliClient) extended(ctx context.Context) (*a2a.AgentCard, error) {
+	return decode[a2a.AgentCard](c.one(ctx, "discover", c.url, "--extended"))
+}
+
 func (c *cliClient) sending(req *a2a.SendMessageRequest, more ...string) ([]string, error) {
 	message, err := json.Marshal(req.Message)
 	if err != nil {

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -15,6 +16,7 @@ import (
 // off a stream closes its connection. All methods may be called concurrently.
 type client interface {
 	card(context.Context) (*a2a.AgentCard, error)
+	extended(context.Context) (*a2a.AgentCard, error)
 	send(context.Context, *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
 	stream(context.Context, *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error]
 	get(context.Context, *a2a.GetTaskRequest) (*a2a.Task, error)
@@ -54,6 +56,18 @@ func checkRefused(t *testing.T, err error, reason, detail string) {
 	if r.text == "" {
 		t.Errorf("refusal %v says nothing to a person", r)
 	}
+}
+
+// decodeCard reads the JSON of an agent card, as the SDKs for JavaScript and Python write
+// it, but for what a request requires: that of Go has another form for it.
+func decodeCard(raw json.RawMessage, err error) (*a2a.AgentCard, error) {
+	fields, err := decode[map[string]json.RawMessage](raw, err)
+	if err != nil {
+		return nil, err
+	}
+	delete(*fields, "securityRequirements")
+	raw, err = json.Marshal(*fields)
+	return decode[a2a.AgentCard](raw, err)
 }
 
 // lastError returns the error that ends a stream, nil when none does.

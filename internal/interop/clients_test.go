@@ -2,7 +2,10 @@ package interop
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,8 +15,9 @@ import (
 
 // A world is what a case is played in.
 type world struct {
-	client // the one that is tested
-	server *server
+	client  // the one that is tested
+	server  *server
+	version a2a.ProtocolVersion
 }
 
 // TestEndToEnd prepares everything once, and runs all tests with it.
@@ -23,6 +27,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("clients", func(t *testing.T) { t.Parallel(); testClients(t, p) })
 	t.Run("Python SDK", func(t *testing.T) { t.Parallel(); testPythonTranscripts(t, p) })
 	t.Run("agents", func(t *testing.T) { t.Parallel(); testAgents(t, p) })
+	t.Run("agents of 0.3", func(t *testing.T) { t.Parallel(); testAgents03(t, p) })
 	t.Run("samples", func(t *testing.T) { t.Parallel(); testSamples(t, p) })
 	t.Run("adk run", func(t *testing.T) { t.Parallel(); testADKRun(t, p) })
 	t.Run("delegation", func(t *testing.T) { t.Parallel(); testDelegation(t, p) })
@@ -34,42 +39,79 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("restart", func(t *testing.T) { t.Parallel(); testRestart(t, p) })
 }
 
-// testClients plays every case with every client against one server, all at once.
+// testClients plays every case with every official client, each with an API key of its
+// own, against one server, all at once.
 func testClients(t *testing.T, p programs) {
-	s := start(t, p.server, t.TempDir())
-	sdk := func(binding a2a.TransportProtocol) client {
-		return &sdkClient{url: s.url, binding: binding, resolver: agentcard.NewResolver(&http.Client{})}
+	folder := t.TempDir()
+	keys, config := filepath.Join(folder, "keys.yaml"), filepath.Join(folder, "config.yaml")
+	var all []official
+	for _, version := range []a2a.ProtocolVersion{a2a.Version} {
+		for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
+			for _, of := range []string{"go", "cli", "js", "python"} {
+				all = append(all, official{of: of, version: version, binding: binding})
+			}
+		}
 	}
-	js := func(binding a2a.TransportProtocol) client {
-		return &jsClient{node: p.node, script: p.script, url: s.url, binding: binding}
+	for i := range all {
+		all[i].key = addKey(t, p, keys, all[i].id())
 	}
-	for _, c := range []struct {
-		name string
-		client
-	}{
-		{"go jsonrpc", sdk(a2a.TransportProtocolJSONRPC)},
-		{"go rest", sdk(a2a.TransportProtocolHTTPJSON)},
-		// By the card it takes JSON-RPC, which the card names first.
-		{"cli by card", &cliClient{program: p.cli, url: s.url}},
-		{"cli rest", &cliClient{program: p.cli, url: s.url, flags: []string{"--transport", "rest"}}},
-		{"js jsonrpc", js(a2a.TransportProtocolJSONRPC)},
-		{"js rest", js(a2a.TransportProtocolHTTPJSON)},
-		{"python jsonrpc", startPython(t, p, s.url, a2a.TransportProtocolJSONRPC)},
-		{"python rest", startPython(t, p, s.url, a2a.TransportProtocolHTTPJSON)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	// The one form of requirements that all three SDKs read.
+	text := fmt.Sprintf("auth: {keys: {file: %q}}\ncard: {security_form: go}\n", keys)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, p.server, t.TempDir(), "--config", config)
+	for _, o := range all {
+		c := o.connect(t, p, s.url)
+		t.Run(o.id(), func(t *testing.T) {
 			t.Parallel()
 			for _, tc := range cases {
 				t.Run(tc.name, func(t *testing.T) {
 					t.Parallel()
 					ctx, cancel := deadline(t)
 					defer cancel()
-					tc.play(ctx, t, world{client: c.client, server: s})
+					tc.play(ctx, t, world{client: c, server: s, version: o.version})
 				})
 			}
 		})
 	}
 }
+
+// An official client on one binding in one version.
+type official struct {
+	of      string
+	version a2a.ProtocolVersion
+	binding a2a.TransportProtocol
+	key     string
+}
+
+// id names the client, and its key.
+func (o official) id() string {
+	binding := map[a2a.TransportProtocol]string{a2a.TransportProtocolJSONRPC: "jsonrpc", a2a.TransportProtocolHTTPJSON: "rest"}[o.binding]
+	return o.of + "-" + binding + "-" + string(o.version)
+}
+
+// connect returns the client.
+func (o official) connect(t *testing.T, p programs, url string) client {
+	t.Helper()
+	switch o.of {
+	case "go":
+		return &sdkClient{url: url, binding: o.binding, resolver: agentcard.NewResolver(&http.Client{}), headers: headers{keyHeader: o.key}}
+	case "cli":
+		flags := []string{"--svc-param", keyHeader + "=" + o.key}
+		if o.binding == a2a.TransportProtocolHTTPJSON { // by the card it takes JSON-RPC, which the card names first
+			flags = append(flags, "--transport", "rest")
+		}
+		return &cliClient{program: p.cli, url: url, flags: flags}
+	case "js":
+		return &jsClient{node: p.node, script: p.script, url: url, binding: o.binding, version: o.version, key: o.key}
+	default:
+		return startPython(t, p, url, o.binding, o.version, o.key)
+	}
+}
+
+// keyHeader is the header that has an API key.
+const keyHeader = "X-API-Key"
 
 // deadline bounds a case, so that a client that waits forever fails it.
 func deadline(t *testing.T) (context.Context, context.CancelFunc) {
@@ -82,6 +124,7 @@ var cases = []struct {
 	play func(context.Context, *testing.T, world)
 }{
 	{"agent card", playCard},
+	{"extended agent card", playExtended},
 	{"answer without a task", playDirect},
 	{"call", playCall},
 	{"stream", playStream},

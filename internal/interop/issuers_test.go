@@ -35,7 +35,7 @@ card: {security_form: go}
 	strict, s := startWith(t, ""), startWith(t, ", token_type: JWT")
 	alice, bob, plainAlice, program := follows.user(t, "alice"), follows.user(t, "bob"), plain.user(t, "alice"), follows.program(t)
 	as := func(s *server, token string, binding a2a.TransportProtocol) *sdkClient {
-		return &sdkClient{url: s.url, binding: binding, resolver: agentcard.NewResolver(&http.Client{}), token: token}
+		return &sdkClient{url: s.url, binding: binding, resolver: agentcard.NewResolver(&http.Client{}), headers: bearer(token)}
 	}
 	for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
 		t.Run(string(binding), func(t *testing.T) {

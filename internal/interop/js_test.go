@@ -14,6 +14,8 @@ type jsClient struct {
 	node, script string
 	url          string
 	binding      a2a.TransportProtocol
+	version      a2a.ProtocolVersion
+	key          string // an API key, "" for none
 }
 
 // events yields what the script writes, up to a refusal.
@@ -24,7 +26,7 @@ func (j *jsClient) events(ctx context.Context, operation string, req any) iter.S
 			yield(nil, err)
 			return
 		}
-		for raw, err := range run(ctx, j.node, j.script, j.url, string(j.binding), operation, string(request)) {
+		for raw, err := range run(ctx, j.node, j.script, j.url, string(j.binding), string(j.version), j.key, operation, string(request)) {
 			if err == nil {
 				err = jsError(raw)
 			}
@@ -71,7 +73,11 @@ func (j *jsClient) one(ctx context.Context, operation string, req any) (json.Raw
 }
 
 func (j *jsClient) card(ctx context.Context) (*a2a.AgentCard, error) {
-	return decode[a2a.AgentCard](j.one(ctx, "card", nil))
+	return decodeCard(j.one(ctx, "card", nil))
+}
+
+func (j *jsClient) extended(ctx context.Context) (*a2a.AgentCard, error) {
+	return decodeCard(j.one(ctx, "extended", nil))
 }
 
 func (j *jsClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {

@@ -48,9 +48,9 @@ type pyLines struct {
 }
 
 // startPython starts the process. It is told to end, and must, when the test ends.
-func startPython(t *testing.T, p programs, url string, binding a2a.TransportProtocol) *pyClient {
+func startPython(t *testing.T, p programs, url string, binding a2a.TransportProtocol, version a2a.ProtocolVersion, key string) *pyClient {
 	t.Helper()
-	cmd := exec.Command(p.python["a2a-sdk"], "python/a2a-sdk/drive.py", url, string(binding))
+	cmd := exec.Command(p.python["a2a-sdk"], "python/a2a-sdk/drive.py", url, string(binding), string(version), key)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	c := &pyClient{running: map[int]*pyLines{}, gone: make(chan struct{})}
@@ -183,7 +183,7 @@ func testPythonTranscripts(t *testing.T, p programs) {
 			ctx, cancel := deadline(t)
 			defer cancel()
 			tape, s := recorded(t, p)
-			c := startPython(t, p, tape.url, binding)
+			c := startPython(t, p, tape.url, binding, a2a.Version, "")
 			for _, conversation := range conversations {
 				if conversation.typed {
 					continue
@@ -231,7 +231,11 @@ func (c *pyClient) one(ctx context.Context, operation string, req any) (json.Raw
 }
 
 func (c *pyClient) card(ctx context.Context) (*a2a.AgentCard, error) {
-	return decode[a2a.AgentCard](c.one(ctx, "card", nil))
+	return decodeCard(c.one(ctx, "card", nil))
+}
+
+func (c *pyClient) extended(ctx context.Context) (*a2a.AgentCard, error) {
+	return decodeCard(c.one(ctx, "extended", nil))
 }
 
 func (c *pyClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {

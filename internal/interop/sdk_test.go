@@ -16,7 +16,7 @@ type sdkClient struct {
 	url      string
 	binding  a2a.TransportProtocol
 	resolver *agentcard.Resolver
-	token    string // that every call but that of the card has; "": none
+	headers  headers // of every call but that of the card
 }
 
 // connect returns a client that has one transport only, so that it cannot fall back
@@ -26,28 +26,43 @@ func (s *sdkClient) connect(ctx context.Context) (*a2aclient.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := a2aclient.WithJSONRPCTransport
-	if s.binding == a2a.TransportProtocolHTTPJSON {
-		transport = a2aclient.WithRESTTransport
-	}
 	// The default client ends streams after three minutes; ours has no limit.
-	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), transport(&http.Client{Transport: bearer(s.token)}))
+	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), s.transport(&http.Client{Transport: s.headers}))
 }
 
-// bearer is a transport that sends a token.
-type bearer string
+func (s *sdkClient) transport(c *http.Client) a2aclient.FactoryOption {
+	if s.binding == a2a.TransportProtocolHTTPJSON {
+		return a2aclient.WithRESTTransport(c)
+	}
+	return a2aclient.WithJSONRPCTransport(c)
+}
+
+// headers is a transport that sends headers, by their names.
+type headers map[string]string
+
+// bearer returns the header that has a token, none for "".
+func bearer(token string) headers {
+	if token == "" {
+		return nil
+	}
+	return headers{"Authorization": "Bearer " + token}
+}
 
 // RoundTrip implements [http.RoundTripper].
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+string(b))
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range h {
+		r.Header.Set(name, value)
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
 
 func (s *sdkClient) card(ctx context.Context) (*a2a.AgentCard, error) {
 	return s.resolver.Resolve(ctx, s.url)
+}
+
+func (s *sdkClient) extended(ctx context.Context) (*a2a.AgentCard, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).GetExtendedAgentCard, &a2a.GetExtendedAgentCardRequest{})
 }
 
 func (s *sdkClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {

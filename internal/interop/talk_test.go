@@ -17,17 +17,25 @@ func playCard(ctx context.Context, t *testing.T, w world) {
 	}
 	var interfaces []string
 	for _, i := range card.SupportedInterfaces {
-		interfaces = append(interfaces, string(i.ProtocolBinding)+" "+string(i.ProtocolVersion)+" "+i.URL)
+		if i.ProtocolVersion == w.version {
+			interfaces = append(interfaces, string(i.ProtocolBinding)+" "+i.URL)
+		}
 	}
-	if diff := cmp.Diff([]string{"JSONRPC 1.0 " + w.server.url, "HTTP+JSON 1.0 " + w.server.url}, interfaces); diff != "" {
+	if diff := cmp.Diff([]string{"JSONRPC " + w.server.url, "HTTP+JSON " + w.server.url}, interfaces); diff != "" {
 		t.Errorf("interfaces (-want +got):\n%s", diff)
 	}
-	if c := card.Capabilities; !c.Streaming || c.PushNotifications || c.ExtendedAgentCard {
-		t.Errorf("capabilities = %+v, want streaming, no push and no extended card", c)
+	if c := card.Capabilities; !c.Streaming || c.PushNotifications || !c.ExtendedAgentCard {
+		t.Errorf("capabilities = %+v, want streaming, an extended card and no push", c)
 	}
 	if !slices.ContainsFunc(card.Capabilities.Extensions, func(e a2a.AgentExtension) bool { return e.URI == extension && !e.Required }) {
 		t.Errorf("extensions = %+v, want %s, not required", card.Capabilities.Extensions, extension)
 	}
+	checkSkills(t, card)
+}
+
+// checkSkills wants the tools to try the server by on a card.
+func checkSkills(t *testing.T, card *a2a.AgentCard) {
+	t.Helper()
 	var skills []string
 	for _, s := range card.Skills {
 		skills = append(skills, s.ID)
@@ -37,6 +45,14 @@ func playCard(ctx context.Context, t *testing.T, w world) {
 			t.Errorf("skills = %v, want %s in it", skills, tool)
 		}
 	}
+}
+
+func playExtended(ctx context.Context, t *testing.T, w world) {
+	card, err := w.extended(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSkills(t, card)
 }
 
 func playDirect(ctx context.Context, t *testing.T, w world) {

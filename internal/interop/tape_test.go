@@ -22,6 +22,7 @@ import (
 type tape struct {
 	url    string
 	server atomic.Pointer[url.URL]
+	cards  atomic.Int32 // times that the agent card was read
 
 	mu        sync.Mutex
 	idle      *sync.Cond
@@ -90,6 +91,9 @@ func (tp *tape) pass(proxy http.Handler, w http.ResponseWriter, r *http.Request)
 	tp.exchanges = append(tp.exchanges, e)
 	tp.mu.Unlock()
 	defer func() {
+		if e.path == cardPath && e.status == http.StatusOK {
+			tp.cards.Add(1)
+		}
 		tp.mu.Lock()
 		defer tp.mu.Unlock()
 		tp.open--

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -29,12 +30,12 @@ const cardPath = "/.well-known/agent-card.json"
 // person begins a turn of the person at the client.
 func (tr *transcript) person(turn string) { fmt.Fprintf(&tr.text, "== %s\n\n", turn) }
 
-// wire adds what went over the wire since the last time, but for the agent card, which
-// is the same for everybody and is fetched when a client likes to.
+// wire adds what went over the wire since the last time, but for the agent card and the
+// extended one, which are the same for everybody and are fetched when a client likes to.
 func (tr *transcript) wire(t *testing.T) {
 	t.Helper()
 	for _, e := range tr.tape.take() {
-		if e.path == cardPath {
+		if e.path == cardPath || bytes.Contains(e.asked, []byte(`"agent/getAuthenticatedExtendedCard"`)) {
 			continue
 		}
 		if tr.seen == nil {

@@ -1,8 +1,8 @@
 """Does operations with the official Python client, found through the agent card:
 
-    python drive.py URL BINDING
+    python drive.py URL BINDING VERSION KEY
 
-BINDING is JSONRPC or HTTP+JSON. Each line of the input is a request, {"id": n,
+BINDING is JSONRPC or HTTP+JSON, VERSION that of A2A, KEY an API key or "". Each line of the input is a request, {"id": n,
 "operation": name, "request": the JSON of the operation's request}, or breaks one off:
 {"id": n, "break": true}. Operations run at the same time. Each line of the output
 belongs to one of them: {"id": n, "value": ...} for what the client returns, one for
@@ -18,7 +18,9 @@ import traceback
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.types import (
+    AgentCard,
     CancelTaskRequest,
+    GetExtendedAgentCardRequest,
     GetTaskRequest,
     ListTasksRequest,
     SendMessageRequest,
@@ -27,7 +29,7 @@ from a2a.types import (
 from a2a.utils.errors import A2A_ERROR_REASONS, A2AError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
 
-url, binding = sys.argv[1:]
+url, binding, version, key = sys.argv[1:]
 
 
 def say(**line):
@@ -42,13 +44,23 @@ async def one(call):
 class Driver:
     async def connect(self):
         # Streams are silent while a person thinks, so they have no limit.
-        self.http = httpx.AsyncClient(timeout=httpx.Timeout(60, read=None), limits=httpx.Limits(max_connections=None))
+        self.http = httpx.AsyncClient(
+            timeout=httpx.Timeout(60, read=None),
+            limits=httpx.Limits(max_connections=None),
+            headers={"X-API-Key": key} if key else {},
+        )
         self.card = await A2ACardResolver(self.http, url).get_agent_card()
+
+        # Of what the card offers, that of the version only.
+        offered = AgentCard()
+        offered.CopyFrom(self.card)
+        del offered.supported_interfaces[:]
+        offered.supported_interfaces.extend(i for i in self.card.supported_interfaces if i.protocol_version.startswith(version))
 
         def client(streaming):
             # One binding only, so that the client cannot fall back on another.
             config = ClientConfig(httpx_client=self.http, streaming=streaming, supported_protocol_bindings=[binding])
-            return ClientFactory(config).create(self.card)
+            return ClientFactory(config).create(offered)
 
         self.whole, self.streaming = client(False), client(True)
 
@@ -56,6 +68,8 @@ class Driver:
         match name:
             case "card":
                 return one(A2ACardResolver(self.http, url).get_agent_card())
+            case "extended":
+                return one(self.whole.get_extended_agent_card(GetExtendedAgentCardRequest()))
             case "send":
                 return self.whole.send_message(ParseDict(request, SendMessageRequest()))
             case "stream":
