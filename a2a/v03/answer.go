@@ -3,6 +3,7 @@ package v03
 import (
 	"encoding/base64"
 	"errors"
+	"strconv"
 )
 
 // Form is how JSON of A2A 0.3 is written.
@@ -164,11 +165,8 @@ func (w *writer) statusUpdate() {
 			w.copied(name)
 		}
 	}
-	if final {
-		w.add(`,"final":true}`)
-	} else {
-		w.add(`,"final":false}`)
-	}
+	w.member("final")
+	w.dst = append(strconv.AppendBool(w.dst, final), '}')
 }
 
 func (w *writer) artifactUpdate() {
