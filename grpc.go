@@ -69,9 +69,13 @@ func (s *Server) makeGRPC(protocol *a2a.Server) {
 	if s.files != nil {
 		encrypted = s.files.TLS()
 	}
+	at := ""
+	if s.listener != nil {
+		at = s.listener.Addr().String()
+	}
 	limits := &s.config.Limits
 	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
-		TLS: encrypted, Guard: guard, ReadTimeout: limits.ReadTimeout, Header: limits.Header,
+		TLS: encrypted, Guard: guard, HTTP: at, ReadTimeout: limits.ReadTimeout, Header: limits.Header,
 		Reflection: s.config.GRPC.Reflection, Ready: s.health.ready, Admit: s.admitCall,
 	})
 }

@@ -32,6 +32,11 @@ func (s *Server) wantsUnion(r *http.Request) bool {
 func (c *Card) encodeUnion(card *sdk.AgentCard, base string) ([]byte, error) {
 	with := *card
 	with.SupportedInterfaces = append(slices.Clone(card.SupportedInterfaces), oldInterfaces(base)...)
+	if at := c.grpcAddress(base); at != "" {
+		old := sdk.NewAgentInterface(at, sdk.TransportProtocolGRPC)
+		old.ProtocolVersion = oldVersion
+		with.SupportedInterfaces = append(with.SupportedInterfaces, old)
+	}
 	text, err := c.encode(&with)
 	if err != nil {
 		return nil, err

@@ -51,6 +51,9 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	if err != nil {
 		return nil, err
 	}
+	if c.proto && of.SecurityForm == SecurityGo {
+		of.SecurityForm = SecuritySpec // the only one that protobuf has
+	}
 	encode := of.encode
 	if c.v03 {
 		encode = func(card *sdk.AgentCard) ([]byte, error) { return of.encodeUnion(card, base) }

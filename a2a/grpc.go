@@ -22,6 +22,7 @@ type GRPCConfig struct {
 	ReadTimeout time.Duration // of the message of a call. Defaults to 30 s.
 	Header      int           // bytes of a call's metadata. Defaults to 64 KiB.
 
+	HTTP       string      // address of the port of HTTP, whose URLs cards have that name no URL; "": unknown
 	Reflection bool        // clients may ask which services there are
 	Ready      func() bool // whether the server is healthy; nil: always
 
@@ -83,6 +84,9 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 		grpc.UnknownServiceHandler(g.unknown),
 	)
 	g.register()
+	if !s.cfg.OnlyV1 {
+		g.registerOld()
+	}
 	g.registerHealth()
 	if c.Reflection {
 		g.registerReflection()

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,7 +78,11 @@ func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 			return err
 		}
 		defer release()
-		in, err := as.input(m)
+		var in input
+		err = g.s.cfg.Engine.Heavily(c.ctx, by, len(m), func() (err error) {
+			in, err = as.input(m)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -191,6 +198,26 @@ func requestOf(ctx context.Context) *http.Request {
 	return r.WithContext(ctx)
 }
 
+// old reports whether a call is of A2A 0.3.
+func (c *grpcCall) old() bool { return c.as.version() == oldVersion }
+
+// asked returns a call as a request to the port of HTTP, whose URL the card has.
+func (g *GRPC) asked(r *http.Request) *http.Request {
+	at, err := netip.ParseAddrPort(g.cfg.HTTP)
+	if err != nil {
+		return r
+	}
+	local := net.TCPAddrFromAddrPort(at)
+	if own, is := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); is && local.IP.IsUnspecified() {
+		local.IP = own.IP // by which the client reaches this machine
+	}
+	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(local)))
+	if name := hostname(r.Host); name != "" {
+		r.Host = name + ":" + strconv.Itoa(int(at.Port()))
+	}
+	return r
+}
+
 // checkContent refuses messages in another coding than protobuf.
 func (c *grpcCall) checkContent() error {
 	switch got := strings.ToLower(c.r.Header.Get("Content-Type")); got {
@@ -270,7 +297,7 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r}, in, nil)
+	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.g.asked(c.r), v03: c.old(), proto: true}, in, nil)
 	if errors.Is(context.Cause(ctx), errEnded) {
 		return s.ended()
 	}

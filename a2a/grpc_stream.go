@@ -42,7 +42,7 @@ func (c *grpcCall) stream(by auth.Principal, op *operation, in input) error {
 		defer give()
 		defer leave()
 		done <- c.guarded(func() error {
-			return op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), request: c.r}, in,
+			return op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
 				func(engine.ID) sink { return out.events })
 		})
 	}()

@@ -24,7 +24,7 @@ import (
 // answers become protobuf without the messages in between, which cost several times as much.
 type form struct {
 	name   protoreflect.FullName
-	fields map[string]*formField // by both names
+	fields map[string]*formField // by both names; nil: only protojson knows it
 }
 
 type formField struct {
@@ -57,7 +57,8 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 	for i := range d.Fields().Len() {
 		of := d.Fields().Get(i)
 		if of.IsMap() && f.name != structName {
-			continue // the fields of a card; encode does without a form then
+			f.fields[of.JSONName()] = nil // of a card; encode does without a form then
+			continue
 		}
 		wire := map[protoreflect.Kind]protowire.Type{
 			protoreflect.EnumKind: protowire.VarintType, protoreflect.BoolKind: protowire.VarintType,
@@ -66,6 +67,7 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 		}
 		kind, known := wire[of.Kind()]
 		if !known || of.IsList() && kind != protowire.BytesType {
+			f.fields[of.JSONName()] = nil
 			continue
 		}
 		made := &formField{tag: protowire.AppendTag(nil, of.Number(), kind), kind: of.Kind(), list: of.IsList(), presence: of.HasPresence()}
@@ -79,6 +81,9 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 			}
 		}
 		f.fields[of.JSONName()], f.fields[of.TextName()] = made, made
+	}
+	if f.name == "a2a.v1.Message" {
+		f.fields["content"] = f.fields["parts"] // as the field was named in A2A 0.3.0; clients have both
 	}
 	return f
 }
@@ -226,10 +231,15 @@ func (t *transcoder) message(f *form) bool {
 		return t.timestamp()
 	}
 	return t.members(func(name []byte) bool {
-		field := f.fields[string(name)]
+		field, known := f.fields[string(name)]
 		switch {
+		case !known:
+			before := len(t.out)
+			ok := t.value()
+			t.out = t.out[:before]
+			return ok
 		case field == nil:
-			return false // it may be a field that has no form
+			return false
 		case t.in[t.at] == 'n' && (field.message == nil || field.message.name != valueName):
 			return t.word("null")
 		case !field.list:

@@ -21,7 +21,7 @@ func transcoded() []string {
 		`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"data":null},{"data":[1,"x",null,true,false,-1.5e-7,{"a":[]},[[]]]},{"data":"s"},{"data":{"k":{"é\u0000\ud83d\ude00":"\"\\\/\b\f\n\r\t\u2028"}}}],"metadata":{"n":9007199254740991,"":1e300}}}`,
 		`{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":null,"timestamp":"1969-12-31T23:59:59.999Z"},"metadata":{}}}`,
 		` { "task" : { "id" : "` + strings.Repeat("x", 40000) + `" , "artifacts" : [ ] , "history" : [ { "parts" : [ { "text" : "` + strings.Repeat("ü", 300) + `" } ] } ] } } `,
-		`{"unknown":{"a":[1,2]},"task":{"id":"t"}}`,
+		`{"unknown":{"a":[1,2]},"task":{"id":"t","kind":null}}`,
 	}
 }
 
@@ -32,7 +32,7 @@ func TestTranscode(t *testing.T) {
 		compareTranscoded(t, in)
 		f := formOf((&a2apb.StreamResponse{}).ProtoReflect().Descriptor())
 		tr := transcoder{in: []byte(in)}
-		if fast := tr.message(f) && tr.space() == 0; fast == strings.Contains(in, "unknown") {
+		if fast := tr.message(f) && tr.space() == 0; !fast {
 			t.Errorf("%.80s: is encoded without protojson: %t", in, fast)
 		}
 	}

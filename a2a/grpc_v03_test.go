@@ -1,0 +1,191 @@
+package a2a_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	oldgrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+)
+
+// oldClient returns the official client for gRPC in A2A 0.3.
+func oldClient(t testing.TB, at string) *a2aclient.Client {
+	t.Helper()
+	i := sdk.NewAgentInterface(at, sdk.TransportProtocolGRPC)
+	i.ProtocolVersion = "0.3"
+	c, err := a2aclient.NewFromEndpoints(t.Context(), []*sdk.AgentInterface{i}, oldgrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Destroy() })
+	return c
+}
+
+// The official client for A2A 0.3 over gRPC: question, answer, result, list, cancel.
+func TestOldOfficialClientOverGRPC(t *testing.T) {
+	t.Parallel()
+	srv := start(t, nil)
+	s, _ := srv.Config.Handler.(*a2a.Server)
+	_, at := serveGRPC(t, s, a2a.GRPCConfig{})
+	c := oldClient(t, at)
+	result, err := c.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: call("transfer", map[string]any{"amount": 5, "to": "bob"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parked, ok := result.(*sdk.Task)
+	if !ok || parked.Status.State != sdk.TaskStateInputRequired {
+		t.Fatalf("SendMessage() = %+v, want a task that waits for input", result)
+	}
+	yes := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("yes"))
+	yes.TaskID = parked.ID
+	if result, err = c.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: yes}); err != nil {
+		t.Fatal(err)
+	}
+	if done, ok := result.(*sdk.Task); !ok || done.Status.State != sdk.TaskStateCompleted || len(done.Artifacts) != 1 {
+		t.Fatalf("SendMessage() = %+v, want a completed task", result)
+	}
+	zero := 0
+	got, err := c.GetTask(t.Context(), &sdk.GetTaskRequest{ID: parked.ID, HistoryLength: &zero})
+	if err != nil || len(got.History) == 0 {
+		t.Errorf("GetTask() = %+v, %v; 0 is no limit in 0.3", got, err)
+	}
+	if _, err := c.CancelTask(t.Context(), &sdk.CancelTaskRequest{ID: parked.ID}); !errors.Is(err, sdk.ErrTaskNotCancelable) {
+		t.Errorf("CancelTask() of a completed task = %v", err)
+	}
+	if _, err := c.GetTask(t.Context(), &sdk.GetTaskRequest{ID: "nothing"}); !errors.Is(err, sdk.ErrTaskNotFound) {
+		t.Errorf("GetTask() of nothing = %v", err)
+	}
+	if list, err := c.ListTasks(t.Context(), &sdk.ListTasksRequest{}); err != nil || len(list.Tasks) != 1 {
+		t.Errorf("ListTasks() = %+v, %v", list, err)
+	}
+	events := 0
+	for e, err := range c.SendStreamingMessage(t.Context(), &sdk.SendMessageRequest{Message: call("stream", map[string]any{"n": 50})}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.(*sdk.TaskArtifactUpdateEvent); ok {
+			events++
+		}
+	}
+	if events < 50 {
+		t.Errorf("streamed %d chunks, want 50", events)
+	}
+	if _, err := c.GetTaskPushConfig(t.Context(), &sdk.GetTaskPushConfigRequest{TaskID: parked.ID, ID: "x"}); !errors.Is(err, sdk.ErrPushNotificationNotSupported) {
+		t.Errorf("GetTaskPushConfig() = %v", err)
+	}
+}
+
+// Streams of A2A 0.3 say which event is the last (the SDK's server never does), keep values
+// that are no objects as their clients expect them, and know their names.
+func TestOldGRPCStreams(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	c := oldpb.NewA2AServiceClient(dialGRPC(t, at))
+	ctx := as(t.Context(), "alice")
+	last := func(stream interface {
+		Recv() (*oldpb.StreamResponse, error)
+	}) (states string, final bool) {
+		for {
+			e, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return states, final
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u := e.GetStatusUpdate(); u != nil {
+				if final {
+					t.Errorf("an event follows the final one")
+				}
+				states, final = states+" "+u.GetStatus().GetState().String(), u.GetFinal()
+			}
+		}
+	}
+	message := func(id, text, task string) *oldpb.SendMessageRequest {
+		data, err := structpb.NewStruct(map[string]any{"value": []any{1.0, "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compat, err := structpb.NewStruct(map[string]any{"data_part_compat": true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &oldpb.SendMessageRequest{Request: &oldpb.Message{MessageId: id, TaskId: task, Role: oldpb.Role_ROLE_USER, Parts: []*oldpb.Part{
+			{Part: &oldpb.Part_Text{Text: text}}, {Part: &oldpb.Part_Data{Data: &oldpb.DataPart{Data: data}}, Metadata: compat},
+		}}}
+	}
+	stream, err := c.SendStreamingMessage(ctx, message("m1", "/transfer amount=1 to=bob", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if states, final := last(stream); !final || !strings.HasSuffix(states, "TASK_STATE_INPUT_REQUIRED") {
+		t.Errorf("the stream had%s, final %t", states, final)
+	}
+	list, err := c.ListTasks(ctx, &oldpb.ListTasksRequest{Status: oldpb.TaskState_TASK_STATE_INPUT_REQUIRED})
+	if err != nil || len(list.GetTasks()) != 1 {
+		t.Fatalf("ListTasks() = %v, %v", list, err)
+	}
+	id := list.GetTasks()[0].GetId()
+	task, err := c.GetTask(ctx, &oldpb.GetTaskRequest{Name: "tasks/" + id})
+	if err != nil || len(task.GetHistory()) == 0 {
+		t.Fatalf("GetTask() = %v, %v", task, err)
+	}
+	if got := task.GetHistory()[0].GetParts()[1]; !got.GetMetadata().GetFields()["data_part_compat"].GetBoolValue() || len(got.GetData().GetData().GetFields()["value"].GetListValue().GetValues()) != 2 {
+		t.Errorf("the data part is %v", got)
+	}
+	follow, err := c.TaskSubscription(ctx, &oldpb.TaskSubscriptionRequest{Name: "tasks/" + id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := follow.Recv(); err != nil || first.GetTask().GetId() != id {
+		t.Fatalf("TaskSubscription() = %v, %v", first, err)
+	}
+	canceled, err := c.CancelTask(ctx, &oldpb.CancelTaskRequest{Name: "tasks/" + id})
+	if err != nil || canceled.GetStatus().GetState() != oldpb.TaskState_TASK_STATE_CANCELLED {
+		t.Errorf("CancelTask() = %v, %v", canceled, err)
+	}
+	for name, call := range map[string]func() error{
+		"name":    func() error { _, err := c.GetTask(ctx, &oldpb.GetTaskRequest{Name: id}); return err },
+		"path":    func() error { _, err := c.CancelTask(ctx, &oldpb.CancelTaskRequest{Name: "tasks/a/b"}); return err },
+		"nothing": func() error { _, err := c.GetTask(ctx, &oldpb.GetTaskRequest{}); return err },
+		"a config": func() error {
+			_, err := c.DeleteTaskPushNotificationConfig(ctx, &oldpb.DeleteTaskPushNotificationConfigRequest{Name: "tasks/a"})
+			return err
+		},
+	} {
+		wantStatus(t, name, call(), codes.InvalidArgument, "INVALID_PARAMS", "name")
+	}
+	_, err = c.SendMessage(ctx, &oldpb.SendMessageRequest{})
+	wantStatus(t, "no message", err, codes.InvalidArgument, "INVALID_PARAMS", "message")
+	_, err = c.GetTask(as(context.Background(), "mallory"), &oldpb.GetTaskRequest{Name: "tasks/" + id})
+	wantStatus(t, "a foreign task", err, codes.NotFound, "TASK_NOT_FOUND")
+	_, err = c.GetTask(as(t.Context(), "alice", "a2a-version", "1.0"), &oldpb.GetTaskRequest{Name: "tasks/" + id})
+	wantStatus(t, "another version", err, codes.FailedPrecondition, "VERSION_NOT_SUPPORTED")
+}
+
+// A server that serves only 1.0 has no methods of 0.3.
+func TestOldGRPCIsOff(t *testing.T) {
+	t.Parallel()
+	srv := start(t, func(c *a2a.Config) { c.OnlyV1 = true })
+	s, _ := srv.Config.Handler.(*a2a.Server)
+	_, at := serveGRPC(t, s, a2a.GRPCConfig{})
+	_, err := oldpb.NewA2AServiceClient(dialGRPC(t, at)).GetTask(t.Context(), &oldpb.GetTaskRequest{Name: "tasks/x"})
+	if status.Code(err) != codes.Unimplemented {
+		t.Errorf("GetTask() = %v", err)
+	}
+}
