@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"a2a-server/a2a"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
@@ -58,6 +59,11 @@ type Config struct {
 	// them itself, with auth.First.
 	Authenticator auth.Authenticator
 
+	// Extensions are extensions of A2A that the program's own parts implement. The agent card
+	// lists them after those of the server, and requests activate them. The configuration's
+	// key card.required_extensions may require them.
+	Extensions []a2a.Extension
+
 	// Store keeps the tasks; nil: the store that the key store names. The Server does not
 	// close it, and nothing else may use it. If it has the methods Err() error, Trouble()
 	// error and Incarnation() uint64, they are used as those of *boltstore.Handle are. The
@@ -105,6 +111,9 @@ func Check(c Config) error {
 		return err
 	}
 	if _, err := socketUsers(conf); err != nil {
+		return err
+	}
+	if _, err := c.card(conf); err != nil {
 		return err
 	}
 	if _, err := c.pushes(conf, nil); err != nil {

@@ -172,13 +172,14 @@ func (s *Server) limits() config.Limits {
 func (s *Server) serveProtocol() error {
 	guard := guardOf(s.config, s.Addr())
 	limits := s.limits()
+	card, err := s.given.card(s.config)
+	if err != nil {
+		return err
+	}
+	card.GRPC, card.Security = s.cardGRPC(), s.schemes
 	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
-		Card: a2a.Card{
-			Name: s.config.Agent.Name, Description: s.config.Agent.Description,
-			Version: Version(), URL: s.config.PublicURL, GRPC: s.cardGRPC(), InputModes: s.config.Agent.InputModes,
-			Security: s.schemes, SecurityForm: a2a.SecurityForm(s.config.Card.SecurityForm),
-		},
+		Card: card, CardKeys: s.cardKeys(),
 		Skills:         s.catalog.list,
 		SkillsOf:       s.catalog.listOf,
 		Push:           s.offered(),

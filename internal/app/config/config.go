@@ -29,7 +29,7 @@ type Config struct {
 	Auth         Auth
 	Log          Log
 	Agent        Agent
-	Card         struct{ SecurityForm SecurityForm }
+	Card         Card
 	Versions     Versions
 	Planner      Planner
 	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
@@ -71,6 +71,13 @@ type Agent struct {
 	Name        string // Defaults to a2a-server.
 	Description string
 	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
+}
+
+// Card is what the agent card says besides what the server is.
+type Card struct {
+	SecurityForm       SecurityForm
+	Sign               bool     // with a key in Data
+	RequiredExtensions []string // URIs, which requests have to activate
 }
 
 // SecurityForm is how the agent card writes what credentials it needs.

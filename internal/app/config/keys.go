@@ -45,6 +45,12 @@ func (c *Config) keys() []key {
 			"Media types that the parts of a message may have, as listed in the agent card. A message with a part of another type is refused (CONTENT_TYPE_NOT_SUPPORTED); a part without a type is accepted. text/* accepts every text type, */* any type at all."),
 		one("card.security_form", "spec", setting.Choice(&c.Card.SecurityForm, "a form", FormSpec, FormGo, FormOmit),
 			"How the agent card writes which credentials are needed. spec is the form of the specification, which the SDKs for Python and JavaScript read; the Go SDK 2.4.0 refuses a card with it. go is the form that the Go SDK reads, and those two as well, but no strict reader. omit leaves it out, so that clients have to know."),
+		one("card.sign", "false", setting.Bool(&c.Card.Sign),
+			"Signs the agent card and the extended one (JWS, ES256), so that clients can tell whether somebody between has changed them. The public keys are at public_url, which it needs, followed by /.well-known/agent-card-keys.json. See docs/security.md."),
+		many("card.required_extensions", "", &c.Card.RequiredExtensions, func(to *string) setting.Value {
+			return setting.Text(to, "a URI", setting.NotEmpty("a URI"), setting.OneLine)
+		},
+			"Extensions of the agent card that every request has to activate in the header A2A-Extensions; one that does not is refused (EXTENSION_SUPPORT_REQUIRED) before anything happens. By default none is required: all dialects of approvals are always understood."),
 		one("versions.strict", "false", setting.Bool(&c.Versions.Strict),
 			"A request that names no version of A2A, in the header or the parameter A2A-Version, counts as version 0.3, as the specification says, and is refused (VERSION_NOT_SUPPORTED) if its method or path is of 1.0. With false it has the version of its method or path, which is what many clients mean."),
 		one("versions.v03", "true", setting.Bool(&c.Versions.V03),

@@ -1,0 +1,31 @@
+package a2aserver
+
+import (
+	"fmt"
+
+	"a2a-server/a2a"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/keyring"
+)
+
+// card returns what the agent card of a configuration says, apart from skills, security and
+// the address of gRPC.
+func (c *Config) card(conf *config.Config) (a2a.Card, error) {
+	card := a2a.Card{
+		Name: conf.Agent.Name, Description: conf.Agent.Description, Version: Version(), URL: conf.PublicURL,
+		InputModes: conf.Agent.InputModes, SecurityForm: a2a.SecurityForm(conf.Card.SecurityForm),
+		Extensions: c.Extensions, RequiredExtensions: conf.Card.RequiredExtensions,
+	}
+	if err := card.CheckExtensions(); err != nil {
+		return a2a.Card{}, fmt.Errorf("%w: card.required_extensions: %w", ErrConfig, err)
+	}
+	return card, nil
+}
+
+// cardKeys returns what signs the agent card; nil: nothing does.
+func (s *Server) cardKeys() *keyring.Signer {
+	if !s.config.Card.Sign {
+		return nil
+	}
+	return s.keys.Signer(keyring.AgentCard)
+}
