@@ -29,6 +29,7 @@ var crashCases = map[string][]crashCase{
 	"task.woken":   {{n: 1}, {n: 2}, {n: 3}, {n: 1, late: true}},
 	"task.due":     {{n: 1, gated: true}, {n: 2, gated: true}},
 	"task.claimed": {{n: 1, late: true}},
+	"push.sent":    {{n: 1}, {n: 4}, {n: 12}, {n: 1, late: true}},
 
 	"boltstore.taken":     {{n: 1}, {n: 2}, {n: 6}, {n: 10}, {n: 20}, {n: 30}, {n: 4, late: true}},
 	"boltstore.applied":   {{n: 1}, {n: 3}, {n: 6}, {n: 10}, {n: 14}, {n: 18}, {n: 24}, {n: 2, late: true}, {n: 6, late: true}},
@@ -46,7 +47,7 @@ var elsewhere = map[string]string{
 func TestCrashCases(t *testing.T) {
 	t.Parallel()
 	var all []string
-	for _, dir := range []string{"../../task/engine", "../../store/boltstore"} {
+	for _, dir := range []string{"../../task/engine", "../../task/push", "../../store/boltstore"} {
 		points, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

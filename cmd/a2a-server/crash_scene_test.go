@@ -20,6 +20,7 @@ type scene struct {
 	leave  bool             // nobody answers in the first process
 	cancel bool             // canceled when it asks
 	want   string           // state in the end, when no call was unknown
+	hook   string           // URL of its webhook
 	seen   func(events int) // called with each event of a stream
 
 	id       string
@@ -107,7 +108,7 @@ func (s *scene) play(ctx context.Context, c *client, first bool) error {
 // send sends the message, again when it was sent before: it is still the same task.
 func (s *scene) send(ctx context.Context, c *client, first bool) error {
 	params := s.message()
-	params["configuration"] = object{"returnImmediately": s.hurry || s.id != ""}
+	params["configuration"] = object{"returnImmediately": s.hurry || s.id != "", "taskPushNotificationConfig": s.webhook()}
 	var sent struct{ Task *taskState }
 	if err := c.call(ctx, "SendMessage", params, &sent); err != nil {
 		return err
@@ -237,8 +238,15 @@ func (s *scene) decide(ctx context.Context, c *client, q question, verb string) 
 
 // message is the same each time that it is sent.
 func (s *scene) message() object {
-	return object{"message": object{
-		"messageId": "message of " + s.name, "role": "ROLE_USER",
-		"parts": []any{object{"data": object{"calls": s.calls}}},
-	}}
+	return object{
+		"message": object{
+			"messageId": "message of " + s.name, "role": "ROLE_USER",
+			"parts": []any{object{"data": object{"calls": s.calls}}},
+		},
+		"configuration": object{"taskPushNotificationConfig": s.webhook()},
+	}
+}
+
+func (s *scene) webhook() object {
+	return object{"id": "crash", "url": s.hook, "token": "the token of " + s.name}
 }

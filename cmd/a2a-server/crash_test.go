@@ -83,6 +83,7 @@ type world struct {
 	dir    string
 	args   []string
 	scenes []*scene
+	hooks  *hooks
 	lives  int
 }
 
@@ -94,13 +95,17 @@ func newWorld(t *testing.T, c crashCase) *world {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	w := &world{T: t, dir: dir, args: []string{"--data", dir}, scenes: newScenes(c.gated)}
+	file := filepath.Join(dir, "config.yaml")
+	w := &world{T: t, dir: dir, args: []string{"--data", dir, "--config", file}, scenes: newScenes(c.gated), hooks: newHooks(t)}
+	for i, s := range w.scenes {
+		s.hook = fmt.Sprintf("%s/%d", w.hooks.URL, i)
+	}
+	config := "push: {enabled: true, allow_http: true, allow_loopback: true}\n"
 	if c.gated {
-		file := filepath.Join(dir, "config.yaml")
-		if err := os.WriteFile(file, []byte("gates:\n  - {tool: echo, expires: 30ms}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		w.args = append(w.args, "--config", file)
+		config += "gates:\n  - {tool: echo, expires: 30ms}\n"
+	}
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return w
 }
@@ -174,4 +179,7 @@ func (w *world) examine(p *process) {
 		}
 	}
 	checkEnd(ctx, w.T, &client{url: p.url, http: &http.Client{Transport: transport}}, w.scenes)
+	for i, s := range w.scenes {
+		w.hooks.check(ctx, w.T, fmt.Sprintf("/%d", i), s)
+	}
 }
