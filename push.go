@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/keyring"

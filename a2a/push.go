@@ -69,6 +69,9 @@ func (p *Push) webhook(c *sdk.PushConfig, protocol, prefix string) (engine.PushC
 		w.violations = all
 		return engine.PushConfig{}, w
 	}
+	if out.Credentials == "" {
+		out.Scheme = "" // Bearer, with a token of this server
+	}
 	return out, nil
 }
 

@@ -165,7 +165,7 @@ func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID
 	return &w, err
 }
 
-// Push returns a webhook of a task of by's. If there is no such webhook, or no such task,
+// Push returns a webhook of a task of by's, without its secrets. If there is no such webhook, or no such task,
 // the error is [task.ErrTaskNotFound].
 func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config string) (PushConfig, error) {
 	if err := e.mayPush(by); err != nil {
@@ -178,28 +178,16 @@ func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config stri
 	case w == nil:
 		return PushConfig{}, task.ErrTaskNotFound
 	}
-	return e.opened(id, w)
+	return withoutSecrets(w), nil
 }
 
-// opened returns a webhook with its secrets.
-func (e *Engine) opened(id store.TaskID, w *task.Webhook) (PushConfig, error) {
-	c := PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
-	if len(w.Secrets) == 0 {
-		return c, nil
-	}
-	var secrets task.WebhookSecrets
-	raw, err := e.cfg.Push.Open(w.Secrets, task.WebhookBound(id, w.ID))
-	if err == nil {
-		err = json.Unmarshal(raw, &secrets)
-	}
-	if err != nil {
-		return PushConfig{}, fmt.Errorf("open the secrets of a webhook of task %s: %w: set the webhook again", id, err)
-	}
-	c.Token, c.Credentials = secrets.Token, secrets.Credentials
-	return c, nil
+// withoutSecrets returns a webhook as it is listed. Nobody needs its secrets again, and one
+// whose secrets cannot be opened is listed like any other.
+func withoutSecrets(w *task.Webhook) PushConfig {
+	return PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
 }
 
-// PushList returns a page of the webhooks of a task of by's. limit defaults to 50 and is
+// PushList returns a page of the webhooks of a task of by's, without their secrets. limit defaults to 50 and is
 // at most 100; token is [PushPage.Next] of the previous page.
 func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit int, token string) (PushPage, error) {
 	if err := e.mayPush(by); err != nil {
@@ -233,11 +221,7 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 		if err != nil {
 			return PushPage{}, err
 		}
-		c, err := e.opened(id, &w)
-		if err != nil {
-			return PushPage{}, err
-		}
-		page.Configs = append(page.Configs, c)
+		page.Configs = append(page.Configs, withoutSecrets(&w))
 	}
 	return page, nil
 }
