@@ -56,7 +56,7 @@ func testClients(t *testing.T, p programs) {
 		all[i].key = addKey(t, p, keys, all[i].id())
 	}
 	// The one form of requirements that all three SDKs read.
-	text := fmt.Sprintf("auth: {keys: {file: %q}}\ncard: {security_form: go}\n", keys)
+	text := fmt.Sprintf("auth: {keys: {file: %q}}\ncard: {security_form: go}\ntools: [{builtin: demo, for: {roles: [requester]}}]\n", keys)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
