@@ -179,9 +179,11 @@ func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
 
 // readListTasks decodes the request of ListTasks.
 func readListTasks(in input) (*sdk.ListTasksRequest, error) {
-	// The SDK's client (v2.4.0) sends this filter by another name.
-	if theirs, ok := in.query["lastUpdatedAfter"]; ok && !in.query.Has("statusTimestampAfter") {
-		in.query["statusTimestampAfter"] = theirs
+	// This filter has other names in the SDK's client (v2.4.0), and in 0.3.
+	for _, name := range []string{"lastUpdatedAfter", "lastUpdatedTime", "last_updated_time"} {
+		if theirs, ok := in.query[name]; ok && !in.query.Has("statusTimestampAfter") {
+			in.query["statusTimestampAfter"] = theirs
+		}
 	}
 	var pb a2apb.ListTasksRequest
 	if err := in.fill(&pb); err != nil {

@@ -42,9 +42,7 @@ func cancelCases() []endToEnd {
 				s.Fatal(f)
 			}
 			states := statesOf(st.rest())
-			if len(states) == 0 || states[len(states)-1] != "canceled" {
-				s.Errorf("the stream ends with %v, want canceled", states)
-			}
+			s.equal("the last state", lastOf(states), "canceled")
 		}},
 		{name: "cancel twice", play: func(s *scene) {
 			alice := s.as("alice")

@@ -83,13 +83,35 @@ func messageCases() []endToEnd {
 			}
 			m.Parts[0] = m.Parts[0].with("of", map[string]any{"part": []any{1.0}})
 			m.Extensions = []string{"https://example.com/ext"}
-			m.References = []string{"019b7c00-0000-7000-8000-00000000aaaa"}
 			got := alice.task(sending{Message: m, Metadata: map[string]any{"of": "the request"}})
 			s.equal("metadata", got.History[0].Metadata, m.Metadata)
 			s.equal("metadata of the part", got.History[0].Parts[0].Metadata, m.Parts[0].Metadata)
 			s.equal("extensions", got.History[0].Extensions, m.Extensions)
-			s.equal("references", got.History[0].References, m.References)
 		}},
+		{name: "references to other tasks", play: func(s *scene) {
+			alice := s.as("alice")
+			m := s.says("m", "/echo references")
+			m.References = []string{"019b7c00-0000-7000-8000-00000000aaaa", "another"}
+			got := alice.task(sending{Message: m})
+			want := m.References
+			if proto03(s.on) {
+				want = nil
+			}
+			s.equal("references", got.History[0].References, want)
+		}, differs: []difference{{proto03, "a2a.v1 has no references"}}},
+		{name: "a send whose configuration does not say whether it waits", play: func(s *scene) {
+			gate := s.gate()
+			alice := s.as("alice")
+			go func() { // while the send below waits
+				<-gate.entered
+				close(gate.steps)
+			}()
+			got := alice.task(sending{Message: s.calls("m", "hold", gate.args), Modes: []string{"text/plain"}})
+			if over(got.State) == proto03(s.on) {
+				s.Errorf("state = %s", got.State)
+			}
+			alice.ends(got.ID, "completed")
+		}, differs: []difference{{proto03, "in a2a.v1 blocking is false if it is left out"}}},
 		{name: "a call as data, and a result of every kind", play: func(s *scene) {
 			got := s.as("alice").task(sending{Message: s.calls("m", "shapes", map[string]any{})})
 			s.equal("state", got.State, "completed")
@@ -129,7 +151,7 @@ func messageCases() []endToEnd {
 				s.Errorf("the context is %q", made.Context)
 			}
 			m = s.says("c", "/echo c")
-			m.Context, m.References = made.Context, []string{made.ID}
+			m.Context = made.Context
 			second := alice.task(sending{Message: m})
 			s.equal("the context of another task", second.Context, made.Context)
 			if second.ID == made.ID {
@@ -198,7 +220,7 @@ func messageCases() []endToEnd {
 			_, f := alice.send(sending{Message: m})
 			s.refused("video", f, "CONTENT_TYPE_NOT_SUPPORTED")
 			m.Parts[1] = part{Kind: "url", URL: "https://example.com/x", Type: "audio/ogg"}
-			_, f = alice.send(sending{Message: m, Modes: []string{"text/plain"}})
+			_, f = alice.send(sending{Message: m, Now: ptr(true), Modes: []string{"text/plain"}})
 			s.refused("audio", f, "CONTENT_TYPE_NOT_SUPPORTED")
 		}},
 		{name: "the same message again is the same task", play: func(s *scene) {

@@ -61,14 +61,18 @@ type binding struct {
 	name    string // of the test
 	version string // Major.Minor
 	connect func(*world, caller) client
-	resumes bool // streams resume after an event
+	resumes bool // a stream can continue after an event
+	lists   bool // it has ListTasks
 }
 
 // bindings are all that the server speaks.
 func bindings() []binding {
 	return []binding{
-		{name: "JSON-RPC-1.0", version: "1.0", resumes: true, connect: connectRPC10},
-		{name: "REST-1.0", version: "1.0", resumes: true, connect: connectREST10},
+		{name: "JSON-RPC-1.0", version: "1.0", resumes: true, lists: true, connect: connectRPC10},
+		{name: "REST-1.0", version: "1.0", resumes: true, lists: true, connect: connectREST10},
+		{name: "gRPC-1.0", version: "1.0", lists: true, connect: connectGRPC10},
+		{name: "JSON-RPC-0.3", version: "0.3", resumes: true, connect: connectRPC03},
+		{name: "REST-0.3", version: "0.3", resumes: true, lists: true, connect: connectREST03},
 	}
 }
 

@@ -19,6 +19,8 @@ type endToEnd struct {
 	name string
 	play func(*scene)
 	set  map[string]string // configuration of a server of its own; nil: all share one
+	// needs is what a binding has to have, or the case is not played over it; nil: nothing.
+	needs func(binding) bool
 	// differs lists what is not equal on all bindings.
 	differs []difference
 }
@@ -30,12 +32,21 @@ type difference struct {
 	why string
 }
 
+// legacy are the bindings of 0.3.
+func legacy(b binding) bool { return b.version == "0.3" }
+
+// proto03 are the bindings whose messages are those of the protobuf package a2a.v1.
+func proto03(b binding) bool { return legacy(b) && !strings.HasPrefix(b.name, "JSON-RPC") }
+
 // named returns the bindings whose names begin with one of prefixes.
 func named(prefixes ...string) func(binding) bool {
 	return func(b binding) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(b.name, p) })
 	}
 }
+
+func lists(b binding) bool   { return b.lists }
+func resumes(b binding) bool { return b.resumes }
 
 // TestCases plays every case over every binding.
 func TestCases(t *testing.T) {
@@ -56,7 +67,7 @@ func TestCases(t *testing.T) {
 			got := map[string]string{} // transcripts by binding
 			var mu sync.Mutex
 			t.Run("on", func(t *testing.T) {
-				for _, b := range bindings() {
+				for _, b := range c.bindings() {
 					t.Run(b.name, func(t *testing.T) {
 						t.Parallel()
 						out := c.run(t, w, b)
@@ -71,6 +82,11 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bindings are those that the case is played over.
+func (c *endToEnd) bindings() []binding {
+	return slices.DeleteFunc(bindings(), func(b binding) bool { return c.needs != nil && !c.needs(b) })
 }
 
 // run plays a case over a binding, and returns what its clients got.
@@ -92,7 +108,7 @@ func (c *endToEnd) run(t *testing.T, w *world, b binding) string {
 func (c *endToEnd) compare(t *testing.T, got map[string]string) {
 	t.Helper()
 	groups := map[string][]string{} // names of bindings by the differences that they have
-	for _, b := range bindings() {
+	for _, b := range c.bindings() {
 		key := make([]byte, len(c.differs))
 		for i, d := range c.differs {
 			key[i] = '-'
@@ -118,7 +134,7 @@ func (c *endToEnd) compare(t *testing.T, got map[string]string) {
 		}
 	}
 	for i, d := range c.differs {
-		if d.why == "" || !slices.ContainsFunc(bindings(), d.on) {
+		if d.why == "" || !slices.ContainsFunc(c.bindings(), d.on) {
 			t.Errorf("difference %d has no reason, or no binding", i)
 		}
 	}

@@ -47,8 +47,15 @@ func result(raw []byte, id string) (json.RawMessage, error) {
 		return *a.Result, nil
 	}
 	var details []detail
-	if len(a.Error.Data) > 0 {
-		if err := fill(a.Error.Data, &details); err != nil {
+	if data := a.Error.Data; len(data) > 0 {
+		var in any = &details
+		old := struct {
+			Details *[]detail `json:"details"`
+		}{&details}
+		if data[0] == '{' { // as in 0.3, where it is of any form; a list is no surprise there either
+			in = &old
+		}
+		if err := fill(data, in); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +83,11 @@ func (r *rpc) request(method string, params any) (body []byte, id string) {
 	if n%2 == 0 {
 		id = fmt.Sprintf(`"call-%d"`, n)
 	}
-	return encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params}), id
+	call := map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method}
+	if params != nil {
+		call["params"] = params
+	}
+	return encode(call), id
 }
 
 // call calls a method with one answer.
@@ -162,6 +173,10 @@ func garbledJSON(body []byte, how garble) (broken []byte, header []string, ok bo
 		}
 		return bytes.Replace(body, []byte(old), []byte(with), 1)
 	}
+	parts := `"parts":`
+	if !bytes.Contains(body, []byte(parts)) {
+		parts = `"content":` // HTTP+JSON in 0.3
+	}
 	const id, text = `"messageId":"garbled"`, `"garbled text"`
 	switch how {
 	case notEncoded:
@@ -169,7 +184,7 @@ func garbledJSON(body []byte, how garble) (broken []byte, header []string, ok bo
 	case cut:
 		return body[:len(body)-2], nil, true
 	case wrongType:
-		return change(`"parts":[`, `"parts":7,"other":[`), nil, true
+		return change(parts+`[`, parts+`7,"other":[`), nil, true
 	case wrongScalar:
 		return change(id, `"messageId":{}`), nil, true
 	case duplicateName:

@@ -137,7 +137,10 @@ func (s *scene) as(name string) *actor { return s.asWith(name, func(*caller) {})
 
 // asWith returns somebody whose requests change.
 func (s *scene) asWith(name string, change func(*caller)) *actor {
-	c := caller{key: s.world.keys[name], version: &s.on.version}
+	c := caller{key: s.world.keys[name]}
+	if s.on.version != "0.3" { // which has no such header
+		c.version = &s.on.version
+	}
 	change(&c)
 	return &actor{s, cmp.Or(name, "nobody"), s.on.connect(s.world, c)}
 }
@@ -357,6 +360,14 @@ func statesOf(events []event) []string {
 		}
 	}
 	return all
+}
+
+// lastOf returns the last of all; "" if there is none.
+func lastOf(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
 }
 
 // chunksOf returns the texts that events add to artifacts, one after the other.

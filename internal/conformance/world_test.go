@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
@@ -42,6 +44,7 @@ var callers = []apikey.Key{
 type world struct {
 	url  string
 	http *http.Client
+	conn *grpc.ClientConn
 	keys map[string]string // by the ids of callers
 
 	mu    sync.Mutex
@@ -84,7 +87,7 @@ func newWorld(t *testing.T, set map[string]string) *world {
 		w.keys[k.ID] = key
 	}
 	all := map[string]string{
-		"listen": "127.0.0.1:0", "store": "memory", "data": dir, "auth.keys.file": file, "limits.auth_failures": "0",
+		"listen": "127.0.0.1:0", "grpc.listen": "127.0.0.1:0", "store": "memory", "data": dir, "auth.keys.file": file, "limits.auth_failures": "0",
 		"agent.name": "tested", "agent.input_modes": "text/*,application/json,image/png", "limits.grace": "1s",
 	}
 	maps.Copy(all, set)
@@ -99,10 +102,14 @@ func newWorld(t *testing.T, set map[string]string) *world {
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	w.url, w.http = "http://"+s.Addr().String(), &http.Client{Transport: transport, Timeout: 2 * patience}
+	if w.conn, err = grpc.NewClient(s.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(context.WithoutCancel(t.Context())) }()
 	t.Cleanup(func() {
 		transport.CloseIdleConnections() // the server waits for those on which nothing was sent
+		_ = w.conn.Close()
 		if err := s.Close(); err != nil {
 			t.Errorf("close the server: %v", err)
 		}
@@ -154,7 +161,7 @@ type gated struct {
 	Gate string `json:"gate"`
 }
 
-type asking struct {
+type question struct {
 	Question string `json:"question"`
 }
 
@@ -182,7 +189,7 @@ func (w *world) tools(ledger string) ([]tool.Toolset, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask, err := functiontool.New(functiontool.Config{Name: "ask"}, func(ctx tool.Context, a asking) (string, error) {
+	ask, err := functiontool.New(functiontool.Config{Name: "ask"}, func(ctx tool.Context, a question) (string, error) {
 		again, ok := tool.Resumed(ctx)
 		if !ok {
 			return "", &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: a.Question}}}
