@@ -13,12 +13,13 @@ import (
 const fullCheck = 100
 
 var (
-	completed = []byte(`"TASK_STATE_COMPLETED"`)
-	waits     = []byte(`"TASK_STATE_INPUT_REQUIRED"`)
-	textKey   = []byte(`"text":"`)
-	lastChunk = []byte(`"lastChunk":true`)
-	idKey     = []byte("id: ")
-	failed    = []byte(`"error":{`)
+	completed    = []byte(`"TASK_STATE_COMPLETED"`)
+	completedOld = []byte(`"completed"`) // in A2A 0.3
+	waits        = []byte(`"TASK_STATE_INPUT_REQUIRED"`)
+	textKey      = []byte(`"text":"`)
+	lastChunk    = []byte(`"lastChunk":true`)
+	idKey        = []byte("id: ")
+	failed       = []byte(`"error":{`)
 )
 
 // answer is a JSON-RPC answer, as far as it is looked at.
@@ -128,7 +129,7 @@ func (f *follower) frame(frame []byte) error {
 			return fmt.Errorf("chunk %d came instead of chunk %d", n, f.next)
 		}
 		f.next++
-	} else if bytes.Contains(frame, completed) {
+	} else if bytes.Contains(frame, completed) || bytes.Contains(frame, completedOld) {
 		f.done = true
 	} else if bytes.Contains(frame, failed) {
 		return fmt.Errorf("the stream has an error: %s", frame)

@@ -52,6 +52,12 @@ func (c *conn) with(credential string) *conn {
 	return c
 }
 
+// speaking makes the connection's requests those of a version of A2A.
+func (c *conn) speaking(version string) *conn {
+	c.head = strings.Replace(c.head, "A2A-Version: 1.0", "A2A-Version: "+version, 1)
+	return c
+}
+
 // send writes a request.
 func (c *conn) send(body []byte) error {
 	c.out = append(c.out[:0], "POST / HTTP/1.1\r\n"...)

@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// spoken is how a version of A2A asks over a binding.
+type spoken struct {
+	name              string
+	send, stream, get func(i int, task string) []byte
+	cpu, took         map[string][]float64 // µs of each round, by workload
+}
+
+// versions are the same requests in 1.0 and in 0.3.
+func versions() []*spoken {
+	rpc := func(send, stream, get, message string) (a, b, c func(int, string) []byte) {
+		params := func(i int, args string) string {
+			return fmt.Sprintf(`{"message":{"messageId":"%d-%d",%s}}`, messages.run, messages.last.Add(1), fmt.Sprintf(message, args))
+		}
+		call := func(method string, i int, params string) []byte {
+			return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, params)
+		}
+		return func(i int, _ string) []byte {
+				return call(send, i, params(i, fmt.Sprintf(`{"tool":"note","args":{"text":"text %016d"}}`, i)))
+			}, func(i int, _ string) []byte { return call(stream, i, params(i, `{"tool":"stream","args":{"n":100}}`)) },
+			func(i int, task string) []byte { return call(get, i, `{"id":"`+task+`"}`) }
+	}
+	now, old := &spoken{name: "1.0"}, &spoken{name: "0.3"}
+	now.send, now.stream, now.get = rpc("SendMessage", "SendStreamingMessage", "GetTask", `"role":"ROLE_USER","parts":[{"data":%s}]`)
+	old.send, old.stream, old.get = rpc("message/send", "message/stream", "tasks/get", `"kind":"message","role":"user","parts":[{"kind":"data","data":%s}]`)
+	for _, v := range []*spoken{now, old} {
+		v.cpu, v.took = map[string][]float64{}, map[string][]float64{}
+	}
+	return []*spoken{now, old}
+}
+
+// do runs a workload once.
+func (v *spoken) do(c *conn, workload string, i int, task string) error {
+	if workload == "stream" {
+		if err := c.open(v.stream(i, task)); err != nil {
+			return err
+		}
+		f := follower{want: 100, numbers: true}
+		if err := c.frames(f.frame); err != nil {
+			return err
+		}
+		return f.end()
+	}
+	want, body := task, []byte(nil)
+	if workload == "send" {
+		want, body = fmt.Sprintf("text %016d", i), v.send(i, task)
+	} else {
+		body = v.get(i, task)
+	}
+	answer, err := c.post(body)
+	if err == nil && (!bytes.Contains(answer, []byte(want)) || bytes.Contains(answer, failed)) {
+		err = fmt.Errorf("the answer has no %s: %.300s", want, answer)
+	}
+	return err
+}
+
+// BenchmarkVersions does the same over JSON-RPC in A2A 1.0 and 0.3: reads a task, sends a
+// message, and streams 100 chunks. The figures are of one chunk where it streams. 0.3 may
+// cost 1.5 times what 1.0 costs.
+func BenchmarkVersions(b *testing.B) {
+	for _, workload := range []string{"get", "send", "stream"} {
+		both, per := versions(), 1
+		if workload == "stream" {
+			per = 100
+		}
+		s := startSpec(b, spec{Kind: ours})
+		c, err := dial(s.addr, runLimit)
+		if err != nil {
+			b.Fatal(err)
+		}
+		answer, err := c.post(both[0].send(0, ""))
+		c.close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		id, _, err := task(answer)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range rounds(b) {
+			for _, v := range both {
+				var last *load
+				b.Run(workload+"/"+v.name, func(b *testing.B) {
+					last = drive(b, s, 16, b.N, func(c *conn, i int) error { return v.do(c.speaking(v.name), workload, i, id) })
+					b.ReportMetric(last.serverCPU.Seconds()*1e6/float64(last.n*per), "cpu-µs/op")
+				})
+				if last == nil {
+					return // it was left out by -bench, or has failed
+				}
+				v.cpu[workload] = append(v.cpu[workload], last.serverCPU.Seconds()*1e6/float64(last.n*per))
+				v.took[workload] = append(v.took[workload], float64(last.quantile(0.5).Nanoseconds())/1e3)
+			}
+		}
+		now, old := both[0], both[1]
+		figures.note(workload+", A2A 0.3 beside 1.0", "%.1f µs of CPU beside %.1f (%.2f), p50 %.2f",
+			middle(old.cpu[workload]), middle(now.cpu[workload]), middle(old.cpu[workload])/middle(now.cpu[workload]), middle(old.took[workload])/middle(now.took[workload]))
+	}
+}
