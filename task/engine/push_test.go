@@ -1,0 +1,277 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/store/storetest"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+// plainSealer keeps secrets readable, and bound.
+type plainSealer struct{}
+
+func (plainSealer) Seal(secret, bound []byte) ([]byte, error) {
+	return append(append([]byte("sealed:"), bound...), secret...), nil
+}
+
+func (plainSealer) Open(sealed, bound []byte) ([]byte, error) {
+	secret, ok := bytes.CutPrefix(sealed, append([]byte("sealed:"), bound...))
+	if !ok {
+		return nil, errors.New("sealed for something else")
+	}
+	return secret, nil
+}
+
+func pushWorld(t *testing.T) (*world, *storetest.Counted) {
+	t.Helper()
+	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox(), cfg: engine.Config{Push: plainSealer{}}}
+	counted := &storetest.Counted{}
+	w.wrap = func(h store.Handle) store.Handle {
+		counted.Handle = h
+		return counted
+	}
+	w.start()
+	t.Cleanup(func() { w.stop() })
+	return w, counted
+}
+
+func webhook(id string) engine.PushConfig {
+	return engine.PushConfig{ID: id, URL: "https://example.com/" + id, Token: "t", Scheme: "Bearer", Credentials: "c", Version: "1.0"}
+}
+
+// parked returns a task that waits for an approval.
+func (w *world) parkedTask() store.TaskID {
+	w.t.Helper()
+	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+	id, _ := store.ParseTaskID(string(got.ID))
+	return id
+}
+
+// A webhook is set, read, listed in pages, replaced and deleted; deleting it again changes
+// nothing; and none of it wakes the task.
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	w, _ := pushWorld(t)
+	id := w.parkedTask()
+	before := w.get(a2a.TaskID(id.String()))
+	for _, name := range []string{"b", "a", "c"} {
+		c := webhook(name)
+		if got, err := w.engine.SetPush(w.ctx(), alice, id, c); err != nil || got != c {
+			t.Fatalf("SetPush() = %+v, %v", got, err)
+		}
+	}
+	c := webhook("b")
+	c.URL, c.Token, c.Scheme, c.Credentials, c.Version = "https://example.com/new", "", "", "", "0.3"
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, c); err != nil {
+		t.Fatalf("SetPush() again = %v", err)
+	}
+	if got, err := w.engine.Push(w.ctx(), alice, id, "b"); err != nil || got != c {
+		t.Errorf("Push() = %+v, %v, want %+v", got, err, c)
+	}
+	var listed []engine.PushConfig
+	for token := ""; ; {
+		page, err := w.engine.PushList(w.ctx(), alice, id, 2, token)
+		if err != nil {
+			t.Fatalf("PushList() = %v", err)
+		}
+		listed = append(listed, page.Configs...)
+		if token = page.Next; token == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]engine.PushConfig{webhook("a"), c, webhook("c")}, listed); diff != "" {
+		t.Errorf("PushList() (-want +got)\n%s", diff)
+	}
+	for range 2 {
+		if err := w.engine.DeletePush(w.ctx(), alice, id, "a"); err != nil {
+			t.Errorf("DeletePush() = %v", err)
+		}
+		if _, err := w.engine.Push(w.ctx(), alice, id, "a"); !errors.Is(err, task.ErrTaskNotFound) {
+			t.Errorf("Push() of a deleted one = %v", err)
+		}
+	}
+	fresh, err := w.engine.SetPush(w.ctx(), alice, id, engine.PushConfig{URL: "https://example.com", Version: "1.0"})
+	if err != nil || fresh.ID == "" {
+		t.Errorf("SetPush() without an id = %+v, %v", fresh, err)
+	}
+	if diff := cmp.Diff(before, w.get(a2a.TaskID(id.String()))); diff != "" {
+		t.Errorf("the task has changed (-before +after)\n%s", diff)
+	}
+	w.restart()
+	if got, err := w.engine.Push(w.ctx(), alice, id, "b"); err != nil || got != c {
+		t.Errorf("Push() after a restart = %+v, %v, want %+v", got, err, c)
+	}
+}
+
+// Whatever is asked about a foreign task is answered like about a missing one, at the same
+// cost, and a role that is lacking is said before anything is read.
+func TestWebhooksOfOthers(t *testing.T) {
+	t.Parallel()
+	w, counted := pushWorld(t)
+	id := w.parkedTask()
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("a")); err != nil {
+		t.Fatal(err)
+	}
+	bob, viewer, elsewhere := alice, alice, alice
+	bob.Subject, viewer.Roles, elsewhere.Tenant = "bob", []string{auth.RoleViewer, auth.RoleOperator, auth.RoleApprover, auth.RoleAdmin}, "other"
+	for name, do := range map[string]func(by auth.Principal, id store.TaskID) error{
+		"set": func(by auth.Principal, id store.TaskID) error {
+			_, err := w.engine.SetPush(w.ctx(), by, id, webhook("a"))
+			return err
+		},
+		"new": func(by auth.Principal, id store.TaskID) error {
+			_, err := w.engine.SetPush(w.ctx(), by, id, webhook(""))
+			return err
+		},
+		"get": func(by auth.Principal, id store.TaskID) error {
+			_, err := w.engine.Push(w.ctx(), by, id, "a")
+			return err
+		},
+		"list": func(by auth.Principal, id store.TaskID) error {
+			_, err := w.engine.PushList(w.ctx(), by, id, 0, "")
+			return err
+		},
+		"delete": func(by auth.Principal, id store.TaskID) error { return w.engine.DeletePush(w.ctx(), by, id, "a") },
+		"inline": func(by auth.Principal, id store.TaskID) error {
+			m, c := w.message(a2a.NewTextPart("hello")), webhook("a")
+			m.TaskID = a2a.TaskID(id.String())
+			_, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: m, Push: &c})
+			return err
+		},
+	} {
+		cost := func(by auth.Principal, id store.TaskID) int64 {
+			before := counted.Calls.Load()
+			if err := do(by, id); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("%s by %s of %s = %v, want %v", name, by.Subject, by.Tenant, err, task.ErrTaskNotFound)
+			}
+			return counted.Calls.Load() - before
+		}
+		missing := cost(alice, store.NewTaskID())
+		for _, by := range []auth.Principal{bob, elsewhere} {
+			if foreign := cost(by, id); foreign != missing {
+				t.Errorf("%s: a foreign task takes %d calls of the store, a missing one %d", name, foreign, missing)
+			}
+		}
+		before := counted.Calls.Load()
+		denied := (*auth.DeniedError)(nil)
+		if err := do(viewer, id); name != "inline" && (!errors.As(err, &denied) || denied.Action != auth.Push) {
+			t.Errorf("%s without the role = %v, want a DeniedError", name, err)
+		}
+		if n := counted.Calls.Load() - before; n != 0 {
+			t.Errorf("%s without the role took %d calls of the store", name, n)
+		}
+	}
+	if got, err := w.engine.Push(w.ctx(), alice, id, "a"); err != nil || got != webhook("a") {
+		t.Errorf("the webhook is %+v, %v", got, err)
+	}
+}
+
+// What is too much, too large, or cannot be sent is refused, and nothing is written.
+func TestWebhooksAreBounded(t *testing.T) {
+	t.Parallel()
+	w, _ := pushWorld(t)
+	id := w.parkedTask()
+	wrong := map[string]func(c *engine.PushConfig){
+		"id":                         func(c *engine.PushConfig) { c.ID = strings.Repeat("x", 257) },
+		"url":                        func(c *engine.PushConfig) { c.URL = "https://" + strings.Repeat("x", 2048) },
+		"token":                      func(c *engine.PushConfig) { c.Token = "a\r\nX-Injected: yes" },
+		"authentication.scheme":      func(c *engine.PushConfig) { c.Scheme = "Bearer a" },
+		"authentication.credentials": func(c *engine.PushConfig) { c.Credentials = strings.Repeat("x", 8<<10+1) },
+		"version":                    func(c *engine.PushConfig) { c.Version = "2.0" },
+	}
+	for field, alter := range wrong {
+		c := webhook("x")
+		alter(&c)
+		invalid := (*task.InvalidError)(nil)
+		if _, err := w.engine.SetPush(w.ctx(), alice, id, c); !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("SetPush() with a wrong %s = %v", field, err)
+		}
+		m := w.message(a2a.NewTextPart("x"))
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Push: &c}); !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("Send() with a wrong %s = %v", field, err)
+		}
+	}
+	for i := range 10 {
+		if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook(fmt.Sprint(i))); err != nil {
+			t.Fatalf("SetPush() %d = %v", i, err)
+		}
+	}
+	invalid := (*task.InvalidError)(nil)
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("one more")); !errors.As(err, &invalid) {
+		t.Errorf("SetPush() of one too many = %v", err)
+	}
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("3")); err != nil {
+		t.Errorf("replacing one at the limit = %v", err)
+	}
+	if err := w.engine.DeletePush(w.ctx(), alice, id, "5"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("one more")); err != nil {
+		t.Errorf("SetPush() in place of a deleted one = %v", err)
+	}
+}
+
+// Many who replace, delete and read one webhook at once, while its task runs to its end,
+// leave either one webhook with its rows, or none without any.
+func TestWebhookRaces(t *testing.T) {
+	t.Parallel()
+	w, _ := pushWorld(t)
+	id := w.parkedTask()
+	done := make(chan error, 40)
+	for i := range 40 {
+		go func() {
+			var err error
+			if i%4 == 3 {
+				err = w.engine.DeletePush(context.Background(), alice, id, "a")
+			} else {
+				_, err = w.engine.SetPush(context.Background(), alice, id, webhook("a"))
+			}
+			done <- err
+		}()
+	}
+	for range 40 {
+		if err := <-done; err != nil && !errors.Is(err, engine.ErrBusy) {
+			t.Errorf("SetPush() = %v", err)
+		}
+	}
+	count := map[string]int{}
+	for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
+		rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count[kind] = len(rows.Rows)
+	}
+	if count[task.RowPush] > 1 || count[task.RowPush] != count[task.RowPushCursor] || count[task.RowPushReady] > count[task.RowPush] {
+		t.Errorf("rows that are left: %v", count)
+	}
+}
+
+// Without a sealer there are no webhooks.
+func TestNoPush(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{})
+	id := w.parkedTask()
+	c := webhook("a")
+	_, set := w.engine.SetPush(w.ctx(), alice, id, c)
+	_, get := w.engine.Push(w.ctx(), alice, id, "a")
+	_, list := w.engine.PushList(w.ctx(), alice, id, 0, "")
+	_, inline := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("x")), Push: &c})
+	for name, err := range map[string]error{"set": set, "get": get, "list": list, "delete": w.engine.DeletePush(w.ctx(), alice, id, "a"), "inline": inline} {
+		if !errors.Is(err, engine.ErrNoPush) {
+			t.Errorf("%s = %v, want %v", name, err, engine.ErrNoPush)
+		}
+	}
+}
