@@ -508,3 +508,75 @@ func TestSigned(t *testing.T) {
 		_ = id
 	})
 }
+
+// What happens while a notification is under way is not lost with the row that said that
+// something was there.
+func TestGrowsWhileItIsSent(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		asks, let := make(chan struct{}), make(chan struct{})
+		rc := newReceiver(t, nil)
+		var once sync.Once
+		rc.reply = func(int, http.ResponseWriter, *http.Request) {
+			all := rc.all()
+			if strings.Contains(all[len(all)-1].body, "INPUT_REQUIRED") {
+				once.Do(func() {
+					close(asks)
+					<-let
+				})
+			}
+		}
+		id := w.send("ask", hook(rc.URL))
+		select {
+		case <-asks:
+		case <-w.ctx().Done():
+			t.Fatal("it was not told that the task asks")
+		}
+		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+			t.Fatal(err)
+		}
+		close(let)
+		w.until("it is told of the end", func() bool {
+			all := rc.all()
+			return strings.Contains(all[len(all)-1].body, "CANCELED")
+		})
+		w.quiet()
+		wantInOrder(t, rc.all(), w.pushable(id))
+	})
+}
+
+// Secrets that cannot be opened, as when the key is gone, fail the notification; so does
+// a signature that cannot be made.
+func TestWithoutItsSecrets(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.config = func(c *push.Config) {
+			c.Secrets = noSecrets{}
+			c.Sign = func(context.Context, *push.Notification, http.Header) error { return errors.New("no key: secret detail") }
+			c.Legacy = nil
+		}
+		w.start(false)
+		rc := newReceiver(t, nil)
+		for class, c := range map[string]*engine.PushConfig{
+			"secrets cannot be opened": {URL: rc.URL, Token: "t", Version: "1.0"},
+			"signature":                {URL: rc.URL, Version: "1.0"},
+			"encoding":                 {URL: rc.URL, Version: "0.3"},
+			"request failed":           {URL: "gopher://example.com", Scheme: "Bearer", Version: "1.0"},
+			"invalid URL":              {URL: "http://[::1", Scheme: "Bearer", Version: "1.0"},
+		} {
+			id := w.send("echo", c)
+			w.until(class, func() bool {
+				states, _, err := w.pusher.List(w.ctx(), "", 0)
+				return err == nil && slices.ContainsFunc(states, func(s push.State) bool { return s.Task == id && s.Error == class && s.State == "dead" })
+			})
+		}
+		if n := len(rc.all()); n > 0 {
+			t.Errorf("%d notifications were sent", n)
+		}
+	})
+}
+
+type noSecrets struct{}
+
+func (noSecrets) Open([]byte, []byte) ([]byte, error) { return nil, errors.New("the key is gone") }

@@ -48,7 +48,7 @@ func (d *Deliverer) send(ctx context.Context, id store.TaskID, w *task.Webhook, 
 	if w.Version == "0.3" {
 		body, err := d.legacy(ctx, id, e.Seq)
 		if err != nil {
-			d.cfg.Log.Warn().Err(err).Str("task_id", id.String()).Msg("a task cannot be encoded for a webhook of version 0.3")
+			d.cfg.Log.Debug().Err(err).Str("task_id", id.String()).Msg("a task cannot be encoded for a webhook of version 0.3")
 			return &failure{class: "encoding"}
 		}
 		n.Body, contentType = body, "application/json"
@@ -96,7 +96,7 @@ func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notifi
 		return nil
 	}
 	if err := d.cfg.Sign(ctx, n, r.Header); err != nil {
-		d.cfg.Log.Error().Err(err).Msg("a push notification cannot be signed")
+		d.cfg.Log.Debug().Err(err).Msg("a push notification cannot be signed")
 		return &failure{class: "signature"}
 	}
 	return nil
