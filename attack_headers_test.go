@@ -55,10 +55,16 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 			}
 			for _, a := range attacksOn(w) {
 				want := a.want
-				if want == 0 && b.name == "HTTP+JSON 1.0" && a.by.May(op.action) != nil {
+				if want == 0 && (b.name == "HTTP+JSON 1.0" || method == overGRPC) && a.by.May(op.action) != nil {
 					want = http.StatusForbidden // JSON-RPC says in the body what it wants
 				}
 				if want == 0 {
+					continue
+				}
+				if method == overGRPC {
+					if got := w.do(t, a.header, method, path, unsent); got.Status != want || got.Calls != 0 || strings.Contains(got.Body, victims) {
+						t.Errorf("%s, %s %s: %+v, want %d", b.name, a.name, op.name, got, want)
+					}
 					continue
 				}
 				var head bytes.Buffer

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/grpc"
 
 	a2aserver "a2a-server"
 	"a2a-server/a2a"
@@ -55,6 +56,7 @@ type attacked struct {
 	reload  func() error      // reads the file of keys again
 	stop    func() error      // ends the server, if it is not one of the SDK
 	rest    bool              // it has no JSON-RPC
+	grpc    *grpc.ClientConn  // nil if the server is one of the SDK
 	server  *a2aserver.Server // nil if the server is one of the SDK
 	tasks   map[string]string // ids by names such as "acme parked"
 }
@@ -144,6 +146,7 @@ func (w *attacked) run(t *testing.T, tools []tool.Toolset) {
 		roles += ", " + role + ": [" + role + "]"
 	}
 	text := fmt.Sprintf(`
+grpc: {listen: "127.0.0.1:0"}
 auth:
   keys: {file: %[1]q}
   oidc:
@@ -158,6 +161,7 @@ limits: {auth_failures: 0}
 	c.File, c.Store, c.Tools = file, w.store, tools
 	in := start(t, c)
 	w.url, w.server, w.reload, w.stop = in.url, in.server, in.server.Reload, in.stop
+	w.connGRPC(t)
 }
 
 type headersKey struct{}
@@ -290,6 +294,9 @@ func (a attackAnswer) reason() string {
 
 // open makes a request.
 func (w *attacked) open(ctx context.Context, header http.Header, method, path, body string) (*http.Response, error) {
+	if method == overGRPC {
+		return w.openGRPC(ctx, header, path, body)
+	}
 	r, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -454,6 +461,8 @@ func attackBindings() []attackBinding {
 		{"HTTP+JSON 1.0", startAttacked, true, putREST, false},
 		{"JSON-RPC 0.3", startAttacked, true, putOldRPC, true},
 		{"HTTP+JSON 0.3", startAttacked, true, putOldREST, true},
+		{"gRPC 1.0", startAttacked, true, putGRPC, false},
+		{"gRPC 0.3", startAttacked, true, putOldGRPC, true},
 		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, putRPC, false},
 		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, putREST, false},
 	}

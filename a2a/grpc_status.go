@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -38,12 +38,17 @@ func (e *wireError) toStatus() *status.Status {
 		e.message = string(text[:maxStatus/8]) + "…"
 	}
 	for {
-		st, err := status.New(e.grpcCode(), e.message).WithDetails(e.protoDetails()...)
-		if err != nil { // cannot happen: all details are messages
-			return status.New(codes.Internal, errInternal.message)
+		st := status.New(e.grpcCode(), e.message).Proto()
+		for _, d := range e.protoDetails() {
+			in := &anypb.Any{}
+			// Equal errors have equal bytes.
+			if err := anypb.MarshalFrom(in, d, proto.MarshalOptions{Deterministic: true}); err != nil { // cannot happen: its strings are valid
+				return status.New(codes.Internal, errInternal.message)
+			}
+			st.Details = append(st.Details, in)
 		}
-		if proto.Size(st.Proto()) <= maxStatus || !e.drop() {
-			return st
+		if proto.Size(st) <= maxStatus || !e.drop() {
+			return status.FromProto(st)
 		}
 	}
 }
@@ -70,8 +75,8 @@ func (e *wireError) drop() bool {
 }
 
 // protoDetails returns [wireError.details] as messages, and when to retry.
-func (e *wireError) protoDetails() []protoadapt.MessageV1 {
-	var all []protoadapt.MessageV1
+func (e *wireError) protoDetails() []proto.Message {
+	var all []proto.Message
 	for _, d := range e.details() {
 		switch d := d.(type) {
 		case errorInfo:
