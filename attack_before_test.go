@@ -15,7 +15,7 @@ import (
 // name and role.
 func TestTasksFromBeforeAuthentication(t *testing.T) {
 	t.Parallel()
-	c := load(t, nil)
+	c := load(t, map[string]string{"push.enabled": "true"})
 	in := startHooked(t, c, nil)
 	ended := in.send(t, "m1", "/echo text="+victims).ID
 	parked := in.send(t, "m2", "/transfer_money amount=5 to="+victims).ID
@@ -44,7 +44,7 @@ func TestTasksFromBeforeAuthentication(t *testing.T) {
 	for id, key := range keys {
 		for _, task := range []string{ended, parked} {
 			for _, op := range attackOperations() {
-				if !op.ofTask || op.push {
+				if !op.ofTask {
 					continue
 				}
 				_, _, body := putRPC(op, task)

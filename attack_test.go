@@ -117,7 +117,7 @@ func (w *attacked) attack(t *testing.T, b attackBinding, a attack, op attackOper
 		checkRefusedBy(t, what, b, missing, want, "PERMISSION_DENIED")
 	case want == http.StatusServiceUnavailable:
 		checkRefusedBy(t, what, b, missing, want, "UNAVAILABLE")
-	case op.ofTask && !op.push:
+	case op.ofTask:
 		if missing.reason() != "TASK_NOT_FOUND" || missing.Calls == 0 {
 			t.Errorf("%s of a missing task: %+v", what, missing)
 		}
@@ -166,7 +166,8 @@ func checkChallenges(t *testing.T, what string, a attackAnswer) {
 // unharmed checks that the tasks that were attacked are as they were, and continue.
 func (w *attacked) unharmed(t *testing.T, b attackBinding) {
 	t.Helper()
-	get, follow := attackOperations()[2], attackOperations()[5]
+	ops := attackOperations()
+	get, follow, webhooks := ops[2], ops[5], ops[8]
 	if ledger, err := os.ReadFile(w.ledger); err == nil && len(ledger) > 0 {
 		t.Errorf("a tool has run that nobody approved: %s", ledger)
 	}
@@ -184,6 +185,9 @@ func (w *attacked) unharmed(t *testing.T, b attackBinding) {
 			b.ask(w, t, header, follow, id) // to its end
 			if a := b.ask(w, t, header, get, id); !strings.Contains(a.Body, "TASK_STATE_COMPLETED") || !strings.Contains(a.Body, victims) {
 				t.Errorf("the task of %s that was %s: %s", owner, state, a.Body)
+			}
+			if a := b.ask(w, t, header, webhooks, id); strings.Count(a.Body, `"url":`) != 1 || !strings.Contains(a.Body, w.hook.URL) {
+				t.Errorf("the webhooks of %s's task that was %s: %s", owner, state, a.Body)
 			}
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/oidc"
 	"a2a-server/internal/egress"
+	"a2a-server/internal/keyring"
 	"a2a-server/store/memstore"
 	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
@@ -51,6 +52,7 @@ type attacked struct {
 	keyFile string            // of API keys
 	keys    map[string]string // API keys by their ids
 	ledger  string            // of transfer_money
+	hook    *httptest.Server  // webhook of the victim's tasks
 	entered chan struct{}     // the tool "hold" runs
 	release func()            // lets it end, in all tasks
 	reload  func() error      // reads the file of keys again
@@ -88,6 +90,8 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 		ledger: filepath.Join(dir, "ledger.jsonl"), entered: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(held) }),
 	}
 	t.Cleanup(w.client.CloseIdleConnections)
+	w.hook = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(w.hook.Close)
 	for _, k := range attackKeys {
 		if w.keys[k.ID], err = apikey.Add(w.keyFile, k, false); err != nil {
 			t.Fatal(err)
@@ -153,6 +157,7 @@ auth:
     - {name: corp, issuer: %[2]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, roles: {%[4]s}}}
     - {name: dead, issuer: %[3]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, roles: {%[4]s}}}
 limits: {auth_failures: 0}
+push: {enabled: true, allow_http: true, allow_loopback: true}
 `, w.keyFile, w.issuer.URL, w.dead, roles)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -189,14 +194,16 @@ func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2a
 	tokens, err := oidc.New(issuers...)
 	must(err)
 	known := auth.First(keys, tokens)
+	own, err := keyring.Open(keyring.Config{})
+	must(err)
 	running, err := engine.New(engine.Config{
-		Store: w.store, Tools: tool.NewRegistry(tools...), Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{Keywords: true}),
+		Push: own.Sealer(keyring.PushSecrets), Store: w.store, Tools: tool.NewRegistry(tools...), Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{Keywords: true}),
 	})
 	must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- running.Run(ctx) }()
-	s, err := a2a.New(a2a.Config{Engine: running, Authenticator: known})
+	s, err := a2a.New(a2a.Config{Engine: running, Authenticator: known, Push: &a2a.Push{HTTP: true}})
 	must(err)
 	inner := transport(s.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
 		h, ok := ctx.Value(headersKey{}).(http.Header)
@@ -238,6 +245,18 @@ func (w *attacked) fill(t *testing.T) {
 			w.tasks[owner+" "+state] = w.create(t, header, text)
 		}
 	}
+	w.settle()
+}
+
+// settle waits until the webhooks of the victim have got everything: that costs reads, too,
+// and those of an attack are counted.
+func (w *attacked) settle() {
+	if w.server == nil {
+		return // nobody delivers
+	}
+	for n := int64(-1); n != w.store.Calls.Load(); time.Sleep(200 * time.Millisecond) {
+		n = w.store.Calls.Load()
+	}
 }
 
 // versionOf returns the version of A2A that a request is in.
@@ -258,7 +277,11 @@ func (w *attacked) keyed(id string) http.Header { return http.Header{"X-Api-Key"
 func (w *attacked) create(t *testing.T, header http.Header, text string) string {
 	t.Helper()
 	m := message("m-"+text, text)
-	m["configuration"] = map[string]any{"returnImmediately": strings.HasPrefix(text, "/hold")}
+	config := map[string]any{"returnImmediately": strings.HasPrefix(text, "/hold")}
+	if strings.Contains(text, victims) {
+		config["taskPushNotificationConfig"] = map[string]any{"id": "c", "url": w.hook.URL + "/" + victims, "token": victims}
+	}
+	m["configuration"] = config
 	a := w.send(t, header, m)
 	id := regexp.MustCompile(`"task":\{.*?"id":"([^"]+)"|"id":"([0-9a-f-]{36})"`).FindStringSubmatch(a.Body)
 	if id == nil {
@@ -356,7 +379,6 @@ type attackOperation struct {
 	name   string
 	action auth.Action
 	ofTask bool
-	push   bool
 	verb   string // of HTTP+JSON
 	path   string // likewise; ID is the task
 	params string // of JSON-RPC, and the body of a POST in HTTP+JSON; likewise
@@ -373,10 +395,10 @@ func attackOperations() []attackOperation {
 		{name: "ListTasks", action: auth.List, verb: "GET", path: "/tasks?includeArtifacts=true", params: `{"includeArtifacts":true}`},
 		{name: "CancelTask", action: auth.Cancel, ofTask: true, verb: "POST", path: "/tasks/ID:cancel", params: `{"id":"ID"}`},
 		{name: "SubscribeToTask", action: auth.Follow, ofTask: true, verb: "GET", path: "/tasks/ID:subscribe", params: `{"id":"ID"}`},
-		{name: "CreateTaskPushNotificationConfig", action: auth.Push, ofTask: true, push: true, verb: "POST", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID","url":"https://example.com/hook"}`},
-		{name: "GetTaskPushNotificationConfig", action: auth.Push, ofTask: true, push: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
-		{name: "ListTaskPushNotificationConfigs", action: auth.Push, ofTask: true, push: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID"}`},
-		{name: "DeleteTaskPushNotificationConfig", action: auth.Push, ofTask: true, push: true, verb: "DELETE", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
+		{name: "CreateTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "POST", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID","url":"https://example.com/hook"}`},
+		{name: "GetTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
+		{name: "ListTaskPushNotificationConfigs", action: auth.Push, ofTask: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID"}`},
+		{name: "DeleteTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "DELETE", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
 		{name: "GetExtendedAgentCard", action: auth.Read, verb: "GET", path: "/extendedAgentCard", params: `{}`},
 	}
 }
@@ -430,7 +452,7 @@ func oldParams(op attackOperation, parts, role string) string {
 		return `{"taskId":"ID","pushNotificationConfig":{"url":"https://example.com/hook"}}`
 	case strings.HasPrefix(op.name, "Create"):
 		return `{"config":{"pushNotificationConfig":{"url":"https://example.com/hook"}}}`
-	case op.push:
+	case op.action == auth.Push:
 		return `{"id":"ID","pushNotificationConfigId":"c"}`
 	case parts == "parts":
 		return strings.NewReplacer(`"role":"ROLE_USER"`, role, `{"data":{`, `{"kind":"data","data":{`).Replace(op.params)

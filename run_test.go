@@ -79,7 +79,7 @@ func (in *instance) checkSteps(t *testing.T) {
 			t.Errorf("step %s has no duration", name)
 		}
 	}
-	if want := []string{"unready", "stop accepting", "end streams", "close the admin socket", "finish calls", "close the tools", "close the store"}; !slices.Equal(names, want) {
+	if want := []string{"unready", "stop accepting", "end streams", "close the admin socket", "finish calls", "stop push notifications", "close the tools", "close the store"}; !slices.Equal(names, want) {
 		t.Errorf("steps %q, want %q", names, want)
 	}
 }
