@@ -288,6 +288,8 @@ func checkMessage(m *a2apb.Message) error {
 	}
 	parts := m.GetParts()
 	return (&messageFacts{id: m.GetMessageId(), fromUser: m.GetRole() == a2apb.Role_ROLE_USER, count: len(parts), part: func(i int) partFacts {
-		return partFacts{parts[i].GetContent() != nil}
+		// An empty address is lost in the JSON of the SDK, and then the part has no content.
+		u, isURL := parts[i].GetContent().(*a2apb.Part_Url)
+		return partFacts{parts[i].GetContent() != nil && (!isURL || u.Url != "")}
 	}}).check()
 }

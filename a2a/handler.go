@@ -118,7 +118,7 @@ func checkSent(m *sdk.Message) error {
 	}
 	return (&messageFacts{id: m.ID, fromUser: m.Role == sdk.MessageRoleUser, count: len(m.Parts), part: func(i int) partFacts {
 		if p := m.Parts[i]; p != nil {
-			return partFacts{p.Content != nil}
+			return partFacts{p.Content != nil && p.Content != sdk.URL("")}
 		}
 		return partFacts{}
 	}}).check()

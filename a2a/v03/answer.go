@@ -323,12 +323,13 @@ func (w *writer) part() {
 		w.kind("data")
 		w.member("data")
 		wrapped = w.data(data)
-	case raw != nil || url != nil:
+	default: // a part of a file that has an empty address is encoded without it
+		if raw == nil && url == nil {
+			url = []byte(`""`)
+		}
 		w.kind("file")
 		w.member("file")
 		w.file(raw, url, name, media)
-	default:
-		w.stop()
 	}
 	if wrapped {
 		w.member("metadata")

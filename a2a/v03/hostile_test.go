@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/internal/strictjson"
 )
 
@@ -63,12 +63,23 @@ func TestSendRequest(t *testing.T) {
 		{"no schemes", `{"configuration":{"pushNotificationConfig":{"url":"u","authentication":{"schemes":[]}}}}`, v03.JSONRPC, `{"configuration":{"taskPushNotificationConfig":{"url":"u","authentication":{}}}}`},
 		{"schemes of another type", `{"configuration":{"pushNotificationConfig":{"url":"u","authentication":{"schemes":"Bearer"}}}}`, v03.JSONRPC, "configuration.pushNotificationConfig.authentication.schemes must be a list"},
 
+		{"an empty address", rpc(`{"kind":"file","file":{"uri":""}}`), v03.JSONRPC, "message.parts[0].file has no content: give it bytes or a uri"},
+		{"an empty content", rpc(`{"kind":"file","file":{"bytes":""}}`), v03.JSONRPC, parts(`{"raw":""}`)},
+		{"a media type twice", rpc(`{"kind":"file","file":{"bytes":"eA==","mimeType":"text/plain","mime_type":"text/html"}}`), v03.JSONRPC, "message.parts[0].file has its mimeType more than once"},
+
 		{"REST", rest(`{"text":"x"}`), v03.REST, parts(`{"text":"x"}`)},
 		{"REST, data", rest(`{"data":{"data":{"a":1}}}`), v03.REST, parts(`{"data":{"a":1}}`)},
 		{"REST, data by itself", rest(`{"data":{"a":1}}`), v03.REST, "message.parts[0].data must be an object with data, and nothing else"},
 		{"REST, data of TypeScript", rest(`{"kind":"data","data":{"data":{"a":1}}}`), v03.REST, parts(`{"data":{"data":{"a":1}}}`)},
 		{"REST, encoded once", rest(`{"file":{"fileWithBytes":"/wBy"}}`), v03.REST, parts(`{"raw":"/wBy"}`)},
 		{"REST, encoded twice", rest(`{"file":{"file_with_bytes":"L3dCeQ=="}}`), v03.REST, parts(`{"raw":"/wBy"}`)},
+		{"REST, a text of four letters and a line end, encoded once", rest(`{"file":{"fileWithBytes":"dGVzdAo="}}`), v03.REST, parts(`{"raw":"dGVzdAo="}`)},
+		{"REST, an empty address", rest(`{"file":{"fileWithUri":""}}`), v03.REST, "message.parts[0].file has no content: give it bytes or a uri"},
+		{"REST, the name of the proto", `{"request":{"role":"ROLE_USER"}}`, v03.REST, `{"message":{"role":"ROLE_USER"}}`},
+		{"a request in a request", `{"request":{"role":"user"}}`, v03.JSONRPC, `{}`},
+		{"REST, a history without limit", `{"configuration":{"blocking":true,"historyLength":"0"}}`, v03.REST, `{"configuration":{}}`},
+		{"REST, and as a double", `{"configuration":{"blocking":true,"historyLength":-0.0e1}}`, v03.REST, `{"configuration":{}}`},
+		{"REST, a history of one", `{"configuration":{"blocking":true,"historyLength":"1"}}`, v03.REST, `{"configuration":{"historyLength":"1"}}`},
 		{"REST, no base64", rest(`{"file":{"fileWithBytes":"%"}}`), v03.REST, parts(`{"raw":"%"}`)},
 		{"REST, a number", rest(`{"file":{"fileWithBytes":1}}`), v03.REST, parts(`{"raw":1}`)},
 		{"REST, a number as role", `{"message":{"role":1}}`, v03.REST, `{"message":{"role":1}}`},
@@ -89,12 +100,53 @@ func TestSendRequest(t *testing.T) {
 	}
 }
 
+// A request for a webhook has one id and one config, wherever a client may write them.
+func TestCreatePushConfig(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, in string
+		form     v03.Form
+		want     string // of 1.0, or the error
+	}{
+		{"in JSON-RPC", `{"taskId":"t","pushNotificationConfig":{"id":"i","url":"u"}}`, v03.JSONRPC, `{"taskId":"t","url":"u","id":"i"}`},
+		{"two configs", `{"taskId":"t","pushNotificationConfig":{"url":"u"},"push_notification_config":{"token":"t"}}`, v03.JSONRPC, "pushNotificationConfig is given more than once"},
+		{"one id twice", `{"configId":"a","config":{"pushNotificationConfig":{"id":"a","url":"u"}}}`, v03.REST, `{"url":"u","id":"a"}`},
+		{"two ids", `{"configId":"a","config":{"pushNotificationConfig":{"id":"b","url":"u"}}}`, v03.REST, "config.pushNotificationConfig.id differs from the other id in the request: give one of them"},
+		{"two ids, the other way", `{"config":{"pushNotificationConfig":{"id":"b","url":"u"}},"configId":"a"}`, v03.REST, "configId differs from the other id in the request: give one of them"},
+		{"two places", `{"config":{"pushNotificationConfig":{"url":"u"}},"pushNotificationConfig":{"token":"t"}}`, v03.REST, "pushNotificationConfig is given more than once"},
+		{"two places in the config", `{"config":{"pushNotificationConfig":{"url":"u"},"push_notification_config":{"token":"t"}}}`, v03.REST, "config.pushNotificationConfig is given more than once"},
+	} {
+		got, err := v03.CreatePushConfig([]byte(tc.in), tc.form)
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if string(got) != tc.want {
+			t.Errorf("%s: %s is\n%s, want\n%s", tc.name, tc.in, got, tc.want)
+		}
+	}
+}
+
+// A part with an empty address, which the log of an older server may have, is a part in 0.3,
+// so that one message does not hide its task, and no list.
+func TestEmptyAddress(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[v03.Form]string{
+		v03.JSONRPC: `{"kind":"message","parts":[{"kind":"file","file":{"uri":""},"metadata":{"a":1}}]}`,
+		v03.REST:    `{"message":{"content":[{"file":{"fileWithUri":""},"metadata":{"a":1}}]}}`,
+	} {
+		got, err := v03.AppendEvent(nil, []byte(`{"message":{"parts":[{"metadata":{"a":1}}]}}`), form)
+		if err != nil || string(got) != want {
+			t.Errorf("in form %d = %s, %v, want %s", form, got, err, want)
+		}
+	}
+}
+
 // What is no value of 1.0 is an error, whatever it is, and nothing of it is appended.
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		``, `{`, `{"`, `{"task"`, `{"task":`, `{"task":{`, `{"task":{"status":{"state":"TASK_STATE_NEW"}}}`, `{"task":{"status":{"state":3}}}`, `{"task":[]}`,
-		`{"task":{}} x`, `{"task":{},"message":{}}`, `{"message":{"parts":[{"x":1}]}}`, `{"message":{"parts":[{}]}}`, `{"message":{"parts":[{"text":"x"`, `{"message":{"parts":["x"]}}`, `{"other":{}}`, `null`, `"task"`, `{"task":{"a" 1}}`,
+		`{"task":{}} x`, `{"task":{},"message":{}}`, `{"message":{"parts":[{"text":"x"`, `{"message":{"parts":["x"]}}`, `{"other":{}}`, `null`, `"task"`, `{"task":{"a" 1}}`,
 		`{"task":{"\u00":1}}`, `{"message":{"parts":[{"data":1,"metadata":{"a"}}]}}`, `{"message":{"parts":[{"raw":1}]}}`, `{"task":{"id":}}`, `{"task":{"id":"x\"}}`,
 	} {
 		for _, form := range []v03.Form{v03.JSONRPC, v03.REST} {

@@ -55,9 +55,11 @@ func (r *reader) create() {
 		case "taskId", "task_id":
 			r.copied([]byte("taskId"))
 		case "configId", "config_id":
-			if v := r.value(); r.form == REST && !isNull(v) && string(v) != `""` {
-				id = v
+			if r.form == JSONRPC {
+				r.value()
+				continue
 			}
+			r.hookID("configId", &id)
 		case "config":
 			if r.form == REST {
 				r.nestedConfig(&id)
@@ -74,6 +76,18 @@ func (r *reader) create() {
 		r.put("id", id)
 	}
 	r.add("}")
+}
+
+// hookID reads an id of a webhook, which a request may have in two places.
+func (r *reader) hookID(field string, id *[]byte) {
+	v := r.value()
+	if isNull(v) || isEmpty(v) {
+		return
+	}
+	if *id != nil && string(*id) != string(v) {
+		r.refuse(field, "differs from the other id in the request: give one of them")
+	}
+	*id = v
 }
 
 // nestedConfig converts a TaskPushNotificationConfig of a2a.v1.
@@ -114,13 +128,16 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 		r.refuse(field, "must be an object")
 		return
 	}
+	if r.hook {
+		r.refuse(field, "is given more than once")
+		return
+	}
+	r.hook = true
 	r.take('{')
 	for first := true; r.more('}', &first); {
 		switch name := r.name(); string(name) {
 		case "id":
-			if v := r.value(); !isNull(v) && string(v) != `""` {
-				*id = v
-			}
+			r.hookID(field+".id", id)
 		case "url", "token":
 			r.copied(name)
 		case "authentication":

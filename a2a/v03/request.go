@@ -1,9 +1,11 @@
 package v03
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -33,6 +35,7 @@ func SendRequest(raw []byte, form Form) ([]byte, error) {
 type reader struct {
 	writer
 	kinds bool // the message has a kind
+	hook  bool // the config of a webhook was read
 	err   *Error
 }
 
@@ -71,6 +74,13 @@ func (r *reader) send() {
 	r.add("{")
 	for first := true; r.more('}', &first); {
 		switch name := r.name(); string(name) {
+		case "request": // the field's name in the proto, where message is that of its JSON
+			if r.form == JSONRPC {
+				r.value()
+				continue
+			}
+			r.member("message")
+			r.message()
 		case "message":
 			r.member("message")
 			r.message()
@@ -312,6 +322,9 @@ func (r *reader) file(field string, value []byte) {
 		case member == "name":
 			set(&name)
 		case member == "mimeType" || member == "mime_type":
+			if media != nil {
+				r.refuse(field, "has its mimeType more than once")
+			}
 			set(&media)
 		default:
 			s.value()
@@ -320,7 +333,7 @@ func (r *reader) file(field string, value []byte) {
 	switch {
 	case r.err != nil:
 		return
-	case raw == nil && url == nil:
+	case raw == nil && (url == nil || isEmpty(url)):
 		r.refuse(field, "has no content: give it bytes or a uri")
 		return
 	case raw != nil && outer:
@@ -339,7 +352,9 @@ func (r *reader) file(field string, value []byte) {
 }
 
 // once returns the base64 of a file from the field fileWithBytes. The SDKs for Python and Go
-// encode twice there, others once. What decodes twice was encoded twice.
+// encode twice there, the one for JavaScript once, as the proto has it. What decodes twice
+// was encoded twice: a file that is itself base64, without line ends, has to be sent by its
+// address, or over JSON-RPC.
 func once(quoted []byte) []byte {
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
@@ -350,11 +365,18 @@ func once(quoted []byte) []byte {
 		return quoted
 	}
 	inner, err := base64.StdEncoding.Strict().DecodeString(string(outer))
-	if err != nil {
+	if err != nil || bytes.ContainsAny(outer, "\r\n") { // which decoding skips, and encoding never adds
 		return quoted
 	}
 	out := append([]byte(`"`), base64.StdEncoding.EncodeToString(inner)...)
 	return append(out, '"')
+}
+
+// isZero reports whether a value is a number, or a number in a string, that is 0.
+func isZero(value []byte) bool {
+	text := bytes.Trim(value, `"`)
+	n, err := strconv.ParseFloat(string(text), 64)
+	return err == nil && n == 0 && json.Valid(text)
 }
 
 // config converts the configuration of a send. Without blocking, a send in JSON-RPC waits;
@@ -380,7 +402,7 @@ func (r *reader) config() {
 				r.refuse("configuration.blocking", "must be true or false")
 			}
 		case "historyLength", "history_length":
-			if v := r.value(); !isNull(v) && (!proto || string(v) != "0") {
+			if v := r.value(); !isNull(v) && (!proto || !isZero(v)) {
 				r.put("historyLength", v)
 			}
 		case "acceptedOutputModes", "accepted_output_modes":

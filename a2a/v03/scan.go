@@ -169,3 +169,6 @@ func isEnd(c byte) bool {
 
 // isNull reports whether a value is null, or missing.
 func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
+
+// isEmpty reports whether a value is an empty string.
+func isEmpty(value []byte) bool { return string(value) == `""` }

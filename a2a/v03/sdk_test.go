@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 )
 
 // samples makes values of A2A 1.0 in all their forms.
@@ -72,10 +72,11 @@ func (s samples) part() *sdk.Part {
 	case 3:
 		p.Content = sdk.Data{Value: map[string]any{"data": s.value(2), s.text(): s.value(1)}}
 	default:
-		p.Content = sdk.Data{Value: s.value(2)}
-		if p.Content.(sdk.Data).Value == nil { // the SDK cannot decode what it encodes
-			p.Content = sdk.Data{Value: []any{}}
+		value := s.value(2)
+		if value == nil { // the SDK cannot decode what it encodes
+			value = []any{}
 		}
+		p.Content = sdk.Data{Value: value}
 	}
 	return p
 }
