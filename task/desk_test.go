@@ -212,6 +212,9 @@ func (k *desk) commit(d *task.Draft) {
 		}
 	}
 	for _, c := range b.Rows {
+		if c.Kind != task.RowApproval {
+			continue
+		}
 		r := row{pending: len(c.Index) > 0}
 		if err := json.Unmarshal(c.Value, &r.approval); err != nil {
 			k.t.Fatalf("row %s: %v", c.Key, err)

@@ -22,6 +22,7 @@ func rows() []Row {
 		keyRows(),
 		logRows(),
 		plannerRows(),
+		pushRows(),
 		requestRows(),
 		runRows(),
 		storeRows(),
