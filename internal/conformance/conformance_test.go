@@ -16,9 +16,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // endToEnd is a case: what clients do, and what has to come of it.
 type endToEnd struct {
-	name string
-	play func(*scene)
-	set  map[string]string // configuration of a server of its own; nil: all share one
+	name  string
+	play  func(*scene)
+	set   map[string]string // configuration of a server of its own; nil: all share one
+	alone bool              // each binding has a server of its own
 	// needs is what a binding has to have, or the case is not played over it; nil: nothing.
 	needs func(binding) bool
 	// differs lists what is not equal on all bindings.
@@ -37,6 +38,9 @@ func legacy(b binding) bool { return b.version == "0.3" }
 
 // proto03 are the bindings whose messages are those of the protobuf package a2a.v1.
 func proto03(b binding) bool { return legacy(b) && !strings.HasPrefix(b.name, "JSON-RPC") }
+
+// binding returns the name of the binding in all versions.
+func (b binding) binding() string { return strings.TrimSuffix(b.name, "-"+b.version) }
 
 // named returns the bindings whose names begin with one of prefixes.
 func named(prefixes ...string) func(binding) bool {
@@ -61,7 +65,7 @@ func TestCases(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := shared
-			if c.set != nil {
+			if c.set != nil && !c.alone {
 				w = newWorld(t, c.set)
 			}
 			got := map[string]string{} // transcripts by binding
@@ -70,6 +74,10 @@ func TestCases(t *testing.T) {
 				for _, b := range c.bindings() {
 					t.Run(b.name, func(t *testing.T) {
 						t.Parallel()
+						w := w
+						if c.alone {
+							w = newWorld(t, c.set)
+						}
 						out := c.run(t, w, b)
 						mu.Lock()
 						defer mu.Unlock()

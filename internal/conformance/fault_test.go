@@ -51,11 +51,13 @@ var faults = map[string]numbers{
 	"PERMISSION_DENIED":                  {-32600, codes.PermissionDenied, http.StatusForbidden},
 	"NOT_FOUND":                          {-32600, codes.NotFound, http.StatusNotFound},
 	"METHOD_NOT_ALLOWED":                 {-32600, codes.Unimplemented, http.StatusMethodNotAllowed},
+	"RATE_LIMIT_EXCEEDED":                {-32603, codes.ResourceExhausted, http.StatusTooManyRequests},
+	"UNAVAILABLE":                        {-32603, codes.Unavailable, http.StatusServiceUnavailable},
 	"REQUEST_TOO_LARGE":                  {-32600, codes.OutOfRange, http.StatusRequestEntityTooLarge},
 }
 
 // transport are the errors that have an HTTP status of their own also in JSON-RPC.
-var transport = []string{"UNAUTHENTICATED", "PERMISSION_DENIED", "REQUEST_TOO_LARGE"}
+var transport = []string{"UNAUTHENTICATED", "PERMISSION_DENIED", "REQUEST_TOO_LARGE", "RATE_LIMIT_EXCEEDED", "UNAVAILABLE"}
 
 // detail is an entry of the details of an error, in any binding.
 type detail struct {
