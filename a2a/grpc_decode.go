@@ -18,15 +18,30 @@ import (
 // other bindings refuse: a request has the same bounds in all of them. It ignores unknown
 // fields.
 func (m message) decode(into proto.Message) error {
-	c := counting{}
-	if at := c.message(m, into.ProtoReflect().Descriptor(), 1); at != nil {
-		return refusedJSON(at.pointer, at.reason)
+	if err := m.check(into.ProtoReflect().Descriptor()); err != nil {
+		return err
 	}
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(m, into); err != nil {
 		return notProto(into.ProtoReflect().Descriptor(), protoReason(err))
 	}
 	return nil
 }
+
+// check refuses a message that decoding would refuse or that has too much in it.
+func (m message) check(d protoreflect.MessageDescriptor) error {
+	c := counting{}
+	switch at := c.message(m, d, 1); {
+	case at == nil:
+		return nil
+	case at.reason == notWire:
+		return notProto(d, notWire)
+	default:
+		return refusedJSON(at.pointer, at.reason)
+	}
+}
+
+// notWire is the reason of bytes that are not protobuf.
+const notWire = "cannot be decoded as protobuf"
 
 // notProto is the error of bytes that are not the message that they should be.
 func notProto(d protoreflect.MessageDescriptor, reason string) error {
@@ -66,12 +81,12 @@ func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return &misplaced{"", "cannot be decoded as protobuf"}
+			return &misplaced{"", notWire}
 		}
 		b = b[n:]
 		n = protowire.ConsumeFieldValue(number, kind, b)
 		if n < 0 {
-			return &misplaced{"", "cannot be decoded as protobuf"}
+			return &misplaced{"", notWire}
 		}
 		value := b[:n]
 		b = b[n:]

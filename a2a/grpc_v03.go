@@ -20,9 +20,8 @@ type protocolV03 struct {
 func (protocolV03) version() string { return oldVersion }
 
 func (p protocolV03) input(m message) (input, error) {
-	c := counting{}
-	if at := c.message(m, p.in, 1); at != nil {
-		return input{}, refusedJSON(at.pointer, at.reason)
+	if err := m.check(p.in); err != nil {
+		return input{}, err
 	}
 	raw, err := v03.GRPCRequest(p.in, m)
 	if wrong, is := errors.AsType[*v03.Error](err); is {

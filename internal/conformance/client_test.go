@@ -73,6 +73,7 @@ func bindings() []binding {
 		{name: "gRPC-1.0", version: "1.0", lists: true, connect: connectGRPC10},
 		{name: "JSON-RPC-0.3", version: "0.3", resumes: true, connect: connectRPC03},
 		{name: "REST-0.3", version: "0.3", resumes: true, lists: true, connect: connectREST03},
+		{name: "gRPC-0.3", version: "0.3", lists: true, connect: connectGRPC03},
 	}
 }
 
