@@ -357,3 +357,41 @@ func TestUnsignedCards(t *testing.T) {
 		t.Errorf("without a URL: %v", err)
 	}
 }
+
+// The extended card is for its caller alone, and caches know by which headers it differs.
+// The interfaces are in the order of preference, those of 1.0 first.
+func TestExtendedCardIsPrivate(t *testing.T) {
+	t.Parallel()
+	w := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) { c.Card.GRPC = "agent.example:443" })
+	got := w.get(t, "/extendedAgentCard", "acme|me|requester")
+	vary := strings.Join(got.Header()["Vary"], ", ")
+	if got.Header().Get("Cache-Control") != "private, no-cache" || !strings.Contains(vary, "Authorization") || !strings.Contains(vary, "X-API-Key") {
+		t.Errorf("Cache-Control %q, Vary %q", got.Header().Get("Cache-Control"), vary)
+	}
+	if other := w.get(t, "/extendedAgentCard", "acme|you|requester").Body.String(); !strings.Contains(other, "of you") || strings.Contains(other, "of me") {
+		t.Errorf("the card of somebody else: %s", other)
+	}
+	if nobody := w.get(t, "/extendedAgentCard", ""); nobody.Code != http.StatusUnauthorized || strings.Contains(nobody.Body.String(), "skills") {
+		t.Errorf("without a credential: %d %s", nobody.Code, nobody.Body)
+	}
+	public := w.get(t, "/.well-known/agent-card.json", "").Body.String()
+	if strings.Contains(public, "of me") {
+		t.Errorf("the card for everybody: %s", public)
+	}
+	for name, card := range map[string]string{"extended": got.Body.String(), "for everybody": public} {
+		var v struct {
+			SupportedInterfaces []struct{ ProtocolBinding, ProtocolVersion string } `json:"supportedInterfaces"`
+		}
+		if err := json.Unmarshal([]byte(card), &v); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, i := range v.SupportedInterfaces {
+			all = append(all, i.ProtocolBinding+" "+i.ProtocolVersion)
+		}
+		want := []string{"JSONRPC 1.0", "HTTP+JSON 1.0", "GRPC 1.0"}
+		if len(all) < len(want) || !slices.Equal(all[:3], want) || slices.ContainsFunc(all[3:], func(i string) bool { return !strings.HasSuffix(i, " 0.3") }) {
+			t.Errorf("%s: the interfaces are %q", name, all)
+		}
+	}
+}
