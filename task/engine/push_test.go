@@ -51,8 +51,8 @@ func webhook(id string) engine.PushConfig {
 	return engine.PushConfig{ID: id, URL: "https://example.com/" + id, Token: "t", Scheme: "Bearer", Credentials: "c", Version: "1.0"}
 }
 
-// shown is a webhook as it is read: without its secrets.
-func shown(c engine.PushConfig) engine.PushConfig {
+// bare is a webhook as it is read: without its secrets.
+func bare(c engine.PushConfig) engine.PushConfig {
 	c.Token, c.Credentials = "", ""
 	return c
 }
@@ -97,7 +97,7 @@ func TestWebhooks(t *testing.T) {
 			break
 		}
 	}
-	if diff := cmp.Diff([]engine.PushConfig{shown(webhook("a")), c, shown(webhook("c"))}, listed); diff != "" {
+	if diff := cmp.Diff([]engine.PushConfig{bare(webhook("a")), c, bare(webhook("c"))}, listed); diff != "" {
 		t.Errorf("PushList() (-want +got)\n%s", diff)
 	}
 	for range 2 {
@@ -179,7 +179,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 			t.Errorf("%s without the role took %d calls of the store", name, n)
 		}
 	}
-	if got, err := w.engine.Push(w.ctx(), alice, id, "a"); err != nil || got != shown(webhook("a")) {
+	if got, err := w.engine.Push(w.ctx(), alice, id, "a"); err != nil || got != bare(webhook("a")) {
 		t.Errorf("the webhook is %+v, %v", got, err)
 	}
 }
