@@ -20,6 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"a2a-server/auth"
 )
 
 // overGRPC is the method of a request that is a call of gRPC: its path is the method, and its
@@ -48,7 +50,7 @@ func putOldGRPC(op attackOperation, task string) (method, path, body string) {
 		op.params = `{"parent":"tasks/ID","config":{"pushNotificationConfig":{"url":"https://example.com/hook"}}}`
 	case strings.HasPrefix(op.name, "ListTaskPush"):
 		op.params = `{"parent":"tasks/ID"}`
-	case op.push:
+	case op.action == auth.Push:
 		op.params = `{"name":"tasks/ID/pushNotificationConfigs/c"}`
 	case strings.HasPrefix(op.name, "Send"):
 		op.params = strings.NewReplacer(`{"data":{`, `{"data":{"data":{`, `]}}]}}`, `]}}}]}}`).Replace(op.params)
