@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"a2a-server/auth"
 	"a2a-server/task/engine"
@@ -231,8 +229,8 @@ func (c *grpcCall) checkContent() error {
 // one whose size nobody knows yet.
 const soon = 100 * time.Millisecond
 
-// receive receives the message of a call. Its errors are 413 for one that is too large, 408
-// for one that takes too long, and 503 when large messages hold all their memory. Call
+// receive receives the message of a call. Its errors are 408 for one that takes too long, and
+// 503 when large messages hold all their memory. Call
 // release when the message is no longer needed.
 func (c *grpcCall) receive(by auth.Principal) (m message, release func(), err error) {
 	got := make(chan error, 1) // it outlives the call if the client does not send
@@ -247,7 +245,7 @@ func (c *grpcCall) receive(by auth.Principal) (m message, release func(), err er
 		select {
 		case err := <-got:
 			if err != nil {
-				return nil, nil, c.notReceived(err)
+				return nil, nil, c.notReceived()
 			}
 			if len(into) > freeBody {
 				give()
@@ -273,16 +271,12 @@ func (c *grpcCall) receive(by auth.Principal) (m message, release func(), err er
 	}
 }
 
-// notReceived returns the error of a call whose message could not be received.
-func (c *grpcCall) notReceived(err error) error {
+// notReceived returns the error of a call whose message could not be received. What grpc
+// refuses itself, it has answered already, without our details: a message that is too large
+// (RESOURCE_EXHAUSTED), and one with a grpc-encoding (UNIMPLEMENTED).
+func (c *grpcCall) notReceived() error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
-	}
-	switch status.Code(err) { //nolint:exhaustive // of what receiving fails with
-	case codes.ResourceExhausted:
-		return transportError(http.StatusRequestEntityTooLarge)
-	case codes.Unimplemented:
-		return transportError(http.StatusUnsupportedMediaType).saying("the message must be sent as it is, without a grpc-encoding")
 	}
 	return errInvalidRequest.saying("the call has no message that can be read")
 }
