@@ -120,7 +120,7 @@ func (d *description) document() any {
 		"3.1.1",
 		object{
 			"title": "A2A over HTTP+JSON", "version": version,
-			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. " +
+			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. Every path of an operation is also there with the caller's tenant before it, as in /{tenant}/tasks, which changes nothing else; any other tenant is an unknown path. " +
 				"The agent card says which credentials are required and where else the agent can be reached. Paths of A2A " + oldVersion + ", which begin with " + oldPrefix + ", are not in this document.",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
