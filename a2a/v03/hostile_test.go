@@ -1,8 +1,10 @@
 package v03_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	v03 "a2a-server/a2a/v03"
@@ -218,6 +220,81 @@ func FuzzAppendEvent(f *testing.F) {
 		}
 		if got, err := v03.UnionCard(raw); err == nil && !json.Valid(got) {
 			t.Fatalf("the card %s is %s", raw, got)
+		}
+	})
+}
+
+// reversed returns JSON whose objects have their members in the opposite order.
+func reversed(t *testing.T, d *json.Decoder) []byte {
+	t.Helper()
+	token, err := d.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch token {
+	case json.Delim('['):
+		out := []byte("[")
+		for d.More() {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, reversed(t, d)...)
+		}
+		_, _ = d.Token()
+		return append(out, ']')
+	case json.Delim('{'):
+		var members [][]byte
+		for d.More() {
+			name := reversed(t, d)
+			members = append(members, append(append(name, ':'), reversed(t, d)...))
+		}
+		_, _ = d.Token()
+		slices.Reverse(members)
+		return append(append([]byte("{"), bytes.Join(members, []byte(","))...), '}')
+	}
+	return encode(t, token)
+}
+
+// A request means the same in whatever order its members are: what is said twice is refused,
+// here or by the decoder, which accepts no name twice. The last one does not win.
+func FuzzOrderOfMembers(f *testing.F) {
+	for _, seed := range []string{
+		`{"message":{"kind":"message","parts":[{"kind":"file","file":{"bytes":"eA==","uri":"u","mimeType":"a/b","mime_type":"c/d","name":"n"}}]},"configuration":{"historyLength":0}}`,
+		`{"request":{"content":[{"data":{"data":{"value":1},"x":1},"text":null,"metadata":{"data_part_compat":true,"a":1}}],"parts":[]},"message":{},"configuration":{"pushNotification":{"id":"a","url":"u"},"pushNotificationConfig":{"id":"b"},"blocking":null}}`,
+		`{"taskId":"t","task_id":"u","configId":"a","config_id":"b","config":{"name":"n","pushNotificationConfig":{"id":"c","url":"u","authentication":{"schemes":["a","b"],"credentials":"c"}},"push_notification_config":{"id":"c"}},"pushNotificationConfig":{"id":"i"}}`,
+		`{"id":"t","pushNotificationConfigId":"a","push_notification_config_id":"b"}`,
+		`{"message":{"parts":[{"file":{"fileWithBytes":"","file_with_bytes":"eA==","bytes":null}},{"kind":"text","text":"","data":{}}],"role":"user","messageId":"a","message_id":"b"}}`,
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, rest bool) {
+		if strictjson.Validate(raw) != nil {
+			return // requests are checked before
+		}
+		form := v03.JSONRPC
+		if rest {
+			form = v03.REST
+		}
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		other := reversed(t, d)
+		for name, read := range map[string]func([]byte, v03.Form) ([]byte, error){
+			"SendRequest": v03.SendRequest, "CreatePushConfig": v03.CreatePushConfig, "PushConfigRequest": v03.PushConfigRequest, "ListPushConfigsRequest": v03.ListPushConfigsRequest,
+		} {
+			var meant [2]string
+			for i, in := range [][]byte{raw, other} {
+				out, err := read(in, form)
+				if err == nil {
+					err = strictjson.Validate(out)
+				}
+				if meant[i] = "refused"; err == nil {
+					meant[i] = string(encode(t, decoded(t, out)))
+				}
+			}
+			if meant[0] != meant[1] {
+				t.Fatalf("%s of %s is\n%s, and of %s\n%s", name, raw, meant[0], other, meant[1])
+			}
 		}
 	})
 }
