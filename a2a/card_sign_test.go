@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/go-jose/go-jose/v4"
@@ -265,6 +266,10 @@ func TestSignedExtendedCardOnEveryBinding(t *testing.T) {
 	pb, err := service(t, at).GetExtendedAgentCard(metadata.AppendToOutgoingContext(t.Context(), "x-who", who), &a2apb.GetExtendedAgentCardRequest{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Over gRPC 0.3 it is a card of 0.3, which nobody verifies.
+	if old, err := oldpb.NewA2AServiceClient(dialGRPC(t, at)).GetAgentCard(metadata.AppendToOutgoingContext(t.Context(), "x-who", who), &oldpb.GetAgentCardRequest{}); err != nil || old.GetSkills()[0].GetId() != "of me" {
+		t.Errorf("over gRPC 0.3: %v, %v", old, err)
 	}
 	var overGRPC []sdk.AgentCardSignature
 	for _, s := range pb.GetSignatures() {

@@ -148,6 +148,51 @@ func TestRequiredExtension(t *testing.T) {
 	}
 }
 
+// It is required in A2A 0.3, too, by the name of either version's header.
+func TestRequiredExtensionOf03(t *testing.T) {
+	t.Parallel()
+	w := newExtensionWorld(t)
+	const me = "acme|me|" + auth.RoleRequester
+	id := w.tasks["missing"]
+	refused := func(got answered) bool {
+		return got.Calls == 0 && strings.Contains(got.Body, ownExtension) && (strings.Contains(got.Body, "-32008") || strings.Contains(got.Body, "EXTENSION_SUPPORT_REQUIRED"))
+	}
+	for _, op := range a2a.Operations() {
+		if op.Old == "" {
+			continue
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Old + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
+		for name, names := range map[string]http.Header{"none": {}, "another": {"X-A2a-Extensions": {dialect.URI}}, "another, as in 1.0": {"A2a-Extensions": {dialect.URI}}} {
+			for _, version := range []string{"", "0.3"} {
+				names := names.Clone()
+				if version != "" {
+					names.Set("A2A-Version", version)
+				}
+				if got := w.naming(t, me, http.MethodPost, "/", body, names); !refused(got) {
+					t.Errorf("%s, %s: %+v", op.Old, name, got)
+				}
+			}
+		}
+		for _, header := range []string{"X-A2A-Extensions", "A2A-Extensions"} {
+			names := http.Header{}
+			names.Set(header, ownExtension)
+			if got := w.naming(t, me, http.MethodPost, "/", body, names); refused(got) || got.Header.Get(header) != ownExtension {
+				t.Errorf("%s with it in %s: %+v", op.Old, header, got)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/tasks/" + id, "/v1/tasks", "/v1/card", "/v1/tasks/" + id + "/pushNotificationConfigs"} {
+		if got := w.naming(t, me, http.MethodGet, path, "", nil); !refused(got) {
+			t.Errorf("GET %s: %+v", path, got)
+		}
+	}
+	for _, path := range []string{"/v1/message:send", "/v1/message:stream", "/v1/tasks/" + id + ":cancel"} {
+		if got := w.naming(t, me, http.MethodPost, path, "{}", nil); !refused(got) {
+			t.Errorf("POST %s: %+v", path, got)
+		}
+	}
+}
+
 // The SDK's transports get the same.
 func TestRequiredExtensionOfTheSDK(t *testing.T) {
 	t.Parallel()

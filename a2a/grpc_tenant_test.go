@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
@@ -124,6 +125,14 @@ func TestGRPCExtensions(t *testing.T) {
 		}
 		if got := header.Get("a2a-extensions"); len(got) != 1 || got[0] != dialect.KagentURI+", "+ownExtension {
 			t.Errorf("%s: active %q", op.Name, got)
+		}
+	}
+	old := oldpb.NewA2AServiceClient(conn)
+	for names, refused := range map[string]bool{dialect.URI: true, ownExtension: false} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "x-who", me, "x-a2a-extensions", names)
+		_, err := old.GetTask(ctx, &oldpb.GetTaskRequest{Name: "tasks/" + w.tasks["missing"]})
+		if _, infos, _ := details(err); len(infos) == 0 || (infos[0].GetReason() == "EXTENSION_SUPPORT_REQUIRED") != refused {
+			t.Errorf("GetTask of 0.3 with %s: %v", names, err)
 		}
 	}
 	if _, err := callAny(t, conn, "ListTasks", nil, "x-a2a-extensions", ownExtension, "x-who", me); err != nil {
