@@ -130,6 +130,8 @@ func (l *Limits) keys() []key {
 			"Steps that a planner may take in one task."),
 		one("limits.calls", "64", setting.Count(&l.Engine.Calls, 1, setting.Unlimited),
 			"Calls in one step. How many of them run at the same time follows from limits.task."),
+		one("limits.webhooks", "10", setting.Count(&l.Engine.Webhooks, 1, 100),
+			"Webhooks that one task may have (push notifications). Beyond that, one has to be deleted, or replaced by its id."),
 		one("limits.parked", "1000", setting.Count(&l.Engine.Parked, 1, setting.Unlimited),
 			"Unfinished tasks in one context, since each of them may wait for a person. Beyond that, messages that would create another are refused. It applies to contexts that a message names."),
 		one("limits.output", "16MiB", setting.Size(&l.Engine.Output, 1*kib, 64*mib, false),

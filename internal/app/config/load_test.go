@@ -49,7 +49,7 @@ func defaults() *config.Config {
 			Engine: task.Limits{
 				Turns: 2048, Queue: 10_000, Held: 256, HeldTime: time.Hour, Abandoned: 8, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second, PlanTimeout: 2 * time.Minute,
 				Window: 256 << 10, Event: 1 << 20, Task: 64 << 20, Pending: 64, Args: 128 << 10,
-				Steps: 1000, Calls: 64, Parked: 1000, Output: 16 << 20,
+				Steps: 1000, Calls: 64, Parked: 1000, Webhooks: 10, Output: 16 << 20,
 			},
 			Body: 4 << 20, Header: 64 << 10, Streams: 10_000, Waiting: 10_000, Connections: 16_384, Requests: 16_384, ReadTimeout: 30 * time.Second, Heartbeat: 15 * time.Second, WriteTimeout: 30 * time.Second, Answers: 256 << 20, Bodies: 256 << 20, Page: 16 << 20, ReadRate: 64 << 10,
 			Grace: 8 * time.Second, Memory: 1 << 30, GC: 400, AuthFailures: 60,
