@@ -49,7 +49,7 @@ var wireErrors = []struct {
 }{
 	{&errParse, "The body is not JSON, or parsers could disagree about it: a duplicate name, invalid UTF-8, an integer that a double cannot hold, deep nesting.", "Correct the place that the message names, and send it again."},
 	{&errInvalidRequest, "The body is JSON but not a JSON-RPC request, because a member is missing or has the wrong type; or the query string cannot be parsed.", "Correct what the message names, and send it again."},
-	{&errMethodNotFound, "A2A 1.0 has no such JSON-RPC method.", "Use a method of A2A 1.0, such as `SendMessage`."},
+	{&errMethodNotFound, "No version of A2A that is served has such a JSON-RPC method.", "Use a method of A2A 1.0, such as `SendMessage`, or of 0.3, such as `message/send`."},
 	{&errInvalidParams, "A field is missing or invalid, or a decision is refused (see the approval errors).", "Correct each of the `fieldViolations`, and send it again. Nothing was changed."},
 	{&errTaskNotFound, "No such task exists, or it belongs to another caller.", "Check the id, and who you are authenticated as; ListTasks lists your tasks."},
 	{&errNotCancelable, "The task has already ended in another way.", "Get the task to see how it ended."},
@@ -59,7 +59,7 @@ var wireErrors = []struct {
 	{&errInvalidAgent, "The planner reports an invalid response of its agent.", "Tell the operator of the agent."},
 	{&errNoExtendedCard, "The planner reports that there is no extended agent card.", "Use the agent card."},
 	{&errNeedsExtension, "The agent card, or the planner, requires an extension that the request does not activate.", "Implement the extension that the message names, and activate it in `A2A-Extensions`."},
-	{&errVersion, "The request is for a version of A2A that is not supported, or calls a method of 0.3.", "Use a client for one of the `supportedVersions` in the metadata, and send `A2A-Version`."},
+	{&errVersion, "The request names a version of A2A that is not supported, or another one than that of its method or path.", "Use a client for one of the `supportedVersions` in the metadata, and send `A2A-Version`."},
 	{&errDenied, "The caller has no role for this operation. The answer depends on nothing else, so it says nothing about what exists.", "Ask the operator of the server for one of the roles that the message names."},
 	{&errForbidden, "Requests with this Host or Origin, or from this site, are not allowed.", "Use one of the server's names, or have the name added to `allowed_hosts` or the origin to `allowed_origins`."},
 	{&errInternal, "The server, or a component plugged into it, failed.", "Retry once. If that fails too, tell the operator of the server; the log has the cause."},
