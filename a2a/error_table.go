@@ -53,7 +53,7 @@ var wireErrors = []struct {
 	{&errInvalidParams, "A field is missing or invalid, or a decision is refused (see the approval errors).", "Correct each of the `fieldViolations`, and send it again. Nothing was changed."},
 	{&errTaskNotFound, "No such task exists, or it belongs to another caller.", "Check the id, and who you are authenticated as; ListTasks lists your tasks."},
 	{&errNotCancelable, "The task has already ended in another way.", "Get the task to see how it ended."},
-	{&errPushUnsupported, "The request is about push notifications, which this agent does not send.", "Use a stream, or poll GetTask."},
+	{&errPushUnsupported, "The request is about push notifications, which this agent does not send (its card says so).", "Use a stream, or poll GetTask."},
 	{&errUnsupported, "The task does not accept this request in its state, or the agent does not offer the operation.", "If the task has ended, get its result, or send a message without `taskId` to make a new task."},
 	{&errContentType, "A part of the message has a media type that the agent does not accept.", "Use one of `defaultInputModes` in the agent card; the message lists them."},
 	{&errInvalidAgent, "The planner reports an invalid response of its agent.", "Tell the operator of the agent."},

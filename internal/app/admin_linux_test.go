@@ -47,7 +47,13 @@ func (l *talking) Write(p []byte) (int, error) {
 // serve starts a server whose only local user is uid, with roles.
 func serve(t *testing.T, uid int, roles string) *served {
 	t.Helper()
-	c := withFile(t, fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n", uid, roles))
+	return serveWith(t, uid, roles, "")
+}
+
+// serveWith is serve with more lines in the configuration.
+func serveWith(t *testing.T, uid int, roles, more string) *served {
+	t.Helper()
+	c := withFile(t, fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n%s", uid, roles, more))
 	s := &served{console: c}
 	log := &talking{url: make(chan string, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
