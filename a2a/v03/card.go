@@ -92,12 +92,12 @@ func (s *scopes) UnmarshalJSON(raw []byte) error {
 			List []string `json:"list"`
 		}
 		err := json.Unmarshal(raw, &object)
-		*s = object.List
+		*s = append(scopes{}, object.List...) // never null
 		return err
 	}
 	var list []string
 	err := json.Unmarshal(raw, &list)
-	*s = list
+	*s = append(scopes{}, list...)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	v03 "a2a-server/a2a/v03"
@@ -139,6 +140,17 @@ func TestEmptyAddress(t *testing.T) {
 		got, err := v03.AppendEvent(nil, []byte(`{"message":{"parts":[{"metadata":{"a":1}}]}}`), form)
 		if err != nil || string(got) != want {
 			t.Errorf("in form %d = %s, %v, want %s", form, got, err, want)
+		}
+	}
+}
+
+// A scheme without scopes has none in 0.3, whose clients refuse null there.
+func TestCardWithoutScopes(t *testing.T) {
+	t.Parallel()
+	for _, list := range []string{`{}`, `{"list":[]}`, `[]`, `null`} {
+		got, err := v03.UnionCard([]byte(`{"supportedInterfaces":[{"protocolVersion":"0.3"}],"securityRequirements":[{"schemes":{"m":` + list + `}}]}`))
+		if err != nil || !strings.Contains(string(got), `"security":[{"m":[]}]`) {
+			t.Errorf("%s = %s, %v, want []", list, got, err)
 		}
 	}
 }
