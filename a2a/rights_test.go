@@ -123,6 +123,9 @@ func rightsOperations() []rightsOperation {
 			r := httptest.NewRequest(method, strings.ReplaceAll(path, "ID", id), strings.NewReader(strings.ReplaceAll(body, "ID", id)))
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("A2A-Version", "1.0")
+			if strings.HasPrefix(path, "/v1/") || strings.Contains(body, `"method":"message/`) || strings.Contains(body, `"method":"tasks/`) {
+				r.Header.Set("A2A-Version", "0.3")
+			}
 			r.Header.Set("X-Who", who)
 			r.Host = "127.0.0.1"
 			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
@@ -208,6 +211,7 @@ func rightsOperations() []rightsOperation {
 		})},
 	}
 	const hook, all = "/tasks/ID/pushNotificationConfigs/c", "/tasks/ID/pushNotificationConfigs"
+	const oldDecision = `{"message":{"kind":"message","messageId":"d","role":"user","taskId":"ID","parts":[{"kind":"data","data":{"type":"approval_response","decisions":[{"id":"ID.a1","decision":"approve"}]}}]}}`
 	const inline = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"ID","parts":[{"text":"hi"}]},"configuration":{"taskPushNotificationConfig":{"url":"https://hook.example/"}}}`
 	set := func(id sdk.TaskID) *sdk.PushConfig {
 		return &sdk.PushConfig{TaskID: id, ID: "c", URL: "https://hook.example/"}
@@ -230,7 +234,27 @@ func rightsOperations() []rightsOperation {
 		{"SDK ListTaskPushConfigs", auth.Push, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {
 			return h.ListTaskPushConfigs(ctx, &sdk.ListTaskPushConfigRequest{TaskID: id})
 		})},
+		{"RPC tasks/get", auth.Read, rpc("tasks/get", `{"id":"ID"}`)},
+		{"RPC tasks/cancel", auth.Cancel, rpc("tasks/cancel", `{"id":"ID"}`)},
+		{"RPC tasks/resubscribe", auth.Follow, rpc("tasks/resubscribe", `{"id":"ID"}`)},
+		{"RPC message/send a decision", auth.Create, rpc("message/send", oldDecision)},
+		{"RPC message/stream a decision", auth.Create, rpc("message/stream", oldDecision)},
+		{"RPC message/send with a webhook", auth.Create, rpc("message/send", `{"message":{"kind":"message","messageId":"m","role":"user","taskId":"ID","parts":[{"kind":"text","text":"hi"}]},"configuration":{"pushNotificationConfig":{"url":"https://hook.example/"}}}`)},
+		{"RPC tasks/pushNotificationConfig/set", auth.Push, rpc("tasks/pushNotificationConfig/set", `{"taskId":"ID","pushNotificationConfig":{"id":"c","url":"https://hook.example/"}}`)},
+		{"RPC tasks/pushNotificationConfig/get", auth.Push, rpc("tasks/pushNotificationConfig/get", `{"id":"ID","pushNotificationConfigId":"c"}`)},
+		{"RPC tasks/pushNotificationConfig/get the first", auth.Push, rpc("tasks/pushNotificationConfig/get", `{"id":"ID"}`)},
+		{"RPC tasks/pushNotificationConfig/list", auth.Push, rpc("tasks/pushNotificationConfig/list", `{"id":"ID"}`)},
+		{"REST 0.3 get", auth.Read, http1("GET", "/v1/tasks/ID", "")},
+		{"REST 0.3 cancel", auth.Cancel, http1("POST", "/v1/tasks/ID:cancel", "")},
+		{"REST 0.3 subscribe", auth.Follow, http1("GET", "/v1/tasks/ID:subscribe", "")},
+		{"REST 0.3 send a decision", auth.Create, http1("POST", "/v1/message:send", oldDecision)},
+		{"REST 0.3 stream a decision", auth.Create, http1("POST", "/v1/message:stream", oldDecision)},
+		{"REST 0.3 set a webhook", auth.Push, http1("POST", "/v1"+all, `{"configId":"c","config":{"pushNotificationConfig":{"url":"https://hook.example/"}}}`)},
+		{"REST 0.3 get a webhook", auth.Push, http1("GET", "/v1"+hook, "")},
+		{"REST 0.3 list webhooks", auth.Push, http1("GET", "/v1"+all, "")},
 		// These are last: afterwards the caller's own webhook is gone.
+		{"REST 0.3 delete a webhook", auth.Push, http1("DELETE", "/v1"+hook, "")},
+		{"RPC tasks/pushNotificationConfig/delete", auth.Push, rpc("tasks/pushNotificationConfig/delete", `{"id":"ID","pushNotificationConfigId":"c"}`)},
 		{"REST delete a webhook", auth.Push, http1("DELETE", hook, "")},
 		{"RPC DeleteTaskPushNotificationConfig", auth.Push, rpc("DeleteTaskPushNotificationConfig", `{"taskId":"ID","id":"c"}`)},
 		{"SDK DeleteTaskPushConfig", auth.Push, sdks(func(ctx context.Context, h a2asrv.RequestHandler, id sdk.TaskID) (any, error) {

@@ -101,7 +101,7 @@ func TestDefectsOfTheSDK(t *testing.T) {
 			resp, err := wireClient.Do(r)
 			if panics { // 8: the connection ends
 				if err == nil {
-					resp.Body.Close()
+					_ = resp.Body.Close()
 					t.Errorf("%s: a panic is answered with %d", name, resp.StatusCode)
 				}
 				continue
@@ -113,7 +113,7 @@ func TestDefectsOfTheSDK(t *testing.T) {
 			if err := resp.Write(&body); err != nil {
 				t.Error(err)
 			}
-			resp.Body.Close()
+			_ = resp.Body.Close()
 			if strings.Contains(body.String(), secretPath) || !strings.Contains(body.String(), `"INTERNAL_ERROR"`) {
 				t.Errorf("%s: %s", name, body.String())
 			}
