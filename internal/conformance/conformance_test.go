@@ -150,5 +150,5 @@ func (c *endToEnd) compare(t *testing.T, got map[string]string) {
 
 // cases is the table.
 func cases() []endToEnd {
-	return slices.Concat(messageCases(), historyCases(), approvalCases(), cancelCases(), listCases(), streamCases(), refusalCases(), cardCases())
+	return slices.Concat(messageCases(), historyCases(), approvalCases(), cancelCases(), listCases(), streamCases(), refusalCases(), cardCases(), pushCases())
 }
