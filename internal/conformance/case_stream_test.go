@@ -147,8 +147,13 @@ func streamCases() []endToEnd {
 				if all[i].id == "" {
 					s.Fatalf("event %d has no id", i)
 				}
-				back := alice.subscribe(id, all[i].id) // the task has ended meanwhile
-				s.equal(fmt.Sprint("after event ", i), back.rest(), slices.Clip(all[i+1:len(all):len(all)]))
+				// The task has ended meanwhile. How many events it has depends on the time, so
+				// they are not compared.
+				got, err := alice.client.subscribe(s.ctx, id, all[i].id).rest()
+				if err != nil {
+					s.Fatal(err)
+				}
+				s.equal(fmt.Sprint("after event ", i), got, all[i+1:])
 			}
 			other := alice.task(sending{Message: s.pays("other", 5)})
 			back := alice.subscribe(other.ID, all[3].id) // an event of another task

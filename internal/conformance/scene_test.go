@@ -245,6 +245,7 @@ type reading struct {
 	a      *actor
 	label  string
 	stream *stream
+	before *artChunk // the last event as it was recorded, if it was a chunk
 }
 
 func (a *actor) stream(m sending) *reading {
@@ -257,7 +258,7 @@ func (a *actor) subscribe(id, after string) *reading {
 
 func (a *actor) reads(label string, st *stream) *reading {
 	a.s.Cleanup(st.close)
-	return &reading{a, a.name + " " + label, st}
+	return &reading{a: a, label: a.name + " " + label, stream: st}
 }
 
 // next returns the next event; nil and nil at the end.
@@ -285,8 +286,26 @@ func (r *reading) next() (*event, *fault) {
 			s.Errorf("%s: final is %v of %+v", r.label, e.Status.final, e.Status)
 		}
 	}
-	s.record(r.label, e)
+	r.record(*e)
 	return e, nil
+}
+
+// record keeps an event for the comparison. Whether the last chunk says that it is the last
+// or an empty one after it does depends on the time, so it is recorded as one.
+func (r *reading) record(e event) {
+	before := r.before
+	r.before = nil
+	if e.Artifact == nil {
+		r.a.s.record(r.label, e)
+		return
+	}
+	chunk := *e.Artifact
+	if before != nil && !before.Last && chunk.Last && chunk.Append && texts(chunk.Artifact.Parts) == "" {
+		before.Last = true
+		return
+	}
+	e.Artifact, r.before = &chunk, &chunk
+	r.a.s.record(r.label, e)
 }
 
 // event returns the next event, which has to come.

@@ -25,7 +25,7 @@ import (
 )
 
 // patience turns a hang into a failure.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // roleAuditor is a role that only a tool asks for.
 const roleAuditor = "auditor"
