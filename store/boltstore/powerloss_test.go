@@ -131,8 +131,11 @@ func (c *powerClient) live(big int) error {
 	}
 	return errors.Join(
 		c.append(&store.Batch{Fence: fence, Snapshot: &store.Snapshot{After: c.ack.Last, Rev: c.ack.Rev, Bytes: make([]byte, 5000)}}, 1000),
-		c.append(&store.Batch{Rev: c.rev(), Rows: row(1), Due: []store.DueChange{gone}, Audit: [][]byte{[]byte("resolved")}}, 100),
+		c.append(&store.Batch{Rows: row(1), Due: []store.DueChange{gone}}), // asides
+		c.append(&store.Batch{Rows: row(2), Due: []store.DueChange{due}, Audit: [][]byte{[]byte("aside")}}),
+		c.append(&store.Batch{Rev: c.rev(), Rows: row(3), Due: []store.DueChange{gone}, Audit: [][]byte{[]byte("resolved")}}, 100),
 		c.append(&store.Batch{Rev: c.rev(), Fence: fence, Change: store.Change{Status: status(3), Phase: store.Final}}, 400, 100),
+		c.append(&store.Batch{Rows: row(4)}),
 	)
 }
 

@@ -553,7 +553,9 @@ func TestWithoutItsSecrets(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Secrets = noSecrets{}
-			c.Sign = func(context.Context, *push.Notification, http.Header) error { return errors.New("no key: secret detail") }
+			c.Sign = func(context.Context, *push.Notification, http.Header) error {
+				return errors.New("no key: secret detail")
+			}
 			c.Legacy = nil
 		}
 		w.start(false)
@@ -580,3 +582,86 @@ func TestWithoutItsSecrets(t *testing.T) {
 type noSecrets struct{}
 
 func (noSecrets) Open([]byte, []byte) ([]byte, error) { return nil, errors.New("the key is gone") }
+
+// A webhook may be set while the task is at work: its turn learns of it.
+func TestSetWhileItWorks(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.let = make(chan struct{})
+		w.start(false)
+		rc := newReceiver(t, nil)
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("hold", map[string]any{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.until("it works", func() bool { return len(w.pushable(sent.Task)) == 2 })
+		for _, id := range []string{"a", "b"} {
+			c := hook(rc.URL + "/" + id)
+			c.ID = id
+			if _, err := w.engine.SetPush(w.ctx(), alice, sent.Task, *c); err != nil {
+				t.Fatalf("SetPush() = %v", err)
+			}
+		}
+		close(w.let)
+		for _, path := range []string{"/a", "/b"} {
+			w.until("it is told of the end", func() bool {
+				all := rc.at(path)
+				return len(all) > 0 && strings.Contains(all[len(all)-1].body, "COMPLETED")
+			})
+		}
+		w.quiet()
+		for _, path := range []string{"/a", "/b"} {
+			wantInOrder(t, rc.at(path), w.pushable(sent.Task)[2:])
+		}
+	})
+}
+
+// While the disk takes nothing, a notification that was accepted is not sent again and
+// again; once nothing can be recorded for good, nothing is sent.
+func TestDiskThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]error{"for now": store.ErrUnavailable, "for good": store.ErrReadOnly} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			open := newBolt(t).open
+			w := &world{t: t}
+			var full atomic.Bool
+			w.open = func() (store.Handle, error) {
+				h, err := open()
+				return &refusing{h, &full, refusal}, err
+			}
+			w.start(false)
+			rc := newReceiver(t, nil)
+			full.Store(true) // for asides only
+			id := w.send("echo", hook(rc.URL))
+			w.until("it is told of the first", func() bool { return len(rc.all()) > 0 })
+			if refusal == store.ErrUnavailable { //nolint:errorlint // it is this one
+				full.Store(false)
+				w.quiet()
+				wantInOrder(t, rc.all(), w.pushable(id))
+				if n := len(rc.all()); n != len(w.pushable(id)) {
+					t.Errorf("%d notifications, want each once", n)
+				}
+				return
+			}
+			w.until("the log says that it stops", func() bool { return strings.Contains(w.log.String(), "push notifications stop") })
+			if n := len(rc.all()); n != 1 {
+				t.Errorf("%d notifications, want 1", n)
+			}
+		})
+	}
+}
+
+// refusing is a store that refuses asides.
+type refusing struct {
+	store.Handle
+	full *atomic.Bool
+	with error
+}
+
+func (r *refusing) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	if b.IsAside() && r.full.Load() {
+		return store.Failed(r.with)
+	}
+	return r.Handle.Append(ctx, b)
+}

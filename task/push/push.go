@@ -110,6 +110,7 @@ type Deliverer struct {
 	rested time.Time // when the next whole pass may begin
 
 	delivered, failed, died atomic.Uint64
+	readOnly                atomic.Bool // nothing can be recorded any more, so nothing is sent
 
 	mu    sync.Mutex
 	busy  map[string]bool      // webhooks with a worker
@@ -171,6 +172,11 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	defer stop()
 	again := true // look at all rows, not only at those after the ones that had to wait
 	for ctx.Err() == nil {
+		if d.readOnly.Load() {
+			d.cfg.Log.Error().Msg("push notifications stop until a backup of the store is restored")
+			<-ctx.Done()
+			return nil
+		}
 		whole := again && !time.Now().Before(d.rested)
 		if whole {
 			again, d.from = false, ""

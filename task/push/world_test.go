@@ -63,9 +63,10 @@ type world struct {
 	log     *syncBuffer
 	config  func(*push.Config)
 	prepare func(*engine.Config)
-	patient bool         // the backoff is that of a server
-	stops   []func()     // of the newest first
-	n       atomic.Int64 // messages
+	let     chan struct{} // for the tool hold
+	patient bool          // the backoff is that of a server
+	stops   []func()      // of the newest first
+	n       atomic.Int64  // messages
 }
 
 type syncBuffer struct {
@@ -200,7 +201,18 @@ func (w *world) tools() []tool.Tool {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return []tool.Tool{echo, ask}
+	hold, err := functiontool.New(functiontool.Config{Name: "hold", Description: "waits"}, func(ctx tool.Context, _ struct{}) (string, error) {
+		select {
+		case <-w.let:
+			return "let", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return []tool.Tool{echo, ask, hold}
 }
 
 func (w *world) ctx() context.Context {
