@@ -59,13 +59,14 @@ func checkRefused(t *testing.T, err error, reason, detail string) {
 }
 
 // decodeCard reads the JSON of an agent card, as the SDKs for JavaScript and Python write
-// it, but for what a request requires: that of Go has another form for it.
+// it, but for what a request requires: that for Go has other forms for it.
 func decodeCard(raw json.RawMessage, err error) (*a2a.AgentCard, error) {
 	fields, err := decode[map[string]json.RawMessage](raw, err)
 	if err != nil {
 		return nil, err
 	}
 	delete(*fields, "securityRequirements")
+	delete(*fields, "securitySchemes")
 	raw, err = json.Marshal(*fields)
 	return decode[a2a.AgentCard](raw, err)
 }

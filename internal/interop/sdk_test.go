@@ -9,12 +9,14 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 )
 
 // sdkClient is the client of the Go SDK, found through the agent card.
 type sdkClient struct {
 	url      string
 	binding  a2a.TransportProtocol
+	version  a2a.ProtocolVersion // 1.0 if empty
 	resolver *agentcard.Resolver
 	headers  headers // of every call but that of the card
 }
@@ -31,10 +33,17 @@ func (s *sdkClient) connect(ctx context.Context) (*a2aclient.Client, error) {
 }
 
 func (s *sdkClient) transport(c *http.Client) a2aclient.FactoryOption {
-	if s.binding == a2a.TransportProtocolHTTPJSON {
+	rest := s.binding == a2a.TransportProtocolHTTPJSON
+	switch {
+	case s.version == a2av0.Version && rest:
+		return a2aclient.WithCompatTransport(s.version, s.binding, a2av0.NewRESTTransportFactory(a2av0.RESTTransportConfig{Client: c}))
+	case s.version == a2av0.Version:
+		return a2aclient.WithCompatTransport(s.version, s.binding, a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{Client: c}))
+	case rest:
 		return a2aclient.WithRESTTransport(c)
+	default:
+		return a2aclient.WithJSONRPCTransport(c)
 	}
-	return a2aclient.WithJSONRPCTransport(c)
 }
 
 // headers is a transport that sends headers, by their names.

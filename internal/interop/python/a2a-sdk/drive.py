@@ -49,7 +49,9 @@ class Driver:
             limits=httpx.Limits(max_connections=None),
             headers={"X-API-Key": key} if key else {},
         )
-        self.card = await A2ACardResolver(self.http, url).get_agent_card()
+        # The other one says that it speaks 1.0, and is told of nothing else.
+        self.plain = httpx.AsyncClient()
+        self.card = await A2ACardResolver(self.plain, url).get_agent_card()
 
         # Of what the card offers, that of the version only.
         offered = AgentCard()
@@ -67,7 +69,7 @@ class Driver:
     def operation(self, name, request):
         match name:
             case "card":
-                return one(A2ACardResolver(self.http, url).get_agent_card())
+                return one(A2ACardResolver(self.plain, url).get_agent_card())
             case "extended":
                 return one(self.whole.get_extended_agent_card(GetExtendedAgentCardRequest()))
             case "send":
@@ -89,7 +91,10 @@ class Driver:
             async for value in self.operation(name, request):
                 say(id=id, value=MessageToDict(value))
         except A2AError as error:
-            if type(error) not in A2A_ERROR_REASONS:
+            if (version, binding) == ("0.3", "HTTP+JSON") and not error.message.startswith("HTTP Error 5"):
+                # All that this client knows of a refusal is the status.
+                say(id=id, refused={"reason": "untold", "message": error.message, "data": {}})
+            elif type(error) not in A2A_ERROR_REASONS:
                 end["crash"] = traceback.format_exc()
             else:
                 say(id=id, refused={"reason": A2A_ERROR_REASONS[type(error)], "message": error.message, "data": error.data})
