@@ -51,6 +51,7 @@ type spec struct {
 // report is what a server process answers on each line it is sent.
 type report struct {
 	Addr    string        // in the first one
+	GRPC    string        // likewise, of ours
 	CPU     time.Duration // user and system, of the whole process
 	Elapsed time.Duration // in the first one: from the start of main until it listens
 	Filled  int           // tasks, by the filler
@@ -101,7 +102,16 @@ func child(text string) (err error) {
 	server := &http.Server{Handler: sv.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	err = control(os.Stdin, os.Stdout, report{Addr: l.Addr().String(), Elapsed: time.Since(began)}, sv)
+	first := report{Addr: l.Addr().String()}
+	stop := func() {}
+	if s.Kind == ours {
+		if first.GRPC, stop, err = serveGRPC(sv.handler); err != nil {
+			return err
+		}
+	}
+	first.Elapsed = time.Since(began)
+	err = control(os.Stdin, os.Stdout, first, sv)
+	stop()
 	err = errors.Join(err, server.Close())
 	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, serveErr)
