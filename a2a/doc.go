@@ -1,4 +1,4 @@
-// Package a2a serves A2A 1.0 over JSON-RPC and HTTP+JSON, with streams as server-sent
+// Package a2a serves A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC, with streams as server-sent
 // events, and the agent card. It owns the decoding and validation of requests, the
 // format of answers and streams, the table of errors on the wire, and the check of
 // where requests come from. It does not know how a task is stored or run.
