@@ -18,7 +18,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/tools/txtar"
 
-	"a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/v03"
 )
 
 // oldNames are the methods of 0.3, and what their answers are.
