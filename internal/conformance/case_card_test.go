@@ -39,7 +39,11 @@ func cardCases() []endToEnd {
 			}{{s.on.version, true}, {s.on.version + ".7", true}, {"", true}, {"2.0", false}, {"0.1", false}, {"one", false}, {otherVersion(s.on), false}} {
 				a := s.asWith("alice", func(c *caller) { c.version = &v.name })
 				got, err := a.client.get(s.ctx, task.ID, nil)
-				switch f := s.quiet(err); {
+				f := s.quiet(err)
+				if f != nil {
+					s.meets(f)
+				}
+				switch {
 				case v.ok && (f != nil || got.ID != task.ID):
 					s.Errorf("version %q: %v", v.name, f)
 				case !v.ok:

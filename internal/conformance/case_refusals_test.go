@@ -77,6 +77,14 @@ func refusalCases() []endToEnd {
 				}
 			}
 		}, differs: []difference{{named("gRPC"), "protobuf cannot say most of it"}}},
+		{name: "a body that is no request", play: func(s *scene) {
+			alice := s.as("alice")
+			f := alice.refusal("sends a list", alice.client.garbled(s.ctx, noRequest))
+			want := map[string]string{"JSON-RPC": "INVALID_REQUEST", "REST": "INVALID_PARAMS", "gRPC": "not offered"}[s.on.binding()]
+			s.refused("a list", f, want)
+		}, differs: []difference{
+			{named("REST"), "there are no requests of JSON-RPC; the list is a message that is wrong"}, {named("gRPC"), "a message is no other value"},
+		}},
 		{name: "a field that nobody knows is ignored", play: func(s *scene) {
 			alice := s.as("alice")
 			if f := alice.check("adds a field", alice.client.garbled(s.ctx, unknownField)); f != nil && f.Name != "not offered" {
@@ -91,6 +99,10 @@ func refusalCases() []endToEnd {
 			}
 			s.refused("a call", alice.refusal("calls", alice.client.garbled(s.ctx, unknownCall)), want)
 		}, differs: []difference{{named("REST"), "a path that does not exist is an error of HTTP"}}},
+		{name: "a path that has another method", needs: named("REST"), play: func(s *scene) {
+			alice := s.as("alice")
+			s.refused("PUT", alice.refusal("puts", alice.client.garbled(s.ctx, wrongMethod)), "METHOD_NOT_ALLOWED")
+		}},
 		{name: "callers who are not known", play: func(s *scene) {
 			task := s.as("alice").task(sending{Message: s.pays("m", 5)})
 			wrong := s.asWith("alice", func(c *caller) { c.key = "a2ak_alice_" + strings.Repeat("A", 49) })
@@ -136,6 +148,30 @@ func refusalCases() []endToEnd {
 				}
 			}
 		}},
+		{name: "more bytes than a caller may store", alone: true, set: map[string]string{"limits.disk_per_caller": "1MiB"}, play: func(s *scene) {
+			alice := s.as("alice")
+			for i := 0; ; i++ {
+				m := s.says("m", "/echo a", strings.Repeat("x", 400<<10))
+				_, err := alice.client.send(s.ctx, sending{Message: m, Now: ptr(false)})
+				if f := s.quiet(err); f != nil || i == 10 {
+					s.refused("too much", alice.check("sends too much", err), "RESOURCE_EXHAUSTED")
+					return
+				}
+			}
+		}},
+		{name: "a server without authentication", set: map[string]string{"auth.keys.file": ""}, play: func(s *scene) {
+			nobody := s.as("")
+			s.equal("state", nobody.task(sending{Message: s.says("m", "/echo a")}).State, "completed")
+			c := s.card(nobody.client.card(s.ctx))
+			s.equal("schemes", len(c.Schemes), 0)
+			s.equal("an extended card", c.Extended, false)
+			_, err := nobody.client.extendedCard(s.ctx)
+			want := "UNSUPPORTED_OPERATION"
+			if legacy(s.on) {
+				want = "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
+			}
+			s.refused("the extended card", nobody.check("gets the extended card", err), want)
+		}, differs: []difference{{legacy, "0.3 has an error of its own for it"}}},
 		{name: "more streams than there may be", alone: true, set: map[string]string{"limits.streams": "1"}, play: func(s *scene) {
 			alice := s.as("alice")
 			task := alice.task(sending{Message: s.calls("m", "hold", s.gate().args), Now: ptr(true)})
@@ -146,18 +182,43 @@ func refusalCases() []endToEnd {
 	}
 }
 
+// reachable are the errors that clients of a binding can meet without a fault of the server,
+// its store or its planner.
+func reachable(b binding) []string {
+	all := []string{
+		"CONTENT_TYPE_NOT_SUPPORTED", "EXTENSION_SUPPORT_REQUIRED", "INVALID_PARAMS", "PARSE_ERROR", "PERMISSION_DENIED", "PUSH_NOTIFICATION_NOT_SUPPORTED",
+		"RATE_LIMIT_EXCEEDED", "REQUEST_TOO_LARGE", "RESOURCE_EXHAUSTED", "TASK_NOT_CANCELABLE", "TASK_NOT_FOUND", "UNAUTHENTICATED", "UNAVAILABLE",
+		"UNSUPPORTED_OPERATION", "VERSION_NOT_SUPPORTED",
+	}
+	if legacy(b) {
+		all = append(all, "EXTENDED_AGENT_CARD_NOT_CONFIGURED")
+	}
+	switch b.binding() {
+	case "JSON-RPC":
+		all = append(all, "INVALID_REQUEST", "METHOD_NOT_FOUND")
+	case "REST":
+		all = append(all, "METHOD_NOT_ALLOWED", "NOT_FOUND")
+	default:
+		all = append(all, "METHOD_NOT_FOUND")
+	}
+	slices.Sort(all)
+	return all
+}
+
 // refusal returns the fault that err is, and records only its name: each encoding words
 // for itself what breaks it.
 func (a *actor) refusal(did string, err error) *fault {
 	a.s.Helper()
-	f := &fault{Name: "not offered"}
-	if !errors.Is(err, errNotOffered) {
-		f = a.s.quiet(err)
+	if errors.Is(err, errNotOffered) {
+		a.s.record(a.name+" "+did, "not offered")
+		return &fault{Name: "not offered"}
 	}
+	f := a.s.quiet(err)
 	if f == nil {
 		a.s.record(a.name+" "+did, "done")
 		return nil
 	}
+	a.s.meets(f)
 	a.s.record(a.name+" "+did, f.Name)
 	return f
 }

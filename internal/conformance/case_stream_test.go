@@ -113,6 +113,20 @@ func streamCases() []endToEnd {
 			alice.task(sending{Message: yes})
 			s.equal("the last state", lastOf(statesOf(sub.rest())), "completed")
 		}, differs: []difference{{legacy, "a stream of 0.3 ends with its final event, which is also that of input-required"}}},
+		{name: "a stream stays open while somebody else decides", play: func(s *scene) {
+			alice := s.as("alice")
+			st := alice.stream(sending{Message: s.says("m", "/login")})
+			first := st.event()
+			s.equal("it waits", st.until("auth-required", func(e *event) bool { return stateOf(e) == "auth-required" }) != nil, true)
+			s.decidesElsewhere(first.Task.ID)
+			s.equal("the last state", lastOf(statesOf(st.rest())), "completed")
+			waiting := alice.task(sending{Message: s.says("n", "/login")})
+			s.equal("a send returns", waiting.State, "auth-required")
+			sub := alice.subscribe(waiting.ID, "")
+			sub.event()
+			s.decidesElsewhere(waiting.ID)
+			s.equal("the last state", lastOf(statesOf(sub.rest())), "completed")
+		}},
 		{name: "the stream of an answer", play: func(s *scene) {
 			alice := s.as("alice")
 			task := alice.task(sending{Message: s.pays("m", 5)})

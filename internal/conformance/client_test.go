@@ -41,7 +41,9 @@ const (
 	notUTF8       garble = "a text is not UTF-8"
 	hugeNumber    garble = "an integer that a double cannot hold"
 	notDeclared   garble = "a media type that nobody knows"
-	unknownField  garble = "a field that nobody knows" // which is to be ignored
+	unknownField  garble = "a field that nobody knows"  // which is to be ignored
+	noRequest     garble = "not a request, but encoded" // which a path or a service always is
+	wrongMethod   garble = "a method of HTTP that its path does not have"
 	unknownCall   garble = "an operation that does not exist"
 )
 

@@ -57,6 +57,8 @@ func TestCases(t *testing.T) {
 	t.Parallel()
 	shared := newWorld(t, nil)
 	seen := map[string]bool{}
+	met := &meetings{by: map[string]map[string]bool{}}
+	t.Cleanup(func() { met.check(t, len(cases())) })
 	for _, c := range cases() {
 		if seen[c.name] {
 			t.Errorf("two cases are called %q", c.name)
@@ -64,6 +66,7 @@ func TestCases(t *testing.T) {
 		seen[c.name] = true
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			met.plays()
 			w := shared
 			if c.set != nil && !c.alone {
 				w = newWorld(t, c.set)
@@ -78,7 +81,8 @@ func TestCases(t *testing.T) {
 						if c.alone {
 							w = newWorld(t, c.set)
 						}
-						out := c.run(t, w, b)
+						out, faults := c.run(t, w, b)
+						met.add(b, faults)
 						mu.Lock()
 						defer mu.Unlock()
 						got[b.name] = out
@@ -97,19 +101,55 @@ func (c *endToEnd) bindings() []binding {
 	return slices.DeleteFunc(bindings(), func(b binding) bool { return c.needs != nil && !c.needs(b) })
 }
 
-// run plays a case over a binding, and returns what its clients got.
-func (c *endToEnd) run(t *testing.T, w *world, b binding) string {
+// meetings are the errors that clients have met.
+type meetings struct {
+	mu     sync.Mutex
+	played int
+	by     map[string]map[string]bool // names by binding
+}
+
+func (m *meetings) plays() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.played++
+}
+
+func (m *meetings) add(b binding, faults map[string]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by[b.name] == nil {
+		m.by[b.name] = map[string]bool{}
+	}
+	maps.Copy(m.by[b.name], faults)
+}
+
+// check checks that the cases reach every error that can be reached, if all were played.
+func (m *meetings) check(t *testing.T, all int) {
+	t.Helper()
+	if m.played != all {
+		return // some were chosen
+	}
+	for _, b := range bindings() {
+		if d := diff.Diff(reachable(b), slices.Sorted(maps.Keys(m.by[b.name]))); d != "" {
+			t.Errorf("the errors that clients of %s meet (-want +got):\n%s", b.name, d)
+		}
+	}
+}
+
+// run plays a case over a binding, and returns what its clients got, and the errors among
+// that.
+func (c *endToEnd) run(t *testing.T, w *world, b binding) (transcript string, met map[string]bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s := &scene{T: t, world: w, on: b, ctx: ctx, seen: map[string]bool{}, count: map[string]int{}}
+	s := &scene{T: t, world: w, on: b, ctx: ctx, seen: map[string]bool{}, count: map[string]int{}, met: map[string]bool{}}
 	defer func() {
 		if t.Failed() && testing.Verbose() {
 			t.Logf("up to here:\n%s", s.transcript())
 		}
 	}()
 	c.play(s)
-	return s.transcript()
+	return s.transcript(), s.met
 }
 
 // compare checks that what bindings got is equal, but for the declared differences.

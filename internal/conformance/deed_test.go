@@ -1,6 +1,14 @@
 package conformance
 
-import "github.com/google/uuid"
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+)
 
 // deeds are what several cases do.
 
@@ -121,4 +129,20 @@ func (q asked) decision(verb string, more ...any) map[string]any {
 		d[key] = more[i+1]
 	}
 	return d
+}
+
+// decidesElsewhere answers what a task asks, as an approver of the tenant who does not use
+// A2A.
+func (s *scene) decidesElsewhere(task string) {
+	s.Helper()
+	by := auth.Principal{Tenant: "acme", Subject: "test:approver", Roles: []string{auth.RoleApprover}, Method: "test"}
+	p, err := s.world.approvals.List(s.ctx, by, engine.ApprovalQuery{Task: task})
+	if err != nil || len(p.Approvals) != 1 {
+		s.Fatalf("the task asks %d things, %v; want one", len(p.Approvals), err)
+	}
+	a := p.Approvals[0]
+	answer := approval.Answer{ID: a.ID, Digest: a.Digest, Verb: approval.Respond, Response: json.RawMessage(`"done"`)}
+	if err := s.world.approvals.Decide(s.ctx, by, answer); err != nil {
+		s.Fatal(err)
+	}
 }

@@ -52,6 +52,7 @@ var faults = map[string]numbers{
 	"NOT_FOUND":                          {-32600, codes.NotFound, http.StatusNotFound},
 	"METHOD_NOT_ALLOWED":                 {-32600, codes.Unimplemented, http.StatusMethodNotAllowed},
 	"RATE_LIMIT_EXCEEDED":                {-32603, codes.ResourceExhausted, http.StatusTooManyRequests},
+	"RESOURCE_EXHAUSTED":                 {-32603, codes.ResourceExhausted, http.StatusInsufficientStorage},
 	"UNAVAILABLE":                        {-32603, codes.Unavailable, http.StatusServiceUnavailable},
 	"REQUEST_TOO_LARGE":                  {-32600, codes.OutOfRange, http.StatusRequestEntityTooLarge},
 }

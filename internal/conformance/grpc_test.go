@@ -142,7 +142,7 @@ func (c *spoken) garbledCall(ctx context.Context, service string, how garble) er
 		method = "/" + service + "/ForgetTask"
 	case notEncoded, cut:
 		raw = []byte{0x12, 0x7f, 0x0a}
-	case wrongType, wrongScalar, duplicateName, notUTF8, hugeNumber, notDeclared, unknownField:
+	case wrongType, wrongScalar, duplicateName, notUTF8, hugeNumber, notDeclared, unknownField, noRequest, wrongMethod:
 		return errNotOffered // protobuf cannot say it
 	}
 	var out []byte

@@ -161,6 +161,10 @@ func (c *rest03) garbled(ctx context.Context, how garble) error {
 		_, err := c.call(ctx, http.MethodPost, "/v1/message:forget", []byte("{}"))
 		return err
 	}
+	if how == wrongMethod {
+		_, err := c.call(ctx, http.MethodPut, "/v1/message:send", []byte("{}"))
+		return err
+	}
 	body, header, ok := garbledJSON(encode(toSendREST03(garbledMessage())), how)
 	if !ok {
 		return errNotOffered

@@ -123,6 +123,10 @@ func (c *rest10) garbled(ctx context.Context, how garble) error {
 		_, err := c.call(ctx, http.MethodPost, "/message:forget", []byte("{}"))
 		return err
 	}
+	if how == wrongMethod {
+		_, err := c.call(ctx, http.MethodPut, "/message:send", []byte("{}"))
+		return err
+	}
 	body, header, ok := garbledJSON(encode(toSend10(garbledMessage())), how)
 	if !ok {
 		return errNotOffered

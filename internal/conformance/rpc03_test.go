@@ -119,7 +119,7 @@ func (c *rpc03) garbled(ctx context.Context, how garble) error {
 	if !ok {
 		return errNotOffered
 	}
-	if how == notEncoded || how == cut || how == notUTF8 {
+	if how == notEncoded || how == cut || how == notUTF8 || how == noRequest {
 		id = "null" // JSON-RPC 2.0 §5
 	}
 	_, err := c.post(ctx, body, id, header...)

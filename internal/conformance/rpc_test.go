@@ -181,6 +181,8 @@ func garbledJSON(body []byte, how garble) (broken []byte, header []string, ok bo
 	switch how {
 	case notEncoded:
 		return []byte("hello"), nil, true
+	case noRequest:
+		return []byte("[]"), nil, true
 	case cut:
 		return body[:len(body)-2], nil, true
 	case wrongType:
@@ -197,7 +199,7 @@ func garbledJSON(body []byte, how garble) (broken []byte, header []string, ok bo
 		return body, []string{"Content-Type", "text/plain"}, true
 	case unknownField:
 		return change(id, id+`,"unheardOf":{"a":[1]}`), nil, true
-	case unknownCall: // it is not a matter of the body
+	case unknownCall, wrongMethod: // it is not a matter of the body
 	}
 	return nil, nil, false
 }

@@ -29,6 +29,7 @@ type scene struct {
 	seen  map[string]bool
 	count map[string]int
 	lines []line
+	met   map[string]bool // errors, by name
 }
 
 // name is what differs from one run to the next, and what it is called in the comparison.
@@ -106,6 +107,9 @@ func (s *scene) transcript() string {
 	return tokens.ReplaceAllString(times.ReplaceAllString(out, "TIME"), "TOKEN")
 }
 
+// meets keeps that the server has answered with an error.
+func (s *scene) meets(f *fault) { s.met[f.Name] = true }
+
 // equal fails the case unless two values are equal.
 func (s *scene) equal(what string, got, want any) {
 	s.Helper()
@@ -154,6 +158,7 @@ func (a *actor) check(did string, err error) *fault {
 	case err == nil:
 		return nil
 	case errors.As(err, &f):
+		a.s.meets(f)
 		a.s.record(a.name+" "+did, f)
 		return f
 	case errors.Is(err, errNotOffered):
@@ -272,6 +277,7 @@ func (r *reading) next() (*event, *fault) {
 		s.record(r.label, "the end")
 		return nil, nil
 	case errors.As(err, &f):
+		s.meets(f)
 		s.record(r.label, f)
 		return nil, f
 	case err != nil:

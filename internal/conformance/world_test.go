@@ -18,6 +18,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
+	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 	"a2a-server/tool/builtin"
@@ -42,10 +43,11 @@ var callers = []apikey.Key{
 
 // world is a server that runs, with authentication and tools that the cases steer.
 type world struct {
-	url  string
-	http *http.Client
-	conn *grpc.ClientConn
-	keys map[string]string // by the ids of callers
+	url       string
+	http      *http.Client
+	conn      *grpc.ClientConn
+	approvals *engine.Approvals // of the whole tenant, beside A2A
+	keys      map[string]string // by the ids of callers
 
 	mu    sync.Mutex
 	gates map[string]*gate
@@ -102,6 +104,7 @@ func newWorld(t *testing.T, set map[string]string) *world {
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	w.url, w.http = "http://"+s.Addr().String(), &http.Client{Transport: transport, Timeout: 2 * patience}
+	w.approvals = s.Approvals()
 	if w.conn, err = grpc.NewClient(s.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +176,7 @@ type failing struct {
 //   - drip publishes what its gate is given, and ends with it;
 //   - hold waits for its gate, and publishes nothing before;
 //   - ask asks its client, and answers with the response;
+//   - login waits for an authorization that is given elsewhere;
 //   - shapes returns values of all kinds;
 //   - fail fails;
 //   - audit is there for auditors.
@@ -195,6 +199,15 @@ func (w *world) tools(ledger string) ([]tool.Toolset, error) {
 			return "", &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: a.Question}}}
 		}
 		return "the answer is " + string(again.Answers[0].Response), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	login, err := functiontool.New(functiontool.Config{Name: "login"}, func(ctx tool.Context, _ struct{}) (string, error) {
+		if _, ok := tool.Resumed(ctx); !ok {
+			return "", &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskAuth, Hint: "log in"}}}
+		}
+		return "logged in", nil
 	})
 	if err != nil {
 		return nil, err
@@ -223,7 +236,7 @@ func (w *world) tools(ledger string) ([]tool.Toolset, error) {
 		}
 		return false
 	})
-	return []tool.Toolset{own, tool.NewToolset("tested", drip, hold, ask, shapes, fail), forAuditors}, nil
+	return []tool.Toolset{own, tool.NewToolset("tested", drip, hold, ask, login, shapes, fail), forAuditors}, nil
 }
 
 // failure is what fail fails with.
