@@ -331,6 +331,9 @@ func TestSignedCardIsStable(t *testing.T) {
 	if young.Header().Get("ETag") == tag || w.get(t, path, "", "If-None-Match", tag).Code != http.StatusOK {
 		t.Error("after the key was replaced the card is the same")
 	}
+	if later := time.Unix(0, w.clock.Load()).Add(time.Hour).UTC().Format(http.TimeFormat); w.get(t, path, "", "If-Modified-Since", later).Code != http.StatusOK {
+		t.Error("a cache that goes by the time keeps the signature of the old key")
+	}
 	w.wantSigned(t, young.Body.Bytes())
 	w.wantSigned(t, first.Body.Bytes()) // the old key is published for a day
 	w.clock.Add(int64(keyring.Overlap))

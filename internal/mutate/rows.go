@@ -20,6 +20,7 @@ func rows() []Row {
 		eventRows(),
 		heldRows(),
 		keyRows(),
+		cardRows(),
 		logRows(),
 		plannerRows(),
 		pushRows(),

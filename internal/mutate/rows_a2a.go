@@ -34,7 +34,7 @@ func a2aRows() []Row {
 		// The table of operations, and its document.
 		{
 			File:    "a2a/table.go",
-			What:    `{http.MethodGet, "/tasks/{id}:subscribe", someBody},`,
+			What:    `{http.MethodGet, "/tasks/{id}:subscribe", query},`,
 			Into:    "",
 			Promise: "each operation is at every path that the proto has for it",
 			Test:    "TestOperationsAreThoseOfTheProto",

@@ -176,7 +176,7 @@ func turnsRows() []Row {
 		},
 		{
 			File:    "a2a/decode.go",
-			What:    "len(in.json), func() (err error) {",
+			What:    "in.size(), func() (err error) {",
 			Into:    "0, func() (err error) {",
 			Promise: "a large request is read with a processor for it, whatever its method",
 			Test:    "TestLargeRequestsAreReadInTurn",
