@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,6 +21,8 @@ type legacy struct {
 
 	// read returns the request of 1.0; nil: the requests are the same.
 	read func(raw []byte, form v03.Form) ([]byte, error)
+	// query returns the query of 1.0; nil: they are the same.
+	query func(url.Values) url.Values
 	// write appends the answer of 0.3 to dst. The events of streams are converted by
 	// [v03.AppendEvent].
 	write func(dst, answer []byte, form v03.Form) ([]byte, error)
@@ -32,7 +35,7 @@ func legacies() map[string]*legacy {
 		"SendMessage":          {read: v03.SendRequest, write: v03.AppendEvent},
 		"SendStreamingMessage": {read: v03.SendRequest},
 		"GetTask":              {write: v03.AppendTask},
-		"ListTasks":            {write: v03.AppendTasks},
+		"ListTasks":            {query: v03.ListQuery, write: v03.AppendTasks},
 		"CancelTask":           {write: v03.AppendTask},
 		"SubscribeToTask":      {},
 
@@ -79,6 +82,9 @@ func (s *Server) checkPath(r *http.Request, p *place) error {
 // serveOld serves an operation over HTTP+JSON in 0.3.
 func (s *Server) serveOld(c echo.Context, by auth.Principal, v *visit, in input) error {
 	around := envelope{media: typeJSON, fault: restFault, old: v.old, form: v03.REST}
+	if in.query != nil && v.old.query != nil {
+		in.query = v.old.query(in.query)
+	}
 	if v.from == body {
 		var err error
 		if in, err = s.readOld(c.Request().Context(), by, in, around); err != nil {

@@ -29,11 +29,6 @@ func AppendTask(dst, task []byte, form Form) ([]byte, error) {
 	return convert(dst, task, form, (*writer).task)
 }
 
-// AppendMessage appends a message of 1.0 to dst as a message of 0.3.
-func AppendMessage(dst, message []byte, form Form) ([]byte, error) {
-	return convert(dst, message, form, (*writer).message)
-}
-
 // AppendEvent appends a StreamResponse or SendMessageResponse of 1.0 to dst. In JSON-RPC it
 // is the value itself, with a kind; in HTTP+JSON it stays the member of an object. A status
 // update is final when its state is terminal or input-required.

@@ -221,7 +221,7 @@ func FuzzAppendEvent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, form := range []v03.Form{v03.JSONRPC, v03.REST} {
 			for name, write := range map[string]func(dst, src []byte, form v03.Form) ([]byte, error){
-				"AppendEvent": v03.AppendEvent, "AppendTask": v03.AppendTask, "AppendMessage": v03.AppendMessage, "AppendTasks": v03.AppendTasks,
+				"AppendEvent": v03.AppendEvent, "AppendTask": v03.AppendTask, "AppendTasks": v03.AppendTasks,
 				"AppendPushConfig": v03.AppendPushConfig, "AppendPushConfigs": v03.AppendPushConfigs,
 			} {
 				got, err := write(nil, raw, form)

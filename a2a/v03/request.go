@@ -5,6 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -425,4 +428,20 @@ func (r *reader) config() {
 		r.put("returnImmediately", []byte("true"))
 	}
 	r.add("}")
+}
+
+// ListQuery returns the query of GET /v1/tasks as that of ListTasks of 1.0: the filter by
+// time has another name there, and a state another spelling. query is not changed.
+func ListQuery(query url.Values) url.Values {
+	out := maps.Clone(query)
+	for _, name := range []string{"lastUpdatedTime", "last_updated_time"} {
+		if values := out[name]; values != nil {
+			out["statusTimestampAfter"] = append(slices.Clip(out["statusTimestampAfter"]), values...)
+			delete(out, name)
+		}
+	}
+	if slices.Equal(out["status"], []string{"TASK_STATE_CANCELLED"}) {
+		out["status"] = []string{"TASK_STATE_CANCELED"}
+	}
+	return out
 }
