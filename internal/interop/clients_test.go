@@ -37,6 +37,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("issuers of tokens", func(t *testing.T) { t.Parallel(); testIssuers(t, p) })
 	t.Run("by hand", func(t *testing.T) { t.Parallel(); testByHand(t, p) })
 	t.Run("curl", func(t *testing.T) { t.Parallel(); testCurl(t, p) })
+	t.Run("push", func(t *testing.T) { t.Parallel(); testPush(t, p) })
 	t.Run("restart", func(t *testing.T) { t.Parallel(); testRestart(t, p) })
 }
 

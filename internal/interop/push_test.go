@@ -1,0 +1,125 @@
+package interop
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// A notification is what a webhook has got.
+type notification struct {
+	kind, token, authorization string // of its header
+	body                       map[string]json.RawMessage
+}
+
+// webhook keeps what it gets, by path.
+type webhook struct {
+	url string
+
+	mu  sync.Mutex
+	got map[string][]notification
+	has chan struct{} // has an element when there is more
+}
+
+func startWebhook(t *testing.T) *webhook {
+	t.Helper()
+	w := &webhook{got: map[string][]notification{}, has: make(chan struct{}, 1)}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		n := notification{kind: r.Header.Get("Content-Type"), token: r.Header.Get("X-A2A-Notification-Token"), authorization: r.Header.Get("Authorization")}
+		if err == nil {
+			err = json.Unmarshal(raw, &n.body)
+		}
+		if err != nil || n.token != r.Header.Get("A2A-Notification-Token") {
+			t.Errorf("the webhook gets %s with %v: %v", raw, r.Header, err)
+		}
+		w.mu.Lock()
+		w.got[r.URL.Path] = append(w.got[r.URL.Path], n)
+		w.mu.Unlock()
+		select {
+		case w.has <- struct{}{}:
+		default:
+		}
+	}))
+	t.Cleanup(s.Close)
+	w.url = s.URL
+	return w
+}
+
+// untilState waits until the webhook at a path has got a state, and returns all of its
+// notifications.
+func (w *webhook) untilState(t *testing.T, path, state string) []notification {
+	t.Helper()
+	over := time.After(30 * time.Second)
+	for {
+		w.mu.Lock()
+		all := w.got[path]
+		w.mu.Unlock()
+		for _, n := range all {
+			if raw, err := json.Marshal(n.body); err == nil && strings.Contains(string(raw), `"state":"`+state+`"`) {
+				return all
+			}
+		}
+		select {
+		case <-w.has:
+		case <-over:
+			t.Fatalf("the webhook %s has got %v, and not %s", path, all, state)
+		}
+	}
+}
+
+// testPush has the official clients set a webhook with a message, in both versions. Each
+// webhook is notified as its client's version has it.
+func testPush(t *testing.T, p programs) {
+	s := start(t, p.server, t.TempDir(), "--push-enabled=true", "--push-allow-http=true", "--push-allow-loopback=true")
+	for _, version := range []a2a.ProtocolVersion{a2a.Version, "0.3"} {
+		for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
+			for _, of := range []string{"go", "js", "python"} {
+				if of == "go" && version != a2a.Version {
+					continue // a client of its own
+				}
+				o := official{of: of, version: version, binding: binding}
+				t.Run(o.id(), func(t *testing.T) {
+					ctx, cancel := deadline(t)
+					defer cancel()
+					hook := startWebhook(t)
+					c := o.connect(t, p, s.url)
+					card, err := c.card(ctx)
+					if err != nil || !card.Capabilities.PushNotifications {
+						t.Errorf("the card offers no push notifications: %+v, %v", card, err)
+					}
+					request := &a2a.SendMessageRequest{
+						Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("/echo text=pushed")),
+						Config: &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{
+							ID: "of-" + of, URL: hook.url + "/" + of, Token: "token of " + of, Auth: &a2a.PushAuthInfo{Scheme: "Bearer", Credentials: "credentials-of-" + of},
+						}},
+					}
+					if _, err := c.send(ctx, request); err != nil {
+						t.Fatal(err)
+					}
+					kind, state, member := "application/a2a+json", "TASK_STATE_COMPLETED", "statusUpdate"
+					if version != a2a.Version {
+						kind, state, member = "application/json", "completed", "status"
+					}
+					found := false
+					for _, n := range hook.untilState(t, "/"+of, state) {
+						if n.kind != kind || n.token != "token of "+of || n.authorization != "Bearer credentials-of-"+of {
+							t.Errorf("the webhook gets %+v", n)
+						}
+						found = found || n.body[member] != nil
+					}
+					if !found {
+						t.Errorf("no notification has %s", member)
+					}
+				})
+			}
+		}
+	}
+}
