@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	v03 "a2a-server/a2a/v03"
+	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
@@ -45,12 +46,22 @@ func (s *Server) jsonRPC(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.rpc(c, by, active, raw, nil /* any operation */)
+}
+
+// rpc serves a request whose body is JSON-RPC. only, unless it is nil, is the operation that
+// the path has named: no other one is served.
+func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) error {
+	r := c.Request()
 	var rpc rpcRequest
-	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
+	err := s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
 	m := s.methods[rpc.Method]
 	plain := m.old && s.plainFaults(r)
 	if err == nil {
 		err = s.checkMethod(r, rpc.Method, m)
+	}
+	if err == nil && only != nil && (m.op != only || !m.old) {
+		err = errInvalidRequest.saying("this path is that of " + only.old + ": send " + clip(rpc.Method) + " to the base URL")
 	}
 	if err == nil {
 		err = allow(by, m.op)

@@ -1,15 +1,18 @@
 package a2a
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/strictjson"
 )
 
 // oldPrefix begins the paths of HTTP+JSON in A2A 0.3 (§3.5.3 of that version).
@@ -79,8 +82,31 @@ func (s *Server) checkPath(r *http.Request, p *place) error {
 	return s.checkVersion(r, "this path")
 }
 
-// serveOld serves an operation over HTTP+JSON in 0.3.
-func (s *Server) serveOld(c echo.Context, by auth.Principal, v *visit, in input) error {
+// isEnvelope reports whether a body of HTTP+JSON is a request in JSON-RPC. No message of 0.3
+// has a member of that name.
+func (s *Server) isEnvelope(ctx context.Context, by auth.Principal, raw checked) (is bool, err error) {
+	if !bytes.Contains(raw, []byte(`"jsonrpc"`)) {
+		return false, nil
+	}
+	err = s.cfg.Engine.Heavily(ctx, by, len(raw), func() error {
+		members, err := strictjson.Members(raw)
+		is = err == nil && slices.ContainsFunc(members, func(m strictjson.Member) bool { return m.Name == "jsonrpc" })
+		return nil //nolint:nilerr // what is no object is refused when it is decoded
+	})
+	return is, err
+}
+
+// serveOld serves an operation over HTTP+JSON in 0.3. A client that sends JSON-RPC to one of
+// its paths, as Agno's does, is answered in JSON-RPC.
+func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v *visit, in input) error {
+	if v.from == body {
+		switch is, err := s.isEnvelope(c.Request().Context(), by, in.json); {
+		case err != nil:
+			return err
+		case is:
+			return s.rpc(c, by, active, in.json, v.op)
+		}
+	}
 	around := envelope{media: typeJSON, fault: restFault, old: v.old, form: v03.REST}
 	if in.query != nil && v.old.query != nil {
 		in.query = v.old.query(in.query)

@@ -113,7 +113,7 @@ func (s *Server) rest(p *place) echo.HandlerFunc {
 			return err
 		}
 		if v.old != nil {
-			return s.serveOld(c, by, v, in)
+			return s.serveOld(c, by, active, v, in)
 		}
 		return s.serve(c, by, v.op, in, envelope{media: answerType(r), fault: restFault})
 	}
