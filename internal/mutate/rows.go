@@ -33,5 +33,6 @@ func rows() []Row {
 		turnsRows(),
 		strictjsonRows(),
 		visibleRows(),
+		webhookRows(),
 	)
 }
