@@ -145,7 +145,11 @@ func (r *roomy) dial() net.Conn {
 func (r *roomy) request(method, path, body string) net.Conn {
 	r.t.Helper()
 	near := r.dial()
-	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body); err != nil {
+	version := "1.0"
+	if strings.Contains(body, `"message/send"`) {
+		version = "0.3"
+	}
+	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, version, len(body), body); err != nil {
 		r.t.Fatal(err)
 	}
 	return near

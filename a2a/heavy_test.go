@@ -49,6 +49,7 @@ func TestLargeRequestsAreReadInTurn(t *testing.T) {
 		"GetTask": rpc("GetTask"), "ListTasks": rpc("ListTasks"), "CancelTask": rpc("CancelTask"), "SubscribeToTask": rpc("SubscribeToTask"),
 		"SendMessage":   {"/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":%s}`, send), 3},
 		"send":          {"/message:send", send, 3},
+		"message/send":  {"/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"messageId":"m","role":"user","parts":[{"text":%q}]}}}`, junk), 4}, // one of them converts it
 		"send a stream": {"/message:stream", send, 3},
 		"cancel":        {"/tasks/ID:cancel", fmt.Sprintf(`{"junk":%q}`, junk), 2},
 		"subscribe":     {"/tasks/ID:subscribe", fmt.Sprintf(`{"junk":%q}`, junk), 2},

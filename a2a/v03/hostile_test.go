@@ -144,6 +144,21 @@ func TestEmptyAddress(t *testing.T) {
 	}
 }
 
+// HTTP+JSON has no field for the tasks that a message refers to, and the SDK for Python refuses
+// an answer with a field that it does not know.
+func TestReferencesInHTTP(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[v03.Form]string{
+		v03.JSONRPC: `{"kind":"message","messageId":"m","referenceTaskIds":["a"],"role":"user"}`,
+		v03.REST:    `{"message":{"messageId":"m","role":"ROLE_USER"}}`,
+	} {
+		got, err := v03.AppendEvent(nil, []byte(`{"message":{"messageId":"m","referenceTaskIds":["a"],"role":"ROLE_USER"}}`), form)
+		if err != nil || string(got) != want {
+			t.Errorf("in form %d = %s, %v, want %s", form, got, err, want)
+		}
+	}
+}
+
 // A scheme without scopes has none in 0.3, whose clients refuse null there.
 func TestCardWithoutScopes(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,7 @@ func rows() []Row {
 		toolRows(),
 		turnsRows(),
 		strictjsonRows(),
+		v03Rows(),
 		visibleRows(),
 		webhookRows(),
 	)
