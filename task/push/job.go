@@ -124,7 +124,7 @@ func (j *job) one(ctx context.Context) (more bool, err error) {
 	case r.cursor.Dead:
 		_, err := j.write(ctx, r, r.cursor, j.unready(r))
 		return false, err
-	case r.cursor.Next.Time().After(now) && r.cursor.Tries > 0:
+	case r.cursor.Tries > 0 && j.d.waits(r.cursor.Next.Time(), now):
 		_, err := j.write(ctx, r, r.cursor, task.ReadyRow(j.key, r.ready, r.cursor.Next))
 		return false, err
 	case r.cursor.Epoch < mine:

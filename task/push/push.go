@@ -109,6 +109,9 @@ type Deliverer struct {
 	from   string    // cursor of the page of rows where the last pass has stopped
 	rested time.Time // when the next whole pass may begin
 
+	newest       time.Time // what the clock said last
+	clockChecked bool      // no webhook waits for a time that is too far away
+
 	delivered, failed, died atomic.Uint64
 	readOnly                atomic.Bool // nothing can be recorded any more, so nothing is sent
 
@@ -181,7 +184,11 @@ func (d *Deliverer) Run(ctx context.Context) error {
 		if whole {
 			again, d.from = false, ""
 		}
-		next, err := d.pass(ctx, lasting, whole)
+		var next time.Time
+		err := d.checkClock(ctx)
+		if err == nil {
+			next, err = d.pass(ctx, lasting, whole)
+		}
 		wait := next.Sub(d.cfg.Now())
 		switch {
 		case err == nil:

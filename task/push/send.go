@@ -117,7 +117,8 @@ func (d *Deliverer) judge(answer *http.Response) *failure {
 
 // retryAfter returns the time in a header Retry-After, 0 if it has none. It may be too long.
 func retryAfter(value string, now time.Time) time.Duration {
-	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+	n, err := strconv.ParseUint(value, 10, 31)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // then n is the most that fits
 		return time.Duration(n) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
