@@ -81,8 +81,9 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
+	// It keeps its port, which another issuer could get otherwise.
+	gone := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(gone.Close)
 	held := make(chan struct{})
 	w = &attacked{
 		client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}, store: &storetest.Counted{Handle: h},

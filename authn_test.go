@@ -329,7 +329,7 @@ func TestCardSaysWhatIsEnforced(t *testing.T) {
 		SecurityRequirements []struct{ Schemes map[string]json.RawMessage }
 	}
 	read := func(s *secure) (schemes, requirements []string, of card) {
-		_, text := s.get(t, "/.well-known/agent-card.json")
+		_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
 		if err := json.Unmarshal([]byte(text), &of); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
@@ -356,7 +356,7 @@ func TestCardSaysWhatIsEnforced(t *testing.T) {
 	} {
 		s := startSecure(t, "card: {security_form: "+form+"}\n")
 		schemes, requirements, of := read(s)
-		_, text := s.get(t, "/.well-known/agent-card.json")
+		_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
 		errs := map[string]error{"spec": protojson.Unmarshal([]byte(text), &a2apb.AgentCard{}), "go": json.Unmarshal([]byte(text), &sdk.AgentCard{})}
 		for reader, err := range errs {
 			if (err == nil) != (form == reader || form == "omit") {
@@ -678,7 +678,7 @@ auth:
 	if status, text := s.do(t, http.MethodGet, "/tasks", "", "X-API-Key", key); status != http.StatusOK {
 		t.Errorf("a certificate and a key: %d %s", status, text)
 	}
-	_, text := s.get(t, "/.well-known/agent-card.json")
+	_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
 	for _, want := range []string{
 		`"securityRequirements":[{"schemes":{"apiKey":{"list":[]},"mtls":{"list":[]}}},{"schemes":{"corp":{"list":[]},"mtls":{"list":[]}}}]`,
 		`"corp":{"httpAuthSecurityScheme":{"bearerFormat":"JWT"`, `"mtls":{"mtlsSecurityScheme":{"description":`,
@@ -742,7 +742,7 @@ func TestCardOfKeysInAuthorization(t *testing.T) {
 	}
 	c, _ := configured(t, "store: memory\nauth: {default_roles: [requester], keys: {header: authorization, file: "+filepath.Join(folder, "keys.yaml")+"}}\n")
 	s := start(t, c)
-	_, text := s.get(t, "/.well-known/agent-card.json")
+	_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
 	if want := `"apiKey":{"httpAuthSecurityScheme":{`; !strings.Contains(text, want) || !strings.Contains(text, `"scheme":"Bearer"`) {
 		t.Errorf("the card does not have %s with the scheme Bearer: %s", want, text)
 	}
