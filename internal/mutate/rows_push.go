@@ -100,10 +100,18 @@ func pushRows() []Row {
 		},
 		{
 			File:    run,
-			What:    "if d.hosts[host] >= maxPerHost {",
-			Into:    "if d.hosts[host] >= maxWorkers {",
+			What:    "d.hosts[of.host] >= maxPerHost",
+			Into:    "d.hosts[of.host] >= maxWorkers",
 			Promise: "one host takes few of the workers",
 			Test:    "TestWorkersAreBounded",
+		},
+		{
+			File:    run,
+			What:    "of.retry && d.retries >= maxRetries",
+			Into:    "of.retry && d.retries >= maxWorkers",
+			Promise: "webhooks that hang again and again leave workers to the others",
+			Test:    "TestRetriesLeaveWorkers",
+			Hangs:   true,
 		},
 		{
 			File:    run,

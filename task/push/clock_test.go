@@ -76,11 +76,14 @@ func TestRetryAfter(t *testing.T) {
 				rw.WriteHeader(http.StatusTooManyRequests)
 			})
 			w.send("echo", hook(rc.URL))
-			w.until("it has failed", func() bool { return w.pusher.Stats().Failed > 0 && w.pusher.Stats().Workers == 0 })
-			states, _, err := w.pusher.List(w.ctx(), "", 0)
-			if err != nil || len(states) != 1 {
-				t.Fatalf("List() = %v, %v", states, err)
-			}
+			var states []push.State
+			w.until("it waits", func() (waits bool) {
+				var err error
+				if states, _, err = w.pusher.List(w.ctx(), "", 0); err != nil || len(states) != 1 {
+					t.Fatalf("List() = %v, %v", states, err)
+				}
+				return states[0].Tries > 0 && states[0].Next.After(began) && w.pusher.Stats().Workers == 0
+			})
 			if got := states[0].Next.Sub(began); got < want*8/10 || got > want*12/10 {
 				t.Errorf("it is tried again after %v, want %v", got, want)
 			}

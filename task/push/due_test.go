@@ -80,7 +80,7 @@ func TestDeadWebhooksDelayNoDeadline(t *testing.T) {
 		})
 	}
 	made.Wait()
-	w.until("all workers are taken", func() bool { return w.pusher.Stats().Workers == 64 })
+	w.until("all workers that retries may have are taken", func() bool { return w.pusher.Stats().Workers >= 32 })
 	with := median()
 	t.Logf("a deadline is %v late, with 1,000 webhooks %v (%+v)", without, with, w.pusher.Stats())
 	if with > without+100*time.Millisecond {

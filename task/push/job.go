@@ -86,6 +86,19 @@ func (j *job) webhook(ctx context.Context) (*task.Webhook, error) {
 	return &w, nil
 }
 
+// cursor returns the cursor of the webhook, and the rev of its row. errOver: there is none.
+func (j *job) cursor(ctx context.Context) (c task.PushCursor, rev uint64, err error) {
+	row, err := j.row(ctx, task.RowPushCursor, j.key)
+	switch {
+	case err != nil:
+		return c, 0, err
+	case row == nil:
+		return c, 0, errOver
+	}
+	c, err = task.ParsePushCursor(row)
+	return c, row.Rev, err
+}
+
 // read reads the rows of the webhook: nil if there is nothing to do for it. The row
 // push.ready comes first: what is added to the log later changes it.
 func (j *job) read(ctx context.Context) (*rows, error) {
@@ -93,15 +106,8 @@ func (j *job) read(ctx context.Context) (*rows, error) {
 	if err != nil || ready == nil {
 		return nil, err
 	}
-	at, err := j.row(ctx, task.RowPushCursor, j.key)
-	if err != nil {
-		return nil, err
-	}
-	if at == nil {
-		return nil, errOver
-	}
-	r := &rows{ready: ready.Rev, at: at.Rev}
-	if r.cursor, err = task.ParsePushCursor(at); err != nil {
+	r := &rows{ready: ready.Rev}
+	if r.cursor, r.at, err = j.cursor(ctx); err != nil {
 		return nil, err
 	}
 	if r.webhook, err = j.webhook(ctx); err == nil && r.webhook == nil {

@@ -22,7 +22,8 @@
 //     finds another epoch in the cursor, and leaves it alone.
 //   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
 //     in a row, or at once if it answers 410 Gone. One that hangs holds a worker until the
-//     timeout, and no host holds more than four.
+//     timeout; no host holds more than four, and those that have failed before hold half of
+//     all.
 //
 // What is logged and listed about failures is their class only: answers and secrets are
 // never repeated.
@@ -46,6 +47,7 @@ import (
 const (
 	maxWorkers = 64
 	maxPerHost = 4
+	maxRetries = 32          // workers of webhooks whose last try has failed
 	maxRun     = 16          // notifications of one webhook, before others may have its worker
 	maxSleep   = time.Minute // clocks jump; look at least this often
 	minGap     = time.Millisecond
@@ -115,11 +117,18 @@ type Deliverer struct {
 	delivered, failed, died atomic.Uint64
 	readOnly                atomic.Bool // nothing can be recorded any more, so nothing is sent
 
-	mu    sync.Mutex
-	busy  map[string]bool      // webhooks with a worker
-	later map[string]time.Time // webhooks that are left alone until then
-	hosts map[string]int       // workers of each host
-	names map[string]string    // hosts of webhooks that wait for a worker
+	mu      sync.Mutex
+	busy    map[string]bool      // webhooks with a worker
+	later   map[string]time.Time // webhooks that are left alone until then
+	hosts   map[string]int       // workers of each host
+	retries int                  // workers of webhooks whose last try has failed
+	names   map[string]share     // webhooks that wait for a worker
+}
+
+// share is what limits the workers that a webhook may take.
+type share struct {
+	host  string // "" if it cannot be read, for which its worker will know what to do
+	retry bool   // its last try has failed
 }
 
 // New returns a Deliverer. It starts nothing; call [Deliverer.Run].
@@ -141,7 +150,7 @@ func New(cfg Config) (*Deliverer, error) {
 	return &Deliverer{
 		cfg: cfg, store: cfg.Store, backoff: defaultBackoff(),
 		ended: make(chan struct{}, 1), views: make(chan struct{}, maxViews),
-		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, names: map[string]string{},
+		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, names: map[string]share{},
 	}, nil
 }
 
@@ -308,7 +317,7 @@ func (d *Deliverer) nextLater(now time.Time) time.Time {
 // errFull means that no worker is free.
 var errFull = errors.New("all workers are busy")
 
-// begin gives a worker to the webhook of a row, if it has none and its host may have one
+// begin gives a worker to the webhook of a row, if it has none and its share allows one
 // more. Otherwise it returns false, or errFull.
 func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time.Time) (begun bool, err error) {
 	j := &job{d: d, task: row.Task, key: row.Key}
@@ -319,7 +328,7 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	name := j.name()
 	d.mu.Lock()
 	skip, full := d.busy[name] || now.Before(d.later[name]), len(d.busy) >= maxWorkers
-	host, known := d.names[name]
+	of, known := d.names[name]
 	d.mu.Unlock()
 	switch {
 	case skip:
@@ -327,39 +336,47 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	case full:
 		return false, errFull
 	case !known:
-		if host, err = d.hostOf(ctx, j); err != nil {
+		if of, err = d.shareOf(ctx, j); err != nil {
 			return false, err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.hosts[host] >= maxPerHost {
+	if d.hosts[of.host] >= maxPerHost || of.retry && d.retries >= maxRetries {
 		if len(d.names) > 10_000 {
 			clear(d.names)
 		}
-		d.names[name] = host
+		d.names[name] = of
 		return false, nil
 	}
 	delete(d.names, name)
 	d.busy[name] = true
-	d.hosts[host]++
+	d.take(of, 1)
 	d.workers.Add(1)
 	go func() {
 		defer d.workers.Done()
 		var later time.Duration
-		defer func() { d.end(name, host, later) }()
+		defer func() { d.end(name, of, later) }()
 		later = j.run(ctx, lasting)
 	}()
 	return true, nil
 }
 
+// take counts workers of a share. The caller holds the lock.
+func (d *Deliverer) take(of share, workers int) {
+	if d.hosts[of.host] += workers; d.hosts[of.host] == 0 {
+		delete(d.hosts, of.host)
+	}
+	if of.retry {
+		d.retries += workers
+	}
+}
+
 // end releases a worker. A webhook is left alone for a while, if later is not 0.
-func (d *Deliverer) end(name, host string, later time.Duration) {
+func (d *Deliverer) end(name string, of share, later time.Duration) {
 	d.mu.Lock()
 	delete(d.busy, name)
-	if d.hosts[host]--; d.hosts[host] == 0 {
-		delete(d.hosts, host)
-	}
+	d.take(of, -1)
 	if later > 0 {
 		d.later[name] = d.cfg.Now().Add(later)
 	}
@@ -370,15 +387,18 @@ func (d *Deliverer) end(name, host string, later time.Duration) {
 	}
 }
 
-// hostOf returns the host of a webhook; "" if it cannot be read, for which its worker will
-// know what to do.
-func (d *Deliverer) hostOf(ctx context.Context, j *job) (string, error) {
+// shareOf returns the share of a webhook.
+func (d *Deliverer) shareOf(ctx context.Context, j *job) (of share, err error) {
 	w, err := j.webhook(ctx)
-	switch {
-	case errors.Is(err, store.ErrDataLoss), err == nil && w == nil:
-		return "", nil
-	case err != nil:
-		return "", err
+	if err == nil && w != nil {
+		of.host = hostOf(w.URL)
+		var c task.PushCursor
+		if c, _, err = j.cursor(ctx); err == nil {
+			of.retry = c.Tries > 0
+		}
 	}
-	return hostOf(w.URL), nil
+	if errors.Is(err, store.ErrDataLoss) || errors.Is(err, errOver) {
+		err = nil
+	}
+	return of, err
 }

@@ -36,7 +36,7 @@ func hostOf(raw string) string {
 	if err != nil {
 		return ""
 	}
-	return strings.ToLower(u.Hostname())
+	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
 // send notifies a webhook of an event. It returns nil if the webhook has accepted it.

@@ -1,0 +1,61 @@
+package push_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"a2a-server/store/memstore"
+	"a2a-server/task/push"
+)
+
+// However many hosts hang each time they are tried again, they leave workers to those that
+// answer.
+func TestRetriesLeaveWorkers(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, open: memstore.New().Handle}
+	var (
+		tried   sync.Map
+		hanging atomic.Int64
+		most    atomic.Int64
+	)
+	direct := &http.Transport{}
+	w.config = func(c *push.Config) {
+		c.Timeout = 30 * time.Second
+		c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasPrefix(r.URL.Host, "hangs") {
+				return direct.RoundTrip(r)
+			}
+			if _, again := tried.LoadOrStore(r.URL.Host, true); !again {
+				return nil, errors.New("the first try fails at once")
+			}
+			n := hanging.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			defer hanging.Add(-1)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+	}
+	w.start(false)
+	const hosts = 100
+	for n := range hosts {
+		w.send("echo", hook(fmt.Sprintf("http://hangs%d.example", n)))
+	}
+	w.until("all have failed", func() bool { return w.pusher.Stats().Failed >= hosts })
+	w.until("retries hang", func() bool { return hanging.Load() >= 32 })
+	rc := newReceiver(t, nil)
+	t.Cleanup(direct.CloseIdleConnections)
+	for n := range 3 {
+		id := w.send("echo", hook(fmt.Sprintf("%s/%d", rc.URL, n)))
+		w.until("one that answers is notified", func() bool { return len(rc.at(fmt.Sprint("/", n))) == len(w.pushable(id)) })
+	}
+	if n := most.Load(); n > 32 {
+		t.Errorf("%d retries at once, want at most 32", n)
+	}
+}
