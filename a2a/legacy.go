@@ -91,7 +91,7 @@ func (s *Server) isEnvelope(ctx context.Context, by auth.Principal, raw checked)
 	err = s.cfg.Engine.Heavily(ctx, by, len(raw), func() error {
 		members, err := strictjson.Members(raw)
 		is = err == nil && slices.ContainsFunc(members, func(m strictjson.Member) bool { return m.Name == "jsonrpc" })
-		return nil //nolint:nilerr // what is no object is refused when it is decoded
+		return nil // what is no object is refused when it is decoded
 	})
 	return is, err
 }

@@ -48,11 +48,9 @@ func (v *spoken) do(c *conn, workload string, i int, task string) error {
 		}
 		return f.end()
 	}
-	want, body := task, []byte(nil)
+	want, body := task, v.get(i, task)
 	if workload == "send" {
 		want, body = fmt.Sprintf("text %016d", i), v.send(i, task)
-	} else {
-		body = v.get(i, task)
 	}
 	answer, err := c.post(body)
 	if err == nil && (!bytes.Contains(answer, []byte(want)) || bytes.Contains(answer, failed)) {
