@@ -43,7 +43,8 @@ type GRPC struct {
 	all context.Context //nolint:containedctx // of all calls
 	end context.CancelCauseFunc
 
-	watches *shares // calls of other services than A2A's
+	watches     *shares // of health, by address
+	reflections *shares // calls
 }
 
 const (
@@ -64,7 +65,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	if c.Header <= 0 {
 		c.Header = 64 << 10
 	}
-	g := &GRPC{s: s, cfg: c, watches: newShares("calls of health and reflection are open", maxWatches, maxWatches)}
+	g := &GRPC{s: s, cfg: c, watches: newShares("watches of health are open", maxWatches, 0), reflections: newShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	g.rpc = grpc.NewServer(
 		grpc.Creds(&connecting{c.TLS}),

@@ -71,7 +71,7 @@ func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 		if err := g.s.extensions.check(c.active); err != nil {
 			return err
 		}
-		m, release, err := c.receive(by)
+		m, release, err := c.receive(by, g.cfg.ReadTimeout)
 		if err != nil {
 			return err
 		}
@@ -229,14 +229,14 @@ func (c *grpcCall) checkContent() error {
 // one whose size nobody knows yet.
 const soon = 100 * time.Millisecond
 
-// receive receives the message of a call. Its errors are 408 for one that takes too long, and
-// 503 when large messages hold all their memory. Call
-// release when the message is no longer needed.
-func (c *grpcCall) receive(by auth.Principal) (m message, release func(), err error) {
+// receive receives the message of a call. Its errors are 408 for one that takes longer than
+// limit, and 503 when large messages hold all their memory. Call release when the message is
+// no longer needed.
+func (c *grpcCall) receive(by auth.Principal, limit time.Duration) (m message, release func(), err error) {
 	got := make(chan error, 1) // it outlives the call if the client does not send
 	var into message
 	go func() { got <- c.ss.RecvMsg(&into) }()
-	timer := time.NewTimer(min(soon, c.g.cfg.ReadTimeout))
+	timer := time.NewTimer(min(soon, limit))
 	defer timer.Stop()
 	release = func() {}
 	give := func() {}
@@ -266,7 +266,7 @@ func (c *grpcCall) receive(by auth.Principal) (m message, release func(), err er
 				give = func() {}
 				return nil, nil, err
 			}
-			timer.Reset(c.g.cfg.ReadTimeout)
+			timer.Reset(limit)
 		}
 	}
 }

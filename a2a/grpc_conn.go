@@ -21,6 +21,7 @@ type connected struct {
 	net.Conn
 	state  *tls.ConnectionState // nil: no TLS
 	open   atomic.Int64         // calls
+	probes atomic.Int64         // calls of health that are no watches
 	unread atomic.Int64         // bytes of calls that have ended because nobody read them
 }
 

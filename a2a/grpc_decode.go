@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
@@ -67,17 +68,21 @@ const (
 	structName = "google.protobuf.Struct"
 	valueName  = "google.protobuf.Value"
 	listName   = "google.protobuf.ListValue"
+	timeName   = "google.protobuf.Timestamp"
 )
+
+// noKind is the reason of a Value that is none.
+const noKind = "is a Value of no kind; null is null_value"
 
 // message walks the fields of a message.
 func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int) *misplaced {
 	if depth > strictjson.MaxDepth {
 		return &misplaced{"", fmt.Sprintf("is nested deeper than %d levels", strictjson.MaxDepth)}
 	}
-	isValue, seen := d.FullName() == valueName, map[protoreflect.FieldNumber]int(nil)
-	if isValue && len(b) == 0 {
-		return &misplaced{"", "is a Value of no kind; null is null_value"}
+	if d.FullName() == timeName && !isTime(b) {
+		return &misplaced{"", "is not a time of the years 1 to 9999"}
 	}
+	seen := fieldsSeen{}
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -91,74 +96,151 @@ func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int
 		value := b[:n]
 		b = b[n:]
 		f := d.Fields().ByNumber(number)
-		if f == nil {
-			continue
+		if f == nil || kind != wireType(f) {
+			continue // protobuf does not know it
 		}
 		if c.values++; c.values > 2*strictjson.MaxValues {
 			return &misplaced{"", fmt.Sprintf("has more than %d values", strictjson.MaxValues)}
 		}
-		switch {
-		case f.Kind() == protoreflect.DoubleKind && kind == protowire.Fixed64Type:
-			bits, _ := protowire.ConsumeFixed64(value)
-			if reason := notJSONNumber(math.Float64frombits(bits)); reason != "" {
-				return (&misplaced{"", reason})
-			}
-		case f.Message() != nil && kind == protowire.BytesType:
-			inner, _ := protowire.ConsumeBytes(value)
-			next := depth + 1
-			if f.Message().FullName() == valueName || f.IsMap() || isValue && f.Message().FullName() != structName && f.Message().FullName() != listName {
-				next = depth // it is the value itself
-			}
-			name := f.JSONName()
-			if f.IsList() {
-				if seen == nil {
-					seen = map[protoreflect.FieldNumber]int{}
-				}
-				index := seen[number]
-				seen[number]++
-				if f.FullName().Parent().Name() == "Message" && f.Name() == "parts" && index >= maxParts {
-					return (&misplaced{"", fmt.Sprintf("has more than %d parts", maxParts)}).in(name)
-				}
-				if at := c.message(inner, f.Message(), next); at != nil {
-					if at = at.in(strconv.Itoa(index)); d.FullName() != listName {
-						at = at.in(name)
-					}
-					return at
-				}
-				continue
-			}
-			if f.IsMap() {
-				name = mapKey(inner)
-			}
-			if at := c.message(inner, f.Message(), next); at != nil {
-				if isValue || d.IsMapEntry() {
-					return at // the value itself has no name
-				}
-				return at.in(name)
-			}
+		if at := c.field(value, d, f, depth, &seen); at != nil {
+			return at
 		}
+	}
+	switch {
+	case d.FullName() == valueName && seen.single == 0:
+		return &misplaced{"", noKind}
+	case d.IsMapEntry() && d.Fields().ByNumber(2).Message() != nil && seen.single&bitOf(d.Fields().ByNumber(2)) == 0:
+		return &misplaced{"", noKind}
 	}
 	return nil
 }
 
+// field walks one field of a message.
+func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f protoreflect.FieldDescriptor, depth int, seen *fieldsSeen) *misplaced {
+	isValue := d.FullName() == valueName
+	name, index := f.JSONName(), 0
+	switch {
+	case f.IsList():
+		index = seen.next(f)
+		if f.FullName().Parent().Name() == "Message" && f.Name() == "parts" && index >= maxParts {
+			return (&misplaced{"", fmt.Sprintf("has more than %d parts", maxParts)}).in(name)
+		}
+	case f.IsMap():
+		inner, _ := protowire.ConsumeBytes(value)
+		key := mapKey(inner)
+		if name = clip(string(key[:min(len(key), 4*maxEcho)])); !seen.key(key) {
+			return (&misplaced{"", "is there twice"}).in(name)
+		}
+	case seen.single&bitOf(f) != 0:
+		// Which of them counts is for decoders to say, and in JSON there is one.
+		at := &misplaced{"", "is there twice, or together with a field that excludes it"}
+		if isValue {
+			return at
+		}
+		return at.in(name)
+	default:
+		seen.single |= bitOf(f)
+	}
+	if f.Kind() == protoreflect.DoubleKind {
+		bits, _ := protowire.ConsumeFixed64(value)
+		if reason := notJSONNumber(math.Float64frombits(bits)); reason != "" {
+			return &misplaced{"", reason}
+		}
+	}
+	if f.Message() == nil {
+		return nil
+	}
+	inner, _ := protowire.ConsumeBytes(value)
+	next := depth + 1
+	if of := f.Message().FullName(); of == valueName || f.IsMap() || isValue && of != structName && of != listName {
+		next = depth // it is the value itself
+	}
+	at := c.message(inner, f.Message(), next)
+	switch {
+	case at == nil:
+		return nil
+	case f.IsList():
+		if at = at.in(strconv.Itoa(index)); d.FullName() == listName {
+			return at
+		}
+	case isValue || d.IsMapEntry():
+		return at // the value itself has no name
+	}
+	return at.in(name)
+}
+
+// fieldsSeen are the fields of a message so far.
+type fieldsSeen struct {
+	single uint64 // by [bitOf]
+	lists  map[protoreflect.FieldNumber]int
+	keys   map[string]struct{} // of its map; a message that clients send has no more than one
+}
+
+// next returns the index of the next element of a list.
+func (s *fieldsSeen) next(f protoreflect.FieldDescriptor) int {
+	if s.lists == nil {
+		s.lists = map[protoreflect.FieldNumber]int{}
+	}
+	s.lists[f.Number()]++
+	return s.lists[f.Number()] - 1
+}
+
+// key adds a key of a map, and reports whether it is new.
+func (s *fieldsSeen) key(k []byte) bool {
+	if s.keys == nil {
+		s.keys = map[string]struct{}{}
+	}
+	if _, is := s.keys[string(k)]; is {
+		return false
+	}
+	s.keys[string(k)] = struct{}{}
+	return true
+}
+
+// bitOf returns the bit of a field that can be there once. Fields that exclude each other
+// have the same. No message of A2A has 64 fields.
+func bitOf(f protoreflect.FieldDescriptor) uint64 {
+	if one := f.ContainingOneof(); one != nil {
+		f = one.Fields().Get(0)
+	}
+	return 1 << f.Index()
+}
+
+// wireType returns how the values of a field are written. Requests have no packed lists.
+func wireType(f protoreflect.FieldDescriptor) protowire.Type {
+	switch f.Kind() { //nolint:exhaustive // the fields of requests are of these kinds
+	case protoreflect.MessageKind, protoreflect.StringKind, protoreflect.BytesKind:
+		return protowire.BytesType
+	case protoreflect.DoubleKind:
+		return protowire.Fixed64Type
+	}
+	return protowire.VarintType
+}
+
+// isTime reports whether a Timestamp is one that JSON has.
+func isTime(b []byte) bool {
+	var at timestamppb.Timestamp
+	return proto.Unmarshal(b, &at) != nil /* refused as no protobuf */ || at.IsValid()
+}
+
 // mapKey returns the key of an entry of a map whose keys are strings.
-func mapKey(entry []byte) string {
+func mapKey(entry []byte) (key []byte) {
 	for len(entry) > 0 {
 		number, kind, n := protowire.ConsumeTag(entry)
 		if n < 0 {
-			return ""
+			return nil
 		}
 		entry = entry[n:]
-		if number == 1 && kind == protowire.BytesType {
-			key, _ := protowire.ConsumeBytes(entry)
-			return clip(string(key[:min(len(key), 4*maxEcho)]))
-		}
 		if n = protowire.ConsumeFieldValue(number, kind, entry); n < 0 {
-			return ""
+			return nil
+		}
+		if number == 1 && kind == protowire.BytesType {
+			key, _ = protowire.ConsumeBytes(entry)
+			return key
 		}
 		entry = entry[n:]
 	}
-	return ""
+	return nil
 }
 
 // notJSONNumber says why a number cannot be one of a request; "": it can. Integers beyond

@@ -1,6 +1,8 @@
 package a2a
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,9 +18,15 @@ import (
 const (
 	// probing is how often a watched health is looked at.
 	probing = time.Second
-	// maxWatches is how many calls of health and of reflection may be open at the same time.
-	// Nobody who watches a health is authenticated, as nobody is who asks /readyz.
+	// maxWatches is how many watches of health may be open at the same time, a quarter of
+	// them from one address: nobody who watches is authenticated, as nobody is who asks
+	// /readyz. It is also how many calls of reflection.
 	maxWatches = 64
+	// maxProbes is how many other calls of health a connection may have open, and probeTime
+	// how long each may take to send its message. So no stranger can keep a probe from its
+	// answer.
+	maxProbes = 8
+	probeTime = time.Second
 )
 
 // registerHealth adds grpc.health.v1.
@@ -27,12 +35,12 @@ func (g *GRPC) registerHealth() {
 	for name, answer := range map[string]func(*grpcCall, string) error{"Check": (*grpcCall).checkHealth, "Watch": (*grpcCall).watchHealth, "List": (*grpcCall).listHealth} {
 		desc.Streams = append(desc.Streams, grpc.StreamDesc{StreamName: name, ServerStreams: name == "Watch", Handler: func(_ any, ss grpc.ServerStream) error {
 			return g.open(ss, "health "+name, func(c *grpcCall) error {
-				leave, err := g.watches.take(auth.Anonymous(), 1)
+				leave, err := c.joinHealth(name == "Watch")
 				if err != nil {
 					return err
 				}
 				defer leave()
-				m, release, err := c.receive(auth.Anonymous())
+				m, release, err := c.receive(auth.Anonymous(), min(probeTime, g.cfg.ReadTimeout))
 				if err != nil {
 					return err
 				}
@@ -46,6 +54,24 @@ func (g *GRPC) registerHealth() {
 		}})
 	}
 	g.rpc.RegisterService(&desc, nil)
+}
+
+// joinHealth counts a call of health, until leave is called.
+func (c *grpcCall) joinHealth(watch bool) (leave func(), err error) {
+	if watch {
+		from := c.g.s.rates.source(credentialsOf(c.r))
+		return c.g.watches.take(auth.Principal{Subject: from.String()}, 1)
+	}
+	conn, _ := connOf(c.ctx)
+	if conn == nil { // cannot happen: it is of [connecting]
+		return func() {}, nil
+	}
+	leave = func() { conn.probes.Add(-1) }
+	if conn.probes.Add(1) > maxProbes {
+		leave()
+		return nil, errBusy.saying("too many calls of health are open on this connection: end one")
+	}
+	return leave, nil
 }
 
 // health returns the health of a service; "" is the server.
@@ -119,11 +145,12 @@ func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 		return handler(srv, ss)
 	}
 	return g.call(ss, "reflection", nil, func(c *grpcCall, by auth.Principal) error {
-		leave, err := g.watches.take(by, 1)
+		leave, err := g.reflections.take(by, 1)
 		if err != nil {
 			return err
 		}
 		defer leave()
+		defer g.s.lease(c.ctx, by, auth.Read, g.s.renews(c.r), c.cancel)()
 		done := make(chan error, 1)
 		go func() { done <- c.guarded(func() error { return handler(srv, ss) }) }()
 		select {
@@ -133,6 +160,9 @@ func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 			}
 			return nil
 		case <-c.ctx.Done(): // the handler ends with the call
+			if cause := context.Cause(c.ctx); errors.Is(cause, errEnded) {
+				return g.s.ended()
+			}
 			return ErrShutdown
 		}
 	})

@@ -20,10 +20,14 @@ type protocolV03 struct {
 func (protocolV03) version() string { return oldVersion }
 
 func (p protocolV03) input(m message) (input, error) {
-	if err := m.check(p.in); err != nil {
+	req, err := v03.NewGRPCRequest(p.in)
+	if err != nil {
 		return input{}, err
 	}
-	raw, err := v03.GRPCRequest(p.in, m)
+	if err := m.decode(req); err != nil {
+		return input{}, err
+	}
+	raw, err := v03.GRPCRequest(req)
 	if wrong, is := errors.AsType[*v03.Error](err); is {
 		return input{}, invalidField(wrong.Field, wrong.Reason)
 	}

@@ -227,7 +227,7 @@ func (t *transcoder) message(f *form) bool {
 		return t.value()
 	case listName:
 		return t.array()
-	case "google.protobuf.Timestamp":
+	case timeName:
 		return t.timestamp()
 	}
 	return t.members(func(name []byte) bool {

@@ -31,17 +31,18 @@ func MethodName(operation string) string {
 	return operation
 }
 
-// GRPCRequest returns the request of a method of [Service] as that of 1.0, in JSON. message
-// is a message that protobuf can decode. An error is an [*Error].
-func GRPCRequest(of protoreflect.MessageDescriptor, message []byte) ([]byte, error) {
+// NewGRPCRequest returns an empty request of a method of [Service].
+func NewGRPCRequest(of protoreflect.MessageDescriptor) (proto.Message, error) {
 	kind, err := protoregistry.GlobalTypes.FindMessageByName(of.FullName())
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", of.FullName(), err)
 	}
-	m := kind.New().Interface()
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(message, m); err != nil {
-		return nil, &Error{"the message", "is not a valid " + string(of.Name())}
-	}
+	return kind.New().Interface(), nil
+}
+
+// GRPCRequest returns a request of [NewGRPCRequest] as that of 1.0, in JSON. An error is an
+// [*Error]. It may change m.
+func GRPCRequest(m proto.Message) ([]byte, error) {
 	switch m := m.(type) {
 	case *a2apb.SendMessageRequest:
 		return nested(m, SendRequest)

@@ -1,0 +1,188 @@
+package a2a_test
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/rs/zerolog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"a2a-server/a2a"
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+)
+
+// field returns a field of a message whose value is bytes.
+func field(n protowire.Number, value ...byte) wire {
+	return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), value)
+}
+
+// A value of no kind is none of JSON, however it is written.
+func TestValuesWithoutAKind(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	conn := dialGRPC(t, at)
+	for name, value := range map[string]wire{
+		"an unknown field":               field(99, 1),
+		"text with the number of null":   field(1, 'x'),
+		"a number in the field of texts": protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), 1),
+		"an entry without a value":       field(5, field(1, field(1, 'k')...)...),
+		"an element of no kind":          field(6, field(1, field(99, 1)...)...),
+	} {
+		err := sends(as(t.Context(), "alice"), conn, dataMessage(value))
+		if code, infos, _ := details(err); code != codes.InvalidArgument || len(infos) == 0 {
+			t.Errorf("%s: %v, %v", name, err, infos)
+		}
+	}
+}
+
+// A field that is twice in a message is refused, as a name that is twice in an object is.
+func TestFieldsThatAreThereTwice(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	conn := dialGRPC(t, at)
+	null := wire{1 << 3, 0}
+	for name, m := range map[string]wire{
+		"message": append(dataMessage(null), dataMessage(null)...),
+		"value":   dataMessage(append(field(3, 'a'), field(3, 'b')...)),
+		"kind":    dataMessage(append(field(3, 'a'), null...)),
+	} {
+		err := sends(as(t.Context(), "alice"), conn, m)
+		if code, infos, fields := details(err); code != codes.InvalidArgument || len(infos) == 0 || len(fields) == 0 {
+			t.Errorf("%s: %v, %v, %v", name, err, infos, fields)
+		}
+	}
+}
+
+// Times and numbers that no JSON has are refused.
+func TestTimesThatAreNone(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	client, old := service(t, at), oldpb.NewA2AServiceClient(dialGRPC(t, at))
+	for _, after := range []*timestamppb.Timestamp{{Seconds: math.MaxInt64}, {Seconds: math.MinInt64}, {Nanos: -1}, {Nanos: 1e9}, {Seconds: 253402300800}} {
+		_, err := client.ListTasks(as(t.Context(), "alice"), &a2apb.ListTasksRequest{StatusTimestampAfter: after})
+		if code, infos, _ := details(err); code != codes.InvalidArgument || len(infos) == 0 {
+			t.Errorf("1.0, %v: %v", after, err)
+		}
+		_, err = old.ListTasks(as(t.Context(), "alice"), &oldpb.ListTasksRequest{LastUpdatedTime: after})
+		if code, infos, _ := details(err); code != codes.InvalidArgument || len(infos) == 0 {
+			t.Errorf("0.3, %v: %v", after, err)
+		}
+	}
+	for _, state := range []int32{99, -1} {
+		_, err := client.ListTasks(as(t.Context(), "alice"), &a2apb.ListTasksRequest{Status: a2apb.TaskState(state)})
+		wantStatus(t, "1.0", err, codes.InvalidArgument, "INVALID_PARAMS", "status")
+		_, err = old.ListTasks(as(t.Context(), "alice"), &oldpb.ListTasksRequest{Status: oldpb.TaskState(state)})
+		wantStatus(t, "0.3", err, codes.InvalidArgument, "INVALID_PARAMS", "status")
+	}
+}
+
+// Bytes that are no message are the same error in both versions.
+func TestNoMessageOf03(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	conn := dialGRPC(t, at)
+	for method, id := range map[string]protowire.Number{a2apb.A2AService_GetTask_FullMethodName: 2, oldpb.A2AService_GetTask_FullMethodName: 1} {
+		for what, m := range map[string]wire{"not protobuf": wire("{}"), "not UTF-8": field(id, 0xff)} {
+			var out wire
+			err := conn.Invoke(as(t.Context(), "alice"), method, m, &out, grpc.ForceCodecV2(bytesCodec{}))
+			wantStatus(t, method+", "+what, err, codes.InvalidArgument, "PARSE_ERROR")
+		}
+	}
+}
+
+// Strangers who watch the health, or begin to ask for it, keep no probe from its answer.
+func TestProbesBesideWatchers(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	strangers := dialGRPC(t, at)
+	for i := range 100 {
+		stream, err := healthpb.NewHealthClient(strangers).Watch(t.Context(), &healthpb.HealthCheckRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < 32 {
+			_, _ = stream.Recv() // it is open, or refused
+		}
+	}
+	for range 100 {
+		if _, err := strangers.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, healthpb.Health_Check_FullMethodName); err != nil {
+			t.Fatal(err)
+		}
+	}
+	probe := healthpb.NewHealthClient(dialGRPC(t, at))
+	for range 10 {
+		got, err := probe.Check(t.Context(), &healthpb.HealthCheckRequest{})
+		if err != nil || got.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+			t.Fatalf("a probe: %v, %v", got, err)
+		}
+	}
+}
+
+// A caller whose deadline passes while its task runs gets its deadline, and the task.
+func TestDeadlineOfACall(t *testing.T) {
+	t.Parallel()
+	r := startRoomy(t, nil)
+	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	client := service(t, at)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for range 20 {
+		if _, err := client.SendMessage(ctx, &a2apb.SendMessageRequest{Message: textMessage("late", "/pour n=3 size=10")}); err != nil && status.Code(err) != codes.DeadlineExceeded {
+			t.Fatal(err)
+		}
+	}
+	got, err := client.SendMessage(t.Context(), &a2apb.SendMessageRequest{Message: textMessage("late", "/pour n=3 size=10")})
+	if err != nil || got.GetTask().GetStatus().GetState() != a2apb.TaskState_TASK_STATE_COMPLETED {
+		t.Errorf("%v, %v", got, err)
+	}
+	if all, err := client.ListTasks(t.Context(), &a2apb.ListTasksRequest{}); err != nil || len(all.GetTasks()) != 1 {
+		t.Errorf("there are %d tasks, %v", len(all.GetTasks()), err)
+	}
+}
+
+// A call of reflection ends with the credential of its caller, as a stream of events does.
+func TestReflectionEndsWithItsCredential(t *testing.T) {
+	t.Parallel()
+	var revoked atomic.Bool
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
+		c.Heartbeat = 20 * time.Millisecond
+		c.Authenticator = auth.Func(func(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
+			if revoked.Load() {
+				return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "revoked"}
+			}
+			return wireAuthenticate(ctx, c)
+		})
+	})
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Reflection: true})
+	stream, err := reflectionpb.NewServerReflectionClient(dialGRPC(t, at)).ServerReflectionInfo(as(t.Context(), "alice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}
+	if err := stream.Send(ask); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := stream.Recv(); err != nil || len(got.GetListServicesResponse().GetService()) == 0 {
+		t.Fatalf("Recv() = %v, %v", got, err)
+	}
+	revoked.Store(true)
+	_, err = stream.Recv()
+	wantStatus(t, "after its credential was revoked", err, codes.Unauthenticated, "UNAUTHENTICATED")
+}
