@@ -145,6 +145,27 @@ func pushRows() []Row {
 			Hangs:   true,
 		},
 		{
+			File:    job,
+			What:    "case r.cursor.Dead:",
+			Into:    "case r.cursor.Dead && r.cursor.Seq > 1<<20:",
+			Promise: "a dead webhook gets nothing until it is set again",
+			Test:    "TestDeadGetsNothing",
+		},
+		{
+			File:    job,
+			What:    "\t\tr.at++\n",
+			Into:    "",
+			Promise: "what is taken over is recorded, and so not sent again",
+			Test:    "TestTakenOverOnce",
+		},
+		{
+			File:    job,
+			What:    "err != nil || w.N != j.n {",
+			Into:    "err != nil {",
+			Promise: "what was begun for a webhook is not sent to the one that replaces it",
+			Test:    "TestReplacedWhileItIsRead",
+		},
+		{
 			File:    "task/push/backoff.go",
 			What:    "if f.gone || c.Tries >= b.tries",
 			Into:    "if f.gone || c.Tries > b.tries",

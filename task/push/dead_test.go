@@ -1,0 +1,116 @@
+package push_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// A webhook that is dead gets nothing of what happens later, and nothing stays ready for it,
+// until it is set again: then it gets all of it.
+func TestDeadGetsNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		rc := newReceiver(t, nil)
+		rc.reply = func(_ int, rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/gone" {
+				rw.WriteHeader(http.StatusGone)
+			}
+		}
+		w.start(false)
+		id := w.send("ask", hook(rc.URL+"/gone"))
+		w.until("it is dead", func() bool { return w.pusher.Stats().Died == 1 })
+		w.quiet()
+		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+			t.Fatal(err)
+		}
+		w.quiet()
+		if n := len(rc.at("/gone")); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+		if n := strings.Count(w.log.String(), "webhook given up"); n != 1 {
+			t.Errorf("%d deaths in the log, want 1", n)
+		}
+		if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/again")); err != nil {
+			t.Fatal(err)
+		}
+		w.quiet()
+		wantInOrder(t, rc.at("/again"), w.pushable(id))
+	})
+}
+
+// What a process takes over from another, it records like everything else: nothing is sent
+// twice if the other one was not sending.
+func TestTakenOverOnce(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(true)
+		rc := newReceiver(t, nil)
+		id := w.send("echo", hook(rc.URL))
+		younger, err := w.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.startPusher(younger)
+		w.quiet()
+		wantInOrder(t, rc.all(), w.pushable(id))
+		if got, want := len(rc.all()), len(w.pushable(id)); got != want {
+			t.Errorf("%d notifications, want %d", got, want)
+		}
+		page, err := younger.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowPushCursor})
+		if err != nil || len(page.Rows) != 1 {
+			t.Fatal(page, err)
+		}
+		if c, err := task.ParsePushCursor(&page.Rows[0]); err != nil || c.Epoch != younger.Epoch() {
+			t.Errorf("the cursor is %+v, %v; want the epoch %d", c, err, younger.Epoch())
+		}
+	})
+}
+
+// between runs a function once, after a job has read a webhook's cursor and before it reads
+// the webhook.
+type between struct {
+	store.Handle
+	run   func()
+	ready atomic.Bool
+	once  sync.Once
+}
+
+func (b *between) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
+	page, err := b.Handle.Rows(ctx, s, q)
+	switch {
+	case q.Kind == task.RowPushReady && q.Key != nil:
+		b.ready.Store(true)
+	case q.Kind == task.RowPushCursor && b.ready.Load():
+		b.once.Do(b.run)
+	}
+	return page, err
+}
+
+// A webhook that is replaced while a notification of it is prepared is another one: what was
+// begun for the old one is sent neither to the old nor to the new one.
+func TestReplacedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(true)
+		rc := newReceiver(t, nil)
+		id := w.send("echo", hook(rc.URL+"/old"))
+		w.startPusher(&between{Handle: w.handle, run: func() {
+			if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/new")); err != nil {
+				t.Errorf("SetPush() = %v", err)
+			}
+		}})
+		w.until("the new one has everything", func() bool { return len(rc.at("/new")) >= len(w.pushable(id)) })
+		w.quiet()
+		wantInOrder(t, rc.at("/new"), w.pushable(id))
+		if got, want := len(rc.all()), len(w.pushable(id)); got != want {
+			t.Errorf("%d notifications, want %d", got, want)
+		}
+	})
+}
