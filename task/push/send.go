@@ -41,8 +41,6 @@ func hostOf(raw string) string {
 
 // send notifies a webhook of an event. It returns nil if the webhook has accepted it.
 func (d *Deliverer) send(ctx context.Context, id store.TaskID, w *task.Webhook, e *store.Event) *failure {
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
-	defer cancel()
 	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: w.URL, Time: e.Time.Time(), Body: e.Data}
 	contentType := "application/a2a+json"
 	if w.Version == "0.3" {
@@ -53,6 +51,8 @@ func (d *Deliverer) send(ctx context.Context, id store.TaskID, w *task.Webhook, 
 		}
 		n.Body, contentType = body, "application/json"
 	}
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(n.Body))
 	if err != nil {
 		return &failure{class: "invalid URL"}

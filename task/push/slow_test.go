@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"a2a-server/store/memstore"
+	"a2a-server/task"
 	"a2a-server/task/push"
 )
 
@@ -57,5 +58,28 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 	}
 	if n := most.Load(); n > 32 {
 		t.Errorf("%d retries at once, want at most 32", n)
+	}
+}
+
+// A server that is slow to encode a task does not count that as a failure of the webhook: its time
+// begins with the request.
+func TestSlowEncodingIsNoFailure(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, open: memstore.New().Handle, patient: true}
+	w.config = func(c *push.Config) {
+		c.Timeout = time.Second
+		c.Legacy = func(v *task.View) ([]byte, error) {
+			<-time.After(1100 * time.Millisecond)
+			return legacy(v)
+		}
+	}
+	w.start(false)
+	rc := newReceiver(t, nil)
+	c := hook(rc.URL)
+	c.Version = "0.3"
+	id := w.send("echo", c)
+	w.quiet()
+	if got, want := len(rc.all()), len(w.pushable(id)); got != want || w.pusher.Stats().Failed > 0 {
+		t.Errorf("%d notifications, want %d; %+v", got, want, w.pusher.Stats())
 	}
 }
