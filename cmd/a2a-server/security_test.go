@@ -3,10 +3,14 @@
 package main
 
 import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,7 +20,7 @@ import (
 const securityDoc = "../../docs/security.md"
 
 // Who pastes docs/security.md into a shell gets from nothing to a server on all addresses,
-// with TLS, an issuer and three roles.
+// with TLS, an issuer, three roles and a webhook.
 func TestSecurityDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(securityDoc)
@@ -28,17 +32,34 @@ func TestSecurityDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, group := range map[string]string{"alice": "staff", "olga": "oncall", "pete": "ops"} {
-		token := issuer.Token(t, map[string]any{"sub": name, "groups": []string{group}})
+		token := issuer.Token(t, map[string]any{"sub": name, "groups": []string{group}, "aud": "https://localhost:8443"})
 		if err := os.WriteFile(filepath.Join(folder, "a2a", name+".token"), []byte(token), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const provider = "issuer: https://idp.example.com\n"
-	if strings.Count(string(text), provider) != 1 {
-		t.Fatalf("the document does not have %q once", provider)
+	told := make(chan http.Header, 100)
+	receiver := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		told <- r.Header
+	}))
+	t.Cleanup(receiver.Close)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw})
+	if err := os.WriteFile(filepath.Join(folder, "a2a", "hook.crt"), authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const webhook = "https://ci.example.com/hook"
+	var here []string // what the document names, and what the test has instead
+	for name, mine := range map[string]string{
+		"issuer: https://idp.example.com\n":  "issuer: " + issuer.URL + "\n      networks: [127.0.0.1]\n",
+		"push: {enabled: true, jwt: true}\n": "push: {enabled: true, jwt: true, networks: [127.0.0.1], ca: hook.crt}\n",
+		webhook:                              receiver.URL,
+	} {
+		if strings.Count(string(text), name) != 1 {
+			t.Fatalf("the document does not have %q once", name)
+		}
+		here = append(here, name, mine)
 	}
 	s := openShell(t, folder)
-	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"' A2A_SERVER_LISTEN=0.0.0.0:${A2A_SERVER_LISTEN##*:}\n")
+	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"' A2A_SERVER_LISTEN=0.0.0.0:${A2A_SERVER_LISTEN##*:} A2A_SERVER_GRPC_LISTEN=0.0.0.0:0\n")
 	after, shown := string(text), 0
 	for _, rest := range strings.Split(string(text), shellFence)[1:] {
 		commands, rest, _ := strings.Cut(rest, "```\n")
@@ -47,9 +68,12 @@ func TestSecurityDocument(t *testing.T) {
 			t.Fatalf("%s\nis not followed by what it prints", commands)
 		}
 		want, _, _ = strings.Cut(want, "```\n")
-		got := s.paste(t, strings.Replace(commands, provider, "issuer: "+issuer.URL+"\n      networks: [127.0.0.1]\n", 1))
+		got := s.paste(t, strings.NewReplacer(here...).Replace(commands))
 		if diff := cmp.Diff(want, got); diff != "" && !*update {
 			t.Errorf("%s\nprints something else (-document +printed); -update writes it down:\n%s", commands, diff)
+		}
+		if strings.Contains(commands, webhook) {
+			wantTold(t, told)
 		}
 		after = strings.Replace(after, blockText(commands, want), blockText(commands, got), 1)
 		shown++
@@ -61,6 +85,22 @@ func TestSecurityDocument(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(securityDoc, []byte(after), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
+		}
+	}
+}
+
+// wantTold reports an error unless a webhook gets the four notifications of a task that
+// runs at once, each with what its owner has set and with a token of the server.
+func wantTold(t *testing.T, told <-chan http.Header) {
+	t.Helper()
+	for range 4 {
+		select {
+		case h := <-told:
+			if h.Get("A2A-Notification-Token") != "kept-by-the-receiver" || !strings.HasPrefix(h.Get("Authorization"), "Bearer ey") {
+				t.Errorf("the webhook gets %v", h)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the webhook is not told")
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (e *RefusedError) Error() string {
 	if e.final {
 		return text
 	}
-	return text + "; to allow it, add the address to the configuration"
+	return text + "; to allow it, add the address to networks in the configuration, next to the URL"
 }
 
 // Dialer opens connections to the addresses that its configuration allows. It is

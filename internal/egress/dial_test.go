@@ -64,7 +64,7 @@ func TestDial(t *testing.T) {
 		refused bool
 		err     string
 	}{
-		{name: "loopback by default", network: "tcp", host: "127.0.0.1", refused: true, err: "loopback"},
+		{name: "loopback by default", network: "tcp", host: "127.0.0.1", refused: true, err: "is loopback; to allow it, add the address to networks in the configuration"},
 		{name: "name of loopback by default", network: "tcp", host: "local.test", refused: true, err: "loopback"},
 		{name: "listed", config: listed(), network: "tcp", host: "127.0.0.1"},
 		{name: "listed by name", config: listed(), network: "tcp4", host: "local.test"},

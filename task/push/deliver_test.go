@@ -83,6 +83,9 @@ func TestRepeatsInOrder(t *testing.T) {
 		w.until("the log has a line for each recovery", func() bool {
 			return strings.Count(w.log.String(), "accepts notifications again") == len(want)
 		})
+		if got := strings.Count(w.log.String(), "webhook does not accept notifications"); got != len(want) {
+			t.Errorf("the log has %d lines about the first failures, want one for each of %d events", got, len(want))
+		}
 	})
 }
 

@@ -183,10 +183,15 @@ func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
 	if err == nil && !ok { // the log has grown: push.ready is another one
 		ok, err = j.write(ctx, r, c)
 	}
-	if ok && c.Dead {
+	switch {
+	case !ok:
+	case c.Dead:
 		d.died.Add(1)
 		d.cfg.Log.Warn().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", c.Tries).Str("class", c.Error).
 			Msg("webhook given up: its client has to set it again")
+	case c.Tries == 1: // once until it accepts again, or is given up
+		d.cfg.Log.Info().Str("task_id", j.task.String()).Str("webhook", j.id).Str("class", c.Error).
+			Msg("webhook does not accept notifications: they are tried again")
 	}
 	return err
 }
