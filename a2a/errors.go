@@ -45,6 +45,15 @@ func (e wireError) saying(message string) *wireError {
 	return &e
 }
 
+// about adds what an error says about a decision.
+func (e *wireError) about(wrong *approval.Error) *wireError {
+	e.own, e.metadata = string(wrong.Reason), maps.Clone(wrong.Metadata)
+	for _, v := range wrong.Violations {
+		e.violations = append(e.violations, violation{v.Field, v.Description})
+	}
+	return e
+}
+
 // toWire is the only mapping from domain errors to errors on the wire. For any other error
 // it returns an internal error, and known is false, so that the cause is logged.
 func toWire(err error) (w *wireError, known bool) {
@@ -85,17 +94,12 @@ func toWire(err error) (w *wireError, known bool) {
 		if state.NotCancelable {
 			w = errNotCancelable.saying(state.Error())
 		}
-		if d := state.Decided; d != nil {
-			w.own, w.metadata = string(d.Reason), maps.Clone(d.Metadata)
+		if state.Decided != nil {
+			w = w.about(state.Decided)
 		}
 		return w, true
 	case errors.As(err, &wrong):
-		w := errInvalidParams.saying(wrong.Error())
-		w.own, w.metadata = string(wrong.Reason), maps.Clone(wrong.Metadata)
-		for _, v := range wrong.Violations {
-			w.violations = append(w.violations, violation{v.Field, v.Description})
-		}
-		return w, true
+		return errInvalidParams.saying(wrong.Error()).about(wrong), true
 	}
 	for _, e := range wireErrors {
 		if e.theirs != nil && errors.Is(err, e.theirs) {

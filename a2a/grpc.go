@@ -37,11 +37,12 @@ type GRPCConfig struct {
 // then runs when the metadata have arrived, so that the caller is authenticated before any
 // message is received.
 type GRPC struct {
-	s   *Server
-	cfg GRPCConfig
-	rpc *grpc.Server
-	all context.Context //nolint:containedctx // of all calls
-	end context.CancelCauseFunc
+	s     *Server
+	cfg   GRPCConfig
+	rpc   *grpc.Server
+	all   context.Context //nolint:containedctx // of all calls
+	end   context.CancelCauseFunc
+	conns opened
 
 	watches     *shares // of health, by address
 	reflections *shares // calls
@@ -68,7 +69,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	g := &GRPC{s: s, cfg: c, watches: newShares("watches of health are open", maxWatches, 0), reflections: newShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	g.rpc = grpc.NewServer(
-		grpc.Creds(&connecting{c.TLS}),
+		grpc.Creds(&connecting{c.TLS, &g.conns}),
 		grpc.ForceServerCodecV2(messages{}),
 		grpc.MaxRecvMsgSize(int(s.cfg.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
@@ -139,6 +140,7 @@ func (g *GRPC) Stop(ctx context.Context) (ended bool) {
 	case <-ctx.Done():
 	}
 	g.end(ErrShutdown)
+	g.conns.close()
 	g.rpc.Stop()
 	<-done
 	return false

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
@@ -13,7 +16,59 @@ import (
 
 // connecting begins the connections of gRPC, with TLS or without. It implements
 // [credentials.TransportCredentials].
-type connecting struct{ tls *tls.Config }
+type connecting struct {
+	tls  *tls.Config
+	open *opened
+}
+
+// opened holds the open connections of a server, so that all can be closed at once: the
+// library knows none of which the first bytes are still to come, and waits for them.
+type opened struct {
+	mu     sync.Mutex
+	conns  map[*tracked]struct{}
+	closed bool
+}
+
+// tracked is a connection in opened.
+type tracked struct {
+	net.Conn
+	of *opened
+}
+
+// add returns c as a connection of o. It is closed at once if the others were.
+func (o *opened) add(c net.Conn) net.Conn {
+	t := &tracked{c, o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		_ = c.Close()
+		return t
+	}
+	if o.conns == nil {
+		o.conns = map[*tracked]struct{}{}
+	}
+	o.conns[t] = struct{}{}
+	return t
+}
+
+// Close closes the connection, which o then forgets.
+func (t *tracked) Close() error {
+	t.of.mu.Lock()
+	delete(t.of.conns, t)
+	t.of.mu.Unlock()
+	return t.Conn.Close()
+}
+
+// close closes all connections, also those that are added later.
+func (o *opened) close() {
+	o.mu.Lock()
+	o.closed = true
+	all := slices.Collect(maps.Keys(o.conns))
+	o.mu.Unlock()
+	for _, t := range all {
+		_ = t.Close()
+	}
+}
 
 // connected is what calls know about their connection. It implements
 // [credentials.AuthInfo].
@@ -57,6 +112,7 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 		_ = raw.Close()
 		return nil, nil, errors.New("too many open connections, in all or from this address")
 	}
+	raw = c.open.add(raw)
 	if c.tls == nil {
 		return raw, &connected{Conn: raw}, nil
 	}

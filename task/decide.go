@@ -278,7 +278,10 @@ func editError(a *approval.Approval, err error) error {
 func (d *Draft) decidedBefore(answers []approval.Answer) error {
 	state := &StateError{Task: d.f.Header.Task, State: d.f.View.State()}
 	decisions, err := approval.Match(answers, d.f.approvals(), d.f.names(answers))
-	if err != nil {
+	if wrong, is := errors.AsType[*approval.Error](err); is {
+		state.Decided = wrong
+		return state
+	} else if err != nil {
 		return err
 	}
 	for _, x := range decisions {

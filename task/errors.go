@@ -36,8 +36,16 @@ type StateError struct {
 	// Webhook: the request was to add a webhook to a task that has ended.
 	Webhook bool
 	// Decided, if not nil, says what had already been decided about the approvals of the
-	// request.
+	// request, or what else is wrong with its decisions.
 	Decided *approval.Error
+}
+
+// Unwrap returns Decided.
+func (e *StateError) Unwrap() error {
+	if e.Decided == nil {
+		return nil
+	}
+	return e.Decided
 }
 
 // Error says which state the task is in and what that means for the request.

@@ -98,7 +98,7 @@ func approvalCases() []endToEnd {
 			s.refused("the same decision", f, "UNSUPPORTED_OPERATION")
 			s.equal("reason", f.Own, "APPROVAL_DECIDED")
 			_, f = alice.send(sending{Message: s.decides("no", task, q.decision("reject"))})
-			s.refused("another decision", f, "INVALID_PARAMS")
+			s.refused("another decision", f, "UNSUPPORTED_OPERATION")
 			s.equal("reason", f.Own, "APPROVAL_CONFLICT")
 		}},
 		{name: "a message that decides nothing is asked again", play: func(s *scene) {

@@ -13,7 +13,7 @@ func cancelCases() []endToEnd {
 			s.equal("state", got.State, "canceled")
 			s.equal("the task", alice.has(task.ID), got)
 			_, f = alice.send(sending{Message: s.decides("late", task, s.asks(task.Message)[0].decision("approve"))})
-			s.refused("a decision afterwards", f, "INVALID_PARAMS")
+			s.refused("a decision afterwards", f, "UNSUPPORTED_OPERATION")
 			s.equal("reason", f.Own, "APPROVAL_CONFLICT")
 		}},
 		{name: "cancel a task that works", play: func(s *scene) {
