@@ -74,20 +74,25 @@ func (o *opened) close() {
 // [credentials.AuthInfo].
 type connected struct {
 	net.Conn
-	state  *tls.ConnectionState // nil: no TLS
-	open   atomic.Int64         // calls
-	probes atomic.Int64         // calls of health that are no watches
-	unread atomic.Int64         // bytes of calls that have ended because nobody read them
+	state     *tls.ConnectionState // nil: no TLS
+	open      atomic.Int64         // calls
+	probes    atomic.Int64         // calls of health that are no watches
+	unread    atomic.Int64         // bytes of calls that have ended because nobody read them
+	unwritten atomic.Int64         // bytes of messages that the transport has, of calls that have ended, too
 }
 
 // maxUnread is how many bytes that nobody reads a connection may keep. What a stalled call
 // has sent cannot be taken back, and other callers may use the connection, too.
 const maxUnread = 1 << 20
 
+// maxUnwritten is how many bytes of messages a connection may have before the sender of the
+// next one waits until it is written.
+const maxUnwritten = 256 << 10
+
 // stuck counts bytes that the client of an ended call does not read. It closes the
 // connection if there are too many, or nobody else uses it.
 func (c *connected) stuck(n int64) {
-	if c.unread.Add(n) > maxUnread || c.open.Load() <= 1 {
+	if c.unread.Add(n) > maxUnread || c.unwritten.Load() > maxUnread || c.open.Load() <= 1 {
 		_ = c.Close() // its calls end
 	}
 }

@@ -93,10 +93,19 @@ func (o *outlet) events(page []engine.Event) error {
 		if err != nil {
 			return fmt.Errorf("encode event %d: %w", page[i].Seq, err)
 		}
-		if err := o.c.ss.SendMsg(m); err != nil {
+		w := o.c.whole(m)
+		if err := o.c.ss.SendMsg(w); err != nil {
 			return fmt.Errorf("send event %d: %w", page[i].Seq, err)
 		}
 		o.opened.Store(true)
+		if !w.waits() {
+			continue
+		}
+		select {
+		case <-w.written:
+		case <-o.c.ctx.Done():
+			return context.Cause(o.c.ctx)
+		}
 	}
 	return nil
 }
@@ -137,34 +146,54 @@ func (c *grpcCall) stuck(n int) {
 	}
 }
 
-// whole is an answer whose sender waits until it was written. It implements
-// [mem.BufferPool], to which the transport gives back what it has written.
+// whole is a message that the transport gives back when it is written. It implements
+// [mem.BufferPool], to which the transport does so.
 type whole struct {
 	body    message
+	conn    *connected
 	written chan struct{}
+}
+
+// pooled is the smallest capacity of a buffer that the transport gives back.
+const pooled = 1<<10 + 1
+
+// whole returns a message to send, which counts as unread until it is written.
+func (c *grpcCall) whole(m message) *whole {
+	if cap(m) < pooled {
+		m = append(make(message, 0, pooled), m...)
+	}
+	conn, _ := connOf(c.ctx)
+	conn.unwritten.Add(int64(len(m)))
+	return &whole{body: m, conn: conn, written: make(chan struct{})}
+}
+
+// waits reports whether the sender has to wait until the client has read the message. It is
+// in memory until then, and so are those before it, even if their calls have ended.
+func (w *whole) waits() bool {
+	return len(w.body) > largeAnswer || w.conn.unwritten.Load() > maxUnwritten
 }
 
 // Get implements [mem.BufferPool]. Nobody takes a buffer from this one.
 func (*whole) Get(n int) *[]byte { b := make([]byte, n); return &b }
 
 // Put implements [mem.BufferPool].
-func (w *whole) Put(*[]byte) { close(w.written) }
+func (w *whole) Put(*[]byte) {
+	w.conn.unwritten.Add(-int64(len(w.body)))
+	close(w.written)
+}
 
-// buffer returns the answer as the transport takes it.
+// buffer returns the message as the transport takes it.
 func (w *whole) buffer() mem.Buffer { return mem.NewBuffer((*[]byte)(&w.body), w) }
 
-// send sends the only message of a call. A large one is in memory until the client has read
-// it, so the call waits for that: at least as fast as Config.ReadRate.
+// send sends the only message of a call. If it has to wait until the client has read it,
+// that must be at least as fast as Config.ReadRate.
 func (c *grpcCall) send(m message) error {
-	if len(m) <= largeAnswer {
-		if err := c.ss.SendMsg(m); err != nil {
-			return fmt.Errorf("send answer: %w", err)
-		}
-		return nil
-	}
-	w := &whole{body: m, written: make(chan struct{})}
+	w := c.whole(m)
 	if err := c.ss.SendMsg(w); err != nil {
 		return fmt.Errorf("send answer: %w", err)
+	}
+	if !w.waits() {
+		return nil
 	}
 	limit := time.NewTimer(answerTime + time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second)))
 	defer limit.Stop()
@@ -174,7 +203,7 @@ func (c *grpcCall) send(m message) error {
 	case <-c.ctx.Done():
 		return context.Cause(c.ctx)
 	case <-limit.C:
-		c.stuck(len(m))
+		c.stuck(0)
 		return errSlow
 	}
 }
