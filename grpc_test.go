@@ -307,3 +307,39 @@ func TestEmbeddedGRPC(t *testing.T) {
 		t.Error("the listener is open")
 	}
 }
+
+// Connections of both ports count together.
+func TestConnectionsOfGRPC(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0", "limits.connections": "4"}))
+	var idle []net.Conn
+	for range 8 { // the first four are within the limit
+		c, err := net.Dial("tcp", in.server.Addr().String()) //nolint:noctx // of this machine
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	check := func() error {
+		_, err := a2apb.NewA2AServiceClient(dialGRPC(t, in.server.GRPCAddr().String(), nil)).ListTasks(t.Context(), &a2apb.ListTasksRequest{})
+		return err
+	}
+	for begun := time.Now(); check() == nil; { // until they are accepted
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("a call is served beyond limits.connections")
+		}
+	}
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	for begun := time.Now(); ; {
+		err := check()
+		if err == nil {
+			break
+		}
+		if status.Code(err) != codes.Unavailable || time.Since(begun) > 10*time.Second {
+			t.Fatal(err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package a2a_test
 import (
 	"context"
 	"math"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"a2a-server/a2a"
@@ -55,10 +57,12 @@ func TestFieldsThatAreThereTwice(t *testing.T) {
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	null := wire{1 << 3, 0}
+	entry := field(1, append(field(1, 'k'), field(2, null...)...)...)
 	for name, m := range map[string]wire{
 		"message": append(dataMessage(null), dataMessage(null)...),
 		"value":   dataMessage(append(field(3, 'a'), field(3, 'b')...)),
 		"kind":    dataMessage(append(field(3, 'a'), null...)),
+		"key":     dataMessage(field(5, append(entry, entry...)...)),
 	} {
 		err := sends(as(t.Context(), "alice"), conn, m)
 		if code, infos, fields := details(err); code != codes.InvalidArgument || len(infos) == 0 || len(fields) == 0 {
@@ -112,19 +116,26 @@ func TestProbesBesideWatchers(t *testing.T) {
 	s := startWireServer(t, zerolog.Nop())
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	strangers := dialGRPC(t, at)
-	for i := range 100 {
+	watching := 0
+	for range 100 {
 		stream, err := healthpb.NewHealthClient(strangers).Watch(t.Context(), &healthpb.HealthCheckRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i < 32 {
-			_, _ = stream.Recv() // it is open, or refused
+		if _, err := stream.Recv(); err == nil {
+			watching++
 		}
 	}
+	if watching != 16 {
+		t.Errorf("%d watches of one address are open, want 16", watching)
+	}
+	var silent []grpc.ClientStream
 	for range 100 {
-		if _, err := strangers.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, healthpb.Health_Check_FullMethodName); err != nil {
+		stream, err := strangers.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, healthpb.Health_Check_FullMethodName)
+		if err != nil {
 			t.Fatal(err)
 		}
+		silent = append(silent, stream)
 	}
 	probe := healthpb.NewHealthClient(dialGRPC(t, at))
 	for range 10 {
@@ -132,6 +143,13 @@ func TestProbesBesideWatchers(t *testing.T) {
 		if err != nil || got.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 			t.Fatalf("a probe: %v, %v", got, err)
 		}
+	}
+	outcome := map[codes.Code]int{}
+	for _, stream := range silent {
+		outcome[status.Code(stream.RecvMsg(&healthpb.HealthCheckResponse{}))]++
+	}
+	if outcome[codes.Unavailable] < 92 || len(outcome) > 2 {
+		t.Errorf("100 calls without a message ended with %v; only 8 may be open at once", outcome)
 	}
 }
 
@@ -185,4 +203,104 @@ func TestReflectionEndsWithItsCredential(t *testing.T) {
 	revoked.Store(true)
 	_, err = stream.Recv()
 	wantStatus(t, "after its credential was revoked", err, codes.Unauthenticated, "UNAUTHENTICATED")
+}
+
+// A stream ends with the credential of its caller.
+func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
+	t.Parallel()
+	var revoked atomic.Bool
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
+		c.Heartbeat = 20 * time.Millisecond
+		c.Authenticator = auth.Func(func(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
+			if revoked.Load() {
+				return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "revoked"}
+			}
+			return wireAuthenticate(ctx, c)
+		})
+	})
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	client := service(t, at)
+	sent, err := client.SendMessage(as(t.Context(), "alice"), &a2apb.SendMessageRequest{Message: textMessage("m", "/transfer amount=1 to=bob")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := client.SubscribeToTask(as(t.Context(), "alice"), &a2apb.SubscribeToTaskRequest{Id: sent.GetTask().GetId()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	revoked.Store(true)
+	_, err = stream.Recv()
+	wantStatus(t, "after its credential was revoked", err, codes.Unauthenticated, "UNAUTHENTICATED")
+}
+
+// Health says at once whether the server is ready, and tells those who watch.
+func TestHealthOfGRPC(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	var ready atomic.Bool
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Ready: ready.Load})
+	client := healthpb.NewHealthClient(dialGRPC(t, at))
+	watch, err := client.Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []healthpb.HealthCheckResponse_ServingStatus{healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_SERVING, healthpb.HealthCheckResponse_NOT_SERVING} {
+		ready.Store(want == healthpb.HealthCheckResponse_SERVING)
+		for _, name := range []string{"", "lf.a2a.v1.A2AService", "a2a.v1.A2AService"} {
+			if got, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{Service: name}); err != nil || got.GetStatus() != want {
+				t.Errorf("Check(%s) = %v, %v, want %v", name, got, err, want)
+			}
+		}
+		if got, err := watch.Recv(); err != nil || got.GetStatus() != want {
+			t.Errorf("Watch() = %v, %v, want %v", got, err, want)
+		}
+	}
+}
+
+// An error with more details than clients accept has fewer.
+func TestLargeErrorOfGRPC(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	m := textMessage("m", "x")
+	for range 1000 {
+		m.Parts = append(m.Parts, &a2apb.Part{})
+	}
+	_, err := service(t, at).SendMessage(as(t.Context(), "alice"), &a2apb.SendMessageRequest{Message: m})
+	code, infos, fields := details(err)
+	if code != codes.InvalidArgument || len(infos) == 0 || len(fields) == 0 || fields[0] != "message.parts[1]" {
+		t.Errorf("%v, %v, %v", code, infos, fields)
+	}
+	if size := proto.Size(status.Convert(err).Proto()); size > 4<<10 {
+		t.Errorf("the error has %d bytes", size)
+	}
+}
+
+// A large message is in the memory of large requests, which calls without a message hold, too.
+func TestLargeMessagesOfGRPC(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	conn := dialGRPC(t, at)
+	large := dataMessage(valueOf(t, strings.Repeat("x", 900_000)))
+	if err := sends(as(t.Context(), "alice"), conn, large); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.NewStream(as(t.Context(), "alice"), &grpc.StreamDesc{ClientStreams: true}, a2apb.A2AService_GetTask_FullMethodName); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		err := sends(as(t.Context(), "alice"), conn, large)
+		if err == nil {
+			continue // the call without a message is not a large one yet
+		}
+		wantStatus(t, "a large message", err, codes.Unavailable, "UNAVAILABLE")
+		break
+	}
+	if err := sends(as(t.Context(), "bob"), conn, large); err != nil {
+		t.Errorf("of another caller: %v", err)
+	}
 }

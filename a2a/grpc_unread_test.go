@@ -10,6 +10,7 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/a2a"
@@ -122,6 +123,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			deaf := newDeafClient(t, at)
+			deaf.call(at, healthpb.Health_Watch_FullMethodName, &healthpb.HealthCheckRequest{}) // the connection has another use
 			for range 100 {
 				deaf.call(at, c.method, c.m)
 			}

@@ -21,6 +21,7 @@ func rows() []Row {
 		heldRows(),
 		keyRows(),
 		cardRows(),
+		grpcRows(),
 		logRows(),
 		plannerRows(),
 		pushRows(),
