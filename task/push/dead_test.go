@@ -114,3 +114,24 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 		}
 	})
 }
+
+// One that replaces another gets nothing that the other one has got.
+func TestReplacementRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(false)
+		rc := newReceiver(t, nil)
+		id := w.send("ask", hook(rc.URL+"/old"))
+		w.quiet()
+		if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/new")); err != nil {
+			t.Fatal(err)
+		}
+		before := w.pushable(id)
+		wantInOrder(t, rc.at("/old"), before)
+		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+			t.Fatal(err)
+		}
+		w.quiet()
+		wantInOrder(t, rc.at("/new"), w.pushable(id)[len(before):])
+	})
+}

@@ -83,3 +83,39 @@ func TestSlowEncodingIsNoFailure(t *testing.T) {
 		t.Errorf("%d notifications, want %d; %+v", got, want, w.pusher.Stats())
 	}
 }
+
+// More webhooks of one host that hangs than a page of rows holds keep no other from its turn.
+func TestManyThatWait(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		direct := &http.Transport{}
+		t.Cleanup(direct.CloseIdleConnections)
+		w.config = func(c *push.Config) {
+			c.Timeout = 30 * time.Second
+			c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Host != "hangs.example" {
+					return direct.RoundTrip(r)
+				}
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})
+		}
+		w.start(false)
+		var sending sync.WaitGroup
+		for range 10 {
+			sending.Go(func() {
+				for range 30 {
+					w.send("echo", hook("http://hangs.example"))
+				}
+			})
+		}
+		sending.Wait()
+		rc := newReceiver(t, nil)
+		id := w.send("echo", hook(rc.URL))
+		w.until("one that answers is notified", func() bool { return len(rc.all()) >= len(w.pushable(id)) })
+		if n := w.pusher.Stats().Workers; n > 5 {
+			t.Errorf("%d workers, want at most four for the host that hangs", n)
+		}
+		wantInOrder(t, rc.all(), w.pushable(id))
+	})
+}
