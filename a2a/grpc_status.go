@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,13 +75,15 @@ func (e *wireError) drop() bool {
 	return had
 }
 
-// protoDetails returns [wireError.details] as messages, and when to retry.
+// protoDetails returns [wireError.details] as messages, and when to retry. A2A's ErrorInfo
+// is the last one of its kind: the SDK for Go takes the last, whatever its domain, and others
+// look for A2A's domain or reasons.
 func (e *wireError) protoDetails() []proto.Message {
 	var all []proto.Message
 	for _, d := range e.details() {
 		switch d := d.(type) {
 		case errorInfo:
-			all = append(all, &errdetails.ErrorInfo{Reason: d.Reason, Domain: d.Domain, Metadata: d.Metadata})
+			all = slices.Insert(all, 0, proto.Message(&errdetails.ErrorInfo{Reason: d.Reason, Domain: d.Domain, Metadata: d.Metadata}))
 		case badRequest:
 			b := &errdetails.BadRequest{}
 			for _, v := range d.FieldViolations {

@@ -87,13 +87,13 @@ func as(ctx context.Context, who string, more ...string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, append([]string{"authorization", "Bearer " + who}, more...)...)
 }
 
-// details returns the code and the details of an error.
+// details returns the code and the details of an error, A2A's own first, which comes last.
 func details(err error) (code codes.Code, infos []*errdetails.ErrorInfo, fields []string) {
 	st := status.Convert(err)
 	for _, d := range st.Details() {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
-			infos = append(infos, d)
+			infos = slices.Insert(infos, 0, d)
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
 				fields = append(fields, v.GetField())

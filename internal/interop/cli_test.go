@@ -16,6 +16,24 @@ import (
 type cliClient struct {
 	program, url string
 	flags        []string
+	grpc         bool // it is told the address then: of the card it takes none
+}
+
+// to is where it calls operations.
+func (c *cliClient) to(ctx context.Context) (string, error) {
+	if !c.grpc {
+		return c.url, nil
+	}
+	card, err := c.card(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range card.SupportedInterfaces {
+		if i.ProtocolBinding == a2a.TransportProtocolGRPC {
+			return i.URL, nil
+		}
+	}
+	return "", errors.New("the card has no interface of gRPC")
 }
 
 // command adds what every command gets.
@@ -65,12 +83,16 @@ func (c *cliClient) extended(ctx context.Context) (*a2a.AgentCard, error) {
 	return decode[a2a.AgentCard](c.one(ctx, "discover", c.url, "--extended"))
 }
 
-func (c *cliClient) sending(req *a2a.SendMessageRequest, more ...string) ([]string, error) {
+func (c *cliClient) sending(ctx context.Context, req *a2a.SendMessageRequest, more ...string) ([]string, error) {
 	message, err := json.Marshal(req.Message)
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"send", c.url, "--json", string(message)}, more...)
+	to, err := c.to(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"send", to, "--json", string(message)}, more...)
 	if req.Config != nil && req.Config.ReturnImmediately {
 		args = append(args, "--immediate")
 	}
@@ -78,7 +100,7 @@ func (c *cliClient) sending(req *a2a.SendMessageRequest, more ...string) ([]stri
 }
 
 func (c *cliClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	args, err := c.sending(req)
+	args, err := c.sending(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +122,7 @@ func (c *cliClient) send(ctx context.Context, req *a2a.SendMessageRequest) (a2a.
 }
 
 func (c *cliClient) stream(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	args, err := c.sending(req, "--stream")
+	args, err := c.sending(ctx, req, "--stream")
 	if err != nil {
 		return func(yield func(a2a.Event, error) bool) { yield(nil, err) }
 	}
@@ -108,7 +130,11 @@ func (c *cliClient) stream(ctx context.Context, req *a2a.SendMessageRequest) ite
 }
 
 func (c *cliClient) get(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
-	args := []string{"get", "task", c.url, string(req.ID)}
+	to, err := c.to(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"get", "task", to, string(req.ID)}
 	if req.HistoryLength != nil {
 		args = append(args, "--history", strconv.Itoa(*req.HistoryLength))
 	}
@@ -116,7 +142,11 @@ func (c *cliClient) get(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task
 }
 
 func (c *cliClient) list(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
-	args := []string{"list", "tasks", c.url, "--context", req.ContextID, "--limit", strconv.Itoa(req.PageSize), "--page-token", req.PageToken}
+	to, err := c.to(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"list", "tasks", to, "--context", req.ContextID, "--limit", strconv.Itoa(req.PageSize), "--page-token", req.PageToken}
 	if req.Status != "" {
 		// Its names are those of the protocol in lower case, with a hyphen.
 		name := strings.ToLower(strings.TrimPrefix(string(req.Status), "TASK_STATE_"))
@@ -132,9 +162,22 @@ func (c *cliClient) list(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.L
 }
 
 func (c *cliClient) cancel(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
-	return decode[a2a.Task](c.one(ctx, "cancel", c.url, string(req.ID)))
+	to, err := c.to(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return decode[a2a.Task](c.one(ctx, "cancel", to, string(req.ID)))
 }
 
 func (c *cliClient) subscribe(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return c.events(ctx, "subscribe", c.url, string(req.ID))
+	to, err := c.to(ctx)
+	if err != nil {
+		return func(yield func(a2a.Event, error) bool) { yield(nil, err) }
+	}
+	return c.events(ctx, "subscribe", to, string(req.ID))
+}
+
+func (c *cliClient) move(_ context.Context, url string) error {
+	c.url = url
+	return nil
 }

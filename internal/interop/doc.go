@@ -8,7 +8,8 @@
 // it has a module to itself (adkgo).
 //
 // Every official client of A2A does what it can of one table of cases (clients_test.go),
-// with an API key, on each binding and in each version that it has. The frameworks hold conversations (agents_test.go): somebody asks
+// with an API key, on each binding and in each version that it has; gaps there says what a
+// client cannot do, and docs/clients.md repeats it. The frameworks hold conversations (agents_test.go): somebody asks
 // for a transfer and approves or rejects it. What goes over the wire then is compared
 // with the transcripts in testdata/transcripts of the repository, where ids, times and
 // digests have other names;

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -75,51 +76,30 @@ func (w *webhook) untilState(t *testing.T, path, state string) []notification {
 	}
 }
 
-// testPush has the official clients set a webhook with a message, in both versions. Each
-// webhook is notified as its client's version has it.
-func testPush(t *testing.T, p programs) {
-	s := start(t, p.server, t.TempDir(), "--push-enabled=true", "--push-allow-http=true", "--push-allow-loopback=true")
-	for _, version := range []a2a.ProtocolVersion{a2a.Version, "0.3"} {
-		for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
-			for _, of := range []string{"go", "js", "python"} {
-				if of == "go" && version != a2a.Version {
-					continue // a client of its own
-				}
-				o := official{of: of, version: version, binding: binding}
-				t.Run(o.id(), func(t *testing.T) {
-					ctx, cancel := deadline(t)
-					defer cancel()
-					hook := startWebhook(t)
-					c := o.connect(t, p, s.url)
-					card, err := c.card(ctx)
-					if err != nil || !card.Capabilities.PushNotifications {
-						t.Errorf("the card offers no push notifications: %+v, %v", card, err)
-					}
-					request := &a2a.SendMessageRequest{
-						Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("/echo text=pushed")),
-						Config: &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{
-							ID: "of-" + of, URL: hook.url + "/" + of, Token: "token of " + of, Auth: &a2a.PushAuthInfo{Scheme: "Bearer", Credentials: "credentials-of-" + of},
-						}},
-					}
-					if _, err := c.send(ctx, request); err != nil {
-						t.Fatal(err)
-					}
-					kind, state, member := "application/a2a+json", "TASK_STATE_COMPLETED", "statusUpdate"
-					if version != a2a.Version {
-						kind, state, member = "application/json", "completed", "status"
-					}
-					found := false
-					for _, n := range hook.untilState(t, "/"+of, state) {
-						if n.kind != kind || n.token != "token of "+of || n.authorization != "Bearer credentials-of-"+of {
-							t.Errorf("the webhook gets %+v", n)
-						}
-						found = found || n.body[member] != nil
-					}
-					if !found {
-						t.Errorf("no notification has %s", member)
-					}
-				})
-			}
+// playPush sets a webhook with a message. It is notified as the client's version has it.
+func playPush(ctx context.Context, t *testing.T, w world) {
+	hook := startWebhook(t)
+	request := &a2a.SendMessageRequest{
+		Message: text("/echo text=pushed"),
+		Config: &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{
+			ID: "of-" + w.of, URL: hook.url + "/" + w.of, Token: "token of " + w.of, Auth: &a2a.PushAuthInfo{Scheme: "Bearer", Credentials: "credentials-of-" + w.of},
+		}},
+	}
+	if _, err := w.send(ctx, request); err != nil {
+		t.Fatal(err)
+	}
+	kind, state, member := "application/a2a+json", "TASK_STATE_COMPLETED", "statusUpdate"
+	if w.version != a2a.Version {
+		kind, state, member = "application/json", "completed", "status"
+	}
+	found := false
+	for _, n := range hook.untilState(t, "/"+w.of, state) {
+		if n.kind != kind || n.token != "token of "+w.of || n.authorization != "Bearer credentials-of-"+w.of {
+			t.Errorf("the webhook gets %+v", n)
 		}
+		found = found || n.body[member] != nil
+	}
+	if !found {
+		t.Errorf("no notification has %s", member)
 	}
 }

@@ -29,8 +29,12 @@ func playHistory(ctx context.Context, t *testing.T, w world) {
 			ids = append(ids, m.ID)
 		}
 		want := all[max(0, len(all)-n):]
-		if n == 0 {
+		switch {
+		case n > 0:
+		case w.version == a2a.Version || w.binding != a2a.TransportProtocolGRPC:
 			want = nil
+		default: // there 0 is no limit
+			want = all
 		}
 		if diff := cmp.Diff(want, ids); diff != "" {
 			t.Errorf("the newest %d messages (-want +got):\n%s", n, diff)
@@ -78,7 +82,8 @@ func playList(ctx context.Context, t *testing.T, w world) {
 					t.Errorf("%s: artifacts in the list: %t", tc.name, has)
 				}
 			}
-			if page.TotalSize != len(tc.want) {
+			// The client for Go loses it in 0.3.
+			if w.version == a2a.Version && page.TotalSize != len(tc.want) {
 				t.Errorf("%s: %d tasks in all, want %d", tc.name, page.TotalSize, len(tc.want))
 			}
 			if tc.req.PageToken = page.NextPageToken; tc.req.PageToken == "" {

@@ -10,6 +10,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	grpc03 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	grpc10 "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 )
 
 // sdkClient is the client of the Go SDK, found through the agent card.
@@ -32,9 +37,31 @@ func (s *sdkClient) connect(ctx context.Context) (*a2aclient.Client, error) {
 	return a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), s.transport(&http.Client{Transport: s.headers}))
 }
 
+// overGRPC are the options of a connection that sends the headers as metadata.
+func (h headers) overGRPC() []grpc.DialOption {
+	var pairs []string
+	for name, value := range h {
+		pairs = append(pairs, name, value)
+	}
+	with := func(ctx context.Context) context.Context { return metadata.AppendToOutgoingContext(ctx, pairs...) }
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+			return invoke(with(ctx), method, req, reply, conn, options...)
+		}),
+		grpc.WithStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+			return open(with(ctx), d, conn, method, options...)
+		}),
+	}
+}
+
 func (s *sdkClient) transport(c *http.Client) a2aclient.FactoryOption {
 	rest := s.binding == a2a.TransportProtocolHTTPJSON
 	switch {
+	case s.version == a2av0.Version && s.binding == a2a.TransportProtocolGRPC:
+		return grpc03.WithGRPCTransport(s.headers.overGRPC()...)
+	case s.binding == a2a.TransportProtocolGRPC:
+		return grpc10.WithGRPCTransport(s.headers.overGRPC()...)
 	case s.version == a2av0.Version && rest:
 		return a2aclient.WithCompatTransport(s.version, s.binding, a2av0.NewRESTTransportFactory(a2av0.RESTTransportConfig{Client: c}))
 	case s.version == a2av0.Version:
@@ -123,7 +150,7 @@ func sdkStream[Q any](ctx context.Context, s *sdkClient, call func(*a2aclient.Cl
 			}
 		}
 		if err := c.Destroy(); err != nil {
-			panic(err) // neither transport can fail to go
+			panic(err) // no transport can fail to go
 		}
 	}
 }
@@ -136,4 +163,9 @@ func sdkError(err error) error {
 		return err
 	}
 	return &refusal{reason: a2a.ErrorReason(wrong.Err), detail: untold, text: wrong.Message}
+}
+
+func (s *sdkClient) move(_ context.Context, url string) error {
+	s.url = url
+	return nil
 }

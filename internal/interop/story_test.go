@@ -117,6 +117,19 @@ func (f *follower) until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// untilGone reads what is left of a stream whose server is gone. Clients end it with an
+// error of their own, or without.
+func (f *follower) untilGone(t *testing.T) {
+	t.Helper()
+	for {
+		event, err, ok := f.next()
+		if !ok || err != nil {
+			return
+		}
+		f.add(t, event)
+	}
+}
+
 // artifactText returns what the artifacts of a task say, all together.
 func artifactText(t *testing.T, task *a2a.Task) string {
 	t.Helper()

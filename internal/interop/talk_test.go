@@ -21,11 +21,11 @@ func playCard(ctx context.Context, t *testing.T, w world) {
 			interfaces = append(interfaces, string(i.ProtocolBinding)+" "+i.URL)
 		}
 	}
-	if diff := cmp.Diff([]string{"JSONRPC " + w.server.url, "HTTP+JSON " + w.server.url}, interfaces); diff != "" {
+	if diff := cmp.Diff([]string{"JSONRPC " + w.server.url, "HTTP+JSON " + w.server.url, "GRPC " + w.server.grpc}, interfaces); diff != "" {
 		t.Errorf("interfaces (-want +got):\n%s", diff)
 	}
-	if c := card.Capabilities; !c.Streaming || c.PushNotifications || !c.ExtendedAgentCard {
-		t.Errorf("capabilities = %+v, want streaming, an extended card and no push", c)
+	if c := card.Capabilities; !c.Streaming || !c.PushNotifications || !c.ExtendedAgentCard {
+		t.Errorf("capabilities = %+v, want streaming, push and an extended card", c)
 	}
 	if !slices.ContainsFunc(card.Capabilities.Extensions, func(e a2a.AgentExtension) bool { return e.URI == extension && !e.Required }) {
 		t.Errorf("extensions = %+v, want %s, not required", card.Capabilities.Extensions, extension)

@@ -2,12 +2,8 @@
 
     python drive.py URL BINDING VERSION KEY
 
-BINDING is JSONRPC or HTTP+JSON, VERSION that of A2A, KEY an API key or "". Each line of the input is a request, {"id": n,
-"operation": name, "request": the JSON of the operation's request}, or breaks one off:
-{"id": n, "break": true}. Operations run at the same time. Each line of the output
-belongs to one of them: {"id": n, "value": ...} for what the client returns, one for
-each event of a stream; {"id": n, "refused": {...}} for an error of the server; and at
-last {"id": n, "end": true}, with "crash" where the client itself has failed.
+BINDING is JSONRPC, HTTP+JSON or GRPC, VERSION that of A2A, KEY an API key or "". What it
+reads and writes is described in driven_test.go.
 """
 
 import asyncio
@@ -15,8 +11,9 @@ import json
 import sys
 import traceback
 
+import grpc
 import httpx
-from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, ClientCallContext, ClientConfig, ClientFactory
 from a2a.types import (
     AgentCard,
     CancelTaskRequest,
@@ -28,6 +25,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import A2A_ERROR_REASONS, A2AError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Struct
 
 url, binding, version, key = sys.argv[1:]
 
@@ -41,14 +39,21 @@ async def one(call):
     yield await call
 
 
+def detail(error):
+    """The server's own name of a refusal: the client hands on the metadata of the protocol's reason, which repeat it."""
+    return error.data.get("reason", "") if isinstance(error.data, dict) else ""
+
+
 class Driver:
-    async def connect(self):
+    async def connect(self, url):
+        self.url = url
         # Streams are silent while a person thinks, so they have no limit.
         self.http = httpx.AsyncClient(
             timeout=httpx.Timeout(60, read=None),
             limits=httpx.Limits(max_connections=None),
-            headers={"X-API-Key": key} if key else {},
         )
+        # The header of HTTP, the metadata of gRPC.
+        self.context = ClientCallContext(service_parameters={"X-API-Key": key} if key else {})
         # The other one says that it speaks 1.0, and is told of nothing else.
         self.plain = httpx.AsyncClient()
         self.card = await A2ACardResolver(self.plain, url).get_agent_card()
@@ -61,29 +66,35 @@ class Driver:
 
         def client(streaming):
             # One binding only, so that the client cannot fall back on another.
-            config = ClientConfig(httpx_client=self.http, streaming=streaming, supported_protocol_bindings=[binding])
+            config = ClientConfig(httpx_client=self.http, streaming=streaming, supported_protocol_bindings=[binding], grpc_channel_factory=grpc.aio.insecure_channel)
             return ClientFactory(config).create(offered)
 
         self.whole, self.streaming = client(False), client(True)
 
+    async def move(self, url):
+        await self.connect(url)
+        return Struct()
+
     def operation(self, name, request):
         match name:
+            case "move":
+                return one(self.move(request["url"]))
             case "card":
-                return one(A2ACardResolver(self.plain, url).get_agent_card())
+                return one(A2ACardResolver(self.plain, self.url).get_agent_card())
             case "extended":
-                return one(self.whole.get_extended_agent_card(GetExtendedAgentCardRequest()))
+                return one(self.whole.get_extended_agent_card(GetExtendedAgentCardRequest(), context=self.context))
             case "send":
-                return self.whole.send_message(ParseDict(request, SendMessageRequest()))
+                return self.whole.send_message(ParseDict(request, SendMessageRequest()), context=self.context)
             case "stream":
-                return self.streaming.send_message(ParseDict(request, SendMessageRequest()))
+                return self.streaming.send_message(ParseDict(request, SendMessageRequest()), context=self.context)
             case "get":
-                return one(self.whole.get_task(ParseDict(request, GetTaskRequest())))
+                return one(self.whole.get_task(ParseDict(request, GetTaskRequest()), context=self.context))
             case "list":
-                return one(self.whole.list_tasks(ParseDict(request, ListTasksRequest())))
+                return one(self.whole.list_tasks(ParseDict(request, ListTasksRequest()), context=self.context))
             case "cancel":
-                return one(self.whole.cancel_task(ParseDict(request, CancelTaskRequest())))
+                return one(self.whole.cancel_task(ParseDict(request, CancelTaskRequest()), context=self.context))
             case "subscribe":
-                return self.streaming.subscribe(ParseDict(request, SubscribeToTaskRequest()))
+                return self.streaming.subscribe(ParseDict(request, SubscribeToTaskRequest()), context=self.context)
 
     async def run(self, id, name, request):
         end = {"id": id, "end": True}
@@ -91,13 +102,15 @@ class Driver:
             async for value in self.operation(name, request):
                 say(id=id, value=MessageToDict(value))
         except A2AError as error:
-            if (version, binding) == ("0.3", "HTTP+JSON") and not error.message.startswith("HTTP Error 5"):
-                # All that this client knows of a refusal is the status.
-                say(id=id, refused={"reason": "untold", "message": error.message, "data": {}})
+            if (version, binding) == ("0.3", "HTTP+JSON") and not error.message.startswith("HTTP Error 5") or error.message.startswith(
+                ("gRPC Error INVALID_ARGUMENT", "gRPC Error NOT_FOUND", "gRPC Error FAILED_PRECONDITION")
+            ):
+                # All that this client knows of a refusal of 0.3 is the status.
+                say(id=id, refused={"reason": "untold", "detail": "", "message": error.message})
             elif type(error) not in A2A_ERROR_REASONS:
                 end["crash"] = traceback.format_exc()
             else:
-                say(id=id, refused={"reason": A2A_ERROR_REASONS[type(error)], "message": error.message, "data": error.data})
+                say(id=id, refused={"reason": A2A_ERROR_REASONS[type(error)], "detail": detail(error), "message": error.message})
         except asyncio.CancelledError:
             pass  # broken off
         except Exception:
@@ -107,7 +120,7 @@ class Driver:
 
 async def main():
     driver = Driver()
-    await driver.connect()
+    await driver.connect(url)
     lines = asyncio.StreamReader(limit=1 << 24)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     running = {}
