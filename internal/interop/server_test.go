@@ -27,7 +27,7 @@ type server struct {
 	stop func(*testing.T)
 	// recovers: it comes after one that was killed, and logs which calls were cut off.
 	recovers bool
-	kill func(*testing.T) // without a word; it is not stopped any more then
+	kill     func(*testing.T) // without a word; it is not stopped any more then
 
 	mu  sync.Mutex
 	log bytes.Buffer
