@@ -318,7 +318,7 @@ func TestConnectionsOfGRPC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
+		t.Cleanup(func() { _ = c.Close() })
 		idle = append(idle, c)
 	}
 	check := func() error {
