@@ -11,7 +11,9 @@ func TestGRPCErrorEndsWithReasonOfA2A(t *testing.T) {
 	t.Parallel()
 	var last *errdetails.ErrorInfo
 	n := 0
-	for _, d := range (&wireError{reason: "INVALID_PARAMS", own: "APPROVAL_UNKNOWN"}).protoDetails() {
+	wrong := errInvalidParams.saying("")
+	wrong.own = "APPROVAL_UNKNOWN"
+	for _, d := range wrong.protoDetails() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
 			last, n = info, n+1
 		}

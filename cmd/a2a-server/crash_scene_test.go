@@ -238,13 +238,16 @@ func (s *scene) decide(ctx context.Context, c *client, q question, verb string) 
 
 // message is the same each time that it is sent.
 func (s *scene) message() object {
-	return object{
+	m := object{
 		"message": object{
 			"messageId": "message of " + s.name, "role": "ROLE_USER",
 			"parts": []any{object{"data": object{"calls": s.calls}}},
 		},
-		"configuration": object{"taskPushNotificationConfig": s.webhook()},
 	}
+	if s.hook != "" {
+		m["configuration"] = object{"taskPushNotificationConfig": s.webhook()}
+	}
+	return m
 }
 
 func (s *scene) webhook() object {
