@@ -154,7 +154,7 @@ func playCancel(ctx context.Context, t *testing.T, w world) {
 	}
 	wantState(t, canceled, a2a.TaskStateCanceled)
 	_, err = w.send(ctx, &a2a.SendMessageRequest{Message: answer(task, decision(q.ID, "approve", nil))})
-	checkRefused(t, err, "INVALID_PARAMS", "APPROVAL_CONFLICT")
+	checkRefused(t, err, "UNSUPPORTED_OPERATION", "APPROVAL_CONFLICT")
 	w.checkRuns(t, task)
 }
 
