@@ -42,7 +42,7 @@ func (protocolV1) input(m message) (input, error)        { return input{proto: &
 func (p protocolV1) answer(json []byte) (message, error) { return p.out.encode(json) }
 func (p protocolV1) event(json []byte) (message, error)  { return p.out.encode(json) }
 
-// call is a call of gRPC while it is served.
+// grpcCall is a call of gRPC while it is served.
 type grpcCall struct {
 	g      *GRPC
 	ss     grpc.ServerStream

@@ -165,8 +165,8 @@ func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID
 	return &w, err
 }
 
-// Push returns a webhook of a task of by's, without its secrets. If there is no such webhook, or no such task,
-// the error is [task.ErrTaskNotFound].
+// Push returns a webhook of a task of by's, without its secrets. If there is no such
+// webhook, or no such task, the error is [task.ErrTaskNotFound].
 func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config string) (PushConfig, error) {
 	if err := e.mayPush(by); err != nil {
 		return PushConfig{}, err
@@ -187,8 +187,8 @@ func withoutSecrets(w *task.Webhook) PushConfig {
 	return PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
 }
 
-// PushList returns a page of the webhooks of a task of by's, without their secrets. limit defaults to 50 and is
-// at most 100; token is [PushPage.Next] of the previous page.
+// PushList returns a page of the webhooks of a task of by's, without their secrets. limit
+// defaults to 50 and is at most 100; token is [PushPage.Next] of the previous page.
 func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit int, token string) (PushPage, error) {
 	if err := e.mayPush(by); err != nil {
 		return PushPage{}, err
