@@ -68,15 +68,16 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	}
 	g := &GRPC{s: s, cfg: c, watches: newShares("watches of health are open", maxWatches, 0), reflections: newShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
+	begin := min(10*time.Second, c.ReadTimeout)
 	g.rpc = grpc.NewServer(
-		grpc.Creds(&connecting{c.TLS, &g.conns}),
+		grpc.Creds(&connecting{tls: c.TLS, header: begin, open: &g.conns}),
 		grpc.ForceServerCodecV2(messages{}),
 		grpc.MaxRecvMsgSize(int(s.cfg.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(connWindow),
-		grpc.ConnectionTimeout(min(10*time.Second, c.ReadTimeout)),
+		grpc.ConnectionTimeout(begin),
 		grpc.ReadBufferSize(8<<10),
 		grpc.WaitForHandlers(true),
 		// A peer that is gone without a word is noticed; one that is there is not cut off.

@@ -9,16 +9,20 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
+
+	"a2a-server/internal/listener"
 )
 
 // connecting begins the connections of gRPC, with TLS or without. It implements
 // [credentials.TransportCredentials].
 type connecting struct {
-	tls  *tls.Config
-	open *opened
+	tls    *tls.Config
+	header time.Duration // how long the header of a call may take
+	open   *opened
 }
 
 // opened holds the open connections of a server, so that all can be closed at once: the
@@ -119,6 +123,7 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	}
 	raw = c.open.add(raw)
 	if c.tls == nil {
+		raw = listener.TimeHeaders(raw, c.header)
 		return raw, &connected{Conn: raw}, nil
 	}
 	conn := tls.Server(raw, c.tls)
@@ -131,7 +136,8 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 		_ = conn.Close()
 		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
 	}
-	return conn, &connected{Conn: conn, state: &state}, nil
+	timed := listener.TimeHeaders(conn, c.header)
+	return timed, &connected{Conn: timed, state: &state}, nil
 }
 
 // ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.

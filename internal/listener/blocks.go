@@ -1,12 +1,39 @@
 package listener
 
+import (
+	"net"
+	"time"
+)
+
+// TimeHeaders returns c as a connection that closes itself when one of its HTTP/2 header
+// blocks takes longer than limit. c has to be decrypted.
+func TimeHeaders(c net.Conn, limit time.Duration) net.Conn {
+	return &timed{Conn: c, limit: limit}
+}
+
+// timed is a connection whose header blocks have to arrive in time.
+type timed struct {
+	net.Conn
+	limit  time.Duration
+	blocks blocks
+}
+
+// Read implements [net.Conn].
+func (c *timed) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.blocks.follow(c.Conn, p[:n], err, c.limit)
+	return n, err
+}
+
 // blocks tracks where HTTP/2 header blocks begin and end: a HEADERS frame and any number of
-// CONTINUATION frames (RFC 9113 §4.3). net/http waits for the end of a block as long as for
+// CONTINUATION frames (RFC 9113 §4.3). Servers wait for the end of a block as long as for
 // the next request of an idle connection. blocks has to see all bytes read from a
 // connection. It needs no lock, because one goroutine reads at a time. The zero value is
 // for a new connection.
 type blocks struct {
-	open bool // a header block has begun and not ended
+	open  bool        // a header block has begun and not ended
+	begun uint        // header blocks
+	timer *time.Timer // of the open block; nil: no read has ended within one
 
 	seen  int     // bytes of the preface
 	other bool    // not HTTP/2
@@ -24,6 +51,23 @@ const (
 	frameContinuation = 0x9
 	flagEndHeaders    = 0x4
 )
+
+// follow processes what was read from a connection: some bytes, or an error. It closes the
+// connection when a block takes longer than limit. That is no read deadline, because servers
+// set and clear those, and do not know that a block has begun in what they have buffered.
+func (b *blocks) follow(c net.Conn, p []byte, err error, limit time.Duration) {
+	open, begun := b.open, b.begun
+	b.read(p)
+	switch {
+	case b.timer != nil && (err != nil || !b.open):
+		b.timer.Stop()
+	case !b.open || open && b.begun == begun:
+	case b.timer == nil:
+		b.timer = time.AfterFunc(limit, func() { _ = c.Close() })
+	default:
+		b.timer.Reset(limit)
+	}
+}
 
 // read processes bytes read from the connection.
 func (b *blocks) read(p []byte) {
@@ -44,6 +88,9 @@ func (b *blocks) read(p []byte) {
 			b.n, b.left = 0, int(b.head[0])<<16|int(b.head[1])<<8|int(b.head[2])
 			if kind := b.head[3]; kind == frameHeaders || kind == frameContinuation {
 				b.open, b.last = true, b.head[4]&flagEndHeaders != 0
+				if kind == frameHeaders {
+					b.begun++
+				}
 			}
 		}
 		if b.left == 0 && b.last {

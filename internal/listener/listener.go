@@ -1,6 +1,7 @@
 // Package listener accepts connections and limits how many are open, in total and from one
 // address. It also detects requests with ambiguous framing, which net/http hides, so that
-// they can be refused. It does not know what is served.
+// they can be refused, and closes connections whose HTTP/2 headers do not end. It does not
+// know what is served.
 package listener
 
 import (
@@ -34,16 +35,16 @@ const (
 type Listener struct {
 	net.Listener
 	*counts
-	tls *tls.Config // nil: none
+	header time.Duration // for an HTTP/2 header block; 0: requests are not looked at
+	tls    *tls.Config   // nil: none
 }
 
 // counts are the open connections of one listener, or of several.
 type counts struct {
-	most   int           // in total
-	share  int           // of one source
-	header time.Duration // for an HTTP/2 header block
-	log    zerolog.Logger
-	now    func() time.Time
+	most  int // in total
+	share int // of one source
+	log   zerolog.Logger
+	now   func() time.Time
 
 	mu      sync.Mutex
 	open    int
@@ -58,11 +59,11 @@ type counts struct {
 // from one address other than loopback. An HTTP/2 header block has to arrive within header.
 // now returns the time.
 func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
-	return &Listener{Listener: l, counts: &counts{most: most, share: max(1, most/4), header: header, log: log, now: now, from: map[netip.Prefix]int{}}}
+	return &Listener{Listener: l, header: header, counts: &counts{most: most, share: max(1, most/4), log: log, now: now, from: map[netip.Prefix]int{}}}
 }
 
 // Beside returns a listener on other whose connections are counted together with those of
-// l. It is not encrypted.
+// l. It is not encrypted, and what is read from them is not looked at.
 func (l *Listener) Beside(other net.Listener) *Listener {
 	return &Listener{Listener: other, counts: l.counts}
 }
@@ -83,6 +84,7 @@ type Conn struct {
 	of       *counts
 	source   netip.Prefix // invalid: not counted by source
 	beyond   bool         // over the limits
+	header   time.Duration
 	closed   atomic.Bool
 	framing  framing
 	blocks   blocks
@@ -115,7 +117,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &Conn{Conn: conn, raw: conn, of: l.counts, source: sourceOf(conn.RemoteAddr())}
+	c := &Conn{Conn: conn, raw: conn, of: l.counts, source: sourceOf(conn.RemoteAddr()), header: l.header}
 	if l.tls != nil {
 		c.Conn = tls.Server(conn, l.tls)
 	}
@@ -182,9 +184,9 @@ func (l *counts) complainOfFiles(err error) {
 // Read implements [net.Conn].
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 {
+	if c.header > 0 {
 		c.framing.read(p[:n])
-		c.timeBlock(p[:n])
+		c.blocks.follow(c, p[:n], err, c.header)
 	}
 	if plain, is := errors.AsType[tls.RecordHeaderError](err); is && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) {
 		// Nobody reads a TLS alert as HTTP. It is too small to wait for the client.
@@ -199,20 +201,6 @@ const wantsTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=
 // looksLikeHTTP reports whether the first bytes of a connection begin a request of HTTP/1.
 func looksLikeHTTP(header [5]byte) bool {
 	return slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO", "PATCH"}, string(header[:]))
-}
-
-// timeBlock sets the deadline of an HTTP/2 header block, for which net/http has none.
-func (c *Conn) timeBlock(p []byte) {
-	before := c.blocks.open
-	c.blocks.read(p)
-	if c.blocks.open == before {
-		return
-	}
-	deadline := time.Time{}
-	if c.blocks.open {
-		deadline = time.Now().Add(c.of.header)
-	}
-	_ = c.Conn.SetReadDeadline(deadline) // it is closed already
 }
 
 // Close implements [net.Conn].

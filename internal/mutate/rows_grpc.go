@@ -161,6 +161,22 @@ func grpcRows() []Row {
 			Hangs:   true,
 		},
 		{
+			File:    conn,
+			What:    "raw = listener.TimeHeaders(raw, c.header)",
+			Into:    "_ = listener.TimeHeaders",
+			Promise: "gRPC: the header of a call comes in time",
+			Package: ".",
+			Test:    "TestHeaderOfGRPCComesInTime/without TLS",
+		},
+		{
+			File:    conn,
+			What:    "timed := listener.TimeHeaders(conn, c.header)",
+			Into:    "timed := conn",
+			Promise: "gRPC: the header of a call comes in time with TLS",
+			Package: ".",
+			Test:    "TestHeaderOfGRPCComesInTime/with TLS",
+		},
+		{
 			File:    "grpc.go",
 			What:    "s.config.GRPC.Listen, s.authenticator != nil)",
 			Into:    "s.config.GRPC.Listen, true)",

@@ -1,0 +1,115 @@
+package a2aserver_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// lineTo returns a connection to an address, with TLS unless c is nil.
+func lineTo(t *testing.T, at net.Addr, c *tls.Config) *line {
+	t.Helper()
+	var conn net.Conn
+	var err error
+	if c == nil {
+		conn, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", at.String())
+	} else {
+		conn, err = (&tls.Dialer{Config: c}).DialContext(t.Context(), "tcp", at.String())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return &line{conn, t, bufio.NewReader(conn)}
+}
+
+// The header of a call comes in time over gRPC, too, with TLS and without, whether it began
+// together with the connection or later.
+func TestHeaderOfGRPCComesInTime(t *testing.T) {
+	t.Parallel()
+	t.Run("without TLS", func(t *testing.T) {
+		t.Parallel()
+		in := start(t, load(t, map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0", "limits.read_timeout": "1s"}))
+		headersComeInTime(t, func(t *testing.T) *line { return lineTo(t, in.server.GRPCAddr(), nil) })
+	})
+	t.Run("with TLS", func(t *testing.T) {
+		t.Parallel()
+		s := startSecure(t, "grpc: {listen: 127.0.0.1:0}\nlimits: {read_timeout: 1s}\n")
+		c := &tls.Config{RootCAs: s.ca.Pool(), NextProtos: []string{"h2"}}
+		headersComeInTime(t, func(t *testing.T) *line { return lineTo(t, s.server.GRPCAddr(), c) })
+	})
+}
+
+// headersComeInTime checks the connections that dial makes.
+func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
+	t.Helper()
+	const empty = "\x00\x00\x00\x00\x00"
+	begin := preface + frame(kindSettings, 0, 0, "")
+	block := func(method string) string {
+		return fields(":method", "POST", ":scheme", "http", ":path", "/grpc.health.v1.Health/"+method, ":authority", "localhost",
+			"content-type", "application/grpc", "te", "trailers")
+	}
+	check, watch := block("Check"), block("Watch")
+	called := frame(kindHeaders, endHeaders, 1, check) + frame(kindData, endStream, 1, empty)
+	take := func(l *line, n int) {
+		l.t.Helper()
+		for range n {
+			if kind, text, err := l.take(); err != nil || kind != kindHeaders && kind != kindData {
+				l.t.Fatalf("a call gets kind %d, %q, %v", kind, text, err)
+			}
+		}
+	}
+	// It is open when the limit of those below has passed.
+	beside := dial(t)
+	beside.write(begin + frame(kindHeaders, 0, 1, watch[:20]))
+	beside.write(frame(kindContinuation, endHeaders, 1, watch[20:]) + frame(kindData, endStream, 1, empty))
+	take(beside, 2)
+	t.Run("hostile", func(t *testing.T) {
+		for name, texts := range map[string][]string{
+			"with the connection":       {begin + frame(kindHeaders, 0, 1, check)},
+			"a frame that does not end": {begin + frameOf(len(check)+1, kindHeaders, endHeaders, 1) + check},
+			"continued":                 {begin, frame(kindHeaders, 0, 1, check[:9]) + frame(kindContinuation, 0, 1, check[9:])},
+			"with a call":               {begin + called + frame(kindHeaders, 0, 3, check)},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				l := dial(t)
+				for _, text := range texts {
+					l.write(text)
+				}
+				l.ended()
+			})
+		}
+		t.Run("after a call", func(t *testing.T) {
+			t.Parallel()
+			l := dial(t)
+			l.write(begin + called)
+			take(l, 3)
+			l.write(frame(kindHeaders, 0, 3, check))
+			l.ended()
+		})
+		t.Run("continued again and again", func(t *testing.T) {
+			t.Parallel()
+			l := dial(t)
+			l.write(begin + frame(kindHeaders, 0, 1, check))
+			every := time.NewTicker(10 * time.Millisecond)
+			defer every.Stop()
+			for began := time.Now(); ; <-every.C {
+				if _, err := io.WriteString(l, frame(kindContinuation, 0, 1, "")); err != nil {
+					return
+				}
+				if time.Since(began) > 5*time.Second {
+					t.Fatal("the header is still read")
+				}
+			}
+		})
+	})
+	beside.write(frame(kindHeaders, endHeaders, 3, check) + frame(kindData, endStream, 3, empty))
+	take(beside, 3)
+}
