@@ -3,6 +3,7 @@ package a2aserver_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net/http"
@@ -33,11 +34,11 @@ func (w *attacked) newKey(t *testing.T, id string) http.Header {
 // the task runs; what it was answered follows when the answer has ended.
 func (w *attacked) lasting(t *testing.T, b attackBinding, header http.Header, op attackOperation) (answer <-chan string) {
 	t.Helper()
-	task := ""
+	task, text := "", "/hold text="+victims+rand.Text() // so that it is no message that was sent before
 	if op.name == "SubscribeToTask" {
-		task = w.create(t, header, "/hold text="+victims)
+		task = w.create(t, header, text)
 	} else {
-		op.params = `{"message":{"messageId":"m-` + op.name + `","role":"ROLE_USER","parts":[{"text":"/hold text=` + victims + `"}]}}`
+		op.params = `{"message":{"messageId":"m-` + text + `","role":"ROLE_USER","parts":[{"text":"` + text + `"}]}}`
 	}
 	ended, begun := make(chan string, 1), make(chan struct{})
 	method, path, body := b.put(op, task)

@@ -61,7 +61,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 		all, a.schemes = append(all, made), append(a.schemes, issuerSchemes(conf)...)
 	}
 	if m := conf.Auth.MTLS; m.Given() {
-		made, err := mtls.New(mtls.Config{Subject: string(m.Subject), Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts, Now: c.Now})
+		made, err := mtls.New(mtls.Config{Subject: string(m.Subject), Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts, Changed: files.Changed, Now: c.Now})
 		if err != nil {
 			return a, fmt.Errorf("%w: auth.mtls: %w", ErrConfig, err)
 		}
@@ -89,7 +89,7 @@ func (c *Config) connected(conf *config.Config, files *tlsfiles.Files, a auth.Au
 	if conf.TLS.ClientAuth != config.ClientRequired || conf.Auth.MTLS.Given() {
 		return a // mtls looks itself
 	}
-	return auth.Requiring(mtls.Require(mtls.Config{Trusted: files.Trusts, Now: c.Now}), a)
+	return auth.Requiring(mtls.Require(mtls.Config{Trusted: files.Trusts, Now: c.Now}), files, a)
 }
 
 // issuers returns what knows the tokens of the configured issuers.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"a2a-server/a2a"
@@ -50,8 +51,13 @@ func (s *Server) Run(ctx context.Context) error {
 	ctx, s.end = context.WithCancel(ctx)
 	s.mu.Unlock()
 	defer close(s.ended)
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer s.end()
 	defer s.catalog.close()
+	if s.files != nil {
+		watching.Go(func() { s.files.Run(ctx) })
+	}
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)

@@ -71,7 +71,10 @@ func ChangingOf(a Authenticator) []Changing {
 			all = append(all, ChangingOf(one)...)
 		}
 	case *requiring:
-		return ChangingOf(a.of)
+		all = ChangingOf(a.of)
+		if a.changes != nil {
+			all = append(all, a.changes)
+		}
 	case Changing:
 		all = append(all, a)
 	}

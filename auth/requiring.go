@@ -3,14 +3,16 @@ package auth
 import "context"
 
 // Requiring returns an Authenticator that asks a about a request only if check returns nil.
-// Otherwise its error is that of check, which follows the rules of [Authenticator].
-func Requiring(check func(*Credentials) error, a Authenticator) Authenticator {
-	return &requiring{check, a}
+// Otherwise its error is that of check, which follows the rules of [Authenticator]. changes
+// says when check has to be asked again; nil: never.
+func Requiring(check func(*Credentials) error, changes Changing, a Authenticator) Authenticator {
+	return &requiring{check, changes, a}
 }
 
 type requiring struct {
-	check func(*Credentials) error
-	of    Authenticator
+	check   func(*Credentials) error
+	changes Changing
+	of      Authenticator
 }
 
 // Authenticate implements [Authenticator].

@@ -25,7 +25,8 @@ func TestRequiring(t *testing.T) {
 	})}
 	lacks := &auth.Error{Description: "it lacks something"}
 	var err error
-	a := auth.Requiring(func(*auth.Credentials) error { return err }, auth.First(inner))
+	outer := changing{}
+	a := auth.Requiring(func(*auth.Credentials) error { return err }, outer, auth.First(inner))
 	if p, got := a.Authenticate(t.Context(), &auth.Credentials{}); got != nil || p.Subject != "alice" {
 		t.Errorf("Authenticate() = %+v, %v", p, got)
 	}
@@ -33,7 +34,10 @@ func TestRequiring(t *testing.T) {
 	if p, got := a.Authenticate(t.Context(), &auth.Credentials{}); !errors.Is(got, error(lacks)) || !p.IsZero() || asked {
 		t.Errorf("Authenticate() without what is required = %+v, %v; asked %v", p, got, asked)
 	}
-	if all := auth.ChangingOf(a); len(all) != 1 {
+	if all := auth.ChangingOf(a); len(all) != 2 {
+		t.Errorf("ChangingOf() = %v, want the one inside and that of the check", all)
+	}
+	if all := auth.ChangingOf(auth.Requiring(func(*auth.Credentials) error { return nil }, nil, inner)); len(all) != 1 {
 		t.Errorf("ChangingOf() = %v, want the one inside", all)
 	}
 	if all := auth.ChallengesOf(a); len(all) != 1 || all[0] != "Odd" {

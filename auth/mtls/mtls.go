@@ -48,6 +48,9 @@ type Config struct {
 	// is verified once and may stay for days; what it was verified with may be withdrawn
 	// meanwhile. Defaults to always.
 	Trusted func(authority *x509.Certificate) bool
+	// Changed returns a channel that is closed when Trusted may say something else, as
+	// [auth.Changing] does. Nil: it never does.
+	Changed func() <-chan struct{}
 	Now     func() time.Time // defaults to time.Now
 }
 
@@ -67,7 +70,7 @@ func (c *Config) Validate() error {
 }
 
 // An Authenticator authenticates callers by their certificates. It implements
-// [auth.Authenticator] and [auth.Challenger], and is safe for concurrent use.
+// [auth.Authenticator], [auth.Challenger] and [auth.Changing], and is safe for concurrent use.
 type Authenticator struct{ config Config }
 
 // New returns an Authenticator. The error is that of [Config.Validate].
@@ -128,6 +131,14 @@ func Require(c Config) func(*auth.Credentials) error {
 		_, _, err := c.verify(cr.TLS.VerifiedChains)
 		return err
 	}
+}
+
+// Changed implements [auth.Changing].
+func (a *Authenticator) Changed() <-chan struct{} {
+	if a.config.Changed == nil {
+		return nil // which is never closed
+	}
+	return a.config.Changed()
 }
 
 // Challenges implements [auth.Challenger]. HTTP has no scheme for certificates.

@@ -159,8 +159,8 @@ func callerRows() []Row {
 		},
 		{
 			File:    "auth/first.go",
-			What:    "return ChangingOf(a.of)",
-			Into:    "return nil",
+			What:    "all = ChangingOf(a.of)",
+			Into:    "all = nil",
 			Promise: "what a credential has opened ends with it, whatever else a request needs",
 			Package: "auth",
 			Test:    "TestRequiring",

@@ -318,6 +318,28 @@ func credentialRows() []Row {
 			Promise: "a certificate is a service's",
 			Test:    "TestCaller/URI",
 		},
+		{
+			File:    "run.go",
+			What:    "s.files.Run(ctx)",
+			Into:    "<-ctx.Done()",
+			Promise: "what a certificate has opened ends although nobody connects or reloads",
+			Test:    "TestAuthorityWithdrawnWhileStreaming/it names the caller",
+		},
+		{
+			File:    "auth/first.go",
+			What:    "if a.changes != nil {",
+			Into:    "if false {",
+			Promise: "what a connection has opened ends with the certificate that it needs",
+			Package: ".",
+			Test:    "TestAuthorityWithdrawnWhileStreaming/it is required",
+		},
+		{
+			File:    load,
+			What:    "		close(f.changed)",
+			Into:    "		_ = f.changed",
+			Promise: "a reload says at once that authorities have changed",
+			Test:    "TestChangedAuthorities",
+		},
 
 		{
 			File:    load,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 
 	"a2a-server/internal/privatefile"
@@ -69,7 +70,12 @@ func (f *Files) load() (changed bool, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	before := f.trusted
 	f.current, f.trusted = c, trusted
+	if !maps.Equal(before, trusted) {
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
 	return true, nil
 }
 

@@ -5,10 +5,12 @@
 // whole: their times would not show a change within one tick of the clock. If they do
 // not fit together, as while they are being replaced one by one, the certificates that
 // were read before stay in use and the log says why. Connections that are open keep what they were made with; [Files.Trusts] says
-// whether it still counts.
+// whether it still counts, and [Files.Changed] when to ask again. During [Files.Run] a change
+// of the authorities is noticed although no client connects.
 package tlsfiles
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -75,6 +77,7 @@ type Files struct {
 	mu      sync.RWMutex // guards:
 	current *tls.Config
 	trusted map[string]bool // the authorities, by their DER
+	changed chan struct{}   // closed when they change
 }
 
 // New reads the files. The error is that of [Config.Validate], or says which file cannot
@@ -86,7 +89,7 @@ func New(c Config) (*Files, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	f := &Files{config: c, looked: c.Now()}
+	f := &Files{config: c, looked: c.Now(), changed: make(chan struct{})}
 	if _, err := f.load(); err != nil {
 		return nil, fmt.Errorf("tls: %w", err)
 	}
@@ -116,6 +119,32 @@ func (f *Files) Trusts(authority *x509.Certificate) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.trusted[string(authority.Raw)]
+}
+
+// Changed returns a channel that is closed when other authorities of clients count. Get it
+// before asking [Files.Trusts], so that no change is missed.
+func (f *Files) Changed() <-chan struct{} {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.changed
+}
+
+// Run looks at the files every second until ctx ends: a client that has connected may stay
+// for days, and its authority be removed meanwhile. Without authorities it returns at once.
+func (f *Files) Run(ctx context.Context) {
+	if f.config.ClientCA == "" {
+		return
+	}
+	every := time.NewTicker(pause)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+			f.look()
+		}
+	}
 }
 
 // look reads the files if they have changed. While one caller does so, others use what

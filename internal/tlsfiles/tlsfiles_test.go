@@ -2,6 +2,7 @@ package tlsfiles_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -349,6 +351,48 @@ func TestAuthorityIsWithdrawn(t *testing.T) {
 			t.Error("a file without authorities was used, or not logged")
 		}
 	}
+}
+
+// Who waits for other authorities learns of them at once from a reload, and soon although
+// nobody connects or reloads; a new certificate of the server changes nothing for clients.
+func TestChangedAuthorities(t *testing.T) {
+	t.Parallel()
+	ca, f := tlstest.NewCA(t), newFolder(t)
+	ca.Server(t).Write(t, f.cert, f.key)
+	tlstest.Write(t, f.ca, ca.PEM)
+	synctest.Test(t, func(t *testing.T) {
+		files := open(t, tlsfiles.Config{Cert: f.cert, Key: f.key, ClientCA: f.ca})
+		first := files.Changed()
+		ca.Server(t).Write(t, f.cert, f.key)
+		tlstest.Write(t, f.ca, append(append([]byte{}, ca.PEM...), ca.PEM...))
+		if err := files.Reload(); err != nil || files.Changed() != first {
+			t.Errorf("Reload() of the same authorities = %v, and it says that they have changed: %v", err, files.Changed() != first)
+		}
+		tlstest.Write(t, f.ca, tlstest.NewCA(t).PEM)
+		if err := files.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-first:
+		default:
+			t.Fatal("a reload does not say that the authorities have changed")
+		}
+		second := files.Changed()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			files.Run(ctx)
+		}()
+		began := time.Now()
+		tlstest.Write(t, f.ca, ca.PEM)
+		<-second
+		if after := time.Since(began); after > 2*time.Second || !files.Trusts(ca.Cert) {
+			t.Errorf("after %v it says that the authorities have changed; the new one counts: %v", after, files.Trusts(ca.Cert))
+		}
+		cancel()
+		<-ended
+	})
 }
 
 // Clients connect all the time, also while files are replaced.
