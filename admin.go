@@ -76,11 +76,7 @@ func (s *Server) openAdmin() error {
 	}
 	path, err := filepath.Abs(AdminSocket(s.config.Data))
 	if err == nil {
-		of := adminsocket.Config{Path: path, Users: known, Engine: s.engine, Log: s.log}
-		if s.push != nil {
-			of.Webhooks = s.webhooks
-		}
-		s.admin, err = adminsocket.Open(of)
+		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Users: known, Engine: s.engine, Webhooks: s.webhooks, Log: s.log})
 	}
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)

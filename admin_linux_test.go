@@ -90,6 +90,7 @@ func everything(ctx context.Context, c *adminsocket.Client, taskID, approvalID s
 	_, all["show task"] = c.Task(ctx, taskID, q)
 	all["cancel"] = c.Cancel(ctx, taskID, q)
 	all["delete"] = c.Delete(ctx, taskID, q)
+	_, all["delete webhook"] = c.DeleteWebhook(ctx, taskID, "hook", q)
 	return all
 }
 

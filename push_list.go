@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"a2a-server/auth"
 	"a2a-server/internal/adminsocket"
@@ -13,6 +15,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/push"
 )
 
 const (
@@ -24,7 +27,11 @@ const (
 
 // webhooks lists the webhooks of tasks that by oversees. A page may be empty and not the last.
 func (s *Server) webhooks(ctx context.Context, by auth.Principal, q adminsocket.Query) (*adminsocket.WebhookPage, error) {
-	out := &adminsocket.WebhookPage{Webhooks: []adminsocket.Webhook{}}
+	out := &adminsocket.WebhookPage{Webhooks: []adminsocket.Webhook{}, Off: s.push == nil, Caller: by.Subject}
+	now := time.Now()
+	if s.given.Now != nil {
+		now = s.given.Now()
+	}
 	scope := engine.ScopeFor(by, auth.Oversee)
 	if q.Anonymous {
 		if err := by.May(auth.Admin); err != nil {
@@ -32,17 +39,29 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q adminsocket.
 		}
 		scope = engine.ScopeFor(auth.Anonymous(), auth.Read)
 	}
-	if known := []string{"", "active", "retrying", "dead"}; !slices.Contains(known, q.State) {
-		return nil, task.Invalid("state", "is not one of active, retrying and dead")
+	if known := []string{"", "active", "retrying", "dead", "damaged"}; !slices.Contains(known, q.State) {
+		return nil, task.Invalid("state", "is not one of active, retrying, dead and damaged")
+	}
+	var of push.Query
+	if q.Task != "" {
+		var ok bool
+		if of.Task, ok = store.ParseTaskID(q.Task); !ok {
+			return nil, task.ErrTaskNotFound
+		}
+		_, err := s.store.handle.Read(ctx, scope, of.Task, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, task.ErrTaskNotFound
+		}
 	}
 	seal := s.cursors(by, q)
-	cursor, ok := seal.open(q.Cursor)
-	if !ok {
+	var ok bool
+	if of.Cursor, ok = seal.open(q.Cursor); !ok {
 		return nil, task.Invalid("cursor", "is not one of this list: begin again without one")
 	}
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
-		states, next, err := s.push.deliverer.List(ctx, cursor, min(lookPage, q.Limit-len(out.Webhooks)))
+		of.Limit = min(lookPage, q.Limit-len(out.Webhooks))
+		states, next, err := push.List(ctx, s.store.handle, now, of)
 		switch {
 		case errors.Is(err, store.ErrCursor):
 			return nil, task.Invalid("cursor", "is not one of this list: begin again without one")
@@ -50,19 +69,28 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q adminsocket.
 			return nil, err
 		}
 		for i := range states {
-			if one := &states[i]; scope.Covers(one.Owner) && (q.State == "" || q.State == one.State) {
-				out.Webhooks = append(out.Webhooks, adminsocket.Webhook{
-					ID: one.Config, Task: one.Task.String(), Owner: one.Owner.Subject(), Host: one.Host, State: one.State,
-					Tries: one.Tries, Next: one.Next, Error: one.Error, Lag: one.Lag.Seconds(),
-				})
+			if one := &states[i]; scope.Covers(one.Owner) && (q.State == "" || q.State == one.State) && (q.Principal == "" || one.SetBy(q.Principal)) {
+				out.Webhooks = append(out.Webhooks, webhookOf(one))
 			}
 		}
-		if cursor = next; cursor == "" || len(out.Webhooks) == q.Limit {
+		if of.Cursor = next; next == "" || len(out.Webhooks) == q.Limit {
 			break
 		}
 	}
-	out.Next = seal.seal(cursor)
+	out.Next = seal.seal(of.Cursor)
 	return out, nil
+}
+
+// webhookOf returns a webhook as it is listed.
+func webhookOf(s *push.State) adminsocket.Webhook {
+	w := adminsocket.Webhook{
+		ID: s.Config, Number: s.Number, Task: s.Task.String(), Owner: s.Owner.Subject(), Set: s.Set, Host: s.Host, State: s.State,
+		Tries: s.Tries, Next: s.Next, Error: s.Error, Lag: s.Lag.Seconds(),
+	}
+	if !s.By.IsZero() {
+		w.SetBy = &s.By
+	}
+	return w
 }
 
 // cursors marks the cursors of a list as ours: one that somebody has made could say where to
@@ -73,7 +101,7 @@ type cursors struct {
 }
 
 func (s *Server) cursors(by auth.Principal, q adminsocket.Query) cursors {
-	parts := []string{"webhooks", by.Tenant, by.Subject, q.State}
+	parts := []string{"webhooks", by.Tenant, by.Subject, q.State, q.Task, q.Principal}
 	if q.Anonymous {
 		parts = append(parts, "anonymous")
 	}

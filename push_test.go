@@ -556,9 +556,124 @@ func TestPushListRefuses(t *testing.T) {
 			t.Errorf("as %s, of anonymous: %v", roles, err)
 		}
 	}
-	c := withSocket(t, me(auth.RoleOperator))
+}
+
+// While push notifications are switched off, webhooks are listed and deleted as usual: those
+// that are left get what they have missed when it is on again, and nobody else anything.
+func TestPushSwitchedOff(t *testing.T) {
+	t.Parallel()
+	c := withPush(t, auth.RoleOperator)
+	in := startHooked(t, c, nil)
+	h := newHook(t)
+	tasks := map[string]string{}
+	for _, id := range []string{"kept", "deleted"} {
+		params := message(id, "/transfer_money amount=5 to=bob")
+		params["configuration"] = map[string]any{"taskPushNotificationConfig": map[string]any{"id": id, "url": h.URL + "/" + id}}
+		status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-Who", "acme/alice")
+		_, after, _ := strings.Cut(text, `"task":{"id":"`)
+		var ok bool
+		if tasks[id], _, ok = strings.Cut(after, `"`); status != http.StatusOK || !ok {
+			t.Fatalf("SendMessage = %d %s", status, text)
+		}
+		h.untilState(t, "TASK_STATE_INPUT_REQUIRED")
+	}
+	if err := in.stop(); err != nil {
+		t.Fatal(err)
+	}
+	off := c
+	off.Set = maps.Clone(c.Set)
+	maps.DeleteFunc(off.Set, func(key, _ string) bool { return strings.HasPrefix(key, "push.") })
+	in = startHooked(t, off, nil)
+	for id, task := range tasks {
+		if status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("off "+id, task, task+".a1")), "X-Who", "acme/alice"); status != http.StatusOK || !strings.Contains(text, "TASK_STATE_COMPLETED") {
+			t.Fatalf("SendMessage = %d %s", status, text)
+		}
+		if status, text := in.do(t, http.MethodGet, "/tasks/"+task+"/pushNotificationConfigs", "", "X-Who", "acme/alice"); !strings.Contains(text, "PUSH_NOTIFICATION_NOT_SUPPORTED") {
+			t.Errorf("its webhooks are listed: %d %s", status, text)
+		}
+	}
+	page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{})
+	if err != nil || !page.Off || len(page.Webhooks) != 2 {
+		t.Errorf("Webhooks() = %+v, %v", page, err)
+	}
+	if was, err := socketOf(c).DeleteWebhook(t.Context(), tasks["deleted"], "deleted", adminsocket.Query{}); err != nil || !was {
+		t.Errorf("DeleteWebhook() = %v, %v", was, err)
+	}
+	select {
+	case r := <-h.got:
+		t.Errorf("while it is off, %s gets %s", r.path, r.body)
+	default:
+	}
+	if err := in.stop(); err != nil {
+		t.Fatal(err)
+	}
 	start(t, c)
-	if _, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{}); reason(t, err) != adminsocket.ReasonState || !strings.Contains(err.Error(), "push.enabled") {
-		t.Errorf("without push notifications: %v", err)
+	missed := h.untilState(t, "TASK_STATE_COMPLETED")
+	until(t, "everything is sent", func() bool {
+		page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{})
+		return err == nil && len(page.Webhooks) == 1 && page.Webhooks[0].Next.IsZero() && page.Webhooks[0].Lag == 0
+	})
+	artifacts := 0
+	for _, r := range missed {
+		if r.path != "/kept" || bytes.Contains(r.body, []byte("TASK_STATE_INPUT_REQUIRED")) {
+			t.Errorf("%s gets %s", r.path, r.body)
+		}
+		artifacts += bytes.Count(r.body, []byte(`"artifactUpdate"`))
+	}
+	if artifacts != 1 || len(missed) < 3 || len(h.got) > 0 {
+		t.Errorf("%d notifications have been missed, with %d artifacts, and %d more", len(missed), artifacts, len(h.got))
+	}
+}
+
+// An operator deletes a webhook as it was listed, whoever has set it, and the audit and the
+// log say who did.
+func TestPushDelete(t *testing.T) {
+	t.Parallel()
+	c := withPush(t, auth.RoleOperator+", "+auth.RoleAdmin)
+	in := startHooked(t, c, nil)
+	h := newHook(t)
+	const odd = `a"b?c&d%2F..` // what no path has
+	mine, other := in.setAs(t, "acme/alice", odd, h.URL), in.setAs(t, "initech/bob", "x", h.URL)
+	in.setAs(t, "acme/bob", "y", h.URL)
+	admin, ctx := socketOf(c), t.Context()
+	list := func(q adminsocket.Query) []adminsocket.Webhook {
+		t.Helper()
+		page, err := admin.Webhooks(ctx, q)
+		if err != nil {
+			t.Fatalf("Webhooks(%+v) = %v", q, err)
+		}
+		return page.Webhooks
+	}
+	for _, q := range []adminsocket.Query{{Principal: "test:alice"}, {Task: mine}} {
+		if all := list(q); len(all) != 1 || all[0].ID != odd || all[0].SetBy == nil || all[0].SetBy.Subject != "test:alice" || all[0].Set.IsZero() {
+			t.Errorf("Webhooks(%+v) = %+v", q, all)
+		}
+	}
+	for _, q := range []adminsocket.Query{{Task: other}, {Task: "x"}, {Task: "0194f0c0-0000-7000-8000-000000000000"}} {
+		if _, err := admin.Webhooks(ctx, q); reason(t, err) != adminsocket.ReasonNoTask {
+			t.Errorf("Webhooks(%+v) = %v", q, err)
+		}
+	}
+	if all := list(adminsocket.Query{Principal: "test:carol"}); len(all) != 0 {
+		t.Errorf("of carol: %+v", all)
+	}
+	first := list(adminsocket.Query{Task: mine})[0]
+	if status, text := in.do(t, http.MethodPost, "/tasks/"+mine+"/pushNotificationConfigs", `{"id":"a\"b?c&d%2F..","url":"`+h.URL+`/new"}`, "X-Who", "acme/alice"); status != http.StatusOK {
+		t.Fatalf("it is set again: %d %s", status, text)
+	}
+	for _, q := range []adminsocket.Query{{Number: first.Number}, {Number: 7}, {Number: first.Number + 1}, {}} {
+		was, err := admin.DeleteWebhook(ctx, mine, odd, q)
+		if want := q.Number == first.Number+1; err != nil || was != want {
+			t.Errorf("DeleteWebhook(%+v) = %v, %v; want %v", q, was, err, want)
+		}
+	}
+	if was, err := admin.DeleteWebhook(ctx, other, "x", adminsocket.Query{}); was || reason(t, err) != adminsocket.ReasonNoTask {
+		t.Errorf("of another tenant: %v, %v", was, err)
+	}
+	if said := in.log.find("webhook deleted"); len(said) != 1 || said[0]["by"] != "socket:ann" || said[0]["task_id"] != mine || said[0]["webhook"] != odd {
+		t.Errorf("the log says %v", said)
+	}
+	if all := list(adminsocket.Query{}); len(all) != 1 || all[0].ID != "y" {
+		t.Errorf("then there are %+v", all)
 	}
 }

@@ -18,11 +18,12 @@ const (
 	AuditResolved AuditEvent = "resolved" // State says how
 	AuditStarted  AuditEvent = "started"
 	AuditFinished AuditEvent = "finished"
-	AuditLate     AuditEvent = "finished_late" // after its turn had been cut off
-	AuditUnknown  AuditEvent = "unknown"       // started, and no result is known
-	AuditCanceled AuditEvent = "canceled"      // the whole task
-	AuditKept     AuditEvent = "kept"          // its deadline has passed, and it stays pending
-	AuditDeleting AuditEvent = "deleting"      // somebody deletes the whole task
+	AuditLate     AuditEvent = "finished_late"   // after its turn had been cut off
+	AuditUnknown  AuditEvent = "unknown"         // started, and no result is known
+	AuditCanceled AuditEvent = "canceled"        // the whole task
+	AuditKept     AuditEvent = "kept"            // its deadline has passed, and it stays pending
+	AuditDeleting AuditEvent = "deleting"        // somebody deletes the whole task
+	AuditWebhook  AuditEvent = "webhook_deleted" // by somebody who oversees the task
 )
 
 // An Audit is one entry of the audit log: who did what, when, and under which rule. It is
@@ -44,4 +45,5 @@ type Audit struct {
 	Reason   string         `json:"reason,omitempty"`  // as the decider gave it
 	Outcome  string         `json:"outcome,omitempty"` // of a call
 	Attempt  int            `json:"attempt,omitempty"`
+	Webhook  string         `json:"webhook,omitempty"` // its id
 }

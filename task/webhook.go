@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
@@ -242,14 +243,21 @@ func (d *Draft) removeWebhookRows(id string, n uint64) {
 // DeleteWebhook is the [Input] that deletes a webhook of a task. Deleting one that does not
 // exist changes nothing.
 type DeleteWebhook struct {
-	ID string
-	By auth.Principal
+	ID       string
+	N        uint64 // its number; 0: whichever it has
+	By       auth.Principal
+	Overseen bool // by somebody who oversees the task: the audit keeps it
 }
 
 func (in DeleteWebhook) put(d *Draft) error {
 	n := d.f.webhook(in.ID)
-	if n == 0 {
+	if n == 0 || in.N != 0 && in.N != n {
 		return ErrNoChange
+	}
+	if in.Overseen {
+		if err := d.record(approval.Audit{What: approval.AuditWebhook, Webhook: in.ID, By: in.By}); err != nil {
+			return err
+		}
 	}
 	d.quiet = true
 	d.removeWebhookRows(in.ID, n)

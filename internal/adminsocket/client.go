@@ -126,6 +126,19 @@ func (c *Client) Delete(ctx context.Context, id string, q Query) error {
 	return c.do(ctx, http.MethodDelete, path, q, nil, new(struct{}))
 }
 
+// DeleteWebhook deletes a webhook of a task, and reports whether it was there. If the error is
+// an [*OutcomeError], it may have been deleted.
+func (c *Client) DeleteWebhook(ctx context.Context, task, webhook string, q Query) (deleted bool, err error) {
+	path, err := pathOf("tasks", task, "/webhook")
+	if err != nil {
+		return false, err
+	}
+	q.webhook = webhook
+	var out DeletedWebhook
+	err = c.do(ctx, http.MethodDelete, path, q, nil, &out)
+	return err == nil && out.Deleted, err
+}
+
 // answerTime is longer than a server takes for any answer.
 const answerTime = patience + requestTime + 15*time.Second
 
@@ -247,13 +260,16 @@ func (c *Client) explain(err error) error {
 // values returns q as the parameters of a request.
 func (q Query) values() url.Values {
 	v := url.Values{}
-	for name, text := range map[string]string{"task": q.Task, "context": q.Context, "state": q.State, "cursor": q.Cursor} {
+	for name, text := range map[string]string{"task": q.Task, "context": q.Context, "state": q.State, "cursor": q.Cursor, "principal": q.Principal, "webhook": q.webhook} {
 		if text != "" {
 			v.Set(name, text)
 		}
 	}
 	if q.Limit > 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Number > 0 {
+		v.Set("number", strconv.FormatUint(q.Number, 10))
 	}
 	if q.Anonymous {
 		v.Set("anonymous", "true")

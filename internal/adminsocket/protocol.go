@@ -9,6 +9,7 @@ package adminsocket
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"a2a-server/approval"
@@ -34,12 +35,16 @@ const (
 
 // Query selects what is listed.
 type Query struct {
-	Task      string // of approvals: those of one task, in any state; "": the pending ones of all
+	Task      string // of approvals and webhooks: those of one task, approvals in any state; "": of all tasks, the pending approvals
 	Context   string // of tasks; "": any
 	State     string // of tasks, as A2A names it, or of webhooks; "": any
 	Cursor    string // Next of the previous page; "": the first page
 	Limit     int    // Defaults to MaxPage, and is at most that.
 	Anonymous bool   // what was made without authentication, which takes the role admin
+	Principal string // of webhooks: the subject of who has set them, or who has acted for that one; "": any
+	Number    uint64 // of the webhook to delete; 0: whichever has the id
+
+	webhook string // id of the webhook to delete
 }
 
 // ApprovalPage is one page of approvals.
@@ -84,21 +89,40 @@ type ShownTask struct {
 
 // Webhook is how a webhook of a task stands.
 type Webhook struct {
-	ID    string    `json:"id"`
-	Task  string    `json:"task"`
-	Owner string    `json:"owner"`           // of the task
-	Host  string    `json:"host"`            // of its URL; the rest may be secret
-	State string    `json:"state"`           // see push.State
-	Tries int       `json:"tries,omitempty"` // that have failed in a row
-	Next  time.Time `json:"next,omitzero"`   // of the next try
-	Error string    `json:"error,omitempty"` // class of the last failure
-	Lag   float64   `json:"lag,omitempty"`   // seconds since the first event that it has not been notified of
+	ID     string          `json:"id"`
+	Task   string          `json:"task"`
+	Number uint64          `json:"number"`          // of those that were set in the task
+	Owner  string          `json:"owner"`           // of the task
+	SetBy  *auth.Principal `json:"setBy,omitempty"` // nil: that cannot be read
+	Set    time.Time       `json:"set,omitzero"`    // when
+	Host   string          `json:"host"`            // of its URL; the rest may be secret
+	State  string          `json:"state"`           // see push.State
+	Tries  int             `json:"tries,omitempty"` // that have failed in a row
+	Next   time.Time       `json:"next,omitzero"`   // of the next try
+	Error  string          `json:"error,omitempty"` // class of the last failure
+	Lag    float64         `json:"lag,omitempty"`   // seconds since the first event that it has not been notified of
+}
+
+// By returns who has set w, with those who acted for them. If that cannot be read it is the
+// owner of the task, who alone can set webhooks.
+func (w *Webhook) By() string {
+	if w.SetBy == nil {
+		return w.Owner
+	}
+	return strings.Join(append([]string{w.SetBy.Subject}, w.SetBy.Chain...), " via ")
 }
 
 // WebhookPage is one page of webhooks.
 type WebhookPage struct {
 	Webhooks []Webhook `json:"webhooks"`
 	Next     string    `json:"next,omitempty"` // "": last page
+	Off      bool      `json:"off,omitempty"`  // push notifications are switched off
+	Caller   string    `json:"caller"`         // subject of who reads it
+}
+
+// DeletedWebhook is the answer to the deletion of a webhook.
+type DeletedWebhook struct {
+	Deleted bool `json:"deleted"` // false: there was none
 }
 
 // Error is why the server has not done something. Its text is for the person who asked.

@@ -37,8 +37,7 @@ type Config struct {
 	Users  auth.Authenticator // who a caller is; it gets no header, only the connection
 	Engine *engine.Engine
 	// Webhooks lists the webhooks of tasks that by oversees; with q.Anonymous, of those that
-	// were made without authentication. It checks q.Cursor. Nil: there are no push
-	// notifications.
+	// were made without authentication. It checks q. Required.
 	Webhooks func(ctx context.Context, by auth.Principal, q Query) (*WebhookPage, error)
 	Log      zerolog.Logger
 }
@@ -124,6 +123,7 @@ func routes() map[string]operation {
 		"GET /v1/tasks/{id}":               {auth.Read, false, showTask},
 		"POST /v1/tasks/{id}/cancel":       {auth.Cancel, true, cancelTask},
 		"DELETE /v1/tasks/{id}":            {auth.Delete, true, deleteTask},
+		"DELETE /v1/tasks/{id}/webhook":    {auth.Delete, true, deleteWebhook},
 	}
 }
 
@@ -407,14 +407,24 @@ func deleteTask(ctx context.Context, c *call) (any, error) {
 }
 
 func listWebhooks(ctx context.Context, c *call) (any, error) {
-	if c.server.cfg.Webhooks == nil {
-		return nil, &Error{Status: http.StatusConflict, Reason: ReasonState, Message: "this server sends no push notifications: set push.enabled"}
-	}
 	limit, err := c.page()
 	if err != nil {
 		return nil, err
 	}
 	return c.server.cfg.Webhooks(ctx, c.by, Query{
 		Limit: limit, Cursor: c.query.Get("cursor"), State: c.query.Get("state"), Anonymous: c.query.Get("anonymous") == "true",
+		Task: c.query.Get("task"), Principal: c.query.Get("principal"),
 	})
+}
+
+func deleteWebhook(ctx context.Context, c *call) (any, error) {
+	number := uint64(0)
+	if text := c.query.Get("number"); text != "" {
+		var err error
+		if number, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, task.Invalid("number", "is not a number")
+		}
+	}
+	deleted, err := c.tasks.DeleteWebhook(ctx, c.by, c.id, c.query.Get("webhook"), number)
+	return &DeletedWebhook{deleted}, err
 }

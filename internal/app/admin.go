@@ -141,8 +141,10 @@ func (p *program) confirm(ctx context.Context, question string) error {
 }
 
 // table prints lines of columns, which are separated by tabs.
-func (p *program) table(lines []string) error {
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+func (p *program) table(lines []string) error { return table(p.stdout, lines) }
+
+func table(to io.Writer, lines []string) error {
+	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	if _, err := io.WriteString(w, strings.Join(lines, "\n")+"\n"); err != nil {
 		return err
 	}

@@ -84,13 +84,23 @@ func TestPushDocument(t *testing.T) {
 			continue
 		}
 		commands++
-		code, stdout, stderr := s.run(nil, append(words(command), "--anonymous")...)
+		args := append(words(strings.Replace(command, "TASK", task, 1)), "--anonymous")
+		if args[1] == "delete" {
+			for _, want := range []string{"deleted", "w"} { // the second time, there is none
+				code, stdout, stderr := s.run(nil, append(args, "--yes")...)
+				if code != 0 || !strings.Contains(stdout, want) {
+					t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
+				}
+			}
+			continue
+		}
+		code, stdout, stderr := s.run(nil, args...)
 		if want := !strings.Contains(command, "dead"); code != 0 || strings.Contains(stdout, "listed") != want || strings.Contains(stdout, hook.URL) {
 			t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
 		}
 	}
-	if commands != 3 {
-		t.Errorf("the document has %d commands, want 3", commands)
+	if commands != 6 {
+		t.Errorf("the document has %d commands, want 6", commands)
 	}
 }
 
@@ -134,13 +144,78 @@ func TestPushList(t *testing.T) {
 	if code, stdout, _ := s.run(nil, "push", "list"); code != 0 || strings.Contains(stdout, task) {
 		t.Errorf("the tenant has %s", stdout)
 	}
-	for args, want := range map[string]string{"--state asleep": "active, retrying and dead", "--limit 0": "write a number from 1", "now": "takes no"} {
+	for args, want := range map[string]string{"--state asleep": "active, retrying, dead and damaged", "--task x": "no such task", "--limit 0": "write a number from 1", "now": "takes no"} {
 		if code, stdout, stderr := s.run(nil, append([]string{"push", "list"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("push list %s exits with %d: %s%s", args, code, stdout, stderr)
 		}
 	}
 	off := serve(t, os.Getuid(), allRoles)
-	if code, _, stderr := off.run(nil, "push", "list"); code != 1 || !strings.Contains(stderr, "set push.enabled") {
+	if code, _, stderr := off.run(nil, "push", "list"); code != 0 || !strings.Contains(stderr, "set push.enabled") {
 		t.Errorf("without push notifications it exits with %d: %s", code, stderr)
+	}
+}
+
+// Webhooks are shown before they are deleted, which happens only if the person says yes; what
+// was named wrong deletes none.
+func TestPushDelete(t *testing.T) {
+	t.Parallel()
+	s := serveWith(t, os.Getuid(), allRoles, "push: {enabled: true, allow_http: true, allow_loopback: true}\n")
+	task, _ := s.ask("to=bob amount=5")
+	set := func(id string) {
+		t.Helper()
+		if status, answer := s.send(http.MethodPost, "/tasks/"+task+"/pushNotificationConfigs", `{"id":"`+id+`","url":"http://127.0.0.1:9/"}`); status != http.StatusOK {
+			t.Fatal(answer)
+		}
+	}
+	left := func() string {
+		t.Helper()
+		_, stdout, _ := s.run(nil, "push", "list", "--anonymous", "-o", "json")
+		var list struct{ Webhooks []struct{ ID string } }
+		if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+			t.Fatal(err)
+		}
+		ids := ""
+		for _, w := range list.Webhooks {
+			ids += w.ID
+		}
+		return ids
+	}
+	set("a")
+	set("b")
+	for _, tc := range []struct {
+		args, answer string
+		code         int
+		says, left   string
+	}{
+		{task + " a --anonymous", "n", 3, "Delete this webhook, as socket:ann? [y/N] ", "ab"},
+		{"--principal anonymous --anonymous", "", 3, "Delete these 2 webhooks, as socket:ann? [y/N] ", "ab"},
+		{task + " a --anonymous", "y", 0, "Delete this webhook, as socket:ann? [y/N] ", "b"},
+	} {
+		one := s.openCommand(append([]string{"push", "delete"}, strings.Fields(tc.args)...)...)
+		one.expect("127.0.0.1")
+		one.answer(tc.says, tc.answer)
+		if code, stdout := one.end(); code != tc.code || left() != tc.left || code == 0 && !strings.Contains(stdout, "deleted") {
+			t.Errorf("push delete %s exits with %d, prints %q and leaves %s\n%s", tc.args, code, stdout, left(), one.shown())
+		}
+	}
+	for _, tc := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"", 2, "or --principal"}, {task, 2, "or --principal"}, {task + " b --principal x", 2, "or --principal"}, {task + " b c", 2, "or --principal"},
+		{task + " b", 3, "--yes"}, {task + " b --yes", 1, "no such task"}, {"0194f0c0-0000-7000-8000-000000000000 b --yes --anonymous", 1, "no such task"},
+		{"../x b --yes --anonymous", 1, "not an id"}, {"--principal anonymous --yes", 0, ""}, {task + " B --yes --anonymous", 0, ""},
+	} {
+		if code, stdout, stderr := s.run(nil, append([]string{"push", "delete"}, strings.Fields(tc.args)...)...); code != tc.code || !strings.Contains(stderr, tc.says) || left() != "b" {
+			t.Errorf("push delete %s exits with %d and leaves %s: %s%s", tc.args, code, left(), stdout, stderr)
+		}
+	}
+	if code, stdout, _ := s.run(nil, "push", "delete", "--principal", "anonymous", "--anonymous", "--yes", "-o", "json"); code != 0 || strings.Join(strings.Fields(stdout), "") != `{"webhooks":[{"task":"`+task+`","id":"b","deleted":true}]}` || left() != "" {
+		t.Errorf("it exits with %d, prints %s and leaves %s", code, stdout, left())
+	}
+	s.stop()
+	if code, stdout, stderr := s.run(nil, "push", "delete", task, "b", "--yes", "--anonymous"); code != 1 || stdout != "" || !strings.Contains(stderr, "there is no socket") {
+		t.Errorf("without a server it exits with %d: %s%s", code, stdout, stderr)
 	}
 }

@@ -192,7 +192,7 @@ func pushRows() []Row {
 		},
 		{
 			File:    job,
-			What:    "err != nil || w.N != j.n {",
+			What:    "err != nil || w.N != p.n {",
 			Into:    "err != nil {",
 			Promise: "what was begun for a webhook is not sent to the one that replaces it",
 			Test:    "TestReplacedWhileItIsRead",
@@ -260,10 +260,40 @@ func pushRows() []Row {
 		},
 		{
 			File:    "task/push/list.go",
-			What:    "hostOf(w.URL), c.Tries",
-			Into:    "w.URL, c.Tries",
+			What:    "w.By, w.Set, hostOf(w.URL)",
+			Into:    "w.By, w.Set, w.URL",
 			Promise: "operators see the host of a webhook, not its URL",
 			Test:    "TestDelivers",
+		},
+		{
+			File:    "task/push/list.go",
+			What:    "\tif lost(err) && from != math.MaxInt64 {",
+			Into:    "\tif lost(err) && from == math.MaxInt64 {",
+			Promise: "a webhook that is damaged is listed with whose it is",
+			Test:    "TestListOfDamage",
+		},
+		{
+			File:    "task/engine/oversee.go",
+			What:    "scope, parsed, err := t.one(by, auth.Delete, id)\n\tif err != nil {\n\t\treturn false, err",
+			Into:    "scope, parsed, err := t.one(by, auth.Delete, id)\n\tscope = store.System()\n\tif err != nil {\n\t\treturn false, err",
+			Promise: "an operator deletes webhooks of their tenant",
+			Test:    "TestWebhookIsDeletedByAnOperator",
+		},
+		{
+			File:    rules,
+			What:    "|| in.N != 0 && in.N != n {",
+			Into:    "|| in.N != 0 && in.N != n && n == 0 {",
+			Promise: "a webhook that was set again is not deleted as the one before",
+			Package: "task/engine",
+			Test:    "TestWebhookIsDeletedByAnOperator",
+		},
+		{
+			File:    rules,
+			What:    "\tif in.Overseen {",
+			Into:    "\tif in.Overseen && n == 0 {",
+			Promise: "the audit says who deleted a webhook",
+			Package: "task/engine",
+			Test:    "TestWebhookIsDeletedByAnOperator",
 		},
 	}
 }

@@ -151,6 +151,22 @@ func (t *Tasks) Cancel(ctx context.Context, by auth.Principal, id string) error 
 	return translate(t.e.changed(ctx, scope, parsed, task.Cancel{By: by}))
 }
 
+// DeleteWebhook deletes a webhook of a task, the one with a number if that is not 0, and
+// reports whether it was there. It needs the right to delete tasks, and works while push
+// notifications are switched off. Once it returns nothing is sent any more, apart from a
+// notification that is being sent at that moment.
+func (t *Tasks) DeleteWebhook(ctx context.Context, by auth.Principal, id, webhook string, number uint64) (deleted bool, err error) {
+	scope, parsed, err := t.one(by, auth.Delete, id)
+	if err != nil {
+		return false, err
+	}
+	_, err = t.e.change(ctx, scope, parsed, task.DeleteWebhook{ID: webhook, N: number, By: by, Overseen: true})
+	if errors.Is(err, task.ErrNoChange) {
+		return false, nil
+	}
+	return err == nil, translate(err)
+}
+
 // NotDeletableError says why a task cannot be deleted now.
 type NotDeletableError struct {
 	Task  store.TaskID

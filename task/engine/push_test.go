@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
@@ -262,6 +263,57 @@ func TestWebhookRaces(t *testing.T) {
 	}
 	if count[task.RowPush] > 1 || count[task.RowPush] != count[task.RowPushCursor] || count[task.RowPushReady] > count[task.RowPush] {
 		t.Errorf("rows that are left: %v", count)
+	}
+}
+
+// Who oversees a tenant deletes a webhook of somebody else, as it was when it was listed, also
+// while push notifications are switched off; the audit keeps that, and nothing of a deletion
+// that changed nothing.
+func TestWebhookIsDeletedByAnOperator(t *testing.T) {
+	t.Parallel()
+	w, _ := pushWorld(t)
+	id := w.parkedTask()
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("a")); err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.Push = nil
+	w.restart()
+	tasks, operator := w.engine.Tasks(), colleague(auth.RoleOperator)
+	for _, role := range []string{auth.RoleViewer, auth.RoleApprover, auth.RoleAdmin} {
+		denied := (*auth.DeniedError)(nil)
+		if _, err := tasks.DeleteWebhook(w.ctx(), colleague(role), id.String(), "a", 0); !errors.As(err, &denied) {
+			t.Errorf("a %s deletes it: %v", role, err)
+		}
+	}
+	stranger := operator
+	stranger.Tenant = "umbrella"
+	for _, other := range []auth.Principal{stranger, colleague(auth.RoleRequester)} {
+		if _, err := tasks.DeleteWebhook(w.ctx(), other, id.String(), "a", 0); !errors.Is(err, task.ErrTaskNotFound) {
+			t.Errorf("somebody else deletes it: %v", err)
+		}
+	}
+	for _, one := range []struct {
+		id     string
+		number uint64
+		want   bool
+	}{{"b", 0, false}, {"a", 2, false}, {"a", 1, true}, {"a", 1, false}, {"a", 0, false}} {
+		if was, err := tasks.DeleteWebhook(w.ctx(), operator, id.String(), one.id, one.number); err != nil || was != one.want {
+			t.Errorf("DeleteWebhook(%s, %d) = %v, %v; want %v", one.id, one.number, was, err, one.want)
+		}
+	}
+	for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
+		if rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind}); err != nil || len(rows.Rows) > 0 {
+			t.Errorf("%s: %+v, %v are left", kind, rows.Rows, err)
+		}
+	}
+	var kept []approval.Audit
+	for _, e := range w.audits(a2a.TaskID(id.String())) {
+		if e.What == approval.AuditWebhook {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) != 1 || kept[0].By.Subject != operator.Subject || kept[0].Webhook != "a" || kept[0].At.IsZero() {
+		t.Errorf("the audit has %+v", kept)
 	}
 }
 

@@ -47,6 +47,7 @@ func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
 		{"state", string(a.State)},
 		{"outcome", a.Outcome},
 		{"via", a.Via},
+		{"webhook", a.Webhook},
 	} {
 		if field.value != "" {
 			l.Str(field.key, visible.Clip(field.value, maxName))
@@ -119,6 +120,8 @@ func lineOf(a *task.Audited) (level zerolog.Level, message string) {
 		}
 	case approval.AuditDeleting:
 		message = "task is being deleted"
+	case approval.AuditWebhook:
+		message = "webhook deleted"
 	}
 	return level, message
 }

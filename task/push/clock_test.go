@@ -79,7 +79,7 @@ func TestRetryAfter(t *testing.T) {
 			var states []push.State
 			w.until("it waits", func() (waits bool) {
 				var err error
-				if states, _, err = w.pusher.List(w.ctx(), "", 0); err != nil || len(states) != 1 {
+				if states, _, err = push.List(w.ctx(), w.handle, time.Now(), push.Query{}); err != nil || len(states) != 1 {
 					t.Fatalf("List() = %v, %v", states, err)
 				}
 				return states[0].Tries > 0 && states[0].Next.After(began) && w.pusher.Stats().Workers == 0

@@ -46,7 +46,7 @@ func TestDelivers(t *testing.T) {
 				}
 			}
 		}
-		states, next, err := w.pusher.List(w.ctx(), "", 0)
+		states, next, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
 		if err != nil || next != "" || len(states) != 1 {
 			t.Fatalf("List() = %v, %q, %v, want one state", states, next, err)
 		}
@@ -111,7 +111,7 @@ func TestGivenUpAndRevived(t *testing.T) {
 				if got := len(rc.all()); got != tries {
 					t.Errorf("%d tries, want %d", got, tries)
 				}
-				states, _, err := w.pusher.List(w.ctx(), "", 0)
+				states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
 				if err != nil || len(states) != 1 || states[0].State != "dead" || states[0].Tries != tries || states[0].Error == "" || states[0].Lag == 0 {
 					t.Errorf("List() = %+v, %v, want a dead one", states, err)
 				}
@@ -421,7 +421,7 @@ func TestHangsAndFloods(t *testing.T) {
 		id := w.send("echo", hook(floods.URL))
 		w.until("one that floods has accepted all", func() bool { return len(floods.all()) == len(w.pushable(id)) })
 		w.until("one that hangs has been cut off", func() bool {
-			states, _, err := w.pusher.List(w.ctx(), "", 0)
+			states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
 			return err == nil && slices.ContainsFunc(states, func(s push.State) bool { return s.Error == "timeout" && s.Tries > 0 })
 		})
 	})
@@ -572,7 +572,7 @@ func TestWithoutItsSecrets(t *testing.T) {
 		} {
 			id := w.send("echo", c)
 			w.until(class, func() bool {
-				states, _, err := w.pusher.List(w.ctx(), "", 0)
+				states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
 				return err == nil && slices.ContainsFunc(states, func(s push.State) bool { return s.Task == id && s.Error == class && s.State == "dead" })
 			})
 		}

@@ -14,11 +14,24 @@ import (
 // job is the work of one worker: one webhook, until nothing is left to send, it fails, or
 // it has had its share.
 type job struct {
-	d    *Deliverer
-	task store.TaskID
-	key  []byte // of its rows
-	id   string
-	n    uint64
+	place
+	d *Deliverer
+}
+
+// place is where the rows of a webhook are.
+type place struct {
+	store store.Handle
+	task  store.TaskID
+	key   []byte // of its rows
+	id    string
+	n     uint64
+}
+
+// placeOf returns the place of the webhook that has a row. ok is false if none can have it.
+func placeOf(h store.Handle, row *store.Row) (p place, ok bool) {
+	p = place{store: h, task: row.Task, key: row.Key}
+	p.id, p.n, ok = task.ParsePushKey(row.Key)
+	return p, ok
 }
 
 func (j *job) name() string { return string(j.task[:]) + string(j.key) }
@@ -65,8 +78,8 @@ type rows struct {
 }
 
 // row returns a row of the task, nil if it does not exist.
-func (j *job) row(ctx context.Context, kind string, key []byte) (*store.Row, error) {
-	page, err := j.d.store.Rows(ctx, store.System(), store.RowQuery{Kind: kind, Task: j.task, Key: key})
+func (p *place) row(ctx context.Context, kind string, key []byte) (*store.Row, error) {
+	page, err := p.store.Rows(ctx, store.System(), store.RowQuery{Kind: kind, Task: p.task, Key: key})
 	if err != nil || len(page.Rows) == 0 {
 		return nil, err
 	}
@@ -74,21 +87,21 @@ func (j *job) row(ctx context.Context, kind string, key []byte) (*store.Row, err
 }
 
 // webhook returns the webhook, nil if it was deleted or replaced.
-func (j *job) webhook(ctx context.Context) (*task.Webhook, error) {
-	row, err := j.row(ctx, task.RowPush, []byte(j.id))
+func (p *place) webhook(ctx context.Context) (*task.Webhook, error) {
+	row, err := p.row(ctx, task.RowPush, []byte(p.id))
 	if err != nil || row == nil {
 		return nil, err
 	}
 	w, err := task.ParseWebhook(row)
-	if err != nil || w.N != j.n {
+	if err != nil || w.N != p.n {
 		return nil, err
 	}
 	return &w, nil
 }
 
 // cursor returns the cursor of the webhook, and the rev of its row. errOver: there is none.
-func (j *job) cursor(ctx context.Context) (c task.PushCursor, rev uint64, err error) {
-	row, err := j.row(ctx, task.RowPushCursor, j.key)
+func (p *place) cursor(ctx context.Context) (c task.PushCursor, rev uint64, err error) {
+	row, err := p.row(ctx, task.RowPushCursor, p.key)
 	switch {
 	case err != nil:
 		return c, 0, err
@@ -123,7 +136,7 @@ func (j *job) one(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	now := j.d.cfg.Now()
-	mine := j.d.store.Epoch()
+	mine := j.store.Epoch()
 	switch {
 	case r.cursor.Epoch > mine:
 		return false, errOver
@@ -233,7 +246,7 @@ func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...sto
 	}
 	b := &store.Batch{Scope: store.System(), Task: j.task, Rows: append([]store.RowChange{row}, more...)}
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		_, err := j.d.store.Append(ctx, b).Wait()
+		_, err := j.store.Append(ctx, b).Wait()
 		switch {
 		case err == nil:
 			return true, nil
@@ -252,7 +265,7 @@ func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...sto
 // none. If no other one follows it, or there is none, last is the seq of the log's end.
 func (j *job) next(ctx context.Context, seq uint64) (e *store.Event, last uint64, err error) {
 	for {
-		p, err := j.d.store.Read(ctx, store.System(), j.task, store.After(seq), store.Limit{})
+		p, err := j.store.Read(ctx, store.System(), j.task, store.After(seq), store.Limit{})
 		if err != nil {
 			return nil, 0, err
 		}

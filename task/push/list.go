@@ -3,8 +3,11 @@ package push
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"time"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 )
@@ -12,26 +15,44 @@ import (
 // State is what is known about a webhook, for operators.
 type State struct {
 	Task   store.TaskID
-	Config string        // its id
-	Owner  store.Scope   // of the task
-	Host   string        // of its URL; the rest of it may be secret
-	State  string        // "active", "retrying", "dead", or "damaged" if it cannot be read
-	Tries  int           // that have failed in a row
-	Next   time.Time     // of the next try; zero: it has nothing to be notified of, or is dead
-	Error  string        // class of the last failure; "": the last try did not fail
-	Lag    time.Duration // since the first event that it has not been notified of; 0: there is none
+	Config string         // its id
+	Number uint64         // of those that were set in the task
+	Owner  store.Scope    // of the task; zero if that cannot be read
+	By     auth.Principal // who has set it; zero if that cannot be read
+	Set    time.Time      // when
+	Host   string         // of its URL; the rest of it may be secret
+	State  string         // "active", "retrying", "dead", or "damaged" if something of it cannot be read
+	Tries  int            // that have failed in a row
+	Next   time.Time      // of the next try; zero: it has nothing to be notified of, or is dead
+	Error  string         // class of the last failure; "": the last try did not fail
+	Lag    time.Duration  // since the first event that it has not been notified of; 0: there is none
 }
 
-// List returns a page of the webhooks of all tasks. cursor is next of the previous page,
-// "" for the first one; next is "" with the last one. limit defaults to 50 and is at most
-// 1,000.
-func (d *Deliverer) List(ctx context.Context, cursor string, limit int) (states []State, next string, err error) {
-	page, err := d.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowPushCursor, Limit: limit, Cursor: cursor})
+// SetBy reports whether a subject has set the webhook, or has acted for somebody who did. A
+// webhook of which that cannot be read was set by the owner of its task, as all are.
+func (s *State) SetBy(subject string) bool {
+	if s.By.IsZero() {
+		return s.Owner.Subject() == subject
+	}
+	return s.By.Subject == subject || slices.Contains(s.By.Chain, subject)
+}
+
+// Query selects webhooks.
+type Query struct {
+	Task   store.TaskID // zero: of all tasks
+	Cursor string       // next of the previous page; "": the first page
+	Limit  int          // Defaults to 50; at most 1,000.
+}
+
+// List returns a page of webhooks as they are now, whether they are notified or not. next is
+// "" with the last page.
+func List(ctx context.Context, h store.Handle, now time.Time, q Query) (states []State, next string, err error) {
+	page, err := h.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowPushCursor, Task: q.Task, Limit: q.Limit, Cursor: q.Cursor})
 	if err != nil {
 		return nil, "", err
 	}
 	for i := range page.Rows {
-		s, err := d.state(ctx, &page.Rows[i])
+		s, err := stateOf(ctx, h, &page.Rows[i], now)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			continue // deleted meanwhile
@@ -43,41 +64,56 @@ func (d *Deliverer) List(ctx context.Context, cursor string, limit int) (states 
 	return states, page.Next, nil
 }
 
-// state returns the state of the webhook of a cursor.
-func (d *Deliverer) state(ctx context.Context, row *store.Row) (State, error) {
-	j := &job{d: d, task: row.Task, key: row.Key}
-	j.id, j.n, _ = task.ParsePushKey(row.Key)
-	s := State{Task: row.Task, Config: j.id, State: "damaged"}
-	c, err := task.ParsePushCursor(row)
-	if err != nil {
-		return s, nil //nolint:nilerr // the state says so
+// stateOf returns the state of the webhook of a cursor. What of it is damaged hides nothing
+// else of it.
+func stateOf(ctx context.Context, h store.Handle, row *store.Row, now time.Time) (State, error) {
+	p, _ := placeOf(h, row)
+	s := State{Task: row.Task, Config: p.id, Number: p.n, State: "active"}
+	lost := func(err error) bool {
+		if !errors.Is(err, store.ErrDataLoss) {
+			return false
+		}
+		s.State = "damaged"
+		return true
 	}
-	log, err := d.store.Read(ctx, store.System(), row.Task, store.After(c.Seq), store.Limit{Events: 1})
-	if errors.Is(err, store.ErrDataLoss) {
-		return s, nil
-	} else if err != nil {
-		return s, err
-	}
-	w, err := j.webhook(ctx)
+	w, err := p.webhook(ctx)
 	switch {
-	case errors.Is(err, store.ErrDataLoss):
-		return s, nil
+	case lost(err):
 	case err != nil:
 		return s, err
 	case w == nil:
 		return s, store.ErrNotFound
+	default:
+		s.By, s.Set, s.Host = w.By, w.Set, hostOf(w.URL)
 	}
-	s.Owner, s.Host, s.Tries, s.Error = log.Header.Owner, hostOf(w.URL), c.Tries, c.Error
+	c, err := task.ParsePushCursor(row)
+	from := c.Seq
+	if lost(err) {
+		from = math.MaxInt64 // only whose the task is
+	} else if err != nil {
+		return s, err
+	}
+	s.Tries, s.Error = c.Tries, c.Error
+	log, err := h.Read(ctx, store.System(), row.Task, store.After(from), store.Limit{Events: 1})
+	if lost(err) && from != math.MaxInt64 {
+		log, err = h.Read(ctx, store.System(), row.Task, store.After(math.MaxInt64), store.Limit{Events: 1})
+	}
+	if err != nil && !lost(err) {
+		return s, err
+	}
+	s.Owner = log.Header.Owner
 	switch {
+	case s.State == "damaged":
+		return s, nil
 	case c.Dead:
 		s.State = "dead"
 	case c.Tries > 0:
 		s.State = "retrying"
-	default:
-		s.State = "active"
 	}
-	ready, err := j.row(ctx, task.RowPushReady, j.key)
-	if err != nil {
+	ready, err := p.row(ctx, task.RowPushReady, p.key)
+	if lost(err) {
+		return s, nil
+	} else if err != nil {
 		return s, err
 	}
 	if ready != nil && !c.Dead {
@@ -85,7 +121,7 @@ func (d *Deliverer) state(ctx context.Context, row *store.Row) (State, error) {
 		s.Next = at.Time()
 	}
 	if (ready != nil || c.Dead) && len(log.Events) > 0 {
-		s.Lag = max(d.cfg.Now().Sub(log.Events[0].Time.Time()), 0)
+		s.Lag = max(now.Sub(log.Events[0].Time.Time()), 0)
 	}
 	return s, nil
 }

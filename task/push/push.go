@@ -320,11 +320,11 @@ var errFull = errors.New("all workers are busy")
 // begin gives a worker to the webhook of a row, if it has none and its share allows one
 // more. Otherwise it returns false, or errFull.
 func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time.Time) (begun bool, err error) {
-	j := &job{d: d, task: row.Task, key: row.Key}
-	var ok bool
-	if j.id, j.n, ok = task.ParsePushKey(row.Key); !ok {
+	at, ok := placeOf(d.store, row)
+	if !ok {
 		return false, nil
 	}
+	j := &job{at, d}
 	name := j.name()
 	d.mu.Lock()
 	skip, full := d.busy[name] || now.Before(d.later[name]), len(d.busy) >= maxWorkers

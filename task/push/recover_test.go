@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
+	"a2a-server/task/push"
 )
 
 // Only failures in a row count: a webhook that accepts each notification in the end is not
@@ -29,7 +31,7 @@ func TestFailuresThatAreNotInARow(t *testing.T) {
 		w.until("it has everything", func() bool { return len(rc.all()) >= len(w.pushable(id))*(each+1) })
 		w.quiet()
 		wantInOrder(t, rc.all(), w.pushable(id))
-		states, _, err := w.pusher.List(w.ctx(), "", 0)
+		states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
 		if err != nil || len(states) != 1 || states[0].State != "active" || states[0].Tries != 0 || states[0].Error != "" || states[0].Lag != 0 {
 			t.Errorf("List() = %+v, %v, want an active one", states, err)
 		}

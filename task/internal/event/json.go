@@ -142,6 +142,7 @@ func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
 		dst = append(dst, `,"attempt":`...)
 		dst = strconv.AppendInt(dst, int64(a.Attempt), 10)
 	}
+	dst = appendTextField(dst, `,"webhook":`, a.Webhook)
 	return append(dst, '}'), nil
 }
 
