@@ -42,8 +42,12 @@ func (c *grpcCall) stream(by auth.Principal, op *operation, in input) error {
 		defer give()
 		defer leave()
 		done <- c.guarded(func() error {
-			return op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
+			rest, err := op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
 				func(engine.ID) sink { return out.events })
+			if rest == nil {
+				return err
+			}
+			return rest.Follow(c.ctx, out.events)
 		})
 	}()
 	err = out.wait(done)

@@ -217,9 +217,9 @@ func (h *handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*
 
 // SendStreamingMessage implements [a2asrv.RequestHandler].
 func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageRequest) iter.Seq2[sdk.Event, error] {
-	return h.events(ctx, "SendStreamingMessage", req, func(ctx context.Context, by auth.Principal, open opener) error {
+	return h.events(ctx, "SendStreamingMessage", req, func(ctx context.Context, by auth.Principal, open opener) (*engine.Subscription, error) {
 		if err := checkSent(req.Message); err != nil {
-			return err
+			return nil, err
 		}
 		return h.s.ops.stream(ctx, call{by: by, renew: h.s.verifies(h.principal)}, req, open)
 	})
@@ -227,7 +227,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 
 // SubscribeToTask implements [a2asrv.RequestHandler].
 func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
-	return h.events(ctx, "SubscribeToTask", req, func(ctx context.Context, by auth.Principal, open opener) error {
+	return h.events(ctx, "SubscribeToTask", req, func(ctx context.Context, by auth.Principal, open opener) (*engine.Subscription, error) {
 		return h.s.ops.subscribe(ctx, call{by: by}, req, open)
 	})
 }
@@ -236,7 +236,7 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskR
 var errStopped = errors.New("the reader has stopped")
 
 // events decodes the events of a stream one by one.
-func (h *handler) events(ctx context.Context, method string, req any, run func(context.Context, auth.Principal, opener) error) iter.Seq2[sdk.Event, error] {
+func (h *handler) events(ctx context.Context, method string, req any, begin func(context.Context, auth.Principal, opener) (*engine.Subscription, error)) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
 		by, err := h.caller(ctx, method, req)
 		if err != nil {
@@ -267,7 +267,10 @@ func (h *handler) events(ctx context.Context, method string, req any, run func(c
 			}
 			return nil
 		}
-		err = run(ctx, by, func(engine.ID) sink { return page })
+		rest, err := begin(ctx, by, func(engine.ID) sink { return page })
+		if rest != nil {
+			err = rest.Follow(ctx, page)
+		}
 		if errors.Is(context.Cause(ctx), errEnded) {
 			err = h.s.ended()
 		}

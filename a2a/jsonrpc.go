@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,26 +36,26 @@ type rpcRequest struct {
 func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/" }
 
 // jsonRPC serves POST at the base URL (§9).
-func (s *Server) jsonRPC(c echo.Context) error {
+func (s *Server) jsonRPC(c echo.Context) (*stream, error) {
 	r := c.Request()
 	active := s.activate(c.Response(), r)
 	by, err := s.principal(c.Response(), r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	raw, err := s.body(c, by)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return s.rpc(c, by, active, raw, nil /* any operation */)
 }
 
 // rpc serves a request whose body is JSON-RPC. only, unless it is nil, is the operation that
 // the path has named: no other one is served.
-func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) error {
+func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) (st *stream, err error) {
 	r := c.Request()
 	var rpc rpcRequest
-	err := s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
+	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
 	m := s.methods[rpc.Method]
 	plain := m.old && s.plainFaults(r)
 	if err == nil {
@@ -73,27 +74,30 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 		err = s.supports(m.op)
 	}
 	if err == nil {
-		in := input{json: rpc.Params}
-		around := envelope{head: append(rpcHead(rpc.ID), `"result":`...), tail: "}", media: typeJSON, fault: func(e *wireError) []byte { return rpcFault(rpc.ID, e, plain) }}
+		in, id := input{json: rpc.Params}, rpc.ID
+		if m.op.stream != nil {
+			id = bytes.Clone(id) // a stream does not keep the body
+		}
+		around := envelope{head: append(rpcHead(id), `"result":`...), tail: "}", media: typeJSON, fault: func(e *wireError) []byte { return rpcFault(id, e, plain) }}
 		if m.old {
 			around.old, around.form = s.old[m.op.name], v03.JSONRPC
 			in, err = s.readOld(r.Context(), by, in, around)
 		}
 		if err == nil {
-			err = s.serve(c, by, m.op, in, around)
+			st, err = s.serve(c, by, m.op, in, around)
 		}
 	}
 	if err == nil || c.Response().Committed {
-		return err
+		return st, err
 	}
 	w := s.wire(r.Context(), err, rpc.Method)
 	if w.status == http.StatusUnauthorized || w.status == http.StatusForbidden {
-		return s.rpcRefused(c, w, rpcFault(rpc.ID, w, plain))
+		return nil, s.rpcRefused(c, w, rpcFault(rpc.ID, w, plain))
 	}
 	if m.op != nil && m.op.stream != nil {
-		return s.rpcStreamError(c, w, rpcFault(rpc.ID, w, plain))
+		return nil, s.rpcStreamError(c, w, rpcFault(rpc.ID, w, plain))
 	}
-	return s.rpcError(c, w, rpcFault(rpc.ID, w, plain))
+	return nil, s.rpcError(c, w, rpcFault(rpc.ID, w, plain))
 }
 
 // method is the meaning of a JSON-RPC method name.

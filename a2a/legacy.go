@@ -98,11 +98,11 @@ func (s *Server) isEnvelope(ctx context.Context, by auth.Principal, raw checked)
 
 // serveOld serves an operation over HTTP+JSON in 0.3. A client that sends JSON-RPC to one of
 // its paths, as Agno's does, is answered in JSON-RPC.
-func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v *visit, in input) error {
+func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v *visit, in input) (*stream, error) {
 	if v.from == body {
 		switch is, err := s.isEnvelope(c.Request().Context(), by, in.json); {
 		case err != nil:
-			return err
+			return nil, err
 		case is:
 			return s.rpc(c, by, active, in.json, v.op)
 		}
@@ -114,7 +114,7 @@ func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v 
 	if v.from == body {
 		var err error
 		if in, err = s.readOld(c.Request().Context(), by, in, around); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	return s.serve(c, by, v.op, in, around)

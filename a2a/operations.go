@@ -128,50 +128,51 @@ type sink func([]engine.Event) error
 // request's error, a failure after it ends the stream.
 type opener func(id engine.ID) sink
 
-// stream passes a message to the engine and follows the task until it ends or waits for
-// input (D1).
-func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequest, open opener) error {
+// stream passes a message to the engine and begins a stream of its task, until that ends or
+// waits for input (D1). Without a task, the stream is over once it has begun, and where it
+// continues is nil.
+func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequest, open opener) (*engine.Subscription, error) {
 	config, err := o.check(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	push, err := o.inline(c, req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew, Push: push})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if out.Direct != nil {
 		data, err := json.Marshal(sdk.StreamResponse{Event: out.Direct})
 		if err != nil {
-			return fmt.Errorf("encode message: %w", err)
+			return nil, fmt.Errorf("encode message: %w", err)
 		}
-		return open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
+		return nil, open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
-	var yield sink
 	return o.engine.Stream(ctx, c.by, out, func(first *engine.Snapshot) error {
-		yield = open(out.Task)
+		yield := open(out.Task)
 		if first == nil {
 			return nil
 		}
 		event := snapshotEvent(first, viewOptions(config.HistoryLength))
 		first.Made()
 		return yield([]engine.Event{event})
-	}, func(page []engine.Event) error { return yield(page) })
+	})
 }
 
 // resume returns the last event that a reader has seen, which it continues after.
 type resume func(id engine.ID) (seq uint64, ok bool)
 
-// subscribe follows a task until it ends (§3.1.6) or, in 0.3, also until it waits for input. A reader that names the last event it
-// has seen continues from there, even if the task has ended. Any other reader begins with
-// the current task, and is refused if that has ended.
-func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) error {
+// subscribe begins a stream of a task until that ends (§3.1.6) or, in 0.3, also until it
+// waits for input. A reader that names the last event it has seen continues from there, even
+// if the task has ended. Any other reader begins with the current task, and is refused if
+// that has ended.
+func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) (*engine.Subscription, error) {
 	id, err := taskID(string(req.ID))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, resumes := uint64(0), false
 	if c.from != nil {
@@ -180,42 +181,39 @@ func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToT
 	if resumes {
 		h, err := o.engine.Header(ctx, c.by, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		resumes = n <= h.Seq
 	}
-	var yield sink
 	if resumes {
-		yield = open(id)
-		err = yield(nil) // tell the reader at once that the stream is open
+		err = open(id)(nil) // tell the reader at once that the stream is open
 	} else {
-		yield, n, err = o.begin(ctx, c.by, id, open)
+		n, err = o.begin(ctx, c.by, id, open)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	until := engine.UntilEnd
 	if c.v03 { // where a stream ends with its final event
 		until = engine.UntilInput
 	}
-	return o.engine.Follow(ctx, c.by, id, n, until, yield)
+	return o.engine.Subscribe(c.by, id, n, until), nil
 }
 
 // begin begins a stream with the current task, and returns where it continues.
-func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (sink, uint64, error) {
+func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (n uint64, err error) {
 	a := o.engine.Answer(by)
 	defer a.Release()
 	first, err := a.Snapshot(ctx, id)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	if first.View.State().Terminal() {
-		return nil, 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
+		return 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 	}
 	event := snapshotEvent(first, viewOptions(nil))
 	first.Made()
-	yield := open(id)
-	return yield, first.Header.Seq, yield([]engine.Event{event})
+	return first.Header.Seq, open(id)([]engine.Event{event})
 }
 
 // snapshotEvent returns a task as the first event of a stream. Its id is that of the last

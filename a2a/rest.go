@@ -60,7 +60,7 @@ func (s *Server) route(all []visit) {
 		p.at[verb] = append(p.at[verb], v)
 	}
 	for path, p := range places {
-		serve := s.rest(p)
+		serve := follows(s.rest(p))
 		for _, visits := range p.at {
 			for _, v := range visits {
 				s.echo.Add(v.method, path, serve)
@@ -79,38 +79,38 @@ func routed(path string) (routed, verb string) {
 }
 
 // rest serves a place.
-func (s *Server) rest(p *place) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Server) rest(p *place) func(echo.Context) (*stream, error) {
+	return func(c echo.Context) (*stream, error) {
 		r := c.Request()
 		active := s.activate(c.Response(), r)
 		by, err := s.principal(c.Response(), r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.checkPath(r, p); err != nil {
-			return err
+			return nil, err
 		}
 		v, err := p.visit(c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := allow(by, v.op); err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.extensions.check(active); err != nil {
-			return err
+			return nil, err
 		}
 		in := input{path: c.ParamValues()}
 		if p.tenant {
 			if in.tenant, in.path, err = s.pathTenant(by, in.path); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := s.supports(v.op); err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.restInput(c, by, v.from, &in); err != nil {
-			return err
+			return nil, err
 		}
 		if v.old != nil {
 			return s.serveOld(c, by, active, v, in)

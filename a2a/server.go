@@ -176,7 +176,7 @@ func New(cfg Config) (*Server, error) {
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
-	s.echo.POST("/", s.jsonRPC)
+	s.echo.POST("/", follows(s.jsonRPC))
 	s.echo.GET("/", s.front)
 	s.echo.HEAD("/", s.front)
 	s.echo.GET(cardPath, s.card)
@@ -246,17 +246,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	r = s.Local(r)
-	if wrong := s.cfg.Guard.check(r); wrong != nil {
+	if wrong := s.refusal(r); wrong != nil {
 		writeError(w, r, wrong)
 		return
 	}
+	s.echo.ServeHTTP(w, r)
+}
+
+// refusal returns the error of a request that no route is asked to serve; nil: there is none.
+func (s *Server) refusal(r *http.Request) *wireError {
+	if wrong := s.cfg.Guard.check(r); wrong != nil {
+		return wrong
+	}
 	if r.URL.RawQuery != "" {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-			writeError(w, r, errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign"))
-			return
+			return errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign")
 		}
 	}
-	s.echo.ServeHTTP(w, r)
+	return nil
 }
 
 // envelope is what a binding puts around an answer or each event of a stream, and the
@@ -270,18 +277,21 @@ type envelope struct {
 	form  v03.Form                // likewise
 }
 
-// serve runs an operation and writes the answer. It returns an error only if nothing has
-// been written, for the caller to answer with.
-func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) error {
+// serve runs an operation and writes the answer, or returns the stream that it has begun. It
+// returns an error only if nothing has been written, for the caller to answer with.
+func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) (*stream, error) {
 	var renew engine.Renewal
 	if op.stream != nil || op.action == auth.Create {
 		renew = s.renews(c.Request())
 	}
 	if op.stream != nil {
-		return s.stream(c, by, op, renew, e, func(st *stream) error {
-			return op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: e.old != nil}, in, st.open)
-		})
+		return s.stream(c, by, op, renew, in, e)
 	}
+	return nil, s.reply(c, by, op, renew, in, e)
+}
+
+// reply runs an operation with one answer, and writes it.
+func (s *Server) reply(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, in input, e envelope) error {
 	ctx := c.Request().Context()
 	if renew != nil { // it may wait as long as its task runs
 		during, end := context.WithCancelCause(ctx)

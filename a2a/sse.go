@@ -1,11 +1,13 @@
 package a2a
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,9 +28,13 @@ const (
 	// frameOverhead is the most that a frame adds to its bytes: field names, the id and line
 	// ends.
 	frameOverhead = 48
-	// keepBuffer is how large a stream's buffer may stay between writes.
+	// keepBuffer is how large a buffer may be to be used again.
 	keepBuffer = 64 << 10
 )
+
+// buffers are for the frames of streams: each has one only while it writes, because most
+// wait nearly all the time.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 var noDeadline time.Time
 
@@ -47,9 +53,12 @@ type stream struct {
 	around   envelope // of each event
 	method   string   // for the log
 
+	rest  *engine.Subscription // what comes after its beginning
+	leave func()               // its credential is no longer watched
+	give  func()               // its share of the open streams
+
 	mu      sync.Mutex // guards the fields below, and writing
 	tag     string
-	buf     []byte
 	beat    *time.Timer
 	started bool
 	ended   bool
@@ -57,22 +66,58 @@ type stream struct {
 
 func (s *Server) newStream(c echo.Context, method string, around envelope) *stream {
 	w := c.Response().Unwrap()
+	around.head = bytes.Clone(around.head) // it has room for an answer
 	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), around: around, method: method}
 	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
 	return st
 }
 
-// stream answers with what run sends, unless too many streams are open. If it returns an
-// error, nothing has been written, and the caller answers with it.
-func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, around envelope, run func(*stream) error) error {
+// stream begins to answer with a stream, unless too many are open, and returns it if it
+// continues: the caller follows it. If it returns an error, nothing has been written, and
+// the caller answers with it.
+func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, in input, around envelope) (_ *stream, err error) {
 	give, err := s.streams.take(by, 1)
 	if err != nil {
+		return nil, err
+	}
+	st := s.newStream(c, op.name, around)
+	st.give, st.leave = give, s.lease(st.ctx, by, op.action, renew, st.cancel)
+	defer func() {
+		if st.rest == nil {
+			st.close()
+		}
+	}()
+	st.rest, err = op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: around.old != nil}, in, st.open)
+	if st.rest == nil {
+		return nil, st.end(err)
+	}
+	return st, nil
+}
+
+// follows returns the handler of requests that begin may answer with a stream. The stream is
+// followed here, once begin has returned: a stream waits nearly all the time, and what its
+// request needed is not on the stack meanwhile. So 8 KiB are enough for a stack, where it
+// would be 32.
+func follows(begin func(echo.Context) (*stream, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		st, err := begin(c)
+		if st != nil {
+			st.follow()
+		}
 		return err
 	}
-	defer give()
-	st := s.newStream(c, op.name, around)
-	defer s.lease(st.ctx, by, op.action, renew, st.cancel)()
-	return st.end(run(st))
+}
+
+// follow writes what comes after the beginning, until the stream ends.
+func (st *stream) follow() {
+	defer st.close()
+	_ = st.end(st.rest.Follow(st.ctx, st.events)) // it has been opened, so the client knows of any error
+}
+
+// close gives back what the stream holds.
+func (st *stream) close() {
+	st.leave()
+	st.give()
 }
 
 // tag returns 4 hex digits derived from a task and the store's incarnation, so that an
@@ -128,15 +173,12 @@ func (st *stream) end(err error) error {
 	switch {
 	case st.ended:
 	case shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy):
-		st.comment("the server is shutting down; continue with Last-Event-ID")
-		_ = st.flush() // best effort
+		_ = st.comment("the server is shutting down; continue with Last-Event-ID") // best effort
 	case ended:
-		st.comment("the credential has ended; continue with a valid one and Last-Event-ID")
-		_ = st.flush() // likewise
+		_ = st.comment("the credential has ended; continue with a valid one and Last-Event-ID") // likewise
 	case err != nil && st.ctx.Err() == nil:
 		fault := st.around.fault(st.server.wire(st.ctx, err, st.method))
-		st.buf = append(append(append(st.buf, "data: "...), fault...), "\n\n"...)
-		_ = st.flush() // likewise
+		_ = st.write(slices.Concat([]byte("data: "), fault, []byte("\n\n"))) // likewise
 	}
 	st.ended = true
 	// A write deadline that stays would end the connection's next answer.
@@ -150,38 +192,33 @@ func (st *stream) heartbeat() {
 	if st.ended {
 		return
 	}
-	st.comment("still here")
-	if err := st.flush(); err != nil {
+	if err := st.comment("still here"); err != nil {
 		st.cancel(err)
 		return
 	}
 	st.beat.Reset(st.server.cfg.Heartbeat)
 }
 
-// comment adds a comment line, which clients ignore.
-func (st *stream) comment(text string) {
-	st.buf = append(append(append(st.buf, ": "...), text...), "\n\n"...)
-}
+// comment writes a comment line, which clients ignore.
+func (st *stream) comment(text string) error { return st.write([]byte(": " + text + "\n\n")) }
 
-// frame adds an event. With seq 0 it has no id. With an error it has added nothing.
-func (st *stream) frame(seq uint64, data []byte) (err error) {
-	begin := len(st.buf)
+// frame appends an event to b. With seq 0 it has no id. With an error it has added nothing.
+func (st *stream) frame(b []byte, seq uint64, data []byte) (_ []byte, err error) {
+	begin := len(b)
 	if seq > 0 {
-		st.buf = append(st.buf, "id: "...)
-		st.buf = strconv.AppendUint(st.buf, seq, 10)
-		st.buf = append(st.buf, '-')
-		st.buf = append(append(st.buf, st.tag...), '\n')
+		b = append(b, "id: "...)
+		b = strconv.AppendUint(b, seq, 10)
+		b = append(b, '-')
+		b = append(append(b, st.tag...), '\n')
 	}
-	st.buf = append(st.buf, "data: "...)
-	st.buf = append(st.buf, st.around.head...)
+	b = append(b, "data: "...)
+	b = append(b, st.around.head...)
 	if st.around.old == nil {
-		st.buf = append(st.buf, data...)
-	} else if st.buf, err = v03.AppendEvent(st.buf, data, st.around.form); err != nil {
-		st.buf = st.buf[:begin]
-		return err
+		b = append(b, data...)
+	} else if b, err = v03.AppendEvent(b, data, st.around.form); err != nil {
+		return b[:begin], err
 	}
-	st.buf = append(append(st.buf, st.around.tail...), "\n\n"...)
-	return nil
+	return append(append(b, st.around.tail...), "\n\n"...), nil
 }
 
 // events is the [sink] of st.
@@ -191,40 +228,43 @@ func (st *stream) events(page []engine.Event) error {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	size := len(st.buf)
+	size := 0
 	for i := range page {
 		size += len(page[i].Data) + len(st.around.head) + len(st.around.tail) + frameOverhead
 	}
-	if st.buf == nil {
-		st.buf = make([]byte, 0, min(size, frameBatch))
-	}
+	kept := buffers.Get().(*[]byte) //nolint:forcetypeassert,errcheck // of New
+	b := slices.Grow(*kept, min(size, frameBatch))
+	defer func() {
+		if *kept = b[:0]; cap(b) <= keepBuffer {
+			buffers.Put(kept)
+		}
+	}()
 	for i := range page {
-		if err := st.frame(page[i].Seq, page[i].Data); err != nil {
+		var err error
+		if b, err = st.frame(b, page[i].Seq, page[i].Data); err != nil {
+			_ = st.write(b) // the events before it
 			return err
 		}
-		if len(st.buf) > frameBatch {
-			if err := st.flush(); err != nil {
+		if len(b) > frameBatch {
+			if err := st.write(b); err != nil {
 				return err
 			}
+			b = b[:0]
 		}
 	}
 	st.beat.Reset(st.server.cfg.Heartbeat)
-	return st.flush()
+	return st.write(b)
 }
 
-// flush writes what was added, within WriteTimeout.
-func (st *stream) flush() error {
+// write writes frames, within WriteTimeout.
+func (st *stream) write(frames []byte) error {
 	if err := st.control.SetWriteDeadline(st.server.deadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		st.ended = true
 		return fmt.Errorf("write stream: %w", err)
 	}
 	var err error
-	if len(st.buf) > 0 { // otherwise only the header
-		_, err = st.w.Write(st.buf)
-	}
-	st.buf = st.buf[:0]
-	if cap(st.buf) > keepBuffer {
-		st.buf = nil
+	if len(frames) > 0 { // otherwise only the header
+		_, err = st.w.Write(frames)
 	}
 	if err == nil {
 		err = st.control.Flush()

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/auth"
+	"a2a-server/task/engine"
 )
 
 // operation is an operation of A2A 1.0 §3.1: how clients reach it, and what it does.
@@ -24,9 +25,10 @@ type operation struct {
 	pushes  bool        // it is about push notifications, and not supported without them
 
 	// One of them is set. answer runs the operation and appends its result to b; stream
-	// passes its events to the sink that open returns.
+	// begins a stream, and returns the events with which it continues, for the sink that
+	// open has returned; nil: it is over.
 	answer func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error)
-	stream func(s *Server, ctx context.Context, c call, in input, open opener) error
+	stream func(s *Server, ctx context.Context, c call, in input, open opener) (*engine.Subscription, error)
 }
 
 // route is a method and path of an operation in HTTP+JSON (§11.3). Parameters of the path
@@ -163,12 +165,12 @@ func answers[R any, A interface {
 }
 
 // streams returns the stream function of an operation.
-func streams[R any](read func(input) (*R, error), run func(operations, context.Context, call, *R, opener) error,
-) func(*Server, context.Context, call, input, opener) error {
-	return func(s *Server, ctx context.Context, c call, in input, open opener) error {
+func streams[R any](read func(input) (*R, error), run func(operations, context.Context, call, *R, opener) (*engine.Subscription, error),
+) func(*Server, context.Context, call, input, opener) (*engine.Subscription, error) {
+	return func(s *Server, ctx context.Context, c call, in input, open opener) (*engine.Subscription, error) {
 		req, err := decode(ctx, s, c.by, in, read)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		return run(s.ops, ctx, c, req, open)
 	}

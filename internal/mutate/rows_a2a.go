@@ -18,8 +18,8 @@ func a2aRows() []Row {
 		},
 		{
 			File:    "a2a/sse.go",
-			What:    "st.frame(page[i].Seq, page[i].Data)",
-			Into:    "st.frame(page[len(page)-1].Seq, page[i].Data)",
+			What:    "st.frame(b, page[i].Seq, page[i].Data)",
+			Into:    "st.frame(b, page[len(page)-1].Seq, page[i].Data)",
 			Promise: "each event of a stream has an id of its own",
 			Test:    "TestWire/resume",
 		},

@@ -394,8 +394,8 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/follow.go",
-			What:    "n = v.Events[len(v.Events)-1].Seq",
-			Into:    "n = v.Header.Seq",
+			What:    "s.after = v.Events[len(v.Events)-1].Seq",
+			Into:    "s.after = v.Header.Seq",
 			Promise: "a stream has no gap",
 			Test:    "TestStream/memstore",
 		},

@@ -242,11 +242,11 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
+		_, err = w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
 			first++
 			check("Stream()", s.View, nil)
 			return nil
-		}, func([]engine.Event) error { return nil })
+		})
 		if err != nil || first != 1 {
 			t.Fatalf("Stream() = %v, begun %d times", err, first)
 		}

@@ -197,8 +197,13 @@ func TestStream(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
+				rest, err := w.engine.Stream(w.ctx(), alice, sent, func(*engine.Snapshot) error { return nil })
+				if err != nil {
+					t.Errorf("Stream() = %v", err)
+					return
+				}
 				last, events := uint64(0), 0
-				err := w.engine.Stream(w.ctx(), alice, sent, func(*engine.Snapshot) error { return nil }, func(page []engine.Event) error {
+				err = rest.Follow(w.ctx(), func(page []engine.Event) error {
 					for _, e := range page {
 						if e.Pub != last+1 {
 							t.Errorf("event %d follows %d", e.Pub, last)
@@ -209,7 +214,7 @@ func TestStream(t *testing.T) {
 					return nil
 				})
 				if err != nil || events < 3003 {
-					t.Errorf("Stream() = %v after %d events", err, events)
+					t.Errorf("Follow() = %v after %d events", err, events)
 				}
 			})
 		}

@@ -109,40 +109,58 @@ const (
 // durable, until the stream ends, ctx ends (its cause is returned), or yield fails (its
 // error is returned). A slow yield delays nobody else.
 func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
-	return e.follow(ctx, ScopeFor(by, auth.Follow), id, n, until, yield)
+	return e.Subscribe(by, id, n, until).Follow(ctx, yield)
 }
 
-func (e *Engine) follow(ctx context.Context, scope store.Scope, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
-	wakes, stop := e.store.Watch(scope, id)
+// Subscription is the place of one reader in the events of a task.
+type Subscription struct {
+	e     *Engine
+	scope store.Scope
+	id    store.TaskID
+	after uint64
+	until Until
+}
+
+// Subscribe returns the place after seq n in the events of a task, for by. It reads nothing.
+func (e *Engine) Subscribe(by auth.Principal, id store.TaskID, n uint64, until Until) *Subscription {
+	return &Subscription{e, ScopeFor(by, auth.Follow), id, n, until}
+}
+
+// Follow is [Engine.Follow] from the reader's place on, which moves with the events.
+func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) error {
+	wakes, stop := s.e.store.Watch(s.scope, s.id)
 	defer stop()
 	for {
-		v, err := e.store.Read(ctx, scope, id, store.After(n), store.Limit{})
-		if err != nil {
-			return translate(err)
+		// A function of its own: its variables are not on the stack while the reader waits.
+		if over, err := s.next(ctx, yield); over || err != nil {
+			return err
 		}
-		if len(v.Events) > 0 {
-			n = v.Events[len(v.Events)-1].Seq
-			if public := publicOf(v.Events); len(public) > 0 {
-				if err := yield(public); err != nil {
-					return err
-				}
-			}
-		}
-		if v.More {
-			continue
-		}
-		h := &v.Header
-		if n >= h.Seq && (h.Phase == store.Final || until == UntilInput && h.State == task.StateInputRequired) {
-			return nil
-		}
-		if n < h.Seq {
-			continue
-		}
-		switch e.wait(wakes, ctx.Done(), e.ctx.Done()) {
+		switch s.e.wait(wakes, ctx.Done(), s.e.ctx.Done()) {
 		case 1:
 			return context.Cause(ctx)
 		case 2:
 			return ErrBusy
+		}
+	}
+}
+
+// next yields the events that there are now, and reports whether the stream is over.
+func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (over bool, err error) {
+	for {
+		v, err := s.e.store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
+		if err != nil {
+			return false, translate(err)
+		}
+		if len(v.Events) > 0 {
+			s.after = v.Events[len(v.Events)-1].Seq
+			if public := publicOf(v.Events); len(public) > 0 {
+				if err := yield(public); err != nil {
+					return false, err
+				}
+			}
+		}
+		if h := &v.Header; !v.More && s.after >= h.Seq {
+			return h.Phase == store.Final || s.until == UntilInput && h.State == task.StateInputRequired, nil
 		}
 	}
 }
@@ -168,28 +186,27 @@ func publicOf(events []Event) []Event {
 	return public
 }
 
-// Stream follows the task of a message from the message on. begin is called once, with
-// the task as it was before a follow-up, or nil for a new task, whose first event is the
-// task. If there is no memory for the task, begin gets it with parts left out.
-func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error, yield func([]Event) error) error {
+// Stream begins a stream of the task of a message, and returns where it continues. begin is
+// called once, with the task as it was before a follow-up, or nil for a new task, whose
+// first event is the task. If there is no memory for the task, begin gets it with parts left
+// out.
+func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error) (*Subscription, error) {
 	n := sent.From
 	if n > 0 || sent.Duplicate {
 		a := e.Answer(by)
 		defer a.Release()
 		first, err := a.snapshot(ctx, sent.scope, sent.Task, true /* done */)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		n = first.Header.Seq
-		err = begin(first)
-		a.Release()
-		if err != nil {
-			return err
+		if err := begin(first); err != nil {
+			return nil, err
 		}
 	} else if err := begin(nil); err != nil {
-		return err
+		return nil, err
 	}
-	return e.follow(ctx, sent.scope, sent.Task, n, UntilInput, yield)
+	return &Subscription{e, sent.scope, sent.Task, n, UntilInput}, nil
 }
 
 // ID identifies a task.

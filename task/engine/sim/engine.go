@@ -19,7 +19,7 @@ type Engine interface {
 	LoadOf(by auth.Principal) engine.Load
 	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error
 	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error
-	Stream(ctx context.Context, by auth.Principal, sent *engine.Sent, begin func(*engine.Snapshot) error, yield func([]engine.Event) error) error
+	Stream(ctx context.Context, by auth.Principal, sent *engine.Sent, begin func(*engine.Snapshot) error) (*engine.Subscription, error)
 }
 
 // Config is what is simulated.

@@ -114,7 +114,11 @@ func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode in
 			}
 			return nil
 		}
-		if err := v.engine.Stream(ctx, w.model.tasks[sent.Task].owner, sent, begin, c.yield(v)); err != nil {
+		rest, err := v.engine.Stream(ctx, w.model.tasks[sent.Task].owner, sent, begin)
+		if err == nil {
+			err = rest.Follow(ctx, c.yield(v))
+		}
+		if err != nil {
 			w.refused(ctx, "stream", err)
 			return
 		}
