@@ -36,6 +36,50 @@ func TestPathIsDecodedOnce(t *testing.T) {
 	}
 }
 
+// A slash that is escaped separates nothing: a proxy that has rules for paths would not see
+// it. What a path with one means is not guessed.
+func TestEscapedSlash(t *testing.T) {
+	t.Parallel()
+	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a%2Fb/c" }).URL
+	id := parked(t, url)
+	const list, oldGet = `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`, `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"ID"}}`
+	send := `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}`
+	oldSend := `{"message":{"messageId":"o","kind":"message","role":"user","parts":[{"kind":"text","text":"hi"}]}}`
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"GET", "/tasks/ID", "", 200}, {"GET", "/tasks%2FID", "", 404}, {"GET", "/tasks%2fID", "", 404}, {"GET", "/%2Ftasks/ID", "", 404}, {"GET", "/tasks/ID%2F", "", 404}, {"GET", "%2Ftasks/ID", "", 404},
+		{"GET", "/v1/tasks/ID", "", 200}, {"GET", "/v1%2Ftasks/ID", "", 404}, {"GET", "/v1/tasks%2FID", "", 404}, {"GET", "/v1%2ftasks%2fID", "", 404},
+		{"POST", "/message:send", send, 200}, {"POST", "/%2Fmessage:send", send, 404}, {"POST", "%2Fmessage:send", send, 404}, {"POST", "/tasks%2FID:cancel", "", 404}, {"POST", "/tasks/ID%3Acancel%2F", "", 404},
+		{"POST", "/v1/message:send", oldSend, 200}, {"POST", "/v1%2Fmessage:send", oldSend, 404}, {"POST", "/v1/tasks%2FID:cancel", "", 404},
+		{"GET", "/tasks/ID/pushNotificationConfigs%2Fc", "", 404}, {"DELETE", "/tasks/ID%2FpushNotificationConfigs/c", "", 404},
+		{"POST", "/", list, 200}, {"POST", "/%2F", list, 404}, {"POST", "%2F", list, 404}, {"POST", "/%2F", oldGet, 404}, {"POST", "/", oldGet, 200},
+		{"GET", "/.well-known/agent-card.json", "", 200}, {"GET", "/.well-known%2Fagent-card.json", "", 404}, {"GET", "%2Fopenapi.json", "", 404},
+		{"GET", "/tasks/ID%252F", "", 404}, {"GET", "/%74asks/ID", "", 200}, {"GET", "/tasks?contextId=a%2Fb", "", 200},
+	} {
+		for _, base := range []string{"", "/a%2Fb/c", "/a%2fb/c"} {
+			r, err := http.NewRequestWithContext(t.Context(), c.method, url+base+strings.ReplaceAll(c.path, "ID", id), strings.NewReader(strings.ReplaceAll(c.body, "ID", id)))
+			if err != nil {
+				if base == "" && c.path[0] == '%' {
+					continue // that is part of the host
+				}
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			if got := do(t, r); got.status != c.want {
+				t.Errorf("%s %s%s = %d %s, want %d", c.method, base, c.path, got.status, got.body, c.want)
+			}
+		}
+	}
+	if got := do(t, mustGet(t, url+"/a/b%2Fc/tasks")); got.status != http.StatusNotFound {
+		t.Errorf("GET /a/b%%2Fc/tasks = %d, want 404: the base URL is another one", got.status)
+	}
+	if got := do(t, mustGet(t, url+"/tasks/"+id)); !strings.Contains(got.body, "TASK_STATE_INPUT_REQUIRED") {
+		t.Errorf("the task is not as it was: %s", got.body)
+	}
+}
+
 // The path of the base URL is a path, whatever it has in it.
 func TestBasePathIsNoPattern(t *testing.T) {
 	t.Parallel()

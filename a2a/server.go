@@ -88,6 +88,7 @@ type Config struct {
 type Server struct {
 	cfg        Config
 	prefix     string // path of the base URL, without a trailing slash
+	escaped    string // likewise, as it is written
 	ops        operations
 	table      []operation
 	methods    map[string]method  // by JSON-RPC name
@@ -148,7 +149,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), extensions: cfg.Card.extensionURIs(), echo: echo.New(), made: cfg.Now(),
+		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), escaped: strings.TrimSuffix(base.EscapedPath(), "/"), extensions: cfg.Card.extensionURIs(), echo: echo.New(), made: cfg.Now(),
 		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes, cfg.Push},
 		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
@@ -233,6 +234,20 @@ func (s *Server) Local(r *http.Request) *http.Request {
 	return &local
 }
 
+// hasEscapedSlash reports whether a path has a slash that is escaped, other than in the base
+// URL. No route has one; decoded, it would separate what it does not separate for a proxy in
+// front, whose rules it would get around.
+func (s *Server) hasEscapedSlash(u *url.URL) bool {
+	if u.RawPath == "" {
+		return false // the usual form has none
+	}
+	path := u.EscapedPath()
+	if n := len(s.escaped); len(path) >= n && strings.EqualFold(path[:n], s.escaped) {
+		path = path[n:]
+	}
+	return strings.Contains(path, "%2F") || strings.Contains(path, "%2f")
+}
+
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begin(w, r)
@@ -245,8 +260,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
 	}()
+	sent := r.URL
 	r = s.Local(r)
-	if wrong := s.refusal(r); wrong != nil {
+	if wrong := s.refusal(r, sent); wrong != nil {
 		writeError(w, r, wrong)
 		return
 	}
@@ -254,9 +270,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refusal returns the error of a request that no route is asked to serve; nil: there is none.
-func (s *Server) refusal(r *http.Request) *wireError {
+// sent is the URL as the client has written it.
+func (s *Server) refusal(r *http.Request, sent *url.URL) *wireError {
 	if wrong := s.cfg.Guard.check(r); wrong != nil {
 		return wrong
+	}
+	if s.hasEscapedSlash(sent) {
+		return transportError(http.StatusNotFound).saying("there is nothing at this path: write its slashes as they are, not as %2F")
 	}
 	if r.URL.RawQuery != "" {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {

@@ -42,8 +42,8 @@ func (s *Server) reservedTenants() []string {
 	return slices.Compact(all)
 }
 
-// inPath reports whether a path can name a tenant. A slash cannot be escaped: a path is
-// decoded once, before it is routed.
+// inPath reports whether a path can name a tenant. No path
+// has a slash that is escaped.
 func (s *Server) inPath(tenant string) bool {
 	return !strings.Contains(tenant, "/") && !slices.Contains(s.reserved, tenant)
 }

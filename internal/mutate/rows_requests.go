@@ -49,6 +49,20 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/server.go",
+			What:    "strings.EqualFold(path[:n], s.escaped)",
+			Into:    "true",
+			Promise: "only in the base URL is a slash escaped",
+			Test:    "TestEscapedSlash",
+		},
+		{
+			File:    "a2a/server.go",
+			What:    "if s.hasEscapedSlash(sent) {",
+			Into:    "if false {",
+			Promise: "a slash that is escaped separates nothing",
+			Test:    "TestEscapedSlash",
+		},
+		{
+			File:    "a2a/server.go",
 			What:    "if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {",
 			Into:    "if _, err := url.ParseQuery(r.URL.RawQuery); err != nil && false {",
 			Promise: "a query that cannot be read is refused",
