@@ -15,7 +15,8 @@ import (
 // it has had its share.
 type job struct {
 	place
-	d *Deliverer
+	d    *Deliverer
+	left int // notifications that it may still send, before others may have its worker
 }
 
 // place is where the rows of a webhook are.
@@ -48,7 +49,7 @@ func (j *job) run(ctx, lasting context.Context) (later time.Duration) {
 			later = aside
 		}
 	}()
-	for range maxRun {
+	for j.left = maxRun; j.left > 0; j.left-- {
 		if ctx.Err() != nil {
 			return 0
 		}
@@ -215,10 +216,15 @@ func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64)
 	d := j.d
 	d.delivered.Add(1)
 	ok := false
-	if last > 0 {
-		if ok, err = j.write(ctx, r, delivered(r.cursor, last), j.unready(r)); err != nil {
-			return false, err
-		}
+	switch {
+	case last > 0:
+		ok, err = j.write(ctx, r, delivered(r.cursor, last), j.unready(r))
+	case j.left == 1: // those that are ready by now come first
+		more = true
+		ok, err = j.write(ctx, r, delivered(r.cursor, e.Seq), task.ReadyRow(j.key, r.ready, store.MillisOf(d.cfg.Now())))
+	}
+	if err != nil {
+		return false, err
 	}
 	if !ok {
 		more = true

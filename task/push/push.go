@@ -23,7 +23,7 @@
 //   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
 //     in a row, or at once if it answers 410 Gone. One that hangs holds a worker until the
 //     timeout; no host holds more than four, and those that have failed before hold half of
-//     all.
+//     all. One with a backlog comes after those that are ready by then, each 16 notifications.
 //
 // What is logged and listed about failures is their class only: answers and secrets are
 // never repeated.
@@ -324,7 +324,7 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	if !ok {
 		return false, nil
 	}
-	j := &job{at, d}
+	j := &job{place: at, d: d}
 	name := j.name()
 	d.mu.Lock()
 	skip, full := d.busy[name] || now.Before(d.later[name]), len(d.busy) >= maxWorkers

@@ -1,0 +1,196 @@
+package push_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/memstore"
+	"a2a-server/task"
+	"a2a-server/task/push"
+)
+
+// grow adds n statuses to a task that rests, with a webhook.
+func (w *world) grow(id store.TaskID, n int) {
+	w.t.Helper()
+	page, err := w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	b := &store.Batch{Scope: store.System(), Task: id, Rev: &page.Header.Rev}
+	last := page.Events[len(page.Events)-1]
+	for i := range page.Events {
+		if task.Pushable(&page.Events[i]) {
+			last = page.Events[i]
+		}
+	}
+	for range n {
+		b.Events = append(b.Events, store.Event{Public: true, Kind: last.Kind, Time: last.Time, Data: last.Data})
+	}
+	b.Rows = append(b.Rows, task.ReadyRow(task.PushKey("hook", 1), store.Any, last.Time))
+	if _, err := w.handle.Append(w.ctx(), b).Wait(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A webhook with much to be told of has its worker for 16 notifications; then others of its
+// host have their turn.
+func TestBacklogLeavesTurns(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(true)
+		const long, short, each = 4, 3, 100
+		rc := newReceiver(t, nil)
+		var ids []store.TaskID
+		for i := range long + short {
+			ids = append(ids, w.send("ask", hook(fmt.Sprintf("%s/%d", rc.URL, i))))
+			if i < long {
+				w.grow(ids[i], each)
+			}
+		}
+		w.startPusher(w.handle)
+		w.quiet()
+		count := map[string]int{}
+		for _, r := range rc.all() {
+			count[r.path]++
+			if r.path < fmt.Sprint("/", long) {
+				continue
+			}
+			for i := range long {
+				if n := count[fmt.Sprint("/", i)]; n > 3*16 {
+					t.Errorf("%s is told after %d notifications of another webhook", r.path, n)
+				}
+			}
+		}
+		for i, id := range ids {
+			wantInOrder(t, rc.at(fmt.Sprint("/", i)), w.pushable(id))
+		}
+	})
+}
+
+// accept answers a notification.
+func accept(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+}
+
+// The time for an answer is one second at least, and 30 at most.
+func TestTimeIsBounded(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[time.Duration]time.Duration{
+		time.Nanosecond: time.Second, 2 * time.Second: 2 * time.Second, 0: 15 * time.Second, time.Hour: 30 * time.Second, -time.Second: time.Second,
+	} {
+		w := &world{t: t, open: memstore.New().Handle}
+		has := make(chan time.Duration, 100)
+		w.config = func(c *push.Config) {
+			c.Timeout = set
+			c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+				until, _ := r.Context().Deadline()
+				has <- time.Until(until)
+				return accept(r)
+			})
+		}
+		w.start(false)
+		w.send("echo", hook("http://a.example"))
+		if got := <-has; got > want || got < want*8/10 {
+			t.Errorf("with %v, a request has %v, want %v", set, got, want)
+		}
+	}
+}
+
+// A snapshot that is newer than an event is not what a webhook of version 0.3 gets for it.
+func TestLegacyBodyBeforeASnapshot(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(true)
+		rc := newReceiver(t, nil)
+		c := hook(rc.URL)
+		c.Version = "0.3"
+		id := w.send("echo", c)
+		var want []string
+		fold := task.NewFold(id, "")
+		page, err := w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{})
+		if err != nil || page.More {
+			t.Fatalf("Read() = more %v, %v", page.More, err)
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			if err := fold.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			if !task.Pushable(e) {
+				continue
+			}
+			body, err := legacy(fold.View)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, string(body))
+		}
+		want = append(want, want[len(want)-1])
+		last := page.Events[len(page.Events)-1]
+		made := &store.Snapshot{After: last.Seq, Rev: page.Header.Rev}
+		if made.Bytes, made.Bulk, err = fold.Encode(task.SnapshotParts{Fold: true, Artifacts: true}); err != nil {
+			t.Fatal(err)
+		}
+		b := &store.Batch{
+			Scope: store.System(), Task: id, Rev: &page.Header.Rev, Snapshot: made,
+			Events: []store.Event{{Public: true, Kind: last.Kind, Time: last.Time, Data: last.Data}},
+		}
+		if _, err := w.handle.Append(w.ctx(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if page, err = w.handle.Read(w.ctx(), store.System(), id, store.AtSnapshot(), store.Limit{}); err != nil || page.Header.Snapshot != last.Seq || !task.Pushable(&last) {
+			t.Fatalf("the snapshot is of %d, want %d: %v", page.Header.Snapshot, last.Seq, err)
+		}
+		w.startPusher(w.handle)
+		w.quiet()
+		var got []string
+		for _, r := range rc.all() {
+			got = append(got, r.body)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("it gets\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// A webhook of version 0.3 that waits until another task is encoded ends with the deliverer.
+func TestStopsWhileOthersEncode(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, open: memstore.New().Handle}
+	let := make(chan struct{})
+	var encoding atomic.Int64
+	w.start(true)
+	d, err := push.New(push.Config{Store: w.handle, Secrets: sealer{}, Client: &http.Client{Transport: transport(accept)}, Legacy: func(v *task.View) ([]byte, error) {
+		encoding.Add(1)
+		<-let
+		return legacy(v)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	for i := range 10 {
+		c := hook(fmt.Sprintf("http://host%d.example", i))
+		c.Version = "0.3"
+		w.send("echo", c)
+	}
+	w.until("all but four wait", func() bool { return encoding.Load() == 4 && d.Stats().Workers == 10 })
+	cancel()
+	w.until("those that wait have ended", func() bool { return d.Stats().Workers == 4 })
+	close(let)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if n := encoding.Load(); n != 4 {
+		t.Errorf("%d tasks were encoded, want 4", n)
+	}
+}
