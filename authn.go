@@ -95,8 +95,15 @@ func (c *Config) connected(conf *config.Config, files *tlsfiles.Files, a auth.Au
 // issuers returns what knows the tokens of the configured issuers.
 func (c *Config) issuers(conf *config.Config) (auth.Authenticator, error) {
 	var all []oidc.Config
-	for _, o := range conf.Auth.OIDC {
-		client, err := egress.NewClient(egress.Config{Allow: o.Networks, Timeout: 10 * time.Second, MaxBytes: 1 << 20})
+	for n, o := range conf.Auth.OIDC {
+		var authorities []byte
+		if o.CA != "" {
+			var err error
+			if authorities, err = tlsfiles.ReadAuthorities(o.CA); err != nil {
+				return nil, fmt.Errorf("%w: auth.oidc[%d].ca: %w", ErrConfig, n, err)
+			}
+		}
+		client, err := egress.NewClient(egress.Config{Allow: o.Networks, RootCAs: authorities, Timeout: 10 * time.Second, MaxBytes: 1 << 20})
 		if err != nil {
 			return nil, fmt.Errorf("%w: auth.oidc: %w", ErrConfig, err)
 		}

@@ -2,12 +2,15 @@ package a2aserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -263,6 +266,52 @@ func TestIssuerIsDownAtTheStart(t *testing.T) {
 	s.issuer.Up.Store(false)
 	if status, says := s.says(t, s.client, "Authorization", "Bearer "+s.issuer.Token(t, map[string]any{"sub": "bob"})); status != http.StatusOK || !strings.Contains(says, "corp:bob") {
 		t.Errorf("a token when the keys are known and the issuer is down: %d %s", status, says)
+	}
+}
+
+// The certificate of an issuer may be of an authority that only its entry names. Without it,
+// the log says what to set.
+func TestIssuerWithOwnAuthority(t *testing.T) {
+	t.Parallel()
+	issuer, folder := oidctest.NewTLS(t), t.TempDir()
+	other := tlstest.NewCA(t).PEM
+	tlstest.Write(t, filepath.Join(folder, "idp.pem"), append(append([]byte{}, other...), issuer.CA...))
+	tlstest.Write(t, filepath.Join(folder, "other.pem"), other)
+	config := func(ca string) a2aserver.Config {
+		c := load(t, nil)
+		c.File = filepath.Join(folder, rand.Text()+".yaml")
+		rewrite(t, c.File, "store: memory\nauth:\n  default_roles: [requester]\n  oidc:\n"+
+			"    - {name: first, issuer: https://first.example, audiences: [a2a]}\n"+
+			"    - {name: corp, issuer: "+issuer.URL+", audiences: [a2a], networks: [127.0.0.1], "+ca+"}\n")
+		return c
+	}
+	token := "Bearer " + issuer.Token(t, nil)
+	for ca, want := range map[string]int{
+		"ca: idp.pem": http.StatusOK, "ca: " + filepath.Join(folder, "idp.pem"): http.StatusOK,
+		"ca: other.pem": http.StatusServiceUnavailable, `ca: ""`: http.StatusServiceUnavailable,
+	} {
+		in := start(t, config(ca))
+		if status, text := in.do(t, http.MethodGet, "/tasks", "", "Authorization", token); status != want {
+			t.Errorf("%s: %d %s, want %d", ca, status, text, want)
+		}
+		if lines := in.log.find("cannot fetch the keys of the issuer; tokens that need new keys are answered with 503"); want != http.StatusOK &&
+			(len(lines) == 0 || !strings.Contains(fmt.Sprint(lines[0]["error"]), "name its authority with ca")) {
+			t.Errorf("%s: the log does not say what to set: %v", ca, lines)
+		}
+	}
+	for file, says := range map[string]string{
+		"": "not a regular file", "none.pem": "no such file", "text.pem": "no certificate in PEM", "key.pem": "certificates only", "broken.pem": "certificate 2", "large.pem": "longer than 4 MiB",
+	} {
+		tlstest.Write(t, filepath.Join(folder, "text.pem"), []byte("nothing"))
+		tlstest.Write(t, filepath.Join(folder, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}))
+		tlstest.Write(t, filepath.Join(folder, "broken.pem"), append(append([]byte{}, other...), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")})...))
+		tlstest.Write(t, filepath.Join(folder, "large.pem"), bytes.Repeat([]byte("\n"), 4<<20+1))
+		c := config("ca: " + filepath.Join(folder, file))
+		for _, err := range []error{a2aserver.Check(c), func() error { _, err := a2aserver.New(c); return err }()} {
+			if !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), "auth.oidc[1].ca: ") || !strings.Contains(err.Error(), says) {
+				t.Errorf("with %q: %v, want it to say %s", file, err, says)
+			}
+		}
 	}
 }
 

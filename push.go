@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"os"
 	"time"
 
 	"a2a-server/a2a"
@@ -18,6 +17,7 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/keyring"
+	"a2a-server/internal/tlsfiles"
 	"a2a-server/task"
 	"a2a-server/task/push"
 )
@@ -26,8 +26,6 @@ const (
 	// maxPushAnswer is how much of the answer of a webhook is read, in bytes. Nothing in it
 	// counts, apart from its status.
 	maxPushAnswer = 64 << 10
-	// maxPushCA is the maximum size of push.ca, in bytes.
-	maxPushCA = 4 << 20
 	// pushTokenTime is how long the token of a notification is valid.
 	pushTokenTime = 5 * time.Minute
 )
@@ -56,7 +54,7 @@ func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*push
 	}
 	var err error
 	if p.CA != "" {
-		if out.egress.RootCAs, err = readPushCA(p.CA); err != nil {
+		if out.egress.RootCAs, err = tlsfiles.ReadAuthorities(p.CA); err != nil {
 			return nil, fmt.Errorf("%w: push.ca: %w", ErrConfig, err)
 		}
 	}
@@ -67,19 +65,6 @@ func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*push
 		return nil, fmt.Errorf("%w: push: %w", ErrConfig, err)
 	}
 	return out, nil
-}
-
-func readPushCA(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a file: name one", path)
-	case info.Size() > maxPushCA:
-		return nil, fmt.Errorf("%s is larger than %d MiB: name a file of certificates in PEM", path, maxPushCA>>20)
-	}
-	return os.ReadFile(path)
 }
 
 // sealer returns what seals the secrets of webhooks.

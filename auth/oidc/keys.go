@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -203,6 +204,9 @@ func (s *keySet) get(ctx context.Context, from string) ([]byte, error) {
 	}
 	req.Header.Set("Accept", "application/json, application/jwk-set+json")
 	resp, err := s.client.Do(req)
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
+		return nil, fmt.Errorf("%w: if the certificate is meant, name its authority with ca in the entry of the issuer", err)
+	}
 	if err != nil {
 		return nil, err
 	}

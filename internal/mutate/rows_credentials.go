@@ -278,7 +278,7 @@ func credentialRows() []Row {
 		},
 		{
 			File:    mtls,
-			What:    "		if cr.TLS == nil {",
+			What:    "\t	if cr.TLS == nil {",
 			Into:    "		if cr.TLS == nil {\n\t\t\treturn nil\n\t\t}\n\t\tif false {",
 			Promise: "a certificate that is required is needed without TLS, too",
 			Test:    "TestRequire",
@@ -319,6 +319,21 @@ func credentialRows() []Row {
 			Test:    "TestCaller/URI",
 		},
 		{
+			File:    "authn.go",
+			What:    "RootCAs: authorities, ",
+			Into:    "RootCAs: authorities[:0], ",
+			Promise: "the certificate of an issuer may be of an authority of its own",
+			Test:    "TestIssuerWithOwnAuthority",
+		},
+		{
+			File:    load,
+			What:    "\tif _, err := readCertificates(content); err != nil {\n		return nil, fmt.Errorf(\"%s",
+			Into:    "	if _, err := readCertificates(content); false {\n		return nil, fmt.Errorf(\"%s",
+			Promise: "a file of authorities counts as a whole or not at all",
+			Package: ".",
+			Test:    "TestIssuerWithOwnAuthority",
+		},
+		{
 			File:    "run.go",
 			What:    "s.files.Run(ctx)",
 			Into:    "<-ctx.Done()",
@@ -335,7 +350,7 @@ func credentialRows() []Row {
 		},
 		{
 			File:    load,
-			What:    "		close(f.changed)",
+			What:    "\t	close(f.changed)",
 			Into:    "		_ = f.changed",
 			Promise: "a reload says at once that authorities have changed",
 			Test:    "TestChangedAuthorities",

@@ -106,6 +106,19 @@ func readFile(path string) ([]byte, error) {
 	return content, nil
 }
 
+// ReadAuthorities returns a file of certificates in PEM, all of which can be read. There is
+// at least one, and the file has at most 4 MiB.
+func ReadAuthorities(path string) ([]byte, error) {
+	content, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := readCertificates(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, nil
+}
+
 // readCertificates reads certificates in PEM, at least one. What cannot be read is an
 // error: a client of that authority would be refused without a reason.
 func readCertificates(content []byte) ([]*x509.Certificate, error) {

@@ -8,6 +8,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -23,12 +26,34 @@ const Audience = "a2a"
 // safe for concurrent use.
 type Issuer struct {
 	URL string      // as in its tokens
+	CA  []byte      // authority of its certificate, in PEM; nil: it has none
 	Up  atomic.Bool // is true at the start
 	key *ecdsa.PrivateKey
 }
 
 // New returns an Issuer that serves until the test ends.
 func New(t testing.TB) *Issuer {
+	t.Helper()
+	i, served := start(t, httptest.NewServer)
+	i.URL = served.URL
+	return i
+}
+
+// NewTLS returns an Issuer with a certificate that it has signed itself.
+func NewTLS(t testing.TB) *Issuer {
+	t.Helper()
+	i, served := start(t, func(h http.Handler) *httptest.Server {
+		s := httptest.NewUnstartedServer(h)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it says who does not know the certificate
+		s.StartTLS()
+		return s
+	})
+	i.URL = served.URL
+	i.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: served.Certificate().Raw})
+	return i
+}
+
+func start(t testing.TB, serve func(http.Handler) *httptest.Server) (*Issuer, *httptest.Server) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -40,7 +65,7 @@ func New(t testing.TB) *Issuer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	served := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
 		switch {
 		case !i.Up.Load():
@@ -59,8 +84,7 @@ func New(t testing.TB) *Issuer {
 		}
 	}))
 	t.Cleanup(served.Close)
-	i.URL = served.URL
-	return i
+	return i, served
 }
 
 // Token returns an access token for alice, of the group sre, which is valid for an hour.

@@ -59,6 +59,7 @@ type OIDC struct {
 	Tenant     From     // claim
 	Roles      RolesFrom
 	Networks   []netip.Prefix // that are not public, and may be connected to
+	CA         string         // absolute path of a file in PEM; "": only the system's authorities
 }
 
 // MTLS takes the certificate of a client as its credential.

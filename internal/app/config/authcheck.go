@@ -36,6 +36,7 @@ func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 	if at, given := l.given(n, "audiences"); given && len(o.Audiences) == 0 && !l.refused[n.Below("audiences").Path()] {
 		l.report.Add(at.at, n.Below("audiences").Path(), "is empty; a token for another server would be accepted; write at least one")
 	}
+	l.locate(n.Below("ca").Path(), &o.CA)
 	at, given := l.given(n, "name")
 	if !given || l.refused[n.Below("name").Path()] {
 		return

@@ -91,6 +91,8 @@ func oidcKeys(o *OIDC) []key {
 			"The roles of these callers, or the claim that has their groups, and the roles of each group; other groups have none. Without it, auth.default_roles."),
 		many("networks", "", &o.Networks, setting.Network,
 			"Addresses that are not public, and that the server may connect to for discovery and keys. Without it, only public ones."),
+		one("ca", "", setting.Text(&o.CA, "a file", setting.OneLine),
+			"Authorities that the certificate of the issuer may have, in PEM, in addition to those of the system. The file is read at the start. A relative path is relative to the folder of the configuration file."),
 	}
 }
 
