@@ -92,15 +92,20 @@ func (m *metered) release() {
 	m.taken = nil
 }
 
-// readBody reads everything, into one allocation if the length is known and not too large
-// for a body that may never arrive.
+// readBody reads everything. The memory grows with what has arrived, up to the length if it
+// is known: the rest may never come.
 func readBody(body io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > freeBody {
+	if length < 0 {
 		return io.ReadAll(body)
 	}
-	raw := make([]byte, length)
-	_, err := io.ReadFull(body, raw)
-	return raw, err
+	raw := make([]byte, 0, min(length, freeBody))
+	for {
+		n, err := io.ReadFull(body, raw[len(raw):cap(raw)])
+		if raw = raw[:len(raw)+n]; err != nil || int64(len(raw)) == length {
+			return raw, err
+		}
+		raw = append(make([]byte, 0, min(length, 2*int64(cap(raw)))), raw...)
+	}
 }
 
 func jsonContent(header string) bool {

@@ -127,35 +127,3 @@ func (d *decoder) members(value func(name []byte) *Error) *Error {
 		}
 	}
 }
-
-// nameSet is a set of names. Most objects are small and need no map.
-type nameSet struct {
-	few  [8][]byte
-	n    int
-	many map[string]struct{}
-}
-
-// add reports whether name is new.
-func (s *nameSet) add(name []byte) bool {
-	if s.many == nil {
-		for _, other := range s.few[:s.n] {
-			if string(other) == string(name) {
-				return false
-			}
-		}
-		if s.n < len(s.few) {
-			s.few[s.n] = name
-			s.n++
-			return true
-		}
-		s.many = make(map[string]struct{}, 4*len(s.few))
-		for _, other := range s.few {
-			s.many[string(other)] = struct{}{}
-		}
-	}
-	if _, twice := s.many[string(name)]; twice {
-		return false
-	}
-	s.many[string(name)] = struct{}{}
-	return true
-}

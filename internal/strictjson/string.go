@@ -10,9 +10,11 @@ import (
 func (d *decoder) str(skip bool) ([]byte, *Error) {
 	d.pos++ // the quote
 	start := d.pos
-	for d.pos < len(d.raw) {
-		c := d.raw[d.pos]
-		switch {
+	for {
+		if d.pos += plainLength(d.raw[d.pos:]); d.pos >= len(d.raw) {
+			return nil, d.syntax("it ends inside a string")
+		}
+		switch c := d.raw[d.pos]; {
 		case c == '"':
 			d.pos++
 			return d.raw[start : d.pos-1], nil
@@ -20,8 +22,6 @@ func (d *decoder) str(skip bool) ([]byte, *Error) {
 			return d.escaped(start, skip)
 		case c < ' ':
 			return nil, d.syntax("a string holds a control character; write it as an escape")
-		case c < utf8.RuneSelf:
-			d.pos++
 		default:
 			r, size := utf8.DecodeRune(d.raw[d.pos:])
 			if r == utf8.RuneError && size <= 1 {
@@ -30,7 +30,6 @@ func (d *decoder) str(skip bool) ([]byte, *Error) {
 			d.pos += size
 		}
 	}
-	return nil, d.syntax("it ends inside a string")
 }
 
 // escaped reads the rest of the string that began at start, from its first backslash.
@@ -43,6 +42,8 @@ func (d *decoder) escaped(start int, skip bool) ([]byte, *Error) {
 		c := d.raw[d.pos]
 		size := 1
 		switch {
+		case isPlain(c):
+			size = plainLength(d.raw[d.pos:])
 		case c == '"':
 			d.pos++
 			return b, nil

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"a2a-server/auth"
 	"a2a-server/store"
@@ -12,11 +14,14 @@ import (
 // building large answers, scanning for lists. Go schedules runnable goroutines for 10 ms
 // each, so a hundred of these at once would repeatedly keep everybody else from a
 // processor for a second. So heavy uses all processors but one, and half of those for one
-// caller. It is safe for concurrent use.
+// caller. Half of one processor is half of its time: between two computations, such a
+// caller rests for as long as the first one took. Callers without names do not: they are
+// many in one. It is safe for concurrent use.
 type heavy struct {
 	all  chan struct{} // a token for each
 	each int           // tokens of one caller
 
+	busy    atomic.Int64 // how many callers there are
 	mu      sync.Mutex
 	callers map[store.Scope]*heavyCaller
 }
@@ -44,17 +49,28 @@ func tokens(n int) chan struct{} {
 // for a processor.
 const light = 64 << 10
 
-// Heavily calls work, which processes so many bytes of a caller's request; if these are
-// many, it first waits for a processor as [Engine.Heavy] does. The error is that of work,
-// or the cause if ctx ends first.
+const (
+	brief       = time.Millisecond      // computations that are shorter need no rest
+	longestRest = 50 * time.Millisecond // the same caller's small requests wait for it, too
+)
+
+// Heavily calls work, which processes so many bytes of a caller's request. If these are
+// many, it first waits for a processor as [Engine.Heavy] does. If they are few, it waits
+// only for the long computations of the same caller, so that who is busy with these does
+// not take a second processor for many small requests. Callers without names do not wait
+// for each other. The error is that of work, or the cause if ctx ends first.
 func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
-	if bytes > light {
-		end, err := e.Heavy(ctx, by)
-		if err != nil {
-			return err
-		}
-		defer end()
+	end, err := func() {}, error(nil)
+	switch {
+	case bytes > light:
+		end, err = e.Heavy(ctx, by)
+	case !by.IsAnonymous() && e.heavy.busy.Load() > 0:
+		end, err = e.behind(ctx, ownerOf(by))
 	}
+	if err != nil {
+		return err
+	}
+	defer end()
 	return work()
 }
 
@@ -62,33 +78,76 @@ func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work
 // release it. The error is the cause if ctx ends first.
 func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err error) {
 	h, who := &e.heavy, ownerOf(by)
-	h.mu.Lock()
-	c := h.callers[who]
-	if c == nil {
-		c = &heavyCaller{tokens: tokens(h.each)}
-		h.callers[who] = c
+	leave, err := e.inTurn(ctx, who, h.join(who, true))
+	if err != nil {
+		return nil, err
 	}
-	c.users++
-	h.mu.Unlock()
-	leave := func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if c.users--; c.users == 0 {
-			delete(h.callers, who)
-		}
-	}
-	if e.wait(c.tokens, ctx.Done()) == 1 {
+	if e.wait(h.all, ctx.Done()) == 1 {
 		leave()
 		return nil, context.Cause(ctx)
 	}
-	if e.wait(h.all, ctx.Done()) == 1 {
-		c.tokens <- struct{}{}
+	began := e.now()
+	return func() {
+		h.all <- struct{}{}
+		if rest := h.rest(e.now().Sub(began)); rest > 0 && !by.IsAnonymous() {
+			e.after(rest, leave)
+			return
+		}
 		leave()
+	}, nil
+}
+
+// rest returns how long a caller may not begin another computation after one that took d.
+func (h *heavy) rest(d time.Duration) time.Duration {
+	if 2*h.each <= cap(h.all) || d < brief {
+		return 0
+	}
+	return min(d, longestRest)
+}
+
+// behind waits for a caller's long computations, if there are any.
+func (e *Engine) behind(ctx context.Context, who store.Scope) (end func(), err error) {
+	c := e.heavy.join(who, false)
+	if c == nil {
+		return func() {}, nil
+	}
+	return e.inTurn(ctx, who, c)
+}
+
+// inTurn waits until it is the turn of one of a caller's computations, which has joined.
+func (e *Engine) inTurn(ctx context.Context, who store.Scope, c *heavyCaller) (end func(), err error) {
+	if e.wait(c.tokens, ctx.Done()) == 1 {
+		e.heavy.leave(who, c)
 		return nil, context.Cause(ctx)
 	}
 	return func() {
-		h.all <- struct{}{}
 		c.tokens <- struct{}{}
-		leave()
+		e.heavy.leave(who, c)
 	}, nil
+}
+
+// join counts one more computation of a caller. A caller that has none is made, or is nil.
+func (h *heavy) join(who store.Scope, made bool) *heavyCaller {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.callers[who]
+	if c == nil {
+		if !made {
+			return nil
+		}
+		c = &heavyCaller{tokens: tokens(h.each)}
+		h.callers[who] = c
+		h.busy.Store(int64(len(h.callers)))
+	}
+	c.users++
+	return c
+}
+
+func (h *heavy) leave(who store.Scope, c *heavyCaller) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.users--; c.users == 0 {
+		delete(h.callers, who)
+		h.busy.Store(int64(len(h.callers)))
+	}
 }

@@ -72,6 +72,92 @@ func TestHeavyWorkIsShared(t *testing.T) {
 	})
 }
 
+// Small requests of a caller wait for the same caller's heavy work, and for no other's;
+// callers without names have nothing to do with each other.
+func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		w.engine.Processors(2)
+		small := func(ctx context.Context, by auth.Principal) chan error {
+			done := make(chan error, 1)
+			go func() { done <- w.engine.Heavily(ctx, by, 100, func() error { return nil }) }()
+			synctest.Wait()
+			return done
+		}
+		for _, by := range []auth.Principal{alice, auth.Anonymous()} {
+			end, err := w.engine.Heavy(t.Context(), by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done := small(t.Context(), bob); len(done) == 0 {
+				t.Errorf("a small request of bob's waits for heavy work of %s's", by.Subject)
+			}
+			done := small(t.Context(), by)
+			if waits := len(done) == 0; waits == by.IsAnonymous() {
+				t.Errorf("a small request of %s's waits for heavy work of the same: %v", by.Subject, waits)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := small(ctx, by)
+			cancel()
+			if err := <-gone; !by.IsAnonymous() && !errors.Is(err, context.Canceled) {
+				t.Errorf("who is gone got %v", err)
+			}
+			end()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if n := w.engine.AtHeavyWork(); n != 0 {
+				t.Errorf("%d callers are kept who do nothing", n)
+			}
+		}
+	})
+}
+
+// Where heavy work has one processor, half of it is for one caller: who has worked rests
+// for as long, within bounds, and meanwhile it is another's.
+func TestHeavyCallersRest(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		work := func(by auth.Principal, d time.Duration) (waited time.Duration) {
+			asked := time.Now()
+			end, err := w.engine.Heavy(t.Context(), by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waited = time.Since(asked)
+			time.Sleep(d)
+			end()
+			return waited
+		}
+		for _, tc := range []struct {
+			by         auth.Principal
+			processors int
+			took, rest time.Duration
+		}{
+			{alice, 1, 20 * time.Millisecond, 20 * time.Millisecond},
+			{alice, 1, time.Second, 50 * time.Millisecond},
+			{alice, 1, time.Millisecond - 1, 0},
+			{alice, 2, time.Second, 0},
+			{auth.Anonymous(), 1, time.Second, 0},
+		} {
+			w.engine.Processors(tc.processors)
+			work(tc.by, tc.took)
+			if waited := work(bob, 0); waited != 0 {
+				t.Errorf("bob waited %v for %s's rest", waited, tc.by.Subject)
+			}
+			if waited := work(tc.by, 0); waited != tc.rest {
+				t.Errorf("%s rested %v of %d processors after %v, want %v", tc.by.Subject, waited, tc.processors, tc.took, tc.rest)
+			}
+		}
+		if n := w.engine.AtHeavyWork(); n != 0 {
+			t.Errorf("%d callers are kept who do nothing", n)
+		}
+	})
+}
+
 // Who has had enough of waiting for a processor gives back what of its share it had for
 // that, also while the same caller waits for another.
 func TestHeavyWorkThatIsGivenUp(t *testing.T) {
