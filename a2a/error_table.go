@@ -37,7 +37,7 @@ var (
 	errNoPath           = wireError{code: -32600, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "NOT_FOUND", message: "there is nothing at this path"}
 	errMethodNotAllowed = wireError{code: -32600, status: http.StatusMethodNotAllowed, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED", message: "this path does not accept this method"}
 	errMediaType        = wireError{code: -32005, status: http.StatusUnsupportedMediaType, grpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED", message: "the Content-Type must be application/json or application/a2a+json, in UTF-8"}
-	errTooLarge         = wireError{code: -32600, status: http.StatusRequestEntityTooLarge, grpc: "OUT_OF_RANGE", reason: "REQUEST_TOO_LARGE", message: "the request is larger than this server accepts"}
+	errTooLarge         = wireError{code: -32600, status: http.StatusRequestEntityTooLarge, grpc: "RESOURCE_EXHAUSTED", reason: "REQUEST_TOO_LARGE", message: "the request is larger than this server accepts"}
 	errTooSlow          = wireError{code: -32600, status: http.StatusRequestTimeout, grpc: "DEADLINE_EXCEEDED", reason: "INVALID_REQUEST", message: "the request did not arrive in time"}
 )
 

@@ -78,7 +78,8 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(connWindow),
 		grpc.ConnectionTimeout(begin),
-		grpc.ReadBufferSize(8<<10),
+		grpc.ReadBufferSize(2<<10),
+		grpc.SharedWriteBuffer(true),
 		grpc.WaitForHandlers(true),
 		// A peer that is gone without a word is noticed; one that is there is not cut off.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.cfg.Heartbeat, Timeout: s.cfg.WriteTimeout}),

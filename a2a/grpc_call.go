@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -214,71 +213,6 @@ func (g *GRPC) asked(r *http.Request) *http.Request {
 		r.Host = name + ":" + strconv.Itoa(int(at.Port()))
 	}
 	return r
-}
-
-// checkContent refuses messages in another coding than protobuf.
-func (c *grpcCall) checkContent() error {
-	switch got := strings.ToLower(c.r.Header.Get("Content-Type")); got {
-	case "application/grpc", "application/grpc+proto":
-		return nil
-	}
-	return errMediaType.saying("the Content-Type must be application/grpc or application/grpc+proto")
-}
-
-// soon is how long a call may take to receive its message before it counts as a large one:
-// one whose size nobody knows yet.
-const soon = 100 * time.Millisecond
-
-// receive receives the message of a call. Its errors are 408 for one that takes longer than
-// limit, and 503 when large messages hold all their memory. Call release when the message is
-// no longer needed.
-func (c *grpcCall) receive(by auth.Principal, limit time.Duration) (m message, release func(), err error) {
-	got := make(chan error, 1) // it outlives the call if the client does not send
-	var into message
-	go func() { got <- c.ss.RecvMsg(&into) }()
-	timer := time.NewTimer(min(soon, limit))
-	defer timer.Stop()
-	release = func() {}
-	give := func() {}
-	defer func() { give() }()
-	for slow := false; ; {
-		select {
-		case err := <-got:
-			if err != nil {
-				return nil, nil, c.notReceived()
-			}
-			if len(into) > freeBody {
-				give()
-				give = func() {}
-				if release, err = c.g.s.bodies.take(by, len(into)); err != nil {
-					return nil, nil, err
-				}
-			}
-			return into, release, nil
-		case <-c.ctx.Done():
-			return nil, nil, context.Cause(c.ctx)
-		case <-timer.C:
-			if slow {
-				return nil, nil, transportError(http.StatusRequestTimeout)
-			}
-			slow = true
-			if give, err = c.g.s.bodies.take(by, int(c.g.s.cfg.MaxBody)); err != nil {
-				give = func() {}
-				return nil, nil, err
-			}
-			timer.Reset(limit)
-		}
-	}
-}
-
-// notReceived returns the error of a call whose message could not be received. What grpc
-// refuses itself, it has answered already, without our details: a message that is too large
-// (RESOURCE_EXHAUSTED), and one with a grpc-encoding (UNIMPLEMENTED).
-func (c *grpcCall) notReceived() error {
-	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
-	}
-	return errInvalidRequest.saying("the call has no message that can be read")
 }
 
 // unary runs an operation with one answer.

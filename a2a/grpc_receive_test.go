@@ -1,0 +1,170 @@
+package a2a_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/rs/zerolog"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"a2a-server/a2a"
+	"a2a-server/task/engine"
+)
+
+// rawClient is a client of HTTP/2 that sends the bytes that it is told to send.
+type rawClient struct {
+	t      *testing.T
+	at     string
+	conn   net.Conn
+	frames *http2.Framer
+	next   uint32
+}
+
+func newRawClient(t *testing.T, at string) *rawClient {
+	t.Helper()
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	c := &rawClient{t: t, at: at, conn: conn, frames: http2.NewFramer(conn, conn), next: 1}
+	c.frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	c.must(err)
+	c.must(c.frames.WriteSettings())
+	return c
+}
+
+func (c *rawClient) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// call begins a call of SendMessage with some data, and returns its stream.
+func (c *rawClient) call(data []byte, end bool, more ...string) (id uint32) {
+	c.t.Helper()
+	var block bytes.Buffer
+	e := hpack.NewEncoder(&block)
+	all := append([]string{
+		":method", "POST", ":scheme", "http", ":path", a2apb.A2AService_SendMessage_FullMethodName, ":authority", c.at,
+		"content-type", "application/grpc", "te", "trailers", "authorization", "Bearer alice",
+	}, more...)
+	for i := 0; i < len(all); i += 2 {
+		c.must(e.WriteField(hpack.HeaderField{Name: all[i], Value: all[i+1]}))
+	}
+	id = c.next
+	c.next += 2
+	c.must(c.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true}))
+	c.must(c.frames.WriteData(id, end, data))
+	return id
+}
+
+// ended returns the error that a stream ends with; 0: the next one that ends.
+func (c *rawClient) ended(id uint32) error {
+	c.t.Helper()
+	for {
+		f, err := c.frames.ReadFrame()
+		c.must(err)
+		switch f := f.(type) {
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				c.must(c.frames.WriteSettingsAck())
+			}
+		case *http2.MetaHeadersFrame:
+			if id != 0 && f.StreamID != id || !f.StreamEnded() {
+				continue
+			}
+			st := &spb.Status{}
+			for _, h := range f.RegularFields() {
+				switch h.Name {
+				case "grpc-status":
+					code, err := strconv.Atoi(h.Value)
+					c.must(err)
+					st.Code = int32(code)
+				case "grpc-status-details-bin":
+					b, err := base64.RawStdEncoding.DecodeString(h.Value)
+					c.must(err)
+					c.must(proto.Unmarshal(b, st))
+				}
+			}
+			return status.ErrorProto(st)
+		}
+	}
+}
+
+// prefixed returns a message after its length, or after another one.
+func prefixed(m []byte, length int) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(length)), m...)
+}
+
+// What is refused about a message is known before it is received, and says what to do as in
+// the other bindings.
+func TestRefusedMessagesOfGRPC(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
+	m, err := proto.Marshal(&a2apb.SendMessageRequest{Message: textMessage("m", "x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compressed := prefixed(m, len(m))
+	compressed[0] = 1
+	for name, tc := range map[string]struct {
+		data   []byte
+		end    bool
+		code   codes.Code
+		reason string
+		says   string
+	}{
+		"too large":        {prefixed(nil, 1<<20+1), false, codes.ResourceExhausted, "REQUEST_TOO_LARGE", "larger"},
+		"larger than any":  {prefixed(nil, 1<<32-1), false, codes.ResourceExhausted, "REQUEST_TOO_LARGE", "larger"},
+		"compressed":       {compressed, true, codes.InvalidArgument, "CONTENT_TYPE_NOT_SUPPORTED", "compress"},
+		"unknown flags":    {append([]byte{2}, compressed[1:]...), true, codes.InvalidArgument, "CONTENT_TYPE_NOT_SUPPORTED", "compress"},
+		"no message":       {nil, true, codes.InvalidArgument, "INVALID_REQUEST", "no message"},
+		"half a length":    {prefixed(nil, 0)[:3], true, codes.InvalidArgument, "INVALID_REQUEST", "no message"},
+		"half a message":   {prefixed(m, len(m))[:9], true, codes.InvalidArgument, "INVALID_REQUEST", "no message"},
+		"a second message": {append(prefixed(m, len(m)), prefixed(m, len(m))...), true, codes.InvalidArgument, "INVALID_REQUEST", "more than one"},
+		"a second, large":  {append(prefixed(m, len(m)), prefixed(nil, 1<<30)...), true, codes.InvalidArgument, "INVALID_REQUEST", "more than one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newRawClient(t, at)
+			err := c.ended(c.call(tc.data, tc.end))
+			wantStatus(t, name, err, tc.code, tc.reason)
+			if !strings.Contains(status.Convert(err).Message(), tc.says) {
+				t.Errorf("the message is %q, want %q in it", status.Convert(err).Message(), tc.says)
+			}
+			if err := c.ended(c.call(prefixed(m, len(m)), true, "a2a-version", "1.0")); err != nil {
+				t.Errorf("the next call of the connection: %v", err)
+			}
+		})
+	}
+	t.Run("no room", func(t *testing.T) {
+		t.Parallel()
+		c := newRawClient(t, at)
+		for range 4 { // a caller may have one at a time
+			c.call(prefixed(nil, 1<<20), false)
+		}
+		for range 3 {
+			wantStatus(t, "a message for which there is no memory", c.ended(0), codes.Unavailable, "UNAVAILABLE")
+		}
+	})
+}
