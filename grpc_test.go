@@ -308,7 +308,8 @@ func TestEmbeddedGRPC(t *testing.T) {
 	}
 }
 
-// Connections of both ports count together.
+// Connections of both ports count together. Beyond the limit a call is told what to do, and
+// a probe is answered, as over HTTP; once there is room, the same client is served.
 func TestConnectionsOfGRPC(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0", "limits.connections": "4"}))
@@ -321,20 +322,31 @@ func TestConnectionsOfGRPC(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		idle = append(idle, c)
 	}
-	check := func() error {
-		_, err := a2apb.NewA2AServiceClient(dialGRPC(t, in.server.GRPCAddr().String(), nil)).ListTasks(t.Context(), &a2apb.ListTasksRequest{})
+	// They are accepted one after the other, and this one after them.
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(in.url + "/tasks") //nolint:noctx // of this machine
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("a request beyond limits.connections: %s", resp.Status)
+	}
+	conn := dialGRPC(t, in.server.GRPCAddr().String(), nil)
+	list := func() error {
+		_, err := a2apb.NewA2AServiceClient(conn).ListTasks(t.Context(), &a2apb.ListTasksRequest{})
 		return err
 	}
-	for begun := time.Now(); check() == nil; { // until they are accepted
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("a call is served beyond limits.connections")
-		}
+	if got, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil || got.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("a probe beyond limits.connections: %v, %v", got, err)
+	}
+	if st := status.Convert(list()); st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "too many open connections") || len(st.Details()) == 0 {
+		t.Errorf("a call beyond limits.connections: %v, details %v", st, st.Details())
 	}
 	for _, c := range idle {
 		_ = c.Close()
 	}
 	for begun := time.Now(); ; {
-		err := check()
+		err := list()
 		if err == nil {
 			break
 		}

@@ -78,7 +78,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(connWindow),
 		grpc.ConnectionTimeout(begin),
-		grpc.ReadBufferSize(2<<10),
+		grpc.ReadBufferSize(1<<10),
 		grpc.SharedWriteBuffer(true),
 		grpc.WaitForHandlers(true),
 		// A peer that is gone without a word is noticed; one that is there is not cut off.

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -49,8 +51,25 @@ type grpcCall struct {
 	cancel context.CancelCauseFunc
 	r      *http.Request // the call as a request: its metadata are headers
 	method string        // for the log
+	conn   *connected
 	as     protocol
 	active []string // extensions
+
+	rest      *engine.Subscription // what comes after the beginning of a stream; nil: nothing
+	leave     []func()             // to call when the call has ended, the last one first
+	opened    bool                 // an event was sent
+	unwritten atomic.Int64         // bytes of messages that the transport has
+	wrote     chan struct{}        // there are none any more
+}
+
+// atEnd has a function called when the call has ended.
+func (c *grpcCall) atEnd(leave func()) { c.leave = append(c.leave, leave) }
+
+// end calls the functions of atEnd.
+func (c *grpcCall) end() {
+	for _, leave := range slices.Backward(c.leave) {
+		leave()
+	}
 }
 
 // reply collects the headers of an answer. It implements [http.ResponseWriter].
@@ -99,23 +118,29 @@ func (g *GRPC) unknown(_ any, ss grpc.ServerStream) error {
 }
 
 // open runs a call, which ends with the server. The error that it returns is a status.
+//
+// A stream is followed here, once run has returned: it waits nearly all the time, and what
+// its beginning needed is not on the stack meanwhile.
 func (g *GRPC) open(ss grpc.ServerStream, method string, run func(*grpcCall) error) error {
 	ctx, cancel := context.WithCancelCause(ss.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(g.all, func() { cancel(context.Cause(g.all)) })()
-	if conn, _ := connOf(ctx); conn != nil {
-		conn.open.Add(1)
-		defer conn.open.Add(-1)
-	}
-	c := &grpcCall{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method}
+	conn, _ := connOf(ctx)
+	conn.open.Add(1)
+	defer conn.open.Add(-1)
+	c := &grpcCall{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method, conn: conn, wrote: make(chan struct{}, 1)}
+	defer c.end()
 	err := c.guarded(func() error {
 		if wrong := g.cfg.Guard.check(c.r); wrong != nil {
 			return wrong
 		}
 		return run(c)
 	})
+	if err == nil && c.rest != nil {
+		err = c.guarded(c.follow)
+	}
 	if err != nil {
-		return g.refuse(ctx, ss, err, method)
+		return c.refuse(err)
 	}
 	return nil
 }
@@ -127,12 +152,16 @@ func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*
 		if g.all.Err() != nil {
 			return ErrShutdown
 		}
+		if c.conn.over {
+			c.conn.turnAway()
+			return errBusy.saying("too many open connections, in all or from this address: try again later, and reuse a connection for several calls")
+		}
 		if g.cfg.Admit != nil {
 			leave, err := g.cfg.Admit()
 			if err != nil {
 				return errBusy.saying(err.Error())
 			}
-			defer leave()
+			c.atEnd(leave)
 		}
 		c.as = as
 		by, err := c.begin()
@@ -185,13 +214,9 @@ func requestOf(ctx context.Context) *http.Request {
 		}
 	}
 	conn, p := connOf(ctx)
-	if p != nil {
-		r.RemoteAddr = p.Addr.String()
-	}
-	if conn != nil {
-		r.TLS = conn.state
-		ctx = context.WithValue(ctx, http.LocalAddrContextKey, conn.LocalAddr())
-	}
+	r.RemoteAddr = p.Addr.String()
+	r.TLS = conn.state
+	ctx = context.WithValue(ctx, http.LocalAddrContextKey, conn.LocalAddr())
 	return r.WithContext(ctx)
 }
 
@@ -227,7 +252,7 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 	defer a.Release()
 	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.g.asked(c.r), v03: c.old(), proto: true}, in, nil)
 	if errors.Is(context.Cause(ctx), errEnded) {
-		return s.ended()
+		return errEnded // whoever waits may not have the answer
 	}
 	if err != nil {
 		return err

@@ -79,37 +79,46 @@ func (o *opened) close() {
 type connected struct {
 	net.Conn
 	state     *tls.ConnectionState // nil: no TLS
+	over      bool                 // beyond the limits: calls of health only
+	turned    atomic.Bool          // it closes soon
 	open      atomic.Int64         // calls
 	probes    atomic.Int64         // calls of health that are no watches
-	unread    atomic.Int64         // bytes of calls that have ended because nobody read them
 	unwritten atomic.Int64         // bytes of messages that the transport has, of calls that have ended, too
 }
-
-// maxUnread is how many bytes that nobody reads a connection may keep. What a stalled call
-// has sent cannot be taken back, and other callers may use the connection, too.
-const maxUnread = 1 << 20
 
 // maxUnwritten is how many bytes of messages a connection may have before the sender of the
 // next one waits until it is written.
 const maxUnwritten = 256 << 10
 
-// stuck counts bytes that the client of an ended call does not read. It closes the
-// connection if there are too many, or nobody else uses it.
-func (c *connected) stuck(n int64) {
-	if c.unread.Add(n) > maxUnread || c.unwritten.Load() > maxUnread || c.open.Load() <= 1 {
+// maxUnread is how many bytes that nobody reads a connection may keep. What an ended call has
+// sent cannot be taken back, and other callers may use the connection, too.
+const maxUnread = 1 << 20
+
+// stuck closes the connection, of which a call ends because its client does not read, if too
+// much is unread, or nobody else uses it.
+func (c *connected) stuck() {
+	if c.unwritten.Load() > maxUnread || c.open.Load() <= 1 {
 		_ = c.Close() // its calls end
+	}
+}
+
+// turned is how long a connection beyond the limits stays open once a call has been refused:
+// until the client has the answer.
+const turned = time.Second
+
+// turnAway closes the connection soon. Its client makes a new one, for which there may be room.
+func (c *connected) turnAway() {
+	if c.turned.CompareAndSwap(false, true) {
+		time.AfterFunc(turned, func() { _ = c.Close() })
 	}
 }
 
 // AuthType implements [credentials.AuthInfo].
 func (*connected) AuthType() string { return "a2a" }
 
-// connOf returns the connection of a call.
+// connOf returns the connection of a call, and its addresses.
 func connOf(ctx context.Context) (*connected, *peer.Peer) {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil, nil
-	}
+	p, _ := peer.FromContext(ctx) // it is there, and from [connecting]
 	c, _ := p.AuthInfo.(*connected)
 	return c, p
 }
@@ -117,14 +126,12 @@ func connOf(ctx context.Context) (*connected, *peer.Peer) {
 // ServerHandshake implements [credentials.TransportCredentials]. The deadline of the
 // connection is that of the handshake.
 func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	if over, is := raw.(interface{ OverLimit() bool }); is && over.OverLimit() {
-		_ = raw.Close()
-		return nil, nil, errors.New("too many open connections, in all or from this address")
-	}
+	limited, is := raw.(interface{ OverLimit() bool })
+	over := is && limited.OverLimit()
 	raw = c.open.add(raw)
 	if c.tls == nil {
 		raw = listener.TimeHeaders(raw, c.header)
-		return raw, &connected{Conn: raw}, nil
+		return raw, &connected{Conn: raw, over: over}, nil
 	}
 	conn := tls.Server(raw, c.tls)
 	if err := conn.HandshakeContext(context.Background()); err != nil {
@@ -137,7 +144,7 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
 	}
 	timed := listener.TimeHeaders(conn, c.header)
-	return timed, &connected{Conn: timed, state: &state}, nil
+	return timed, &connected{Conn: timed, state: &state, over: over}, nil
 }
 
 // ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.

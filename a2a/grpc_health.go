@@ -2,7 +2,6 @@ package a2a
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -62,12 +61,8 @@ func (c *grpcCall) joinHealth(watch bool) (leave func(), err error) {
 		from := c.g.s.rates.source(credentialsOf(c.r))
 		return c.g.watches.take(auth.Principal{Subject: from.String()}, 1)
 	}
-	conn, _ := connOf(c.ctx)
-	if conn == nil { // cannot happen: it is of [connecting]
-		return func() {}, nil
-	}
-	leave = func() { conn.probes.Add(-1) }
-	if conn.probes.Add(1) > maxProbes {
+	leave = func() { c.conn.probes.Add(-1) }
+	if c.conn.probes.Add(1) > maxProbes {
 		leave()
 		return nil, errBusy.saying("too many calls of health are open on this connection: end one")
 	}
@@ -160,10 +155,7 @@ func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 			}
 			return nil
 		case <-c.ctx.Done(): // the handler ends with the call
-			if cause := context.Cause(c.ctx); errors.Is(cause, errEnded) {
-				return g.s.ended()
-			}
-			return ErrShutdown
+			return context.Cause(c.ctx)
 		}
 	})
 }

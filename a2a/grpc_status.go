@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"a2a-server/task/engine"
 )
 
 // maxStatus is how large the details of an error may be over gRPC, in bytes. They are in
@@ -99,20 +100,23 @@ func (e *wireError) protoDetails() []proto.Message {
 }
 
 // refuse returns the status of a call that fails with err, and sets its challenges.
-func (g *GRPC) refuse(ctx context.Context, ss grpc.ServerStream, err error, method string) error {
-	if ctx.Err() != nil && !errors.As(err, new(*wireError)) {
-		switch cause := context.Cause(ctx); {
-		case errors.Is(cause, context.DeadlineExceeded):
-			return status.Error(codes.DeadlineExceeded, "the deadline of the call has passed")
-		case errors.Is(cause, context.Canceled):
-			return status.Error(codes.Canceled, "the call was canceled")
-		case errors.Is(cause, ErrShutdown):
-			err = ErrShutdown
-		}
+func (c *grpcCall) refuse(err error) error {
+	switch cause := context.Cause(c.ctx); {
+	case errors.Is(cause, errEnded):
+		err = c.g.s.ended()
+	case c.opened && (errors.Is(cause, ErrShutdown) || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)):
+		err = errResume
+	case c.ctx.Err() == nil || errors.As(err, new(*wireError)):
+	case errors.Is(cause, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, "the deadline of the call has passed")
+	case errors.Is(cause, context.Canceled):
+		return status.Error(codes.Canceled, "the call was canceled")
+	case errors.Is(cause, ErrShutdown):
+		err = ErrShutdown
 	}
-	w := g.s.wire(ctx, err, method)
+	w := c.g.s.wire(c.ctx, err, c.method)
 	if len(w.challenges) > 0 {
-		ss.SetTrailer(metadata.MD{"www-authenticate": w.challenges})
+		c.ss.SetTrailer(metadata.MD{"www-authenticate": w.challenges})
 	}
 	return w.toStatus().Err()
 }

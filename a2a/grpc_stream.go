@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/mem"
@@ -21,44 +20,31 @@ var (
 	errSlow    = errTooSlow.saying("the answer was not read in time")
 )
 
-// lastWords is how long an ended call waits for the message that it is sending.
-const lastWords = time.Second
+// ahead is how much of a stream may be unwritten before its sender waits, in bytes. The
+// transport itself takes twice as much before it blocks the sender, whom nothing but the end
+// of the connection could wake then.
+const ahead = 32 << 10
 
-// stream runs an operation with a stream. A goroutine of its own sends, because it is stuck
-// when the client does not read, and the call ends only when its handler returns.
-func (c *grpcCall) stream(by auth.Principal, op *operation, in input) error {
+// framed is how many bytes the transport adds to a message.
+const framed = 5
+
+// stream begins an operation with a stream. What comes after the beginning is c.rest.
+func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error) {
 	s := c.g.s
 	give, err := s.streams.take(by, 1)
 	if err != nil {
 		return err
 	}
+	c.atEnd(give)
 	renew := s.renews(c.r)
-	leave := s.lease(c.ctx, by, op.action, renew, c.cancel)
-	out := &outlet{c: c, stalled: make(chan struct{})}
-	out.watch = time.AfterFunc(time.Hour, out.late)
-	out.watch.Stop()
-	done := make(chan error, 1)
-	go func() {
-		defer give()
-		defer leave()
-		done <- c.guarded(func() error {
-			rest, err := op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
-				func(engine.ID) sink { return out.events })
-			if rest == nil {
-				return err
-			}
-			return rest.Follow(c.ctx, out.events)
-		})
-	}()
-	err = out.wait(done)
-	switch cause := context.Cause(c.ctx); {
-	case errors.Is(cause, errEnded):
-		return s.ended()
-	case out.opened.Load() && (errors.Is(cause, ErrShutdown) || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)):
-		return errResume
-	}
+	c.atEnd(s.lease(c.ctx, by, op.action, renew, c.cancel))
+	c.rest, err = op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
+		func(engine.ID) sink { return c.events })
 	return err
 }
+
+// follow sends what comes after the beginning of a stream.
+func (c *grpcCall) follow() error { return c.rest.Follow(c.ctx, c.events) }
 
 // guarded runs a function, whose panic it logs and returns as an error.
 func (c *grpcCall) guarded(run func() error) (err error) {
@@ -71,110 +57,79 @@ func (c *grpcCall) guarded(run func() error) (err error) {
 	return run()
 }
 
-// outlet sends the events of a stream, and notices when the client does not read them.
-type outlet struct {
-	c       *grpcCall
-	opened  atomic.Bool // an event was sent
-	began   atomic.Int64
-	watch   *time.Timer
-	stalled chan struct{}
-}
-
-// events is the [sink] of a stream.
-func (o *outlet) events(page []engine.Event) error {
-	if err := context.Cause(o.c.ctx); errors.Is(err, errEnded) {
+// events is the [sink] of a stream. A client has WriteTimeout to read what a page makes its
+// sender wait for.
+func (c *grpcCall) events(page []engine.Event) error {
+	if err := context.Cause(c.ctx); errors.Is(err, errEnded) {
 		return err // whoever reads may not have more
 	}
-	limit := o.c.g.s.cfg.WriteTimeout
-	o.began.Store(time.Now().UnixNano())
-	o.watch.Reset(limit)
-	defer func() {
-		o.began.Store(0)
-		o.watch.Stop()
-	}()
+	var limit *time.Timer // nil: nothing had to be waited for
 	for i := range page {
-		m, err := o.c.as.event(page[i].Data)
+		m, err := c.as.event(page[i].Data)
 		if err != nil {
 			return fmt.Errorf("encode event %d: %w", page[i].Seq, err)
 		}
-		w := o.c.whole(m)
-		if err := o.c.ss.SendMsg(w); err != nil {
+		if err := c.ss.SendMsg(c.whole(m)); err != nil {
 			return fmt.Errorf("send event %d: %w", page[i].Seq, err)
 		}
-		o.opened.Store(true)
-		if !w.waits() {
+		c.opened = true
+		if !c.waits(m) {
 			continue
 		}
-		select {
-		case <-w.written:
-		case <-o.c.ctx.Done():
-			return context.Cause(o.c.ctx)
+		if limit == nil {
+			limit = time.NewTimer(c.g.s.cfg.WriteTimeout)
+			defer limit.Stop()
+		}
+		if err := c.written(limit, errStalled); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// late runs when a page has taken WriteTimeout.
-func (o *outlet) late() {
-	if began := o.began.Load(); began != 0 && time.Since(time.Unix(0, began)) >= o.c.g.s.cfg.WriteTimeout {
-		close(o.stalled) // the timer is not set again: who sends is stuck
-	}
-}
-
-// wait returns the error of a stream that has ended, for whatever reason.
-func (o *outlet) wait(done <-chan error) error {
-	select {
-	case err := <-done:
-		return err
-	case <-o.stalled:
-		o.c.stuck(callWindow)
-		return errStalled
-	case <-o.c.ctx.Done():
-	}
-	last := time.NewTimer(lastWords)
-	defer last.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-last.C:
-		o.c.stuck(callWindow)
-		return context.Cause(o.c.ctx)
-	}
-}
-
-// stuck counts bytes that the client of the call does not read, and that nobody can take
-// back: the transport keeps them as long as the connection.
-func (c *grpcCall) stuck(n int) {
-	if conn, _ := connOf(c.ctx); conn != nil {
-		conn.stuck(int64(n))
-	}
-}
-
 // whole is a message that the transport gives back when it is written. It implements
 // [mem.BufferPool], to which the transport does so.
 type whole struct {
-	body    message
-	conn    *connected
-	written chan struct{}
+	body message
+	size int64
+	of   *grpcCall
 }
 
 // pooled is the smallest capacity of a buffer that the transport gives back.
 const pooled = 1<<10 + 1
 
-// whole returns a message to send, which counts as unread until it is written.
+// whole returns a message to send, which counts as unwritten until the transport gives it
+// back.
 func (c *grpcCall) whole(m message) *whole {
+	w := &whole{body: m, size: int64(len(m) + framed), of: c}
 	if cap(m) < pooled {
-		m = append(make(message, 0, pooled), m...)
+		w.body = append(make(message, 0, pooled), m...)
 	}
-	conn, _ := connOf(c.ctx)
-	conn.unwritten.Add(int64(len(m)))
-	return &whole{body: m, conn: conn, written: make(chan struct{})}
+	c.unwritten.Add(w.size)
+	c.conn.unwritten.Add(w.size)
+	return w
 }
 
-// waits reports whether the sender has to wait until the client has read the message. It is
-// in memory until then, and so are those before it, even if their calls have ended.
-func (w *whole) waits() bool {
-	return len(w.body) > largeAnswer || w.conn.unwritten.Load() > maxUnwritten
+// waits reports whether the sender of m has to wait until the client has read it. It is in
+// memory until then, and so are those before it, even if their calls have ended.
+func (c *grpcCall) waits(m message) bool {
+	return len(m) > largeAnswer || c.unwritten.Load() > ahead || c.conn.unwritten.Load() > maxUnwritten
+}
+
+// written waits until all messages of the call are written. If that has not happened when
+// limit fires, it returns late.
+func (c *grpcCall) written(limit *time.Timer, late error) error {
+	for c.unwritten.Load() > 0 {
+		select {
+		case <-c.wrote:
+		case <-c.ctx.Done():
+			return context.Cause(c.ctx)
+		case <-limit.C:
+			c.conn.stuck()
+			return late
+		}
+	}
+	return nil
 }
 
 // Get implements [mem.BufferPool]. Nobody takes a buffer from this one.
@@ -182,8 +137,14 @@ func (*whole) Get(n int) *[]byte { b := make([]byte, n); return &b }
 
 // Put implements [mem.BufferPool].
 func (w *whole) Put(*[]byte) {
-	w.conn.unwritten.Add(-int64(len(w.body)))
-	close(w.written)
+	w.of.conn.unwritten.Add(-w.size)
+	if w.of.unwritten.Add(-w.size) > 0 {
+		return
+	}
+	select {
+	case w.of.wrote <- struct{}{}:
+	default: // nobody waits
+	}
 }
 
 // buffer returns the message as the transport takes it.
@@ -192,22 +153,13 @@ func (w *whole) buffer() mem.Buffer { return mem.NewBuffer((*[]byte)(&w.body), w
 // send sends the only message of a call. If it has to wait until the client has read it,
 // that must be at least as fast as Config.ReadRate.
 func (c *grpcCall) send(m message) error {
-	w := c.whole(m)
-	if err := c.ss.SendMsg(w); err != nil {
+	if err := c.ss.SendMsg(c.whole(m)); err != nil {
 		return fmt.Errorf("send answer: %w", err)
 	}
-	if !w.waits() {
+	if !c.waits(m) {
 		return nil
 	}
 	limit := time.NewTimer(answerTime + time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second)))
 	defer limit.Stop()
-	select {
-	case <-w.written:
-		return nil
-	case <-c.ctx.Done():
-		return context.Cause(c.ctx)
-	case <-limit.C:
-		c.stuck(0)
-		return errSlow
-	}
+	return c.written(limit, errSlow)
 }

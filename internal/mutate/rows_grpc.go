@@ -2,7 +2,8 @@ package main
 
 // grpcRows are of what calls of gRPC promise.
 func grpcRows() []Row {
-	const call, decode, health, stream, conn = "a2a/grpc_call.go", "a2a/grpc_decode.go", "a2a/grpc_health.go", "a2a/grpc_stream.go", "a2a/grpc_conn.go"
+	const call, conn, decode, health = "a2a/grpc_call.go", "a2a/grpc_conn.go", "a2a/grpc_decode.go", "a2a/grpc_health.go"
+	const receive, stream = "a2a/grpc_receive.go", "a2a/grpc_stream.go"
 	return []Row{
 		{
 			File:    call,
@@ -29,27 +30,54 @@ func grpcRows() []Row {
 			Test:    "TestEveryWayToAuthenticateOverGRPC",
 		},
 		{
-			File:    call,
-			What:    "if give, err = c.g.s.bodies.take(by, int(c.g.s.cfg.MaxBody)); err != nil",
-			Into:    "if err != nil",
+			File:    receive,
+			What:    "err := take(int(c.g.s.cfg.MaxBody)); err != nil",
+			Into:    "err := error(nil); err != nil",
 			Promise: "gRPC: calls without a message are bounded",
 			Test:    "TestHalfOpenCalls",
 		},
 		{
-			File:    call,
-			What:    "if len(into) > freeBody {",
-			Into:    "if false {",
+			File:    receive,
+			What:    "err := take(got.size); err != nil",
+			Into:    "err := error(nil); err != nil",
 			Promise: "gRPC: large messages are in the memory of large requests",
-			Test:    "TestLargeMessagesOfGRPC",
-			Hangs:   true,
+			Test:    "TestRefusedMessagesOfGRPC/no room",
+		},
+		{
+			File:    receive,
+			What:    "int64(size) > most",
+			Into:    "false",
+			Promise: "gRPC: a message that is too large is not received",
+			Test:    "TestRefusedMessagesOfGRPC/too large",
+		},
+		{
+			File:    receive,
+			What:    "case head[0] != 0:",
+			Into:    "case false:",
+			Promise: "gRPC: a compressed message is refused",
+			Test:    "TestRefusedMessagesOfGRPC/compressed",
 		},
 		{
 			File:    stream,
-			What:    "leave := s.lease(c.ctx, by, op.action, renew, c.cancel)",
-			Into:    "leave := func() {}",
+			What:    "c.atEnd(s.lease(c.ctx, by, op.action, renew, c.cancel))",
+			Into:    "",
 			Promise: "gRPC: a stream ends with its credential",
 			Test:    "TestStreamOfGRPCEndsWithItsCredential",
 			Hangs:   true,
+		},
+		{
+			File:    call,
+			What:    "defer s.lease(ctx, by, op.action, renew, c.cancel)()",
+			Into:    "",
+			Promise: "gRPC: a send that waits ends with its credential",
+			Test:    "TestWaitingSendOfGRPCEndsWithItsCredential",
+		},
+		{
+			File:    "a2a/grpc_status.go",
+			What:    "err = c.g.s.ended()",
+			Into:    "err = errEnded",
+			Promise: "gRPC: what ends with a credential says how to get another",
+			Test:    "TestUnreadAnswerOfGRPCEndsWithItsCredential",
 		},
 		{
 			File:    health,
@@ -117,7 +145,7 @@ func grpcRows() []Row {
 		},
 		{
 			File:    stream,
-			What:    "|| w.conn.unwritten.Load() > maxUnwritten",
+			What:    "|| c.conn.unwritten.Load() > maxUnwritten",
 			Into:    "",
 			Promise: "gRPC: small answers that are not read are bounded",
 			Test:    "TestUnreadMessagesOfGRPC/answers",
@@ -131,8 +159,8 @@ func grpcRows() []Row {
 		},
 		{
 			File:    stream,
-			What:    "if !w.waits() {\n\t\t\tcontinue",
-			Into:    "if w.conn != nil {\n\t\t\tcontinue",
+			What:    "if !c.waits(m) {\n\t\t\tcontinue",
+			Into:    "if c.conn != nil {\n\t\t\tcontinue",
 			Promise: "gRPC: streams that have ended and are not read are bounded",
 			Test:    "TestUnreadMessagesOfGRPC/streams",
 			Hangs:   true,
@@ -153,12 +181,19 @@ func grpcRows() []Row {
 		},
 		{
 			File:    conn,
-			What:    "is && over.OverLimit()",
-			Into:    "is && over == nil",
+			What:    "is && limited.OverLimit()",
+			Into:    "is && limited == nil",
 			Promise: "gRPC: its connections count with those of HTTP",
 			Package: ".",
 			Test:    "TestConnectionsOfGRPC",
-			Hangs:   true,
+		},
+		{
+			File:    call,
+			What:    "c.conn.turnAway()",
+			Into:    "",
+			Promise: "gRPC: a client beyond the limits gets another connection",
+			Package: ".",
+			Test:    "TestConnectionsOfGRPC",
 		},
 		{
 			File:    conn,
@@ -192,8 +227,8 @@ func grpcRows() []Row {
 			Test:    "TestHealthOfGRPC",
 		},
 		{
-			File:    stream,
-			What:    "case out.opened.Load() && (",
+			File:    "a2a/grpc_status.go",
+			What:    "case c.opened && (",
 			Into:    "case false && (",
 			Promise: "gRPC: streams end at shutdown with how to continue",
 			Package: ".",
