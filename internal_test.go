@@ -20,6 +20,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/listener"
 )
 
 // A step that fails or hangs does not keep those after it from being done.
@@ -122,6 +123,20 @@ func TestListenOnPublicAddress(t *testing.T) {
 		if (err == nil) != c.listens || err != nil && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth")) {
 			t.Errorf("listen(%+v) = %v", c, err)
 		}
+	}
+}
+
+// A name in grpc.listen may look like this machine's and be the address of another network.
+func TestListenGRPCOnPublicAddress(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{}
+	c.GRPC.Listen = "0.0.0.0:0"
+	s := &Server{config: c}
+	if err := s.listenGRPC(&listener.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
+		t.Errorf("listenGRPC() = %v, want what to do", err)
+	}
+	if s.grpc.listener != nil {
+		_ = s.grpc.listener.Close() // it served nobody
 	}
 }
 

@@ -78,8 +78,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(connWindow),
 		grpc.ConnectionTimeout(begin),
-		grpc.ReadBufferSize(1<<10),
-		grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(1<<10), // a connection keeps it; what is larger is read without it
 		grpc.WaitForHandlers(true),
 		// A peer that is gone without a word is noticed; one that is there is not cut off.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.cfg.Heartbeat, Timeout: s.cfg.WriteTimeout}),

@@ -178,6 +178,8 @@ func TestDeadlineOfACall(t *testing.T) {
 // A call of reflection ends with the credential of its caller, as a stream of events does.
 func TestReflectionEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	var revoked atomic.Bool
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Heartbeat = 20 * time.Millisecond
@@ -189,7 +191,7 @@ func TestReflectionEndsWithItsCredential(t *testing.T) {
 		})
 	})
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Reflection: true})
-	stream, err := reflectionpb.NewServerReflectionClient(dialGRPC(t, at)).ServerReflectionInfo(as(t.Context(), "alice"))
+	stream, err := reflectionpb.NewServerReflectionClient(dialGRPC(t, at)).ServerReflectionInfo(as(ctx, "alice"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +210,8 @@ func TestReflectionEndsWithItsCredential(t *testing.T) {
 // A stream ends with the credential of its caller.
 func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	var revoked atomic.Bool
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Heartbeat = 20 * time.Millisecond
@@ -220,11 +224,11 @@ func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 	})
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	client := service(t, at)
-	sent, err := client.SendMessage(as(t.Context(), "alice"), &a2apb.SendMessageRequest{Message: textMessage("m", "/transfer amount=1 to=bob")})
+	sent, err := client.SendMessage(as(ctx, "alice"), &a2apb.SendMessageRequest{Message: textMessage("m", "/transfer amount=1 to=bob")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := client.SubscribeToTask(as(t.Context(), "alice"), &a2apb.SubscribeToTaskRequest{Id: sent.GetTask().GetId()})
+	stream, err := client.SubscribeToTask(as(ctx, "alice"), &a2apb.SubscribeToTaskRequest{Id: sent.GetTask().GetId()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,18 +243,20 @@ func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 // Health says at once whether the server is ready, and tells those who watch.
 func TestHealthOfGRPC(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	s := startWireServer(t, zerolog.Nop())
 	var ready atomic.Bool
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Ready: ready.Load})
 	client := healthpb.NewHealthClient(dialGRPC(t, at))
-	watch, err := client.Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	watch, err := client.Watch(ctx, &healthpb.HealthCheckRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []healthpb.HealthCheckResponse_ServingStatus{healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_SERVING, healthpb.HealthCheckResponse_NOT_SERVING} {
 		ready.Store(want == healthpb.HealthCheckResponse_SERVING)
 		for _, name := range []string{"", "lf.a2a.v1.A2AService", "a2a.v1.A2AService"} {
-			if got, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{Service: name}); err != nil || got.GetStatus() != want {
+			if got, err := client.Check(ctx, &healthpb.HealthCheckRequest{Service: name}); err != nil || got.GetStatus() != want {
 				t.Errorf("Check(%s) = %v, %v, want %v", name, got, err, want)
 			}
 		}

@@ -63,7 +63,7 @@ func (c *grpcCall) events(page []engine.Event) error {
 	if err := context.Cause(c.ctx); errors.Is(err, errEnded) {
 		return err // whoever reads may not have more
 	}
-	var limit *time.Timer // nil: nothing had to be waited for
+	var limit <-chan time.Time // nil: nothing had to be waited for
 	for i := range page {
 		m, err := c.as.event(page[i].Data)
 		if err != nil {
@@ -77,8 +77,7 @@ func (c *grpcCall) events(page []engine.Event) error {
 			continue
 		}
 		if limit == nil {
-			limit = time.NewTimer(c.g.s.cfg.WriteTimeout)
-			defer limit.Stop()
+			limit = time.After(c.g.s.cfg.WriteTimeout)
 		}
 		if err := c.written(limit, errStalled); err != nil {
 			return err
@@ -116,15 +115,15 @@ func (c *grpcCall) waits(m message) bool {
 	return len(m) > largeAnswer || c.unwritten.Load() > ahead || c.conn.unwritten.Load() > maxUnwritten
 }
 
-// written waits until all messages of the call are written. If that has not happened when
-// limit fires, it returns late.
-func (c *grpcCall) written(limit *time.Timer, late error) error {
+// written waits until all messages of the call are written. If that has not happened at the
+// limit, it returns late.
+func (c *grpcCall) written(limit <-chan time.Time, late error) error {
 	for c.unwritten.Load() > 0 {
 		select {
 		case <-c.wrote:
 		case <-c.ctx.Done():
 			return context.Cause(c.ctx)
-		case <-limit.C:
+		case <-limit:
 			c.conn.stuck()
 			return late
 		}
@@ -159,7 +158,5 @@ func (c *grpcCall) send(m message) error {
 	if !c.waits(m) {
 		return nil
 	}
-	limit := time.NewTimer(answerTime + time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second)))
-	defer limit.Stop()
-	return c.written(limit, errSlow)
+	return c.written(time.After(answerTime+time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second))), errSlow)
 }

@@ -116,6 +116,8 @@ func wantStatus(t *testing.T, what string, err error, code codes.Code, reason st
 // without a role.
 func TestGRPCAuthenticatesFirst(t *testing.T) {
 	t.Parallel()
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Authenticator = challenger{auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
 			switch got := strings.Join(c.Header("Authorization"), " "); got {
@@ -138,7 +140,7 @@ func TestGRPCAuthenticatesFirst(t *testing.T) {
 		"": {codes.Unauthenticated, "UNAUTHENTICATED"}, "wrong": {codes.Unauthenticated, "UNAUTHENTICATED"},
 		"down": {codes.Unavailable, "UNAVAILABLE"}, "viewer": {codes.PermissionDenied, "PERMISSION_DENIED"},
 	} {
-		ctx := t.Context()
+		ctx := within
 		if who != "" {
 			ctx = as(ctx, who)
 		}

@@ -129,7 +129,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 			}
 			select {
 			case <-deaf.closed:
-			case <-time.After(30 * time.Second):
+			case <-time.After(15 * time.Second):
 				t.Error("the connection is still open")
 			}
 		})

@@ -11,7 +11,6 @@ func grpcRows() []Row {
 			Into:    "err := error(nil); err != nil",
 			Promise: "gRPC: a caller without a role is refused before the message",
 			Test:    "TestGRPCAuthenticatesFirst",
-			Hangs:   true,
 		},
 		{
 			File:    call,
@@ -63,7 +62,6 @@ func grpcRows() []Row {
 			Into:    "",
 			Promise: "gRPC: a stream ends with its credential",
 			Test:    "TestStreamOfGRPCEndsWithItsCredential",
-			Hangs:   true,
 		},
 		{
 			File:    call,
@@ -85,7 +83,6 @@ func grpcRows() []Row {
 			Into:    "",
 			Promise: "gRPC: reflection ends with its credential",
 			Test:    "TestReflectionEndsWithItsCredential",
-			Hangs:   true,
 		},
 		{
 			File:    decode,
@@ -163,7 +160,6 @@ func grpcRows() []Row {
 			Into:    "if c.conn != nil {\n\t\t\tcontinue",
 			Promise: "gRPC: streams that have ended and are not read are bounded",
 			Test:    "TestUnreadMessagesOfGRPC/streams",
-			Hangs:   true,
 		},
 		{
 			File:    stream,
@@ -177,7 +173,7 @@ func grpcRows() []Row {
 			What:    "proto.Size(st) <= maxStatus ||",
 			Into:    "true ||",
 			Promise: "gRPC: errors fit into the metadata of clients",
-			Test:    "TestLargeErrorOfGRPC",
+			Test:    "TestErrorFitsIntoMetadata",
 		},
 		{
 			File:    conn,
@@ -217,7 +213,7 @@ func grpcRows() []Row {
 			Into:    "s.config.GRPC.Listen, true)",
 			Promise: "gRPC: a public address needs authentication",
 			Package: ".",
-			Test:    "TestPublicAddressOfGRPC",
+			Test:    "TestListenGRPCOnPublicAddress",
 		},
 		{
 			File:    health,
