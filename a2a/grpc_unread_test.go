@@ -135,3 +135,18 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 		})
 	}
 }
+
+// A stream of small events that nobody reads ends, however little of it the transport takes:
+// its sender is never stuck there.
+func TestUnreadEventsOfGRPC(t *testing.T) {
+	t.Parallel()
+	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.WriteTimeout = 300 * time.Millisecond })
+	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	deaf := newDeafClient(t, at)
+	deaf.call(at, a2apb.A2AService_SendStreamingMessage_FullMethodName, &a2apb.SendMessageRequest{Message: textMessage("m", "/pour n=1000 size=1000")})
+	select {
+	case <-deaf.closed: // nobody else uses the connection
+	case <-time.After(15 * time.Second):
+		t.Error("the connection is still open")
+	}
+}

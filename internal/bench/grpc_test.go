@@ -189,9 +189,7 @@ func BenchmarkGRPCIdle(b *testing.B) {
 	for _, conns := range []int{4, streams} {
 		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) {
 			s := startSpec(b, spec{Kind: ours})
-			over := dialGRPC(b, s, conns)
-			conn := <-over.free
-			over.free <- conn
+			conn := <-dialGRPC(b, s, 1).free
 			value, _ := toolCall("park", map[string]any{"text": "waits"})
 			sent, err := a2apb.NewA2AServiceClient(conn).SendMessage(b.Context(), &a2apb.SendMessageRequest{Message: &a2apb.Message{
 				MessageId: fmt.Sprint(messages.run), Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{{Content: &a2apb.Part_Data{Data: value}}},
@@ -201,33 +199,49 @@ func BenchmarkGRPCIdle(b *testing.B) {
 			}
 			var grown float64
 			for range b.N {
-				s.tell("free")
-				before, err := s.memory()
-				if err != nil {
-					b.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(b.Context())
-				for range streams {
-					conn := <-over.free
-					over.free <- conn
-					stream, err := a2apb.NewA2AServiceClient(conn).SubscribeToTask(ctx, &a2apb.SubscribeToTaskRequest{Id: sent.GetTask().GetId()})
-					if err == nil {
-						_, err = stream.Recv()
-					}
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-				s.tell("free")
-				after, err := s.memory()
-				if err != nil {
-					b.Fatal(err)
-				}
-				cancel()
-				grown = float64(after.anon-before.anon) / 1024 / streams
+				// The first has to ask for the most: what it leaves is used again.
+				grown = max(grown, idleOverGRPC(b, s, sent.GetTask().GetId(), streams, conns))
 			}
 			b.ReportMetric(grown, "KiB/stream")
 			figures.note(fmt.Sprintf("idle streams of gRPC, %d on %d connections", streams, conns), "%.1f KiB each", grown)
 		})
 	}
+}
+
+// idleOverGRPC returns by how many KiB a stream of a task makes the memory of a server grow.
+func idleOverGRPC(b *testing.B, s *server, task string, streams, conns int) float64 {
+	b.Helper()
+	s.tell("free")
+	before, err := s.memory()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all []*grpc.ClientConn
+	defer func() {
+		for _, conn := range all {
+			_ = conn.Close()
+		}
+	}()
+	for range conns {
+		conn, err := grpc.NewClient(s.hello.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, conn)
+	}
+	for i := range streams {
+		stream, err := a2apb.NewA2AServiceClient(all[i%conns]).SubscribeToTask(b.Context(), &a2apb.SubscribeToTaskRequest{Id: task})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	s.tell("free")
+	after, err := s.memory()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(after.anon-before.anon) / 1024 / float64(streams)
 }

@@ -163,6 +163,13 @@ func grpcRows() []Row {
 		},
 		{
 			File:    stream,
+			What:    "|| c.unwritten.Load() > ahead",
+			Into:    "",
+			Promise: "gRPC: a sender is never stuck in the transport",
+			Test:    "TestUnreadEventsOfGRPC",
+		},
+		{
+			File:    stream,
 			What:    "if p := recover(); p != nil {",
 			Into:    "if p := any(nil); p != nil {",
 			Promise: "gRPC: a panic ends its call only",
