@@ -175,8 +175,8 @@ func pushRows() []Row {
 		},
 		{
 			File:    "task/push/legacy.go",
-			What:    "\tcase <-ctx.Done():\n",
-			Into:    "\tcase <-(chan struct{})(nil):\n",
+			What:    "d.wait(d.views, ctx.Done())",
+			Into:    "d.wait(d.views, nil)",
 			Promise: "a webhook of 0.3 that waits for others ends with the deliverer",
 			Test:    "TestStopsWhileOthersEncode",
 			Hangs:   true,

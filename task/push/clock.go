@@ -43,7 +43,7 @@ func (d *Deliverer) checkClock(ctx context.Context) error {
 			}))
 		}
 		for _, c := range commits {
-			switch _, err := c.Wait(); {
+			switch err := d.committed(c); {
 			case err == nil, errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it has changed
 			case errors.Is(err, store.ErrUnavailable):
 				return nil // the next pass tries again

@@ -252,7 +252,7 @@ func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...sto
 	}
 	b := &store.Batch{Scope: store.System(), Task: j.task, Rows: append([]store.RowChange{row}, more...)}
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		_, err := j.store.Append(ctx, b).Wait()
+		err := j.d.committed(j.store.Append(ctx, b))
 		switch {
 		case err == nil:
 			return true, nil

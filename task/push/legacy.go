@@ -22,12 +22,10 @@ func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]
 	if d.cfg.Legacy == nil {
 		return nil, errors.New("this server sends no notifications of version 0.3")
 	}
-	select {
-	case d.views <- struct{}{}:
-		defer func() { <-d.views }()
-	case <-ctx.Done():
+	if d.wait(d.views, ctx.Done()) == 1 {
 		return nil, ctx.Err()
 	}
+	defer func() { d.views <- struct{}{} }()
 	v, err := d.viewAt(ctx, id, seq)
 	if err != nil {
 		return nil, err

@@ -92,6 +92,8 @@ type Config struct {
 	Now     func() time.Time // the engine's clock. Defaults to time.Now.
 
 	CrashPoint func(point string) // called at [PointSent], for tests that kill the process
+	Host       Host               // for a simulation, whose Client keeps the time itself
+	Random     func() float64     // from 0 to below 1, by which pauses differ. Defaults to that of math/rand/v2.
 }
 
 // PointSent is where a crash leaves something half done: a webhook has been notified, but
@@ -104,9 +106,8 @@ type Deliverer struct {
 	store   store.Handle
 	backoff backoff
 
-	ended   chan struct{} // a worker has ended
-	workers sync.WaitGroup
-	views   chan struct{} // holds a token for each view that is being made
+	ended chan struct{} // a worker has ended
+	views chan struct{} // holds a token for each view that may be made now
 
 	from   string    // cursor of the page of rows where the last pass has stopped
 	rested time.Time // when the next whole pass may begin
@@ -147,11 +148,18 @@ func New(cfg Config) (*Deliverer, error) {
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &client
-	return &Deliverer{
+	d := &Deliverer{
 		cfg: cfg, store: cfg.Store, backoff: defaultBackoff(),
 		ended: make(chan struct{}, 1), views: make(chan struct{}, maxViews),
 		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, names: map[string]share{},
-	}, nil
+	}
+	for range maxViews {
+		d.views <- struct{}{}
+	}
+	if cfg.Random != nil {
+		d.backoff.random = cfg.Random
+	}
+	return d, nil
 }
 
 // Stats counts what a Deliverer has done since it was made.
@@ -175,9 +183,11 @@ func (d *Deliverer) Stats() Stats {
 func (d *Deliverer) Run(ctx context.Context) error {
 	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
-		over := time.AfterFunc(lastWords, cut)
-		d.workers.Wait()
-		over.Stop()
+		unset := d.after(lastWords, cut)
+		for d.Stats().Workers > 0 {
+			d.wait(d.ended)
+		}
+		unset()
 		cut()
 	}()
 	wake, stop := d.store.WatchRows(store.System(), task.RowPushReady)
@@ -186,10 +196,10 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if d.readOnly.Load() {
 			d.cfg.Log.Error().Msg("push notifications stop until a backup of the store is restored")
-			<-ctx.Done()
+			d.wait(ctx.Done())
 			return nil
 		}
-		whole := again && !time.Now().Before(d.rested)
+		whole := again && !d.time().Before(d.rested)
 		if whole {
 			again, d.from = false, ""
 		}
@@ -204,14 +214,14 @@ func (d *Deliverer) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
-			<-ctx.Done() // the process is ending
+			d.wait(ctx.Done()) // the process is ending
 			return nil
 		default:
 			d.cfg.Log.Error().Err(err).Msg("push notifications cannot be read; retrying")
 			again, wait = true, time.Second
 		}
 		if again {
-			wait = min(wait, max(time.Until(d.rested), time.Second/10))
+			wait = min(wait, max(d.rested.Sub(d.time()), time.Second/10))
 		}
 		if d.pause(ctx, minGap, nil, nil) == pauseOver {
 			return nil
@@ -238,14 +248,12 @@ const (
 
 // pause waits for a time, or one of two channels.
 func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <-chan struct{}) paused {
-	t := time.NewTimer(span)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-wake:
+	over := make(chan struct{})
+	defer d.after(span, func() { close(over) })()
+	switch d.wait(over, wake, ended, ctx.Done()) {
+	case 1:
 		return pauseWoken
-	case <-ended:
-	case <-ctx.Done():
+	case 3:
 		return pauseOver
 	}
 	return pauseEnded
@@ -260,7 +268,7 @@ func (d *Deliverer) pass(ctx, lasting context.Context, whole bool) (next time.Ti
 	now, waiting := d.cfg.Now(), 0
 	defer func() {
 		if whole {
-			d.rested = time.Now().Add(time.Duration(waiting) * skipCost)
+			d.rested = d.time().Add(time.Duration(waiting) * skipCost)
 		}
 	}()
 	next = d.nextLater(now)
@@ -352,13 +360,11 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	delete(d.names, name)
 	d.busy[name] = true
 	d.take(of, 1)
-	d.workers.Add(1)
-	go func() {
-		defer d.workers.Done()
+	d.spawn(func() {
 		var later time.Duration
 		defer func() { d.end(name, of, later) }()
 		later = j.run(ctx, lasting)
-	}()
+	})
 	return true, nil
 }
 

@@ -27,6 +27,7 @@ type Disk struct {
 // Committed is what became of a batch.
 type Committed struct {
 	Process *Process
+	Epoch   uint64 // of its handle
 	Batch   *store.Batch
 	Receipt store.Receipt
 	Err     error
@@ -132,7 +133,7 @@ func (d *Disk) answer(q *queued, r store.Receipt, err error, lost bool) {
 		_, _ = d.s.sum.Write(q.batch.Events[i].Data)
 	}
 	if d.Committed != nil {
-		d.Committed(Committed{Process: q.h.p, Batch: q.batch, Receipt: r, Err: err, Lost: lost})
+		d.Committed(Committed{Process: q.h.p, Epoch: q.h.Epoch(), Batch: q.batch, Receipt: r, Err: err, Lost: lost})
 	}
 	q.commit.Answer(r, err) // one that is lost, too: a later batch may name it as its After
 }

@@ -12,6 +12,8 @@
 //     what a dead process had not got committed.
 //   - [Toolbox], [Ledger]: tools of every combination of properties, whose every run
 //     goes some way, and what they did in the world outside, which no crash undoes.
+//   - Webhooks: clients set and delete them, and their receivers fail, hang, or lose an
+//     answer. They are reached by a client that keeps the time of the run.
 //   - [Coverage]: what came up, and what never did.
 //   - [Shrink]: a smaller tape that fails in the same way.
 //

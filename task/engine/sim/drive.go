@@ -33,6 +33,8 @@ var actions = []action{
 	{"follow", 4, (*world).followSomething},
 	{"leave", 2, (*world).leaveSomething},
 	{"cancel", 2, (*world).cancelSomething},
+	{"set a webhook", 2, (*world).setWebhook},
+	{"delete a webhook", 1, (*world).deleteWebhook},
 	{"message without a decision", 3, (*world).chat},
 	{"two decisions at once", 4, (*world).decideAtOnce},
 	{"wrong decision", 3, (*world).decideWrongly},
@@ -125,6 +127,9 @@ func (w *world) sendNew() {
 	m := w.message(plan.part())
 	m.ContextID = Pick(w.choices, Script, "", "c", "c", "d")
 	sent := &sentMessage{m: m, by: Pick(w.choices, Script, alice, carol)}
+	if w.pushes && w.choices.Choose(Script, 2) == 1 {
+		sent.hook = w.webhook()
+	}
 	w.created = append(w.created, sent)
 	w.send(w.server(), sent, w.choices.Choose(Script, modes))
 }
@@ -338,6 +343,9 @@ func (w *world) stop(v *server, grace time.Duration) {
 	w.stopping = append(w.stopping, v)
 	v.p.Go(func() {
 		v.engine.Stop(grace)
+		if v.stopPush != nil {
+			v.stopPush()
+		}
 		w.orphans = true
 		w.coverage.Count("stopped")
 		w.s.Note("%s has stopped", v.p.name)

@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/task/engine"
 	"a2a-server/task/engine/sim"
+	"a2a-server/task/push"
 )
 
 var (
@@ -19,7 +20,7 @@ var (
 
 // points are those of the engine's hook.
 var points = []string{
-	engine.PointCreated, engine.PointLaunch, engine.PointChunks, engine.PointKept, engine.PointStep, engine.PointHeld, engine.PointAnswered, engine.PointTold, engine.PointWoken, engine.PointDue, engine.PointClaimed,
+	engine.PointCreated, engine.PointLaunch, engine.PointChunks, engine.PointKept, engine.PointStep, engine.PointHeld, engine.PointAnswered, engine.PointTold, engine.PointWoken, engine.PointDue, engine.PointClaimed, push.PointSent,
 }
 
 func newEngine(cfg engine.Config, p *sim.Process) (sim.Engine, error) {

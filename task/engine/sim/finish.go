@@ -45,6 +45,7 @@ func (w *world) finish() {
 	}
 	w.finishDue()
 	w.finishRuns()
+	w.finishHooks()
 	for _, c := range w.clients {
 		if !c.reading || c.at.p.dead {
 			w.follow(c, v, engine.UntilEnd)

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ type model struct {
 	tasks map[store.TaskID]*modelTask
 	order []*modelTask
 
+	everSet map[string]bool         // URLs of webhooks
+	seen    map[*routine]*modelHook // that a routine has read since it has sent a notification
+
 	contexts []*modelContext
 	heldTime time.Duration // for how long a call may be held
 	// optimistic says that read-only tools may be entered before that is durable.
@@ -32,7 +36,7 @@ type model struct {
 }
 
 func newModel(s *Scheduler, b *Toolbox) *model {
-	m := &model{s: s, tools: b, by: map[string]Traits{}, tasks: map[store.TaskID]*modelTask{}}
+	m := &model{s: s, tools: b, by: map[string]Traits{}, tasks: map[store.TaskID]*modelTask{}, everSet: map[string]bool{}, seen: map[*routine]*modelHook{}}
 	for _, t := range b.traits {
 		m.by[t.Name()] = t
 	}
@@ -63,6 +67,7 @@ type modelTask struct {
 	known   int               // writes to the state of the context, when the task was changed last
 	setting []stateWrite      // what the batch at hand sets
 	temp    map[string]string // state of the task alone
+	hooks   map[string]*modelHook
 }
 
 // entry is the right to enter a tool once: a start that is durable.
@@ -122,10 +127,16 @@ func (m *model) claimed(p *Process, headers []store.Header) {
 // committed applies a commit, and checks it.
 func (m *model) committed(c Committed) {
 	b, r := c.Batch, c.Receipt
-	if c.Err != nil || b.Task.IsZero() {
+	if b.Task.IsZero() {
 		return
 	}
 	t := m.tasks[b.Task]
+	if c.Err != nil {
+		if t != nil && b.Rev != nil && *b.Rev == t.rev && errors.Is(c.Err, store.ErrConflict) {
+			m.fail(t, "what is recorded of webhooks conflicts with no change of the task", "one of rev %d: %v", *b.Rev, c.Err)
+		}
+		return
+	}
 	if t == nil {
 		t = &modelTask{id: b.Task, owner: alice, calls: map[string]*modelCall{}}
 		if b.Scope == engine.ScopeFor(carol, auth.Read) {
@@ -136,6 +147,10 @@ func (m *model) committed(c Committed) {
 		m.order = append(m.order, t)
 	}
 	m.numbers(t, b, r)
+	if b.Rev == nil && b.Fence == nil { // an aside
+		m.hookRows(t, &c, nil)
+		return
+	}
 	if b.Change.TakeFence || t.runner == nil {
 		t.runner = c.Process
 	} else if b.Fence != nil && t.runner != c.Process {
@@ -149,7 +164,8 @@ func (m *model) committed(c Committed) {
 	if b.Change.Phase != 0 {
 		t.phase = b.Change.Phase
 	}
-	for _, e := range b.Number(r) {
+	events := b.Number(r)
+	for _, e := range events {
 		if e.Public {
 			if final {
 				m.fail(t, "the end of a task is its end", "public event %d follows it", e.Seq)
@@ -161,6 +177,7 @@ func (m *model) committed(c Committed) {
 		m.private(t, c.Process, &e)
 	}
 	if b.Rev != nil {
+		m.hookRows(t, &c, events)
 		m.rows(t, b)
 		m.stateRows(t, b)
 		m.rest(t, b)

@@ -20,7 +20,8 @@ import (
 type sentMessage struct {
 	m    *a2a.Message
 	by   auth.Principal
-	task store.TaskID // zero: nobody knows
+	hook *engine.PushConfig // nil: none is set with it
+	task store.TaskID       // zero: nobody knows
 }
 
 var errLeft = errors.New("the client has gone")
@@ -55,7 +56,7 @@ func (w *world) request(v *server, f func(ctx context.Context)) {
 func (w *world) send(v *server, sent *sentMessage, mode int) {
 	m := *sent.m
 	w.request(v, func(ctx context.Context) {
-		got, err := v.engine.Send(ctx, engine.Send{By: sent.by, Message: &m})
+		got, err := v.engine.Send(ctx, engine.Send{By: sent.by, Message: &m, Push: sent.hook})
 		if err != nil {
 			w.refused(ctx, "send", err)
 			return

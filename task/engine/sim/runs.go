@@ -107,6 +107,9 @@ func Declared(points []string) []string {
 	for _, a := range actions {
 		all = append(all, "action: "+a.name)
 	}
+	for _, way := range hookWayNames {
+		all = append(all, "a webhook "+way)
+	}
 	for _, p := range points {
 		all = append(all, "death at "+p)
 	}
@@ -131,6 +134,8 @@ func Declared(points []string) []string {
 		"a held call does not wait any longer", "a held call is told to end",
 		"a held call is told: responded", "a held call is told: rejected", "a held call is told: expired",
 		"a tool looks after its work", "suspending tool slow",
+		"a webhook is set", "a webhook is deleted", "a webhook is replaced", "a webhook is revived", "a webhook dies", "a notification is repeated",
+		"a webhook is deleted or replaced while it is told",
 		"a snapshot is written", "a call reports its progress", "a suspended tool was rejected", "tool canceled by the id of its call",
 	)
 }

@@ -44,6 +44,9 @@ type world struct {
 
 	inline    bool
 	hold      bool
+	pushes    bool // clients set webhooks
+	hooks     int  // that were set, or tried to be
+	healthy   bool // all that receivers do is accept
 	policy    *approval.Policy
 	limits    task.Limits
 	created   []*sentMessage
@@ -58,6 +61,8 @@ type server struct {
 	p      *Process
 	engine Engine
 	ran    bool // Run has returned
+
+	stopPush context.CancelFunc // nil: no push notifications
 }
 
 // Play plays the choices, and returns what went wrong, nil when nothing did. sum is
@@ -129,11 +134,12 @@ func (w *world) setUp() {
 		terms.OnExpiry = Pick(w.choices, Script, approval.ExpiryRejects, approval.ExpiryKeeps, approval.ExpiryCancels)
 		w.coverage.Count("expiry: " + string(terms.OnExpiry))
 	}
+	w.pushes = w.choices.Rarely(Script, 4)
 	var err error
 	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: terms}); err != nil {
 		panic(err)
 	}
-	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, turns %d, %d of a caller, queue %d, %d of a caller, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold,
+	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, pushes %v, turns %d, %d of a caller, queue %d, %d of a caller, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold, w.pushes,
 		w.limits.Turns, w.limits.TurnsPerCaller, w.limits.Queue, w.limits.QueuePerCaller, terms)
 }
 
@@ -155,8 +161,9 @@ func (w *world) start() *server {
 	w.orphans = false
 	p := w.s.Process(fmt.Sprint("p", w.started))
 	v := &server{p: p}
+	h := w.disk.Handle(p)
 	cfg := engine.Config{
-		Store:     w.disk.Handle(p),
+		Store:     h,
 		Tools:     w.tools.Registry(p),
 		Planner:   &planner{p: p, inline: w.inline},
 		Presenter: dialect.New(dialect.Config{Keywords: true, NewID: func() string { return w.newID().String() }}),
@@ -165,12 +172,11 @@ func (w *world) start() *server {
 		Log:    zerolog.New(&logWatch{w: w, p: p}).Level(zerolog.WarnLevel),
 		Now:    p.Now,
 		NewID:  w.newID,
-		CrashPoint: func(point string) {
-			if !w.finishing && p.within() && w.choices.Rarely(Faults, 150) {
-				w.coverage.Count("death at " + point)
-				w.kill(v)
-			}
-		},
+
+		CrashPoint: w.mayDie(v),
+	}
+	if w.pushes {
+		cfg.Push = plain{}
 	}
 	var err error
 	if v.engine, err = w.cfg.New(cfg, p); err != nil {
@@ -184,8 +190,21 @@ func (w *world) start() *server {
 			w.s.Fail("an engine continues", "Run() of %s = %v", p.name, err)
 		}
 	})
+	if w.pushes {
+		w.deliver(v, h)
+	}
 	w.s.Note("%s starts", p.name)
 	return v
+}
+
+// mayDie returns a hook at whose points a server dies now and then.
+func (w *world) mayDie(v *server) func(point string) {
+	return func(point string) {
+		if !w.finishing && v.p.within() && w.choices.Rarely(Faults, 150) {
+			w.coverage.Count("death at " + point)
+			w.kill(v)
+		}
+	}
 }
 
 // kill kills a server. What it has queued is lost, or some of it is not, and nobody is
