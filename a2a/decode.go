@@ -67,7 +67,10 @@ func unmarshal(raw checked, into proto.Message) error {
 	}
 	options := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: 256}
 	if err := options.Unmarshal(raw, into); err != nil {
-		return errInvalidParams.saying(fmt.Sprintf("this is not a valid %s: %s", into.ProtoReflect().Descriptor().Name(), visible.Clip(protoReason(err), 2*maxEcho)))
+		reason := visible.Clip(protoReason(err), 2*maxEcho)
+		w := errInvalidParams.saying(fmt.Sprintf("this is not a valid %s: %s", into.ProtoReflect().Descriptor().Name(), reason))
+		w.undecoded = reason
+		return w
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -102,10 +103,15 @@ func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 		if err != nil {
 			return err
 		}
+		run := c.unary
 		if op.stream != nil {
-			return c.stream(by, op, in)
+			run = c.stream
 		}
-		return c.unary(by, op, in)
+		err = run(by, op, in)
+		if c.old() {
+			err = inOldNames(err, func() v03.Names { return v03.GRPCNames(op.name) })
+		}
+		return err
 	})
 }
 

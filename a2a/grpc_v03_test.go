@@ -174,7 +174,7 @@ func TestOldGRPCStreams(t *testing.T) {
 		wantStatus(t, name, call(), codes.InvalidArgument, "INVALID_PARAMS", "name")
 	}
 	_, err = c.SendMessage(ctx, &oldpb.SendMessageRequest{})
-	wantStatus(t, "no message", err, codes.InvalidArgument, "INVALID_PARAMS", "message")
+	wantStatus(t, "no message", err, codes.InvalidArgument, "INVALID_PARAMS", "request")
 	_, err = c.GetTask(as(context.Background(), "mallory"), &oldpb.GetTaskRequest{Name: "tasks/" + id})
 	wantStatus(t, "a foreign task", err, codes.NotFound, "TASK_NOT_FOUND")
 	_, err = c.GetTask(as(t.Context(), "alice", "a2a-version", "1.0"), &oldpb.GetTaskRequest{Name: "tasks/" + id})

@@ -85,6 +85,9 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 		}
 		if err == nil {
 			st, err = s.serve(c, by, m.op, in, around)
+			if m.old {
+				err = inOldNames(err, func() v03.Names { return v03.NamesOf(m.op.name, v03.JSONRPC, nil) })
+			}
 		}
 	}
 	if err == nil || c.Response().Committed {

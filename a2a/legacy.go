@@ -107,6 +107,7 @@ func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v 
 			return s.rpc(c, by, active, in.json, v.op)
 		}
 	}
+	sent := in.json
 	around := envelope{media: typeJSON, fault: restFault, old: v.old, form: v03.REST}
 	if in.query != nil && v.old.query != nil {
 		in.query = v.old.query(in.query)
@@ -117,7 +118,33 @@ func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v 
 			return nil, err
 		}
 	}
-	return s.serve(c, by, v.op, in, around)
+	st, err := s.serve(c, by, v.op, in, around)
+	return st, inOldNames(err, func() v03.Names { return v03.NamesOf(v.op.name, v03.REST, sent) })
+}
+
+// inOldNames returns an error about a request of 0.3 with the names that its fields have
+// there.
+func inOldNames(err error, names func() v03.Names) error {
+	if err == nil {
+		return nil
+	}
+	w, known := toWire(err)
+	if !known || len(w.violations) == 0 && w.undecoded == "" {
+		return err
+	}
+	n, out := names(), w.saying(w.message)
+	if w.undecoded != "" {
+		out.message = "the request cannot be decoded: " + n.Undecoded(w.undecoded)
+	}
+	out.violations = make([]violation, len(w.violations))
+	for i, v := range w.violations {
+		field, description := n.Field(v.Field, v.Description)
+		out.violations[i] = violation{field, description}
+		if i == 0 && w.message == v.Field+" "+v.Description {
+			out.message = field + " " + description
+		}
+	}
+	return out
 }
 
 // readOld converts a request to that of 1.0.

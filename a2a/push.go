@@ -203,10 +203,7 @@ func isIPv4(labels []string) bool {
 
 // inline returns the webhook of a send; nil: it has none.
 func (o operations) inline(c call, req *sdk.SendMessageRequest) (*engine.PushConfig, error) {
-	field := "configuration.taskPushNotificationConfig."
-	if c.v03 {
-		field = "configuration.pushNotificationConfig."
-	}
+	const field = "configuration.taskPushNotificationConfig."
 	if req.Config == nil || req.Config.PushConfig == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -259,11 +256,7 @@ func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig)
 	if err != nil {
 		return webhook{}, err
 	}
-	in := ""
-	if c.v03 {
-		in = "pushNotificationConfig."
-	}
-	set, err := o.push.webhook(req, c.protocol(), in)
+	set, err := o.push.webhook(req, c.protocol(), "")
 	if err != nil {
 		return webhook{}, err
 	}

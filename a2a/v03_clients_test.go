@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"testing"
+	"time"
 
 	old "github.com/a2aproject/a2a-go/a2a"
 	oldclient "github.com/a2aproject/a2a-go/a2aclient"
@@ -67,7 +68,9 @@ func TestClientOf03(t *testing.T) {
 			t.Errorf("final before the end: %+v", u)
 		}
 	}
-	if parked := collect(t, c.ResubscribeToTask(ctx, &old.TaskIDParams{ID: first.ID})); len(parked) != 1 {
+	bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if parked := collect(t, c.ResubscribeToTask(bounded, &old.TaskIDParams{ID: first.ID})); len(parked) != 1 {
 		t.Errorf("resubscribing to a parked task = %+v, want the task", parked)
 	}
 	result, err := c.SendMessage(ctx, say(first.ID, "approve"))

@@ -213,14 +213,29 @@ func (a playedAnswer) as(t *testing.T, form v03.Form) []any {
 			Result json.RawMessage
 			Error  *struct {
 				Message string
-				Data    any
+				Data    []map[string]any
 			}
 		}
 		if err := json.Unmarshal(frame, &answer); err != nil {
 			t.Fatalf("%s: %v", frame, err)
 		}
 		if answer.Error != nil {
-			all = append(all, []any{answer.Error.Message, answer.Error.Data})
+			if form == v03.REST { // which has other names for the parts, and for data in them
+				for _, d := range answer.Error.Data {
+					violations, _ := d["fieldViolations"].([]any)
+					for _, v := range violations {
+						if of, is := v.(map[string]any); is {
+							field := strings.Replace(fmt.Sprint(of["field"]), "message.parts", "message.content", 1)
+							of["field"] = strings.Replace(field, "].data", "].data.data", 1)
+						}
+					}
+				}
+			}
+			details := make([]any, len(answer.Error.Data))
+			for i, d := range answer.Error.Data {
+				details[i] = d
+			}
+			all = append(all, []any{answer.Error.Message, details})
 			continue
 		}
 		text, err := convert(nil, answer.Result, form)

@@ -95,7 +95,14 @@ func nested(m proto.Message, convert func([]byte, Form) ([]byte, error)) ([]byte
 	if err != nil {
 		return nil, &Error{"the message", "has a value that JSON has not"}
 	}
-	return convert(raw, REST)
+	made, err := convert(raw, REST)
+	if wrong, is := errors.AsType[*Error](err); is {
+		// The proto of 0.3 calls them request and content, the JSON of ours message and parts.
+		if rest, of := strings.CutPrefix(wrong.Field, "message"); of {
+			return nil, &Error{"request" + strings.Replace(rest, ".parts", ".content", 1), wrong.Reason}
+		}
+	}
+	return made, err
 }
 
 // within returns the id in tasks/{id}.

@@ -17,11 +17,13 @@ func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
 	r.take('{')
 	r.add("{")
 	for first := true; r.more('}', &first); {
-		switch string(r.name()) {
+		switch name := string(r.name()); name {
 		case "id":
-			r.copied([]byte("taskId"))
+			if v := r.id(name); v != nil {
+				r.put("taskId", v)
+			}
 		case "pushNotificationConfigId", "push_notification_config_id":
-			if v := r.value(); !isNull(v) {
+			if v := r.id(name); v != nil {
 				r.put("id", v)
 			}
 		default:
@@ -44,6 +46,18 @@ func ListPushConfigsRequest(raw []byte, form Form) ([]byte, error) {
 		out = append(out, ',')
 	}
 	return append(out, `"pageSize":100}`...), nil
+}
+
+// id reads an id; nil: there is none.
+func (r *reader) id(field string) []byte {
+	v := r.value()
+	if isNull(v) {
+		return nil
+	}
+	if v[0] != '"' {
+		r.refuse(field, "must be a string")
+	}
+	return v
 }
 
 func (r *reader) create() {
@@ -80,8 +94,8 @@ func (r *reader) create() {
 
 // hookID reads an id of a webhook, which a request may have in two places.
 func (r *reader) hookID(field string, id *[]byte) {
-	v := r.value()
-	if isNull(v) || isEmpty(v) {
+	v := r.id(field)
+	if v == nil || isEmpty(v) {
 		return
 	}
 	if *id != nil && string(*id) != string(v) {
@@ -166,7 +180,11 @@ func (r *reader) authentication(field string) {
 			}
 			s.i++
 			if begin := true; s.more(']', &begin) {
-				r.put("scheme", s.value())
+				v := s.value()
+				if !isNull(v) && v[0] != '"' {
+					r.refuse(field+".schemes[0]", "must be a string")
+				}
+				r.put("scheme", v)
 			}
 		case "credentials":
 			r.copied(name)

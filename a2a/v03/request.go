@@ -121,13 +121,13 @@ func (r *reader) message() {
 			r.member("role")
 			r.role()
 		case "parts":
-			r.parts()
+			r.parts("parts")
 		case "content":
 			if r.form == JSONRPC {
 				r.value()
 				continue
 			}
-			r.parts()
+			r.parts("content")
 		case "messageId", "message_id":
 			r.copied([]byte("messageId"))
 		case "contextId", "context_id":
@@ -158,11 +158,15 @@ func (r *reader) role() {
 	}
 }
 
-func (r *reader) parts() {
+func (r *reader) parts(name string) {
 	r.member("parts")
+	if c := r.peek(); c != '[' && c != 'n' {
+		r.refuse("message."+name, "must be a list")
+		return
+	}
 	i := 0
 	r.list(func(*writer) {
-		r.part(fmt.Sprintf("message.parts[%d]", i))
+		r.part(fmt.Sprintf("message.%s[%d]", name, i))
 		i++
 	})
 }
@@ -170,7 +174,8 @@ func (r *reader) parts() {
 // part converts a part. Exactly one of text, file and data has to be there; kind, if there
 // is one, has to name it.
 func (r *reader) part(field string) {
-	if r.other() {
+	if r.peek() != '{' {
+		r.refuse(field, "must be an object")
 		return
 	}
 	var kind, metadata []byte
@@ -300,8 +305,15 @@ func (r *reader) file(field string, value []byte) {
 	var raw, url, name, media []byte
 	s := scanner{b: value}
 	s.take('{')
+	member := ""
+	text := func() (v []byte) {
+		if v = s.value(); !isNull(v) && v[0] != '"' {
+			r.refuse(field+"."+member, "must be a string")
+		}
+		return v
+	}
 	set := func(into *[]byte) {
-		v := s.value()
+		v := text()
 		if isNull(v) {
 			return
 		}
@@ -312,7 +324,7 @@ func (r *reader) file(field string, value []byte) {
 	}
 	outer := false
 	for first := true; s.more('}', &first); {
-		switch member := string(s.name()); {
+		switch member = string(s.name()); {
 		case member == "bytes":
 			set(&raw)
 		case member == "uri":
@@ -337,6 +349,10 @@ func (r *reader) file(field string, value []byte) {
 	case r.err != nil:
 		return
 	case raw == nil && (url == nil || isEmpty(url)):
+		if strings.HasPrefix(field, "message.content") {
+			r.refuse(field, "has no content: give it fileWithBytes or fileWithUri")
+			return
+		}
 		r.refuse(field, "has no content: give it bytes or a uri")
 		return
 	case raw != nil && outer:

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -96,6 +97,40 @@ func faultOf(message string, details []detail) (*fault, error) {
 		return nil, fmt.Errorf("the error %q (%s) has no reason of A2A: %+v", f.Name, message, details)
 	}
 	return f, nil
+}
+
+// names03 are the names that fields have in HTTP+JSON and gRPC of 0.3, and in JSON-RPC, in
+// which the cases compare them.
+var names03 = []struct {
+	in *regexp.Regexp
+	is string
+}{
+	{regexp.MustCompile(`^request\b`), "message"},
+	{regexp.MustCompile(`^message\.content\b`), "message.parts"},
+	{regexp.MustCompile(`^(message\.parts\[\d+\]\.data)\.data\b`), "$1"},
+	{regexp.MustCompile(`^config\.pushNotificationConfig\b`), "pushNotificationConfig"},
+	{regexp.MustCompile(`^configuration\.pushNotification\b`), "configuration.pushNotificationConfig"},
+	{regexp.MustCompile(`^lastUpdatedTime\b`), "statusTimestampAfter"},
+}
+
+// ofProto03 gives the fields of an error of HTTP+JSON or gRPC of 0.3 the names that the cases
+// compare. It fails if one has a name of another binding already.
+func (f *fault) ofProto03() error {
+	for i := range f.Violations {
+		v := &f.Violations[i]
+		if regexp.MustCompile(`^message\.parts|taskPushNotificationConfig|statusTimestampAfter|authentication\.scheme$`).MatchString(v.Field) {
+			return fmt.Errorf("the error names the field %s, which 0.3 has not: %w", v.Field, f)
+		}
+		field := v.Field
+		for _, name := range names03 {
+			field = name.in.ReplaceAllString(field, name.is)
+		}
+		if i == 0 {
+			f.Message = strings.Replace(f.Message, v.Field, field, 1)
+		}
+		v.Field = field
+	}
+	return f
 }
 
 // ofCode returns the error of A2A with a JSON-RPC code, for answers without details.

@@ -92,13 +92,23 @@ func faultOfStatus(err error) error {
 	return f
 }
 
+// fault returns the fault that the error of a call is.
+func (c *spoken) fault(err error) error {
+	err = faultOfStatus(err)
+	//nolint:errorlint // the fault itself is looked for
+	if f, is := err.(*fault); is && strings.HasPrefix(c.extensions, "x-") {
+		return f.ofProto03()
+	}
+	return err
+}
+
 // asking makes a call with one answer.
 func asking[Q, A any](ctx context.Context, c *spoken, call func(context.Context, *Q, ...grpc.CallOption) (*A, error), req *Q) (*A, error) {
 	var header metadata.MD
 	out, err := call(c.says(ctx), req, grpc.Header(&header))
 	c.heard(header)
 	if err != nil {
-		return nil, faultOfStatus(err)
+		return nil, c.fault(err)
 	}
 	return out, nil
 }
@@ -109,7 +119,7 @@ func following[Q, A any](ctx context.Context, c *spoken, call func(context.Conte
 	in, err := call(ctx, req)
 	if err != nil {
 		cancel()
-		return broken(faultOfStatus(err))
+		return broken(c.fault(err))
 	}
 	first := true
 	return &stream{
@@ -125,7 +135,7 @@ func following[Q, A any](ctx context.Context, c *spoken, call func(context.Conte
 				return nil, io.EOF
 			}
 			if err != nil {
-				return nil, faultOfStatus(err)
+				return nil, c.fault(err)
 			}
 			return from(got)
 		},
@@ -146,7 +156,7 @@ func (c *spoken) garbledCall(ctx context.Context, service string, how garble) er
 		return errNotOffered // protobuf cannot say it
 	}
 	var out []byte
-	return faultOfStatus(c.conn.Invoke(c.says(ctx), method, &raw, &out, grpc.ForceCodec(asIs{})))
+	return c.fault(c.conn.Invoke(c.says(ctx), method, &raw, &out, grpc.ForceCodec(asIs{})))
 }
 
 // asIs is the codec of messages that are bytes.

@@ -11,7 +11,7 @@ import (
 type rest03 struct{ rest }
 
 func connectREST03(w *world, by caller) client {
-	return &rest03{rest{wire{w.url, w.http, by, "X-A2A-Extensions"}, []string{"application/json"}}}
+	return &rest03{rest{wire{w.url, w.http, by, "X-A2A-Extensions"}, []string{"application/json"}, true}}
 }
 
 func (c *rest03) card(ctx context.Context) (*card, error) { return wellKnown03(ctx, &c.wire) }

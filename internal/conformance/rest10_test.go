@@ -14,7 +14,7 @@ import (
 type rest10 struct{ rest }
 
 func connectREST10(w *world, by caller) client {
-	return &rest10{rest{wire{w.url, w.http, by, "A2A-Extensions"}, []string{"application/a2a+json", "application/json"}}}
+	return &rest10{rest{wire{w.url, w.http, by, "A2A-Extensions"}, []string{"application/a2a+json", "application/json"}, false}}
 }
 
 func (c *rest10) card(ctx context.Context) (*card, error) { return wellKnown10(ctx, &c.wire) }

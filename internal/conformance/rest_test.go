@@ -11,6 +11,7 @@ import (
 type rest struct {
 	wire
 	media []string // types that an answer may have
+	old   bool     // it is of 0.3
 }
 
 // call makes a request with one answer.
@@ -54,6 +55,9 @@ func (r *rest) fault(got *reply) error {
 	}
 	if got.code != want.http || in.Error.Code != want.http || in.Error.Status != codeName(want.grpc) {
 		return fmt.Errorf("%s is %d with %d and %s, want %d and %s", f.Name, got.code, in.Error.Code, in.Error.Status, want.http, codeName(want.grpc))
+	}
+	if r.old {
+		return f.ofProto03()
 	}
 	return f
 }

@@ -37,7 +37,6 @@ func v03Rows() []Row {
 			Into:    "\tif false {",
 			Promise: "a stream of 0.3 ends when its task waits for input",
 			Test:    "TestClientOf03",
-			Hangs:   true,
 		},
 		{
 			File:    "a2a/decode.go",
@@ -122,6 +121,20 @@ func v03Rows() []Row {
 			Into:    "\tif false {",
 			Promise: "two webhooks in a request do not become one",
 			Test:    "TestCreatePushConfig",
+		},
+		{
+			File:    "a2a/legacy.go",
+			What:    "field, description := n.Field(v.Field, v.Description)",
+			Into:    "field, description := v.Field, v.Description; _ = n",
+			Promise: "an error of 0.3 names fields as the request does",
+			Test:    "TestOldNamesInErrors",
+		},
+		{
+			File:    "a2a/legacy.go",
+			What:    "\tif w.undecoded != \"\" {",
+			Into:    "\tif false {",
+			Promise: "an error of 0.3 names no place in a request that was not sent",
+			Test:    "TestOldNamesInErrors",
 		},
 		{
 			File:    "a2a/v03/card.go",
