@@ -77,7 +77,8 @@ func (s *Server) openPush() (err error) {
 	}
 	of := push.Config{
 		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.config.Push.Timeout, Log: s.log, Now: s.given.Now,
-		Legacy: legacyTask, CrashPoint: s.given.CrashPoint,
+		Unshared: s.authenticator == nil,
+		Legacy:   legacyTask, CrashPoint: s.given.CrashPoint,
 	}
 	if s.config.Push.JWT {
 		of.Sign = s.pushTokens().sign

@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -675,5 +677,40 @@ func TestPushDelete(t *testing.T) {
 	}
 	if all := list(adminsocket.Query{}); len(all) != 1 || all[0].ID != "y" {
 		t.Errorf("then there are %+v", all)
+	}
+}
+
+// The webhooks of one caller that hang leave workers to those of others.
+func TestPushIsShared(t *testing.T) {
+	t.Parallel()
+	c := withPush(t, auth.RoleOperator)
+	c.Set["push.timeout"] = "30s"
+	in := start(t, c)
+	var hanging atomic.Int64
+	release := make(chan struct{})
+	for n := range 24 {
+		on, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", n+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			hanging.Add(1)
+			<-release
+		}))
+		_ = s.Listener.Close() // that of another address
+		s.Listener = on
+		s.Start()
+		t.Cleanup(s.Close)
+		in.setAs(t, "acme/alice", fmt.Sprint("w", n), s.URL)
+	}
+	t.Cleanup(func() { close(release) })
+	until(t, "the webhooks of alice hang", func() bool { return hanging.Load() >= 16 })
+	h := newHook(t)
+	for n := range 3 {
+		in.setAs(t, "acme/bob", fmt.Sprint("b", n), h.URL)
+		h.untilState(t, "TASK_STATE_COMPLETED")
+	}
+	if n := hanging.Load(); n != 16 {
+		t.Errorf("%d webhooks of one caller are called at once, want 16", n)
 	}
 }

@@ -147,6 +147,21 @@ func pushRows() []Row {
 		},
 		{
 			File:    run,
+			What:    "!d.cfg.Unshared && d.callers[of.caller] >= perCaller",
+			Into:    "!d.cfg.Unshared && d.callers[of.caller] >= maxWorkers",
+			Promise: "new webhooks of one caller that hang leave workers to others",
+			Test:    "TestCallersLeaveWorkers",
+			Hangs:   true,
+		},
+		{
+			File:    "push.go",
+			What:    "Unshared: s.authenticator == nil,",
+			Into:    "Unshared: s.push != nil,",
+			Promise: "callers who are authenticated share the workers of webhooks",
+			Test:    "TestPushIsShared",
+		},
+		{
+			File:    run,
 			What:    "maxRun     = 16",
 			Into:    "maxRun     = 1 << 20",
 			Promise: "a webhook with much to be told of gives its worker to others",

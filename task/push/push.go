@@ -22,8 +22,8 @@
 //     finds another epoch in the cursor, and leaves it alone.
 //   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
 //     in a row, or at once if it answers 410 Gone. One that hangs holds a worker until the
-//     timeout; no host holds more than four, and those that have failed before hold half of
-//     all. One with a backlog comes after those that are ready by then, each 16 notifications.
+//     timeout; no host holds more than four, the webhooks of one caller hold a quarter of all,
+//     and those that have failed before hold half. One with a backlog comes after those that are ready by then, each 16 notifications.
 //
 // What is logged and listed about failures is their class only: answers and secrets are
 // never repeated.
@@ -47,7 +47,8 @@ import (
 const (
 	maxWorkers = 64
 	maxPerHost = 4
-	maxRetries = 32          // workers of webhooks whose last try has failed
+	maxRetries = 32 // workers of webhooks whose last try has failed
+	perCaller  = maxWorkers / 4
 	maxRun     = 16          // notifications of one webhook, before others may have its worker
 	maxSleep   = time.Minute // clocks jump; look at least this often
 	minGap     = time.Millisecond
@@ -88,8 +89,11 @@ type Config struct {
 	Sign func(ctx context.Context, n *Notification, h http.Header) error
 
 	Timeout time.Duration // of one request with its answer, 1 s to 30 s. Defaults to 15 s.
-	Log     zerolog.Logger
-	Now     func() time.Time // the engine's clock. Defaults to time.Now.
+	// Unshared lets the webhooks of one caller have all workers, instead of a quarter: for a
+	// server that cannot tell its callers apart.
+	Unshared bool
+	Log      zerolog.Logger
+	Now      func() time.Time // the engine's clock. Defaults to time.Now.
 
 	CrashPoint func(point string) // called at [PointSent], for tests that kill the process
 	Host       Host               // for a simulation, whose Client keeps the time itself
@@ -122,14 +126,16 @@ type Deliverer struct {
 	busy    map[string]bool      // webhooks with a worker
 	later   map[string]time.Time // webhooks that are left alone until then
 	hosts   map[string]int       // workers of each host
+	callers map[store.Scope]int  // workers of the webhooks of each caller
 	retries int                  // workers of webhooks whose last try has failed
 	names   map[string]share     // webhooks that wait for a worker
 }
 
 // share is what limits the workers that a webhook may take.
 type share struct {
-	host  string // "" if it cannot be read, for which its worker will know what to do
-	retry bool   // its last try has failed
+	host   string // "" if it cannot be read, for which its worker will know what to do
+	caller store.Scope
+	retry  bool // its last try has failed
 }
 
 // New returns a Deliverer. It starts nothing; call [Deliverer.Run].
@@ -151,7 +157,7 @@ func New(cfg Config) (*Deliverer, error) {
 	d := &Deliverer{
 		cfg: cfg, store: cfg.Store, backoff: defaultBackoff(),
 		ended: make(chan struct{}, 1), views: make(chan struct{}, maxViews),
-		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, names: map[string]share{},
+		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, callers: map[store.Scope]int{}, names: map[string]share{},
 	}
 	for range maxViews {
 		d.views <- struct{}{}
@@ -350,7 +356,7 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.hosts[of.host] >= maxPerHost || of.retry && d.retries >= maxRetries {
+	if d.hosts[of.host] >= maxPerHost || of.retry && d.retries >= maxRetries || !d.cfg.Unshared && d.callers[of.caller] >= perCaller {
 		if len(d.names) > 10_000 {
 			clear(d.names)
 		}
@@ -372,6 +378,9 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 func (d *Deliverer) take(of share, workers int) {
 	if d.hosts[of.host] += workers; d.hosts[of.host] == 0 {
 		delete(d.hosts, of.host)
+	}
+	if d.callers[of.caller] += workers; d.callers[of.caller] == 0 {
+		delete(d.callers, of.caller)
 	}
 	if of.retry {
 		d.retries += workers
@@ -397,7 +406,7 @@ func (d *Deliverer) end(name string, of share, later time.Duration) {
 func (d *Deliverer) shareOf(ctx context.Context, j *job) (of share, err error) {
 	w, err := j.webhook(ctx)
 	if err == nil && w != nil {
-		of.host = hostOf(w.URL)
+		of.host, of.caller = hostOf(w.URL), store.Owner(w.By.Tenant, w.By.Subject)
 		var c task.PushCursor
 		if c, _, err = j.cursor(ctx); err == nil {
 			of.retry = c.Tries > 0

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
@@ -70,6 +71,48 @@ func TestBacklogLeavesTurns(t *testing.T) {
 		}
 		for i, id := range ids {
 			wantInOrder(t, rc.at(fmt.Sprint("/", i)), w.pushable(id))
+		}
+	})
+}
+
+// However many new webhooks of one caller hang, each on a host of its own, they leave workers
+// to those of other callers: those of another tenant with the same subject too.
+func TestCallersLeaveWorkers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		direct := &http.Transport{}
+		t.Cleanup(direct.CloseIdleConnections)
+		var hanging, most atomic.Int64
+		w.shared = true
+		w.config = func(c *push.Config) {
+			c.Timeout = 30 * time.Second
+			c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+				if !strings.HasPrefix(r.URL.Host, "hangs") {
+					return direct.RoundTrip(r)
+				}
+				n := hanging.Add(1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				defer hanging.Add(-1)
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})
+		}
+		w.start(false)
+		for n := range 100 {
+			w.send("echo", hook(fmt.Sprintf("http://hangs%d.example", n)))
+		}
+		w.until("workers hang", func() bool { return hanging.Load() >= 16 })
+		rc := newReceiver(t, nil)
+		others := []auth.Principal{alice, alice}
+		others[0].Subject, others[1].Tenant = "bob", "umbrella"
+		for n, by := range others {
+			id := w.sendAs(by, "echo", hook(fmt.Sprintf("%s/%d", rc.URL, n)))
+			w.until("the webhook of another caller is notified", func() bool { return len(rc.at(fmt.Sprint("/", n))) == len(w.pushable(id)) })
+			wantInOrder(t, rc.at(fmt.Sprint("/", n)), w.pushable(id))
+		}
+		if n := most.Load(); n != 16 || w.pusher.Stats().Failed > 0 {
+			t.Errorf("%d webhooks of one caller hang at once, want 16; %+v", n, w.pusher.Stats())
 		}
 	})
 }

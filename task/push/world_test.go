@@ -65,6 +65,7 @@ type world struct {
 	prepare func(*engine.Config)
 	let     chan struct{} // for the tool hold
 	patient bool          // the backoff is that of a server
+	shared  bool          // the workers are shared among callers
 	stops   []func()      // of the newest first
 	n       atomic.Int64  // messages
 }
@@ -137,7 +138,7 @@ func (w *world) start(idle bool) {
 // startPusher starts a deliverer and returns what stops it.
 func (w *world) startPusher(h store.Handle) (stop func()) {
 	w.t.Helper()
-	c := push.Config{Store: h, Secrets: sealer{}, Client: &http.Client{Transport: &http.Transport{}}, Log: zerolog.New(w.log), Legacy: legacy}
+	c := push.Config{Store: h, Secrets: sealer{}, Client: &http.Client{Transport: &http.Transport{}}, Log: zerolog.New(w.log), Legacy: legacy, Unshared: !w.shared}
 	if w.config != nil {
 		w.config(&c)
 	}
@@ -227,14 +228,19 @@ func (w *world) message(name string, args map[string]any) *a2a.Message {
 	return m
 }
 
-// send sends a message that calls a tool, with a webhook.
+// send sends a message of alice that calls a tool, with a webhook.
 func (w *world) send(name string, c *engine.PushConfig) store.TaskID {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(name, map[string]any{}), Push: c})
+	return w.sendAs(alice, name, c)
+}
+
+func (w *world) sendAs(by auth.Principal, name string, c *engine.PushConfig) store.TaskID {
+	w.t.Helper()
+	sent, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.message(name, map[string]any{}), Push: c})
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
-	a := w.engine.Answer(alice)
+	a := w.engine.Answer(by)
 	defer a.Release()
 	if _, err := a.Await(w.ctx(), sent); err != nil {
 		w.t.Fatalf("Await() = %v", err)
