@@ -55,7 +55,7 @@ var faults = map[string]numbers{
 	"RATE_LIMIT_EXCEEDED":                {-32603, codes.ResourceExhausted, http.StatusTooManyRequests},
 	"RESOURCE_EXHAUSTED":                 {-32603, codes.ResourceExhausted, http.StatusInsufficientStorage},
 	"UNAVAILABLE":                        {-32603, codes.Unavailable, http.StatusServiceUnavailable},
-	"REQUEST_TOO_LARGE":                  {-32600, codes.OutOfRange, http.StatusRequestEntityTooLarge},
+	"REQUEST_TOO_LARGE":                  {-32600, codes.ResourceExhausted, http.StatusRequestEntityTooLarge},
 }
 
 // transport are the errors that have an HTTP status of their own also in JSON-RPC.

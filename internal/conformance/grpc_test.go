@@ -79,9 +79,6 @@ func faultOfStatus(err error) error {
 	if len(details) == 0 && s.Code() == codes.Unimplemented {
 		return &fault{Name: "METHOD_NOT_FOUND", Message: s.Message()} // the library's own
 	}
-	if len(details) == 0 && s.Code() == codes.ResourceExhausted && strings.HasPrefix(s.Message(), "grpc: received message larger than max") {
-		return &fault{Name: "REQUEST_TOO_LARGE", Message: s.Message()} // likewise
-	}
 	f, wrong := faultOf(s.Message(), details)
 	if wrong != nil {
 		return wrong
