@@ -234,11 +234,6 @@ func (st *stream) events(page []engine.Event) error {
 	}
 	kept := buffers.Get().(*[]byte) //nolint:forcetypeassert,errcheck // of New
 	b := slices.Grow(*kept, min(size, frameBatch))
-	defer func() {
-		if *kept = b[:0]; cap(b) <= keepBuffer {
-			buffers.Put(kept)
-		}
-	}()
 	for i := range page {
 		var err error
 		if b, err = st.frame(b, page[i].Seq, page[i].Data); err != nil {
@@ -253,7 +248,14 @@ func (st *stream) events(page []engine.Event) error {
 		}
 	}
 	st.beat.Reset(st.server.cfg.Heartbeat)
-	return st.write(b)
+	if err := st.write(b); err != nil {
+		return err // net/http may still read b, in HTTP/2
+	}
+	if cap(b) <= keepBuffer {
+		*kept = b[:0]
+		buffers.Put(kept)
+	}
+	return nil
 }
 
 // write writes frames, within WriteTimeout.

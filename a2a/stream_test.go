@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -243,4 +244,42 @@ func mustGet(t *testing.T, url string) *http.Request {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// broken is the writer of a response whose connection fails while it writes. As in HTTP/2,
+// what is written may still be read after that.
+type broken struct {
+	*httptest.ResponseRecorder
+	reads []byte
+}
+
+func (w *broken) Write(p []byte) (int, error) {
+	w.reads = p
+	return 0, io.ErrClosedPipe
+}
+
+// What a stream could not write does not become what another one writes.
+func TestFailedWriteKeepsItsBytes(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	id := parked(t, s.URL)
+	fail := func(request int) *broken {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"SubscribeToTask","params":{"id":%q}}`, request, id)
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := &broken{ResponseRecorder: httptest.NewRecorder()}
+		s.Config.Handler.ServeHTTP(w, r)
+		return w
+	}
+	for i := range 100 {
+		w := fail(2 * i)
+		was := string(w.reads)
+		if !strings.Contains(was, id) {
+			t.Fatalf("the stream begins with %q", was)
+		}
+		fail(2*i + 1)
+		if got := string(w.reads); got != was {
+			t.Fatalf("it is read as\n%s\nand was\n%s", got, was)
+		}
+	}
 }

@@ -30,6 +30,13 @@ func a2aRows() []Row {
 			Promise: "a stream that fails says so",
 			Test:    "TestStreamThatFailsSaysSo",
 		},
+		{
+			File:    "a2a/sse.go",
+			What:    "\tif err := st.write(b); err != nil {\n\t\treturn err // net",
+			Into:    "\tif err := st.write(b); err != nil {\n\t\t*kept = b[:0]\n\t\tbuffers.Put(kept)\n\t\treturn err // net",
+			Promise: "what a stream could not write is not what another one writes",
+			Test:    "TestFailedWriteKeepsItsBytes",
+		},
 
 		// The table of operations, and its document.
 		{
