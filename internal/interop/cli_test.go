@@ -14,6 +14,7 @@ import (
 
 // cliClient is the command line of the Go SDK, run once for each operation.
 type cliClient struct {
+	noHooks
 	program, url string
 	flags        []string
 	grpc         bool // it is told the address then: of the card it takes none

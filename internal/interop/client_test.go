@@ -23,6 +23,7 @@ type client interface {
 	list(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error)
 	cancel(context.Context, *a2a.CancelTaskRequest) (*a2a.Task, error)
 	subscribe(context.Context, *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error]
+	hooks
 	move(ctx context.Context, url string) error // the server is there now
 }
 

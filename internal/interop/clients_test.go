@@ -163,6 +163,9 @@ var cases = []struct {
 	{"history", playHistory},
 	{"list", playList},
 	{"push", playPush},
+	{"set a webhook", playSetWebhook},
+	{"list webhooks", playListWebhooks},
+	{"delete a webhook", playDeleteWebhook},
 
 	{"pause", playPause},
 	{"pause in a stream", playPauseInStream},
@@ -192,7 +195,11 @@ var gaps = []struct {
 	{of: "js", version: a2av0.Version, cases: []string{"list"}, why: "it has no lists of 0.3"},
 	{of: "python", version: a2av0.Version, cases: []string{"list"}, why: "it has no lists of 0.3"},
 	{version: a2av0.Version, cases: []string{"subscribe while parked"}, why: "a stream of 0.3 ends where the task waits"},
-	{of: "cli", cases: []string{"push"}, why: "it sends no webhook"},
+	{
+		of: "python", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON,
+		cases: []string{"list webhooks", "delete a webhook"}, why: "its method for that is not implemented there",
+	},
+	{of: "cli", cases: []string{"push", "set a webhook", "list webhooks", "delete a webhook"}, why: "it sends no webhook"},
 	{of: "cli", binding: a2a.TransportProtocolGRPC, cases: []string{"extended agent card"}, why: "it calls gRPC at the address of the card"},
 	{
 		of: "js", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON,

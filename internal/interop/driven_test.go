@@ -216,6 +216,27 @@ func (c *driven) subscribe(ctx context.Context, req *a2a.SubscribeToTaskRequest)
 	return decoded(c.events(ctx, "subscribe", req))
 }
 
+func (c *driven) setHook(ctx context.Context, req *a2a.PushConfig) (*a2a.PushConfig, error) {
+	return decode[a2a.PushConfig](c.one(ctx, "set webhook", req))
+}
+
+func (c *driven) getHook(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	return decode[a2a.PushConfig](c.one(ctx, "get webhook", req))
+}
+
+func (c *driven) listHooks(ctx context.Context, req *a2a.ListTaskPushConfigRequest) ([]*a2a.PushConfig, error) {
+	page, err := decode[a2a.ListTaskPushConfigResponse](c.one(ctx, "list webhooks", req))
+	if err != nil {
+		return nil, err
+	}
+	return page.Configs, nil
+}
+
+func (c *driven) deleteHook(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) error {
+	_, err := c.one(ctx, "delete webhook", req)
+	return err
+}
+
 func (c *driven) move(ctx context.Context, url string) error {
 	_, err := c.one(ctx, "move", map[string]string{"url": url})
 	return err

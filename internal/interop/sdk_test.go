@@ -125,6 +125,25 @@ func (s *sdkClient) subscribe(ctx context.Context, req *a2a.SubscribeToTaskReque
 	return sdkStream(ctx, s, (*a2aclient.Client).SubscribeToTask, req)
 }
 
+func (s *sdkClient) setHook(ctx context.Context, req *a2a.PushConfig) (*a2a.PushConfig, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).CreateTaskPushConfig, req)
+}
+
+func (s *sdkClient) getHook(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).GetTaskPushConfig, req)
+}
+
+func (s *sdkClient) listHooks(ctx context.Context, req *a2a.ListTaskPushConfigRequest) ([]*a2a.PushConfig, error) {
+	return sdkCall(ctx, s, (*a2aclient.Client).ListTaskPushConfigs, req)
+}
+
+func (s *sdkClient) deleteHook(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) error {
+	_, err := sdkCall(ctx, s, func(c *a2aclient.Client, ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) (struct{}, error) {
+		return struct{}{}, c.DeleteTaskPushConfig(ctx, req)
+	}, req)
+	return err
+}
+
 // sdkCall makes a call on a connection of its own.
 func sdkCall[Q, R any](ctx context.Context, s *sdkClient, call func(*a2aclient.Client, context.Context, Q) (R, error), req Q) (R, error) {
 	var none R

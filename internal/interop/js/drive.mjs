@@ -9,7 +9,11 @@ import { InterceptingCall } from '@grpc/grpc-js';
 import {
   AgentCard,
   CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
   GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
   ListTasksResponse,
   Message,
@@ -17,6 +21,7 @@ import {
   StreamResponse,
   SubscribeToTaskRequest,
   Task,
+  TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
@@ -69,6 +74,16 @@ const operations = {
   get: async (json, options) => Task.toJSON(await to.client.getTask(GetTaskRequest.fromJSON(json), options)),
   list: async (json, options) => ListTasksResponse.toJSON(await to.client.listTasks(ListTasksRequest.fromJSON(json), options)),
   cancel: async (json, options) => Task.toJSON(await to.client.cancelTask(CancelTaskRequest.fromJSON(json), options)),
+  'set webhook': async (json, options) =>
+    TaskPushNotificationConfig.toJSON(await to.client.createTaskPushNotificationConfig(TaskPushNotificationConfig.fromJSON(json), options)),
+  'get webhook': async (json, options) =>
+    TaskPushNotificationConfig.toJSON(await to.client.getTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest.fromJSON(json), options)),
+  'list webhooks': async (json, options) =>
+    ListTaskPushNotificationConfigsResponse.toJSON(
+      await to.client.listTaskPushNotificationConfig(ListTaskPushNotificationConfigsRequest.fromJSON(json), options),
+    ),
+  'delete webhook': async (json, options) =>
+    to.client.deleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest.fromJSON(json), options),
 };
 const streams = {
   stream: (json, options) => to.client.sendMessageStream(SendMessageRequest.fromJSON(json), options),

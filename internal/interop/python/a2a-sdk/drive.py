@@ -17,11 +17,15 @@ from a2a.client import A2ACardResolver, ClientCallContext, ClientConfig, ClientF
 from a2a.types import (
     AgentCard,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
 )
 from a2a.utils.errors import A2A_ERROR_REASONS, A2AError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
@@ -75,6 +79,10 @@ class Driver:
         await self.connect(url)
         return Struct()
 
+    async def delete_webhook(self, request):
+        await self.whole.delete_task_push_notification_config(request, context=self.context)
+        return Struct()
+
     def operation(self, name, request):
         match name:
             case "move":
@@ -93,6 +101,14 @@ class Driver:
                 return one(self.whole.list_tasks(ParseDict(request, ListTasksRequest()), context=self.context))
             case "cancel":
                 return one(self.whole.cancel_task(ParseDict(request, CancelTaskRequest()), context=self.context))
+            case "set webhook":
+                return one(self.whole.create_task_push_notification_config(ParseDict(request, TaskPushNotificationConfig()), context=self.context))
+            case "get webhook":
+                return one(self.whole.get_task_push_notification_config(ParseDict(request, GetTaskPushNotificationConfigRequest()), context=self.context))
+            case "list webhooks":
+                return one(self.whole.list_task_push_notification_configs(ParseDict(request, ListTaskPushNotificationConfigsRequest()), context=self.context))
+            case "delete webhook":
+                return one(self.delete_webhook(ParseDict(request, DeleteTaskPushNotificationConfigRequest())))
             case "subscribe":
                 return self.streaming.subscribe(ParseDict(request, SubscribeToTaskRequest()), context=self.context)
 
