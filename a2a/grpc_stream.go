@@ -73,7 +73,7 @@ func (c *grpcCall) events(page []engine.Event) error {
 			return fmt.Errorf("send event %d: %w", page[i].Seq, err)
 		}
 		c.opened = true
-		if !c.waits(m) {
+		if !c.waits(m) && c.unwritten.Load() <= ahead {
 			continue
 		}
 		if limit == nil {
@@ -112,7 +112,7 @@ func (c *grpcCall) whole(m message) *whole {
 // waits reports whether the sender of m has to wait until the client has read it. It is in
 // memory until then, and so are those before it, even if their calls have ended.
 func (c *grpcCall) waits(m message) bool {
-	return len(m) > largeAnswer || c.unwritten.Load() > ahead || c.conn.unwritten.Load() > maxUnwritten
+	return len(m) > largeAnswer || c.conn.unwritten.Load() > maxUnwritten
 }
 
 // written waits until all messages of the call are written. If that has not happened at the
