@@ -41,6 +41,7 @@ type signedServer struct {
 	*server
 	client *http.Client
 	key    string // an API key
+	ca     string // the authority of its certificate, in PEM
 	keys   keySet
 }
 
@@ -78,13 +79,13 @@ func TestSignedCards(t *testing.T) {
 			for name, command := range verifiers {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					for of, problem := range verify(t, command, s.keys, cards) {
+					for of, problem := range s.verify(t, command, s.keys, cards) {
 						if problem != "" {
 							t.Errorf("the %s card is refused: %s", of, problem)
 						}
 					}
-					for of, problem := range verify(t, command, s.keys, wrong) {
-						if problem == "" {
+					for of, problem := range s.verify(t, command, s.keys, wrong) {
+						if problem == "" && of != "gRPC" {
 							t.Errorf("a card is accepted: %s", of)
 						}
 					}
@@ -104,7 +105,7 @@ func TestSignedCards(t *testing.T) {
 							"x": base64.RawURLEncoding.EncodeToString(x), "y": base64.RawURLEncoding.EncodeToString(y),
 						})
 					}
-					for of, problem := range verify(t, command, other, cards) {
+					for of, problem := range s.verify(t, command, other, cards) {
 						if problem == "" {
 							t.Errorf("the %s card is accepted with another key", of)
 						}
@@ -177,10 +178,14 @@ func (s *signedServer) spoiled(t *testing.T, cards map[string]string) map[string
 	return out
 }
 
-// verify returns what a verifier says of cards, by their names.
-func verify(t *testing.T, command []string, keys keySet, cards map[string]string) map[string]string {
+// verify returns what a verifier says of cards, by their names, and of the extended card that
+// its own client gets over gRPC.
+func (s *signedServer) verify(t *testing.T, command []string, keys keySet, cards map[string]string) map[string]string {
 	t.Helper()
-	in, err := json.Marshal(map[string]any{"keys": keys, "url": publicURL + "/.well-known/agent-card-keys.json", "cards": cards})
+	in, err := json.Marshal(map[string]any{
+		"keys": keys, "url": publicURL + "/.well-known/agent-card-keys.json", "cards": cards,
+		"grpc": map[string]string{"address": s.grpc, "key": s.key, "ca": s.ca},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +199,7 @@ func verify(t *testing.T, command []string, keys keySet, cards map[string]string
 		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
 	}
 	said := map[string]string{}
-	if err := json.Unmarshal(out, &said); err != nil || len(said) != len(cards) {
+	if err := json.Unmarshal(out, &said); err != nil || len(said) != len(cards)+1 {
 		t.Fatalf("%s says %s: %v", cmd, out, err)
 	}
 	return said
@@ -217,6 +222,7 @@ func startSigned(t *testing.T, program, form string) *signedServer {
 allowed_hosts: [127.0.0.1]
 agent: {name: signed, description: "Zahlt für <Müller> & Söhne, 100 €"}
 card: {sign: true, security_form: %s}
+grpc: {listen: "127.0.0.1:0"}
 tls: {cert: %[3]s/cert.pem, key: %[3]s/key.pem, client_ca: %[3]s/cert.pem}
 auth:
   keys: {file: %[3]s/keys.yaml}
@@ -231,6 +237,11 @@ auth:
 	}
 	s.server = start(t, program, filepath.Join(dir, "data"), "--config", file)
 	s.url = strings.Replace(s.url, "http://", "https://", 1)
+	ca, err := os.ReadFile(filepath.Join(dir, "cert.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ca = string(ca)
 	if err := json.Unmarshal([]byte(s.get(t, "/.well-known/agent-card-keys.json")), &s.keys); err != nil || len(s.keys.Keys) != 1 {
 		t.Fatalf("the keys are %v, %v", s.keys, err)
 	}

@@ -3,16 +3,20 @@
     python verify.py
 
 The input is a JSON object: keys, a JWK Set; url, where the signatures have to say that it
-is; cards, the texts of agent cards by their names. The output has the error of each card,
-"" for one whose signature is valid.
+is; cards, the texts of agent cards by their names; and, if there is a server of gRPC, grpc
+with its address, an API key and the authority of its certificate. The output has the error
+of each card, "" for one whose signature is valid, and that of the extended card over gRPC,
+"gRPC", which the SDK's own client gets and verifies.
 """
 
 import asyncio
 import json
 import sys
 
+import grpc
 import httpx
-from a2a.client import A2ACardResolver
+from a2a.client import A2ACardResolver, ClientCallContext, ClientConfig, ClientFactory
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, GetExtendedAgentCardRequest
 from a2a.utils.signing import SignatureVerificationError, create_signature_verifier
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
@@ -41,4 +45,30 @@ async def verify(text):
     return ""
 
 
-json.dump({name: asyncio.run(verify(text)) for name, text in asked["cards"].items()}, sys.stdout)
+async def over_grpc(address, key_text, ca):
+    trusted = grpc.ssl_channel_credentials(ca.encode())
+    config = ClientConfig(supported_protocol_bindings=["GRPC"], grpc_channel_factory=lambda url: grpc.aio.secure_channel(url, trusted))
+    offered = AgentCard(
+        capabilities=AgentCapabilities(extended_agent_card=True),
+        supported_interfaces=[AgentInterface(url=address, protocol_binding="GRPC", protocol_version="1.0")],
+    )
+    client = ClientFactory(config).create(offered)
+    try:
+        card = await client.get_extended_agent_card(
+            GetExtendedAgentCardRequest(),
+            context=ClientCallContext(service_parameters={"X-API-Key": key_text}),
+            signature_verifier=create_signature_verifier(key, ["ES256"]),
+        )
+        if not card.skills:
+            raise ValueError("this is not the extended card")
+    except SignatureVerificationError as e:
+        return f"{type(e).__name__}: {e}"
+    finally:
+        await client.close()
+    return ""
+
+
+errors = {name: asyncio.run(verify(text)) for name, text in asked["cards"].items()}
+if at := asked.get("grpc"):
+    errors["gRPC"] = asyncio.run(over_grpc(at["address"], at["key"], at["ca"]))
+json.dump(errors, sys.stdout)
