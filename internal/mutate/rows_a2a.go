@@ -5,7 +5,7 @@ func a2aRows() []Row {
 		{
 			File:    "a2a/operations.go",
 			What:    "resumes = n <= h.Seq",
-			Into:    "resumes = n == 0",
+			Into:    "resumes = n <= h.Seq && n == 0",
 			Promise: "a reader that says where it was continues from there",
 			Test:    "TestWire/resume",
 		},
