@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// maxPushAnswer is how much of the answer of a webhook is read, in bytes. Nothing in it
-	// counts, apart from its status.
+	// maxPushAnswer is how much of the answer of a webhook is read at most, in bytes. Only its
+	// status and Retry-After count, however long it is.
 	maxPushAnswer = 64 << 10
 	// pushTokenTime is how long the token of a notification is valid.
 	pushTokenTime = 5 * time.Minute
@@ -47,7 +47,7 @@ func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*push
 	}
 	out := &pushes{egress: egress.Config{
 		AllowPrivate: p.AllowPrivate, AllowLoopback: p.AllowLoopback, Allow: p.Networks, Own: own, NAT64: p.NAT64,
-		MaxConnsPerHost: 8, Timeout: p.Timeout, MaxBytes: maxPushAnswer,
+		MaxConnsPerHost: 8, Timeout: p.Timeout, MaxBytes: maxPushAnswer, Announced: true,
 	}}
 	for _, port := range p.Ports {
 		out.egress.Ports = append(out.egress.Ports, uint16(port))

@@ -30,9 +30,6 @@ const (
 	IndexReady   = "ready"
 )
 
-// maxWebhookID bounds the id of a webhook, in bytes.
-const maxWebhookID = 256
-
 // PushKey returns the key of the rows of a webhook that package task/push reads: its id and
 // its number. No two webhooks of a task ever have the same, so that nothing that is done for
 // one takes effect on another that has replaced it.
@@ -211,10 +208,13 @@ func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 		return Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(d.f.Webhooks))
 	}
 	w.V, w.N, w.Start, w.Set = 1, d.f.WebhooksSet+1, start, d.at.Now
-	if room := d.openRoom(); room < maxWebhookID {
+	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
+	if fits, err := d.fitsOpen(set); err != nil {
+		return err
+	} else if !fits {
 		return Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
 	}
-	if err := d.add(event.KindPushSet, &event.PushSet{ID: w.ID, N: w.N, By: w.By}); err != nil {
+	if err := d.add(event.KindPushSet, set); err != nil {
 		return err
 	}
 	value, err := json.Marshal(&w)
@@ -262,7 +262,25 @@ func (in DeleteWebhook) put(d *Draft) error {
 	d.quiet = true
 	d.removeWebhookRows(in.ID, n)
 	d.rows = append(d.rows, store.RowChange{Kind: RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
-	return d.add(event.KindPushDeleted, &event.PushDeleted{ID: in.ID, By: in.By})
+	// It takes nothing of what is reserved for decisions but its id, a few times at most:
+	// nothing can be set again in a log that is full. By whom is then in the audit, or it is
+	// the owner.
+	deleted := &event.PushDeleted{ID: in.ID, By: in.By}
+	if fits, err := d.fitsOpen(deleted); err != nil {
+		return err
+	} else if !fits {
+		deleted.By = auth.Principal{}
+	}
+	return d.add(event.KindPushDeleted, deleted)
+}
+
+// fitsOpen reports whether an event fits into what the log may still grow by.
+func (d *Draft) fitsOpen(v any) (bool, error) {
+	data, err := event.Append(nil, v)
+	if err != nil {
+		return false, fmt.Errorf("encode event: %w", err)
+	}
+	return len(data) <= d.openRoom(), nil
 }
 
 // withReady returns the rows of the draft, with those that tell of it to the webhooks of

@@ -31,8 +31,8 @@ func (e *TooLargeError) Error() string {
 // NewClient returns a client that connects through a [Dialer] for c. It uses no proxy
 // and follows no redirects: the caller gets the redirect response. A body longer than
 // c.MaxBytes fails with a *[TooLargeError]: the request itself if the length is
-// announced, else the read of the first byte too many. The error is that of
-// [Config.Validate].
+// announced and c.Announced is not set, else the read of the first byte too many. The
+// error is that of [Config.Validate].
 func NewClient(c Config) (*http.Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -54,8 +54,9 @@ func NewClient(c Config) (*http.Client, error) {
 	}
 	return &http.Client{
 		Transport: &bounded{
-			limit:   limit,
-			streams: c.Streams,
+			limit:     limit,
+			announced: c.Announced,
+			streams:   c.Streams,
 			next: &http.Transport{
 				Proxy:                  nil, // not even that of the environment
 				DialContext:            newDialer(&c).DialContext,
@@ -77,9 +78,10 @@ func NewClient(c Config) (*http.Client, error) {
 
 // bounded is a transport that limits the size of responses.
 type bounded struct {
-	next    *http.Transport
-	limit   int64
-	streams bool // event streams have no limit
+	next      *http.Transport
+	limit     int64
+	announced bool // a length that is announced fails no request
+	streams   bool // event streams have no limit
 }
 
 // RoundTrip calls the transport and limits the body.
@@ -89,7 +91,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	tooLarge := &TooLargeError{Host: r.URL.Host, Limit: b.limit}
-	if resp.ContentLength > b.limit && r.Method != http.MethodHead {
+	if resp.ContentLength > b.limit && !b.announced && r.Method != http.MethodHead {
 		// The error of the close is of no use: the connection is given up.
 		_ = resp.Body.Close()
 		return nil, tooLarge

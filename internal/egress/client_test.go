@@ -78,6 +78,11 @@ func TestClient(t *testing.T) {
 		c.Streams = true
 		return c
 	}
+	announced := func(n int64) Config {
+		c := limited(n)
+		c.Announced = true
+		return c
+	}
 	tests := []struct {
 		name   string
 		config Config
@@ -90,6 +95,7 @@ func TestClient(t *testing.T) {
 		{"whole", listed(), http.MethodGet, "/announced", http.StatusOK, 100, false},
 		{"just fits", limited(100), http.MethodGet, "/announced", http.StatusOK, 100, false},
 		{"announced and too large", limited(99), http.MethodGet, "/announced", 0, 0, true},
+		{"announced, too large, and an answer", announced(99), http.MethodGet, "/announced", http.StatusOK, 99, true},
 		{"head is not a body", limited(99), http.MethodHead, "/announced", http.StatusOK, 0, false},
 		{"chunked, just fits", limited(100), http.MethodGet, "/chunked", http.StatusOK, 100, false},
 		{"chunked and too large", limited(99), http.MethodGet, "/chunked", http.StatusOK, 99, true},

@@ -58,6 +58,9 @@ type Config struct {
 	// MaxBytes limits how many bytes of a response body may be read, after
 	// decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
+	// Announced lets through a response whose announced length exceeds MaxBytes: only who
+	// reads its body past the limit fails. For callers to whom the status says everything.
+	Announced bool
 	// Streams removes that limit from responses of type text/event-stream, whose readers
 	// do not keep them. All other responses keep it.
 	Streams bool

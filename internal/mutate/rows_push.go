@@ -84,11 +84,19 @@ func pushRows() []Row {
 		},
 		{
 			File:    rules,
-			What:    "room < maxWebhookID",
-			Into:    "room < -1<<40",
+			What:    "return len(data) <= d.openRoom(), nil",
+			Into:    "return len(data) <= d.openRoom()+1<<40, nil",
 			Promise: "webhooks leave room for decisions in the log",
 			Package: "task/engine",
 			Test:    "TestWebhooksLeaveRoom",
+		},
+		{
+			File:    rules,
+			What:    "\t\tdeleted.By = auth.Principal{}\n",
+			Into:    "\t\t_ = deleted.By\n",
+			Promise: "deleting webhooks leaves room for decisions in the log",
+			Package: "task/engine",
+			Test:    "TestWebhooksOfManyRolesLeaveRoom",
 		},
 		{
 			File:    run,

@@ -41,6 +41,14 @@ func webhookRows() []Row {
 		},
 		{
 			File:    "push.go",
+			What:    "MaxBytes: maxPushAnswer, Announced: true,",
+			Into:    "MaxBytes: maxPushAnswer,",
+			Promise: "a webhook that accepts has accepted, however long its answer is",
+			Test:    "TestHostileWebhooks",
+			Hangs:   true,
+		},
+		{
+			File:    "push.go",
 			What:    "Audience: n.URL,",
 			Into:    "Audience: t.issuer,",
 			Promise: "the token of a notification is for one webhook",

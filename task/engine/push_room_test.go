@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -67,6 +68,47 @@ func TestWebhooksLeaveRoom(t *testing.T) {
 		t.Errorf("DeletePush() = %v", err)
 	}
 	if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
+		t.Errorf("Cancel() = %v", err)
+	}
+}
+
+// Who has many roles takes as much of the log as is written about them, and no more than is
+// open; deleting takes next to nothing of a log that is full.
+func TestWebhooksOfManyRolesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	w, _ := pushWorld(t)
+	w.cfg.Limits = fullLimits()
+	w.restart()
+	id := w.parkedTask()
+	many := alice
+	for i := range 2000 {
+		many.Roles = append(many.Roles, fmt.Sprintf("a role with the number %05d", i))
+	}
+	open := uint64(w.cfg.Limits.OpenRoom(0))
+	full := func() uint64 { return w.header(a2a.TaskID(id.String())).Bytes }
+	for n := 0; ; n++ {
+		_, err := w.engine.SetPush(w.ctx(), many, id, webhook(fmt.Sprint(n%10)))
+		if refused := (*task.InvalidError)(nil); errors.As(err, &refused) {
+			break
+		}
+		if err != nil || n > 1000 {
+			t.Fatalf("SetPush() %d = %v", n, err)
+		}
+	}
+	before := full()
+	if before > open || before < open-200_000 {
+		t.Errorf("webhooks fill the log to %d bytes, of which %d are open", before, open)
+	}
+	for n := range 10 {
+		if err := w.engine.DeletePush(w.ctx(), many, id, fmt.Sprint(n)); err != nil {
+			t.Errorf("DeletePush() = %v", err)
+		}
+	}
+	if after := full(); after > max(before, open)+10*(2*256+64) {
+		t.Errorf("deleting ten webhooks takes %d bytes of a log that is full", after-before)
+	}
+	w.bounded(t, a2a.TaskID(id.String()))
+	if err := w.engine.Cancel(w.ctx(), many, id); err != nil {
 		t.Errorf("Cancel() = %v", err)
 	}
 }

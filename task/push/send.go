@@ -131,15 +131,12 @@ func retryAfter(value string, now time.Time) time.Duration {
 func classOf(err error) string {
 	var (
 		refused *egress.RefusedError
-		large   *egress.TooLargeError
 		network net.Error
 		dial    *net.OpError
 	)
 	switch {
 	case errors.As(err, &refused):
 		return "address refused"
-	case errors.As(err, &large):
-		return "answer too large"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "timeout"
 	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
