@@ -81,12 +81,13 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 		return nil, err
 	}
 	st := s.newStream(c, op.name, around)
-	st.give, st.leave = give, s.lease(st.ctx, by, op.action, renew, st.cancel)
+	st.give, st.leave = give, func() {}
 	defer func() {
-		if st.rest == nil {
+		if st.rest == nil { // also after a panic
 			st.close()
 		}
 	}()
+	st.leave = s.lease(st.ctx, by, op.action, renew, st.cancel)
 	st.rest, err = op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: around.old != nil}, in, st.open)
 	if st.rest == nil {
 		return nil, st.end(err)

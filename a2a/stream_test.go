@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,5 +282,45 @@ func TestFailedWriteKeepsItsBytes(t *testing.T) {
 		if got := string(w.reads); got != was {
 			t.Fatalf("it is read as\n%s\nand was\n%s", got, was)
 		}
+	}
+}
+
+// panicking is the writer of a response that panics when it has written a number of times.
+type panicking struct {
+	*httptest.ResponseRecorder
+	writes atomic.Int64
+}
+
+func (w *panicking) Write(p []byte) (int, error) {
+	if w.writes.Add(-1) < 0 {
+		panic("no more")
+	}
+	return len(p), nil
+}
+
+// A stream that panics, at its beginning or later, gives its place back.
+func TestPanicGivesPlaceBack(t *testing.T) {
+	t.Parallel()
+	for _, writes := range []int64{0, 1} {
+		s := start(t, func(c *a2a.Config) { c.Streams = 1 })
+		task := parked(t, s.URL)
+		w, ended := &panicking{ResponseRecorder: httptest.NewRecorder()}, make(chan any)
+		w.writes.Store(writes)
+		go func() {
+			defer func() { ended <- recover() }()
+			s.Config.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/tasks/"+task+":subscribe", nil))
+		}()
+		if writes > 0 {
+			soon(t, "the stream begins", func() bool { return w.writes.Load() == 0 })
+			post(t, s.URL+"/tasks/"+task+":cancel", "application/json", "{}")
+		}
+		if got := <-ended; got != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+			t.Fatalf("after %d writes the stream ends with %v", writes, got)
+		}
+		again := open(t, s.URL+"/tasks/"+task+":subscribe") // 200, or 400 because it was canceled
+		if again.StatusCode == http.StatusServiceUnavailable {
+			t.Errorf("after %d writes the place is not free: %s", writes, again.Status)
+		}
+		_ = again.Body.Close()
 	}
 }
