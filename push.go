@@ -45,6 +45,7 @@ func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*push
 	if !p.Enabled {
 		return nil, nil //nolint:nilnil // there are none
 	}
+	warn(c.Log, p.Warnings())
 	out := &pushes{egress: egress.Config{
 		AllowPrivate: p.AllowPrivate, AllowLoopback: p.AllowLoopback, Allow: p.Networks, Own: own, NAT64: p.NAT64,
 		MaxConnsPerHost: 8, Timeout: p.Timeout, MaxBytes: maxPushAnswer, Announced: true,

@@ -690,6 +690,23 @@ func TestPushDelete(t *testing.T) {
 	}
 }
 
+// The start warns of webhooks that may go anywhere, once.
+func TestPushAnywhere(t *testing.T) {
+	t.Parallel()
+	for networks, want := range map[string]int{"0.0.0.0/0,::/0": 1, "10.0.0.0/8": 0} {
+		in := startHooked(t, pushing(t, map[string]string{"push.networks": networks}), nil)
+		said := 0
+		for _, line := range in.log.all() {
+			if text, _ := line["message"].(string); strings.Contains(text, "webhooks may reach") && line["level"] == "warn" {
+				said++
+			}
+		}
+		if said != want {
+			t.Errorf("with %s, the log has %d warnings, want %d", networks, said, want)
+		}
+	}
+}
+
 // The webhooks of one caller that hang leave workers to those of others.
 func TestPushIsShared(t *testing.T) {
 	t.Parallel()

@@ -80,6 +80,8 @@ func TestRun(t *testing.T) {
 		"check a gate of no tool":        {args: "config check --config " + gates, code: exitUsage, stderr: []string{`gates\.yaml:2:\d+: gates\[0\]\.tool: there is no tool "transfer_monney"; did you mean transfer_money\?\n`, `WRN .*gates\.yaml:3:\d+: gates\[1\]\.tool: no tool matches "\*_mony"`}},
 		"serve with a gate of no tool":   {args: "serve --listen 127.0.0.1:0 --data " + t.TempDir() + " --config " + gates, code: exitUsage, stderr: []string{`did you mean transfer_money\?\n`}},
 		"check a gate that does nothing": {args: "config check --config " + patterns, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN \S+patterns\.yaml:2:\d+: gates\[0\]\.tool: no tool matches "pay_\*", so that this gate does nothing\n$`}},
+		"check a wide network":           {args: "config check --push-enabled --push-networks 10.0.0.0/8,0.0.0.0/0,::/0", stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN push\.networks: with 0\.0\.0\.0/0 and ::/0 webhooks may reach [^\n]+\n$`}},
+		"check a network":                {args: "config check --push-enabled --push-networks 10.0.0.0/8", stdout: []string{`is valid`}},
 		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
 
 		"show":             {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},

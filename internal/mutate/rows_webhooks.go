@@ -41,6 +41,13 @@ func webhookRows() []Row {
 		},
 		{
 			File:    "push.go",
+			What:    "warn(c.Log, p.Warnings())",
+			Into:    "_ = p.Warnings()",
+			Promise: "the start warns of webhooks that may go anywhere",
+			Test:    "TestPushAnywhere",
+		},
+		{
+			File:    "push.go",
 			What:    "MaxBytes: maxPushAnswer, Announced: true,",
 			Into:    "MaxBytes: maxPushAnswer,",
 			Promise: "a webhook that accepts has accepted, however long its answer is",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	"a2a-server/internal/setting"
@@ -36,7 +37,7 @@ func (p *Push) keys() []key {
 		one("push.allow_loopback", "false", setting.Bool(&p.AllowLoopback),
 			"Allows webhooks on this machine, for trying things out. The addresses on which this server listens stay forbidden."),
 		many("push.networks", "", &p.Networks, setting.Network,
-			"Addresses that webhooks may have, in addition to public ones. Prefer it to push.allow_private."),
+			"Addresses that webhooks may have, in addition to public ones, whatever they are. Prefer it to push.allow_private. For a network that is wider than every private one, such as 0.0.0.0/0, the log and config check have a warning."),
 		many("push.ports", "", &p.Ports, func(to *int) setting.Value { return setting.Count(to, 1, 65535) },
 			"The only ports that webhooks may have. Without it, all."),
 		many("push.nat64", "", &p.NAT64, setting.Network,
@@ -70,6 +71,26 @@ func (l *loader) checkPush() {
 			break
 		}
 	}
+}
+
+// The widest networks that are private, and so allowed on purpose: 10.0.0.0/8 and fc00::/7.
+const (
+	widest4 = 8
+	widest6 = 7
+)
+
+// Warnings returns what is allowed and hardly meant. Push notifications are enabled.
+func (p *Push) Warnings() []string {
+	var wide []string
+	for _, n := range p.Networks {
+		if n.Addr().Is4() && n.Bits() < widest4 || n.Addr().Is6() && n.Bits() < widest6 {
+			wide = append(wide, n.String())
+		}
+	}
+	if len(wide) == 0 {
+		return nil
+	}
+	return []string{"push.networks: with " + strings.Join(wide, " and ") + " webhooks may reach every service in the server's own networks, on this machine, and the metadata service of its cloud: name only the addresses of receivers; public ones need no entry"}
 }
 
 func isNAT64(p netip.Prefix) bool {
