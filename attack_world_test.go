@@ -60,6 +60,7 @@ type attacked struct {
 	rest    bool              // it has no JSON-RPC
 	grpc    *grpc.ClientConn  // nil if the server is one of the SDK
 	server  *a2aserver.Server // nil if the server is one of the SDK
+	log     *logs             // likewise
 	tasks   map[string]string // ids by names such as "acme parked"
 }
 
@@ -166,7 +167,7 @@ push: {enabled: true, allow_http: true, allow_loopback: true}
 	c := load(t, nil)
 	c.File, c.Store, c.Tools = file, w.store, tools
 	in := start(t, c)
-	w.url, w.server, w.reload, w.stop = in.url, in.server, in.server.Reload, in.stop
+	w.url, w.server, w.log, w.reload, w.stop = in.url, in.server, in.log, in.server.Reload, in.stop
 	w.connGRPC(t)
 }
 

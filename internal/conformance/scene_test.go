@@ -75,6 +75,13 @@ func (s *scene) nameTask(t *task) {
 		s.nameMessage(&t.History[i])
 	}
 	s.nameMessage(t.Message)
+	ids := map[string]bool{}
+	for _, a := range t.Artifacts {
+		if ids[a.ID] {
+			s.Errorf("the task has two artifacts with the id %s", a.ID)
+		}
+		ids[a.ID] = true
+	}
 }
 
 func (s *scene) nameMessage(m *message) {
