@@ -106,7 +106,7 @@ func fullApproval() Approval {
 func fullAudit() Audit {
 	return Audit{
 		V: AuditVersion, At: asked(), What: AuditResolved, Task: "task-1", Call: "c1.2", Tool: "transfer", Approval: "task-1.a2",
-		Digest: "d2", Rule: "big", State: Edited, By: fullPrincipal("bob"), Via: ViaAPI, Reason: "less", Outcome: "ok", Attempt: 2,
+		Digest: "d2", Rule: "big", State: Edited, By: fullPrincipal("bob"), Via: ViaAPI, Reason: "less", Outcome: "ok", Attempt: 2, Webhook: "ci",
 	}
 }
 
@@ -136,6 +136,8 @@ func TestGoldenAudit(t *testing.T) {
 	t.Parallel()
 	full := fullAudit()
 	checkFull(t, reflect.ValueOf(full), "Audit")
+	checkGolden(t, "audit-webhook.v1.json", full)
+	full.Webhook = "" // from before there was such a field
 	checkGolden(t, "audit-person.v1.json", full)
 	full.By = earlier(full.By)
 	checkGolden(t, "audit.v1.json", full)
@@ -162,7 +164,7 @@ func TestGoldenStates(t *testing.T) {
 		Verbs:   []Verb{Approve, Edit, Reject, Respond, Cancel},
 		Expiry:  []OnExpiry{ExpiryRejects, ExpiryCancels, ExpiryKeeps},
 		Via:     []string{ViaA2A, ViaAPI, ViaProvider, ViaSystem},
-		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled},
+		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook},
 		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
 		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Rule: RuleTool}).Rule},
 	})
