@@ -190,10 +190,24 @@ func turnsRows() []Row {
 		},
 		{
 			File:    "task/engine/heavy.go",
-			What:    "rest > 0 && !by.IsAnonymous()",
+			What:    "rest > 0 && who != ownerOf(auth.Anonymous())",
 			Into:    "false && rest > 0",
 			Promise: "heavy work of one caller takes half of the only processor there is for it",
 			Test:    "TestHeavyCallersRest",
+		},
+		{
+			File:    "task/engine/load.go",
+			What:    "if s != store.System() {",
+			Into:    "if false {",
+			Promise: "large tasks are folded for their callers in turn",
+			Test:    "TestLargeTasksAreChangedInTurn",
+		},
+		{
+			File:    "task/engine/load.go",
+			What:    "if s != store.System() {",
+			Into:    "if true {",
+			Promise: "a deadline of a large task does not wait for long computations",
+			Test:    "TestLargeTasksAreChangedInTurn",
 		},
 		{
 			File:    "task/engine/heavy.go",

@@ -11,7 +11,7 @@ import (
 )
 
 // heavy limits how many processors long computations use: reading large requests,
-// building large answers, scanning for lists. Go schedules runnable goroutines for 10 ms
+// building large answers, scanning for lists, folding large tasks. Go schedules runnable goroutines for 10 ms
 // each, so a hundred of these at once would repeatedly keep everybody else from a
 // processor for a second. So heavy uses all processors but one, and half of those for one
 // caller. Half of one processor is half of its time: between two computations, such a
@@ -77,7 +77,12 @@ func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work
 // Heavy waits until a caller may use a processor for a long computation. Call end once to
 // release it. The error is the cause if ctx ends first.
 func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err error) {
-	h, who := &e.heavy, ownerOf(by)
+	return e.processor(ctx, ownerOf(by))
+}
+
+// processor is [Engine.Heavy] for whoever may see a scope.
+func (e *Engine) processor(ctx context.Context, who store.Scope) (end func(), err error) {
+	h := &e.heavy
 	leave, err := e.inTurn(ctx, who, h.join(who, true))
 	if err != nil {
 		return nil, err
@@ -89,7 +94,7 @@ func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err 
 	began := e.now()
 	return func() {
 		h.all <- struct{}{}
-		if rest := h.rest(e.now().Sub(began)); rest > 0 && !by.IsAnonymous() {
+		if rest := h.rest(e.now().Sub(began)); rest > 0 && who != ownerOf(auth.Anonymous()) {
 			e.after(rest, leave)
 			return
 		}

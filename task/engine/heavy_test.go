@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -238,6 +239,68 @@ func TestFilteredListsAreMadeInTurn(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		if n := w.engine.AtHeavyWork(); n != 0 {
+			t.Errorf("%d callers are kept who do nothing", n)
+		}
+	})
+}
+
+// A large task is folded for its caller in turn with other long computations, so that many
+// requests about it at once hold neither all processors nor memory for each; a small one,
+// and what the server itself does to a large one, waits for nothing.
+func TestLargeTasksAreChangedInTurn(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 5 * time.Second, OnExpiry: approval.ExpiryCancels}})
+		w.start()
+		w.engine.Processors(1)
+		large, expires, small := w.ask(alice, 1), w.begun(alice, w.calls("deadline", args{})), w.ask(carol, 2)
+		for _, id := range []a2a.TaskID{large, expires} {
+			for range 6 {
+				if _, err := w.sendAs(alice, w.remark(id, 60_000)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		end, err := w.engine.Heavy(w.ctx(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := func(ctx context.Context, by auth.Principal, id a2a.TaskID) chan error {
+			done := make(chan error, 1)
+			m := w.remark(id, 10)
+			go func() {
+				_, err := w.engine.Send(ctx, engine.Send{By: by, Message: m})
+				done <- err
+			}()
+			synctest.Wait()
+			return done
+		}
+		ctx, cancel := context.WithCancel(w.ctx())
+		waits, gone := change(w.ctx(), alice, large), change(ctx, alice, large)
+		if len(waits)+len(gone) > 0 {
+			t.Error("a large task is folded without a processor")
+		}
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("who is gone got %v", err)
+		}
+		if err := <-change(w.ctx(), carol, small); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if a := w.asked(expires)[0]; a.State != approval.Expired {
+			t.Errorf("the deadline of a large task has waited: its approval is %s", a.State)
+		}
+		if len(waits) > 0 {
+			t.Error("a large task is folded without a processor")
+		}
+		end()
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
 		if n := w.engine.AtHeavyWork(); n != 0 {
 			t.Errorf("%d callers are kept who do nothing", n)
 		}

@@ -83,11 +83,13 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 
 // loadTurn reads a task and folds it in order to continue it: if it is large, without its
 // artifacts, which a turn does not need, and with no more of the view than a turn may
-// keep; and with the state of its context.
+// keep; and with the state of its context. For a caller, a large one is folded on a
+// processor for long computations: it takes memory and time, and of many that change one
+// task at once, most would fold what is old by then.
 func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
 	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})
 	if err == nil && f == nil {
-		f, _, err = e.load(ctx, s, id, reading{noArtifacts: true, keep: maxTurnView})
+		f, err = e.loadLarge(ctx, s, id)
 	}
 	if err == nil {
 		err = e.join(ctx, f.Header.Owner, f)
@@ -96,4 +98,16 @@ func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (
 		return nil, err
 	}
 	return f, nil
+}
+
+func (e *Engine) loadLarge(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
+	if s != store.System() { // which has nobody to wait for
+		end, err := e.processor(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+	}
+	f, _, err := e.load(ctx, s, id, reading{noArtifacts: true, keep: maxTurnView})
+	return f, err
 }
