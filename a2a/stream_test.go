@@ -302,7 +302,8 @@ func (w *panicking) Write(p []byte) (int, error) {
 func TestPanicGivesPlaceBack(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []int64{0, 1} {
-		s := start(t, func(c *a2a.Config) { c.Streams = 1 })
+		// A heartbeat would panic, too, in a goroutine of its own.
+		s := start(t, func(c *a2a.Config) { c.Streams, c.Heartbeat = 1, time.Hour })
 		task := parked(t, s.URL)
 		w, ended := &panicking{ResponseRecorder: httptest.NewRecorder()}, make(chan any)
 		w.writes.Store(writes)
