@@ -23,7 +23,7 @@ func lineTo(t *testing.T, at net.Addr, c *tls.Config) *line {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return &line{conn, t, bufio.NewReader(conn)}
