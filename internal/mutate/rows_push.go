@@ -10,6 +10,13 @@ func pushRows() []Row {
 	)
 	return []Row{
 		{
+			File:    "task/push/send.go",
+			What:    "case now == nil:",
+			Into:    "case now == nil && false:",
+			Promise: "a webhook of 0.3 that is deleted while the task is encoded gets nothing",
+			Test:    "TestDeletedWhileEncoding",
+		},
+		{
 			File:    "store/next.go",
 			What:    "\tif b.Rev != nil {\n\t\tn.Rev++",
 			Into:    "\tif b.Rev != nil || b.Fence == nil {\n\t\tn.Rev++",

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"a2a-server/store"
+	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/push"
@@ -220,6 +221,34 @@ func TestDeleted(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A webhook of version 0.3 that is deleted while the task is encoded for it gets nothing.
+func TestDeletedWhileEncoding(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, open: memstore.New().Handle, patient: true}
+	encoding, deleted := make(chan struct{}, 1), make(chan struct{})
+	w.config = func(c *push.Config) {
+		c.Legacy = func(v *task.View) ([]byte, error) {
+			encoding <- struct{}{}
+			<-deleted
+			return legacy(v)
+		}
+	}
+	w.start(false)
+	rc := newReceiver(t, nil)
+	c := hook(rc.URL)
+	c.Version = "0.3"
+	id := w.send("echo", c)
+	<-encoding
+	if err := w.engine.DeletePush(w.ctx(), alice, id, "hook"); err != nil {
+		t.Fatalf("DeletePush() = %v", err)
+	}
+	close(deleted)
+	w.until("its worker ends", func() bool { return w.pusher.Stats().Workers == 0 })
+	if got := rc.all(); len(got) > 0 {
+		t.Errorf("%d notifications after the deletion", len(got))
+	}
 }
 
 // A task is deleted with its webhooks, also while one is being notified.

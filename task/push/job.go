@@ -170,7 +170,9 @@ func (j *job) one(ctx context.Context) (more bool, err error) {
 	case err != nil:
 		return false, err
 	default:
-		f = j.d.send(ctx, j.task, r.webhook, e)
+		if f, err = j.send(ctx, r.webhook, e); err != nil {
+			return false, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return false, err // whatever came of it: it is sent again

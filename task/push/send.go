@@ -39,18 +39,31 @@ func hostOf(raw string) string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// send notifies a webhook of an event. It returns nil if the webhook has accepted it.
-func (d *Deliverer) send(ctx context.Context, id store.TaskID, w *task.Webhook, e *store.Event) *failure {
+// send notifies a webhook of an event. f is nil if the webhook has accepted it. err says that
+// nothing was sent: errOver if the webhook has been deleted meanwhile.
+func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *failure, err error) {
+	d, id := j.d, j.task
 	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: w.URL, Time: e.Time.Time(), Body: e.Data}
-	contentType := "application/a2a+json"
-	if w.Version == "0.3" {
-		body, err := d.legacy(ctx, id, e.Seq)
-		if err != nil {
-			d.cfg.Log.Debug().Err(err).Str("task_id", id.String()).Msg("a task cannot be encoded for a webhook of version 0.3")
-			return &failure{class: "encoding"}
-		}
-		n.Body, contentType = body, "application/json"
+	if w.Version != "0.3" {
+		return d.post(ctx, w, n, "application/a2a+json"), nil
 	}
+	n.Body, err = d.legacy(ctx, id, e.Seq)
+	if err != nil {
+		d.cfg.Log.Debug().Err(err).Str("task_id", id.String()).Msg("a task cannot be encoded for a webhook of version 0.3")
+		return &failure{class: "encoding"}, nil
+	}
+	// That may have taken long.
+	switch now, err := j.webhook(ctx); {
+	case err != nil:
+		return nil, err
+	case now == nil:
+		return nil, errOver
+	}
+	return d.post(ctx, w, n, "application/json"), nil
+}
+
+// post sends a notification.
+func (d *Deliverer) post(ctx context.Context, w *task.Webhook, n *Notification, contentType string) *failure {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(n.Body))
