@@ -23,10 +23,17 @@ func lineTo(t *testing.T, at net.Addr, c *tls.Config) *line {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
+	l := &line{conn, t, bufio.NewReader(conn)}
+	inTime(l)
+	return l
+}
+
+// inTime gives what follows on a connection half a minute.
+func inTime(l *line) {
+	l.t.Helper()
+	if err := l.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		l.t.Fatal(err)
 	}
-	return &line{conn, t, bufio.NewReader(conn)}
 }
 
 // The header of a call comes in time over gRPC, too, with TLS and without, whether it began
@@ -110,6 +117,7 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 			}
 		})
 	})
+	inTime(beside) // the others may have waited for their turn
 	beside.write(frame(kindHeaders, endHeaders, 3, check) + frame(kindData, endStream, 3, empty))
 	take(beside, 3)
 }
