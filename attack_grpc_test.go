@@ -32,7 +32,7 @@ const overGRPC = "GRPC"
 const unsent = "unsent"
 
 func putGRPC(op attackOperation, task string) (method, path, body string) {
-	return overGRPC, "/lf.a2a.v1.A2AService/" + op.name, strings.ReplaceAll(op.params, "ID", task)
+	return overGRPC, "/lf.a2a.v1.A2AService/" + op.name, strings.ReplaceAll(op.params, "{id}", task)
 }
 
 // oldNames are the methods of A2A 0.3 that have another name in gRPC.
@@ -47,19 +47,19 @@ func putOldGRPC(op attackOperation, task string) (method, path, body string) {
 	}
 	switch {
 	case strings.HasPrefix(op.name, "Create"):
-		op.params = `{"parent":"tasks/ID","config":{"pushNotificationConfig":{"url":"https://example.com/hook"}}}`
+		op.params = `{"parent":"tasks/{id}","config":{"pushNotificationConfig":{"url":"https://example.com/hook"}}}`
 	case strings.HasPrefix(op.name, "ListTaskPush"):
-		op.params = `{"parent":"tasks/ID"}`
+		op.params = `{"parent":"tasks/{id}"}`
 	case op.action == auth.Push:
-		op.params = `{"name":"tasks/ID/pushNotificationConfigs/c"}`
+		op.params = `{"name":"tasks/{id}/pushNotificationConfigs/c"}`
 	case strings.HasPrefix(op.name, "Send"):
 		op.params = strings.NewReplacer(`{"data":{`, `{"data":{"data":{`, `]}}]}}`, `]}}}]}}`).Replace(op.params)
-	case op.params == `{"id":"ID"}`:
-		op.params = `{"name":"tasks/ID"}`
+	case op.params == `{"id":"{id}"}`:
+		op.params = `{"name":"tasks/{id}"}`
 	case op.name == "ListTasks":
 		op.params = strings.ReplaceAll(op.params, "statusTimestampAfter", "lastUpdatedTime")
 	}
-	return overGRPC, "/a2a.v1.A2AService/" + name, strings.ReplaceAll(op.params, "ID", task)
+	return overGRPC, "/a2a.v1.A2AService/" + name, strings.ReplaceAll(op.params, "{id}", task)
 }
 
 // connGRPC returns the connection to the server's gRPC.

@@ -33,13 +33,13 @@ func TestPathsWithoutCredential(t *testing.T) {
 	}
 	// By these, nobody gets a task, with a credential of somebody else or none.
 	odd := []string{
-		"//tasks/ID", "/tasks//ID", "/tasks/ID/", "/./tasks/ID", "/x/../tasks/ID", "/tasks/%2e%2e/tasks/ID", "/tasks%2FID", "/TASKS/ID", "/tasks/ID;x=1",
-		"/tasks/ID%00", "/tasks/ID%0d%0aX-Injected:1", "/tasks/ID?", "/tasks/ID:get", "/tasks/ID:", "/tasks/ID%3Acancel", "/tasks/ID:cancel", "/tasks/ID:SUBSCRIBE",
-		"/v1/tasks/ID", "/a2a/tasks/ID", "/tasks/ID/artifacts", "/tasks/ID/messages", "/tasks/ID/approvals", "/approvals", "/approvals/ID.a1", "/admin", "/debug/pprof/", "/debug/vars",
-		"/metrics", "/keys", "/data/a2a.db", "/.git/config", "/tasks?tenant=acme", "/tasks?owner=victim", "/extendedAgentCard", "http://127.0.0.1/tasks/ID", "*",
+		"//tasks/{id}", "/tasks//{id}", "/tasks/{id}/", "/./tasks/{id}", "/x/../tasks/{id}", "/tasks/%2e%2e/tasks/{id}", "/tasks%2F{id}", "/TASKS/{id}", "/tasks/{id};x=1",
+		"/tasks/{id}%00", "/tasks/{id}%0d%0aX-Injected:1", "/tasks/{id}?", "/tasks/{id}:get", "/tasks/{id}:", "/tasks/{id}%3Acancel", "/tasks/{id}:cancel", "/tasks/{id}:SUBSCRIBE",
+		"/v1/tasks/{id}", "/a2a/tasks/{id}", "/tasks/{id}/artifacts", "/tasks/{id}/messages", "/tasks/{id}/approvals", "/approvals", "/approvals/{id}.a1", "/admin", "/debug/pprof/", "/debug/vars",
+		"/metrics", "/keys", "/data/a2a.db", "/.git/config", "/tasks?tenant=acme", "/tasks?owner=victim", "/extendedAgentCard", "http://127.0.0.1/tasks/{id}", "*",
 	}
 	for _, path := range odd {
-		path = strings.ReplaceAll(path, "ID", task)
+		path = strings.ReplaceAll(path, "{id}", task)
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "get"} {
 			for who, header := range map[string]string{"nobody": "", "mallory": "X-API-Key: " + w.keys["mallory"] + "\r\n"} {
 				a := w.raw(t, method+" "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n"+header+"\r\n")
@@ -54,12 +54,12 @@ func TestPathsWithoutCredential(t *testing.T) {
 	}
 	// Names of methods that are none, or of another version, and several at once.
 	for _, body := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"ID"}}`, `{"jsonrpc":"2.0","id":1,"method":"gettask","params":{"id":"ID"}}`,
-		`[{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"ID"}}]`, `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"ListTasks","params":{"id":"ID"}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"no-id","id":"ID"}}`, `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"name":"tasks/ID"}}`,
-		`{"jsonrpc":"2.0","method":"CancelTask","params":{"id":"ID"}}`, `{"jsonrpc":"2.0","id":{"method":"GetTask"},"method":"GetTask","params":{"id":"ID"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"{id}"}}`, `{"jsonrpc":"2.0","id":1,"method":"gettask","params":{"id":"{id}"}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"{id}"}}]`, `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"ListTasks","params":{"id":"{id}"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"no-id","id":"{id}"}}`, `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"name":"tasks/{id}"}}`,
+		`{"jsonrpc":"2.0","method":"CancelTask","params":{"id":"{id}"}}`, `{"jsonrpc":"2.0","id":{"method":"GetTask"},"method":"GetTask","params":{"id":"{id}"}}`,
 	} {
-		body = strings.ReplaceAll(body, "ID", w.tasks["acme running"])
+		body = strings.ReplaceAll(body, "{id}", w.tasks["acme running"])
 		if a := w.do(t, nil, http.MethodPost, "/", body); a.Status != http.StatusUnauthorized || a.Calls != 0 {
 			t.Errorf("%s of nobody: %+v", body, a)
 		}

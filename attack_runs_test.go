@@ -107,7 +107,7 @@ func TestAttacksDuringRuns(t *testing.T) {
 					known <- found[1]
 				}
 				owner.Go(func() {
-					b.ask(w, t, victim, attackOperation{name: "SubscribeToTask", verb: http.MethodGet, path: "/tasks/ID:subscribe", params: `{"id":"ID"}`}, found[1])
+					b.ask(w, t, victim, attackOperation{name: "SubscribeToTask", verb: http.MethodGet, path: "/tasks/{id}:subscribe", params: `{"id":"{id}"}`}, found[1])
 				})
 				if a := w.send(t, victim, approve(fmt.Sprint("yes-", n), found[1], found[1]+".a1")); !strings.Contains(a.Body, "TASK_STATE_COMPLETED") {
 					t.Errorf("the victim approves: %+v", a)

@@ -382,25 +382,25 @@ type attackOperation struct {
 	action auth.Action
 	ofTask bool
 	verb   string // of HTTP+JSON
-	path   string // likewise; ID is the task
+	path   string // likewise; {id} is the task
 	params string // of JSON-RPC, and the body of a POST in HTTP+JSON; likewise
 }
 
 // attackOperations are those of A2A. The message that is sent is the worst that it can be:
 // the approval of what the task waits for.
 func attackOperations() []attackOperation {
-	const approval = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"ID","parts":[{"data":{"type":"approval_response","decisions":[{"id":"ID.a1","decision":"approve"}]}}]}}`
+	const approval = `{"message":{"messageId":"m","role":"ROLE_USER","taskId":"{id}","parts":[{"data":{"type":"approval_response","decisions":[{"id":"{id}.a1","decision":"approve"}]}}]}}`
 	return []attackOperation{
 		{name: "SendMessage", action: auth.Create, ofTask: true, verb: "POST", path: "/message:send", params: approval},
 		{name: "SendStreamingMessage", action: auth.Create, ofTask: true, verb: "POST", path: "/message:stream", params: approval},
-		{name: "GetTask", action: auth.Read, ofTask: true, verb: "GET", path: "/tasks/ID", params: `{"id":"ID"}`},
+		{name: "GetTask", action: auth.Read, ofTask: true, verb: "GET", path: "/tasks/{id}", params: `{"id":"{id}"}`},
 		{name: "ListTasks", action: auth.List, verb: "GET", path: "/tasks?includeArtifacts=true", params: `{"includeArtifacts":true}`},
-		{name: "CancelTask", action: auth.Cancel, ofTask: true, verb: "POST", path: "/tasks/ID:cancel", params: `{"id":"ID"}`},
-		{name: "SubscribeToTask", action: auth.Follow, ofTask: true, verb: "GET", path: "/tasks/ID:subscribe", params: `{"id":"ID"}`},
-		{name: "CreateTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "POST", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID","url":"https://example.com/hook"}`},
-		{name: "GetTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
-		{name: "ListTaskPushNotificationConfigs", action: auth.Push, ofTask: true, verb: "GET", path: "/tasks/ID/pushNotificationConfigs", params: `{"taskId":"ID"}`},
-		{name: "DeleteTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "DELETE", path: "/tasks/ID/pushNotificationConfigs/c", params: `{"taskId":"ID","id":"c"}`},
+		{name: "CancelTask", action: auth.Cancel, ofTask: true, verb: "POST", path: "/tasks/{id}:cancel", params: `{"id":"{id}"}`},
+		{name: "SubscribeToTask", action: auth.Follow, ofTask: true, verb: "GET", path: "/tasks/{id}:subscribe", params: `{"id":"{id}"}`},
+		{name: "CreateTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "POST", path: "/tasks/{id}/pushNotificationConfigs", params: `{"taskId":"{id}","url":"https://example.com/hook"}`},
+		{name: "GetTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "GET", path: "/tasks/{id}/pushNotificationConfigs/c", params: `{"taskId":"{id}","id":"c"}`},
+		{name: "ListTaskPushNotificationConfigs", action: auth.Push, ofTask: true, verb: "GET", path: "/tasks/{id}/pushNotificationConfigs", params: `{"taskId":"{id}"}`},
+		{name: "DeleteTaskPushNotificationConfig", action: auth.Push, ofTask: true, verb: "DELETE", path: "/tasks/{id}/pushNotificationConfigs/c", params: `{"taskId":"{id}","id":"c"}`},
 		{name: "GetExtendedAgentCard", action: auth.Read, verb: "GET", path: "/extendedAgentCard", params: `{}`},
 	}
 }
@@ -429,14 +429,14 @@ func (b attackBinding) ask(w *attacked, t *testing.T, header http.Header, op att
 }
 
 func putRPC(op attackOperation, task string) (method, path, body string) {
-	return http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"` + op.name + `","params":` + strings.ReplaceAll(op.params, "ID", task) + `}`
+	return http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"` + op.name + `","params":` + strings.ReplaceAll(op.params, "{id}", task) + `}`
 }
 
 func putREST(op attackOperation, task string) (method, path, body string) {
 	if op.verb == http.MethodPost {
-		body = strings.ReplaceAll(op.params, "ID", task)
+		body = strings.ReplaceAll(op.params, "{id}", task)
 	}
-	return op.verb, strings.ReplaceAll(op.path, "ID", task), body
+	return op.verb, strings.ReplaceAll(op.path, "{id}", task), body
 }
 
 // oldMethods are those of A2A 0.3, which has no ListTasks in JSON-RPC.
@@ -451,11 +451,11 @@ var oldMethods = map[string]string{
 func oldParams(op attackOperation, parts, role string) string {
 	switch {
 	case strings.HasPrefix(op.name, "Create") && parts == "parts":
-		return `{"taskId":"ID","pushNotificationConfig":{"url":"https://example.com/hook"}}`
+		return `{"taskId":"{id}","pushNotificationConfig":{"url":"https://example.com/hook"}}`
 	case strings.HasPrefix(op.name, "Create"):
 		return `{"config":{"pushNotificationConfig":{"url":"https://example.com/hook"}}}`
 	case op.action == auth.Push:
-		return `{"id":"ID","pushNotificationConfigId":"c"}`
+		return `{"id":"{id}","pushNotificationConfigId":"c"}`
 	case parts == "parts":
 		return strings.NewReplacer(`"role":"ROLE_USER"`, role, `{"data":{`, `{"kind":"data","data":{`).Replace(op.params)
 	}
