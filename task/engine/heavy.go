@@ -11,12 +11,12 @@ import (
 )
 
 // heavy limits how many processors long computations use: reading large requests,
-// building large answers, scanning for lists, folding large tasks. Go schedules runnable goroutines for 10 ms
-// each, so a hundred of these at once would repeatedly keep everybody else from a
-// processor for a second. So heavy uses all processors but one, and half of those for one
-// caller. Half of one processor is half of its time: between two computations, such a
-// caller rests for as long as the first one took. Callers without names do not: they are
-// many in one. It is safe for concurrent use.
+// building large answers, scanning for lists, folding large tasks. Go schedules runnable
+// goroutines for 10 ms each, so a hundred of these at once would repeatedly keep everybody
+// else from a processor for a second. So heavy uses all processors but one, and half of
+// those for one caller. Half of one processor is half of its time: between two
+// computations, such a caller rests for as long as the first one took. Callers without
+// names do not: they are many in one. It is safe for concurrent use.
 type heavy struct {
 	all  chan struct{} // a token for each
 	each int           // tokens of one caller

@@ -22,8 +22,9 @@
 //     finds another epoch in the cursor, and leaves it alone.
 //   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
 //     in a row, or at once if it answers 410 Gone. One that hangs holds a worker until the
-//     timeout; no host holds more than four, the webhooks of one caller hold a quarter of all,
-//     and those that have failed before hold half. One with a backlog comes after those that are ready by then, each 16 notifications.
+//     timeout; no host holds more than four, the webhooks of one caller hold at most a quarter
+//     of all, and those that have failed before at most half. After 16 notifications, one with
+//     a backlog lets those come first that are ready by then.
 //
 // What is logged and listed about failures is their class only: answers and secrets are
 // never repeated.
