@@ -72,7 +72,8 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 			}
 		}
 	}
-	// It is open when the limit of those below has passed.
+	// It is open when the limit of those below has passed. They come one after the other: if they
+	// waited for their turn, it would be closed, because nobody here answers a ping.
 	beside := dial(t)
 	beside.write(begin + frame(kindHeaders, 0, 1, watch[:20]))
 	beside.write(frame(kindContinuation, endHeaders, 1, watch[20:]) + frame(kindData, endStream, 1, empty))
@@ -85,7 +86,6 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 			"with a call":               {begin + called + frame(kindHeaders, 0, 3, check)},
 		} {
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
 				l := dial(t)
 				for _, text := range texts {
 					l.write(text)
@@ -94,7 +94,6 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 			})
 		}
 		t.Run("after a call", func(t *testing.T) {
-			t.Parallel()
 			l := dial(t)
 			l.write(begin + called)
 			take(l, 3)
@@ -102,7 +101,6 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 			l.ended()
 		})
 		t.Run("continued again and again", func(t *testing.T) {
-			t.Parallel()
 			l := dial(t)
 			l.write(begin + frame(kindHeaders, 0, 1, check))
 			every := time.NewTicker(10 * time.Millisecond)
@@ -117,7 +115,7 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 			}
 		})
 	})
-	inTime(beside) // the others may have waited for their turn
+	inTime(beside)
 	beside.write(frame(kindHeaders, endHeaders, 3, check) + frame(kindData, endStream, 3, empty))
 	take(beside, 3)
 }
