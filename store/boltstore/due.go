@@ -33,11 +33,12 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 
 func (r *round) putAudit(task store.TaskID, entry []byte) {
 	if r.nextAudit == 0 {
-		key, _ := r.audit.Cursor().Last()
-		r.nextAudit = readU64(key) + 1
+		if r.nextAudit = r.next(r.audit); r.err != nil {
+			return
+		}
 	}
 	n := u64(r.nextAudit)
-	r.putNew(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
+	_ = r.put(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 

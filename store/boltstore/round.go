@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -35,6 +36,7 @@ type round struct {
 	err     error        // the transaction cannot be used any more
 
 	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
+	tasksAt                                                 *bolt.Cursor // of task, for load
 	nextAudit                                               uint64
 }
 
@@ -84,6 +86,7 @@ func (r *round) open() {
 	r.list, r.listCtx = tx.Bucket(bucketList), tx.Bucket(bucketListCtx)
 	r.row, r.rowIdx = tx.Bucket(bucketRow), tx.Bucket(bucketRowIdx)
 	r.due, r.audit = tx.Bucket(bucketDue), tx.Bucket(bucketAudit)
+	r.tasksAt = r.task.Cursor()
 	for _, b := range []*bolt.Bucket{r.log, r.task, r.live, r.list, r.listCtx, r.audit} {
 		b.FillPercent = fill
 	}
@@ -122,14 +125,17 @@ func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 	return r.err
 }
 
-// putNew is put at the key after the newest one. If that key exists, the newest one was
-// damaged, and the existing value must not be overwritten.
-func (r *round) putNew(b *bolt.Bucket, key, value []byte) {
-	if b.Get(key) != nil && r.err == nil {
+// next returns the number after the newest key of a bucket that only grows. If there is
+// something at that key or after it, the newest one is damaged, and what exists must not be
+// overwritten: that is kept in r.err.
+func (r *round) next(b *bolt.Bucket) uint64 {
+	c := b.Cursor()
+	newest, _ := c.Last()
+	n := readU64(newest) + 1
+	if key, _ := c.Seek(u64(n)); key != nil && r.err == nil {
 		r.err = r.w.db.met(fmt.Errorf("there is something at %x, which is after the newest key", key), false /* locked */)
-		return
 	}
-	_ = r.put(b, key, value)
+	return n
 }
 
 func (r *round) delete(b *bolt.Bucket, key []byte) {
@@ -152,7 +158,7 @@ func (r *round) load(id store.TaskID) (*work, error) {
 		return t, nil
 	}
 	t := &work{}
-	if value := r.task.Get(id[:]); value != nil {
+	if key, value := r.tasksAt.Seek(id[:]); bytes.Equal(key, id[:]) {
 		rec, err := decodeRecord(id, value)
 		if err != nil {
 			return nil, err
@@ -289,18 +295,18 @@ func (t *work) add(o *op, next store.Header) {
 
 // flush writes what the round made of each task.
 func (r *round) flush() {
-	var next uint64 // position in the log
+	var position uint64 // in the log
 	for _, t := range r.order {
 		if !t.changed {
 			continue
 		}
 		if t.count > 0 || t.snapshot != nil {
-			if next == 0 {
-				key, _ := r.log.Cursor().Last()
-				next = readU64(key)
+			if position++; position == 1 {
+				if position = r.next(r.log); r.err != nil {
+					return
+				}
 			}
-			next++
-			r.putValue(t, next)
+			r.putValue(t, position)
 		}
 		r.putDerived(t)
 		id := t.now.Task
@@ -337,7 +343,7 @@ func (r *round) putValue(t *work, position uint64) {
 		}
 		return b
 	})
-	r.putNew(r.log, key, value)
+	_ = r.put(r.log, key, value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {
 		t.now.snapshot = position
