@@ -16,7 +16,7 @@ import (
 // the answer depends on it.
 func (s *Server) principal(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
 	if s.cfg.Authenticator == nil {
-		err := s.rates.anonymous(credentialsOf(r))
+		err := s.rates.anonymous(r)
 		if err != nil {
 			s.rates.slowDown(w, r, true /* known */)
 		}

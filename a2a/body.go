@@ -21,12 +21,7 @@ const freeBody = 64 << 10
 // when large requests hold all their memory. The memory is released once the request has
 // been answered.
 func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error) {
-	r, m := c.Request(), &metered{by: by, shares: s.bodies, left: freeBody}
-	defer func() {
-		if err != nil {
-			m.release()
-		}
-	}()
+	r := c.Request()
 	if types := r.Header["Content-Type"]; len(types) != 1 || !jsonContent(types[0]) {
 		return nil, transportError(http.StatusUnsupportedMediaType)
 	}
@@ -36,25 +31,45 @@ func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error)
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, transportError(http.StatusRequestEntityTooLarge)
 	}
-	m.body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	if 0 <= r.ContentLength && r.ContentLength <= freeBody {
+		if raw, err = readBody(r.Body, r.ContentLength); err != nil {
+			return nil, unreadBody(err)
+		}
+		read(c.Response(), r)
+		return raw, nil
+	}
+	m := &metered{body: http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody), by: by, shares: s.bodies, left: freeBody}
+	defer func() {
+		if err != nil {
+			m.release()
+		}
+	}()
 	raw, err = readBody(m, r.ContentLength)
-	var tooLarge *http.MaxBytesError
-	var timeout interface{ Timeout() bool }
 	switch {
 	case m.full != nil:
 		return nil, m.full
-	case errors.As(err, &tooLarge):
-		return nil, transportError(http.StatusRequestEntityTooLarge)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return nil, transportError(http.StatusRequestTimeout)
 	case err != nil:
-		return nil, transportError(http.StatusBadRequest)
+		return nil, unreadBody(err)
 	}
 	read(c.Response(), r)
 	if len(m.taken) > 0 {
 		r.Body = m
 	}
 	return raw, nil
+}
+
+// unreadBody returns the error for a body that could not be read to its end.
+func unreadBody(err error) error {
+	var tooLarge *http.MaxBytesError
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.As(err, &tooLarge):
+		return transportError(http.StatusRequestEntityTooLarge)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return transportError(http.StatusRequestTimeout)
+	default:
+		return transportError(http.StatusBadRequest)
+	}
 }
 
 // metered is a request body that reserves memory as it arrives, so that a body of which

@@ -11,102 +11,84 @@ import (
 // protojson decodes. What it accepts, protojson decodes to the same value at three times
 // the cost.
 func decodePlain(raw checked) (req *sdk.SendMessageRequest, ok bool) {
-	params, err := strictjson.DecodeObject(raw)
-	if err != nil {
-		return nil, false
-	}
+	r := strictjson.NewReader(raw)
 	req = &sdk.SendMessageRequest{}
-	for name, value := range params {
-		switch name {
+	ok = r.Object(func(name []byte) (ok bool) {
+		switch string(name) {
 		case "message":
-			req.Message, ok = plainMessage(value)
+			req.Message, ok = plainMessage(r)
 		case "configuration":
-			req.Config, ok = plainConfig(value)
-		default:
-			ok = false
+			req.Config, ok = plainConfig(r)
 		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return req, req.Message != nil
+		return ok
+	})
+	return req, ok && req.Message != nil
 }
 
-func plainMessage(value any) (m *sdk.Message, ok bool) {
-	fields, _ := value.(map[string]any)
-	m = &sdk.Message{}
-	for name, value := range fields {
+func plainMessage(r *strictjson.Reader) (*sdk.Message, bool) {
+	m := &sdk.Message{}
+	ok := r.Object(func(name []byte) (ok bool) {
 		var text string
-		switch name {
+		switch string(name) {
 		case "messageId":
-			m.ID, ok = value.(string)
+			m.ID, ok = r.Text()
 		case "contextId":
-			m.ContextID, ok = value.(string)
+			m.ContextID, ok = r.Text()
 		case "taskId":
-			text, ok = value.(string)
+			text, ok = r.Text()
 			m.TaskID = sdk.TaskID(text)
 		case "role":
-			m.Role, ok = sdk.MessageRoleUser, value == string(sdk.MessageRoleUser)
+			text, ok = r.Text()
+			m.Role, ok = sdk.MessageRoleUser, ok && text == string(sdk.MessageRoleUser)
 		case "parts":
-			m.Parts, ok = plainParts(value)
+			ok = r.Array(func() bool {
+				p, ok := plainPart(r)
+				m.Parts = append(m.Parts, p)
+				return ok && len(m.Parts) <= maxParts
+			})
 		case "metadata":
-			m.Metadata, ok = value.(map[string]any)
+			m.Metadata, ok = plainObject(r)
 			ok = ok && len(m.Metadata) > 0
-		default:
-			ok = false
 		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return m, m.ID != "" && m.Role != "" && len(m.Parts) > 0
+		return ok
+	})
+	return m, ok && m.ID != "" && m.Role != "" && len(m.Parts) > 0
 }
 
-func plainParts(value any) (sdk.ContentParts, bool) {
-	list, _ := value.([]any)
-	if len(list) > maxParts {
-		return nil, false
-	}
-	parts := make(sdk.ContentParts, len(list))
-	for i, value := range list {
-		fields, _ := value.(map[string]any)
-		p := &sdk.Part{}
-		for name, value := range fields {
-			switch value := value.(type) {
-			case string:
-				if name != "text" || p.Content != nil {
-					return nil, false
-				}
-				p.Content = sdk.Text(value)
-			case map[string]any:
-				switch {
-				case name == "data" && p.Content == nil:
-					p.Content = sdk.Data{Value: value}
-				case name == "metadata" && len(value) > 0:
-					p.Metadata = value
-				default:
-					return nil, false
-				}
-			default:
-				return nil, false
-			}
+func plainPart(r *strictjson.Reader) (*sdk.Part, bool) {
+	p := &sdk.Part{}
+	ok := r.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "text":
+			var text string
+			text, ok = r.Text()
+			ok = ok && p.Content == nil
+			p.Content = sdk.Text(text)
+		case "data":
+			var data map[string]any
+			data, ok = plainObject(r)
+			ok = ok && p.Content == nil
+			p.Content = sdk.Data{Value: data}
+		case "metadata":
+			p.Metadata, ok = plainObject(r)
+			ok = ok && len(p.Metadata) > 0
 		}
-		if p.Content == nil {
-			return nil, false
-		}
-		parts[i] = p
-	}
-	return parts, true
+		return ok
+	})
+	return p, ok && p.Content != nil
 }
 
-func plainConfig(value any) (*sdk.SendMessageConfig, bool) {
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return nil, false
-	}
+func plainObject(r *strictjson.Reader) (map[string]any, bool) {
+	v, _ := r.Value()
+	object, ok := v.(map[string]any)
+	return object, ok
+}
+
+func plainConfig(r *strictjson.Reader) (*sdk.SendMessageConfig, bool) {
 	c := &sdk.SendMessageConfig{}
-	for name, value := range fields {
-		switch name {
+	ok := r.Object(func(name []byte) (ok bool) {
+		value, _ := r.Value()
+		switch string(name) {
 		case "returnImmediately":
 			c.ReturnImmediately, ok = value.(bool)
 		case "historyLength":
@@ -114,12 +96,8 @@ func plainConfig(value any) (*sdk.SendMessageConfig, bool) {
 			n, ok = value.(float64)
 			length := int(n)
 			c.HistoryLength, ok = &length, ok && n >= 0 && n <= 1<<20 && float64(length) == n
-		default:
-			ok = false
 		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return c, true
+		return ok
+	})
+	return c, ok
 }

@@ -10,6 +10,10 @@ import (
 // gets to read the answer.
 const linger = time.Second
 
+// The values of the headers of every answer. All answers share them, so a handler has to
+// replace a header, as http.Header does, and not to write into its values.
+var nosniff, sameOrigin, noStore, closing = []string{"nosniff"}, []string{"same-origin"}, []string{"no-store"}, []string{"close"}
+
 // begin sets the headers of every answer, which a handler may change. Call [finish] when
 // the handler has returned.
 //
@@ -18,12 +22,11 @@ const linger = time.Second
 // answers. In HTTP/2 only the stream ends.
 func begin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	values := []string{"nosniff", "same-origin", "no-store", "close"} // one allocation for all
-	h["X-Content-Type-Options"] = values[0:1:1]
-	h["Cross-Origin-Resource-Policy"] = values[1:2:2]
-	h["Cache-Control"] = values[2:3:3]
+	h["X-Content-Type-Options"] = nosniff
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
+	h["Cache-Control"] = noStore
 	if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		h["Connection"] = values[3:4:4]
+		h["Connection"] = closing
 	}
 	if r.ProtoMajor == 1 { // remove the deadline of the previous answer
 		_ = http.NewResponseController(w).SetWriteDeadline(noDeadline)

@@ -18,6 +18,9 @@ const (
 	oldExtensionsHeader = "X-A2A-Extensions"
 )
 
+// extensionsKeys are these headers as keys of an http.Header.
+var extensionsKeys = [...]string{http.CanonicalHeaderKey(extensionsHeader), http.CanonicalHeaderKey(oldExtensionsHeader)}
+
 // Extension is an extension of the agent card (§4.4.4) that the program around the server
 // implements, such as its planner.
 type Extension struct {
@@ -110,8 +113,8 @@ func (x extensions) check(active []string) error {
 // header that named them, and returns those. It is for answers of any kind: call it before
 // the first error.
 func (s *Server) activate(w http.ResponseWriter, r *http.Request) (active []string) {
-	for _, name := range []string{extensionsHeader, oldExtensionsHeader} {
-		asked := r.Header[http.CanonicalHeaderKey(name)]
+	for _, name := range extensionsKeys {
+		asked := r.Header[name]
 		if len(asked) == 0 {
 			continue
 		}

@@ -157,7 +157,7 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 			r.ID = m.Value
 		}
 		if m.Name == "method" && len(m.Value) <= maxWord {
-			_ = json.Unmarshal(m.Value, &r.Method) // if it is not a string, it is refused below
+			r.Method, _ = strictjson.NewReader(m.Value).Text() // if it is not a string, it is refused below
 		}
 	}
 	if err != nil {
@@ -190,9 +190,11 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		switch long, quoted := len(m.Value) > maxWord, m.Value[0] == '"'; {
 		case long && quoted && m.Name == "method":
 			return errMethodNotFound.saying(fmt.Sprintf("unknown method, with a name of %d bytes", len(m.Value)-2))
-		case long && quoted: // refused below
-		case long || json.Unmarshal(m.Value, text) != nil:
+		case long && quoted, string(m.Value) == "null": // refused below
+		case !quoted:
 			return errInvalidRequest.saying(m.Name + " must be a string")
+		default:
+			*text, _ = strictjson.NewReader(m.Value).Text()
 		}
 	}
 	switch {

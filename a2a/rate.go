@@ -130,11 +130,11 @@ func (l *limiter) caller(by auth.Principal) error {
 }
 
 // anonymous takes one request from the bucket of the address that it comes from.
-func (l *limiter) anonymous(c *auth.Credentials) error {
+func (l *limiter) anonymous(r *http.Request) error {
 	if l.callers == nil {
 		return nil
 	}
-	return l.take(find(l.callers, l.source(c), true))
+	return l.take(find(l.callers, l.source(credentialsOf(r)), true))
 }
 
 func (l *limiter) take(bucket *rate.Limiter) error {

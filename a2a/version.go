@@ -15,6 +15,9 @@ const (
 
 const versionHeader = "A2A-Version"
 
+// versionKey is versionHeader as a key of an http.Header.
+var versionKey = http.CanonicalHeaderKey(versionHeader)
+
 // checkVersion refuses a request for a method or path of 1.0 that names another version.
 // The patch part is ignored (§3.6). A request that names none has the version of its method
 // or path (D8) or, with StrictVersions, 0.3 (§3.6.2). what is the method, or the path.
@@ -72,7 +75,7 @@ func (s *Server) versions(separator string) string {
 // without that, in the query parameter, whose name is case-insensitive (§3.2.6).
 func askedVersions(r *http.Request) []string {
 	var all []string
-	for _, v := range r.Header[http.CanonicalHeaderKey(versionHeader)] {
+	for _, v := range r.Header[versionKey] {
 		if v = strings.TrimSpace(v); v != "" {
 			all = append(all, v)
 		}

@@ -55,7 +55,7 @@ func readADK(in *incoming) ([]approval.Answer, error) {
 		if !adkAnswers(part.metadata, part.object) {
 			continue
 		}
-		answer, err := in.function(part.field, part.object, false /* byCall */)
+		answer, err := in.function(part.field(), part.object, false /* byCall */)
 		if err != nil {
 			return nil, err
 		}

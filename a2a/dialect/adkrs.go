@@ -10,17 +10,17 @@ const adkRustResponse = "adk:functionResponse"
 func readADKRust(in *incoming) ([]approval.Answer, error) {
 	var all []approval.Answer
 	for part := range in.dataParts() {
-		c := &closed{field: part.field, object: part.object}
-		v, ok := c.has(adkRustResponse)
-		if !ok {
+		v := part.object[adkRustResponse]
+		if v == nil {
 			continue
 		}
+		c := &closed{field: part.field(), object: part.object}
 		object, ok := v.(map[string]any)
 		if !ok {
 			c.bad(adkRustResponse, "must be an object with id, name and response")
 			return nil, in.malformed("", c.violations...)
 		}
-		answer, err := in.function(part.field+"."+adkRustResponse, object, true /* byCall */)
+		answer, err := in.function(c.field+"."+adkRustResponse, object, true /* byCall */)
 		if err != nil {
 			return nil, err
 		}

@@ -89,11 +89,14 @@ type incoming struct {
 	typed              bool // the decision is the text of the message
 }
 
-// dataPart is a data part whose data is an object, with the path of the object.
+// dataPart is a data part whose data is an object.
 type dataPart struct {
-	field            string
+	index            int // among the parts of the message
 	metadata, object map[string]any
 }
+
+// field returns the path of the object.
+func (p *dataPart) field() string { return fmt.Sprintf("message.parts[%d].data", p.index) }
 
 // metadataField returns the path of an extension's payload.
 func metadataField(uri string) string { return "message.metadata[" + uri + "]" }
@@ -105,7 +108,7 @@ func (in *incoming) dataParts() iter.Seq[dataPart] {
 				continue
 			}
 			object, ok := part.Data().(map[string]any)
-			if ok && !yield(dataPart{fmt.Sprintf("message.parts[%d].data", i), part.Metadata, object}) {
+			if ok && !yield(dataPart{i, part.Metadata, object}) {
 				return
 			}
 		}

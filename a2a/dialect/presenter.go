@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -88,4 +89,7 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 
 // Metadata returns the metadata of every task and update: the mark of ADK. Without it,
 // ADK's Python client ignores a task or update, and so everything after an answer.
-func (*Presenter) Metadata() json.RawMessage { return json.RawMessage(`{"` + ADKURI + `":true}`) }
+// It must not be changed.
+func (*Presenter) Metadata() json.RawMessage { return adkMark }
+
+var adkMark = slices.Clip(json.RawMessage(`{"` + ADKURI + `":true}`))

@@ -104,7 +104,7 @@ func readToolApproval(in *incoming) ([]approval.Answer, error) {
 		if part.object["type"] != typeResponse {
 			continue
 		}
-		answers, err := in.response(part.field, part.object)
+		answers, err := in.response(part.field(), part.object)
 		if err != nil {
 			return nil, err
 		}

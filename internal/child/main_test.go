@@ -3,7 +3,7 @@
 package child_test
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -146,13 +146,18 @@ func all(t *testing.T, r io.Reader) string {
 	return string(text)
 }
 
+// line reads one line, and nothing after it.
 func line(t *testing.T, r io.Reader) string {
 	t.Helper()
-	text, err := bufio.NewReaderSize(r, 16).ReadString('\n')
-	if err != nil {
-		t.Fatalf("no line: %q, %v", text, err)
+	var text []byte
+	for !bytes.HasSuffix(text, []byte("\n")) {
+		var one [1]byte
+		if _, err := io.ReadFull(r, one[:]); err != nil {
+			t.Fatalf("no line: %q, %v", text, err)
+		}
+		text = append(text, one[0])
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(string(text))
 }
 
 // gone waits until a process does not run any more; a zombie does not.

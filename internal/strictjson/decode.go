@@ -211,26 +211,37 @@ func (d *decoder) object() (any, *Error) {
 
 func (d *decoder) array() (any, *Error) {
 	a := []any{}
+	err := d.elements(func() *Error {
+		v, err := d.value()
+		if err == nil && !d.check {
+			a = append(a, v)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// elements reads an array after its bracket. value reads an element.
+func (d *decoder) elements(value func() *Error) *Error {
 	if d.peek() == ']' {
 		d.pos++
-		return a, nil
+		return nil
 	}
 	for i := 0; ; i++ {
-		v, err := d.value()
-		if err != nil {
-			return nil, err.below(strconv.Itoa(i))
-		}
-		if !d.check {
-			a = append(a, v)
+		if err := value(); err != nil {
+			return err.below(strconv.Itoa(i))
 		}
 		switch d.peek() {
 		case ',':
 			d.pos++
 		case ']':
 			d.pos++
-			return a, nil
+			return nil
 		default:
-			return nil, d.unexpected("a comma or a closing bracket")
+			return d.unexpected("a comma or a closing bracket")
 		}
 	}
 }

@@ -1,0 +1,58 @@
+package strictjson
+
+// Reader reads a value in one pass, and builds only what is asked for. Each method reads the
+// next value, and reports false for what [Decode] refuses and for a value of another kind:
+// nothing more can be read then. What follows the value is ignored. A Reader is for one
+// goroutine.
+type Reader struct{ d decoder }
+
+// NewReader returns a reader of the only value in raw.
+func NewReader(raw []byte) *Reader { return &Reader{decoder{raw: raw}} }
+
+// Object reads an object. member is called with each name, which it must not keep, has to
+// read the value, and reports whether to continue.
+func (r *Reader) Object(member func(name []byte) bool) bool {
+	if r.d.peek() != '{' {
+		return false
+	}
+	_, err := r.d.nested(func(d *decoder) (any, *Error) {
+		return nil, d.members(func(name []byte) *Error {
+			if !member(name) {
+				return &Error{Reason: "is not read to its end"}
+			}
+			return nil
+		})
+	})
+	return err == nil
+}
+
+// Array reads an array. element has to read one element, and reports whether to continue.
+func (r *Reader) Array(element func() bool) bool {
+	if r.d.peek() != '[' {
+		return false
+	}
+	_, err := r.d.nested(func(d *decoder) (any, *Error) {
+		return nil, d.elements(func() *Error {
+			if !element() {
+				return &Error{Reason: "is not read to its end"}
+			}
+			return nil
+		})
+	})
+	return err == nil
+}
+
+// Text reads a string.
+func (r *Reader) Text() (string, bool) {
+	if r.d.peek() != '"' {
+		return "", false
+	}
+	text, err := r.d.str(false)
+	return string(text), err == nil
+}
+
+// Value reads any value, as [Decode] returns it.
+func (r *Reader) Value() (any, bool) {
+	v, err := r.d.value()
+	return v, err == nil
+}

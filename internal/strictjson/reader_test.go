@@ -1,0 +1,83 @@
+package strictjson_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/internal/strictjson"
+)
+
+// readAny reads a value that begins with kind by its parts, and their values at once.
+func readAny(r *strictjson.Reader, kind byte) (any, bool) {
+	switch kind {
+	case '{':
+		m := map[string]any{}
+		ok := r.Object(func(name []byte) (ok bool) {
+			m[string(name)], ok = r.Value()
+			return ok
+		})
+		return m, ok
+	case '[':
+		a := []any{}
+		ok := r.Array(func() bool {
+			v, ok := r.Value()
+			a = append(a, v)
+			return ok
+		})
+		return a, ok
+	case '"':
+		return r.Text()
+	}
+	return r.Value()
+}
+
+// What is read by its parts is what is decoded at once.
+func FuzzReader(f *testing.F) {
+	for _, raw := range []string{
+		`{"a":{"b":[1,"x",{"c":null}],"d":""},"e":[]}`, ` [[],{},"\u00e9\n",-1.5e3,true]`, `{"a":1,"a":2}`,
+		`"\ud83d\ude00"`, ` [ ] `, `{"a":`, `[`, `{}`, `null`,
+	} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		kind := byte(0)
+		if text := strings.TrimLeft(string(raw), " \t\r\n"); text != "" {
+			kind = text[0]
+		}
+		got, ok := readAny(strictjson.NewReader(raw), kind)
+		want, err := strictjson.Decode(raw)
+		if err != nil {
+			return // it may be what follows a value that was read
+		}
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("%q is read as %v, %v (-decoded +read):\n%s", raw, got, ok, diff)
+		}
+	})
+}
+
+// A reader refuses what Decode refuses, and values of another kind.
+func TestReaderRefuses(t *testing.T) {
+	t.Parallel()
+	any1 := func(r *strictjson.Reader) bool { _, ok := r.Value(); return ok }
+	text := func(r *strictjson.Reader) bool { _, ok := r.Text(); return ok }
+	object := func(r *strictjson.Reader) bool { return r.Object(func([]byte) bool { return any1(r) }) }
+	array := func(r *strictjson.Reader) bool { return r.Array(func() bool { return any1(r) }) }
+	for raw, read := range map[string]func(*strictjson.Reader) bool{
+		`{"a":1,"a":2}`: object, `{"a":1 "b":2}`: object, `{"a":1,}`: object, `{,}`: object, `{"a"}`: object, `{"a":`: object, `{"a":1`: object, `[]`: object, `null`: object, ``: object,
+		`[1 2]`: array, `[1,]`: array, `[,1]`: array, `[1`: array, `{}`: array, `[{"a":1,"a":2}]`: array,
+		`"\ud800"`: text, `"`: text, `1`: text, `tru`: any1, `9007199254740993`: any1, "\"\xff\"": text,
+	} {
+		if read(strictjson.NewReader([]byte(raw))) {
+			t.Errorf("%q is read", raw)
+		}
+	}
+	deep := strings.Repeat("[", strictjson.MaxDepth) + strings.Repeat("]", strictjson.MaxDepth)
+	if array(strictjson.NewReader([]byte("[" + deep + "]"))) {
+		t.Errorf("what is nested deeper than %d levels is read", strictjson.MaxDepth)
+	}
+	if r := strictjson.NewReader([]byte(`[1,2,3]`)); r.Array(func() bool { _, ok := r.Value(); return ok && false }) {
+		t.Error("an array that is not read to its end is read")
+	}
+}
