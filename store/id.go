@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,7 +57,7 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // change a key's length.
 func ContextKey(contextID string) [16]byte {
 	if len(contextID) == 36 {
-		if u, err := uuid.Parse(contextID); err == nil && u.String() == contextID {
+		if u, err := uuid.Parse(contextID); err == nil && !strings.ContainsAny(contextID, "ABCDEF") {
 			return u
 		}
 	}

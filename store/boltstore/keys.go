@@ -3,6 +3,7 @@ package boltstore
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"a2a-server/store"
 )
@@ -115,9 +116,9 @@ func ctxPrefix(sc, cx [16]byte) []byte {
 
 // listKeys returns the keys in list and list.ctx of a task that is not Live.
 func listKeys(h *store.Header) (list, ctx []byte) {
-	sc := h.Owner.Key()
+	sc, cx := h.Owner.Key(), store.ContextKey(h.Context)
 	pos := store.TaskPosition(h.StatusTime, h.Task)
-	return append(listPrefix(sc, h.State), pos...), append(ctxPrefix(sc, store.ContextKey(h.Context)), pos...)
+	return slices.Concat(sc[:], []byte{byte(h.State)}, pos), slices.Concat(sc[:], cx[:], pos)
 }
 
 // liveEntry is the value of a task's id in live: a list or a claim finds its tasks, and
@@ -138,12 +139,11 @@ func liveEntryOf(h *store.Header) liveEntry {
 const liveEntryBytes = 8 + 16 + 16 + 1 + 8
 
 func (e *liveEntry) encode() []byte {
-	b := make([]byte, 0, liveEntryBytes)
-	b = append(b, u64(e.epoch)...)
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, liveEntryBytes), e.epoch)
 	b = append(b, e.owner[:]...)
 	b = append(b, e.context[:]...)
 	b = append(b, byte(e.state))
-	return append(b, u64(uint64(e.status))...)
+	return binary.BigEndian.AppendUint64(b, uint64(e.status))
 }
 
 func decodeLive(v []byte) (e liveEntry) {

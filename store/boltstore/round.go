@@ -75,7 +75,7 @@ func (w *writer) begin() (*round, error) {
 	return &round{
 		w: w, tx: tx, txid: uint64(tx.ID()),
 		tasks: w.tasks, dedup: w.dedup,
-		arena: w.arena[:0],
+		arena: w.arena[:0], order: w.order[:0],
 	}, nil
 }
 
@@ -96,6 +96,13 @@ func (r *round) open() {
 func (r *round) end() {
 	clear(r.tasks)
 	clear(r.dedup)
+	for _, t := range r.order {
+		clear(t.batches)
+		*t = work{batches: t.batches[:0]}
+		r.w.works = append(r.w.works, t)
+	}
+	clear(r.order)
+	r.w.order = r.order
 	if cap(r.arena) <= 4*maxRoundBytes {
 		r.w.arena = r.arena
 	}
@@ -157,7 +164,7 @@ func (r *round) load(id store.TaskID) (*work, error) {
 	if t, ok := r.tasks[id]; ok {
 		return t, nil
 	}
-	t := &work{}
+	t := r.w.work()
 	if key, value := r.tasksAt.Seek(id[:]); bytes.Equal(key, id[:]) {
 		rec, err := decodeRecord(id, value)
 		if err != nil {

@@ -35,6 +35,8 @@ type writer struct {
 
 	// Of the current round; kept for the next one, which is about as large.
 	arena []byte // values
+	order []*work
+	works []*work // that are not in use, at most maxRoundOps
 	tasks map[store.TaskID]*work
 	dedup map[store.Hash]store.TaskID
 }
@@ -44,6 +46,17 @@ func newWriter(db *DB, window window) *writer {
 		db: db, window: window,
 		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
+}
+
+// work returns a task's part of the round, empty.
+func (w *writer) work() *work {
+	n := len(w.works)
+	if n == 0 {
+		return &work{}
+	}
+	t := w.works[n-1]
+	w.works = w.works[:n-1]
+	return t
 }
 
 func (w *writer) run() {
