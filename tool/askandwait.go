@@ -17,11 +17,9 @@ type Asker interface {
 	AskAndWait(ctx context.Context, a Ask) (Answer, error)
 }
 
-type askerKey struct{}
-
 // ContextWithAsker returns a context in which [AskAndWait] asks a.
 func ContextWithAsker(ctx context.Context, a Asker) context.Context {
-	return context.WithValue(ctx, askerKey{}, a)
+	return with(ctx, func(own *Call) { own.Asker = a })
 }
 
 // AskAndWait asks people a question and holds the running call until it is answered: in
@@ -46,8 +44,8 @@ func ContextWithAsker(ctx context.Context, a Asker) context.Context {
 // it is when the call returns. Nothing that AskAndWait returns authorizes anything; to
 // confirm something, use [RequestConfirmation].
 func AskAndWait(ctx context.Context, a Ask) (Answer, error) {
-	asker, ok := ctx.Value(askerKey{}).(Asker)
-	if !ok || asker == nil {
+	asker := callIn(ctx).Asker
+	if asker == nil {
 		return Answer{}, fmt.Errorf("%w: only a running call can wait for one", ErrNoAnswer)
 	}
 	return asker.AskAndWait(ctx, a)

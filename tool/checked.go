@@ -21,13 +21,11 @@ func (s *Schema) Check(args map[string]any) (Checked, error) {
 	return Checked{schema: s, args: args}, nil
 }
 
-type checkedKey struct{}
-
 // ContextWithChecked returns a context that tells a tool which arguments have been
 // checked. The caller that runs the tool may pass it on, so that they are not checked
 // twice.
 func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
-	return context.WithValue(ctx, checkedKey{}, c)
+	return with(ctx, func(own *Call) { own.Checked = c })
 }
 
 // ArgsChecked reports whether exactly these arguments have been checked against exactly
@@ -37,7 +35,7 @@ func ArgsChecked(ctx context.Context, schema, args map[string]any) bool {
 	if ctx == nil {
 		return false
 	}
-	c, _ := ctx.Value(checkedKey{}).(*Checked)
+	c := callIn(ctx).Checked
 	return c != nil && c.schema != nil && args != nil && same(c.args, args) && same(c.schema.source, schema)
 }
 

@@ -16,11 +16,9 @@ type Checkpointer interface {
 	Checkpoint(ctx context.Context, state json.RawMessage) error
 }
 
-type checkpointerKey struct{}
-
 // ContextWithCheckpointer returns a context in which [Checkpoint] calls c.
 func ContextWithCheckpointer(ctx context.Context, c Checkpointer) context.Context {
-	return context.WithValue(ctx, checkpointerKey{}, c)
+	return with(ctx, func(own *Call) { own.Checkpointer = c })
 }
 
 // Checkpoint keeps state, at most [MaxSuspensionState] bytes of JSON, for a running call,
@@ -42,8 +40,8 @@ func ContextWithCheckpointer(ctx context.Context, c Checkpointer) context.Contex
 // is over. The tool should then stop the work and return the error. Each checkpoint stays
 // in the task's log and counts toward its limit. Checkpoint may be called concurrently.
 func Checkpoint(ctx context.Context, state json.RawMessage) error {
-	c, ok := ctx.Value(checkpointerKey{}).(Checkpointer)
-	if !ok || c == nil {
+	c := callIn(ctx).Checkpointer
+	if c == nil {
 		return ErrNoCheckpoint
 	}
 	return c.Checkpoint(ctx, state)

@@ -44,11 +44,9 @@ type Confirmer interface {
 	Confirm(ctx context.Context, hint string, payload any) error
 }
 
-type confirmerKey struct{}
-
 // ContextWithConfirmer returns a context in which [RequestConfirmation] asks c.
 func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
-	return context.WithValue(ctx, confirmerKey{}, c)
+	return with(ctx, func(own *Call) { own.Confirmer = c })
 }
 
 // RequestConfirmation asks, from within a running call, whether it may continue. It
@@ -60,18 +58,16 @@ func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
 // caller may instead block until there is an answer. In a context without a [Confirmer]
 // the error is ErrConfirmationRequired.
 func RequestConfirmation(ctx context.Context, hint string, payload any) error {
-	c, ok := ctx.Value(confirmerKey{}).(Confirmer)
-	if !ok || c == nil {
+	c := callIn(ctx).Confirmer
+	if c == nil {
 		return ErrConfirmationRequired
 	}
 	return c.Confirm(ctx, hint, payload)
 }
 
-type confirmationKey struct{}
-
 // ContextWithConfirmation returns a context in which [Confirmation] returns c.
 func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfirmation) context.Context {
-	return context.WithValue(ctx, confirmationKey{}, c)
+	return with(ctx, func(own *Call) { own.Confirmation = c })
 }
 
 // Confirmation returns the newest decision on a question that this call asked, or nil if
@@ -79,6 +75,5 @@ func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfir
 // since, which is undecided. For a tool whose [TakesPayload] is true, the
 // approval of the call itself counts too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
-	c, _ := ctx.Value(confirmationKey{}).(*toolconfirmation.ToolConfirmation)
-	return c
+	return callIn(ctx).Confirmation
 }

@@ -14,11 +14,9 @@ type Reporter interface {
 	Report(ctx context.Context, p Progress)
 }
 
-type reporterKey struct{}
-
 // ContextWithReporter returns a context in which [Report] calls r.
 func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
-	return context.WithValue(ctx, reporterKey{}, r)
+	return with(ctx, func(own *Call) { own.Reporter = r })
 }
 
 // Report publishes the progress of a running call to those who follow its task, as a
@@ -32,7 +30,7 @@ func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
 // once they take a sixteenth of limits.output. Without a [Reporter] in ctx Report does
 // nothing.
 func Report(ctx context.Context, p Progress) {
-	if r, ok := ctx.Value(reporterKey{}).(Reporter); ok && r != nil {
+	if r := callIn(ctx).Reporter; r != nil {
 		r.Report(ctx, p)
 	}
 }

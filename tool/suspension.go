@@ -103,16 +103,14 @@ type Resumption struct {
 	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; after Wake only those that were answered
 }
 
-type resumptionKey struct{}
-
 // ContextWithResumption returns a context in which [Resumed] returns r.
 func ContextWithResumption(ctx context.Context, r *Resumption) context.Context {
-	return context.WithValue(ctx, resumptionKey{}, r)
+	return with(ctx, func(own *Call) { own.Resumption = r })
 }
 
 // Resumed returns the [Resumption] of a call that runs again after its own [Suspension] or
 // [Checkpoint], and false on its first run.
 func Resumed(ctx context.Context) (*Resumption, bool) {
-	r, _ := ctx.Value(resumptionKey{}).(*Resumption)
+	r := callIn(ctx).Resumption
 	return r, r != nil
 }

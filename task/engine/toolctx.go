@@ -21,7 +21,8 @@ import (
 // toolContext is the context of a running tool. It implements tool.Context.
 type toolContext struct {
 	task.ReadonlyContext
-	run *run
+	run  *run
+	call tool.Call
 
 	mu    sync.Mutex
 	state map[string]any
@@ -36,19 +37,12 @@ var _ tool.Context = (*toolContext)(nil)
 // newToolContext builds the context of a run, with the proof that its arguments were
 // checked, the newest decision on the call, and the resumption if it was suspended.
 func newToolContext(ctx context.Context, r *run) *toolContext {
-	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
-	ctx = tool.ContextWithChecked(ctx, r.entry.Checked())
-	ctx = tool.ContextWithConfirmer(ctx, x)
-	ctx = tool.ContextWithCheckpointer(ctx, x)
-	ctx = tool.ContextWithReporter(ctx, x)
-	ctx = tool.ContextWithAsker(ctx, x)
-	if d := r.entry.Decision; d != nil {
-		ctx = tool.ContextWithConfirmation(ctx, d)
+	x := &toolContext{ReadonlyContext: *r.entry.Context, run: r, state: r.entry.State}
+	x.call = tool.Call{
+		Checked: r.entry.Checked(), Confirmer: x, Checkpointer: x, Reporter: x, Asker: x,
+		Confirmation: r.entry.Decision, Resumption: r.entry.Resumed,
 	}
-	if s := r.entry.Resumed; s != nil {
-		ctx = tool.ContextWithResumption(ctx, s)
-	}
-	x.Context = ctx
+	x.Context = tool.ContextWithCall(ctx, &x.call)
 	return x
 }
 
