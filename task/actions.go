@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"a2a-server/tool/agent"
 )
@@ -25,6 +26,9 @@ type actions struct {
 // EncodeActions returns what a call asks for in addition to its result, for
 // [RunEnded].Actions: nil if that is nothing.
 func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
+	if reflect.ValueOf(a).Elem().IsZero() {
+		return nil, nil // as nearly always
+	}
 	raw, err := json.Marshal(actions{
 		a.ArtifactDelta, a.SkipSummarization, a.TransferToAgent, a.Escalate, a.RequireInput, a.InputPrompt, a.LongRunningToolIDs,
 	})
@@ -41,8 +45,11 @@ func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
 
 // decodeActions reads what EncodeActions returned.
 func decodeActions(raw json.RawMessage) (a agent.EventActions) {
+	if raw == nil {
+		return a
+	}
 	var in actions
-	if raw == nil || json.Unmarshal(raw, &in) != nil {
+	if json.Unmarshal(raw, &in) != nil {
 		return a
 	}
 	return agent.EventActions{

@@ -65,7 +65,7 @@ func (r *Rules) after(ctx *ReadonlyContext, hook AfterHook, what string, o *RunE
 	call := tool.ToolCall{ID: o.Entry.Call, Name: o.Entry.Name}
 	var err error
 	// The tool may have changed the arguments that it was given.
-	if call.Args, err = tool.DecodeArgs(o.Entry.examined.raw); err == nil {
+	if call.Args, err = tool.DecodeArgs(o.Entry.checked.raw); err == nil {
 		seen := &Result{Call: call, Outcome: OutcomeOK, Content: bytes.Clone(o.Result)}
 		if o.Err != nil {
 			seen.Outcome, seen.Content, seen.Error = OutcomeError, nil, o.Err.Error()

@@ -267,7 +267,7 @@ func (d *Draft) possible(at time.Time) time.Time {
 // asks builds the approvals for the questions of a run, bound to what ran, without
 // writing any.
 func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
-	x := e.examined
+	x := examined{checked: e.checked}
 	var err error
 	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified the ones it was given
 		return nil, err

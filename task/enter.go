@@ -21,18 +21,18 @@ type Entry struct {
 	Attempt  int
 	Allowed  bool              // somebody, or the policy, has allowed this attempt; else it continues
 	Args     map[string]any    // strictly decoded and valid; the run's own
-	Context  ReadonlyContext   // without Context, which is the run's
+	Context  *ReadonlyContext  // of when it was checked; the run has a Context of its own
 	State    map[string]any    // of the tools; the run's own
 	Resumed  *tool.Resumption  // nil on a first entry
 	Decided  map[string]bool   // confirmations that the call has asked for: by id, whether approved
 	Decision *ToolConfirmation // the newest that the tool may read; nil if there is none, or it has asked since
 	Output   int64             // bytes that the call had published by its newest suspension
 
-	examined examined // what was checked
+	checked checked
 }
 
 // Checked proves that Args have been checked for Tool.
-func (e *Entry) Checked() *tool.Checked { return &e.examined.proof }
+func (e *Entry) Checked() *tool.Checked { return &e.checked.proof }
 
 // ToolConfirmation is the decision in the form that a tool reads.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
@@ -143,7 +143,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: *x.ctx, State: cloneState(d.f.toolState()), Output: c.Output, examined: *x,
+		Context: x.ctx, State: cloneState(d.f.toolState()), Output: c.Output, checked: x.checked,
 	}
 	for _, a := range d.f.Approvals {
 		switch {
@@ -221,8 +221,8 @@ func (d *Draft) start(c *call, e *Entry, attempt int) error {
 			started.Digest = grant.Resolution.Digest
 		}
 	}
-	if string(e.examined.raw) != string(d.f.planned(c.ID)) {
-		started.Args = e.examined.raw
+	if string(e.checked.raw) != string(d.f.planned(c.ID)) {
+		started.Args = e.checked.raw
 	}
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)

@@ -27,19 +27,23 @@ type HookResult struct {
 
 // examined is what the pipeline currently finds about a call.
 type examined struct {
-	ctx   *ReadonlyContext
-	entry *tool.Entry     // nil if the tool was not found
-	raw   json.RawMessage // the arguments to run with, as they are shown
-	args  map[string]any  // the same arguments decoded, if they are valid
-	proof tool.Checked    // that they are valid
-	hook  bool            // a hook has replaced the arguments
-
+	checked
+	hook    bool // a hook has replaced the arguments
 	changed bool // the call is no longer what was approved
 
 	// The first of these that is set, in this order, is the outcome.
 	trouble error // the tool cannot be looked up now; nothing is said about the call
 	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
 	verdict approval.Verdict
+}
+
+// checked is what a call would run.
+type checked struct {
+	ctx   *ReadonlyContext
+	entry *tool.Entry     // nil if the tool was not found
+	raw   json.RawMessage // the arguments to run with, as they are shown
+	args  map[string]any  // the same arguments decoded, if they are valid
+	proof tool.Checked    // that they are valid
 }
 
 // examine puts a call through the pipeline up to the verdict: known tool, hooks, strict

@@ -123,27 +123,16 @@ func (d *Draft) progress() (*Progress, error) {
 
 // addStep writes a step into the draft: its output, and what it requests.
 func (d *Draft) addStep(s *Step) error {
-	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
 	size := len(s.State)
-	for i, c := range s.Calls {
-		alias := c.Alias
-		if alias != "" && (!d.f.takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
-			alias = "" // it could be taken for another call
-		}
-		planned.Calls = append(planned.Calls, event.PlannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
-		size += len(c.Args)
+	for i := range s.Calls {
+		size += len(s.Calls[i].Args)
 	}
 	if room := d.openRoom(); size > 0 && size > room {
-		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", ErrLogFull, planned.Step, size, max(room, 0)))
+		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
 	}
-	if s.Ask != nil {
-		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
-	}
-	if s.Wait > 0 {
-		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
-		planned.Until = &until
-	}
+	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
+		planned = d.planned(s)
 		if err := d.add(event.KindPlanned, planned); err != nil {
 			return err
 		}
@@ -182,6 +171,26 @@ func (d *Draft) addStep(s *Step) error {
 		return d.say(state, s.Ask.Message)
 	}
 	return nil
+}
+
+// planned returns the event of a step.
+func (d *Draft) planned(s *Step) *event.StepPlanned {
+	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
+	for i, c := range s.Calls {
+		alias := c.Alias
+		if alias != "" && (!d.f.takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+			alias = "" // it could be taken for another call
+		}
+		planned.Calls = append(planned.Calls, event.PlannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
+	}
+	if s.Ask != nil {
+		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
+	}
+	if s.Wait > 0 {
+		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
+		planned.Until = &until
+	}
+	return planned
 }
 
 // callID names call n of a step.

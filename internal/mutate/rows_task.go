@@ -88,7 +88,7 @@ func entryRows() []Row {
 		},
 		{
 			File:    "task/enter.go",
-			What:    "if string(e.examined.raw) != string(d.f.planned(c.ID)) {",
+			What:    "if string(e.checked.raw) != string(d.f.planned(c.ID)) {",
 			Into:    "if false {",
 			Promise: "the log says with which arguments a call was started",
 			Test:    "TestHookedArgumentsStay",

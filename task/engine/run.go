@@ -125,8 +125,11 @@ func (r *run) begin(ctx context.Context) {
 	r.mu.Unlock()
 	r.e.tools.add()
 	r.e.spawn(func() {
-		o := &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
+		var o *task.RunEnded
 		defer func() {
+			if o == nil {
+				o = &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
+			}
 			r.returned(ctx, o)
 		}()
 		o = r.checked(x, r.execute(x))

@@ -78,7 +78,7 @@ type turn struct {
 // outcome is how a run ended.
 type outcome struct {
 	run   *run
-	ended task.RunEnded
+	ended *task.RunEnded
 }
 
 // maxInflight is how many batches of chunks of one turn may be in flight: one that is
@@ -260,7 +260,7 @@ func (t *turn) collect() bool {
 			continue
 		}
 		o.Last = more
-		t.ended = append(t.ended, outcome{run: r, ended: *o})
+		t.ended = append(t.ended, outcome{run: r, ended: o})
 	}
 	clear(t.runs[len(left):])
 	t.runs = left
@@ -336,7 +336,7 @@ func (t *turn) abandon(err error) {
 // drop abandons all runs: results that still arrive are recorded late.
 func (t *turn) drop(why error) {
 	for i := range t.ended {
-		t.e.orphan(t.id, t.ended[i].run, &t.ended[i].ended)
+		t.e.orphan(t.id, t.ended[i].run, t.ended[i].ended)
 	}
 	t.ended = nil
 	for _, r := range t.runs {

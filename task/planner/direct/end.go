@@ -17,40 +17,29 @@ const maxErrorText = 2 << 10
 
 // end returns the end of a task whose calls all have results.
 func end(p *task.Progress) *task.End {
-	var results []task.Result
-	for _, s := range p.Steps {
-		results = append(results, s.Calls...)
-	}
 	var lines []string
-	turnedDown := 0
-	for i := range results {
-		r := &results[i]
-		verdict, ok := verdictOf(r.Outcome)
-		if ok {
-			continue
+	calls, turnedDown := 0, 0
+	for _, s := range p.Steps {
+		calls += len(s.Calls)
+		for i := range s.Calls {
+			r := &s.Calls[i]
+			verdict, ok := verdictOf(r.Outcome)
+			if ok {
+				continue
+			}
+			switch r.Outcome { //nolint:exhaustive // only those that were not wanted
+			case task.OutcomeRejected, task.OutcomeExpired, task.OutcomeCanceled:
+				turnedDown++
+			}
+			lines = append(lines, lineOf(r, verdict))
 		}
-		switch r.Outcome { //nolint:exhaustive // only those that were not wanted
-		case task.OutcomeRejected, task.OutcomeExpired, task.OutcomeCanceled:
-			turnedDown++
-		}
-		line := r.Call.Name + " " + verdict
-		if r.Call.ID != "" {
-			line = fmt.Sprintf("%s (%s) %s", r.Call.Name, r.Call.ID, verdict)
-		}
-		// The error of a rejection repeats what the line already says.
-		if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
-			// Indented, so that text from a tool or a person cannot look like the line of
-			// another call.
-			line += ": " + strings.ReplaceAll(visible.ClipText(text, maxErrorText), "\n", "\n  ")
-		}
-		lines = append(lines, line)
 	}
 
 	e := &task.End{State: a2a.TaskStateCompleted}
 	if len(lines) == 0 {
 		return e
 	}
-	switch len(results) {
+	switch calls {
 	case turnedDown:
 		e.State = a2a.TaskStateCanceled
 	case len(lines):
@@ -65,6 +54,21 @@ func end(p *task.Progress) *task.End {
 		Parts:     a2a.ContentParts{a2a.NewTextPart(strings.Join(lines, "\n"))},
 	}
 	return e
+}
+
+// lineOf is the line of the last message about a call that did not succeed.
+func lineOf(r *task.Result, verdict string) string {
+	line := r.Call.Name + " " + verdict
+	if r.Call.ID != "" {
+		line = fmt.Sprintf("%s (%s) %s", r.Call.Name, r.Call.ID, verdict)
+	}
+	// The error of a rejection repeats what the line already says.
+	if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
+		// Indented, so that text from a tool or a person cannot look like the line of
+		// another call.
+		line += ": " + strings.ReplaceAll(visible.ClipText(text, maxErrorText), "\n", "\n  ")
+	}
+	return line
 }
 
 // verdictOf describes how a call ended, and reports whether it succeeded.

@@ -42,6 +42,10 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 			}
 			ids[call.Alias] = place
 		}
+		if calls == nil {
+			calls = found
+			continue
+		}
 		calls = append(calls, found...)
 	}
 	if len(calls) > MaxCalls {
