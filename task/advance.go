@@ -41,7 +41,7 @@ func (d *Draft) Advance() (n Next, err error) {
 			if !s.finished() {
 				return NextNothing, d.settle(s)
 			}
-		case int(d.f.Header.Bytes-d.begun) > maxDraft:
+		case d.size() > maxDraft:
 			return NextAgain, nil
 		case !d.rules.Planner.Inline():
 			return NextPlan, nil

@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
@@ -36,16 +37,19 @@ var (
 	errNoOutcome   = errors.New("it left neither a result, as JSON, nor an error")
 )
 
-// After runs the hooks on the outcome of a run, which is then what may be written.
-func (r *Rules) After(ctx *ReadonlyContext, o *RunEnded) {
+// After runs the hooks on the outcome of a run, which is then what may be written. ctx is
+// that of the run.
+func (r *Rules) After(ctx context.Context, o *RunEnded) {
 	if len(r.AfterHooks)+len(r.ErrorHooks) == 0 || o.GivenUp != nil || o.Unknown || o.Rejected || o.Suspension != nil || len(o.Asks) > 0 {
 		return
 	}
+	seen := *o.Entry.Context
+	seen.Context = ctx
 	for _, hook := range r.ErrorHooks {
 		if o.Err == nil {
 			break
 		}
-		if err := r.after(ctx, hook, "an error hook", o); err != nil {
+		if err := r.after(&seen, hook, "an error hook", o); err != nil {
 			o.Err = errHiddenError
 			return
 		}
@@ -54,7 +58,7 @@ func (r *Rules) After(ctx *ReadonlyContext, o *RunEnded) {
 		if o.Err != nil {
 			return
 		}
-		if err := r.after(ctx, hook, "an after hook", o); err != nil {
+		if err := r.after(&seen, hook, "an after hook", o); err != nil {
 			o.Err, o.Result, o.Parts = errWithheld, nil, nil
 		}
 	}

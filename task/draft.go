@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -21,19 +22,17 @@ type Draft struct {
 	at    At
 	f     *Fold
 	rev   uint64 // of the task before it
-	begun uint64 // bytes of the log before it
 
 	buf     []byte // events and audit entries are slices of it, until it has to grow
 	events  []store.Event
 	rows    []store.RowChange
 	due     []store.DueChange
 	audit   [][]byte
-	audited []Audited     // see Audited
-	status  *store.Status // nil, or newest
-	newest  store.Status
-	pending uint32      // approvals, when the batch was made
-	phase   store.Phase // zero: stays
-	fence   bool        // take it
+	audited []Audited    // see Audited
+	status  store.Status // State 0: unchanged
+	pending uint32       // approvals, when the batch was made
+	phase   store.Phase  // zero: stays
+	fence   bool         // take it
 
 	launch   []*Entry             // entered after the draft has been committed
 	entering int                  // entries that were created and have not started yet
@@ -58,14 +57,15 @@ type Draft struct {
 // What a draft has room for before it grows: the events of a call from its message to its
 // start, or from its start to its end.
 const (
-	draftBytes  = 1536
+	draftBytes  = 1024 // not counting the message
 	draftEvents = 5
 	draftAudit  = 1
 )
 
-func (r *Rules) draft(at At, f *Fold) *Draft {
+// draft returns an empty draft that has room for so many bytes before it grows.
+func (r *Rules) draft(at At, f *Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
-	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, begun: f.Header.Bytes, buf: make([]byte, 0, draftBytes)}
+	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
 	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }
@@ -113,7 +113,7 @@ func (d *Draft) Rests() bool { return d.quiet || d.phase == store.Parked || d.on
 func (d *Draft) Empty() bool { return !d.force && d.blank() }
 
 func (d *Draft) blank() bool {
-	return len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status == nil
+	return len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status.State == 0
 }
 
 // onlyDue reports whether a draft only adds or removes due work, or audit entries, which
@@ -128,8 +128,11 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	d.pending = uint32(len(d.f.Pending()))
 	b := &store.Batch{
 		Scope: scope, Task: d.f.Header.Task, Rev: &d.rev, Fence: fence,
-		Change: store.Change{Status: d.status, Phase: d.phase, TakeFence: d.fence, Pending: &d.pending},
+		Change: store.Change{Phase: d.phase, TakeFence: d.fence, Pending: &d.pending},
 		Events: d.events, Rows: d.withReady(), Due: d.due, Audit: d.audit,
+	}
+	if d.status.State != 0 {
+		b.Change.Status = &d.status
 	}
 	if d.shares {
 		b.ContextRows = sessionBound
@@ -181,6 +184,15 @@ func (d *Draft) Committed(r store.Receipt) {
 	if d.phase != 0 {
 		h.Phase = d.phase
 	}
+}
+
+// size returns how many bytes the events have.
+func (d *Draft) size() int {
+	n := 0
+	for i := range d.events {
+		n += len(d.events[i].Data)
+	}
+	return n
 }
 
 // since returns what was appended to buf from start on. Its capacity ends with it.
@@ -271,8 +283,7 @@ func (d *Draft) enter(state a2a.TaskState) error {
 		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, StateName(from), state)
 	}
 	d.f.Header.State, d.f.Header.StatusTime = to, d.now()
-	d.newest = store.Status{State: to, Time: d.now()}
-	d.status = &d.newest
+	d.status = store.Status{State: to, Time: d.now()}
 	return nil
 }
 

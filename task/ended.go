@@ -57,17 +57,17 @@ type RunEnded struct {
 
 	Result     json.RawMessage
 	Parts      json.RawMessage  // the result as parts, joined by commas; nil: they are made from Result
-	Replace    bool             // the result replaces the chunks
 	Delta      map[string]any   // of the tools' state
 	Err        error            // what the tool failed with
-	Unknown    bool             // Err says that it is unknown whether the call had its effect
-	Rejected   bool             // Err says that a person rejected what the tool asked
 	Actions    json.RawMessage  // see [EncodeActions]
 	Suspension *tool.Suspension // the tool pauses
-	Keeps      bool             // the state of Suspension is a checkpoint, too
-	Stop       bool             // if the call ends, what it has running elsewhere is to be stopped
 	Asks       []ToolQuestion   // what it asked while running, undecided: what it returned is discarded
 	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
+	Replace    bool             // the result replaces the chunks
+	Unknown    bool             // Err says that it is unknown whether the call had its effect
+	Rejected   bool             // Err says that a person rejected what the tool asked
+	Keeps      bool             // the state of Suspension is a checkpoint, too
+	Stop       bool             // if the call ends, what it has running elsewhere is to be stopped
 	TimedOut   bool             // GivenUp because of a timeout
 }
 

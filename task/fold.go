@@ -44,7 +44,7 @@ type Fold struct {
 // saved is the private part of a snapshot.
 type saved struct {
 	Owner     auth.Principal     `json:"owner"`
-	Requester auth.Principal     `json:"requester,omitzero"` // see [Fold.requester]
+	Requester *auth.Principal    `json:"requester,omitempty"` // see [Fold.requester]; nil: Owner
 	Messages  []received         `json:"messages,omitempty"`
 	Steps     []*step            `json:"steps,omitempty"`
 	Approvals []*pendingApproval `json:"approvals,omitempty"`
@@ -255,10 +255,10 @@ func (f *Fold) ApplyView(e *store.Event) error {
 // requester returns who asks for the calls of the task: its owner, with everybody in the
 // chain who was involved in a message.
 func (f *Fold) requester() auth.Principal {
-	if f.Requester.IsZero() {
+	if f.Requester == nil {
 		return f.Owner
 	}
-	return f.Requester
+	return *f.Requester
 }
 
 // applyPrivate folds the struct of a private event.
@@ -268,7 +268,7 @@ func (f *Fold) applyPrivate(v any) error {
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
 		} else if r := f.requester().With(e.By); len(r.Chain) > len(f.requester().Chain) {
-			f.Requester = r
+			f.Requester = &r
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.addMessage(e.Message)

@@ -123,7 +123,7 @@ func (LogChanged) put(d *Draft) error {
 // to write. [ErrStale]: apply [Refresh] first.
 func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
-	d = r.draft(at, f)
+	d = r.draft(at, f, draftBytes)
 	for _, i := range in {
 		if err := i.put(d); err != nil {
 			return d, err
@@ -136,7 +136,7 @@ func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
 // asks the planner. That function no longer uses f. Plan is for planners that are not
 // inline; put the function's results into [Planned].
 func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
-	d := r.draft(At{Ctx: ctx}, f)
+	d := r.draft(At{Ctx: ctx}, f, 0)
 	p, err := d.progress()
 	return func() (*Step, error) {
 		if err != nil {
@@ -206,7 +206,7 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 	if n.Session != nil {
 		f.Join(n.Session)
 	}
-	d = r.draft(at, f)
+	d = r.draft(at, f, draftBytes+len(n.JSON))
 	d.tools = n.Listed.tools
 	kept, raw := inTask(n.Message, n.JSON, f.View)
 	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.owner, For: event.ForPlanner}); err != nil {

@@ -82,7 +82,7 @@ func decidingRows() []Row {
 		},
 		{
 			File:    "task/fold.go",
-			What:    "f.Requester = r\n",
+			What:    "f.Requester = &r\n",
 			Into:    "_ = r\n",
 			Promise: "four eyes: who has sent a later message does not approve what came of it",
 			Test:    "TestFourEyesOfLaterMessages",

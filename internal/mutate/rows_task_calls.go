@@ -61,7 +61,7 @@ func callRows() []Row {
 		},
 		{
 			File:    "task/advance.go",
-			What:    "int(d.f.Header.Bytes-d.begun) > maxDraft",
+			What:    "d.size() > maxDraft",
 			Into:    "false",
 			Promise: "a batch is bounded, however much a planner says",
 			Test:    "TestLargeDraftIsCommittedFirst",

@@ -17,7 +17,7 @@ func (x *toolContext) finishActions(o *task.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil { // values encode themselves, which is the tool's own code
 			failRun(o, errors.New("what it has set cannot be encoded: that panicked; see the server's log"))
-			x.run.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", x.run.task.String()).Str("call_id", x.run.entry.Call).Msg("tool panicked")
+			x.run.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", x.run.turn.id.String()).Str("call_id", x.run.entry.Call).Msg("tool panicked")
 		}
 	}()
 	acts := x.acts

@@ -64,7 +64,7 @@ func (a *toolArtifacts) List(ctx context.Context) ([]string, error) {
 }
 
 func (a *toolArtifacts) read(ctx context.Context) ([]*a2a.Artifact, error) {
-	f, _, err := a.run.e.load(ctx, store.System(), a.run.task, reading{view: true})
+	f, _, err := a.run.e.load(ctx, store.System(), a.run.turn.id, reading{view: true})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}

@@ -71,15 +71,11 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	if t == nil {
 		return nil, 0, nil
 	}
-	switch e.wait(t.done, t.ctx.Done(), ctx.Done(), t.held) {
-	case 1:
-		if !closed(t.done) { // a turn that has left is canceled too, right afterwards
-			return nil, 0, nil
-		}
-	case 2:
+	if e.wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
 		return nil, 0, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
-	case 3:
-		return nil, 0, nil // it may wait for its client although it does not leave
+	}
+	if !t.left.Load() {
+		return nil, 0, nil // it was cut off, or may wait for its client although it does not leave
 	}
 	if t.givenUp != nil {
 		return nil, 0, t.givenUp

@@ -388,9 +388,7 @@ func (t *turn) yield() {
 	}
 	e.mu.Unlock()
 	if waits {
-		if !closed(t.held) {
-			close(t.held)
-		}
+		t.pause()
 		e.next()
 	}
 }

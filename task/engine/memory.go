@@ -13,7 +13,7 @@ var errNoMemory = errors.New("this agent has no memory to search")
 
 // SearchMemory implements tool.Context.
 func (x *toolContext) SearchMemory(ctx context.Context, query string) (*agent.MemorySearchResponse, error) {
-	return x.run.e.search(ctx, x.ReadonlyContext, query)
+	return x.run.e.search(ctx, *x.ReadonlyContext, query)
 }
 
 // SearchMemory implements tool.Context.

@@ -24,8 +24,8 @@ const (
 // reports are the reports of progress of a run. run.mu guards them.
 type reports struct {
 	newest tool.Progress
-	held   bool // newest has not been published
 	unset  func() bool
+	held   bool          // newest has not been published
 	closed bool          // the timer that unset stops is set: no report is published until it fires
 	gap    time.Duration // after the last one that was published
 	age    time.Duration // sum of the gaps

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"a2a-server/internal/visible"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -21,7 +20,6 @@ import (
 // chunks and the outcome; the turn takes them.
 type run struct {
 	e       *Engine
-	task    store.TaskID
 	entry   *task.Entry
 	publish task.Publisher
 	turn    *turn
@@ -43,22 +41,22 @@ type run struct {
 	cut     error            // why chunks are refused; nil: they are not
 	outcome *task.RunEnded
 	asks    []task.ToolQuestion  // asked by the tool, and undecided
-	stopped bool                 // it was told to end
-	orphan  bool                 // nobody waits for it any more: its result is recorded late
-	ended   bool                 // the tool has returned
-	given   bool                 // it was given up
 	unstop  func() bool          // the timer that gives it up; nil: none
 	clock   clock                // how long it may still take
 	hold    *hold                // a question for whose answer it waits; nil: none
 	held    int                  // questions of that kind so far
 	hears   []*func(cause error) // to call when the tool is told to end
+	stopped bool                 // it was told to end
+	orphan  bool                 // nobody waits for it any more: its result is recorded late
+	ended   bool                 // the tool has returned
+	given   bool                 // it was given up
 
 	// Of a [tool.Poller]; see poll.go.
+	started bool            // this run has started the job
+	done    bool            // the job has ended
 	poller  tool.Poller     // nil: it is none
 	job     *job            // to poll; nil: it is not started
 	kept    json.RawMessage // newest checkpoint of a poll; nil: none
-	started bool            // this run has started the job
-	done    bool            // the job has ended
 }
 
 var (
@@ -70,7 +68,7 @@ var (
 // launch starts the runs of a durable draft.
 func (t *turn) launch(entries []*task.Entry) {
 	for _, entry := range entries {
-		r := &run{e: t.e, task: t.id, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
+		r := &run{e: t.e, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
 		if t.e.cfg.WholeText {
 			r.said = &strings.Builder{}
 		}
@@ -260,7 +258,7 @@ func (r *run) end(o *task.RunEnded) {
 	r.makeRoom()
 	r.mu.Unlock()
 	if late {
-		r.e.late(r.task, o)
+		r.e.late(r.turn.id, o)
 		return
 	}
 	signal(r.turn.wake)
@@ -358,7 +356,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = &task.RunEnded{Err: errPanicked, Unknown: unknown} // its value goes to the log only: it may contain secrets
-			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.turn.id.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 		}
 		if o == nil {
 			return // the tool has ended its goroutine
@@ -401,7 +399,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 // has told the tool to end: nobody knows then whether it failed.
 func (r *run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
 	if o.Err == nil || !errors.Is(context.Cause(x), errShutdown) {
-		r.e.rules().After(&x.ReadonlyContext, o)
+		r.e.rules().After(x.Context, o)
 	}
 	return o
 }

@@ -20,7 +20,8 @@ import (
 
 // toolContext is the context of a running tool. It implements tool.Context.
 type toolContext struct {
-	task.ReadonlyContext
+	context.Context //nolint:containedctx // it is one
+	*task.ReadonlyContext
 	run  *run
 	call tool.Call
 
@@ -37,7 +38,7 @@ var _ tool.Context = (*toolContext)(nil)
 // newToolContext builds the context of a run, with the proof that its arguments were
 // checked, the newest decision on the call, and the resumption if it was suspended.
 func newToolContext(ctx context.Context, r *run) *toolContext {
-	x := &toolContext{ReadonlyContext: *r.entry.Context, run: r, state: r.entry.State}
+	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
 	x.call = tool.Call{
 		Checked: r.entry.Checked(), Confirmer: x, Checkpointer: x, Reporter: x, Asker: x,
 		Confirmation: r.entry.Decision, Resumption: r.entry.Resumed,

@@ -41,32 +41,32 @@ type turn struct {
 	runs      []*run          // running, or with an outcome that has not been taken
 	ended     []outcome       // taken but not written, in order of arrival
 	inflight  []*store.Commit // batches of chunks
+	asking    []*hold         // questions that hold calls, not written yet
+	holds     []*hold         // those that are pending
+	leaving   []*hold         // of holds, that are to be withdrawn
+	planned   *task.Planned   // the answer of a slow planner, not written yet; nil: none
 	told      bool
-	asking    []*hold       // questions that hold calls, not written yet
-	holds     []*hold       // those that are pending
-	leaving   []*hold       // of holds, that are to be withdrawn
-	placeless bool          // it has given its place back while it only waits
-	planned   *task.Planned // the answer of a slow planner, not written yet; nil: none
-	over      bool          // its goroutine has returned normally
-	failed    bool          // it could not continue; the task is live on disk
+	placeless bool // it has given its place back while it only waits
+	over      bool // its goroutine has returned normally
+	failed    bool // it could not continue; the task is live on disk
 
 	place   place   // in the lanes; guarded by Engine.mu
 	waits   *waiter // of a turn that was not admitted: queued instead, once durable
 	follows *waiter // not nil: runs the task next, as soon as this one has left; guarded by Engine.mu
 
 	changed atomic.Bool   // somebody else has changed the log
-	wake    chan struct{} // signaled then, or when a run has chunks or an outcome
-	done    chan struct{} // closed when the turn has left
-	held    chan struct{} // closed when it only waits for answers for the first time
+	left    atomic.Bool   // it has left its place for good
+	wake    chan struct{} // signaled when changed is set, or when a run has chunks or an outcome
+	pauses  chan struct{} // closed when it has left, or only waits for answers for the first time
 	size    atomic.Int64  // bytes of the log, including what runs have handed over
 	open    atomic.Int64  // size of the log up to which runs may hand over more
 
 	// givenUp is why this process will not continue the task; nil: it may. Read it only
-	// after done is closed.
+	// once it has left.
 	givenUp error
 
 	// The task as the turn left it, if that answers a waiting client, and its last seq.
-	// Read them only after done is closed.
+	// Read them only once it has left.
 	rest     *task.View
 	restAt   uint64
 	restSize uint64 // bytes of its log
@@ -86,7 +86,7 @@ type outcome struct {
 const maxInflight = 2
 
 func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
-	t := &turn{e: e, id: id, owner: owner, wake: make(chan struct{}, 1), done: make(chan struct{}), held: make(chan struct{})}
+	t := &turn{e: e, id: id, owner: owner, wake: make(chan struct{}, 1), pauses: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
 	return t
 }
@@ -101,11 +101,19 @@ func (t *turn) tell() {
 	signal(t.wake)
 }
 
-// end cancels the turn's context, so that the engine's context, which lives on, does not
-// keep the turn in memory.
+// end says that the turn has left, and cancels its context, so that the engine's context,
+// which lives on, does not keep the turn in memory.
 func (t *turn) end() {
-	close(t.done)
+	t.left.Store(true)
+	t.pause()
 	t.cancel(errCut)
+}
+
+// pause wakes whoever waits for the turn to pause.
+func (t *turn) pause() {
+	if !closed(t.pauses) {
+		close(t.pauses)
+	}
 }
 
 // at returns the time and environment for the rules. ctx is for what they call.

@@ -20,10 +20,23 @@ const maxValueDepth = 64
 
 // EncodeMessage returns the JSON of a message.
 func EncodeMessage(m *a2a.Message) (json.RawMessage, error) {
-	if b, ok := appendMessage(make([]byte, 0, 512), m); ok {
+	if b, ok := appendMessage(make([]byte, 0, messageRoom(m)), m); ok {
 		return b, nil
 	}
 	return json.Marshal(m)
+}
+
+// messageRoom returns how many bytes the JSON of a message has, if it has little besides
+// its ids and texts.
+func messageRoom(m *a2a.Message) int {
+	n := 128 + len(m.ID) + len(m.ContextID) + len(m.TaskID)
+	for _, p := range m.Parts {
+		n += 64
+		if p != nil {
+			n += len(p.Text())
+		}
+	}
+	return n
 }
 
 // MessageInTask returns the JSON of a message with the ids of a task instead of its own.
