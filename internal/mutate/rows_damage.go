@@ -82,8 +82,8 @@ func damageRows() []Row {
 		},
 		{
 			File:    "store/boltstore/round.go",
-			What:    "if b.Get(key) != nil && r.err == nil {",
-			Into:    "if false {",
+			What:    "key != nil && r.err == nil {",
+			Into:    "key != nil && false {",
 			Promise: "nothing of another task is written over",
 			Test:    "TestDamagedNewestKey",
 		},

@@ -70,7 +70,7 @@ func requestRows() []Row {
 		},
 		{
 			File:    "a2a/exchange.go",
-			What:    `h["Connection"] = values[3:4:4]`,
+			What:    `h["Connection"] = closing`,
 			Into:    `h["Connection"] = []string{"keep-alive"}`,
 			Promise: "an answer does not wait for a body that nobody reads",
 			Test:    "TestStreamDoesNotWaitForABody",

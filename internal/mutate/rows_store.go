@@ -124,8 +124,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/id.go",
-			What:    "u.String() == contextID",
-			Into:    "true",
+			What:    `!strings.ContainsAny(contextID, "ABCDEF")`,
+			Into:    `!strings.ContainsAny(contextID, "")`,
 			Promise: "contexts are told apart byte for byte",
 			Package: "store/boltstore",
 			Test:    "TestSuite/list/every filter",
@@ -313,6 +313,13 @@ func storeRows() []Row {
 			Into:    "if true {",
 			Promise: "the last of the disk is left to what has begun",
 			Test:    "TestReserve",
+		},
+		{
+			File:    "store/boltstore/space.go",
+			What:    "s.clear = max(s.clear, s.used)",
+			Into:    "if s.clear == 0 {\n\t\ts.clear = s.used\n\t}",
+			Promise: "what is allocated ahead is cleared where no page is",
+			Test:    "TestZerosAhead",
 		},
 		{
 			File:    "store/boltstore/writer.go",

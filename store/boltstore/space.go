@@ -15,6 +15,9 @@ const (
 	againAfter   = time.Second // before more is asked for that was refused
 )
 
+// zeros are written over space that was allocated, shortly before pages are.
+var zeros [1 << 20]byte
+
 // space allocates disk space ahead of need, so that a full disk is noticed here, where
 // nothing has been written yet, and not in the middle of a commit. Only the writer uses it.
 type space struct {
@@ -23,6 +26,7 @@ type space struct {
 
 	end   int64 // of what is taken
 	used  int64 // bytes of the file that pages fill
+	clear int64 // the end of the zeros after them
 	full  error // why no more could be taken; nil: it could
 	asked time.Time
 }
@@ -53,6 +57,22 @@ func (s *space) take(need int64, now time.Time) {
 		s.full = err
 	default: // this file system does not support it
 		s.ahead = 0
+	}
+}
+
+// zero writes zeros to where the next pages go, in large pieces. A file system such as ext4
+// notes which of the allocated blocks were written. If the pages of a commit were the first
+// to be written there, its sync would have to write that note as well, which costs more than
+// the pages do.
+//
+// used must be that of the transaction that has begun: what is after it belongs to none.
+func (s *space) zero() {
+	s.clear = max(s.clear, s.used)
+	if s.clear-s.used >= int64(len(zeros))/2 || s.end-s.clear < int64(len(zeros)) {
+		return
+	}
+	if _, err := s.file.WriteAt(zeros[:], s.clear); err == nil {
+		s.clear += int64(len(zeros))
 	}
 }
 

@@ -267,6 +267,7 @@ func (w *writer) try(ops []*op) (err error) {
 		return err
 	}
 	db.space.used = r.tx.Size()
+	db.space.zero()
 	defer r.end()
 	r.open()
 	passed := 0
