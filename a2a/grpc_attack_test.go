@@ -178,7 +178,7 @@ func TestDeadlineOfACall(t *testing.T) {
 // A call of reflection ends with the credential of its caller, as a stream of events does.
 func TestReflectionEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var revoked atomic.Bool
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
@@ -210,7 +210,7 @@ func TestReflectionEndsWithItsCredential(t *testing.T) {
 // A stream ends with the credential of its caller.
 func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var revoked atomic.Bool
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
@@ -243,7 +243,7 @@ func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 // Health says at once whether the server is ready, and tells those who watch.
 func TestHealthOfGRPC(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s := startWireServer(t, zerolog.Nop())
 	var ready atomic.Bool

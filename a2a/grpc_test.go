@@ -116,7 +116,7 @@ func wantStatus(t *testing.T, what string, err error, code codes.Code, reason st
 // without a role.
 func TestGRPCAuthenticatesFirst(t *testing.T) {
 	t.Parallel()
-	within, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Authenticator = challenger{auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {

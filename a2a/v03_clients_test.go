@@ -68,7 +68,7 @@ func TestClientOf03(t *testing.T) {
 			t.Errorf("final before the end: %+v", u)
 		}
 	}
-	bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
+	bounded, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if parked := collect(t, c.ResubscribeToTask(bounded, &old.TaskIDParams{ID: first.ID})); len(parked) != 1 {
 		t.Errorf("resubscribing to a parked task = %+v, want the task", parked)

@@ -163,7 +163,7 @@ func line(t *testing.T, r io.Reader) string {
 // gone waits until a process does not run any more; a zombie does not.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for running(pid) {
 		if time.Now().After(deadline) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -73,7 +73,7 @@ func unstarted(t testing.TB, d disk) *world {
 }
 
 // patience is how long a test waits for what an engine that works does at once.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // within reports whether done is closed before the limit.
 func within(limit time.Duration, done <-chan struct{}) bool {

@@ -154,7 +154,7 @@ func run(ctx context.Context, it tool.StreamingTool, args map[string]any, each .
 // gone waits until a process does not run any more.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for alive(pid) {
 		if time.Now().After(deadline) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
