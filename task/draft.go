@@ -30,26 +30,25 @@ type Draft struct {
 	audit   [][]byte
 	audited []Audited    // see Audited
 	status  store.Status // State 0: unchanged
-	pending uint32       // approvals, when the batch was made
-	phase   store.Phase  // zero: stays
-	fence   bool         // take it
 
 	launch   []*Entry             // entered after the draft has been committed
-	entering int                  // entries that were created and have not started yet
 	asked    []*approval.Approval // in it
 	resolved []string             // ids of approvals, in it
+	pending  uint32               // approvals, when the batch was made
+	entering int32                // entries that were created and have not started yet
+	phase    store.Phase          // zero: stays
+	fence    bool                 // take it
 	settles  bool                 // see Settles
 	troubled bool                 // a call has been postponed in it
 	told     bool                 // somebody else has changed the log since the last draft
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
-	shares   bool                 // it changes the state of the context
 	pushes   bool                 // webhooks are to look at it
 	actions  json.RawMessage      // of the run whose end is being written
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 
 	// Initial storage for events and audit, so that a draft of usual size is one
-	// allocation.
+	// allocation: of 768 bytes, which another field would exceed.
 	firstEvents [draftEvents]store.Event
 	firstAudit  [draftAudit][]byte
 }
@@ -134,7 +133,7 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	if d.status.State != 0 {
 		b.Change.Status = &d.status
 	}
-	if d.shares {
+	if b.HasContextRows() {
 		b.ContextRows = sessionBound
 	}
 	if d.rev == 0 {

@@ -76,7 +76,7 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 			return nil, d.postpone(c, err) // it would fail, and somebody has approved it
 		}
 	}
-	if running := d.f.Busy() + d.entering; !d.roomToRun(running) {
+	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
 		if running > 0 {
 			return nil, nil // a call that ends gives its room back, and then this one is looked at again
 		}

@@ -134,8 +134,11 @@ type call struct {
 const maxHashes = 1024
 
 // NewFold returns the fold of an empty log.
-func NewFold(id store.TaskID, contextID string) *Fold {
-	return &Fold{Header: store.Header{Task: id, Context: contextID}, View: newView(id.String(), contextID)}
+func NewFold(id store.TaskID, contextID string) *Fold { return newFold(id, id.String(), contextID) }
+
+// newFold is NewFold with the text of the id.
+func newFold(id store.TaskID, text, contextID string) *Fold {
+	return &Fold{Header: store.Header{Task: id, Context: contextID}, View: newView(text, contextID)}
 }
 
 func (f *Fold) step() *step {

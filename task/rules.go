@@ -197,12 +197,13 @@ type New struct {
 
 // Create returns the draft of a new task: the message, the task and its submitted state.
 func (r *Rules) Create(at At, n New) (d *Draft, err error) {
-	defer r.guard(n.ID.String(), "code supplied by the application", &err)
+	id := n.ID.String()
+	defer r.guard(id, "code supplied by the application", &err)
 	contextID := n.Message.ContextID
 	if contextID == "" {
 		contextID = r.NewID()
 	}
-	f := NewFold(n.ID, contextID)
+	f := newFold(n.ID, id, contextID)
 	if n.Session != nil {
 		f.Join(n.Session)
 	}

@@ -178,7 +178,7 @@ func (d *Draft) share(delta map[string]any) error {
 		return err
 	}
 	if len(rows) > 0 {
-		d.rows, d.f.session, d.shares = append(d.rows, rows...), after, true
+		d.rows, d.f.session = append(d.rows, rows...), after
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func runRows() []Row {
 		},
 		{
 			File:    "task/draft.go",
-			What:    "if d.shares {",
+			What:    "if b.HasContextRows() {",
 			Into:    "if false {",
 			Promise: "tasks that set state at once cannot exceed the limit of their context together",
 			Package: "task/engine",
