@@ -109,14 +109,14 @@ func entryRows() []Row {
 		},
 		{
 			File:    "task/enter.go",
-			What:    "running := d.f.Busy() + d.entering; !d.roomToRun(running) {",
-			Into:    "running := d.f.Busy() + d.entering; !d.roomToRun(running) && false {",
+			What:    "running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {",
+			Into:    "running := d.f.Busy() + int(d.entering); !d.roomToRun(running) && false {",
 			Promise: "a call runs only when there is room for what comes of it",
 			Test:    "TestCallsWaitForRoom",
 		},
 		{
 			File:    "task/enter.go",
-			What:    "d.f.Busy() + d.entering",
+			What:    "d.f.Busy() + int(d.entering)",
 			Into:    "d.f.Busy()",
 			Promise: "calls that start at once have room for the results of all of them",
 			Test:    "TestCallsWaitForRoom",
