@@ -19,7 +19,7 @@ type Asker interface {
 
 // ContextWithAsker returns a context in which [AskAndWait] asks a.
 func ContextWithAsker(ctx context.Context, a Asker) context.Context {
-	return with(ctx, func(own *Call) { own.Asker = a })
+	return withCallValue(ctx, func(v *CallValues) { v.Asker = a })
 }
 
 // AskAndWait asks people a question and holds the running call until it is answered: in
@@ -44,7 +44,7 @@ func ContextWithAsker(ctx context.Context, a Asker) context.Context {
 // it is when the call returns. Nothing that AskAndWait returns authorizes anything; to
 // confirm something, use [RequestConfirmation].
 func AskAndWait(ctx context.Context, a Ask) (Answer, error) {
-	asker := callIn(ctx).Asker
+	asker := callValues(ctx).Asker
 	if asker == nil {
 		return Answer{}, fmt.Errorf("%w: only a running call can wait for one", ErrNoAnswer)
 	}

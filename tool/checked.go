@@ -25,7 +25,7 @@ func (s *Schema) Check(args map[string]any) (Checked, error) {
 // checked. The caller that runs the tool may pass it on, so that they are not checked
 // twice.
 func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
-	return with(ctx, func(own *Call) { own.Checked = c })
+	return withCallValue(ctx, func(v *CallValues) { v.Checked = c })
 }
 
 // ArgsChecked reports whether exactly these arguments have been checked against exactly
@@ -35,7 +35,7 @@ func ArgsChecked(ctx context.Context, schema, args map[string]any) bool {
 	if ctx == nil {
 		return false
 	}
-	c := callIn(ctx).Checked
+	c := callValues(ctx).Checked
 	return c != nil && c.schema != nil && args != nil && same(c.args, args) && same(c.schema.source, schema)
 }
 

@@ -18,7 +18,7 @@ type Checkpointer interface {
 
 // ContextWithCheckpointer returns a context in which [Checkpoint] calls c.
 func ContextWithCheckpointer(ctx context.Context, c Checkpointer) context.Context {
-	return with(ctx, func(own *Call) { own.Checkpointer = c })
+	return withCallValue(ctx, func(v *CallValues) { v.Checkpointer = c })
 }
 
 // Checkpoint keeps state, at most [MaxSuspensionState] bytes of JSON, for a running call,
@@ -40,7 +40,7 @@ func ContextWithCheckpointer(ctx context.Context, c Checkpointer) context.Contex
 // is over. The tool should then stop the work and return the error. Each checkpoint stays
 // in the task's log and counts toward its limit. Checkpoint may be called concurrently.
 func Checkpoint(ctx context.Context, state json.RawMessage) error {
-	c := callIn(ctx).Checkpointer
+	c := callValues(ctx).Checkpointer
 	if c == nil {
 		return ErrNoCheckpoint
 	}

@@ -46,7 +46,7 @@ type Confirmer interface {
 
 // ContextWithConfirmer returns a context in which [RequestConfirmation] asks c.
 func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
-	return with(ctx, func(own *Call) { own.Confirmer = c })
+	return withCallValue(ctx, func(v *CallValues) { v.Confirmer = c })
 }
 
 // RequestConfirmation asks, from within a running call, whether it may continue. It
@@ -58,7 +58,7 @@ func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
 // caller may instead block until there is an answer. In a context without a [Confirmer]
 // the error is ErrConfirmationRequired.
 func RequestConfirmation(ctx context.Context, hint string, payload any) error {
-	c := callIn(ctx).Confirmer
+	c := callValues(ctx).Confirmer
 	if c == nil {
 		return ErrConfirmationRequired
 	}
@@ -67,7 +67,7 @@ func RequestConfirmation(ctx context.Context, hint string, payload any) error {
 
 // ContextWithConfirmation returns a context in which [Confirmation] returns c.
 func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfirmation) context.Context {
-	return with(ctx, func(own *Call) { own.Confirmation = c })
+	return withCallValue(ctx, func(v *CallValues) { v.Confirmation = c })
 }
 
 // Confirmation returns the newest decision on a question that this call asked, or nil if
@@ -75,5 +75,5 @@ func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfir
 // since, which is undecided. For a tool whose [TakesPayload] is true, the
 // approval of the call itself counts too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
-	return callIn(ctx).Confirmation
+	return callValues(ctx).Confirmation
 }

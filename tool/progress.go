@@ -16,7 +16,7 @@ type Reporter interface {
 
 // ContextWithReporter returns a context in which [Report] calls r.
 func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
-	return with(ctx, func(own *Call) { own.Reporter = r })
+	return withCallValue(ctx, func(v *CallValues) { v.Reporter = r })
 }
 
 // Report publishes the progress of a running call to those who follow its task, as a
@@ -30,7 +30,7 @@ func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
 // once they take a sixteenth of limits.output. Without a [Reporter] in ctx Report does
 // nothing.
 func Report(ctx context.Context, p Progress) {
-	if r := callIn(ctx).Reporter; r != nil {
+	if r := callValues(ctx).Reporter; r != nil {
 		r.Report(ctx, p)
 	}
 }

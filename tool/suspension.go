@@ -105,12 +105,12 @@ type Resumption struct {
 
 // ContextWithResumption returns a context in which [Resumed] returns r.
 func ContextWithResumption(ctx context.Context, r *Resumption) context.Context {
-	return with(ctx, func(own *Call) { own.Resumption = r })
+	return withCallValue(ctx, func(v *CallValues) { v.Resumption = r })
 }
 
 // Resumed returns the [Resumption] of a call that runs again after its own [Suspension] or
 // [Checkpoint], and false on its first run.
 func Resumed(ctx context.Context) (*Resumption, bool) {
-	r := callIn(ctx).Resumption
+	r := callValues(ctx).Resumption
 	return r, r != nil
 }

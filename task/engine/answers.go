@@ -58,16 +58,15 @@ type answers struct {
 // sent, or when it will not be sent.
 type Answer struct {
 	e     *Engine
-	by    auth.Principal
-	owner store.Scope // the memory is charged to it
-	bytes uint64      // of logs
+	by    auth.Principal // the memory is charged to it
+	bytes uint64         // of logs
 	taken uint64
 	made  func() // releases its processor; nil: it has none
 }
 
 // Answer returns an answer to by that holds no memory yet.
 func (e *Engine) Answer(by auth.Principal) *Answer {
-	return &Answer{e: e, by: by, owner: ownerOf(by)}
+	return &Answer{e: e, by: by}
 }
 
 // work waits for a processor, which the answer holds until Made.
@@ -94,12 +93,12 @@ func (a *Answer) Release() {
 	if a.taken == 0 {
 		return
 	}
-	all := &a.e.answers
+	all, owner := &a.e.answers, ownerOf(a.by)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.taken -= a.taken
-	if all.callers[a.owner] -= a.taken; all.callers[a.owner] == 0 {
-		delete(all.callers, a.owner)
+	if all.callers[owner] -= a.taken; all.callers[owner] == 0 {
+		delete(all.callers, owner)
 	}
 	a.taken = 0
 }
@@ -111,12 +110,12 @@ func (a *Answer) take(bytes uint64) error {
 		a.bytes = bytes
 		return nil
 	}
-	all := &a.e.answers
+	all, owner := &a.e.answers, ownerOf(a.by)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	more := answerCost*bytes - a.taken
 	// What this answer itself holds does not count against it.
-	own, others := all.callers[a.owner], all.taken
+	own, others := all.callers[owner], all.taken
 	switch {
 	case own > a.taken && own+more > all.limit/2:
 		return &AnswersError{Own: true}
@@ -125,7 +124,7 @@ func (a *Answer) take(bytes uint64) error {
 	}
 	a.bytes, a.taken = bytes, a.taken+more
 	all.taken += more
-	all.callers[a.owner] += more
+	all.callers[owner] += more
 	return nil
 }
 

@@ -22,8 +22,8 @@ import (
 type toolContext struct {
 	context.Context //nolint:containedctx // it is one
 	*task.ReadonlyContext
-	run  *run
-	call tool.Call
+	run    *run
+	values tool.CallValues
 
 	mu    sync.Mutex
 	state map[string]any
@@ -39,11 +39,11 @@ var _ tool.Context = (*toolContext)(nil)
 // checked, the newest decision on the call, and the resumption if it was suspended.
 func newToolContext(ctx context.Context, r *run) *toolContext {
 	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
-	x.call = tool.Call{
+	x.values = tool.CallValues{
 		Checked: r.entry.Checked(), Confirmer: x, Checkpointer: x, Reporter: x, Asker: x,
 		Confirmation: r.entry.Decision, Resumption: r.entry.Resumed,
 	}
-	x.Context = tool.ContextWithCall(ctx, &x.call)
+	x.Context = tool.ContextWithCallValues(ctx, &x.values)
 	return x
 }
 

@@ -1,0 +1,44 @@
+package tool
+
+import (
+	"context"
+
+	"a2a-server/tool/toolconfirmation"
+)
+
+// CallValues are what a context has for the call that runs in it. Each field is for the
+// function named beside it; nil means that the context has none.
+type CallValues struct {
+	Checked      *Checked                           // ArgsChecked
+	Confirmer    Confirmer                          // RequestConfirmation
+	Confirmation *toolconfirmation.ToolConfirmation // Confirmation
+	Checkpointer Checkpointer                       // Checkpoint
+	Reporter     Reporter                           // Report
+	Asker        Asker                              // AskAndWait
+	Resumption   *Resumption                        // Resumed
+}
+
+type callValuesKey struct{}
+
+// ContextWithCallValues returns a context with all of v, in place of what ctx has. v must
+// not be changed afterwards.
+func ContextWithCallValues(ctx context.Context, v *CallValues) context.Context {
+	return context.WithValue(ctx, callValuesKey{}, v)
+}
+
+// callValues returns what a context has, which must not be changed.
+func callValues(ctx context.Context) *CallValues {
+	if v, _ := ctx.Value(callValuesKey{}).(*CallValues); v != nil {
+		return v
+	}
+	return &noCallValues
+}
+
+var noCallValues CallValues
+
+// withCallValue returns a context with what ctx has, changed by set.
+func withCallValue(ctx context.Context, set func(v *CallValues)) context.Context {
+	v := *callValues(ctx)
+	set(&v)
+	return ContextWithCallValues(ctx, &v)
+}
