@@ -118,7 +118,11 @@ func (t *turn) pause() {
 
 // at returns the time and environment for the rules. ctx is for what they call.
 func (t *turn) at(ctx context.Context) task.At {
-	return task.At{Ctx: ctx, Now: t.e.now(), Running: func(call string) bool { return t.running(call) != nil }}
+	at := task.At{Ctx: ctx, Now: t.e.now()}
+	if len(t.runs) > 0 {
+		at.Running = func(call string) bool { return t.running(call) != nil }
+	}
+	return at
 }
 
 // take sets the fold of a turn.
