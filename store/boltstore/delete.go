@@ -90,6 +90,7 @@ func (r *round) deleteSome(id store.TaskID) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
+		r.cut = true
 		r.delete(r.log, u64(t.now.last))
 		t.now.last, t.now.values = v.prev, v.k-1
 	}

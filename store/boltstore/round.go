@@ -30,6 +30,7 @@ type round struct {
 	size    uint64                      // of the batches that have passed, as they will be in the file
 	arena   []byte
 	dirty   bool
+	cut     bool // values were deleted from the log
 	rows    []changedRow
 	charged []chargedRow // rows of contexts
 	puts    int          // writes so far
@@ -137,6 +138,13 @@ func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 // overwritten: that is kept in r.err.
 func (r *round) next(b *bolt.Bucket) uint64 {
 	c := b.Cursor()
+	if r.cut {
+		// bbolt's Last does not return from a bucket of several pages of which the transaction
+		// has deleted everything.
+		if first, _ := c.First(); first == nil {
+			return 1
+		}
+	}
 	newest, _ := c.Last()
 	n := readU64(newest) + 1
 	if key, _ := c.Seek(u64(n)); key != nil && r.err == nil {

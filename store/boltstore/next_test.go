@@ -1,0 +1,85 @@
+package boltstore
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"a2a-server/store"
+)
+
+// A round that deletes the only task there is, and takes a new one, goes on: the log, which
+// had many pages, is empty then until the new task is in it.
+func TestDeleteOfAllInARound(t *testing.T) {
+	t.Parallel()
+	db, err := Open(filepath.Join(t.TempDir(), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := func(id store.TaskID, rev uint64, phase store.Phase) *store.Batch {
+		b := &store.Batch{
+			Scope: store.Owner("t", "alice"), Task: id, Rev: &rev,
+			Change: store.Change{Status: &store.Status{State: 2, Time: 1000}, Phase: phase},
+			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: make([]byte, 3000)}},
+		}
+		if rev == 0 {
+			b.Change.Context = "context"
+		}
+		return b
+	}
+	old, young := store.NewTaskID(), store.NewTaskID()
+	const values = 20
+	for rev := range uint64(values) {
+		phase := store.Parked
+		if rev == values-1 {
+			phase = store.Final
+		}
+		if _, err := h.Append(t.Context(), batch(old, rev, phase)).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := context.Background()
+	if err := db.do(ctx, func(r *round) error { return r.markDeleting(store.System(), old) }); err != nil {
+		t.Fatal(err)
+	}
+	answered, before := make(chan error, 3), make(chan struct{})
+	go func() {
+		answered <- db.do(ctx, func(*round) error {
+			close(before)
+			for db.queue.len() < 2 { // they are in the round after this one
+				runtime.Gosched()
+			}
+			return nil
+		})
+	}()
+	<-before
+	go func() {
+		answered <- db.do(ctx, func(r *round) error { _, err := r.deleteSome(old); return err })
+	}()
+	go func() {
+		_, err := h.Append(ctx, batch(young, 0, store.Parked)).Wait()
+		answered <- err
+	}()
+	for range cap(answered) {
+		select {
+		case err := <-answered:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the round does not end")
+		}
+	}
+	if v, err := h.Read(ctx, store.System(), young, store.After(0), store.Limit{}); err != nil || len(v.Events) != 1 {
+		t.Errorf("Read() of the new task: %d events, %v, want 1", len(v.Events), err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
