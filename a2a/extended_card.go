@@ -41,7 +41,10 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 		return nil, err
 	}
 	base := s.cfg.Card.URL
-	if c.request != nil {
+	switch {
+	case c.grpc != nil:
+		base = s.base(c.grpc.asked(c.request))
+	case c.request != nil:
 		base = s.base(c.request)
 	}
 	if c.v03 && !s.hasExtendedCard() { // 0.3 has no other error for it
@@ -51,7 +54,7 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	if err != nil {
 		return nil, err
 	}
-	if c.proto && of.SecurityForm == SecurityGo {
+	if c.grpc != nil && of.SecurityForm == SecurityGo {
 		of.SecurityForm = SecuritySpec // the only one that protobuf has
 	}
 	encode := of.encode

@@ -205,9 +205,13 @@ func (c *grpcCall) begin() (auth.Principal, error) {
 // requestOf returns a call as a request of HTTP, which it is: the same functions look at its
 // credentials, version and extensions. Binary metadata are no headers.
 func requestOf(ctx context.Context) *http.Request {
+	conn, p := connOf(ctx)
+	r := new(http.Request).WithContext(context.WithValue(ctx, http.LocalAddrContextKey, conn.LocalAddr()))
+	r.Method, r.Proto, r.ProtoMajor = http.MethodPost, "HTTP/2.0", 2
+	r.RemoteAddr, r.TLS = p.Addr.String(), conn.state
 	name, _ := grpc.Method(ctx)
-	r := &http.Request{Method: http.MethodPost, Proto: "HTTP/2.0", ProtoMajor: 2, URL: &url.URL{Path: name}, Header: http.Header{}, Body: http.NoBody}
 	md, _ := metadata.FromIncomingContext(ctx)
+	r.URL, r.Header, r.Body = &url.URL{Path: name}, make(http.Header, len(md)), http.NoBody
 	for name, values := range md {
 		switch {
 		case name == ":authority":
@@ -219,11 +223,7 @@ func requestOf(ctx context.Context) *http.Request {
 			r.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
-	conn, p := connOf(ctx)
-	r.RemoteAddr = p.Addr.String()
-	r.TLS = conn.state
-	ctx = context.WithValue(ctx, http.LocalAddrContextKey, conn.LocalAddr())
-	return r.WithContext(ctx)
+	return r
 }
 
 // old reports whether a call is of A2A 0.3.
@@ -256,7 +256,7 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.g.asked(c.r), v03: c.old(), proto: true}, in, nil)
+	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r, v03: c.old(), grpc: c.g}, in, nil)
 	if errors.Is(context.Cause(ctx), errEnded) {
 		return errEnded // whoever waits may not have the answer
 	}

@@ -31,7 +31,7 @@ type call struct {
 	request *http.Request  // by which the base URL is known; nil: the card's
 	from    resume         // where the reader of a stream continues; nil: nowhere
 	v03     bool           // it came in A2A 0.3
-	proto   bool           // the answer becomes protobuf
+	grpc    *GRPC          // it came over gRPC, and the answer becomes protobuf; nil: over HTTP
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
