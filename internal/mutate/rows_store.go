@@ -331,6 +331,20 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/writer.go",
+			What:    "db.space.used = r.tx.Size()\n\tdb.space.zero()",
+			Into:    "db.space.zero()\n\tdb.space.used = r.tx.Size()",
+			Promise: "only what is after the pages of the newest transaction is cleared",
+			Test:    "TestOlderMetaPage",
+		},
+		{
+			File:    "store/boltstore/round.go",
+			What:    "*t = work{batches: t.batches[:0]}",
+			Into:    "t.batches = t.batches[:0]",
+			Promise: "a round knows nothing of the one before",
+			Test:    "TestRoundKeepsLittle",
+		},
+		{
+			File:    "store/boltstore/writer.go",
 			What:    "if err := db.stillThere(); err != nil {",
 			Into:    "if err := error(nil); err != nil {",
 			Promise: "what nobody will find again is not acknowledged",

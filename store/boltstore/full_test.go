@@ -99,6 +99,8 @@ func fullChild(name, path string) error {
 		return reserveCut(path)
 	case "order":
 		return reserveOrder(path)
+	case "growth":
+		return growFull(path)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	db, err := boltstore.Options{Ahead: fullCases[name]}.Open(path)

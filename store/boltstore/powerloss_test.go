@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -154,7 +155,7 @@ func powerChild(dir string) error {
 		return err
 	}
 	var first *powerClient
-	for _, big := range []int{10, 5000, 70_000, 400_000} { // one page, some, many
+	for _, big := range []int{10, 5000, 70_000, 1_500_000, 100} { // one page, some, many, more than is cleared at once
 		c := &powerClient{h: h, acks: acks}
 		if err := c.live(big); err != nil {
 			return err
@@ -188,6 +189,21 @@ type powerOp struct {
 	data       []byte // pwrite64, write
 	at         int64  // pwrite64: offset; ftruncate: size; fallocate: end
 	begin, end int    // place in the order of all that happened
+}
+
+// byPage returns a write as one for each page.
+func (o *powerOp) byPage() (pages []*powerOp) {
+	if len(o.data) == 0 {
+		return []*powerOp{o}
+	}
+	at := o.at
+	for data := range slices.Chunk(o.data, pageSize) {
+		page := *o
+		page.at, page.data = at, data
+		pages = append(pages, &page)
+		at += int64(len(data))
+	}
+	return pages
 }
 
 func (o *powerOp) syncs() bool { return o.name == "fdatasync" || o.name == "fsync" }
@@ -450,7 +466,7 @@ func TestPowerLoss(t *testing.T) {
 				held[ack.Task] = ack
 			}
 		}
-		for variant := range 4 {
+		for variant := range 5 {
 			lost := disk.clone()
 			if len(since) == 0 && variant > 0 {
 				break
@@ -468,6 +484,12 @@ func TestPowerLoss(t *testing.T) {
 						w = &half
 					}
 					lost.apply(w)
+				case 4: // any of their pages
+					for _, page := range w.byPage() {
+						if random.IntN(2) == 0 {
+							lost.apply(page)
+						}
+					}
 				}
 			}
 			if err := lost.write(path); err != nil {

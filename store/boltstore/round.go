@@ -100,7 +100,12 @@ func (r *round) end() {
 	for _, t := range r.order {
 		clear(t.batches)
 		*t = work{batches: t.batches[:0]}
-		r.w.works = append(r.w.works, t)
+		if cap(t.batches) > maxKeptOps {
+			t.batches = nil
+		}
+		if len(r.w.works) < maxRoundOps {
+			r.w.works = append(r.w.works, t)
+		}
 	}
 	clear(r.order)
 	r.w.order = r.order

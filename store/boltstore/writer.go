@@ -16,6 +16,7 @@ import (
 const (
 	maxRoundBytes = 8 << 20
 	maxRoundOps   = 4096
+	maxKeptOps    = 64 // of one task, whose memory the next round may have
 	maxYields     = 16 // before a round, while batches come
 )
 
