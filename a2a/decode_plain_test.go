@@ -18,6 +18,23 @@ func FuzzDecodePlain(f *testing.F) {
 	} {
 		f.Add([]byte(params))
 	}
+	// Each differs in one thing from what is read the plain way.
+	for _, message := range []string{
+		`"messageId":"","role":"ROLE_USER","parts":[{"text":"x"}]`, `"role":"ROLE_USER","parts":[{"text":"x"}]`,
+		`"messageId":"m","parts":[{"text":"x"}]`, `"messageId":"m","role":"","parts":[{"text":"x"}]`, `"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]`, `"messageId":"m","role":"user","parts":[{"text":"x"}]`,
+		`"messageId":"m","role":"ROLE_USER"`, `"messageId":"m","role":"ROLE_USER","parts":[]`, `"messageId":"m","role":"ROLE_USER","parts":[{}]`, `"messageId":"m","role":"ROLE_USER","parts":[{"metadata":{"a":1}}]`,
+		`"messageId":"m","role":"ROLE_USER","parts":[{"data":{},"text":"x"}]`, `"messageId":"m","role":"ROLE_USER","parts":[{"data":{},"text":""}]`, `"messageId":"m","role":"ROLE_USER","parts":[{"text":"","data":{}}]`,
+		`"messageId":"m","role":"ROLE_USER","parts":[{"text":"x","metadata":{}}]`, `"messageId":"m","role":"ROLE_USER","parts":[{"text":"x","metadata":null}]`, `"messageId":"m","role":"ROLE_USER","parts":[{"text":null}]`,
+		`"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}],"metadata":{}`, `"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}],"metadata":null`, `"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}],"taskId":null`,
+	} {
+		f.Add([]byte(`{"message":{` + message + `}}`))
+	}
+	for _, configuration := range []string{
+		`{"historyLength":-1}`, `{"historyLength":-0}`, `{"historyLength":0.5}`, `{"historyLength":3.0}`, `{"historyLength":1e2}`, `{"historyLength":1048577}`, `{"historyLength":2147483648}`, `{"historyLength":1e300}`, `{"historyLength":null}`, `{"historyLength":"3"}`,
+		`{"returnImmediately":null}`, `{"returnImmediately":"true"}`, `{"returnImmediately":1}`, `[]`,
+	} {
+		f.Add([]byte(`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},"configuration":` + configuration + `}`))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		params, err := check(raw)
 		if err != nil {

@@ -7,10 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
 )
@@ -391,4 +395,31 @@ func TestStreamOutlivesTheTimeoutOfItsRequest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a handler around the server adds to the headers of an answer is in that answer only.
+func TestAddedHeaders(t *testing.T) {
+	t.Parallel()
+	s := startWireServer(t, zerolog.Nop())
+	answer := func(add string) http.Header {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/nothing", strings.NewReader("{}"))
+		s.handler.ServeHTTP(w, r)
+		h := w.Header()
+		for _, name := range []string{"Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Connection"} {
+			if add != "" {
+				h.Add(name, add)
+			}
+		}
+		return h
+	}
+	plain, first, second, after := answer(""), answer("first"), answer("second"), answer("")
+	if diff := cmp.Diff(plain, after); diff != "" || len(plain["Connection"]) != 1 {
+		t.Errorf("the headers of an answer (-before +after):\n%s", diff)
+	}
+	for name, added := range first {
+		if values := second[name]; len(added) == 2 && (added[1] != "first" || values[1] != "second" || added[0] != plain[name][0]) {
+			t.Errorf("%s became %q and %q", name, added, values)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -69,6 +70,43 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	}
 	k.mustPut(task.Answers{By: eve, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
 	k.wantEntries(1)
+}
+
+// A snapshot has everybody who counts as one who asked.
+func TestFourEyesInASnapshot(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, func(r *task.Rules) {
+		r.Delegated = true
+		r.Policy = policy(t,
+			approval.Gate{Tool: "pay", Name: "large", When: over(1000), Terms: approval.Terms{FourEyes: true}},
+			approval.Gate{Tool: "pay", Name: "any"})
+	}, &fake{name: "pay", schema: amounts("")})
+	k.begin(call("pay", 1))
+	agent := alice
+	agent.Chain = []string{bob.Subject}
+	k.mustPut(k.says("m1", "what is this?", agent))
+	snapshot, artifacts, err := k.fold().Encode(task.SnapshotParts{Fold: true, Artifacts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form := `"requester":{"tenant":"acme","subject":"alice","roles":["requester"],"chain":["bob"],"method":"test"}`; !bytes.Contains(snapshot, []byte(form)) {
+		t.Errorf("no %s, as other versions read and write it, in %s", form, snapshot)
+	}
+	f, err := task.DecodeFold(snapshot, artifacts, false /* viewOnly */)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Header = k.header
+	d, err := k.rules.On(k.at(), f, task.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Advance(); err != nil {
+		t.Fatal(err)
+	}
+	if asked := d.Asked(); len(asked) != 1 || !slices.Equal(asked[0].Requester.Chain, agent.Chain) {
+		t.Errorf("asked for %+v, want one by alice and bob", asked)
+	}
 }
 
 // Whoever may approve a small amount edits it into a large one: that is asked again, on

@@ -2,6 +2,8 @@ package task_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,6 +138,36 @@ func TestLastChunksArePutAgain(t *testing.T) {
 	}
 	if diff := cmp.Diff(events(), events()); diff != "" {
 		t.Errorf("the same end of a run makes other events the second time (-first +second):\n%s", diff)
+	}
+}
+
+// A hook sees the context of the run, not that of whoever has made the call enter, which may
+// have ended long ago.
+func TestHookSeesTheContextOfTheRun(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	ofRun := context.WithValue(t.Context(), key{}, "run")
+	var seen []agent.ReadonlyContext
+	look := func(ctx agent.ReadonlyContext, _ tool.ToolCall, r *task.Result) error {
+		seen = append(seen, ctx)
+		r.Error = ""
+		r.Content = []byte(`1`)
+		return nil
+	}
+	k := newDesk(t, func(r *task.Rules) {
+		r.ErrorHooks, r.AfterHooks = []task.AfterHook{look}, []task.AfterHook{look}
+	}, &fake{name: "card"})
+	k.begin(task.PlannedCall{Tool: "card"})
+	entry := k.running["c1.1"]
+	checked := *entry.Context
+	k.rules.After(ofRun, &task.RunEnded{Entry: entry, Err: errors.New("no card")})
+	for _, ctx := range seen {
+		if ctx.Value(key{}) != "run" || ctx.TaskID() != checked.TaskID() || ctx.UserID() != checked.UserID() {
+			t.Errorf("a hook sees %v of task %s", ctx.Value(key{}), ctx.TaskID())
+		}
+	}
+	if len(seen) != 2 || entry.Context.Value(key{}) != nil {
+		t.Errorf("%d hooks have run, and the context of the entry has %v; want 2, and what it had", len(seen), entry.Context.Value(key{}))
 	}
 }
 
