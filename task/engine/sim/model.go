@@ -60,6 +60,7 @@ type modelTask struct {
 	approvals []*modelApproval
 	claims    int      // how often it was taken over
 	runner    *Process // who has the fence
+	untold    bool     // another process has changed it since its turn wrote last, and cannot tell it
 	asks      bool     // the planner waits for a message
 	waits     bool     // the planner waits for a time
 
@@ -151,9 +152,15 @@ func (m *model) committed(c Committed) {
 		m.hookRows(t, &c, nil)
 		return
 	}
-	if b.Change.TakeFence || t.runner == nil {
-		t.runner = c.Process
-	} else if b.Fence != nil && t.runner != c.Process {
+	switch {
+	case b.Change.TakeFence || t.runner == nil:
+		t.runner, t.untold = c.Process, false
+	case b.Fence == nil:
+		t.untold = t.untold || t.runner != c.Process
+	case b.Rev != nil:
+		t.untold = false
+	}
+	if b.Fence != nil && t.runner != c.Process {
 		m.fail(t, "a turn writes under its own fence", "%s has fence %d, %s writes seq %d under it", t.runner.name, t.fence, c.Process.name, r.Last)
 	}
 	if b.Snapshot != nil {

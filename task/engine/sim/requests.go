@@ -190,7 +190,8 @@ func (w *world) needsNoRoom(what string, err error) {
 func (w *world) idle() {
 	w.outside.Idle()
 	for _, t := range w.model.order {
-		if t.runner != nil && !t.runner.dead && !t.runner.paused && !w.stopped(t.runner) {
+		// A turn that another process cannot tell has not seen what that has decided.
+		if t.runner != nil && !t.untold && !t.runner.dead && !t.runner.paused && !w.stopped(t.runner) {
 			w.model.heldWaits(t)
 		}
 	}
