@@ -217,6 +217,13 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/round.go",
+			What:    "if value := r.task.Get(id[:]); value != nil {",
+			Into:    "if key, value := r.task.Cursor().Seek(id[:]); string(key) == string(id[:]) {",
+			Promise: "damage of a page stops no writer that has no use for it",
+			Test:    "TestUnknownTaskNextToDamage",
+		},
+		{
+			File:    "store/boltstore/round.go",
 			What:    "if first, _ := c.First(); first == nil {",
 			Into:    "if false {",
 			Promise: "a round that empties the log ends",

@@ -1,7 +1,6 @@
 package boltstore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -37,7 +36,6 @@ type round struct {
 	err     error        // the transaction cannot be used any more
 
 	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
-	tasksAt                                                 *bolt.Cursor // of task, for load
 	nextAudit                                               uint64
 }
 
@@ -87,7 +85,6 @@ func (r *round) open() {
 	r.list, r.listCtx = tx.Bucket(bucketList), tx.Bucket(bucketListCtx)
 	r.row, r.rowIdx = tx.Bucket(bucketRow), tx.Bucket(bucketRowIdx)
 	r.due, r.audit = tx.Bucket(bucketDue), tx.Bucket(bucketAudit)
-	r.tasksAt = r.task.Cursor()
 	for _, b := range []*bolt.Bucket{r.log, r.task, r.live, r.list, r.listCtx, r.audit} {
 		b.FillPercent = fill
 	}
@@ -178,7 +175,7 @@ func (r *round) load(id store.TaskID) (*work, error) {
 		return t, nil
 	}
 	t := r.w.work()
-	if key, value := r.tasksAt.Seek(id[:]); bytes.Equal(key, id[:]) {
+	if value := r.task.Get(id[:]); value != nil { // Seek would read the page after it, too
 		rec, err := decodeRecord(id, value)
 		if err != nil {
 			return nil, err
