@@ -272,7 +272,7 @@ func newGrowth(path string, seed uint64) *growth {
 	}
 }
 
-// A store whose newest meta page is torn goes on with the one before, and everything that
+// A store whose newest meta page is torn continues with the one before, and everything that
 // one holds is there, also after more has been written and the file has grown by little
 // and by much.
 func TestOlderMetaPage(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // To ask for a task that there is not is no reason to read a page on which it could not be:
-// the store goes on if that one is damaged.
+// the store continues if that one is damaged.
 func TestUnknownTaskNextToDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")

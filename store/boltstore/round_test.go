@@ -10,7 +10,7 @@ import (
 	"a2a-server/store"
 )
 
-// A round that deletes the only task there is, and takes a new one, goes on: the log, which
+// A round that deletes the only task there is, and takes a new one, continues: the log, which
 // had many pages, is empty then until the new task is in it.
 func TestDeleteOfAllInARound(t *testing.T) {
 	t.Parallel()
