@@ -14,12 +14,18 @@ import (
 // much as Config.ReadRate gives for that time.
 const answerTime = 10 * time.Second
 
+// buffered is the length from which net/http may send an answer before its handler returns.
+// What is shorter is sent with the deadline that [finish] sets.
+const buffered = 2 << 10
+
 // answer writes a whole answer, a large one in pieces. It is cut off when the client reads
 // more slowly than Config.ReadRate, so that slow clients do not hold its memory.
 func (s *Server) answer(c echo.Context, contentType string, body []byte) error {
 	piece := s.cfg.ReadRate * int(answerTime/time.Second)
 	if len(body) <= min(largeAnswer, piece) {
-		bound(c.Response())
+		if len(body) >= buffered {
+			bound(c.Response())
+		}
 		return c.Blob(http.StatusOK, contentType, body)
 	}
 	h := c.Response().Header()

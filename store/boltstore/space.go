@@ -21,8 +21,9 @@ var zeros [1 << 20]byte
 // space allocates disk space ahead of need, so that a full disk is noticed here, where
 // nothing has been written yet, and not in the middle of a commit. Only the writer uses it.
 type space struct {
-	file  *os.File // bbolt's
-	ahead int64    // bytes to have ahead; 0: none
+	file   *os.File // bbolt's
+	ahead  int64    // bytes to have ahead; 0: none
+	clears bool     // see zero
 
 	end   int64 // of what is taken
 	used  int64 // bytes of the file that pages fill
@@ -60,15 +61,16 @@ func (s *space) take(need int64, now time.Time) {
 	}
 }
 
-// zero writes zeros to where the next pages go, in large pieces. A file system such as ext4
-// notes which of the allocated blocks were written. If the pages of a commit were the first
-// to be written there, its sync would have to write that note as well, which costs more than
-// the pages do.
+// zero writes zeros to where the next pages go, in large pieces. Some file systems note which
+// of the allocated blocks were written. If the pages of a commit were the first to be written
+// there, its sync would have to write that note as well, which costs more than the pages do.
+// Others write elsewhere the second time, and the zeros would use up what was allocated: there,
+// clears is false.
 //
 // used must be that of the transaction that has begun: what is after it belongs to none.
 func (s *space) zero() {
 	s.clear = max(s.clear, s.used)
-	if s.clear-s.used >= int64(len(zeros))/2 || s.end-s.clear < int64(len(zeros)) {
+	if !s.clears || s.clear-s.used >= int64(len(zeros))/2 || s.end-s.clear < int64(len(zeros)) {
 		return
 	}
 	if _, err := s.file.WriteAt(zeros[:], s.clear); err == nil {
