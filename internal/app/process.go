@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/heap"
 	"a2a-server/internal/visible"
 )
 
@@ -57,7 +58,9 @@ func process(l config.Limits, log zerolog.Logger) {
 	if l.GC > 0 {
 		debug.SetGCPercent(l.GC)
 	}
-	if b := boundMemory(l); b.bytes < l.Memory {
+	b := boundMemory(l)
+	heap.Spare(b.bytes)
+	if b.bytes < l.Memory {
 		log.Warn().Int64("bytes", b.bytes).Str("by", b.by).Msg("the process has less memory than limits.memory: the garbage collector stays below that, and answers get at most a quarter of it")
 	}
 }

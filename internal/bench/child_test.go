@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"a2a-server/internal/heap"
 )
 
 // specVariable holds the spec of a server process, as JSON.
@@ -85,6 +87,7 @@ func child(text string) (err error) {
 	var sv *service
 	switch s.Kind {
 	case ours:
+		heap.Spare(0) // as the program does
 		sv, err = newOurs(s.File)
 	case peer:
 		sv = newPeer()
