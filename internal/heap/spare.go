@@ -1,12 +1,14 @@
 // Package heap sizes the heap that the garbage collector works for.
 package heap
 
+import "sync/atomic"
+
 // normal is the memory that a process without a limit is taken to have, in bytes.
 const normal = 1 << 30
 
 // spare is memory that nobody touches, so that it takes none. The collector counts it as
 // used.
-var spare []byte
+var spare atomic.Pointer[[]byte]
 
 // Spare lets the heap grow, before it is collected again, as far as limit/40 more of live
 // memory would let it grow: with 400 percent that is a tenth of the limit. Otherwise a heap of
@@ -14,11 +16,12 @@ var spare []byte
 // times a second under load.
 //
 // limit is the memory of the process in bytes; 0 and math.MaxInt64: none. More than 1 GiB
-// counts as that. It returns limit/40. Call it once, before the process is busy.
+// counts as that. It returns limit/40. It is for the process, and the newest call counts.
 func Spare(limit int64) int {
 	if limit == 0 {
 		limit = normal
 	}
-	spare = make([]byte, min(limit, normal)/40)
-	return len(spare)
+	b := make([]byte, min(limit, normal)/40)
+	spare.Store(&b)
+	return len(b)
 }
