@@ -31,7 +31,7 @@ func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error)
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, transportError(http.StatusRequestEntityTooLarge)
 	}
-	if 0 <= r.ContentLength && r.ContentLength <= freeBody {
+	if 0 <= r.ContentLength && r.ContentLength <= freeBody { // nearly all: nothing is reserved, and its length bounds it
 		if raw, err = readBody(r.Body, r.ContentLength); err != nil {
 			return nil, unreadBody(err)
 		}

@@ -16,12 +16,11 @@ var spare atomic.Pointer[[]byte]
 // times a second under load.
 //
 // limit is the memory of the process in bytes; 0 and math.MaxInt64: none. More than 1 GiB
-// counts as that. It returns limit/40. It is for the process, and the newest call counts.
-func Spare(limit int64) int {
+// counts as that. It is for the process, and the newest call counts.
+func Spare(limit int64) {
 	if limit == 0 {
 		limit = normal
 	}
 	b := make([]byte, min(limit, normal)/40)
 	spare.Store(&b)
-	return len(b)
 }

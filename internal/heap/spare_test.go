@@ -19,7 +19,7 @@ func goal(t *testing.T) uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// A heap may grow by a tenth of the process's memory, and no memory is taken for that.
+// With 400 percent, a small heap may grow by a tenth of the process's memory.
 func TestSpare(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for limit, want := range map[int64]uint64{1 << 30: 100 << 20, 100 << 20: 10 << 20, 0: 100 << 20, math.MaxInt64: 100 << 20, 16 << 30: 100 << 20} {

@@ -331,8 +331,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/space.go",
-			What:    "s.clear = max(s.clear, s.used)",
-			Into:    "if s.clear == 0 {\n\t\ts.clear = s.used\n\t}",
+			What:    "s.cleared = max(s.cleared, s.used)",
+			Into:    "if s.cleared == 0 {\n\t\ts.cleared = s.used\n\t}",
 			Promise: "what is allocated ahead is cleared where no page is",
 			Test:    "TestZerosAhead",
 		},

@@ -170,7 +170,7 @@ func (o Options) Open(path string) (*DB, error) {
 	if db.metas, err = mapMetas(opened, file.Info().PageSize); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	db.space.file, db.space.ahead, db.space.clears = opened, max(o.Ahead, 0), inPlace(opened)
+	db.space.file, db.space.ahead, db.space.inPlace = opened, max(o.Ahead, 0), inPlace(opened)
 	db.queue.init()
 	db.tails.init(o.TailBytes)
 	db.counts.init()

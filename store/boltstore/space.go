@@ -21,15 +21,15 @@ var zeros [1 << 20]byte
 // space allocates disk space ahead of need, so that a full disk is noticed here, where
 // nothing has been written yet, and not in the middle of a commit. Only the writer uses it.
 type space struct {
-	file   *os.File // bbolt's
-	ahead  int64    // bytes to have ahead; 0: none
-	clears bool     // see zero
+	file    *os.File // bbolt's
+	ahead   int64    // bytes to have ahead; 0: none
+	inPlace bool     // see zero
 
-	end   int64 // of what is taken
-	used  int64 // bytes of the file that pages fill
-	clear int64 // the end of the zeros after them
-	full  error // why no more could be taken; nil: it could
-	asked time.Time
+	end     int64 // of what is taken
+	used    int64 // bytes of the file that pages fill
+	cleared int64 // the end of the zeros after them
+	full    error // why no more could be taken; nil: it could
+	asked   time.Time
 }
 
 // take tries to allocate need bytes in addition to what is kept ahead. It does not fail:
@@ -65,16 +65,17 @@ func (s *space) take(need int64, now time.Time) {
 // of the allocated blocks were written. If the pages of a commit were the first to be written
 // there, its sync would have to write that note as well, which costs more than the pages do.
 // Others write elsewhere the second time, and the zeros would use up what was allocated: there,
-// clears is false.
+// inPlace is false.
 //
 // used must be that of the transaction that has begun: what is after it belongs to none.
 func (s *space) zero() {
-	s.clear = max(s.clear, s.used)
-	if !s.clears || s.clear-s.used >= int64(len(zeros))/2 || s.end-s.clear < int64(len(zeros)) {
+	s.cleared = max(s.cleared, s.used)
+	if !s.inPlace || s.cleared-s.used >= int64(len(zeros))/2 || s.end-s.cleared < int64(len(zeros)) {
 		return
 	}
-	if _, err := s.file.WriteAt(zeros[:], s.clear); err == nil {
-		s.clear += int64(len(zeros))
+	// An error is the commit's to report, which writes to the same place.
+	if _, err := s.file.WriteAt(zeros[:], s.cleared); err == nil {
+		s.cleared += int64(len(zeros))
 	}
 }
 
