@@ -2,6 +2,8 @@ package a2aserver_test
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
+
+	a2aserver "a2a-server"
 )
 
 // line is a connection that a test writes requests to.
@@ -297,9 +303,45 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 func TestLimitsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory", "limits.connections": "8", "limits.streams": "8"}))
-	in.get(t, "/livez")
+	in.get(t, "/livez") // the log comes before answers
 	lines := in.log.find("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
 	if len(lines) != 1 || lines[0]["connections"] != 8.0 || lines[0]["streams"] != 6.0 {
 		t.Errorf("the log says %v", lines)
+	}
+}
+
+// What the operator has to know is logged before the first request is answered.
+func TestLogComesBeforeAnswers(t *testing.T) {
+	t.Parallel()
+	c := load(t, map[string]string{"store": "memory"})
+	var probe *http.Request
+	answered := make(chan error, 1)
+	c.Log = zerolog.New(writer(func(line []byte) {
+		if !bytes.Contains(line, []byte(`"message":"listening"`)) {
+			return
+		}
+		client := &http.Client{Timeout: 300 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Do(probe)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		answered <- err
+	}))
+	s, err := a2aserver.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if probe, err = http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+"/livez", nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	if err := <-answered; err == nil {
+		t.Error("a request is answered before the log is written")
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

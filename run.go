@@ -70,14 +70,14 @@ func (s *Server) Run(ctx context.Context) error {
 	s.server.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
-	s.mounted.open(requests)
-	r.serveAdmin()
-	if s.listener != nil {
-		go func() { r.served <- s.server.Serve(s.listener) }()
-	}
 	if ctx.Err() == nil {
 		s.health.phase.Store(serving)
-		s.announce()
+		s.announce() // before the first request is answered; until then the listeners queue them
+	}
+	r.serveAdmin()
+	s.mounted.open(requests)
+	if s.listener != nil {
+		go func() { r.served <- s.server.Serve(s.listener) }()
 	}
 	r.serveGRPC()
 	why := r.wait(ctx)
