@@ -33,7 +33,9 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		}
 	}
 	w.unharmed(t, ourBindings()[0])
-	w.settle()
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	if len(w.log.lines) < 100 {

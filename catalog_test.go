@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"encoding/json"
 
@@ -106,7 +105,7 @@ func TestCardFollowsTheTools(t *testing.T) {
 		t.Errorf("the same card = %d, last modified %q, want %d and no time", status, h.Get("Last-Modified"), http.StatusNotModified)
 	}
 	s.has(nil, "sell")
-	in.until(t, func() bool {
+	until(t, "the card is another", func() bool {
 		skills, _, h = in.card(t, etag)
 		return slices.Equal(skills, []string{"fixed", "sell"})
 	})
@@ -114,7 +113,7 @@ func TestCardFollowsTheTools(t *testing.T) {
 		t.Error("another card has the same ETag")
 	}
 	s.has(errors.New("connection refused"))
-	in.until(t, func() bool {
+	until(t, "the log says that tools cannot be listed", func() bool {
 		_, _, _ = in.card(t, "")
 		return len(in.log.find("some tools cannot be listed for the agent card")) > 0
 	})
@@ -127,22 +126,6 @@ func TestCardFollowsTheTools(t *testing.T) {
 }
 
 func first(skills []string, _ int, _ http.Header) []string { return skills }
-
-// until waits for what becomes true within some seconds.
-func (in *instance) until(t *testing.T, is func() bool) {
-	t.Helper()
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
-	over := time.NewTimer(20 * time.Second)
-	defer over.Stop()
-	for !is() {
-		select {
-		case <-look.C:
-		case <-over.C:
-			t.Fatal("it has not become true")
-		}
-	}
-}
 
 // A toolset that fails, panics or hangs keeps no server from starting, nor a card from
 // being served; the others are there.

@@ -157,6 +157,9 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 				Tools: []tool.Toolset{clumsy(t, nil)}, Log: zerolog.New(zerolog.SyncWriter(said)).Level(c.level), Set: c.set,
 			})
 			c.do(s)
+			if err := s.Close(); err != nil { // the log has everything then
+				t.Error(err)
+			}
 			if diff := cmp.Diff(c.want, told(t, said)); diff != "" {
 				t.Errorf("the log says something else (-want +got):\n%s", diff)
 			}
@@ -175,14 +178,8 @@ func TestLogTellsOfUnknownOutcomes(t *testing.T) {
 	in := start(t, c)
 	_ = post(t, in.client, in.url+"/message:send", `{"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "/deaf text=hush"}]}}`).Body.Close()
 	want := "error: call has an unknown outcome call_id=c1.1 task_id=… tool=deaf"
-	if got := told(t, in.log); !slices.Contains(got, want) {
-		t.Errorf("the log says\n%s\nand not\n%s", strings.Join(got, "\n"), want)
-	}
+	until(t, "the log says that", func() bool { return slices.Contains(told(t, in.log), want) })
 	come()
 	late := func(line string) bool { return strings.HasPrefix(line, "info: call finished late call_id=c1.1 ") }
-	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(told(t, in.log), late); {
-		if time.Now().After(deadline) {
-			t.Fatalf("the log does not say that the call came back:\n%s", strings.Join(told(t, in.log), "\n"))
-		}
-	}
+	until(t, "the log says that the call came back", func() bool { return slices.ContainsFunc(told(t, in.log), late) })
 }
