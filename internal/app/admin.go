@@ -62,6 +62,35 @@ func (p *program) client(a *admin) (*adminsocket.Client, error) {
 	return adminsocket.NewClient(path), nil
 }
 
+// asks makes c a command that asks the server that a names, until the person interrupts it.
+func (p *program) asks(c *cobra.Command, a *admin, do func(ctx context.Context, client *adminsocket.Client, args []string) error) {
+	c.RunE = func(c *cobra.Command, args []string) error {
+		client, err := p.client(a)
+		if err != nil {
+			return err
+		}
+		ctx, stop := interruptible(c.Context())
+		defer stop()
+		return do(ctx, client, args)
+	}
+}
+
+// sureFlag gives c the flag that stands for the person's confirmation. Without it, c does
+// nothing when there is nobody to ask.
+func (p *program) sureFlag(c *cobra.Command) *bool {
+	sure := c.Flags().Bool("yes", false, "Do not ask on the terminal.")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *sure {
+			return nil
+		}
+		if err := p.needsPerson(); err != nil {
+			return fmt.Errorf("%w, or add --yes", err)
+		}
+		return nil
+	}
+	return sure
+}
+
 // oneArgument makes a command take one id.
 func oneArgument(c *cobra.Command, of string) {
 	c.Annotations = map[string]string{takesArguments: "yes"}

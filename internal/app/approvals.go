@@ -31,13 +31,7 @@ func (p *program) approvalsList() *cobra.Command {
 	a := adminFlags(c)
 	c.Flags().StringVar(&a.query.Task, "task", "", "The approvals of the task with this `id` instead, in any state.")
 	limit := limitFlag(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, _ []string) (err error) {
 		all := approvalsJSON{Approvals: []approval.Approval{}}
 		all.More, err = pages(*limit, &a.query, func() (int, string, error) {
 			page, err := client.Approvals(ctx, a.query)
@@ -54,7 +48,7 @@ func (p *program) approvalsList() *cobra.Command {
 			return p.printJSON(all)
 		}
 		return p.printApprovals(&all, a.query.Task != "")
-	}
+	})
 	return c
 }
 
@@ -112,13 +106,7 @@ func (p *program) approvalsShow() *cobra.Command {
 	oneArgument(c, "approval")
 	as := outputFlag(c)
 	a := adminFlags(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) error {
 		shown, err := client.Approval(ctx, args[0], a.query)
 		if err != nil {
 			return shownError(err)
@@ -128,7 +116,7 @@ func (p *program) approvalsShow() *cobra.Command {
 		}
 		_, err = io.WriteString(p.stdout, approvalText(shown.Approval, columnsOf(p.stdout)))
 		return err
-	}
+	})
 	return c
 }
 
@@ -231,7 +219,7 @@ func (p *program) approvalsDecide(verb approval.Verb) *cobra.Command {
 		c.Flags().StringVar(&given.reason, "reason", "", "Why: a `text` for the requester.")
 	case approval.Approve, approval.Respond, approval.Cancel:
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) error {
 		decision, err := given.decision(verb)
 		if err != nil {
 			return err
@@ -239,12 +227,6 @@ func (p *program) approvalsDecide(verb approval.Verb) *cobra.Command {
 		if err := p.needsPerson(); err != nil {
 			return err
 		}
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
 		decided, err := p.decide(ctx, client, args[0], a.query, decision)
 		if err != nil {
 			return err
@@ -254,7 +236,7 @@ func (p *program) approvalsDecide(verb approval.Verb) *cobra.Command {
 		}
 		_, err = fmt.Fprintln(p.stdout, decidedText(args[0], verb, decided))
 		return err
-	}
+	})
 	return c
 }
 

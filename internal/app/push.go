@@ -39,13 +39,7 @@ func (p *program) pushList() *cobra.Command {
 	c.Flags().StringVar(&a.query.Task, "task", "", "Only webhooks of the task with this `id`.")
 	principalFlag(c, a, "Only webhooks")
 	limit := limitFlag(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, _ []string) error {
 		all, _, err := webhooks(ctx, client, a.query, *limit)
 		if err != nil {
 			return err
@@ -66,7 +60,7 @@ func (p *program) pushList() *cobra.Command {
 			return err
 		}
 		return p.noteMore(all.More)
-	}
+	})
 	return c
 }
 
@@ -125,7 +119,7 @@ func (p *program) pushDelete() *cobra.Command {
 	as := outputFlag(c)
 	a := adminFlags(c)
 	principalFlag(c, a, "All webhooks")
-	sure := c.Flags().Bool("yes", false, "Do not ask on the terminal.")
+	sure := p.sureFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {
 		one, all := len(args) == 2 && args[1] != "", a.query.Principal != ""
 		if one == all || !one && len(args) > 0 {
@@ -133,18 +127,7 @@ func (p *program) pushDelete() *cobra.Command {
 		}
 		return nil
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if !*sure {
-			if err := p.needsPerson(); err != nil {
-				return fmt.Errorf("%w, or add --yes", err)
-			}
-		}
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) (err error) {
 		var chosen []adminsocket.Webhook
 		if *sure && len(args) > 0 {
 			chosen = []adminsocket.Webhook{{Task: args[0], ID: args[1]}}
@@ -156,7 +139,7 @@ func (p *program) pushDelete() *cobra.Command {
 			return err
 		}
 		return errors.Join(p.printDeleted(done, *as == "json"), err)
-	}
+	})
 	return c
 }
 

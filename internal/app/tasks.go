@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,14 +34,8 @@ func (p *program) tasksList() *cobra.Command {
 	c.Flags().StringVar(&state, "state", "", "Only tasks in this `state`, such as input-required.")
 	c.Flags().StringVar(&a.query.Context, "context", "", "Only tasks of the context with this `id`.")
 	limit := limitFlag(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, _ []string) (err error) {
 		a.query.State = longState(state)
-		ctx, stop := interruptible(c.Context())
-		defer stop()
 		all := tasksJSON{Tasks: []json.RawMessage{}}
 		lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
 		all.More, err = pages(*limit, &a.query, func() (int, string, error) {
@@ -77,7 +72,7 @@ func (p *program) tasksList() *cobra.Command {
 			return err
 		}
 		return p.noteMore(all.More)
-	}
+	})
 	return c
 }
 
@@ -101,13 +96,7 @@ func (p *program) tasksShow() *cobra.Command {
 	oneArgument(c, "task")
 	as := outputFlag(c)
 	a := adminFlags(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) error {
 		shown, err := client.Task(ctx, args[0], a.query)
 		if err != nil {
 			return shownError(err)
@@ -124,7 +113,7 @@ func (p *program) tasksShow() *cobra.Command {
 		}
 		_, err = io.WriteString(p.stdout, text)
 		return err
-	}
+	})
 	return c
 }
 
@@ -173,23 +162,11 @@ func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 }
 
 // changes makes c a command that changes one task, after the person has confirmed it.
-func (p *program) changes(c *cobra.Command, question, past string, change func(*cobra.Command, *adminsocket.Client, string, adminsocket.Query) error) *cobra.Command {
+func (p *program) changes(c *cobra.Command, question, past string, change func(*adminsocket.Client, context.Context, string, adminsocket.Query) error) *cobra.Command {
 	oneArgument(c, "task")
 	a := adminFlags(c)
-	sure := c.Flags().Bool("yes", false, "Do not ask on the terminal.")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if !*sure {
-			if err := p.needsPerson(); err != nil {
-				return fmt.Errorf("%w, or add --yes", err)
-			}
-		}
-		client, err := p.client(a)
-		if err != nil {
-			return err
-		}
-		ctx, stop := interruptible(c.Context())
-		defer stop()
-		c.SetContext(ctx)
+	sure := p.sureFlag(c)
+	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) error {
 		if !*sure {
 			shown, err := client.Task(ctx, args[0], a.query)
 			if err != nil {
@@ -207,12 +184,12 @@ func (p *program) changes(c *cobra.Command, question, past string, change func(*
 			}
 		}
 		id := visible.Line(args[0])
-		if err := change(c, client, args[0], a.query); err != nil {
+		if err := change(client, ctx, args[0], a.query); err != nil {
 			return changed(err, id+" was "+past, "a2a-server tasks show "+id)
 		}
-		_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, past)
+		_, err := fmt.Fprintf(p.stdout, "%s was %s\n", id, past)
 		return err
-	}
+	})
 	return c
 }
 
@@ -220,16 +197,12 @@ func (p *program) tasksCancel() *cobra.Command {
 	return p.changes(&cobra.Command{
 		Use: "cancel ID", Short: "cancel a task of anybody in the tenant",
 		Long: "What has run already is not undone, and approvals of the task end. The audit keeps who canceled it.\n",
-	}, "Cancel this task", "canceled", func(c *cobra.Command, client *adminsocket.Client, id string, q adminsocket.Query) error {
-		return client.Cancel(c.Context(), id, q)
-	})
+	}, "Cancel this task", "canceled", (*adminsocket.Client).Cancel)
 }
 
 func (p *program) tasksDelete() *cobra.Command {
 	return p.changes(&cobra.Command{
 		Use: "delete ID", Short: "delete a task of anybody in the tenant that has ended",
 		Long: "Its messages, results and approvals are gone; the audit of it stays, and says who deleted it.\n",
-	}, "Delete this task with everything that belongs to it", "deleted", func(c *cobra.Command, client *adminsocket.Client, id string, q adminsocket.Query) error {
-		return client.Delete(c.Context(), id, q)
-	})
+	}, "Delete this task with everything that belongs to it", "deleted", (*adminsocket.Client).Delete)
 }
