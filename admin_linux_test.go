@@ -125,7 +125,7 @@ func rawSocket(t *testing.T, c a2aserver.Config, method, path, body string, head
 // untilEnded waits until a task has ended.
 func (in *instance) untilEnded(t *testing.T, admin *adminsocket.Client, id string) {
 	t.Helper()
-	for late := time.Now().Add(30 * time.Second); ; {
+	for late := time.Now().Add(time.Minute); ; {
 		shown, err := admin.Task(t.Context(), id, adminsocket.Query{})
 		if err != nil || time.Now().After(late) {
 			t.Fatalf("the task is %+v, %v", shown, err)
@@ -529,7 +529,7 @@ func TestAdminSocketHalfSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = half.Close() })
-		_ = half.SetDeadline(time.Now().Add(30 * time.Second))
+		_ = half.SetDeadline(time.Now().Add(time.Minute))
 		text := "POST /v1/approvals/" + approvalID + "/decision HTTP/1.1\r\nHost: a2a-server.admin\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
 		if _, err := io.WriteString(half, text); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ func (in *instance) dial(t *testing.T) *line {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return &line{conn, t, bufio.NewReader(conn)}
@@ -228,7 +228,7 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 		t.Errorf("within the limit: %d %s, closed %t", status, body, closed)
 	}
 	_ = taken[1].Close()
-	for deadline := time.Now().Add(20 * time.Second); ; { // until the server has noticed
+	for deadline := time.Now().Add(time.Minute); ; { // until the server has noticed
 		if status, _, _ := in.dial(t).ask(read); status == http.StatusOK {
 			break
 		} else if time.Now().After(deadline) {
@@ -276,7 +276,7 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 			}
 			more, ended := half()
 			refused := false
-			for deadline := time.Now().Add(5 * time.Second); !refused && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(time.Minute); !refused && time.Now().Before(deadline); {
 				select {
 				case <-ended: // the list before it still had its place
 					more, ended = half()

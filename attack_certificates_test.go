@@ -85,7 +85,7 @@ push: {enabled: true, allow_http: true, allow_loopback: true}
 				}
 			}
 			tlstest.Write(t, authorities, stays.PEM)
-			defer time.AfterFunc(10*time.Second, w.release).Stop() // what does not end completes, and is noticed
+			defer time.AfterFunc(time.Minute, w.release).Stop() // what does not end completes, and is noticed
 			for _, one := range end {
 				if text := <-one.answer; completed(text) || !strings.Contains(text, "the credential has ended") {
 					t.Errorf("%s, %s: %s", one.who, one.operation, text)

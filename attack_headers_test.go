@@ -26,7 +26,7 @@ func (w *attacked) raw(t *testing.T, request string) attackAnswer {
 	}
 	defer conn.Close()
 	before := w.store.Calls.Load()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.WriteString(conn, request) }() // an early answer may end the connection
@@ -215,7 +215,7 @@ func TestHTTP2ConnectionHasNoCaller(t *testing.T) {
 	w := startAttacked(t)
 	var h2 http.Protocols
 	h2.SetUnencryptedHTTP2(true)
-	w.client = &http.Client{Transport: &http.Transport{Protocols: &h2}, Timeout: 10 * time.Second}
+	w.client = &http.Client{Transport: &http.Transport{Protocols: &h2}, Timeout: time.Minute}
 	t.Cleanup(w.client.CloseIdleConnections)
 	var wg sync.WaitGroup
 	for range 50 {

@@ -87,7 +87,7 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	t.Cleanup(gone.Close)
 	held := make(chan struct{})
 	w = &attacked{
-		client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}, store: &storetest.Counted{Handle: h, Of: requested},
+		client: &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}, store: &storetest.Counted{Handle: h, Of: requested},
 		issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
 		ledger: filepath.Join(dir, "ledger.jsonl"), entered: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(held) }),
 	}

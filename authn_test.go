@@ -665,7 +665,7 @@ func TestProgramAndFileAuthenticate(t *testing.T) {
 // nobody else waits meanwhile.
 func TestHandshakesComeInTime(t *testing.T) {
 	t.Parallel()
-	s := startSecure(t, "limits: {read_timeout: 200ms}\n")
+	s := startSecure(t, "limits: {read_timeout: 3s}\n") // in which the handshakes of everybody else are done
 	for name, sends := range map[string]string{
 		"nothing":        "",
 		"half a hello":   "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",

@@ -2,8 +2,10 @@ package a2aserver_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"testing"
 	"time"
 )
@@ -60,11 +62,12 @@ func (l *line) write(text string) {
 // ended reports that the server closes the connection.
 func (l *line) ended() {
 	l.t.Helper()
-	if err := l.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		l.t.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, l.r); err != nil {
-		l.t.Errorf("a header that does not end: %v, want that the connection is closed", err)
+	// It may be reset, because of what was not read.
+	if _, err := io.Copy(io.Discard, l.r); errors.Is(err, os.ErrDeadlineExceeded) {
+		l.t.Error("a header that does not end: the connection stays")
 	}
 }
 
@@ -92,7 +95,7 @@ func TestHeaderOfHTTP2ComesInTime(t *testing.T) {
 // after its request; half a header beside it does not.
 func TestHeaderOfHTTP2BesideAStream(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "200ms"}))
+	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "2s"}))
 	l := in.dial(t)
 	block := fields(":method", "POST", ":scheme", "http", ":path", "/", ":authority", "localhost",
 		"content-type", "application/json", "a2a-version", "1.0")
@@ -102,7 +105,7 @@ func TestHeaderOfHTTP2BesideAStream(t *testing.T) {
 		frame(kindData, 0, 1, `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":`+
 			`{"calls":[{"tool":"stream","args":{"chunks":1000,"interval":"100ms"}}]}}]}}}`) +
 		frame(kindHeaders, endStream, 1, trailer[:3]) + frame(kindContinuation, endHeaders, 1, trailer[3:]))
-	for began, n := time.Now(), 0; n < 4 || time.Since(began) < time.Second; n++ {
+	for began, n := time.Now(), 0; n < 4 || time.Since(began) < 5*time.Second; n++ {
 		if kind, text, err := l.take(); err != nil || kind != kindHeaders && kind != kindData {
 			t.Fatalf("the stream ends after %d frames: kind %d, %q, %v", n, kind, text, err)
 		}

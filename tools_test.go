@@ -472,7 +472,7 @@ func TestReloadWhileACallRuns(t *testing.T) {
 `)
 	in := start(t, c)
 	stream := in.follow(t, request(t, "SendStreamingMessage", message("m1", "/run {}")))
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	var list struct{ Tasks []taskAnswer }
 	for {
 		in.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)

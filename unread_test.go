@@ -40,17 +40,23 @@ func TestShutdownWithUnreadBodies(t *testing.T) {
 // A request that stops coming is given up, whatever it is for.
 func TestRequestsComeInTime(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "300ms"}))
+	in := start(t, load(t, map[string]string{"store": "memory", "limits.read_timeout": "3s"}))
+	silent := in.dial(t) // a header that never comes
+	asked := map[string]*line{}
 	for _, head := range []string{
 		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
 		"POST /message:send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
 		"POST /tasks/x:cancel HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n",
 	} {
-		if status, body, closed := in.dial(t).ask(head); status != http.StatusRequestTimeout || !closed {
+		asked[head] = in.dial(t)
+		asked[head].write(head)
+	}
+	for head, l := range asked {
+		if status, body, closed := l.ask(); status != http.StatusRequestTimeout || !closed {
 			t.Errorf("%q = %d %s, closed %t, want 408 and closed", head, status, body, closed)
 		}
 	}
-	if _, err := io.ReadAll(in.dial(t)); err != nil { // a header that never comes
+	if _, err := io.ReadAll(silent); err != nil {
 		t.Errorf("a connection that says nothing: %v", err)
 	}
 }

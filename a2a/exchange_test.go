@@ -201,7 +201,7 @@ func TestTypeIsSaidOnce(t *testing.T) {
 }
 
 // raw sends a request and returns its connection, which can be read until the server
-// closes it or ten seconds have gone.
+// closes it or a minute has gone.
 func raw(t *testing.T, url, request string) net.Conn {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
@@ -209,7 +209,7 @@ func raw(t *testing.T, url, request string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -327,8 +327,8 @@ func protocols(t *testing.T, test func(t *testing.T, url string, client *http.Cl
 	for _, name := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := start(t, func(c *a2a.Config) { c.Heartbeat = 10 * time.Millisecond }, func(s *http.Server) {
-				s.ReadTimeout = 50 * time.Millisecond
+			srv := start(t, func(c *a2a.Config) { c.Heartbeat = 200 * time.Millisecond }, func(s *http.Server) {
+				s.ReadTimeout = 2 * time.Second
 				s.Protocols = &http.Protocols{}
 				s.Protocols.SetHTTP1(true)
 				s.Protocols.SetUnencryptedHTTP2(true)
@@ -337,7 +337,7 @@ func protocols(t *testing.T, test func(t *testing.T, url string, client *http.Cl
 			transport.Protocols.SetHTTP1(name == "HTTP/1.1")
 			transport.Protocols.SetUnencryptedHTTP2(name == "HTTP/2.0")
 			t.Cleanup(transport.CloseIdleConnections)
-			test(t, srv.URL, &http.Client{Transport: transport, Timeout: 30 * time.Second})
+			test(t, srv.URL, &http.Client{Transport: transport, Timeout: time.Minute})
 		})
 	}
 }

@@ -40,7 +40,7 @@ func newRawClient(t *testing.T, at string) *rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(8 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	c := &rawClient{t: t, at: at, conn: conn, frames: http2.NewFramer(conn, conn), next: 1}

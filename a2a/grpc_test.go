@@ -41,7 +41,7 @@ func serveGRPC(t testing.TB, s *a2a.Server, c a2a.GRPCConfig) (g *a2a.GRPC, at s
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		g.EndCalls()
 		if !g.Stop(ctx) {

@@ -116,10 +116,9 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
 		m      proto.Message
-		within time.Duration
 	}{
-		"answers": {a2apb.A2AService_GetTask_FullMethodName, &a2apb.GetTaskRequest{Id: id}, 30 * time.Second}, // each has 10 s
-		"streams": {a2apb.A2AService_SendStreamingMessage_FullMethodName, large, 8 * time.Second},
+		"answers": {a2apb.A2AService_GetTask_FullMethodName, &a2apb.GetTaskRequest{Id: id}}, // each has 10 s
+		"streams": {a2apb.A2AService_SendStreamingMessage_FullMethodName, large},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +129,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 			}
 			select {
 			case <-deaf.closed:
-			case <-time.After(c.within):
+			case <-time.After(time.Minute):
 				t.Error("the connection is still open")
 			}
 		})
@@ -147,7 +146,7 @@ func TestUnreadEventsOfGRPC(t *testing.T) {
 	deaf.call(at, a2apb.A2AService_SendStreamingMessage_FullMethodName, &a2apb.SendMessageRequest{Message: textMessage("m", "/pour n=1000 size=1000")})
 	select {
 	case <-deaf.closed: // nobody else uses the connection
-	case <-time.After(8 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the connection is still open")
 	}
 }

@@ -162,7 +162,7 @@ func TestOfficialClient(t *testing.T) {
 }
 
 func officialClient(t *testing.T, c *a2aclient.Client) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	result, err := c.SendMessage(ctx, &sdk.SendMessageRequest{Message: call("transfer", map[string]any{"amount": 5, "to": "bob"})})
 	if err != nil {

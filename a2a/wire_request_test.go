@@ -24,10 +24,10 @@ type wireRun struct {
 
 // wireClient asks for nothing by itself, and does not wait forever.
 var wireClient = &http.Client{
-	Timeout: 20 * time.Second,
+	Timeout: time.Minute,
 	// A request that says "Expect: 100-continue" holds its body back until the server
 	// wants it, so that a refusal of the head is not lost in a connection that is reset.
-	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true, ExpectContinueTimeout: 20 * time.Second},
+	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true, ExpectContinueTimeout: time.Minute},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

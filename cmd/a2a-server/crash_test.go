@@ -123,7 +123,7 @@ func (w *world) live(crashAt string, cut bool) *process {
 	if p.url == "" {
 		return p
 	}
-	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
 	var scenes sync.WaitGroup
 	for _, s := range w.scenes {
@@ -171,7 +171,7 @@ func (w *world) examine(p *process) {
 	w.Helper()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
 	for _, s := range w.scenes {
 		if s.unknown {

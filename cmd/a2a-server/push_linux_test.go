@@ -27,8 +27,10 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		got[r.URL.Path]++
-		if strings.Contains(string(body), "TASK_STATE_CANCELED") {
-			got[r.URL.Path+" canceled"]++
+		for state, told := range map[string]string{"TASK_STATE_CANCELED": " canceled", "TASK_STATE_INPUT_REQUIRED": " asked"} {
+			if strings.Contains(string(body), state) {
+				got[r.URL.Path+told]++
+			}
 		}
 	}))
 	t.Cleanup(hook.Close)
@@ -63,6 +65,17 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 		}
 		tasks[id] = append(tasks[id], answer.Result.Task.ID)
 	}
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("never happened: %s\n%s", what, p.said())
+			}
+		}
+	}
+	until("all webhooks have been told that their tasks ask", func() bool {
+		return seen("/ci0 asked") > 0 && seen("/ci1 asked") > 0 && seen("/cd2 asked") > 0
+	})
 	command(t, "keys", "revoke", "ci", "--file", file)
 	k.hangup("gates of the configuration were reloaded", 1)
 	if status := k.status(keys["ci"]); status != http.StatusUnauthorized {
@@ -103,14 +116,6 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 		t.Helper()
 		if code, stdout, stderr := s.run("tasks", "cancel", id, "--yes"); code != 0 {
 			t.Fatalf("tasks cancel exits with %d: %s%s", code, stdout, stderr)
-		}
-	}
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("never happened: %s\n%s", what, p.said())
-			}
 		}
 	}
 	before := seen("/ci1")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -157,17 +158,7 @@ type shell struct {
 
 func openShell(t *testing.T, folder string) *shell {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err == nil {
-		err = l.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := freePort(t)
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".curlrc"), fmt.Appendf(nil, "connect-to = \"localhost:8080:127.0.0.1:%[1]s\"\nconnect-to = \"localhost:8443:127.0.0.1:%[1]s\"\n", port), 0o600); err != nil {
 		t.Fatal(err)
@@ -179,6 +170,7 @@ func openShell(t *testing.T, folder string) *shell {
 	s.cmd.Env = append(os.Environ(), "CURL_HOME="+home, "HISTFILE=", "GOFLAGS=-trimpath", fmt.Sprintf("A2A_SERVER_LISTEN=127.0.0.1:%s", port))
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: it would take that of whoever runs the tests
 	s.cmd.WaitDelay = time.Second
+	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -198,6 +190,26 @@ func openShell(t *testing.T, folder string) *shell {
 		}
 	})
 	return s
+}
+
+// freePort returns a port that nobody listens on. It is none of those that the system gives to
+// whoever wants any, servers and connections alike: one of them could have it by the time that
+// the shell starts its server.
+func freePort(t *testing.T) string {
+	t.Helper()
+	var err error
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		var l net.Listener
+		if l, err = net.Listen("tcp", ":"+port); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return port
+		}
+	}
+	t.Fatal(err)
+	return ""
 }
 
 // end is what the test has the shell print after each block.

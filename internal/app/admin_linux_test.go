@@ -73,7 +73,7 @@ func serveWith(t *testing.T, uid int, roles, more string) *served {
 		log.mu.Lock()
 		defer log.mu.Unlock()
 		t.Fatalf("the server ends with %d: %s", code, log.said.String())
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server does not listen")
 	}
 	return s

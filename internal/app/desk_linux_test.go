@@ -78,7 +78,7 @@ func (s *session) shown() string {
 // expect waits until the screen shows a text after what was expected before.
 func (s *session) expect(text string) {
 	s.t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		s.mu.Lock()
 		rest := s.screen[s.read:]
@@ -113,7 +113,7 @@ func (s *session) end() (code int, stdout string) {
 	select {
 	case code = <-s.code:
 		return code, s.stdout.String()
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("the command does not end")
 		return 0, ""
 	}

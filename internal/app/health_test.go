@@ -29,11 +29,7 @@ func TestHealth(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<h1>It works!</h1>") }))
 	t.Cleanup(other.Close)
 	rude := replies(t, "HTTP/1.1 503 \x1b[2J\r\nContent-Length: 4\r\n\r\nbusy")
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = gone.Close()
+	const nobody = "127.0.0.1:1" // a port that no server gets unless it asks for it
 	host := strings.TrimPrefix(running.URL, "http://")
 	_, port, _ := net.SplitHostPort(host)
 	file := write(t, "config.yaml", "listen: "+host+"\n")
@@ -55,12 +51,12 @@ func TestHealth(t *testing.T) {
 		"with TLS":                   {args: "health --config " + tlsFile, stdout: []string{`^ready\n$`}},
 		"with TLS of anybody":        {args: "health --url " + encrypted.URL, code: exitFailure, stderr: []string{`is not ready: .*certificate`}},
 		"not ready":                  {args: "health --url " + stopping.URL, code: exitFailure, stderr: []string{`is not ready: 503 Service Unavailable: .*shutting down|is not running`}},
-		"nobody there":               {args: "health --url http://" + gone.Addr().String(), code: exitFailure, stderr: []string{`is not ready: .*refused`}},
+		"nobody there":               {args: "health --url http://" + nobody, code: exitFailure, stderr: []string{`is not ready: .*refused`}},
 		"no answer":                  {args: "health --timeout 50ms --url http://" + silent.Addr().String(), code: exitFailure, stderr: []string{`no answer within 50ms`}},
 		"something else":             {args: "health --url " + running.URL + "/tasks", code: exitFailure, stderr: []string{`is not ready: 404`}},
 		"another server":             {args: "health --url " + other.URL, code: exitFailure, stderr: []string{`is not ready: it is no a2a-server, or something else answers for it: 200 OK: <h1>It works!</h1>`}},
 		"what a screen obeys":        {args: "health --url " + rude, code: exitFailure, stderr: []string{`is not ready: 503 \\u001b\[2J: busy`}},
-		"with a password":            {args: "health --url http://me:secret@" + gone.Addr().String(), code: exitFailure, stderr: []string{`http://me:xxxxx@127\.\S+ is not ready`}},
+		"with a password":            {args: "health --url http://me:secret@" + nobody, code: exitFailure, stderr: []string{`http://me:xxxxx@127\.\S+ is not ready`}},
 		"where the zone is named":    {args: "health", env: []string{"A2A_SERVER_LISTEN=[fe80::1%lo]:1", "A2A_SERVER_INSECURE_NO_AUTH=true"}, code: exitFailure, stderr: []string{`^a2a-server: http://\[fe80::1%25lo\]:1 is not ready: `}},
 		"no URL":                     {args: "health --url " + host, code: exitUsage, stderr: []string{`not a URL: write it as http://`}},
 		"no time":                    {args: "health --timeout 0s", code: exitUsage, stderr: []string{`--timeout is 0s: write a duration such as 3s`}},

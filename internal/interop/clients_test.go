@@ -143,7 +143,7 @@ const keyHeader = "X-API-Key"
 
 // deadline bounds a case, so that a client that waits forever fails it.
 func deadline(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), time.Minute)
+	return context.WithTimeout(t.Context(), 5*time.Minute)
 }
 
 // cases are what every client has to be able to do, but for gaps.

@@ -77,7 +77,7 @@ func (p *idp) ask(t *testing.T, client string, form url.Values) tokens {
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.SetBasicAuth(client, "secret-of-"+client)
-	resp, err := (&http.Client{Timeout: 20 * time.Second}).Do(req)
+	resp, err := (&http.Client{Timeout: time.Minute}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (p *idp) user(t *testing.T, name string) tokens {
 		t.Fatal(err)
 	}
 	browser := &http.Client{
-		Jar: jar, Timeout: 20 * time.Second,
+		Jar: jar, Timeout: time.Minute,
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 			if r.URL.Host == "web.example" { // the client, which is not there
 				return http.ErrUseLastResponse

@@ -58,7 +58,7 @@ func startWebhook(t *testing.T) *webhook {
 // notifications.
 func (w *webhook) untilState(t *testing.T, path, state string) []notification {
 	t.Helper()
-	over := time.After(30 * time.Second)
+	over := time.After(time.Minute)
 	for {
 		w.mu.Lock()
 		all := w.got[path]

@@ -210,7 +210,7 @@ func startSigned(t *testing.T, program, form string) *signedServer {
 	t.Helper()
 	dir := t.TempDir()
 	pool := certificate(t, dir)
-	s := &signedServer{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}}}
+	s := &signedServer{client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	keys := filepath.Join(dir, "keys.yaml")
 	s.key = strings.TrimSpace(must(t, ".", program, "keys", "add", "alice", "--role", "requester", "--tenant", "acme", "--file", keys))
