@@ -87,15 +87,15 @@ func plainObject(r *strictjson.Reader) (map[string]any, bool) {
 func plainConfig(r *strictjson.Reader) (*sdk.SendMessageConfig, bool) {
 	c := &sdk.SendMessageConfig{}
 	ok := r.Object(func(name []byte) (ok bool) {
-		value, _ := r.Value()
 		switch string(name) {
 		case "returnImmediately":
+			value, _ := r.Value()
 			c.ReturnImmediately, ok = value.(bool)
-		case "historyLength":
-			var n float64
-			n, ok = value.(float64)
+		case "historyLength": // a fraction may round to an integer, which protojson refuses
+			var n int64
+			n, ok = r.Integer()
 			length := int(n)
-			c.HistoryLength, ok = &length, ok && n >= 0 && n <= 1<<20 && float64(length) == n
+			c.HistoryLength, ok = &length, ok && n >= 0 && n <= 1<<20
 		}
 		return ok
 	})

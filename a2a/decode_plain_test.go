@@ -1,9 +1,11 @@
 package a2a
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // What is read the plain way is what protojson reads.
@@ -31,9 +33,17 @@ func FuzzDecodePlain(f *testing.F) {
 	}
 	for _, configuration := range []string{
 		`{"historyLength":-1}`, `{"historyLength":-0}`, `{"historyLength":0.5}`, `{"historyLength":3.0}`, `{"historyLength":1e2}`, `{"historyLength":1048577}`, `{"historyLength":2147483648}`, `{"historyLength":1e300}`, `{"historyLength":null}`, `{"historyLength":"3"}`,
+		`{"historyLength":1.00000000000000000000001}`, `{"historyLength":34.000000000000000000000000001e1}`, `{"historyLength":1e-400}`, `{"historyLength":-1e-400}`, `{"historyLength":0.00000000000000000000001e23}`, `{"historyLength":-0.0}`, `{"historyLength":10e-1}`, `{"historyLength":00}`, `{"historyLength":9007199254740992}`,
 		`{"returnImmediately":null}`, `{"returnImmediately":"true"}`, `{"returnImmediately":1}`, `[]`,
 	} {
 		f.Add([]byte(`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},"configuration":` + configuration + `}`))
+	}
+	for _, data := range []string{
+		`{"n":[-0,-0.0,1e-400,-1e-400,5e-324,1.7976931348623157e308,9007199254740991,100000000000000000000.0,0.1]}`,
+		`{"":{"":""},"\u0000":"\u0000\u007f\u2028\ufeff","\ud83d\ude00":"é漢😀\/\"\\\b\f\n\r\t","@type":"x","__proto__":{}}`,
+		strings.Repeat(`{"a":[`, 29) + strings.Repeat(`]}`, 29), `{"a":1} `, "\n{\r}\t",
+	} {
+		f.Add([]byte(`{"m\u0065ssage":{"messageId":"m","role":"ROLE\u005fUSER","p\u0061rts":[{"data":` + data + `,"metadata":` + data + `}],"metadata":` + data + `}}`))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		params, err := check(raw)
@@ -48,8 +58,13 @@ func FuzzDecodePlain(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the plain way accepts %s: %v", raw, err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-protojson +plain):\n%s", raw, diff)
+		if !reflect.DeepEqual(got, want) { // go-cmp takes 2^depth steps
+			t.Errorf("%s is read as %+v; protojson reads %+v", raw, got, want)
+		}
+		gotJSON, errGot := json.Marshal(got) // 0 and -0 are equal
+		wantJSON, errWant := json.Marshal(want)
+		if errGot != nil || errWant != nil || !bytes.Equal(gotJSON, wantJSON) {
+			t.Errorf("%s is read as %s, %v; protojson reads %s, %v", raw, gotJSON, errGot, wantJSON, errWant)
 		}
 	})
 }

@@ -4,10 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/heap"
 	"a2a-server/internal/visible"
 )
 
@@ -40,4 +47,36 @@ func TestNewLogger(t *testing.T) {
 			t.Errorf("%s: the log is %q, want it to have %q", format, got, pattern)
 		}
 	}
+}
+
+// A process keeps what GOMEMLIMIT says, collects garbage, and its heap may grow by a tenth of
+// the least limit first.
+func TestProcess(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	const variable = 256 << 20
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(variable))
+	defer heap.Spare(1)
+	heap.Spare(1)
+	before := live()
+	var log bytes.Buffer
+	process(config.Limits{GC: 400, Memory: 1 << 30}, zerolog.New(&log))
+	limit := debug.SetMemoryLimit(-1)
+	if limit > variable || !strings.Contains(log.String(), `"by":"`) {
+		t.Errorf("the memory limit is %d bytes, want at most %d; the log is %s", limit, variable, log.String())
+	}
+	if percent := debug.SetGCPercent(400); percent != 400 {
+		t.Errorf("the garbage collector has %d percent, want 400", percent)
+	}
+	if spare := live() - before; spare < limit/40-limit/400 || spare > limit/40+limit/400 {
+		t.Errorf("with a limit of %d bytes, %d are spared", limit, spare)
+	}
+}
+
+// live returns how much memory the garbage collector finds in use, in bytes.
+func live() int64 {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
 }

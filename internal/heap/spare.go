@@ -1,14 +1,17 @@
 // Package heap sizes the heap that the garbage collector works for.
 package heap
 
-import "sync/atomic"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // normal is the memory that a process without a limit is taken to have, in bytes.
 const normal = 1 << 30
 
-// spare is memory that nobody touches, so that it takes none. The collector counts it as
-// used.
-var spare atomic.Pointer[[]byte]
+// spare has memory that nobody touches, so that it takes none. The collector counts it as
+// used. A slice would be cleared if its addresses had been in use before; a Builder is not.
+var spare atomic.Pointer[strings.Builder]
 
 // Spare lets the heap grow, before it is collected again, as far as limit/40 more of live
 // memory would let it grow: with 400 percent that is a tenth of the limit. Otherwise a heap of
@@ -21,6 +24,7 @@ func Spare(limit int64) {
 	if limit == 0 {
 		limit = normal
 	}
-	b := make([]byte, min(limit, normal)/40)
-	spare.Store(&b)
+	b := new(strings.Builder)
+	b.Grow(int(min(limit, normal) / 40))
+	spare.Store(b)
 }

@@ -13,6 +13,27 @@ func requestRows() []Row {
 			Test:    "TestPartsAreCountedFirst",
 		},
 		{
+			File:    "a2a/decode_plain.go",
+			What:    "n, ok = r.Integer()",
+			Into:    "value, _ := r.Value()\n\t\t\tnumber, is := value.(float64)\n\t\t\tn, ok = int64(number), is && number == float64(int64(number))",
+			Promise: "the plain way refuses the numbers that protojson refuses",
+			Test:    "FuzzDecodePlain",
+		},
+		{
+			File:    "internal/app/process.go",
+			What:    "heap.Spare(b.bytes)",
+			Into:    "heap.Spare(l.Memory)",
+			Promise: "a heap grows by a tenth of what the process really has",
+			Test:    "TestProcess",
+		},
+		{
+			File:    "internal/heap/spare.go",
+			What:    "b.Grow(int(min(limit, normal) / 40))",
+			Into:    "b.Write(make([]byte, min(limit, normal)/40))",
+			Promise: "memory that is only spared takes none",
+			Test:    "TestSpareTakesNone",
+		},
+		{
 			File:    "a2a/decode.go",
 			What:    `n := strictjson.Elements(raw, "message", "parts"); n > maxParts`,
 			Into:    `n := strictjson.Elements(raw, "message"); n > maxParts`,

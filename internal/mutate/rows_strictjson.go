@@ -45,6 +45,13 @@ func strictjsonRows() []Row {
 			Test:    "TestDecodeRefuses/two high surrogates",
 		},
 		{
+			File:    "internal/strictjson/reader.go",
+			What:    "ok && !bytes.ContainsAny",
+			Into:    "ok || !bytes.ContainsAny",
+			Promise: "a fraction that rounds to an integer is none",
+			Test:    "TestReaderInteger",
+		},
+		{
 			File:    "internal/strictjson/members.go",
 			What:    "if !names.add(name) {",
 			Into:    "if !names.add(name) && false {",

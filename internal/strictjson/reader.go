@@ -1,5 +1,7 @@
 package strictjson
 
+import "bytes"
+
 // Reader reads a value in one pass, and builds only what is asked for. Each method reads the
 // next value, and reports false for what [Decode] refuses and for a value of another kind:
 // nothing more can be read then. What follows the value is ignored. A Reader is for one
@@ -49,6 +51,15 @@ func (r *Reader) Text() (string, bool) {
 	}
 	text, err := r.d.str(false)
 	return string(text), err == nil
+}
+
+// Integer reads a number without a fraction or an exponent.
+func (r *Reader) Integer() (int64, bool) {
+	r.d.space()
+	start := r.d.pos
+	v, _ := r.Value()
+	n, ok := v.(float64)
+	return int64(n), ok && !bytes.ContainsAny(r.d.raw[start:r.d.pos], ".eE")
 }
 
 // Value reads any value, as [Decode] returns it.
