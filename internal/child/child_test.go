@@ -20,7 +20,7 @@ import (
 )
 
 // soon is longer than anything here takes, and shorter than what would mean that it hangs.
-const soon = 20 * time.Second
+const soon = time.Minute
 
 func ended(t *testing.T, p *child.Process) child.End {
 	t.Helper()
@@ -143,7 +143,7 @@ func TestStop(t *testing.T) {
 	t.Run("on SIGTERM", func(t *testing.T) {
 		t.Parallel()
 		c := command("polite")
-		c.Grace = soon
+		c.Grace = time.Hour
 		p := start(t, c)
 		line(t, p.Stdout)
 		p.Stop()
@@ -169,7 +169,7 @@ func TestStop(t *testing.T) {
 	t.Run("the group", func(t *testing.T) {
 		t.Parallel()
 		c := command("waiting parent")
-		c.Grace, c.Linger = 200*time.Millisecond, soon
+		c.Grace, c.Linger = 200*time.Millisecond, time.Hour
 		p := start(t, c)
 		if got := line(t, p.Stdout); got != "ready" {
 			t.Fatalf("the first line is %q", got)

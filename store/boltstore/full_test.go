@@ -48,7 +48,7 @@ func inChild(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, filepath.Join(t.TempDir(), "store.db"))
 	cmd.Env = append(os.Environ(), fullEnv+"="+name, "GORACE=atexit_sleep_ms=0")
@@ -217,7 +217,7 @@ func troubleEnd(path string) error {
 		return err
 	}
 	for began := time.Now(); db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > time.Minute {
 			return fmt.Errorf("Trouble() = %w though the disk has room again", db.Trouble())
 		}
 	}
@@ -421,7 +421,7 @@ func reserveCut(path string) error {
 			if _, err := commit.Wait(); !errors.Is(err, store.ErrFenced) {
 				return fmt.Errorf("the %s of a turn that was cut off: %w, want ErrFenced", what, err)
 			}
-		case <-time.After(15 * time.Second):
+		case <-time.After(time.Minute):
 			return fmt.Errorf("the %s of a turn that was cut off waits for the disk", what)
 		}
 	}

@@ -310,7 +310,7 @@ func growFull(path string) error {
 			return err
 		}
 		for began := time.Now(); g.db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
-			if time.Since(began) > 20*time.Second {
+			if time.Since(began) > time.Minute {
 				return fmt.Errorf("Trouble() = %w though the disk has room again", g.db.Trouble())
 			}
 		}

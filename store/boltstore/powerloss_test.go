@@ -222,7 +222,7 @@ func watchWrites(t *testing.T) []*powerOp {
 		t.Logf("strace true: %v\n%s", err, out)
 		t.Skip("strace does not run here")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "strace", "-f", "-y", "-xx", "-s", "100000000",
 		"-e", "trace=pwrite64,pwritev,pwritev2,write,writev,fdatasync,fsync,ftruncate,fallocate,msync", "-e", "signal=none", "-o", log, self)

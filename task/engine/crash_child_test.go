@@ -108,8 +108,8 @@ type child struct {
 	free map[string]chan struct{} // by scene; closed to let the tool continue
 }
 
-// childTime is the longest that a child may live.
-const childTime = 30 * time.Second
+// childTime is the longest that a child may live. It is far longer than one takes.
+const childTime = 3 * time.Minute
 
 func crashChild(config string) int {
 	c := &child{out: os.Stdout, hits: map[string]int{}, runs: map[string]int{}, held: map[string]chan struct{}{}, free: map[string]chan struct{}{}}

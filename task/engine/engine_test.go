@@ -265,6 +265,7 @@ func TestCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.until("the call runs", func() bool { return w.tools.count("stubborn") == 1 })
 		if err := w.engine.Cancel(w.ctx(), alice, running.Task); err != nil {
 			t.Fatalf("Cancel() = %v", err)
 		}
@@ -338,6 +339,7 @@ func TestRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.until("the call runs", func() bool { return w.tools.count("block") == 1 })
 		w.restart()
 		w.wantState(w.send(w.decision(parked.ID, approve(w.pending(parked)[0]))), a2a.TaskStateCompleted)
 		if n := w.tools.count("transfer"); n != 1 {

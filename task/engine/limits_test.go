@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -48,40 +49,44 @@ func TestDeadlines(t *testing.T) {
 	} {
 		t.Run(string(tc.on), func(t *testing.T) {
 			t.Parallel()
-			w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})})
-			got := w.send(w.calls("deadline", args{}))
-			id := w.pending(got)[0]
-			err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.wantState(w.get(got.ID), tc.state)
-			if n := w.tools.count("deadline"); n != 0 {
-				t.Errorf("an expired call ran %d times", n)
-			}
-			_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(id))})
-			if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
-				t.Errorf("a late decision = %v, want that it expired", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})})
+				got := w.send(w.calls("deadline", args{}))
+				id := w.pending(got)[0]
+				err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.wantState(w.get(got.ID), tc.state)
+				if n := w.tools.count("deadline"); n != 0 {
+					t.Errorf("an expired call ran %d times", n)
+				}
+				_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(id))})
+				if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
+					t.Errorf("a late decision = %v, want that it expired", err)
+				}
+			})
 		})
 	}
 }
 
 func TestDeadlineKeeps(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
-	got := w.send(w.calls("deadline", args{}))
-	w.until("the due row is handled", func() bool {
-		rows, next, err := w.store.Due(w.ctx(), 0, "", 1)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
+		got := w.send(w.calls("deadline", args{}))
+		w.until("the due row is handled", func() bool {
+			rows, next, err := w.store.Due(w.ctx(), 0, "", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(rows) == 0 && next == 0
+		})
+		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+		if n := w.tools.count("deadline"); n != 1 {
+			t.Errorf("a kept call ran %d times, want 1", n)
 		}
-		return len(rows) == 0 && next == 0
 	})
-	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-	if n := w.tools.count("deadline"); n != 1 {
-		t.Errorf("a kept call ran %d times, want 1", n)
-	}
 }
 
 // Due work that fails forever does not hide what is due after it.
@@ -174,41 +179,47 @@ func TestStopDuringDueWork(t *testing.T) {
 // A tool that does not end in time is unknown, not failed: a person decides.
 func TestTimeoutIgnored(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond}})
-	got := w.send(w.calls("stubborn", args{}))
-	w.wantState(got, a2a.TaskStateInputRequired)
-	w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
-	w.tools.release()
-	w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
-	if n := w.tools.count("stubborn"); n != 1 {
-		t.Errorf("stubborn ran %d times, want 1", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond}})
+		got := w.send(w.calls("stubborn", args{}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
+		w.tools.release()
+		w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
+		if n := w.tools.count("stubborn"); n != 1 {
+			t.Errorf("stubborn ran %d times, want 1", n)
+		}
+	})
 }
 
 // A tool that obeys its time-out has failed.
 func TestTimeoutObeyed(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}})
-	got := w.send(w.calls("block", args{}))
-	w.wantState(got, a2a.TaskStateFailed)
-	if text := statusText(got); !strings.Contains(text, "exceeded its time limit") {
-		t.Errorf("status = %q, want that it took too long", text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}})
+		got := w.send(w.calls("block", args{}))
+		w.wantState(got, a2a.TaskStateFailed)
+		if text := statusText(got); !strings.Contains(text, "exceeded its time limit") {
+			t.Errorf("status = %q, want that it took too long", text)
+		}
+	})
 }
 
 func TestAbandonedBound(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 5 * time.Millisecond, ToolGrace: 5 * time.Millisecond, Abandoned: 2}})
-	for range 2 {
-		w.wantState(w.send(w.calls("stubborn", args{})), a2a.TaskStateInputRequired)
-	}
-	got := w.send(w.calls("stubborn", args{}))
-	w.wantState(got, a2a.TaskStateFailed)
-	if n := w.tools.count("stubborn"); n != 2 || !strings.Contains(statusText(got), "the tool stubborn is not run") {
-		t.Errorf("stubborn ran %d times, want 2; status = %q", n, statusText(got))
-	}
-	w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
-	w.tools.release()
+	synctest.Test(t, func(t *testing.T) {
+		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 5 * time.Millisecond, ToolGrace: 5 * time.Millisecond, Abandoned: 2}})
+		for range 2 {
+			w.wantState(w.send(w.calls("stubborn", args{})), a2a.TaskStateInputRequired)
+		}
+		got := w.send(w.calls("stubborn", args{}))
+		w.wantState(got, a2a.TaskStateFailed)
+		if n := w.tools.count("stubborn"); n != 2 || !strings.Contains(statusText(got), "the tool stubborn is not run") {
+			t.Errorf("stubborn ran %d times, want 2; status = %q", n, statusText(got))
+		}
+		w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
+		w.tools.release()
+	})
 }
 
 func TestHoldSiblings(t *testing.T) {

@@ -258,7 +258,7 @@ func TestProviderIsAskedWhatIsDecided(t *testing.T) {
 	defer timer.Stop()
 	select {
 	case ctx := <-asked:
-		if !within(2*time.Second, ctx.Done()) {
+		if !within(patience, ctx.Done()) {
 			t.Error("the provider is asked about what has been decided, and its context does not end: it has one of 64 places until the server stops")
 		}
 	case <-timer.C:

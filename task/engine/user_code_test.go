@@ -28,7 +28,7 @@ func deadly(t *testing.T, f func(t *testing.T)) {
 		f(t)
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.timeout", "1m")
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.timeout", "5m")
 	cmd.Env = append(os.Environ(), "ENGINE_TEST_CHILD="+t.Name())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if n := len(out); n > 1500 {

@@ -34,6 +34,7 @@ func TestDeadGetsNothing(t *testing.T) {
 		if n := len(rc.at("/gone")); n != 1 {
 			t.Errorf("%d requests, want 1", n)
 		}
+		w.until("the log has its death", func() bool { return strings.Contains(w.log.String(), "webhook given up") })
 		if n := strings.Count(w.log.String(), "webhook given up"); n != 1 {
 			t.Errorf("%d deaths in the log, want 1", n)
 		}

@@ -46,7 +46,7 @@ func TestBacklogLeavesTurns(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(true)
-		const long, short, each = 4, 3, 100
+		const long, short, each = 4, 3, 60
 		rc := newReceiver(t, nil)
 		var ids []store.TaskID
 		for i := range long + short {
@@ -98,10 +98,11 @@ func TestCallersLeaveWorkers(t *testing.T) {
 				return nil, r.Context().Err()
 			})
 		}
-		w.start(false)
+		w.start(true)
 		for n := range 100 {
 			w.send("echo", hook(fmt.Sprintf("http://hangs%d.example", n)))
 		}
+		w.startPusher(w.handle) // none hangs before all are there
 		w.until("workers hang", func() bool { return hanging.Load() >= 16 })
 		rc := newReceiver(t, nil)
 		others := []auth.Principal{alice, alice}
@@ -129,19 +130,25 @@ func TestTimeIsBounded(t *testing.T) {
 		time.Nanosecond: time.Second, 2 * time.Second: 2 * time.Second, 0: 15 * time.Second, time.Hour: 30 * time.Second, -time.Second: time.Second,
 	} {
 		w := &world{t: t, open: memstore.New().Handle}
-		has := make(chan time.Duration, 100)
+		type deadline struct {
+			until time.Time
+			left  time.Duration
+		}
+		has := make(chan deadline, 100)
 		w.config = func(c *push.Config) {
 			c.Timeout = set
 			c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
 				until, _ := r.Context().Deadline()
-				has <- time.Until(until)
+				has <- deadline{until, time.Until(until)}
 				return accept(r)
 			})
 		}
 		w.start(false)
+		began := time.Now()
 		w.send("echo", hook("http://a.example"))
-		if got := <-has; got > want || got < want*8/10 {
-			t.Errorf("with %v, a request has %v, want %v", set, got, want)
+		a := <-has
+		if a.left > want || a.until.Before(began.Add(want)) {
+			t.Errorf("with %v, a request has until %v after the task was sent, and %v when it begins; want %v", set, a.until.Sub(began), a.left, want)
 		}
 	}
 }

@@ -65,21 +65,35 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 // begins with the request.
 func TestSlowEncodingIsNoFailure(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, open: memstore.New().Handle, patient: true}
+	w := &world{t: t, open: memstore.New().Handle}
+	var (
+		mu      sync.Mutex
+		encoded time.Time // when the newest one was
+	)
 	w.config = func(c *push.Config) {
-		c.Timeout = time.Second
+		c.Timeout = 30 * time.Second
 		c.Legacy = func(v *task.View) ([]byte, error) {
-			<-time.After(1100 * time.Millisecond)
+			<-time.After(50 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			encoded = time.Now()
 			return legacy(v)
 		}
+		c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if until, ok := r.Context().Deadline(); !ok || until.Before(encoded.Add(c.Timeout)) {
+				t.Errorf("a request has until %v after it was encoded, want %v", until.Sub(encoded), c.Timeout)
+			}
+			return accept(r)
+		})
 	}
 	w.start(false)
-	rc := newReceiver(t, nil)
-	c := hook(rc.URL)
+	c := hook("http://a.example")
 	c.Version = "0.3"
 	id := w.send("echo", c)
 	w.quiet()
-	if got, want := len(rc.all()), len(w.pushable(id)); got != want || w.pusher.Stats().Failed > 0 {
+	if got, want := w.pusher.Stats().Delivered, len(w.pushable(id)); got != uint64(want) || w.pusher.Stats().Failed > 0 {
 		t.Errorf("%d notifications, want %d; %+v", got, want, w.pusher.Stats())
 	}
 }

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 
 // bound is longer than any step takes: it only turns a hang into a failure.
-const bound = 30 * time.Second
+const bound = 3 * time.Minute
 
 // sealer hides a secret well enough for a test, and knows what it was bound to.
 type sealer struct{}

@@ -428,7 +428,7 @@ func TestEnded(t *testing.T) {
 		want string
 		end  func(it tool.StreamingTool, cancel context.CancelCauseFunc) // nil: its time is up
 	}{
-		{"timeout", script("trap 'echo bye; exit 0' TERM; echo $$; sleep 1000 & echo $!; wait"), "it took longer than 300ms", nil},
+		{"timeout", script("trap 'echo bye; exit 0' TERM; echo $$; sleep 1000 & echo $!; wait"), "it took longer than 3s", nil},
 		{"canceled", script("sleep 1000 & echo $!; sleep 1000"), why.Error(), func(_ tool.StreamingTool, cancel context.CancelCauseFunc) { cancel(why) }},
 		{"Cancel", script("sleep 1000 & echo $!; sleep 1000"), "its call was canceled", func(it tool.StreamingTool, _ context.CancelCauseFunc) {
 			c, ok := tool.As[tool.CancellableTool](it)
@@ -444,7 +444,7 @@ func TestEnded(t *testing.T) {
 			c := tt.c
 			c.Grace = 300 * time.Millisecond
 			if tt.end == nil {
-				c.Timeout = 300 * time.Millisecond
+				c.Timeout, c.Grace = 3*time.Second, time.Minute // it ends when it is told to
 			}
 			it := build(t, c)
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -489,6 +489,8 @@ func TestCancelOfAnotherTask(t *testing.T) {
 		t.Error("a call that has ended is canceled")
 	}
 	// A call without a task has only its own id.
+	it = build(t, script("echo started; sleep 1000"))
+	c, _ = tool.As[tool.CancellableTool](it)
 	for r, err := range it.CallStreaming(call{ctx: t.Context(), id: "alone"}, nil) {
 		if err == nil && r.Streaming && !c.Cancel("alone") {
 			t.Error("it cannot be canceled")

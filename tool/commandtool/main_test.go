@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,6 +85,23 @@ func script(text string, args ...string) commandtool.Config {
 	return commandtool.Config{
 		Name: "it", Run: append([]string{"/bin/sh", "-c", text, "sh"}, args...),
 		Env: map[string]string{"PATH": path},
+	}
+}
+
+// stepwise makes a command of /bin/sh in which "seen n" waits until n pieces have been
+// published. see says so, for each piece.
+func stepwise(t testing.TB, text string) (c commandtool.Config, see func(*tool.Result)) {
+	t.Helper()
+	dir, n := t.TempDir(), 0
+	c = script(`dir=$1; seen() { until [ -e "$dir/$1" ]; do sleep 0.01; done; }; `+text, dir)
+	return c, func(r *tool.Result) {
+		if !r.Streaming {
+			return
+		}
+		n++
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(n)), nil, 0o600); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

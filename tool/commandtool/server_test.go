@@ -70,7 +70,7 @@ func TestUnknownCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	for _, readOnly := range []bool{false, true} {
 		c := script(`echo $$ >"$1"; sleep 1000`, file)
-		c.Approve, c.Timeout, c.Annotations.ReadOnly = &no, 300*time.Millisecond, readOnly
+		c.Approve, c.Timeout, c.Annotations.ReadOnly = &no, 3*time.Second, readOnly
 		s := serve(t, c)
 		want := a2a.TaskStateInputRequired
 		if readOnly {
@@ -80,7 +80,7 @@ func TestUnknownCommand(t *testing.T) {
 		if ended.Status.State != want {
 			t.Errorf("read-only %v: the task is %s: %s", readOnly, ended.Status.State, s.Text(ended))
 		}
-		if text := whole(t, ended); !strings.Contains(text, "it took longer than 300ms") {
+		if text := whole(t, ended); !strings.Contains(text, "it took longer than 3s") {
 			t.Errorf("read-only %v: it says %s", readOnly, text)
 		}
 		text, err := os.ReadFile(file)

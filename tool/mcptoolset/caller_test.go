@@ -120,7 +120,7 @@ func result(t testing.TB, one tool.StreamingTool, args map[string]any) *tool.Res
 // eventually waits until ok.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -128,7 +128,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatalf("after 20 s, still not: %s", what)
+			t.Fatalf("after a minute, still not: %s", what)
 		}
 	}
 }
