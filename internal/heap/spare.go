@@ -2,6 +2,8 @@
 package heap
 
 import (
+	"math"
+	"runtime/metrics"
 	"strings"
 	"sync/atomic"
 )
@@ -13,18 +15,24 @@ const normal = 1 << 30
 // used. A slice would be cleared if its addresses had been in use before; a Builder is not.
 var spare atomic.Pointer[strings.Builder]
 
-// Spare lets the heap grow, before it is collected again, as far as limit/40 more of live
-// memory would let it grow: with 400 percent that is a tenth of the limit. Otherwise a heap of
-// a few megabytes, which is what a server has that holds little, would be collected a dozen
-// times a second under load.
+// usual is the percentage of GOGC from which the heap may grow by all that is spared.
+const usual = 400
+
+// Spare lets the heap grow by a tenth of limit more before it is collected again; if GOGC is
+// less than 400 percent, by as much less. Otherwise a heap of a few megabytes, which is what a
+// server has that holds little, would be collected a dozen times a second under load.
 //
 // limit is the memory of the process in bytes; 0 and math.MaxInt64: none. More than 1 GiB
-// counts as that. It is for the process, and the newest call counts.
+// counts as that. It is for the process with the GOGC that it has now, and the newest call
+// counts.
 func Spare(limit int64) {
 	if limit == 0 {
 		limit = normal
 	}
+	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(gogc)
+	percent := int64(min(gogc[0].Value.Uint64(), math.MaxInt64)) // of which "off" is the most
 	b := new(strings.Builder)
-	b.Grow(int(min(limit, normal) / 40))
+	b.Grow(int(min(limit, normal) * 10 / max(percent, usual)))
 	spare.Store(b)
 }

@@ -28,10 +28,24 @@ func requestRows() []Row {
 		},
 		{
 			File:    "internal/heap/spare.go",
-			What:    "b.Grow(int(min(limit, normal) / 40))",
-			Into:    "b.Write(make([]byte, min(limit, normal)/40))",
+			What:    "max(percent, usual)",
+			Into:    "min(percent, usual)",
+			Promise: "with any limits.gc, a small heap grows by at most 100 MiB more",
+			Test:    "TestSpare",
+		},
+		{
+			File:    "internal/heap/spare.go",
+			What:    "b.Grow(int(min(limit, normal) * 10 / max(percent, usual)))",
+			Into:    "b.Write(make([]byte, min(limit, normal)*10/max(percent, usual)))",
 			Promise: "memory that is only spared takes none",
 			Test:    "TestSpareTakesNone",
+		},
+		{
+			File:    "internal/stack/stack.go",
+			What:    "room = 6 << 10",
+			Into:    "room = 60 << 10",
+			Promise: "a call that only waits takes little memory",
+			Test:    "TestGrow",
 		},
 		{
 			File:    "a2a/decode.go",
