@@ -106,18 +106,27 @@ func (s *Server) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Text returns the text of a task's results: all text parts of its artifacts, each on its
-// own line. A result that is an object appears as JSON.
+// Text returns the text of a task's results: all text parts of its artifacts, each on a line
+// of its own. A part that ends with a line break is not followed by another one, so that lines
+// that a tool publishes while it runs are the same text however many came at once. A result
+// that is an object appears as JSON.
 func (s *Server) Text(t *a2a.Task) string {
-	var texts []string
+	var all strings.Builder
+	begun := true // all is at the beginning of a line
 	for _, artifact := range t.Artifacts {
 		for _, part := range artifact.Parts {
-			if text := part.Text(); text != "" {
-				texts = append(texts, text)
+			text := part.Text()
+			if text == "" {
+				continue
 			}
+			if !begun {
+				all.WriteByte('\n')
+			}
+			all.WriteString(text)
+			begun = strings.HasSuffix(text, "\n")
 		}
 	}
-	return strings.Join(texts, "\n")
+	return all.String()
 }
 
 // Advance moves the server's clock. Deadlines and timers that expire meanwhile run in the

@@ -51,6 +51,23 @@ func TestApproveAndReject(t *testing.T) {
 	}
 }
 
+// The text of a task does not depend on how many of the lines that a tool published came at
+// once.
+func TestText(t *testing.T) {
+	t.Parallel()
+	s := a2aservertest.New(t, a2aserver.Config{})
+	for _, parts := range [][]string{{"one\ntwo\nthree"}, {"one\n", "two\nthree"}, {"one\n", "two\n", "three"}, {"one", "two", "three"}} {
+		of := &a2a.Task{Artifacts: []*a2a.Artifact{{}, {}}}
+		for i, text := range parts {
+			to := of.Artifacts[min(i, 1)]
+			to.Parts = append(to.Parts, a2a.NewTextPart(text))
+		}
+		if got := s.Text(of); got != "one\ntwo\nthree" {
+			t.Errorf("%q are the text %q", parts, got)
+		}
+	}
+}
+
 // The clock stands still unless the test moves it, and with it what is due.
 func TestAdvance(t *testing.T) {
 	t.Parallel()
