@@ -179,7 +179,7 @@ func (p *provider) config(c *clock, changes ...func(*oidc.Config)) oidc.Config {
 }
 
 var client = sync.OnceValue(func() *http.Client {
-	return must(egress.NewClient(egress.Config{AllowLoopback: true, NoReuse: true, Timeout: 5 * time.Second}))
+	return must(egress.NewClient(egress.Config{AllowLoopback: true, NoReuse: true, Timeout: time.Minute}))
 })
 
 func header(p pair, changes ...map[string]any) map[string]any {

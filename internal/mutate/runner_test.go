@@ -101,7 +101,7 @@ func fixtureRunner(t *testing.T) (*runner, *bytes.Buffer) {
 	var out bytes.Buffer
 	r := newRunner(dir, &out)
 	r.workers = 2
-	r.originalLimit, r.patience = 3*time.Second, 2*time.Second
+	r.originalLimit, r.patience = 10*time.Second, 5*time.Second
 	return r, &out
 }
 

@@ -110,7 +110,7 @@ func client(t *testing.T, roots *tlstest.CA, pair tlstest.Pair, changes ...func(
 	}
 	transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: c.NextProtos == nil}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
 // get returns the state of the connection of a request.
@@ -322,13 +322,15 @@ func TestAuthorityIsWithdrawn(t *testing.T) {
 		config.ClientCA, config.ClientAuth = f.ca, tlsfiles.Required
 		files := open(t, config)
 		addr := serve(t, files)
-		c := client(t, ca, old.Client(t), func(c *tls.Config) { c.ClientSessionCache, c.MaxVersion = tls.NewLRUClientSessionCache(8), version })
+		pair, sessions := old.Client(t), tls.NewLRUClientSessionCache(8)
+		connect := func() *http.Client { // with a connection of its own, that may resume
+			return client(t, ca, pair, func(c *tls.Config) { c.ClientSessionCache, c.MaxVersion = sessions, version })
+		}
 		for n := range 2 {
-			state, _, err := get(t, c, addr)
+			state, _, err := get(t, connect(), addr)
 			if err != nil || state.DidResume != (n == 1) {
 				t.Fatalf("connection %d: %+v, %v", n+1, state, err)
 			}
-			c.CloseIdleConnections()
 		}
 		if !files.Trusts(old.Cert) || files.Trusts(fresh.Cert) {
 			t.Error("the old authority is not trusted, or the new one is")
@@ -338,10 +340,10 @@ func TestAuthorityIsWithdrawn(t *testing.T) {
 		if files.Trusts(old.Cert) || !files.Trusts(fresh.Cert) || !files.Trusts(ca.Cert) {
 			t.Error("the old authority is trusted, or a new one is not")
 		}
-		if _, _, err := get(t, c, addr); err == nil {
+		if _, _, err := get(t, connect(), addr); err == nil {
 			t.Errorf("version %x: a client of the old authority is connected", version)
 		}
-		c = client(t, ca, fresh.Client(t))
+		c := client(t, ca, fresh.Client(t))
 		if _, _, err := get(t, c, addr); err != nil {
 			t.Errorf("a client of the new authority: %v", err)
 		}

@@ -51,12 +51,13 @@ func Write(t testing.TB, path string, content []byte) {
 	}
 }
 
-// NewCA returns an authority that is valid from an hour ago for a day, unless changed.
+// NewCA returns an authority that is valid from an hour ago for two days, unless changed:
+// longer than what it signs.
 func NewCA(t testing.TB, changes ...func(*x509.Certificate)) *CA {
 	t.Helper()
 	ca := &CA{}
 	pair := ca.issue(t, append([]func(*x509.Certificate){func(c *x509.Certificate) {
-		c.Subject.CommonName = "Authority of tests"
+		c.Subject.CommonName, c.NotAfter = "Authority of tests", time.Now().Add(48*time.Hour)
 		c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign
 	}}, changes...))
 	block, _ := pem.Decode(pair.Cert)
