@@ -167,7 +167,7 @@ func textsIn(v any) iter.Seq[string] {
 func (a talker) start(t *testing.T, args ...string) (turn func(any) json.RawMessage) {
 	t.Helper()
 	// The program ends after the test, so not with its context.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
 	cmd := exec.CommandContext(ctx, a.command[0], append(slices.Clone(a.command[1:]), args...)...)
 	cmd.Env = quiet(t)
 	var stderr bytes.Buffer

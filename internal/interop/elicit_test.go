@@ -54,7 +54,7 @@ func testElicits(t *testing.T, p programs, dir string) {
 	}
 	s := start(t, p.server, t.TempDir(), "--config", file)
 	c := &sdkClient{url: s.url, binding: a2a.TransportProtocolHTTPJSON, resolver: agentcard.NewResolver(&http.Client{})}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 
 	// decide sends a decision on the one thing that a task waits for.

@@ -29,7 +29,7 @@ type idp struct{ issuer string }
 // tokens name, "" for that of RFC 9068.
 func startIDP(t *testing.T, p programs, kind string) *idp {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
 	cmd := exec.CommandContext(ctx, p.node, p.idp, kind)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -55,7 +55,7 @@ func testMCP(t *testing.T, p programs) {
 	dir := prepareMCP(t, p.python["mcp"])
 	s := start(t, p.server, t.TempDir(), "--config", filepath.Join(dir, "a2a-server.yaml"))
 	c := &sdkClient{url: s.url, binding: a2a.TransportProtocolHTTPJSON, resolver: agentcard.NewResolver(&http.Client{})}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 
 	for _, name := range []string{"python", "typescript"} {
