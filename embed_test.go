@@ -52,7 +52,7 @@ func post(t *testing.T, client *http.Client, url, body string) *http.Response {
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	c := load(t, map[string]string{"store": "memory"})
-	said := &logs{t: t}
+	said := newLogs(t)
 	c.NoListen, c.Log = true, zerolog.New(zerolog.SyncWriter(said))
 	s, err := a2aserver.New(c)
 	if err != nil {

@@ -40,20 +40,37 @@ type instance struct {
 	log    *logs
 }
 
-// logs keeps the lines of a log, and shows them with the test's.
+// logs keeps the lines of a log, and shows them with the test's. What is still under way when
+// the test has ended, such as a request to an issuer that hangs, may log later.
 type logs struct {
 	t     *testing.T
 	mu    sync.Mutex
 	lines []map[string]any
+	over  bool // the test has ended
+}
+
+func newLogs(t *testing.T) *logs {
+	t.Helper()
+	l := &logs{t: t}
+	t.Cleanup(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.over = true
+	})
+	return l
 }
 
 func (l *logs) Write(p []byte) (int, error) {
 	var line map[string]any
-	if err := json.Unmarshal(p, &line); err != nil {
-		l.t.Errorf("the log has a line that is no JSON: %q", p)
-	}
+	err := json.Unmarshal(p, &line)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.over {
+		return len(p), nil
+	}
+	if err != nil {
+		l.t.Errorf("the log has a line that is no JSON: %q", p)
+	}
 	l.lines = append(l.lines, line)
 	l.t.Logf("%s", bytes.TrimSpace(p))
 	return len(p), nil
@@ -99,7 +116,7 @@ func start(t *testing.T, c a2aserver.Config) *instance {
 // startHooked is start with a hook. The test looks at how it ends.
 func startHooked(t *testing.T, c a2aserver.Config, hook func(string)) *instance {
 	t.Helper()
-	log := &logs{t: t}
+	log := newLogs(t)
 	c.Log, c.CrashPoint = zerolog.New(zerolog.SyncWriter(log)), hook
 	a, err := a2aserver.New(c)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestGateOfNoTool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			log := &logs{t: t}
+			log := newLogs(t)
 			config := a2aserver.Config{Policy: c.policy, Tools: []tool.Toolset{c.tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}
 			if c.gates != "" {
 				config.File = filepath.Join(t.TempDir(), "config.yaml")

@@ -152,7 +152,7 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := &logs{t: t}
+			said := newLogs(t)
 			s := a2aservertest.New(t, a2aserver.Config{
 				Tools: []tool.Toolset{clumsy(t, nil)}, Log: zerolog.New(zerolog.SyncWriter(said)).Level(c.level), Set: c.set,
 			})
