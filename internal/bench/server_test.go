@@ -143,7 +143,7 @@ func (s *server) stop() {
 	}
 	s.stopped = true
 	_ = s.in.Close()
-	force := time.AfterFunc(15*time.Second, func() { _ = s.cmd.Process.Kill() })
+	force := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
 	defer force.Stop()
 	if err := s.cmd.Wait(); err != nil {
 		s.tb.Errorf("the %s server ended with: %v", s.spec.Kind, err)

@@ -17,7 +17,7 @@ import (
 
 // askBound is how long a caller waits for an answer. The server lets a read wait for the
 // disk for ten seconds.
-const askBound = 20 * time.Second
+const askBound = time.Minute
 
 // client speaks JSON-RPC with one process.
 type client struct {

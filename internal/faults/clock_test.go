@@ -185,9 +185,9 @@ func (w *world) approves(all []held) {
 
 // lapses waits until approvals have expired that the clock has passed. A decision on
 // every second of them comes first, and too late.
-func (w *world) lapses(all []held, within time.Duration) {
+func (w *world) lapses(all []held, bound time.Duration) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	for i, h := range all {
 		if i%2 == 0 {
@@ -267,7 +267,7 @@ func TestClockJumps(t *testing.T) {
 		alone := w.asks(lapse, 2)
 		w.jump(leap)
 		w.lapses(alone[:1], 90*time.Second)
-		w.lapses(alone[1:], soonBound)
+		w.lapses(alone[1:], wakeBound)
 		w.jump(-leap)
 	}
 	l.stop()
@@ -304,7 +304,7 @@ func (w *world) leaps() {
 	}
 	passed := w.asks(lapse, 4)
 	w.jump(leap)
-	w.lapses(passed, soonBound)
+	w.lapses(passed, wakeBound)
 	ahead := w.asks(approve, 4)
 	busy()
 	w.stillPend(ahead)
@@ -324,7 +324,7 @@ func (w *world) leaps() {
 	w.stillPend(passed)
 
 	w.jump(leap)
-	w.lapses(passed, soonBound)
+	w.lapses(passed, wakeBound)
 	busy()
 	w.approves(ahead[2:])
 }
@@ -366,7 +366,7 @@ func TestTimersWhenClockJumps(t *testing.T) {
 	look := func(timers []*timer, want string) {
 		t.Helper()
 		for _, m := range timers {
-			eventually(t, m.name+" is "+want, func() bool {
+			within(t, wakeBound, m.name+" is "+want, func() bool {
 				if err := m.send(ctx, w.to()); err != nil {
 					t.Fatal(err)
 				}

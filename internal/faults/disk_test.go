@@ -143,7 +143,7 @@ func TestSlowDisk(t *testing.T) {
 		takes time.Duration
 		blind bool // reads are not answered in time
 	}
-	cases := []slow{{atSync, 8 * time.Second, false}, {atSyncMeta, 12 * time.Second, true}}
+	cases := []slow{{atSync, 12 * time.Second, false}, {atSyncMeta, 20 * time.Second, true}}
 	if *long {
 		cases = append(cases, slow{atSyncMeta, 8 * time.Second, false}, slow{atSync, time.Minute, false}, slow{atSyncMeta, time.Minute, true})
 	}
