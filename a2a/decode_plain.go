@@ -48,7 +48,6 @@ func plainMessage(r *strictjson.Reader) (*sdk.Message, bool) {
 			})
 		case "metadata":
 			m.Metadata, ok = plainObject(r)
-			ok = ok && len(m.Metadata) > 0
 		}
 		return ok
 	})
@@ -71,7 +70,6 @@ func plainPart(r *strictjson.Reader) (*sdk.Part, bool) {
 			p.Content = sdk.Data{Value: data}
 		case "metadata":
 			p.Metadata, ok = plainObject(r)
-			ok = ok && len(p.Metadata) > 0
 		}
 		return ok
 	})

@@ -45,6 +45,9 @@ func FuzzDecodePlain(f *testing.F) {
 	} {
 		f.Add([]byte(`{"m\u0065ssage":{"messageId":"m","role":"ROLE\u005fUSER","p\u0061rts":[{"data":` + data + `,"metadata":` + data + `}],"metadata":` + data + `}}`))
 	}
+	for _, n := range []int{maxParts, maxParts + 1} {
+		f.Add([]byte(`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":""}` + strings.Repeat(`,{"text":"x"}`, n-1) + `]}}`))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		params, err := check(raw)
 		if err != nil {

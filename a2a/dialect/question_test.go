@@ -21,6 +21,16 @@ import (
 // The engine's interface is met without knowing the engine.
 var _ task.Presenter = (*dialect.Presenter)(nil)
 
+// All answers share their metadata: what is appended to them is in one answer only.
+func TestSharedMetadata(t *testing.T) {
+	t.Parallel()
+	p := dialect.New(dialect.Config{})
+	first, second := append(p.Metadata(), '1'), append(p.Metadata(), '2')
+	if first[len(first)-1] != '1' || second[len(second)-1] != '2' {
+		t.Errorf("%s and %s share their ends", first, second)
+	}
+}
+
 func TestQuestionGolden(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

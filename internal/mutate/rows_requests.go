@@ -41,6 +41,13 @@ func requestRows() []Row {
 			Test:    "TestSpareTakesNone",
 		},
 		{
+			File:    "a2a/extended_card.go",
+			What:    "s.base(c.grpc.asked(c.request))",
+			Into:    "s.base(c.request)",
+			Promise: "a card has the URL of HTTP, over gRPC too",
+			Test:    "TestExtendedCardOverGRPC",
+		},
+		{
 			File:    "internal/stack/stack.go",
 			What:    "room = 6 << 10",
 			Into:    "room = 60 << 10",

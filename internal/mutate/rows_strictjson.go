@@ -45,6 +45,20 @@ func strictjsonRows() []Row {
 			Test:    "TestDecodeRefuses/two high surrogates",
 		},
 		{
+			File:    "internal/strictjson/decode.go",
+			What:    "d.nested((*decoder).checkArray)",
+			Into:    "d.nested((*decoder).array)",
+			Promise: "what is only checked is not built",
+			Test:    "TestValidateBuildsNothing",
+		},
+		{
+			File:    "internal/strictjson/reader.go",
+			What:    "if !member(name) {",
+			Into:    "if !member(name) && false {",
+			Promise: "an object whose member is refused is not read",
+			Test:    "TestReaderRefuses",
+		},
+		{
 			File:    "internal/strictjson/reader.go",
 			What:    "ok && !bytes.ContainsAny",
 			Into:    "ok || !bytes.ContainsAny",

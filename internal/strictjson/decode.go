@@ -138,6 +138,9 @@ func (d *decoder) value() (any, *Error) {
 		}
 		return d.nested((*decoder).object)
 	case '[':
+		if d.check {
+			return d.nested((*decoder).checkArray)
+		}
 		return d.nested((*decoder).array)
 	case '"':
 		s, err := d.str(d.check)
@@ -213,9 +216,7 @@ func (d *decoder) array() (any, *Error) {
 	a := []any{}
 	err := d.elements(func() *Error {
 		v, err := d.value()
-		if err == nil && !d.check {
-			a = append(a, v)
-		}
+		a = append(a, v)
 		return err
 	})
 	if err != nil {

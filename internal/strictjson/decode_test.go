@@ -117,6 +117,18 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// Checking a value builds nothing of it.
+func TestValidateBuildsNothing(t *testing.T) {
+	raw := []byte(`{"list":[` + strings.Repeat(`{"a":["text",1.5]},`, 1000) + `null]}`)
+	if n := testing.AllocsPerRun(10, func() {
+		if err := strictjson.Validate(raw); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 {
+		t.Errorf("checking 1,000 objects allocates %.0f times", n)
+	}
+}
+
 func TestDecodeObject(t *testing.T) {
 	t.Parallel()
 	if got, err := strictjson.DecodeObject([]byte(`{"a": 1}`)); err != nil || got["a"] != 1.0 {

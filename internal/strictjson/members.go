@@ -91,6 +91,14 @@ func (d *decoder) checkObject() (any, *Error) {
 	})
 }
 
+// checkArray is like array, but builds nothing.
+func (d *decoder) checkArray() (any, *Error) {
+	return nil, d.elements(func() *Error {
+		_, err := d.value()
+		return err
+	})
+}
+
 // members reads an object after its brace. value reads a member's value.
 func (d *decoder) members(value func(name []byte) *Error) *Error {
 	if d.peek() == '}' {

@@ -62,18 +62,30 @@ func (d *decoder) number() (any, *Error) {
 	if d.any {
 		return nil, nil
 	}
+	var f float64
+	var err *Error
 	if integer {
-		return integerOf(d.raw[first:d.pos], negative)
+		f, err = integerOf(d.raw[first:d.pos], negative)
+	} else {
+		f, err = doubleOf(d.raw[start:d.pos])
 	}
-	f, err := strconv.ParseFloat(string(d.raw[start:d.pos]), 64)
-	if err != nil { // the grammar has been checked: it is out of range
-		return nil, &Error{Reason: "this number does not fit into a double"}
+	if err != nil || d.check {
+		return nil, err
+	}
+	return f, nil
+}
+
+// doubleOf returns the value of a number, whose grammar has been checked.
+func doubleOf(text []byte) (float64, *Error) {
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return 0, &Error{Reason: "this number does not fit into a double"}
 	}
 	return f, nil
 }
 
 // integerOf returns the value of digits, which have no leading zero.
-func integerOf(digits []byte, negative bool) (any, *Error) {
+func integerOf(digits []byte, negative bool) (float64, *Error) {
 	const longest = 16 // digits of maxInt
 	n := int64(0)
 	if len(digits) <= longest {
@@ -82,7 +94,7 @@ func integerOf(digits []byte, negative bool) (any, *Error) {
 		}
 	}
 	if len(digits) > longest || n > maxInt {
-		return nil, &Error{Reason: "this integer is beyond ±9007199254740991, where doubles are not exact; send it as a string"}
+		return 0, &Error{Reason: "this integer is beyond ±9007199254740991, where doubles are not exact; send it as a string"}
 	}
 	f := float64(n)
 	if negative {

@@ -55,7 +55,6 @@ func (r *Reader) Text() (string, bool) {
 
 // Integer reads a number without a fraction or an exponent.
 func (r *Reader) Integer() (int64, bool) {
-	r.d.space()
 	start := r.d.pos
 	v, _ := r.Value()
 	n, ok := v.(float64)

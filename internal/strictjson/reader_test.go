@@ -82,9 +82,9 @@ func TestReaderRefuses(t *testing.T) {
 	object := func(r *strictjson.Reader) bool { return r.Object(func([]byte) bool { return any1(r) }) }
 	array := func(r *strictjson.Reader) bool { return r.Array(func() bool { return any1(r) }) }
 	for raw, read := range map[string]func(*strictjson.Reader) bool{
-		`{"a":1,"a":2}`: object, `{"a":1 "b":2}`: object, `{"a":1,}`: object, `{,}`: object, `{"a"}`: object, `{"a":`: object, `{"a":1`: object, `[]`: object, `null`: object, ``: object,
-		`[1 2]`: array, `[1,]`: array, `[,1]`: array, `[1`: array, `{}`: array, `[{"a":1,"a":2}]`: array,
-		`"\ud800"`: text, `"`: text, `1`: text, `tru`: any1, `9007199254740993`: any1, "\"\xff\"": text,
+		`{"a":1,"a":2}`: object, `{"a":1 "b":2}`: object, `{"a":1,}`: object, `{,}`: object, `{"a"}`: object, `{"a":`: object, `{"a":1`: object, `[]`: object, `["a":1}`: object, `null`: object, ``: object,
+		`[1 2]`: array, `[1,]`: array, `[,1]`: array, `[1`: array, `{}`: array, `{1]`: array, `[{"a":1,"a":2}]`: array,
+		`"\ud800"`: text, `"`: text, `1`: text, `xa"`: text, `tru`: any1, `9007199254740993`: any1, "\"\xff\"": text,
 	} {
 		if read(strictjson.NewReader([]byte(raw))) {
 			t.Errorf("%q is read", raw)
@@ -96,5 +96,8 @@ func TestReaderRefuses(t *testing.T) {
 	}
 	if r := strictjson.NewReader([]byte(`[1,2,3]`)); r.Array(func() bool { _, ok := r.Value(); return ok && false }) {
 		t.Error("an array that is not read to its end is read")
+	}
+	if r := strictjson.NewReader([]byte(`{"a":1,"b":2}`)); r.Object(func(name []byte) bool { _, ok := r.Value(); return ok && string(name) != "a" }) {
+		t.Error("an object that is not read to its end is read")
 	}
 }
