@@ -21,20 +21,23 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 			return v, nil
 		}
 	}
-	var v store.LogPage
-	err := h.db.view(ctx, func(tx *bolt.Tx) error {
-		t, err := readTask(tx.Bucket(bucketTask), s, id)
-		if err != nil {
+	p := pagers.Get().(*pager)
+	defer func() {
+		*p = pager{}
+		pagers.Put(p)
+	}()
+	err := h.db.view(ctx, func(tx *bolt.Tx) (err error) {
+		if p.task, err = readTask(tx.Bucket(bucketTask), s, id); err != nil {
 			return err
 		}
-		v.Header = t.Header
-		v.Next = from.Start(&t.Header, limit.NoBulk)
-		if limit.Refuses(&t.Header) {
+		v, t := &p.view, &p.task.Header
+		v.Header, v.Next = *t, from.Start(t, limit.NoBulk)
+		if limit.Refuses(t) {
 			n, _ := v.Next.Seq()
 			v.More = n < t.Seq
 			return nil
 		}
-		p := pager{log: tx.Bucket(bucketLog), task: &t, limit: limit, view: &v}
+		p.log, p.limit = tx.Bucket(bucketLog), limit
 		if !exact {
 			if err := p.snapshot(); err != nil {
 				return err
@@ -45,7 +48,7 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	if err != nil {
 		return store.LogPage{}, err
 	}
-	return v, nil
+	return p.view, nil
 }
 
 // readTask returns a task that s may see. The owner of a damaged one is lost, so everybody

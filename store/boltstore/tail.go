@@ -68,7 +68,7 @@ func (h *Handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watchers[w] = struct{}{}
-	return w.wake, sync.OnceFunc(func() { hub.leave(id, t, w) })
+	return w.wake, func() { hub.leave(id, t, w) }
 }
 
 // WatchRows wakes a reader of rows of a kind; see [store.Watcher].
@@ -76,12 +76,15 @@ func (h *Handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func())
 	return h.db.ofRows.Watch(s, kind)
 }
 
-// leave takes w off its topic; the last one takes the topic, and its tail, away.
+// leave takes w off its topic, once; the last one takes the topic, and its tail, away.
 func (h *hub) leave(id store.TaskID, t *topic, w *watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if _, watches := t.watchers[w]; !watches {
+		return // the task may have another topic now
+	}
 	delete(t.watchers, w)
 	if len(t.watchers) == 0 {
 		delete(h.topics, id)

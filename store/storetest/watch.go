@@ -122,7 +122,11 @@ func testWatchStop(t *testing.T, f *fixture) {
 		default:
 		}
 		stopOwn()
+		// A second call ends no watch that has begun since.
+		own, stopOwn = h.Watch(alice(), b.Task)
 		stop()
+		write()
+		stopOwn()
 	}
 }
 
