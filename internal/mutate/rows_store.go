@@ -456,6 +456,14 @@ func storeRows() []Row {
 			Test:    "TestSuite/watch/foreign and other tasks",
 		},
 		{
+			File:    "store/boltstore/tail.go",
+			What:    "if _, watches := t.watchers[w]; !watches {",
+			Into:    "if _, watches := t.watchers[w]; !watches && false {",
+			Promise: "who stops watching twice stops nobody else",
+			Test:    "TestSuite/watch/stop",
+			Hangs:   true,
+		},
+		{
 			File:    "store/rowwatchers.go",
 			What:    "if !one.scope.Covers(owner) {",
 			Into:    "if false {",

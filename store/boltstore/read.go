@@ -21,7 +21,7 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 			return v, nil
 		}
 	}
-	p := pagers.Get().(*pager)
+	p, _ := pagers.Get().(*pager)
 	defer func() {
 		*p = pager{}
 		pagers.Put(p)
