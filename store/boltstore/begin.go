@@ -48,6 +48,11 @@ func (m *metas) check() (err error) {
 // wait forever. Without the newest one it would begin at the previous commit: everything
 // acknowledged since would be missing, and its pages would be overwritten.
 func (db *DB) tx(writable bool) (*bolt.Tx, error) {
+	db.beginning.Lock()
+	defer db.beginning.Unlock()
+	if db.isStuck() {
+		return nil, fmt.Errorf("%w: its meta pages are gone", store.ErrDataLoss)
+	}
 	oldest := db.durable.id.Load()
 	if writable {
 		oldest++
@@ -55,7 +60,7 @@ func (db *DB) tx(writable bool) (*bolt.Tx, error) {
 	if err := db.metas.check(); err != nil {
 		return nil, err
 	}
-	tx, err := db.bolt.Begin(writable)
+	tx, err := db.boltTx(writable)
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return nil, store.ErrClosed
 	} else if err != nil {
@@ -66,4 +71,26 @@ func (db *DB) tx(writable bool) (*bolt.Tx, error) {
 		return nil, fmt.Errorf("%w: its newest meta page is not valid", store.ErrDataLoss)
 	}
 	return tx, nil
+}
+
+// boltTx begins a bbolt transaction. A meta page that vanishes just now, after it was
+// checked, makes bbolt panic after all: then no other transaction begins, and the file is
+// not closed, because each of them would wait for the locks that bbolt keeps.
+func (db *DB) boltTx(writable bool) (*bolt.Tx, error) {
+	defer func() {
+		if p := recover(); p != nil {
+			_ = db.met(p, true /* locked */)
+			db.mu.Lock()
+			db.stuck = true
+			db.mu.Unlock()
+			panic(p)
+		}
+	}()
+	return db.bolt.Begin(writable)
+}
+
+func (db *DB) isStuck() bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.stuck
 }

@@ -104,10 +104,13 @@ type DB struct {
 	closed  sync.WaitGroup // writer and window loader
 	stop    context.CancelFunc
 
+	beginning sync.Mutex // held while a transaction begins
+
 	mu       sync.Mutex
 	damaged  error
 	readOnly error
 	locked   bool // bbolt's lock is lost
+	stuck    bool // so are those that every transaction begins with
 	shut     bool
 }
 
