@@ -331,6 +331,13 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/space.go",
+			What:    " || s.end-s.cleared < int64(len(zeros)) {",
+			Into:    " {",
+			Promise: "zeros take no space that was not allocated",
+			Test:    "TestNoZerosWithoutSpace",
+		},
+		{
+			File:    "store/boltstore/space.go",
 			What:    "s.cleared = max(s.cleared, s.used)",
 			Into:    "if s.cleared == 0 {\n\t\ts.cleared = s.used\n\t}",
 			Promise: "what is allocated ahead is cleared where no page is",

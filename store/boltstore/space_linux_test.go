@@ -3,6 +3,7 @@ package boltstore_test
 import (
 	"bytes"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"a2a-server/store"
@@ -63,5 +64,34 @@ func TestZerosAhead(t *testing.T) {
 	check("after another commit")
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Zeros are written only to space that was allocated. A file for which none is takes what its
+// pages take.
+func TestNoZerosWithoutSpace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	create, end := turn(alice)
+	for _, b := range []*store.Batch{create, end} {
+		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var file syscall.Stat_t
+	if err := syscall.Stat(path, &file); err != nil {
+		t.Fatal(err)
+	}
+	if taken := file.Blocks * 512; taken > 512<<10 {
+		t.Errorf("two commits take %d KiB of the disk", taken>>10)
 	}
 }
