@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -49,6 +50,17 @@ func withSocket(t *testing.T, users string) a2aserver.Config {
 // me is the entry of this process's user in auth.socket.
 func me(roles string) string {
 	return "{uid: " + strconv.Itoa(os.Getuid()) + ", subject: ann, tenant: acme, roles: [" + roles + "]}"
+}
+
+// short returns a name of a file that is short enough for a socket, however long its path is.
+func short(t *testing.T, path string) string {
+	t.Helper()
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = folder.Close() })
+	return fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path))
 }
 
 func socketOf(c a2aserver.Config) *adminsocket.Client {
@@ -98,8 +110,9 @@ func everything(ctx context.Context, c *adminsocket.Client, taskID, approvalID s
 // JSON.
 func rawSocket(t *testing.T, c a2aserver.Config, method, path, body string, header map[string]string) (status int, text string) {
 	t.Helper()
+	at := short(t, a2aserver.AdminSocket(c.Set["data"]))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", a2aserver.AdminSocket(c.Set["data"]))
+		return (&net.Dialer{}).DialContext(ctx, "unix", at)
 	}}}
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+cmp.Or(header["Host"], "a2a-server.admin")+path, strings.NewReader(body))
 	if err != nil {
@@ -523,8 +536,9 @@ func TestAdminSocketHalfSent(t *testing.T) {
 	c := withSocket(t, me("approver"))
 	in := start(t, c)
 	_, approvalID := in.askAs(t, "acme/alice")
+	at := short(t, a2aserver.AdminSocket(c.Set["data"]))
 	for i := range 20 {
-		half, err := (&net.Dialer{}).DialContext(t.Context(), "unix", a2aserver.AdminSocket(c.Set["data"]))
+		half, err := (&net.Dialer{}).DialContext(t.Context(), "unix", at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -613,7 +627,7 @@ func TestPeersOfAUnixSocket(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan error, 1)
 			go func() { ended <- server.Run(ctx) }()
-			l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "a2a.sock"))
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", short(t, filepath.Join(t.TempDir(), "a2a.sock")))
 			if err != nil {
 				t.Fatal(err)
 			}

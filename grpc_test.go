@@ -241,7 +241,7 @@ func TestShutdownOfGRPC(t *testing.T) {
 	if err := in.stop(); err != nil {
 		t.Errorf("Run() = %v", err)
 	}
-	if took := time.Since(begun); took > 8*time.Second {
+	if took := time.Since(begun); took > 14*time.Second {
 		t.Errorf("the shutdown took %v", took)
 	}
 	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "subscribe") {
