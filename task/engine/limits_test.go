@@ -135,30 +135,34 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 // again for as long as it waits.
 func TestWakeWithoutTurn(t *testing.T) {
 	t.Parallel()
-	var handled atomic.Int64
-	w := onMemory(t, engine.Config{Limits: task.Limits{Turns: 1}, CrashPoint: func(point string) {
-		if point == engine.PointDue {
-			handled.Add(1)
+	inMemory(t, func(t *testing.T, w *world) {
+		var handled atomic.Int64
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.CrashPoint = func(point string) {
+			if point == engine.PointDue {
+				handled.Add(1)
+			}
 		}
-	}})
-	sleeps, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("sleep", args{})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.until("the turn is taken, and the sleeper due", func() bool { return w.tools.count("block") == 1 && handled.Load() > 0 })
-	for range 500 {
-		w.get(a2a.TaskID(sleeps.Task.String()))
-	}
-	w.tools.release()
-	w.wantState(w.await(blocks), a2a.TaskStateCompleted)
-	w.wantState(w.await(sleeps), a2a.TaskStateCompleted)
-	if n := handled.Load(); n > 5 {
-		t.Errorf("due work was done %d times, want once: when the time came, however long the task waits for its turn", n)
-	}
+		w.start()
+		sleeps, blocks := w.begun(alice, w.calls("sleep", args{})), w.begun(alice, w.calls("block", args{}))
+		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+		synctest.Wait()
+		if w.tools.count("block") != 1 || handled.Load() == 0 {
+			t.Fatalf("the turn is taken %d times, and due work was done %d times; want both once", w.tools.count("block"), handled.Load())
+		}
+		for range 500 {
+			w.get(sleeps)
+			time.Sleep(time.Millisecond)
+		}
+		w.wantState(w.get(sleeps), a2a.TaskStateWorking)
+		w.tools.release()
+		synctest.Wait()
+		w.wantState(w.get(blocks), a2a.TaskStateCompleted)
+		w.wantState(w.get(sleeps), a2a.TaskStateCompleted)
+		if n := handled.Load(); n > 5 {
+			t.Errorf("due work was done %d times, want once: when the time came, however long the task waits for its turn", n)
+		}
+	})
 }
 
 // Stop waits for due work that begins while it is called, and Run ends with it.
