@@ -73,7 +73,7 @@ func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Serv
 	db := memstore.New()
 	h, err := db.Handle()
 	must(err)
-	log := zerolog.New(zerolog.NewTestWriter(t))
+	log := zerolog.New(newTestLog(t))
 	engine, err := engine.New(engine.Config{
 		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream, balance)), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,

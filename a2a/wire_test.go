@@ -75,7 +75,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 	if !bytes.HasPrefix(in.Comment, []byte("A2A ")) && !bytes.HasPrefix(in.Comment, []byte("architecture")) && !bytes.HasPrefix(in.Comment, []byte("JSON-RPC")) {
 		t.Fatal("the first line does not say which clause or rule the case guards")
 	}
-	server := startWireServer(t, zerolog.New(zerolog.NewTestWriter(t)), wireSetup(t, in))
+	server := startWireServer(t, zerolog.New(newTestLog(t)), wireSetup(t, in))
 	run := &wireRun{
 		t: t, url: server.listen(t), named: map[string]string{}, open: map[string]*wireAnswer{},
 		layout: wireLayout{written: map[string]bool{}},
