@@ -324,8 +324,11 @@ func TestElicitEnds(t *testing.T) {
 	})
 	t.Run("the call is canceled", func(t *testing.T) {
 		t.Parallel()
+		door := make(chan struct{})
+		defer close(door)
 		p, paint := play(t, pipe, func(ctx context.Context, r *mcp.CallToolRequest, _ *people) (*mcp.CallToolResult, error) {
 			_, err := r.Session.Elicit(ctx, elicit)
+			<-door // it answers later than its caller waits
 			return nil, err
 		})
 		ctx, cancel := context.WithCancel(p.ctx(t))
