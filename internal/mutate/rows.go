@@ -12,6 +12,7 @@ func rows() []Row {
 		boundRows(),
 		callerRows(),
 		checkpointRows(),
+		copyRows(),
 		credentialRows(),
 		damageRows(),
 		decidingRows(),

@@ -514,33 +514,5 @@ func storeRows() []Row {
 			Promise: "a copy that was made while the file was written to is refused",
 			Test:    "TestTornCopy",
 		},
-		{
-			File:    "store/boltstore/whole.go",
-			What:    "if c.seen[id] {",
-			Into:    "if false {",
-			Promise: "a page of a copy is used for one thing",
-			Test:    "TestWhole/twice",
-		},
-		{
-			File:    "store/boltstore/whole.go",
-			What:    "if !c.seen[id] {",
-			Into:    "if false {",
-			Promise: "each page of a copy belongs to something",
-			Test:    "TestWhole/nothing",
-		},
-		{
-			File:    "store/boltstore/whole.go",
-			What:    "return c.freelist()\n}\n\n// checkWhole",
-			Into:    "return nil\n}\n\n// checkWhole",
-			Promise: "a list of free pages that is damaged is found at open",
-			Test:    "TestFreelist",
-		},
-		{
-			File:    "store/boltstore/whole.go",
-			What:    "at+start+key+value > uint64(len(p))",
-			Into:    "at+start+key+value > 1<<40",
-			Promise: "a small bucket that points out of itself is found at open",
-			Test:    "TestSmallBuckets",
-		},
 	}
 }

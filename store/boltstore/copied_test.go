@@ -1,6 +1,7 @@
 package boltstore_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -94,6 +95,66 @@ func TestTornCopy(t *testing.T) {
 	t.Logf("%d copies were served, %d refused", served, refused)
 	if served == 0 || refused == 0 {
 		t.Errorf("%d copies were served and %d refused, want some of each", served, refused)
+	}
+}
+
+// A long value lies on several pages, of which only the first says what it is. A copy whose
+// other ones are of another commit is refused, too.
+func TestTornValue(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "store.db")
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := store.Owner("", "anonymous")
+	long := bytes.Repeat([]byte("needle"), 5000)
+	create, end := turn(owner)
+	end.Events[0].Data = long
+	end.Rows = append(end.Rows, store.RowChange{Kind: "kind", Key: []byte("long"), Value: long})
+	for _, b := range []*store.Batch{create, end} {
+		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reopen := func(name string, content []byte) error {
+		copied := filepath.Join(dir, name)
+		if err := os.WriteFile(copied, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return holdsTasks(copied, []store.TaskID{create.Task})
+	}
+	if err := reopen("whole", whole); err != nil {
+		t.Fatalf("a copy: %v", err)
+	}
+	size, torn := os.Getpagesize(), 0
+	for at := 0; at < len(whole); at += size {
+		page := whole[at : at+size]
+		if bytes.Count(page, []byte("needle")) < size/6-1 {
+			continue // it has a header, or the end of a value
+		}
+		content := bytes.Clone(whole)
+		clear(content[at : at+size])
+		err := reopen(fmt.Sprintf("torn-%d", at), content)
+		if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "incomplete copy") {
+			t.Errorf("without page %d: %v", at/size, err)
+		}
+		torn++
+	}
+	if torn < 12 {
+		t.Errorf("%d pages continue a value, want those of a log value and of a row", torn)
 	}
 }
 

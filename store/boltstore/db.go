@@ -281,11 +281,11 @@ func (db *DB) prepare() (err error) {
 	}()
 	ready := false
 	if err := db.bolt.View(func(tx *bolt.Tx) error {
+		if err := checkBase(db.space.file); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
+			return damagedFile(db.path, err)
+		}
 		if err := db.checkBuckets(tx); err != nil {
 			return err
-		}
-		if err := checkBase(db.space.file); err != nil {
-			return damagedFile(db.path, err)
 		}
 		meta := tx.Bucket(bucketMeta)
 		have := readU64(meta.Get(keyFormat))

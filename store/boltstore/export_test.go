@@ -1,9 +1,21 @@
 package boltstore
 
+import "os"
+
 // Counters returns how many counters of lists there are, and how many are being
 // counted.
 func (db *DB) Counters() (kept, counting int) {
 	db.counts.mu.Lock()
 	defer db.counts.mu.Unlock()
 	return len(db.counts.kept), len(db.counts.counting)
+}
+
+// CheckWhole checks the file at path as a copy is checked when it is first opened.
+func CheckWhole(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return checkWhole(file)
 }

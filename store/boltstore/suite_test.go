@@ -2,6 +2,7 @@ package boltstore_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -30,10 +31,12 @@ func (b *backend) open() (err error) {
 
 func (b *backend) Handle() (store.Handle, error) { return b.db.Handle() }
 func (b *backend) Rebuild() error                { return b.db.Rebuild(context.Background()) }
-func (b *backend) Close() error                  { return b.db.Close() }
+
+// Close also checks that a copy of the file would be taken.
+func (b *backend) Close() error { return errors.Join(b.db.Close(), boltstore.CheckWhole(b.path)) }
 
 func (b *backend) Reopen() error {
-	if err := b.db.Close(); err != nil {
+	if err := b.Close(); err != nil {
 		return err
 	}
 	return b.open()

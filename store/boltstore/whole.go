@@ -37,7 +37,7 @@ func checkBase(file io.ReaderAt) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tree(c.root, nil, nil, 0 /* depth */); err != nil {
+	if err := c.tree(nil, c.root, nil, nil, 0 /* depth */); err != nil {
 		return err
 	}
 	return c.freelist()
@@ -45,16 +45,17 @@ func checkBase(file io.ReaderAt) error {
 
 // checkWhole reads all pages of a file and returns an error if they are inconsistent: a
 // page is used twice, or not at all, or is not what points at it says, or its keys are out
-// of order. A copy made while the file was being written looks like that: it holds pages of
-// different commits, and tasks may be missing from it without a sign. The check takes as
-// long as reading the file.
+// of order, or a value is not what was written, or not what others say of it. A copy made
+// while the file was being written looks like that: it holds pages of different commits,
+// also within one long value, and tasks may be missing from it without a sign. The check
+// takes as long as reading the file.
 func checkWhole(file io.ReaderAt) error {
 	c, err := newPageCheck(file)
 	if err != nil {
 		return err
 	}
-	c.whole = true
-	if err := c.tree(c.root, nil, nil, 0 /* depth */); err != nil {
+	c.whole, c.sums = true, newSums()
+	if err := c.tree(nil, c.root, nil, nil, 0 /* depth */); err != nil {
 		return err
 	}
 	if err := c.freelist(); err != nil {
@@ -65,18 +66,19 @@ func checkWhole(file io.ReaderAt) error {
 			return fmt.Errorf("its page %d is not referenced", id)
 		}
 	}
-	return nil
+	return c.sums.check()
 }
 
 // pageCheck is one check of a file as of its newest transaction.
 type pageCheck struct {
 	file  io.ReaderAt
-	whole bool   // buckets that have pages of their own are checked, too
+	whole bool   // buckets that have pages of their own are checked, too, and values
 	size  uint64 // of a page, in bytes
 	root  uint64 // page of the bucket of all buckets
 	free  uint64 // page of the freelist
 	high  uint64 // number of pages
 	seen  []bool // pages that are in use
+	sums  *sums  // if whole
 }
 
 func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
@@ -138,9 +140,9 @@ func (c *pageCheck) use(id uint64) error {
 	return nil
 }
 
-// tree checks a page, those below it, and the buckets in them. Its keys must be at least
-// low and below high; nil: no bound.
-func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
+// tree checks a page of a bucket, those below it, and the buckets in them. Its keys must be at
+// least low and below high; nil: no bound. The bucket of all buckets has no name.
+func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its page %d is its own ancestor", id)
 	}
@@ -148,30 +150,30 @@ func (c *pageCheck) tree(id uint64, low, high []byte, depth int) error {
 	if err != nil {
 		return err
 	}
-	kind, keys, children, err := elements(p, low, high)
+	kind, keys, children, err := c.elements(bucket, p, low, high)
 	if err != nil {
 		return fmt.Errorf("its page %d %w", id, err)
 	}
 	for i, child := range children {
-		var from, to []byte // a bucket begins again
+		in, from, to := keys[i], []byte(nil), []byte(nil) // a bucket begins again
 		switch {
 		case kind == pageBranch:
-			if from, to = keys[i], high; i+1 < len(keys) {
+			if in, from, to = bucket, keys[i], high; i+1 < len(keys) {
 				to = keys[i+1]
 			}
 		case child == 0 || !c.whole:
 			continue
 		}
-		if err := c.tree(child, from, to, depth+1); err != nil {
+		if err := c.tree(in, child, from, to, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// elements checks what is in a page of a tree, and in the small buckets within it. It
+// elements checks what is in a page of a bucket, and in the small buckets within it. It
 // returns the keys, and the page that each points to; 0: to none.
-func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint64, err error) {
+func (c *pageCheck) elements(bucket, p, low, high []byte) (kind uint16, keys [][]byte, children []uint64, err error) {
 	order := binary.NativeEndian
 	kind, count := order.Uint16(p[8:]), uint64(order.Uint16(p[10:]))
 	if kind != pageBranch && kind != pageLeaf || pageHeader+count*pageElement > uint64(len(p)) {
@@ -195,20 +197,28 @@ func elements(p, low, high []byte) (kind uint16, keys [][]byte, children []uint6
 		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(keys[i], low) < 0 || high != nil && bytes.Compare(keys[i], high) >= 0 {
 			return 0, nil, nil, errors.New("has keys that are out of order")
 		}
-		if kind == pageBranch || order.Uint32(e)&leafBucket == 0 {
+		if kind == pageBranch {
 			continue
 		}
-		bucket := p[at+start+key:][:value]
+		v := p[at+start+key:][:value]
+		if order.Uint32(e)&leafBucket == 0 {
+			if c.whole {
+				if err := c.sums.value(bucket, keys[i], v); err != nil {
+					return 0, nil, nil, fmt.Errorf("has a value of %s that is damaged: %w", bucket, err)
+				}
+			}
+			continue
+		}
 		if value < bucketHeader {
 			return 0, nil, nil, errors.New("has an invalid bucket")
 		}
-		if children[i] = order.Uint64(bucket); children[i] != 0 {
+		if children[i] = order.Uint64(v); children[i] != 0 {
 			continue
 		}
-		if value < bucketHeader+pageHeader || order.Uint16(bucket[bucketHeader+8:]) != pageLeaf {
+		if value < bucketHeader+pageHeader || order.Uint16(v[bucketHeader+8:]) != pageLeaf {
 			return 0, nil, nil, fmt.Errorf("has an invalid bucket %s", keys[i])
 		}
-		if _, _, _, err := elements(bucket[bucketHeader:], nil, nil); err != nil {
+		if _, _, _, err := c.elements(keys[i], v[bucketHeader:], nil, nil); err != nil {
 			return 0, nil, nil, fmt.Errorf("has a bucket %s that %w", keys[i], err)
 		}
 	}

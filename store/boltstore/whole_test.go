@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
@@ -48,6 +50,14 @@ func TestWhole(t *testing.T) {
 		"beyond the end": {func(file []byte) {
 			order.PutUint64(list(file)[16:], 1<<50)
 		}, "it refers to page"},
+		"itself": {func(file []byte) { // the root is a branch, and its own only child
+			p := file[root*page:]
+			clear(p[8:page])
+			order.PutUint16(p[8:], 0x01)
+			order.PutUint16(p[10:], 1)
+			order.PutUint32(p[16:], 16)
+			order.PutUint64(p[24:], uint64(root))
+		}, "is used twice"},
 		"page 0": {func(file []byte) {
 			order.PutUint64(list(file)[16:], 0)
 		}, "out of order at page 0"},
@@ -79,6 +89,73 @@ func TestWhole(t *testing.T) {
 			}
 			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("Open() = %v, want ErrDamaged with the path and %q", err, tc.says)
+			}
+		})
+	}
+}
+
+// A copy in which every page is sound, but a value is missing of which others tell, has pages
+// of different commits.
+func TestCopyLacksValue(t *testing.T) {
+	t.Parallel()
+	original := filepath.Join(t.TempDir(), "store.db")
+	db, err := boltstore.Options{Ahead: -1}.Open(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		create, end := turn(store.Owner("", "anonymous"))
+		live, _ := turn(store.Owner("", "anonymous"))
+		live.Rows = []store.RowChange{{Kind: "kind", Key: []byte("key"), Value: []byte("value"), Index: []store.IndexKey{{Index: "index", Key: []byte("ikey")}}}}
+		live.Due = []store.DueChange{{Kind: "kind", Key: []byte("key"), Time: 1}}
+		live.Audit = [][]byte{[]byte(`{"an":"entry"}`)}
+		for _, b := range []*store.Batch{create, end, live} {
+			if _, err := h.Append(t.Context(), b).Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bucket, says := range map[string]string{
+		"log": "the values of its log", "task": "the values of its log", "due": "its due work", "audit": "its audit",
+		"live": "its lists", "list": "its lists", "list.ctx": "its lists", "rowidx": "its lists", "row": "its lists",
+	} {
+		t.Run(bucket, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "copy.db")
+			if err := os.WriteFile(path, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			file, err := bolt.Open(path, 0o600, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = file.Update(func(tx *bolt.Tx) error {
+				c := tx.Bucket([]byte(bucket)).Cursor()
+				if k, _ := c.First(); k == nil {
+					return errors.New("the file has no such value")
+				}
+				return c.Delete()
+			})
+			if err := errors.Join(err, file.Close()); err != nil {
+				t.Fatal(err)
+			}
+			db, err := boltstore.Open(path)
+			if err == nil {
+				_ = db.Close()
+			}
+			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "incomplete copy") {
+				t.Errorf("Open() = %v, want ErrDamaged and %q", err, says)
 			}
 		})
 	}
