@@ -37,6 +37,34 @@ func unpack(t *testing.T, name string) string {
 	return path
 }
 
+// A copy of a file that an earlier program began is taken, as it was and once it is written on.
+func TestCopiesOfFormats(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 3; n++ {
+		path := unpack(t, fmt.Sprintf("format%d.db", n))
+		for range 2 {
+			if err := boltstore.CheckWhole(path); err != nil {
+				t.Errorf("format %d: %v", n, err)
+			}
+			db, err := boltstore.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := db.Handle()
+			if err != nil {
+				t.Fatal(err)
+			}
+			fill(t, h, store.Owner("t", "alice"), 10)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := boltstore.CheckWhole(path); err != nil {
+			t.Errorf("format %d, written on: %v", n, err)
+		}
+	}
+}
+
 // A file of format 1 is read as it was written, and written on: its snapshots hold all
 // events, and none of its events is bulk.
 func TestFormat1(t *testing.T) {
