@@ -153,8 +153,8 @@ func resumeBroken(ctx context.Context, t *testing.T, c curlClient) {
 		t.Errorf("the stream ends with the task %s, want it canceled", told.state())
 	}
 	// The three streams together say what the task says.
-	if got := artifactText(t, c.task(ctx, t, told.task)); got != told.text {
-		t.Errorf("the task says %d bytes, the streams %d, or others", len(got), len(told.text))
+	if got := artifactText(t, c.task(ctx, t, told.task)); got != told.text() {
+		t.Errorf("the task says %d bytes, the streams %d, or others", len(got), len(told.text()))
 	}
 }
 

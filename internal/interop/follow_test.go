@@ -28,8 +28,8 @@ func playSubscribe(ctx context.Context, t *testing.T, w world) {
 	if diff := cmp.Diff(want, f.states); diff != "" {
 		t.Errorf("states that the subscriber saw (-want +got):\n%s", diff)
 	}
-	if f.chunks != 1 || f.text != artifactText(t, done) {
-		t.Errorf("the subscriber saw %d artifact events that say %q, want one that says %q", f.chunks, f.text, artifactText(t, done))
+	if f.chunks != 1 || f.text() != artifactText(t, done) {
+		t.Errorf("the subscriber saw %d artifact events that say %q, want one that says %q", f.chunks, f.text(), artifactText(t, done))
 	}
 	w.checkRuns(t, task, transfer{4, "subscribe"})
 }
@@ -47,8 +47,8 @@ func playDisconnect(ctx context.Context, t *testing.T, w world) {
 	if !after.step(t) || after.task != before.task || after.state() != a2a.TaskStateWorking {
 		t.Fatalf("the subscription begins with task %s, %s; want %s, at work", after.task, after.state(), before.task)
 	}
-	if !strings.HasPrefix(after.text, before.text) {
-		t.Errorf("the snapshot says %q, want it to begin with what was seen, %q", after.text, before.text)
+	if !strings.HasPrefix(after.text(), before.text()) {
+		t.Errorf("the snapshot says %q, want it to begin with what was seen, %q", after.text(), before.text())
 	}
 	after.until(t, "ten more chunks", func() bool { return after.chunks == 10 })
 
@@ -62,7 +62,7 @@ func playDisconnect(ctx context.Context, t *testing.T, w world) {
 	if after.state() != a2a.TaskStateCanceled {
 		t.Errorf("the subscription ends with the task %s", after.state())
 	}
-	if got := artifactText(t, get(ctx, t, w.client, before.task)); got != after.text {
-		t.Errorf("the task says %d bytes, snapshot and events together %d, or others", len(got), len(after.text))
+	if got := artifactText(t, get(ctx, t, w.client, before.task)); got != after.text() {
+		t.Errorf("the task says %d bytes, snapshot and events together %d, or others", len(got), len(after.text()))
 	}
 }

@@ -67,7 +67,7 @@ func playKilled(parent *testing.T, worlds map[official]world, s *server, again f
 				}
 				after := follow(t, w.subscribe(ctx, &a2a.SubscribeToTaskRequest{ID: l.before.task}))
 				// The tool only reads, so it runs again, from its beginning.
-				after.until(t, "all that was seen before, and more", func() bool { return after.chunks > 0 && len(after.text) > len(l.before.text) })
+				after.until(t, "all that was seen before, and more", func() bool { return after.chunks > 0 && len(after.text()) > len(l.before.text()) })
 				if _, err := w.cancel(ctx, &a2a.CancelTaskRequest{ID: l.before.task}); err != nil {
 					t.Fatal(err)
 				}
@@ -77,8 +77,8 @@ func playKilled(parent *testing.T, worlds map[official]world, s *server, again f
 					t.Errorf("the subscription ends with the task %s", after.state())
 				}
 				got := artifactText(t, get(ctx, t, w.client, l.before.task))
-				if got != after.text || !strings.HasPrefix(strings.Repeat(streamed, len(got)/len(streamed)+1), got) {
-					t.Errorf("the task says %q, snapshot and events together %q", got, after.text)
+				if got != after.text() || !strings.HasPrefix(strings.Repeat(streamed, len(got)/len(streamed)+1), got) {
+					t.Errorf("the task says %q, snapshot and events together %q", got, after.text())
 				}
 			})
 		}

@@ -3,6 +3,7 @@ package interop
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,8 @@ type story struct {
 	task   a2a.TaskID
 	states []a2a.TaskState // that of a snapshot first
 	last   *a2a.Message    // of the newest status
-	text   string
+	ids    []a2a.ArtifactID
+	said   map[a2a.ArtifactID]string
 	chunks int          // artifact events that say something
 	closed bool         // the last chunk is marked as such
 	result *a2a.Message // an answer that is no task
@@ -31,7 +33,10 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 		}
 		s.task, s.last = e.ID, e.Status.Message
 		s.states = append(s.states, e.Status.State)
-		s.text = artifactText(t, e)
+		s.said = map[a2a.ArtifactID]string{}
+		for _, a := range e.Artifacts {
+			s.artifact(t, a)
+		}
 	case *a2a.TaskStatusUpdateEvent:
 		s.sameTask(t, e.TaskID)
 		s.states, s.last = append(s.states, e.Status.State), e.Status.Message
@@ -41,8 +46,11 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 			t.Fatalf("after %d chunks (the last one: %t) comes %+v", s.chunks, s.closed, e)
 		}
 		// The mark may come alone, when the tool ends long after its last chunk.
-		if said := content(t, e.Artifact.Parts); said != "" {
-			s.text += said
+		if !e.Append {
+			// A tool that runs again, after a kill, begins its artifact from nothing.
+			s.said[e.Artifact.ID] = ""
+		}
+		if s.artifact(t, e.Artifact) != "" {
 			s.chunks++
 		}
 		s.closed = e.LastChunk
@@ -51,6 +59,26 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 	default:
 		t.Fatalf("a stream with a %T", event)
 	}
+}
+
+// artifact adds to an artifact, and returns what.
+func (s *story) artifact(t *testing.T, a *a2a.Artifact) string {
+	t.Helper()
+	if !slices.Contains(s.ids, a.ID) {
+		s.ids = append(s.ids, a.ID)
+	}
+	said := content(t, a.Parts)
+	s.said[a.ID] += said
+	return said
+}
+
+// text returns what the artifacts say, all together.
+func (s *story) text() string {
+	text := ""
+	for _, id := range s.ids {
+		text += s.said[id]
+	}
+	return text
 }
 
 func (s *story) sameTask(t *testing.T, id a2a.TaskID) {

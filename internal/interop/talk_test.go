@@ -116,12 +116,12 @@ func playStream(ctx context.Context, t *testing.T, w world) {
 	if diff := cmp.Diff(want, told.states); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
-	if told.chunks != 25 || len(told.text) != 25*40 || !told.closed {
-		t.Errorf("%d chunks of %d bytes in all, the last one marked: %t; want 25 of 1000, marked", told.chunks, len(told.text), told.closed)
+	if told.chunks != 25 || len(told.text()) != 25*40 || !told.closed {
+		t.Errorf("%d chunks of %d bytes in all, the last one marked: %t; want 25 of 1000, marked", told.chunks, len(told.text()), told.closed)
 	}
 	task := get(ctx, t, w.client, told.task)
-	if got := artifactText(t, task); got != told.text || len(task.Artifacts) != 1 {
-		t.Errorf("the task has %d artifacts that say %q; the stream said %q", len(task.Artifacts), got, told.text)
+	if got := artifactText(t, task); got != told.text() || len(task.Artifacts) != 1 {
+		t.Errorf("the task has %d artifacts that say %q; the stream said %q", len(task.Artifacts), got, told.text())
 	}
 }
 
