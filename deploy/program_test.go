@@ -205,6 +205,10 @@ type task struct {
 	} `json:"status"`
 }
 
+// once returns a client that keeps no connection, as its server may be another one by the
+// next request.
+func once() *http.Client { return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} }
+
 // call sends a request of HTTP+JSON, and returns the status and the answer.
 func call(t *testing.T, c *http.Client, method, url string, body object) (status int, answer string) {
 	t.Helper()
