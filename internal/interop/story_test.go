@@ -33,7 +33,6 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 		}
 		s.task, s.last = e.ID, e.Status.Message
 		s.states = append(s.states, e.Status.State)
-		s.said = map[a2a.ArtifactID]string{}
 		for _, a := range e.Artifacts {
 			s.artifact(t, a)
 		}
@@ -45,11 +44,11 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 		if s.closed || !e.Append && s.chunks > 0 {
 			t.Fatalf("after %d chunks (the last one: %t) comes %+v", s.chunks, s.closed, e)
 		}
-		// The mark may come alone, when the tool ends long after its last chunk.
 		if !e.Append {
 			// A tool that runs again, after a kill, begins its artifact from nothing.
-			s.said[e.Artifact.ID] = ""
+			delete(s.said, e.Artifact.ID)
 		}
+		// The mark may come alone, when the tool ends long after its last chunk.
 		if s.artifact(t, e.Artifact) != "" {
 			s.chunks++
 		}
@@ -64,6 +63,9 @@ func (s *story) add(t *testing.T, event a2a.Event) {
 // artifact adds to an artifact, and returns what.
 func (s *story) artifact(t *testing.T, a *a2a.Artifact) string {
 	t.Helper()
+	if s.said == nil {
+		s.said = map[a2a.ArtifactID]string{}
+	}
 	if !slices.Contains(s.ids, a.ID) {
 		s.ids = append(s.ids, a.ID)
 	}
