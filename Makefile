@@ -13,7 +13,7 @@ TESTFLAGS ?= -race -count=1 -timeout 20m
 # The layers from the bottom up, and where the tests of each are.
 packages.gate1 := ./store/... ./internal/deptest/... ./internal/picture
 packages.sim   := ./task/engine/sim
-packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./task/push ./tool/... ./approval/... ./a2a/dialect/... ./auth/... ./internal/egress/... ./internal/strictjson/... ./internal/setting ./internal/stack ./internal/strictyaml/... ./internal/tlsfiles/... ./internal/visible/... ./internal/suggest/... ./internal/child ./internal/crashpoint/... ./internal/golden ./internal/heap ./internal/keyring ./internal/mutate/... ./internal/privatefile
+packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./task/push ./tool/... ./approval/... ./a2a/dialect/... ./auth/... ./internal/egress/... ./internal/strictjson/... ./internal/setting ./internal/stack ./internal/strictyaml/... ./internal/tlsfiles/... ./internal/visible/... ./internal/suggest/... ./internal/child ./internal/crashpoint/... ./internal/golden ./internal/heap ./internal/keyring ./internal/mutate/... ./internal/privatefile ./internal/testlog
 packages.gate2 := $(packages.race2) $(packages.sim)
 packages.gate3 := . ./a2a ./a2a/v03 ./a2aservertest ./examples/... ./internal/adminsocket ./internal/app/... ./internal/conformance ./internal/kinds ./internal/listener ./cmd/...
 packages.gate4 := ./internal/bench

@@ -23,6 +23,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
 	"a2a-server/auth"
+	"a2a-server/internal/testlog"
 	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
@@ -73,7 +74,7 @@ func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Serv
 	db := memstore.New()
 	h, err := db.Handle()
 	must(err)
-	log := zerolog.New(newTestLog(t))
+	log := zerolog.New(testlog.New(t))
 	engine, err := engine.New(engine.Config{
 		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream, balance)), Planner: direct.New(direct.Config{}),
 		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/internal/golden"
+	"a2a-server/internal/testlog"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/script"
 )
@@ -75,7 +76,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 	if !bytes.HasPrefix(in.Comment, []byte("A2A ")) && !bytes.HasPrefix(in.Comment, []byte("architecture")) && !bytes.HasPrefix(in.Comment, []byte("JSON-RPC")) {
 		t.Fatal("the first line does not say which clause or rule the case guards")
 	}
-	server := startWireServer(t, zerolog.New(newTestLog(t)), wireSetup(t, in))
+	server := startWireServer(t, zerolog.New(testlog.New(t)), wireSetup(t, in))
 	run := &wireRun{
 		t: t, url: server.listen(t), named: map[string]string{}, open: map[string]*wireAnswer{},
 		layout: wireLayout{written: map[string]bool{}},

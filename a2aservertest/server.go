@@ -31,6 +31,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testlog"
 	"a2a-server/task/engine"
 )
 
@@ -59,7 +60,7 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 	maps.Copy(set, c.Set)
 	s := &Server{t: t, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
 	c.Set, c.NoListen, c.Now, c.Host = set, true, s.clock.Now, s.clock
-	log := &testLog{t: t}
+	log := testlog.New(t)
 	if reflect.ValueOf(c.Log).IsZero() {
 		c.Log = zerolog.New(log)
 	}
@@ -80,7 +81,6 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 		}
 		serving.CloseClientConnections()
 		serving.Close()
-		log.end()
 	})
 	for until := time.Now().Add(patience); !s.ready(); {
 		if time.Now().After(until) {

@@ -16,6 +16,7 @@ import (
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testlog"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
@@ -117,7 +118,7 @@ func (w *world) startAs(change func(*engine.Config)) {
 	cfg.Tools = tool.NewRegistry(tool.NewToolset("test", w.tools.all()...))
 	cfg.Planner = direct.New(direct.Config{})
 	cfg.Presenter = dialect.New(dialect.Config{Keywords: true})
-	cfg.Log = zerolog.New(newTestLog(w.t))
+	cfg.Log = zerolog.New(testlog.New(w.t))
 	change(&cfg)
 	e, err := engine.New(cfg)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testlog"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"
@@ -138,7 +138,7 @@ func (w *world) prepare() {
 		cfg.Planner = direct.New(direct.Config{})
 	}
 	cfg.Presenter = dialect.New(dialect.Config{Keywords: true})
-	cfg.Log = zerolog.New(newTestLog(w.t))
+	cfg.Log = zerolog.New(testlog.New(w.t))
 	e, err := engine.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
@@ -189,33 +189,6 @@ func (w *world) until(what string, is func() bool) {
 			w.t.Fatalf("never happened: %s", what)
 		}
 	}
-}
-
-// testLog writes a log to a test while that runs. A tool that was given up may end,
-// and say so, later.
-type testLog struct {
-	mu   sync.Mutex
-	over bool
-	to   io.Writer
-}
-
-func newTestLog(t testing.TB) *testLog {
-	l := &testLog{to: zerolog.NewTestWriter(t)}
-	t.Cleanup(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.over = true
-	})
-	return l
-}
-
-func (l *testLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.over {
-		return len(p), nil
-	}
-	return l.to.Write(p)
 }
 
 // message is a user's message with a fresh id.
