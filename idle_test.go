@@ -10,7 +10,8 @@ import (
 )
 
 // A stream that waits has a stack of a few KiB, however much its request has needed: 8, and
-// 2 of net/http's goroutine that reads. With the race detector it is twice that.
+// 2 of net/http's goroutine that reads. With the race detector it is twice that, and the
+// runtime begins with larger stacks where others were large; the next step would be 36.
 func TestIdleStreamsHaveSmallStacks(t *testing.T) { //nolint:paralleltest // it measures all goroutines
 	in := start(t, load(t, map[string]string{"store": "memory", "limits.grace": "50ms"}))
 	parked := in.send(t, "m1", "/transfer_money amount=5 to=bob")
@@ -19,7 +20,7 @@ func TestIdleStreamsHaveSmallStacks(t *testing.T) { //nolint:paralleltest // it 
 	defer open.close()
 	overRPC := open.measure(t, in.server.Addr(), fmt.Sprintf("POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %d", len(rpc)), rpc)
 	overREST := open.measure(t, in.server.Addr(), "GET /tasks/"+parked.ID+":subscribe HTTP/1.1", "")
-	if most := uint64(24 << 10); overRPC > most || overREST > most {
+	if most := uint64(28 << 10); overRPC > most || overREST > most {
 		t.Errorf("an idle stream has %d bytes of stacks over JSON-RPC and %d over HTTP+JSON", overRPC, overREST)
 	}
 }
