@@ -401,6 +401,13 @@ func engineRows() []Row {
 		},
 		{
 			File:    "task/engine/follow.go",
+			What:    "sent.Task, sent.seq, true",
+			Into:    "sent.Task, 0, true",
+			Promise: "the stream of an answer has every event after the answer",
+			Test:    "TestStreamOfAnAnswer/memstore",
+		},
+		{
+			File:    "task/engine/follow.go",
 			What:    "if private == 0 {",
 			Into:    "if true {",
 			Promise: "a stream shows nothing private",

@@ -144,11 +144,12 @@ func (a *Answer) room(ctx context.Context, bytes uint64) error {
 	return a.work(ctx)
 }
 
-// read reads a task for the answer. done says that it shows a change that has been made.
+// read reads a task for the answer, up to seq last if that is not 0 (see reading). done
+// says that it shows a change that has been made.
 // The task may have grown after its header was read, while the answer waited for a
 // processor: it is read once enough memory is reserved for its current size.
-func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, done bool) (*task.View, store.Header, error) {
-	how, taken := reading{view: true, most: freeAnswer}, uint64(0)
+func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, last uint64, done bool) (*task.View, store.Header, error) {
+	how, taken := reading{view: true, most: freeAnswer, last: last}, uint64(0)
 	for {
 		f, h, err := a.e.load(ctx, s, id, how)
 		if err != nil {
@@ -191,7 +192,7 @@ func (a *Answer) Get(ctx context.Context, id string) (*task.View, error) {
 	if !ok {
 		return nil, task.ErrTaskNotFound
 	}
-	v, _, err := a.read(ctx, ScopeFor(a.by, auth.Read), parsed, false /* done */)
+	v, _, err := a.read(ctx, ScopeFor(a.by, auth.Read), parsed, 0 /* last */, false /* done */)
 	return v, err
 }
 
@@ -201,19 +202,19 @@ func (a *Answer) Cancel(ctx context.Context, id ID) (*task.View, error) {
 	if err := a.e.Cancel(ctx, a.by, id); err != nil {
 		return nil, err
 	}
-	v, _, err := a.read(ctx, ScopeFor(a.by, auth.Cancel), id, true /* done */)
+	v, _, err := a.read(ctx, ScopeFor(a.by, auth.Cancel), id, 0 /* last */, true /* done */)
 	return v, err
 }
 
 // Accepted returns the current state of the task of a message, without waiting for the
 // task to pause or end; if there is no memory for it, with parts left out.
 func (a *Answer) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
-	v, _, err := a.read(ctx, sent.scope, sent.Task, true /* done */)
+	v, _, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
 	return v, err
 }
 
-// Snapshot is a task and the seq up to which it is folded: a stream continues
-// after it.
+// Snapshot is a task and a header with the seq up to which it is folded: a stream
+// continues after it.
 type Snapshot struct {
 	View   *task.View
 	Header Header
@@ -226,11 +227,11 @@ func (s *Snapshot) Made() { s.answer.Made() }
 
 // Snapshot returns the task with which a stream begins.
 func (a *Answer) Snapshot(ctx context.Context, id store.TaskID) (*Snapshot, error) {
-	return a.snapshot(ctx, ScopeFor(a.by, auth.Follow), id, false /* done */)
+	return a.snapshot(ctx, ScopeFor(a.by, auth.Follow), id, 0 /* last */, false /* done */)
 }
 
-func (a *Answer) snapshot(ctx context.Context, s store.Scope, id store.TaskID, done bool) (*Snapshot, error) {
-	v, h, err := a.read(ctx, s, id, done)
+func (a *Answer) snapshot(ctx context.Context, s store.Scope, id store.TaskID, last uint64, done bool) (*Snapshot, error) {
+	v, h, err := a.read(ctx, s, id, last, done)
 	if err != nil {
 		return nil, err
 	}

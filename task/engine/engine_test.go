@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -223,6 +224,51 @@ func TestStream(t *testing.T) {
 		w.wantState(got, a2a.TaskStateCompleted)
 		if n := len(got.Artifacts[0].Parts); n != 3000 {
 			t.Errorf("artifact has %d parts, want 3000", n)
+		}
+	})
+}
+
+// The stream of an answer begins with the task as the answer left it, also when its reader
+// comes so late that the task has ended: whoever reads events only misses nothing.
+func TestStreamOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
+		m := w.decision(got.ID, approve(w.pending(got)[0]))
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.settled(got.ID, a2a.TaskStateCompleted)
+		var first *a2a.Task
+		var seq, pub uint64
+		rest, err := w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
+			first, seq, pub = w.task(s.View), s.Header.Seq, s.Header.Pub
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.wantState(first, a2a.TaskStateWorking)
+		if n := len(first.History); n != 3 || first.History[2].ID != m.ID || len(first.Artifacts) > 0 {
+			t.Errorf("the stream begins with %d artifacts and the history %v, want the answer as its last message", len(first.Artifacts), first.History)
+		}
+		var kinds []string
+		if err := rest.Follow(w.ctx(), func(page []engine.Event) error {
+			for _, e := range page {
+				if e.Seq <= seq || e.Pub != pub+1 {
+					t.Errorf("event %d (%d) follows %d (%d)", e.Seq, e.Pub, seq, pub)
+				}
+				seq, pub = e.Seq, e.Pub
+				kind, _, _ := strings.Cut(strings.TrimPrefix(string(e.Data), `{"`), `"`)
+				kinds = append(kinds, kind)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"artifactUpdate", "statusUpdate"}; !slices.Equal(kinds, want) {
+			t.Errorf("then come %v, want %v", kinds, want)
 		}
 	})
 }

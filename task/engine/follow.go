@@ -38,7 +38,7 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 			if view := e.views.get(sent.Task, v.Header.Seq); view != nil {
 				return view, nil
 			}
-			view, h, err := a.read(ctx, sent.scope, sent.Task, true /* done */)
+			view, h, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
 			if err != nil || rests(&h) {
 				return view, err
 			}
@@ -183,15 +183,16 @@ func publicOf(events []Event) []Event {
 }
 
 // Stream begins a stream of the task of a message, and returns where it continues. begin is
-// called once, with the task as it was before a follow-up, or nil for a new task, whose
-// first event is the task. If there is no memory for the task, begin gets it with parts left
-// out.
+// called once: with nil for a new task, whose first event is the task, and else with the
+// task as the message left it, so that what the task did since comes as events. It is the
+// current task if the message changed nothing, or if a snapshot of the log is newer. If
+// there is no memory for the task, begin gets it with parts left out.
 func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error) (*Subscription, error) {
 	n := sent.From
 	if n > 0 || sent.Duplicate {
 		a := e.Answer(by)
 		defer a.Release()
-		first, err := a.snapshot(ctx, sent.scope, sent.Task, true /* done */)
+		first, err := a.snapshot(ctx, sent.scope, sent.Task, sent.seq, true /* done */)
 		if err != nil {
 			return nil, err
 		}

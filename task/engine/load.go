@@ -18,11 +18,13 @@ type reading struct {
 	noHistory   bool   // do not keep the history either; only with noArtifacts
 	most        uint64 // read only the header if the log has more bytes; 0: no limit
 	keep        int    // lighten the view if it has more bytes; 0: never
+	last        uint64 // fold a view up to this seq, unless a snapshot holds more; 0: to the end
 }
 
 // load reads a task and folds it. The fold is nil if the log has more than r.most bytes.
 // If the header changes between two pages, the newest one is used; a view is that of the
-// first page, so that it is not larger than expected.
+// first page, so that it is not larger than expected. If a view ends before that, Seq and
+// Pub of the header say where.
 func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r reading) (*task.Fold, store.Header, error) {
 	limit := store.Limit{Bytes: loadPage, NoBulk: r.noArtifacts, Most: r.most}
 	p, err := e.store.Read(ctx, s, id, store.AtSnapshot(), limit)
@@ -43,11 +45,15 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 		}
 	}
 	f.Omit(r.noArtifacts, r.noHistory)
-	first := p.Header
+	first, end := p.Header, p.Header.Seq
+	if r.last >= max(first.Snapshot, 1) {
+		first.Seq = min(r.last, end)
+	}
 	for {
 		if err := apply(f, p.Events, r.view, first.Seq); err != nil {
 			return nil, store.Header{}, fmt.Errorf("%w: task %s, %w", store.ErrDataLoss, id, err)
 		}
+		first.Pub -= public(p.Events, first.Seq, end)
 		f.Header = p.Header
 		if r.view {
 			f.Header = first
@@ -55,13 +61,23 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 		if r.keep > 0 {
 			f.Lighten(r.keep)
 		}
-		if next, _ := p.Next.Seq(); !p.More || r.view && next >= first.Seq {
+		if next, _ := p.Next.Seq(); !p.More || r.view && next >= end {
 			return f, f.Header, nil
 		}
 		if p, err = e.store.Read(ctx, s, id, p.Next, limit); err != nil {
 			return nil, store.Header{}, err
 		}
 	}
+}
+
+// public returns how many of the events after seq n, up to seq end, are public.
+func public(events []store.Event, n, end uint64) (count uint64) {
+	for i := range events {
+		if ev := &events[i]; ev.Public && ev.Seq > n && ev.Seq <= end {
+			count++
+		}
+	}
+	return count
 }
 
 // apply folds events; for a view, only those up to seq last.

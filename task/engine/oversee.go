@@ -135,7 +135,7 @@ func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, Task
 	if err != nil {
 		return nil, TaskSummary{}, err
 	}
-	v, h, err := a.read(ctx, scope, parsed, false /* done */)
+	v, h, err := a.read(ctx, scope, parsed, 0 /* last */, false /* done */)
 	if err != nil {
 		return nil, TaskSummary{}, err
 	}
