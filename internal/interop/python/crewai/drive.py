@@ -67,9 +67,10 @@ class Conversation:
         return self.said.get()
 
     def take(self):
-        crewai_event_bus.flush()
+        crewai_event_bus.flush(timeout=None)
         seen, self.seen = self.seen, []
-        return seen
+        # Each event has a thread of its own, so they may be recorded in another order.
+        return [shown for _, shown in sorted(seen, key=lambda one: one[0])]
 
     def crew(self):
         model = Person(model="person", conversation=self)
@@ -98,7 +99,7 @@ class Conversation:
 
 def record(kind, *fields):
     def keep(source, event):
-        talk.seen.append({event.type: {name: getattr(event, name) for name in fields}})
+        talk.seen.append((event.emission_sequence, {event.type: {name: getattr(event, name) for name in fields}}))
 
     crewai_event_bus.on(kind)(keep)
 
