@@ -407,3 +407,35 @@ func TestReleasedAnswerBeginsAnew(t *testing.T) {
 		}
 	})
 }
+
+// Without room for its artifacts, the task with which the stream of an answer begins says so,
+// and what comes after it has no gap.
+func TestStreamOfAnAnswerWithoutRoom(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.cfg.Answers = 1 << 20
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
+		w.start()
+		got := w.send(w.calls("pour", args{"n": 10, "size": 60 << 10}, "transfer", args{"amount": 1, "to": "x"}))
+		hog, err := w.unread(alice, got.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer hog.Release()
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Follow(w.ctx(), alice, sent.Task, 0, engine.UntilInput, func([]engine.Event) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		first, kinds := w.streamed(sent)
+		w.wantState(first, a2a.TaskStateWorking)
+		if len(first.Artifacts) > 0 || !slices.Contains(omitted(first), "artifacts") {
+			t.Errorf("the stream begins with %d artifacts and says that it lacks %v", len(first.Artifacts), omitted(first))
+		}
+		if want := []string{"artifactUpdate", "statusUpdate"}; !slices.Equal(kinds, want) {
+			t.Errorf("then come %v, want %v", kinds, want)
+		}
+	})
+}

@@ -228,6 +228,34 @@ func TestStream(t *testing.T) {
 	})
 }
 
+// streamed reads the stream of an answer to its end, which must be without a gap. It returns
+// the task with which the stream begins, and the kinds of the events that follow.
+func (w *world) streamed(sent *engine.Sent) (first *a2a.Task, kinds []string) {
+	w.t.Helper()
+	var seq, pub uint64
+	rest, err := w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
+		first, seq, pub = w.task(s.View), s.Header.Seq, s.Header.Pub
+		return nil
+	})
+	if err != nil {
+		w.t.Fatalf("Stream() = %v", err)
+	}
+	if err := rest.Follow(w.ctx(), func(page []engine.Event) error {
+		for _, e := range page {
+			if e.Seq <= seq || e.Pub != pub+1 {
+				w.t.Errorf("event %d (%d) follows %d (%d)", e.Seq, e.Pub, seq, pub)
+			}
+			seq, pub = e.Seq, e.Pub
+			kind, _, _ := strings.Cut(strings.TrimPrefix(string(e.Data), `{"`), `"`)
+			kinds = append(kinds, kind)
+		}
+		return nil
+	}); err != nil {
+		w.t.Fatalf("Follow() = %v", err)
+	}
+	return first, kinds
+}
+
 // The stream of an answer begins with the task as the answer left it, also when its reader
 // comes so late that the task has ended: whoever reads events only misses nothing.
 func TestStreamOfAnAnswer(t *testing.T) {
@@ -240,32 +268,10 @@ func TestStreamOfAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.settled(got.ID, a2a.TaskStateCompleted)
-		var first *a2a.Task
-		var seq, pub uint64
-		rest, err := w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
-			first, seq, pub = w.task(s.View), s.Header.Seq, s.Header.Pub
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first, kinds := w.streamed(sent)
 		w.wantState(first, a2a.TaskStateWorking)
 		if n := len(first.History); n != 3 || first.History[2].ID != m.ID || len(first.Artifacts) > 0 {
 			t.Errorf("the stream begins with %d artifacts and the history %v, want the answer as its last message", len(first.Artifacts), first.History)
-		}
-		var kinds []string
-		if err := rest.Follow(w.ctx(), func(page []engine.Event) error {
-			for _, e := range page {
-				if e.Seq <= seq || e.Pub != pub+1 {
-					t.Errorf("event %d (%d) follows %d (%d)", e.Seq, e.Pub, seq, pub)
-				}
-				seq, pub = e.Seq, e.Pub
-				kind, _, _ := strings.Cut(strings.TrimPrefix(string(e.Data), `{"`), `"`)
-				kinds = append(kinds, kind)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
 		}
 		if want := []string{"artifactUpdate", "statusUpdate"}; !slices.Equal(kinds, want) {
 			t.Errorf("then come %v, want %v", kinds, want)

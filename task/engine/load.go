@@ -48,12 +48,13 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 	first, end := p.Header, p.Header.Seq
 	if r.last >= max(first.Snapshot, 1) {
 		first.Seq = min(r.last, end)
+		first.Pub -= end - first.Seq // but for the private ones, which are seen below
 	}
 	for {
 		if err := apply(f, p.Events, r.view, first.Seq); err != nil {
 			return nil, store.Header{}, fmt.Errorf("%w: task %s, %w", store.ErrDataLoss, id, err)
 		}
-		first.Pub -= public(p.Events, first.Seq, end)
+		first.Pub += private(p.Events, first.Seq, end)
 		f.Header = p.Header
 		if r.view {
 			f.Header = first
@@ -70,10 +71,11 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 	}
 }
 
-// public returns how many of the events after seq n, up to seq end, are public.
-func public(events []store.Event, n, end uint64) (count uint64) {
+// private returns how many of the events after seq n, up to seq end, are not public. The bulk
+// ones, which a reading may leave out, all are.
+func private(events []store.Event, n, end uint64) (count uint64) {
 	for i := range events {
-		if ev := &events[i]; ev.Public && ev.Seq > n && ev.Seq <= end {
+		if ev := &events[i]; !ev.Public && ev.Seq > n && ev.Seq <= end {
 			count++
 		}
 	}
