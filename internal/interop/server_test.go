@@ -107,6 +107,9 @@ func (s *server) end(t *testing.T) {
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("the server ended with %v, want exit code 0", err)
 	}
+	if raw := s.readLedger(t); len(raw) > 0 && !bytes.HasSuffix(raw, []byte("\n")) {
+		t.Errorf("the ledger ends within a line: %q", raw[bytes.LastIndexByte(raw, '\n')+1:])
+	}
 	for line := range strings.Lines(s.logs()) {
 		var l logged
 		switch {
@@ -158,14 +161,13 @@ func (s *server) transfers(t *testing.T) []transfer {
 	return all
 }
 
+// entries returns the lines of the ledger. One that another task is just writing may be there
+// in part: it is not finished yet.
 func (s *server) entries(t *testing.T) []entry {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(s.data, "ledger.jsonl"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	raw := s.readLedger(t)
 	var all []entry
-	for line := range bytes.Lines(raw) {
+	for line := range bytes.Lines(raw[:bytes.LastIndexByte(raw, '\n')+1]) {
 		var e entry
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
@@ -175,4 +177,13 @@ func (s *server) entries(t *testing.T) []entry {
 		all = append(all, e)
 	}
 	return all
+}
+
+func (s *server) readLedger(t *testing.T) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(s.data, "ledger.jsonl"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return raw
 }
