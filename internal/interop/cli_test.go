@@ -37,9 +37,9 @@ func (c *cliClient) to(ctx context.Context) (string, error) {
 	return "", errors.New("the card has no interface of gRPC")
 }
 
-// command adds what every command gets.
+// command adds what every command gets. Its limit holds for streams, too.
 func (c *cliClient) command(args ...string) []string {
-	return append(append(args, "--output", "json", "--timeout", "1m"), c.flags...)
+	return append(append(args, "--output", "json", "--timeout", "10m"), c.flags...)
 }
 
 func (c *cliClient) one(ctx context.Context, args ...string) (json.RawMessage, error) {

@@ -25,19 +25,24 @@ func playKilled(parent *testing.T, worlds map[official]world, s *server, again f
 	var mu sync.Mutex
 	were := map[official]left{}
 	all := parent.Run("before", func(t *testing.T) {
+		// All at once, however few tests run in parallel: what a stream says until the last one
+		// has begun, its tool has to say again.
+		var began sync.WaitGroup
+		defer began.Wait()
 		for o, w := range worlds {
-			t.Run(o.id(), func(t *testing.T) {
-				t.Parallel()
-				var l left
-				l.parked, l.asked = park(ctx, t, w.client, 8, "killed")
-				if o.gap("server killed in a stream") == "" {
-					m := call("stream", map[string]any{"chunks": 100000, "size": 16, "interval": "50ms"})
-					l.before = follow(parent, w.stream(ctx, &a2a.SendMessageRequest{Message: m}))
-					l.before.until(t, "the tenth chunk", func() bool { return l.before.chunks == 10 })
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				were[o] = l
+			began.Go(func() {
+				t.Run(o.id(), func(t *testing.T) {
+					var l left
+					l.parked, l.asked = park(ctx, t, w.client, 8, "killed")
+					if o.gap("server killed in a stream") == "" {
+						m := call("stream", map[string]any{"chunks": 100000, "size": 16, "interval": "50ms"})
+						l.before = follow(parent, w.stream(ctx, &a2a.SendMessageRequest{Message: m}))
+						l.before.until(t, "the tenth chunk", func() bool { return l.before.chunks == 10 })
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					were[o] = l
+				})
 			})
 		}
 	})
@@ -52,6 +57,8 @@ func playKilled(parent *testing.T, worlds map[official]world, s *server, again f
 			l := were[o]
 			t.Run(o.id(), func(t *testing.T) {
 				t.Parallel()
+				ctx, cancel := deadline(t)
+				defer cancel()
 				w.server = s
 				if l.before != nil {
 					l.before.untilGone(t)
