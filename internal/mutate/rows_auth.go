@@ -76,7 +76,7 @@ func authRows() []Row {
 		{
 			File:    "a2a/rest.go",
 			What:    "if err := allow(by, v.op); err != nil {",
-			Into:    "if err := allow(by, v.op); err != nil && v.from == unread {",
+			Into:    "if err := allow(by, v.op); err != nil && r.ContentLength <= 0 {",
 			Promise: "who has no role for an operation is refused before the body is read",
 			Test:    "TestRightsWithoutTask",
 		},
@@ -118,7 +118,7 @@ func authRows() []Row {
 		{
 			File:    "a2a/lease.go",
 			What:    "case wrong != nil && wrong.status != http.StatusUnauthorized:",
-			Into:    "case false:",
+			Into:    "case wrong != nil && false:",
 			Promise: "a stream stays open while its credential cannot be checked",
 			Test:    "TestStreamEndsWithCredential",
 		},

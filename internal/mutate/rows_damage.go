@@ -113,7 +113,7 @@ func damageRows() []Row {
 			What:    "continue // its owner is not known",
 			Into:    "break",
 			Promise: "a damaged task at work hides no other",
-			Test:    "TestDamagedAtWork",
+			Test:    "TestDamagedAtWorkInOldIndex",
 		},
 		{
 			File:    "store/boltstore/list.go",

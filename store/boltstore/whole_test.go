@@ -257,8 +257,8 @@ func TestSmallBuckets(t *testing.T) {
 				if err == nil {
 					_ = db.Close()
 				}
-				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "restore a backup") {
-					t.Errorf("Open() = %v, want ErrDamaged that says what to do", err)
+				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "its page ") || !strings.Contains(err.Error(), "restore a backup") {
+					t.Errorf("Open() = %v, want ErrDamaged that says where, and what to do", err)
 				}
 			})
 		}

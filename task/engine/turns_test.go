@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,8 +64,7 @@ type bomb struct{}
 
 func (bomb) MarshalJSON() ([]byte, error) { panic("boom") }
 
-// A turn whose task another process has taken over says nothing any more about the task:
-// neither that its call has failed, nor that it cannot continue itself.
+// A turn whose task another process has taken over does not say that its call has failed.
 func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
@@ -88,6 +88,50 @@ func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
 		synctest.Wait()
 		if n := runs.Load(); n != 2 {
 			t.Fatalf("the tool was entered %d times, want 2: the second process repeats it", n)
+		}
+		close(first)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateWorking)
+		close(second)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		stop()
+	})
+}
+
+// A turn that cannot continue does not fail a task that another process has taken over.
+func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		first, second := make(chan struct{}), make(chan struct{})
+		var gates atomic.Int32
+		w.tools.extra = []tool.Tool{
+			&fake{name: "first", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }},
+			&gatedFake{fake: fake{name: "exits", call: func(tool.Context, map[string]any) (map[string]any, error) {
+				<-second
+				return nil, nil
+			}}, gate: func() bool {
+				if gates.Add(1) == 1 {
+					<-first
+					runtime.Goexit() // which is what ends the turn
+				}
+				return false
+			}},
+		}
+		var err error
+		if w.cfg.Policy, err = approval.NewPolicy(approval.PolicyConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
+		start := func(cfg *engine.Config) { cfg.Log, cfg.Planner = zerolog.Nop(), &twoSteps{} }
+		w.startAs(start)
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		synctest.Wait()
+		stop := w.stop
+		w.startAs(start) // another process on the same disk
+		synctest.Wait()
+		if n := gates.Load(); n != 2 {
+			t.Fatalf("the gate was asked %d times, want 2: the second process continues", n)
 		}
 		close(first)
 		synctest.Wait()
