@@ -31,7 +31,7 @@ const provider = new Provider(issuer, {
       enabled: true,
       defaultResource: () => 'https://a2a.example',
       useGrantedResource: () => true,
-      getResourceServerInfo: (ctx, resource) => ({ scope: 'call', audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: 600 }),
+      getResourceServerInfo: (ctx, resource) => ({ scope: 'call', audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: 3600 }),
     },
   },
 });

@@ -59,7 +59,7 @@ class Driver:
         # The header of HTTP, the metadata of gRPC.
         self.context = ClientCallContext(service_parameters={"X-API-Key": key} if key else {})
         # The other one says that it speaks 1.0, and is told of nothing else.
-        self.plain = httpx.AsyncClient()
+        self.plain = httpx.AsyncClient(timeout=60)
         self.card = await A2ACardResolver(self.plain, url).get_agent_card()
 
         # Of what the card offers, that of the version only.
