@@ -799,3 +799,29 @@ func TestCardOfKeysInAuthorization(t *testing.T) {
 		t.Errorf("a key as the card says: %d %s", status, text)
 	}
 }
+
+// A request that comes without TLS to a port that has it is answered once, and in plain text.
+func TestPlainRequestsToTLSAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	s := startSecure(t, "")
+	conn, err := net.Dial("tcp", s.server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	said, err := io.ReadAll(resp.Body) // to the end of the connection
+	if err != nil || resp.StatusCode != http.StatusBadRequest || string(said) != "this port speaks HTTPS only: use https:// in the URL\n" {
+		t.Errorf("GET without TLS = %s %q, %v", resp.Status, said, err)
+	}
+}

@@ -140,7 +140,7 @@ func approvalText(a *approval.Approval, columns int) string {
 	}
 	f.add("rule", visible.Line(a.Terms.Rule))
 	if a.Terms.FourEyes {
-		f.add("four eyes", "the requester may not decide, and nobody who acts for them")
+		f.add("four eyes", "the requester may not decide, nor those they act for, nor those who act for one of them")
 	}
 	if who := a.Terms.Approvers; who != nil {
 		f.add("approvers", visible.Line(approversText(who)))
@@ -152,7 +152,7 @@ func approvalText(a *approval.Approval, columns int) string {
 	f.add("digest", a.Digest)
 	f.add("replaces", a.Supersedes)
 	if r := a.Resolution; r != nil {
-		by := "nobody"
+		by := "the server"
 		if !r.By.IsZero() {
 			by = principalText(r.By)
 		}

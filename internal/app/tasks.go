@@ -142,7 +142,7 @@ func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 	f.add("tenant", visible.Line(s.Tenant))
 	f.add("created", moment(s.Created))
 	if s.Pending > 0 {
-		f.add("pending", strconv.Itoa(s.Pending)+" approvals, which this lists:\napprovals list --task "+s.ID)
+		f.add("pending", strconv.Itoa(s.Pending)+" to decide; this lists them:\napprovals list --task "+s.ID)
 	}
 	f.add("log", strconv.FormatUint(s.Bytes, 10)+" bytes")
 	f.add("messages", strconv.Itoa(len(task.History)))

@@ -86,6 +86,7 @@ type Conn struct {
 	beyond   bool         // over the limits
 	header   time.Duration
 	closed   atomic.Bool
+	told     atomic.Bool // that it has to be encrypted
 	framing  framing
 	blocks   blocks
 }
@@ -188,7 +189,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.framing.read(p[:n])
 		c.blocks.follow(c, p[:n], err, c.header)
 	}
-	if plain, is := errors.AsType[tls.RecordHeaderError](err); is && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) {
+	if plain, is := errors.AsType[tls.RecordHeaderError](err); is && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) && c.told.CompareAndSwap(false, true) {
 		// Nobody reads a TLS alert as HTTP. It is too small to wait for the client.
 		_, _ = io.WriteString(plain.Conn, wantsTLS)
 	}

@@ -594,6 +594,12 @@ func TestWithoutItsSecrets(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Secrets = noSecrets{}
+			c.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, at string) (net.Conn, error) {
+				if strings.HasPrefix(at, "nowhere.example:") {
+					return nil, fmt.Errorf("resolve: %w", &net.DNSError{Err: "no such host", Name: "nowhere.example", IsNotFound: true})
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, at)
+			}}}
 			c.Sign = func(context.Context, *push.Notification, http.Header) error {
 				return errors.New("no key: secret detail")
 			}
@@ -605,6 +611,7 @@ func TestWithoutItsSecrets(t *testing.T) {
 			"secrets cannot be opened": {URL: rc.URL, Token: "t", Version: "1.0"},
 			"signature":                {URL: rc.URL, Version: "1.0"},
 			"encoding":                 {URL: rc.URL, Version: "0.3"},
+			"name not resolved":        {URL: "http://nowhere.example", Scheme: "Bearer", Version: "1.0"},
 			"request failed":           {URL: "gopher://example.com", Scheme: "Bearer", Version: "1.0"},
 			"invalid URL":              {URL: "http://[::1", Scheme: "Bearer", Version: "1.0"},
 		} {

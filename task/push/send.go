@@ -146,12 +146,15 @@ func classOf(err error) string {
 		refused *egress.RefusedError
 		network net.Error
 		dial    *net.OpError
+		name    *net.DNSError
 	)
 	switch {
 	case errors.As(err, &refused):
 		return "address refused"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "timeout"
+	case errors.As(err, &name):
+		return "name not resolved"
 	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
 		return "TLS"
 	case errors.As(err, &dial) && dial.Op == "dial":
