@@ -11,6 +11,7 @@ func grpcRows() []Row {
 			Into:    "err := error(nil); err != nil",
 			Promise: "gRPC: a caller without a role is refused before the message",
 			Test:    "TestGRPCAuthenticatesFirst",
+			Hangs:   true,
 		},
 		{
 			File:    call,
@@ -41,6 +42,7 @@ func grpcRows() []Row {
 			Into:    "err := error(nil); err != nil",
 			Promise: "gRPC: large messages are in the memory of large requests",
 			Test:    "TestRefusedMessagesOfGRPC/no room",
+			Hangs:   true,
 		},
 		{
 			File:    receive,
@@ -62,6 +64,7 @@ func grpcRows() []Row {
 			Into:    "",
 			Promise: "gRPC: a stream ends with its credential",
 			Test:    "TestStreamOfGRPCEndsWithItsCredential",
+			Hangs:   true,
 		},
 		{
 			File:    call,
@@ -69,6 +72,7 @@ func grpcRows() []Row {
 			Into:    "",
 			Promise: "gRPC: a send that waits ends with its credential",
 			Test:    "TestWaitingSendOfGRPCEndsWithItsCredential",
+			Hangs:   true,
 		},
 		{
 			File:    "a2a/grpc_status.go",
@@ -83,6 +87,7 @@ func grpcRows() []Row {
 			Into:    "",
 			Promise: "gRPC: reflection ends with its credential",
 			Test:    "TestReflectionEndsWithItsCredential",
+			Hangs:   true,
 		},
 		{
 			File:    decode,
@@ -160,6 +165,7 @@ func grpcRows() []Row {
 			Into:    "c.conn != nil",
 			Promise: "gRPC: streams that have ended and are not read are bounded",
 			Test:    "TestUnreadMessagesOfGRPC/streams",
+			Hangs:   true,
 		},
 		{
 			File:    stream,
@@ -167,6 +173,7 @@ func grpcRows() []Row {
 			Into:    "!c.waits(m)",
 			Promise: "gRPC: a sender is never stuck in the transport",
 			Test:    "TestUnreadEventsOfGRPC",
+			Hangs:   true,
 		},
 		{
 			File:    stream,
@@ -197,6 +204,7 @@ func grpcRows() []Row {
 			Promise: "gRPC: a client beyond the limits gets another connection",
 			Package: ".",
 			Test:    "TestConnectionsOfGRPC",
+			Hangs:   true,
 		},
 		{
 			File:    conn,
@@ -205,6 +213,7 @@ func grpcRows() []Row {
 			Promise: "gRPC: the header of a call comes in time",
 			Package: ".",
 			Test:    "TestHeaderOfGRPCComesInTime/without TLS",
+			Hangs:   true,
 		},
 		{
 			File:    conn,
@@ -213,6 +222,7 @@ func grpcRows() []Row {
 			Promise: "gRPC: the header of a call comes in time with TLS",
 			Package: ".",
 			Test:    "TestHeaderOfGRPCComesInTime/with TLS",
+			Hangs:   true,
 		},
 		{
 			File:    "grpc.go",
@@ -228,6 +238,7 @@ func grpcRows() []Row {
 			Into:    "false",
 			Promise: "gRPC: health follows readiness",
 			Test:    "TestHealthOfGRPC",
+			Hangs:   true,
 		},
 		{
 			File:    "a2a/grpc_status.go",

@@ -216,7 +216,7 @@ func pushRows() []Row {
 			What:    "skip, full := d.busy[name] ||",
 			Into:    "skip, full :=",
 			Promise: "a webhook gets one notification after the other",
-			Test:    "TestWorkersAreBounded",
+			Test:    "TestOneNotificationAfterTheOther",
 			Hangs:   true,
 		},
 		{

@@ -366,6 +366,37 @@ func TestOlderLeavesAlone(t *testing.T) {
 	})
 }
 
+// While a notification of a webhook is being sent, the next one waits, however often others
+// are looked after meanwhile.
+func TestOneNotificationAfterTheOther(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		let := make(chan struct{})
+		rc := newReceiver(t, func(n int, _ http.ResponseWriter, r *http.Request) {
+			if n == 0 && r.URL.Path == "/held" {
+				<-let
+			}
+		})
+		release := sync.OnceFunc(func() { close(let) })
+		t.Cleanup(release) // before the receiver closes
+		w.config = func(c *push.Config) { c.Timeout = time.Minute }
+		w.start(false)
+		held := w.send("echo", hook(rc.URL+"/held"))
+		w.until("the first one is being sent", func() bool { return len(rc.at("/held")) == 1 })
+		for n := range 5 {
+			path := fmt.Sprintf("/%d", n)
+			all := len(w.pushable(w.send("echo", hook(rc.URL+path))))
+			w.until("another webhook has all of its own", func() bool { return len(rc.at(path)) == all })
+		}
+		if n := len(rc.at("/held")); n != 1 || len(rc.both) > 0 {
+			t.Errorf("%d notifications were sent to a webhook that has not answered the first, two at once at %v", n, rc.both)
+		}
+		release()
+		w.quiet()
+		wantInOrder(t, rc.at("/held"), w.pushable(held))
+	})
+}
+
 // One webhook has at most one notification under way, a host four, and all of them 64.
 func TestWorkersAreBounded(t *testing.T) {
 	t.Parallel()
