@@ -1,4 +1,4 @@
-import asyncio, os, uuid
+import asyncio, httpx, os, uuid
 from a2a.client import ClientConfig, create_client
 from a2a.types import SendMessageRequest
 from google.protobuf.json_format import MessageToDict, ParseDict
@@ -6,7 +6,8 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 APPROVAL = "urn:a2a-server:extension:tool-approval:v1"
 
 async def main():
-    client = await create_client(os.environ["SERVER"], ClientConfig(streaming=False))
+    http = httpx.AsyncClient(timeout=60)  # without it, an answer may take 5 seconds
+    client = await create_client(os.environ["SERVER"], ClientConfig(streaming=False, httpx_client=http))
 
     async def send(**message):
         message |= {"messageId": str(uuid.uuid4()), "role": "ROLE_USER"}
