@@ -41,6 +41,20 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	if n < 5 || n > 12 || snapshots > 2*events {
 		t.Errorf("%d snapshots of %d KiB for %d KiB of events, want one each time that the log has doubled", n, snapshots>>10, events>>10)
 	}
+	const large = 100 << 10
+	f.Snapshotted(task.SnapshotParts{Fold: true}, large)
+	since := 0
+	for !f.WantsSnapshot(false /* chunks */).Fold && since < 2*large {
+		c, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Publish([]task.Chunk{c})
+		since += len(c.Event.Data)
+	}
+	if since < large || since > large+16<<10 {
+		t.Errorf("after a snapshot of %d KiB the next one is due after %d KiB of events", large>>10, since>>10)
+	}
 	if f.Snapshotted(task.SnapshotParts{Fold: true, Artifacts: true}, 0); f.WantsSnapshot(false /* chunks */) != (task.SnapshotParts{}) {
 		t.Error("a snapshot that could not be made is tried again at once")
 	}

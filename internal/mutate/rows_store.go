@@ -512,7 +512,7 @@ func storeRows() []Row {
 			What:    "if err := checkWhole(db.space.file); err != nil {",
 			Into:    "if err := error(nil); err != nil {",
 			Promise: "a copy that was made while the file was written to is refused",
-			Test:    "TestTornCopy",
+			Test:    "TestTornValue",
 		},
 	}
 }

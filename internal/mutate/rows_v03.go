@@ -37,6 +37,7 @@ func v03Rows() []Row {
 			Into:    "\tif false {",
 			Promise: "a stream of 0.3 ends when its task waits for input",
 			Test:    "TestClientOf03",
+			Hangs:   true,
 		},
 		{
 			File:    "a2a/decode.go",

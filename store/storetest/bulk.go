@@ -173,7 +173,7 @@ func testBulkPipelined(t *testing.T, f *fixture) {
 		log.add(b.Events...)
 		want := folded{}
 		var commits []*store.Commit
-		for n := uint64(1); n <= 30; n++ {
+		for n := uint64(1); n <= 31; n++ { // the last one is bulk
 			e := public("%d", n)
 			e.Bulk = n%3 > 0
 			c := chunks(b.Task, 1, e)
