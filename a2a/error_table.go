@@ -32,7 +32,7 @@ var (
 
 // The errors of HTTP itself, before a binding sees the request.
 var (
-	errUnauthenticated  = wireError{code: -32600, status: http.StatusUnauthorized, grpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", message: "the caller could not be authenticated: send a credential of a kind in WWW-Authenticate"}
+	errUnauthenticated  = wireError{code: -32600, status: http.StatusUnauthorized, grpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", message: "the caller could not be authenticated: send a credential of a kind listed in WWW-Authenticate"}
 	errTooMany          = wireError{code: -32603, status: http.StatusTooManyRequests, grpc: "RESOURCE_EXHAUSTED", reason: "RATE_LIMIT_EXCEEDED", message: "too many requests", after: 1}
 	errNoPath           = wireError{code: -32600, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "NOT_FOUND", message: "there is nothing at this path"}
 	errMethodNotAllowed = wireError{code: -32600, status: http.StatusMethodNotAllowed, grpc: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED", message: "this path does not accept this method"}

@@ -99,7 +99,7 @@ func (a *Approval) checkPerson(d Decider) *Error {
 		return barred(a, BarredApprovers, fmt.Sprintf("rule %s lets only its approvers answer; have one of them answer", quote(a.Terms.Rule)))
 	}
 	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
-		return barred(a, BarredFourEyes, fmt.Sprintf("rule %s requires somebody other than the requester of the call, those they act for, and those who act for one of them; have another person answer",
+		return barred(a, BarredFourEyes, fmt.Sprintf("rule %s requires somebody other than the requester of the call, those they act for, or those who act for one of them; have another person answer",
 			quote(a.Terms.Rule)))
 	}
 	return nil

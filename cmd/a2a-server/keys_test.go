@@ -140,7 +140,7 @@ func (s *keyServer) waitFor(says string, n int) {
 
 const (
 	reloaded    = "were reloaded"
-	notReloaded = "the configuration was not reloaded: what it says is as before; keys and certificates are read apart from it"
+	notReloaded = "the configuration was not reloaded and stays as it was; keys and certificates are reloaded separately"
 )
 
 // Commands that run at once lose no key, a hangup makes the server know what they did and

@@ -61,7 +61,7 @@ func TestHangup(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	says("the configuration was not reloaded: what it says is as before; keys and certificates are read apart from it")
+	says("the configuration was not reloaded and stays as it was; keys and certificates are reloaded separately")
 	if got := skill(); got != "one" {
 		t.Errorf("after a reload that failed the skill is %s", got)
 	}

@@ -21,7 +21,7 @@ func reloadOn(ctx context.Context, signals chan os.Signal, reload func() error, 
 				return
 			case <-signals:
 				if err := reload(); err != nil {
-					log.Error().Err(err).Msg("the configuration was not reloaded: what it says is as before; keys and certificates are read apart from it")
+					log.Error().Err(err).Msg("the configuration was not reloaded and stays as it was; keys and certificates are reloaded separately")
 				}
 			}
 		}

@@ -86,7 +86,7 @@ type Conn struct {
 	beyond   bool         // over the limits
 	header   time.Duration
 	closed   atomic.Bool
-	told     atomic.Bool // that it has to be encrypted
+	told     atomic.Bool // a request without TLS has been answered
 	framing  framing
 	blocks   blocks
 }

@@ -34,7 +34,7 @@ func copyRows() []Row {
 		},
 		{
 			File:    "store/boltstore/whole.go",
-			What:    "\t\t\tif c.whole {",
+			What:    "\t\t\tif c.sums != nil {",
 			Into:    "\t\t\tif false {",
 			Promise: "a copy has no value of which parts are of another commit",
 			Test:    "TestTornValue",

@@ -46,18 +46,9 @@ func TestCopiesOfFormats(t *testing.T) {
 			if err := boltstore.CheckWhole(path); err != nil {
 				t.Errorf("format %d: %v", n, err)
 			}
-			db, err := boltstore.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := db.Handle()
-			if err != nil {
-				t.Fatal(err)
-			}
+			h, closeStore := openOnce(t, path)
 			fill(t, h, store.Owner("t", "alice"), 10)
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			closeStore()
 		}
 		if err := boltstore.CheckWhole(path); err != nil {
 			t.Errorf("format %d, written on: %v", n, err)

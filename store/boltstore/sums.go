@@ -47,7 +47,7 @@ func (s *sums) value(bucket, key, value []byte) error {
 	case string(bucketAudit):
 		s.entries++
 		s.newest = max(s.newest, readU64(key))
-		if _, err := unmark(bucketAudit, key, value, bareEntry); err != nil && value[0] == sealed {
+		if _, err := unmark(bucketAudit, key, value, bareEntry); err != nil && hasSum(value) {
 			return err
 		}
 	case string(bucketLive), string(bucketList), string(bucketListCtx), string(bucketRowIdx):
@@ -107,7 +107,7 @@ func (s *sums) row(key, value []byte) error {
 
 func (s *sums) dueRow(key, value []byte) error {
 	d := decodeDue(key, value)
-	if d.Damaged && (d.Kind == "" || value[0] == sealed) {
+	if d.Damaged && (d.Kind == "" || hasSum(value)) {
 		return errors.New("it is not what was written")
 	}
 	if !d.Task.IsZero() && d.Kind != store.DueDelete { // a task whose deletion has begun does not count that
@@ -115,6 +115,10 @@ func (s *sums) dueRow(key, value []byte) error {
 	}
 	return nil
 }
+
+// hasSum reports whether a due payload or an audit entry must have a checksum: those from
+// before format 3 have none, but are never empty.
+func hasSum(value []byte) bool { return len(value) == 0 || value[0] == sealed }
 
 // check returns an error if something is left.
 func (s *sums) check() error {

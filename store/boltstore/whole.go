@@ -54,7 +54,7 @@ func checkWhole(file io.ReaderAt) error {
 	if err != nil {
 		return err
 	}
-	c.whole, c.sums = true, newSums()
+	c.sums = newSums()
 	if err := c.tree(nil, c.root, nil, nil, 0 /* depth */); err != nil {
 		return err
 	}
@@ -71,14 +71,13 @@ func checkWhole(file io.ReaderAt) error {
 
 // pageCheck is one check of a file as of its newest transaction.
 type pageCheck struct {
-	file  io.ReaderAt
-	whole bool   // buckets that have pages of their own are checked, too, and values
-	size  uint64 // of a page, in bytes
-	root  uint64 // page of the bucket of all buckets
-	free  uint64 // page of the freelist
-	high  uint64 // number of pages
-	seen  []bool // pages that are in use
-	sums  *sums  // if whole
+	file io.ReaderAt
+	size uint64 // of a page, in bytes
+	root uint64 // page of the bucket of all buckets
+	free uint64 // page of the freelist
+	high uint64 // number of pages
+	seen []bool // pages that are in use
+	sums *sums  // not nil: buckets that have pages of their own are checked, too, and values
 }
 
 func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
@@ -161,7 +160,7 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 			if in, from, to = bucket, keys[i], high; i+1 < len(keys) {
 				to = keys[i+1]
 			}
-		case child == 0 || !c.whole:
+		case child == 0 || c.sums == nil:
 			continue
 		}
 		if err := c.tree(in, child, from, to, depth+1); err != nil {
@@ -202,7 +201,7 @@ func (c *pageCheck) elements(bucket, p, low, high []byte) (kind uint16, keys [][
 		}
 		v := p[at+start+key:][:value]
 		if order.Uint32(e)&leafBucket == 0 {
-			if c.whole {
+			if c.sums != nil {
 				if err := c.sums.value(bucket, keys[i], v); err != nil {
 					return 0, nil, nil, fmt.Errorf("has a value of %s that is damaged: %w", bucket, err)
 				}

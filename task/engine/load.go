@@ -48,7 +48,7 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 	first, end := p.Header, p.Header.Seq
 	if r.last >= max(first.Snapshot, 1) {
 		first.Seq = min(r.last, end)
-		first.Pub -= end - first.Seq // but for the private ones, which are seen below
+		first.Pub -= end - first.Seq // the private ones among these are added again below
 	}
 	for {
 		if err := apply(f, p.Events, r.view, first.Seq); err != nil {

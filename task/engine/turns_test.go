@@ -79,24 +79,35 @@ func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
 			return map[string]any{"ok": true}, nil
 		}}}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-		quiet := func(cfg *engine.Config) { cfg.Log = zerolog.Nop() }
-		w.startAs(quiet)
-		id := w.begin(w.calls("look", args{}))
-		synctest.Wait()
-		stop := w.stop
-		w.startAs(quiet) // another process on the same disk
-		synctest.Wait()
-		if n := runs.Load(); n != 2 {
-			t.Fatalf("the tool was entered %d times, want 2: the second process repeats it", n)
-		}
-		close(first)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateWorking)
-		close(second)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-		stop()
+		w.takeOver(func(*engine.Config) {}, w.calls("look", args{}), &runs, first, second)
 	})
+}
+
+// takeOver begins a task, and has another process on the same disk take it over. Both enter
+// what the application supplied, as entered counts: there the first process waits for first,
+// and what it does then changes nothing for the second, which ends the task after second.
+func (w *world) takeOver(configure func(*engine.Config), m *a2a.Message, entered *atomic.Int32, first, second chan struct{}) {
+	w.t.Helper()
+	quiet := func(cfg *engine.Config) {
+		cfg.Log = zerolog.Nop()
+		configure(cfg)
+	}
+	w.startAs(quiet)
+	id := w.begin(m)
+	synctest.Wait()
+	stop := w.stop
+	w.startAs(quiet)
+	synctest.Wait()
+	if n := entered.Load(); n != 2 {
+		w.t.Fatalf("it was entered %d times, want 2: the second process repeats it", n)
+	}
+	close(first)
+	synctest.Wait()
+	w.wantState(w.get(id), a2a.TaskStateWorking)
+	close(second)
+	synctest.Wait()
+	w.wantState(w.get(id), a2a.TaskStateCompleted)
+	stop()
 }
 
 // A turn that cannot continue does not fail a task that another process has taken over.
@@ -123,23 +134,7 @@ func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-		start := func(cfg *engine.Config) { cfg.Log, cfg.Planner = zerolog.Nop(), &twoSteps{} }
-		w.startAs(start)
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
-		stop := w.stop
-		w.startAs(start) // another process on the same disk
-		synctest.Wait()
-		if n := gates.Load(); n != 2 {
-			t.Fatalf("the gate was asked %d times, want 2: the second process continues", n)
-		}
-		close(first)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateWorking)
-		close(second)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-		stop()
+		w.takeOver(func(cfg *engine.Config) { cfg.Planner = &twoSteps{} }, w.message(a2a.NewTextPart("go")), &gates, first, second)
 	})
 }
 
