@@ -261,6 +261,7 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 				ended = make(chan struct{})
 				go func() {
 					defer close(ended)
+					defer held.Close() // the transport reads on after an early answer
 					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url, held)
 					if err != nil {
 						t.Error(err)
