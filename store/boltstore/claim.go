@@ -44,7 +44,7 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 
 // claim claims from key from, inclusive, to key to, exclusive (nil: the end).
 func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store.Header) error {
-	c := r.live.Cursor() // it is as the round began: live is written at the end
+	c := r.im.bucket(bucketLive).Loose() // as the round began: live is written at the end
 	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed) < limit; k, v = c.Next() {
 		if entry := decodeLive(v); entry.epoch >= epoch {
 			continue

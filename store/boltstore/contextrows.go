@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -27,6 +25,7 @@ func (r *round) checkContextRows(b *store.Batch, t *work) error {
 		var before store.RowBound
 		values := map[string][]byte{}
 		prefix := contextRowKey(kind, t.now.Owner, t.now.Context, nil)
+		r.row.proveTo(prefix, after(prefix))
 		c := r.row.Cursor()
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			row, err := decodeRow(k, v)
@@ -85,7 +84,7 @@ func (r *round) shared(t *work) bool {
 		if _, known := r.tasks[id]; known {
 			return false // it was looked at above
 		}
-		rec, err := readRecord(r.task, id)
+		rec, err := readRecord(&r.task, id)
 		if err != nil {
 			return errors.Is(err, store.ErrDataLoss)
 		}
@@ -93,13 +92,13 @@ func (r *round) shared(t *work) bool {
 	}
 	sc, cx := owner.Key(), store.ContextKey(contextID)
 	prefix := ctxPrefix(sc, cx)
-	c := r.listCtx.Cursor()
+	c := r.im.bucket(bucketListCtx).Cursor()
 	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		if _, id, err := store.ParseTaskPosition(k[len(prefix):]); err != nil || is(id) {
 			return true
 		}
 	}
-	c = r.live.Cursor()
+	c = r.im.bucket(bucketLive).Loose()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if e := decodeLive(v); (e.short || e.owner == sc && e.context == cx) && is(store.TaskID(k)) {
 			return true
@@ -133,7 +132,7 @@ func (u *usage) moveRow(c *chargedRow) {
 
 // walkRows takes the next step through the rows of contexts, which come first among those
 // of each kind, together with those of scopes. It reports whether it has reached the end.
-func (u *usage) walkRows(rows *bolt.Bucket, steps int) (whole bool, err error) {
+func (u *usage) walkRows(rows *bucket, steps int) (whole bool, err error) {
 	c := rows.Cursor()
 	k, v := c.First()
 	if u.rows != nil {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"sync"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -86,8 +84,8 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 		if n != nil {
 			return n, nil
 		}
-		err := db.view(ctx, func(tx *bolt.Tx) error {
-			l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: owner, query: store.Query{Context: contextID}}
+		err := db.view(ctx, func(im *image) error {
+			l := lister{im: im, tasks: im.bucket(bucketTask), scope: owner, query: store.Query{Context: contextID}}
 			_, n = c.count(&l, key, true /* use */)
 			return nil
 		})
@@ -110,10 +108,10 @@ func (n *count) release() {
 // count counts all states of what key names in l's view, and keeps the counter: kept
 // is nil when a commit came between the view and now, so that it cannot be kept.
 func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count) {
-	n := c.begin(key, uint64(l.tx.ID()))
+	n := c.begin(key, uint64(l.im.tx.ID()))
 	counted := false // else a page of the index is damaged
 	defer func() { kept = c.end(n, sum, use, counted) }()
-	all := lister{tx: l.tx, tasks: l.tasks, scope: l.scope, query: store.Query{Context: l.query.Context}}
+	all := lister{im: l.im, tasks: l.tasks, scope: l.scope, query: store.Query{Context: l.query.Context}}
 	all.live()
 	sum, counted = all.tally(0), true
 	return sum, nil

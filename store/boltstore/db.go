@@ -101,6 +101,7 @@ type DB struct {
 	tails   hub
 	ofRows  store.RowWatchers
 	counts  counts
+	proven  proven         // of the writer alone
 	closed  sync.WaitGroup // writer and window loader
 	stop    context.CancelFunc
 
@@ -184,6 +185,7 @@ func (o Options) Open(path string) (*DB, error) {
 	if err := file.View(func(tx *bolt.Tx) error {
 		db.durable.reach(uint64(tx.ID())) // it was synced before the file was opened
 		db.space.used = tx.Size()
+		db.proven = newProven(uint64(tx.Size()) / uint64(file.Info().PageSize))
 		return nil
 	}); err != nil {
 		_ = file.Close()
@@ -431,10 +433,10 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// view runs fn in a read transaction. fn must copy what it keeps, and must not
+// view runs fn with the file as a read transaction has it. fn must copy what it keeps, and must not
 // block: a transaction that stays open holds up the writer when the file has to
 // grow. A fault while reading is store.ErrDataLoss, not a crash.
-func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) {
+func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read store: %w", context.Cause(ctx))
 	}
@@ -449,7 +451,7 @@ func (db *DB) view(ctx context.Context, fn func(tx *bolt.Tx) error) (err error) 
 		}
 		_ = tx.Rollback() // a read transaction has nothing to lose
 	}()
-	return fn(tx)
+	return fn(newImage(tx))
 }
 
 // begin begins a read transaction of what the disk has.

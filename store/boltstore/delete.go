@@ -67,7 +67,7 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
 	}
 	// The due row's time is the task's own, so that it is found again.
 	key := dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil)
-	_ = r.put(r.due, key, r.keepMarked(bucketDue, key))
+	_ = r.put(&r.due, key, r.keepMarked(bucketDue, key))
 	t.now.deleting, t.changed = true, true
 	return r.err
 }
@@ -86,20 +86,20 @@ func (r *round) deleteSome(id store.TaskID) (done bool, err error) {
 		if t.now.last == 0 {
 			break
 		}
-		v, err := readHead(r.log, id, t.now.last, t.now.values)
+		v, err := readHead(&r.log, id, t.now.last, t.now.values)
 		if err != nil {
 			return false, err
 		}
 		r.cut = true
-		r.delete(r.log, u64(t.now.last))
+		r.delete(&r.log, u64(t.now.last))
 		t.now.last, t.now.values = v.prev, v.k-1
 	}
 	if t.now.last != 0 {
 		t.changed = true
 		return false, r.err
 	}
-	r.delete(r.due, dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil))
-	r.delete(r.task, id[:])
+	r.delete(&r.due, dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil))
+	r.delete(&r.task, id[:])
 	delete(r.tasks, id) // gone: nothing of it is to be written at the end
 	t.changed, t.gone = false, true
 	return true, r.err

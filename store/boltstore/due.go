@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -18,10 +16,10 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 		there := r.due.Get(key) != nil
 		switch {
 		case c.Delete && there:
-			r.delete(r.due, key)
+			r.delete(&r.due, key)
 			more--
 		case !c.Delete && !there:
-			_ = r.put(r.due, key, r.keepMarked(bucketDue, key, c.Payload))
+			_ = r.put(&r.due, key, r.keepMarked(bucketDue, key, c.Payload))
 			more++
 		}
 	}
@@ -33,12 +31,12 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 
 func (r *round) putAudit(task store.TaskID, entry []byte) {
 	if r.nextAudit == 0 {
-		if r.nextAudit = r.next(r.audit); r.err != nil {
+		if r.nextAudit = r.next(&r.audit); r.err != nil {
 			return
 		}
 	}
 	n := u64(r.nextAudit)
-	_ = r.put(r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
+	_ = r.put(&r.audit, n, r.keepMarked(bucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 
@@ -52,8 +50,8 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 	if after != "" {
 		at = []byte(after)
 	}
-	err = h.db.view(ctx, func(tx *bolt.Tx) error {
-		return scan(tx.Bucket(bucketDue), nil, at, func(k, v []byte) (bool, error) {
+	err = h.db.view(ctx, func(im *image) error {
+		return scan(im.bucket(bucketDue).Loose(), nil, at, func(k, v []byte) (bool, error) {
 			d := decodeDue(k, v)
 			// The time of a damaged row may be what is wrong with it: it says nothing of those
 			// after it, and no page ends with it, so that the next one begins where it should.
@@ -104,8 +102,8 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 		return nil, err
 	}
 	limit = store.PageSize(limit)
-	err = h.db.view(ctx, func(tx *bolt.Tx) error {
-		c := tx.Bucket(bucketAudit).Cursor()
+	err = h.db.view(ctx, func(im *image) error {
+		c := im.bucket(bucketAudit).Loose()
 		for k, v := c.Seek(u64(after + 1)); k != nil && len(entries) < limit; k, v = c.Next() {
 			v, err := unmark(bucketAudit, k, v, bareEntry)
 			if err != nil || len(v) < 16 {

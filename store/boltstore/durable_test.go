@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -25,7 +23,7 @@ func TestReadWaitsForTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	newest := db.durable.id.Load()
-	read := func(ctx context.Context) error { return db.view(ctx, func(*bolt.Tx) error { return nil }) }
+	read := func(ctx context.Context) error { return db.view(ctx, func(*image) error { return nil }) }
 	if err := read(context.Background()); err != nil {
 		t.Fatalf("a read of what is durable: %v", err)
 	}

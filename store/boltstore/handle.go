@@ -25,9 +25,8 @@ var _ store.Handle = (*Handle)(nil)
 func (db *DB) Handle() (store.Handle, error) {
 	h := &Handle{db: db}
 	err := db.do(context.Background(), func(r *round) error {
-		meta := r.tx.Bucket(bucketMeta)
-		h.epoch = readU64(meta.Get(keyEpoch)) + 1
-		return r.put(meta, keyEpoch, u64(h.epoch))
+		h.epoch = readU64(r.meta.Get(keyEpoch)) + 1
+		return r.put(&r.meta, keyEpoch, u64(h.epoch))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("raise epoch: %w", err)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -27,11 +25,11 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 	var page store.TaskPage
 	if !s.IsOwner() {
 		page.Total = -1
-		err := h.db.view(ctx, func(tx *bolt.Tx) error { return walkTasks(tx, s, q, at, &page) })
+		err := h.db.view(ctx, func(im *image) error { return walkTasks(im, s, q, at, &page) })
 		return page, err
 	}
-	err = h.db.view(ctx, func(tx *bolt.Tx) error {
-		l := lister{tx: tx, tasks: tx.Bucket(bucketTask), scope: s, query: q}
+	err = h.db.view(ctx, func(im *image) error {
+		l := lister{im: im, tasks: im.bucket(bucketTask), scope: s, query: q}
 		l.live()
 		if err := l.page(at, &page); err != nil {
 			return err
@@ -46,9 +44,9 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 }
 
 // walkTasks lists for a Tenant or System: newest id first.
-func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
+func walkTasks(im *image, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
 	limit := store.PageSize(q.Limit)
-	c := tx.Bucket(bucketTask).Cursor()
+	c := im.bucket(bucketTask).Cursor()
 	for k, v := seekBefore(c, at); k != nil; k, v = c.Prev() {
 		t, err := decodeRecord(store.TaskID(k), v)
 		switch {
@@ -74,7 +72,7 @@ func matches(h *store.Header, q store.Query) bool {
 }
 
 // seekBefore moves c to the last key before end; nil means the end of the bucket.
-func seekBefore(c *bolt.Cursor, end []byte) (k, v []byte) {
+func seekBefore(c *cursor, end []byte) (k, v []byte) {
 	if end == nil {
 		return c.Last()
 	}
@@ -87,8 +85,8 @@ func seekBefore(c *bolt.Cursor, end []byte) (k, v []byte) {
 // lister lists one owner's tasks. Live tasks, of which an owner has few, come from live;
 // the others come from an ordered index.
 type lister struct {
-	tx     *bolt.Tx
-	tasks  *bolt.Bucket
+	im     *image
+	tasks  *bucket
 	scope  store.Scope
 	query  store.Query
 	atWork []atWork // of the owner, matching the query, best first
@@ -110,7 +108,7 @@ func later(a, b atWork) int {
 
 // live collects the owner's Live tasks that match.
 func (l *lister) live() {
-	c, sc, cx := l.tx.Bucket(bucketLive).Cursor(), l.scope.Key(), store.ContextKey(l.query.Context)
+	c, sc, cx := l.im.bucket(bucketLive).Loose(), l.scope.Key(), store.ContextKey(l.query.Context)
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		e, id := decodeLive(v), store.TaskID(k)
 		if e.short && (e.owner == sc || e.owner == [16]byte{}) {
@@ -135,10 +133,10 @@ func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 		return rec.Header
 	}
 	h := store.Header{Task: id, Owner: l.scope, Context: l.query.Context, StatusTime: t, Damaged: true}
-	if v := l.tx.Bucket(bucketLive).Get(id[:]); v != nil {
+	if v := l.im.bucket(bucketLive).Get(id[:]); v != nil {
 		h.State = decodeLive(v).state
 	}
-	c, sc := l.tx.Bucket(bucketList).Cursor(), l.scope.Key()
+	c, sc := l.im.bucket(bucketList).Cursor(), l.scope.Key()
 	for state := store.State(1); state <= store.MaxState; state++ {
 		key := append(listPrefix(sc, state), store.TaskPosition(t, id)...)
 		if k, _ := c.Seek(key); bytes.Equal(k, key) {
@@ -152,12 +150,12 @@ func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, 
 
 // ranges returns the ranges of the index that hold the tasks that are not Live: bucket
 // and prefixes. A prefix is followed by a task's position.
-func (l *lister) ranges() (*bolt.Bucket, [][]byte) {
+func (l *lister) ranges() (*bucket, [][]byte) {
 	sc := l.scope.Key()
 	if l.query.Context != "" {
-		return l.tx.Bucket(bucketListCtx), [][]byte{ctxPrefix(sc, store.ContextKey(l.query.Context))}
+		return l.im.bucket(bucketListCtx), [][]byte{ctxPrefix(sc, store.ContextKey(l.query.Context))}
 	}
-	list := l.tx.Bucket(bucketList)
+	list := l.im.bucket(bucketList)
 	if l.query.State != 0 {
 		return list, [][]byte{listPrefix(sc, l.query.State)}
 	}
@@ -170,7 +168,7 @@ func (l *lister) ranges() (*bolt.Bucket, [][]byte) {
 
 // source yields positions of one range, the newest first.
 type source struct {
-	c      *bolt.Cursor
+	c      *cursor
 	prefix []byte
 	at     []byte // current position, nil: exhausted
 }

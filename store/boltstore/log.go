@@ -6,8 +6,6 @@ import (
 	"math/bits"
 	"sync"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -24,7 +22,7 @@ func appendSnapshot(b []byte, after uint64, snapshot []byte) []byte {
 
 // readHead reads only the head of a task's value at position, which must be number k: a
 // walk looks at many heads to find a few values.
-func readHead(log *bolt.Bucket, task store.TaskID, position, k uint64) (head, error) {
+func readHead(log values, task store.TaskID, position, k uint64) (head, error) {
 	key := u64(position)
 	r := reader{b: log.Get(key)}
 	h := r.head(key, true /* check */)
@@ -39,7 +37,7 @@ func readHead(log *bolt.Bucket, task store.TaskID, position, k uint64) (head, er
 
 // readValue reads the whole of a task's value at position, and returns its head and a
 // reader positioned at its first event.
-func readValue(log *bolt.Bucket, task store.TaskID, position uint64) (head, reader, error) {
+func readValue(log values, task store.TaskID, position uint64) (head, reader, error) {
 	key := u64(position)
 	r := open(bucketLog, key, log.Get(key), valueVersion)
 	h := r.head(key, false /* check */)
@@ -54,7 +52,7 @@ func readValue(log *bolt.Bucket, task store.TaskID, position uint64) (head, read
 
 // finder walks the values of one task.
 type finder struct {
-	log  *bolt.Bucket
+	log  *bucket
 	task store.TaskID
 	at   place // of h
 	h    head
@@ -119,7 +117,7 @@ func (f *finder) value(k uint64) error {
 
 // pager reads one page of a task into a view, whose Next says where it begins.
 type pager struct {
-	log   *bolt.Bucket
+	log   *bucket
 	task  record
 	near  place // of a value known not to begin after the page; zero: none is
 	limit store.Limit

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -26,8 +24,8 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 		*p = pager{}
 		pagers.Put(p)
 	}()
-	err := h.db.view(ctx, func(tx *bolt.Tx) (err error) {
-		if p.task, err = readTask(tx.Bucket(bucketTask), s, id); err != nil {
+	err := h.db.view(ctx, func(im *image) (err error) {
+		if p.task, err = readTask(im.bucket(bucketTask), s, id); err != nil {
 			return err
 		}
 		v, t := &p.view, &p.task.Header
@@ -37,7 +35,7 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 			v.More = n < t.Seq
 			return nil
 		}
-		p.log, p.limit = tx.Bucket(bucketLog), limit
+		p.log, p.limit = im.bucket(bucketLog), limit
 		if !exact {
 			if err := p.snapshot(); err != nil {
 				return err
@@ -51,9 +49,12 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 	return p.view, nil
 }
 
+// values is a bucket that is read only by key.
+type values interface{ Get(key []byte) []byte }
+
 // readTask returns a task that s may see. The owner of a damaged one is lost, so everybody
 // who has its id learns that it exists.
-func readTask(tasks *bolt.Bucket, s store.Scope, id store.TaskID) (record, error) {
+func readTask(tasks values, s store.Scope, id store.TaskID) (record, error) {
 	t, err := readRecord(tasks, id)
 	if err != nil {
 		return record{}, err
@@ -67,7 +68,7 @@ func readTask(tasks *bolt.Bucket, s store.Scope, id store.TaskID) (record, error
 // readRecord returns the header of a task; rev 0 means that there is none. A damaged bbolt
 // page is store.ErrDataLoss here too, not a panic, so that a caller can continue with other
 // tasks.
-func readRecord(tasks *bolt.Bucket, id store.TaskID) (t record, err error) {
+func readRecord(tasks values, id store.TaskID) (t record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = record{}, fmt.Errorf("%w: header of task %s: %v", store.ErrDataLoss, id, p)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -15,18 +13,22 @@ func (db *DB) Rebuild(ctx context.Context) error {
 	return db.do(ctx, func(r *round) error {
 		for _, b := range []struct {
 			name   []byte
-			bucket **bolt.Bucket
+			bucket *changing
 		}{{bucketLive, &r.live}, {bucketList, &r.list}, {bucketListCtx, &r.listCtx}, {bucketRowIdx, &r.rowIdx}} {
 			r.puts++
+			b.bucket.proveTo(nil, nil)
 			if err := r.tx.DeleteBucket(b.name); err != nil {
 				return fmt.Errorf("delete bucket %s: %w", b.name, err)
 			}
-			var err error
-			if *b.bucket, err = r.tx.CreateBucket(b.name); err != nil {
+			made, err := r.tx.CreateBucket(b.name)
+			if err != nil {
 				return fmt.Errorf("make bucket %s: %w", b.name, err)
 			}
+			*b.bucket = changing{Bucket: made}
 		}
 		r.dirty = true
+		r.task.proveTo(nil, nil)
+		r.row.proveTo(nil, nil)
 		if err := r.task.ForEach(func(k, v []byte) error {
 			t, err := decodeRecord(store.TaskID(k), v)
 			if err != nil || !t.there() {
@@ -34,11 +36,11 @@ func (db *DB) Rebuild(ctx context.Context) error {
 			}
 			if t.Phase == store.Live {
 				entry := liveEntryOf(&t.Header)
-				return r.put(r.live, k, entry.encode())
+				return r.put(&r.live, k, entry.encode())
 			}
 			list, byContext := listKeys(&t.Header)
-			_ = r.put(r.list, list, nil)
-			return r.put(r.listCtx, byContext, nil)
+			_ = r.put(&r.list, list, nil)
+			return r.put(&r.listCtx, byContext, nil)
 		}); err != nil {
 			return err
 		}
@@ -49,7 +51,7 @@ func (db *DB) Rebuild(ctx context.Context) error {
 				return err
 			}
 			for _, ix := range row.index {
-				_ = r.put(r.rowIdx, indexKey(string(kind), ix, k), nil)
+				_ = r.put(&r.rowIdx, indexKey(string(kind), ix, k), nil)
 			}
 			return r.err
 		})

@@ -3,6 +3,7 @@ package boltstore
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -19,6 +20,7 @@ const fill = 0.95
 type round struct {
 	w       *writer
 	tx      *bolt.Tx
+	im      *image // as the round began
 	txid    uint64 // tx says -1 when it has been committed
 	tasks   map[store.TaskID]*work
 	order   []*work                     // as tasks were first touched
@@ -35,8 +37,8 @@ type round struct {
 	puts    int          // writes so far
 	err     error        // the transaction cannot be used any more
 
-	log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
-	nextAudit                                               uint64
+	meta, log, task, live, list, listCtx, row, rowIdx, due, audit changing
+	nextAudit                                                     uint64
 }
 
 // work is a task in a round.
@@ -80,12 +82,17 @@ func (w *writer) begin() (*round, error) {
 
 // open opens the buckets.
 func (r *round) open() {
-	tx := r.tx
-	r.log, r.task, r.live = tx.Bucket(bucketLog), tx.Bucket(bucketTask), tx.Bucket(bucketLive)
-	r.list, r.listCtx = tx.Bucket(bucketList), tx.Bucket(bucketListCtx)
-	r.row, r.rowIdx = tx.Bucket(bucketRow), tx.Bucket(bucketRowIdx)
-	r.due, r.audit = tx.Bucket(bucketDue), tx.Bucket(bucketAudit)
-	for _, b := range []*bolt.Bucket{r.log, r.task, r.live, r.list, r.listCtx, r.audit} {
+	r.im = newImage(r.tx)
+	for _, b := range []struct {
+		name []byte
+		is   *changing
+	}{
+		{bucketMeta, &r.meta}, {bucketLog, &r.log}, {bucketTask, &r.task}, {bucketLive, &r.live}, {bucketList, &r.list}, {bucketListCtx, &r.listCtx},
+		{bucketRow, &r.row}, {bucketRowIdx, &r.rowIdx}, {bucketDue, &r.due}, {bucketAudit, &r.audit},
+	} {
+		*b.is = changing{Bucket: r.tx.Bucket(b.name), was: *r.im.bucket(b.name), proven: &r.w.db.proven}
+	}
+	for _, b := range []*changing{&r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.audit} {
 		b.FillPercent = fill
 	}
 }
@@ -126,11 +133,11 @@ func (r *round) run(o *op) bool {
 
 // put, and delete, write to the transaction. The first failure is kept in r.err
 // and undoes the round.
-func (r *round) put(b *bolt.Bucket, key, value []byte) error {
+func (r *round) put(b *changing, key, value []byte) error {
 	r.dirty = true
 	r.puts++
 	if err := b.Put(key, value); err != nil && r.err == nil {
-		r.err = fmt.Errorf("write: %w", err)
+		r.err = err
 	}
 	return r.err
 }
@@ -138,11 +145,13 @@ func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 // next returns the number after the newest key of a bucket that only grows. If there is
 // something at that key or after it, the newest one is damaged, and what exists must not be
 // overwritten: that is kept in r.err.
-func (r *round) next(b *bolt.Bucket) uint64 {
+func (r *round) next(b *changing) uint64 {
+	b.proveTo(u64(math.MaxUint64), nil)
 	c := b.Cursor()
 	if r.cut {
 		// bbolt's Last does not return from a bucket of several pages of which the transaction
 		// has deleted everything.
+		b.proveTo(nil, []byte{})
 		if first, _ := c.First(); first == nil {
 			return 1
 		}
@@ -155,11 +164,11 @@ func (r *round) next(b *bolt.Bucket) uint64 {
 	return n
 }
 
-func (r *round) delete(b *bolt.Bucket, key []byte) {
+func (r *round) delete(b *changing, key []byte) {
 	r.dirty = true
 	r.puts++
 	if err := b.Delete(key); err != nil && r.err == nil {
-		r.err = fmt.Errorf("delete: %w", err)
+		r.err = err
 	}
 }
 
@@ -319,7 +328,7 @@ func (r *round) flush() {
 		}
 		if t.count > 0 || t.snapshot != nil {
 			if position++; position == 1 {
-				if position = r.next(r.log); r.err != nil {
+				if position = r.next(&r.log); r.err != nil {
 					return
 				}
 			}
@@ -327,7 +336,7 @@ func (r *round) flush() {
 		}
 		r.putDerived(t)
 		id := t.now.Task
-		_ = r.put(r.task, id[:], r.keepSealed(bucketTask, id[:], t.now.append))
+		_ = r.put(&r.task, id[:], r.keepSealed(bucketTask, id[:], t.now.append))
 	}
 }
 
@@ -360,7 +369,7 @@ func (r *round) putValue(t *work, position uint64) {
 		}
 		return b
 	})
-	_ = r.put(r.log, key, value)
+	_ = r.put(&r.log, key, value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {
 		t.now.snapshot = position
@@ -379,7 +388,7 @@ func (r *round) jumpFrom(t *record, k uint64) (uint64, error) {
 	}
 	at := t.newest()
 	for at.k != target {
-		h, err := readHead(r.log, t.Task, at.position, at.k)
+		h, err := readHead(&r.log, t.Task, at.position, at.k)
 		if err != nil {
 			return 0, err
 		}
@@ -398,7 +407,7 @@ func (r *round) putDerived(t *work) {
 	if t.now.there() && !isLive {
 		is[0], is[1] = listKeys(&t.now.Header)
 	}
-	for i, b := range []*bolt.Bucket{r.list, r.listCtx} {
+	for i, b := range []*changing{&r.list, &r.listCtx} {
 		if string(was[i]) == string(is[i]) {
 			continue
 		}
@@ -413,10 +422,10 @@ func (r *round) putDerived(t *work) {
 	switch {
 	case isLive:
 		if entry := liveEntryOf(&t.now.Header); !wasLive || entry != liveEntryOf(&t.before.Header) {
-			_ = r.put(r.live, id[:], entry.encode())
+			_ = r.put(&r.live, id[:], entry.encode())
 		}
 	case wasLive && !isLive:
-		r.delete(r.live, id[:])
+		r.delete(&r.live, id[:])
 	}
 }
 

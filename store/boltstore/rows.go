@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -79,7 +77,7 @@ func (r *round) putRows(b *store.Batch, t *work) {
 		}
 		if c.Delete {
 			if have.rev > 0 {
-				r.delete(r.row, key)
+				r.delete(&r.row, key)
 			}
 			continue
 		}
@@ -91,16 +89,16 @@ func (r *round) putRows(b *store.Batch, t *work) {
 			now.owner, now.context = t.now.Owner, t.now.Context
 			r.charge(key, now.owner, int64(store.RowBytes(c.Key, c.Value)))
 		}
-		_ = r.put(r.row, key, r.keepSealed(bucketRow, key, now.append))
+		_ = r.put(&r.row, key, r.keepSealed(bucketRow, key, now.append))
 		for _, ix := range c.Index {
-			_ = r.put(r.rowIdx, indexKey(c.Kind, ix, key), nil)
+			_ = r.put(&r.rowIdx, indexKey(c.Kind, ix, key), nil)
 		}
 	}
 }
 
 func (r *round) deleteIndex(kind string, key []byte, v *rowValue) {
 	for _, ix := range v.index {
-		r.delete(r.rowIdx, indexKey(kind, ix, key))
+		r.delete(&r.rowIdx, indexKey(kind, ix, key))
 	}
 }
 
@@ -115,6 +113,7 @@ type foundRow struct {
 // rowsAt returns the rows of a task or a context, whatever their kind. prefix returns the
 // beginning of their keys.
 func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err error) {
+	r.row.proveTo(nil, []byte{})
 	c := r.row.Cursor()
 	for k, _ := c.First(); k != nil; {
 		word, _, ok := cutWord(k)
@@ -123,6 +122,7 @@ func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err e
 		}
 		kind := string(word)
 		begin := prefix(kind)
+		r.row.proveTo(begin, after(begin))
 		for k, v := c.Seek(begin); k != nil && bytes.HasPrefix(k, begin); k, v = c.Next() {
 			row, err := decodeRow(k, v)
 			if err != nil {
@@ -130,7 +130,9 @@ func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err e
 			}
 			found = append(found, foundRow{kind, bytes.Clone(k), len(k) - len(begin), row})
 		}
-		k, _ = c.Seek(after(appendWord(nil, kind)))
+		next := after(appendWord(nil, kind))
+		r.row.proveTo(next, next)
+		k, _ = c.Seek(next)
 	}
 	return found, nil
 }
@@ -144,7 +146,7 @@ func (r *round) deleteRows(found []foundRow, owner store.Scope) error {
 			r.charge(f.key, owner, -int64(f.short+len(f.value.value)))
 		}
 		r.deleteIndex(f.kind, f.key, &f.value)
-		r.delete(r.row, f.key)
+		r.delete(&r.row, f.key)
 	}
 	return r.err
 }
@@ -170,8 +172,8 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	if q.Context != "" {
 		within = contextRowKey(q.Kind, s, q.Context, nil)
 	}
-	err = h.db.view(ctx, func(tx *bolt.Tx) error {
-		tasks, rows := tx.Bucket(bucketTask), tx.Bucket(bucketRow)
+	err = h.db.view(ctx, func(im *image) error {
+		tasks, rows := im.bucket(bucketTask), im.bucket(bucketRow)
 		// add reports whether the page is full; next is where it would continue.
 		add := func(key, value, next []byte) (bool, error) {
 			row, owner, err := rowAt(q.Kind, key, value)
@@ -225,7 +227,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		}
 		if q.Index != "" {
 			prefix := appendWordPrefix(appendWord(appendWord(nil, q.Kind), q.Index), q.Prefix)
-			return scan(tx.Bucket(bucketRowIdx), prefix, at, func(k, _ []byte) (bool, error) {
+			return scan(im.bucket(bucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
 				_, key, err := cutIndex(k)
 				if err != nil {
 					return false, err
@@ -240,7 +242,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		case !q.Task.IsZero():
 			prefix = append(prefix, q.Task[:]...)
 		}
-		return scan(rows, prefix, at, func(k, v []byte) (bool, error) { return add(k, v, k) })
+		return scan(rows.Cursor(), prefix, at, func(k, v []byte) (bool, error) { return add(k, v, k) })
 	})
 	if err != nil {
 		return store.RowPage{}, err
@@ -250,8 +252,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 
 // scan calls fn for each key with prefix, past after when it is not nil, until
 // fn says that it has enough.
-func scan(b *bolt.Bucket, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
-	c := b.Cursor()
+func scan(c *cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
 	k, v := c.Seek(prefix)
 	if after != nil {
 		if k, v = c.Seek(after); bytes.Equal(k, after) {

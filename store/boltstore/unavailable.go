@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -201,8 +199,8 @@ func (w *writer) withinReserve(ops []*op) []*op {
 // cutOff reports whether the turn of a batch has been cut off, so that the batch is
 // refused without anything being written.
 func (w *writer) cutOff(b *store.Batch) (cut bool) {
-	_ = w.db.view(context.Background(), func(tx *bolt.Tx) error {
-		t, err := readTask(tx.Bucket(bucketTask), b.Scope, b.Task)
+	_ = w.db.view(context.Background(), func(im *image) error {
+		t, err := readTask(im.bucket(bucketTask), b.Scope, b.Task)
 		cut = errors.Is(err, store.ErrNotFound) || err == nil && (t.Phase != store.Live || t.Fence != *b.Fence)
 		return nil
 	})
@@ -215,7 +213,6 @@ func (w *writer) look() {
 		return
 	}
 	w.putOff.ops = []*op{{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error {
-		meta := r.tx.Bucket(bucketMeta)
-		return r.put(meta, keyEpoch, bytes.Clone(meta.Get(keyEpoch)))
+		return r.put(&r.meta, keyEpoch, bytes.Clone(r.meta.Get(keyEpoch)))
 	}}}
 }

@@ -3,8 +3,6 @@ package boltstore
 import (
 	"context"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -64,12 +62,12 @@ func (u *usage) walk(db *DB) error {
 	if u.owners == nil {
 		u.owners = map[[16]byte]uint64{}
 	}
-	err := db.view(context.Background(), func(tx *bolt.Tx) (err error) {
+	err := db.view(context.Background(), func(im *image) (err error) {
 		if u.tasks {
-			u.whole, err = u.walkRows(tx.Bucket(bucketRow), usageStep)
+			u.whole, err = u.walkRows(im.bucket(bucketRow), usageStep)
 			return err
 		}
-		c := tx.Bucket(bucketTask).Cursor()
+		c := im.bucket(bucketTask).Loose()
 		k, v := c.Seek(u.walked[:])
 		if k != nil && string(k) == string(u.walked[:]) {
 			k, v = c.Next()

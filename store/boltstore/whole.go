@@ -1,30 +1,17 @@
 package boltstore
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 )
 
-// The parts of bbolt's pages that are used here: a header with the page's number, its kind,
-// the number of elements and the number of overflow pages; then the elements.
 const (
-	pageHeader   = 16
-	pageElement  = 16
-	bucketHeader = 16
-	pageBranch   = 0x01
-	pageLeaf     = 0x02
-	pageFreelist = 0x10
-	leafBucket   = 0x01 // of an element of a leaf: its value is a bucket
-
 	metaRoot = 16 // offsets within the meta data
 	metaFree = 32
 	metaHigh = 40
 
 	manyFree = 0xFFFF // of a freelist: its first element says how many there are
-	maxDepth = 64     // of a tree
 )
 
 // checkBase checks what bbolt trusts without checking, and returns an error if it cannot be
@@ -149,17 +136,16 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 	if err != nil {
 		return err
 	}
-	kind, keys, children, err := c.elements(bucket, p, low, high)
+	keys, children, err := c.elements(bucket, p, false /* small */, low, high)
 	if err != nil {
 		return fmt.Errorf("its page %d %w", id, err)
 	}
 	for i, child := range children {
 		in, from, to := keys[i], []byte(nil), []byte(nil) // a bucket begins again
 		switch {
-		case kind == pageBranch:
-			if in, from, to = bucket, keys[i], high; i+1 < len(keys) {
-				to = keys[i+1]
-			}
+		case !page(p).leaf():
+			in = bucket
+			_, from, to = page(p).below(i, high)
 		case child == 0 || c.sums == nil:
 			continue
 		}
@@ -172,56 +158,37 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 
 // elements checks what is in a page of a bucket, and in the small buckets within it. It
 // returns the keys, and the page that each points to; 0: to none.
-func (c *pageCheck) elements(bucket, p, low, high []byte) (kind uint16, keys [][]byte, children []uint64, err error) {
-	order := binary.NativeEndian
-	kind, count := order.Uint16(p[8:]), uint64(order.Uint16(p[10:]))
-	if kind != pageBranch && kind != pageLeaf || pageHeader+count*pageElement > uint64(len(p)) {
-		return 0, nil, nil, errors.New("is not a tree page")
+func (c *pageCheck) elements(bucket []byte, p page, small bool, low, high []byte) (keys [][]byte, children []uint64, err error) {
+	if err := p.begins(small); err != nil {
+		return nil, nil, err
 	}
-	keys, children = make([][]byte, count), make([]uint64, count)
-	for i := range count {
-		at := pageHeader + i*pageElement
-		e := p[at:]
-		var start, key, value uint64
-		if kind == pageBranch {
-			start, key = uint64(order.Uint32(e)), uint64(order.Uint32(e[4:]))
-			children[i] = order.Uint64(e[8:])
-		} else {
-			start, key, value = uint64(order.Uint32(e[4:])), uint64(order.Uint32(e[8:])), uint64(order.Uint32(e[12:]))
-		}
-		if at+start+key+value > uint64(len(p)) {
-			return 0, nil, nil, errors.New("has an element outside the page")
-		}
-		keys[i] = p[at+start:][:key]
-		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 || i == 0 && bytes.Compare(keys[i], low) < 0 || high != nil && bytes.Compare(keys[i], high) >= 0 {
-			return 0, nil, nil, errors.New("has keys that are out of order")
-		}
-		if kind == pageBranch {
-			continue
-		}
-		v := p[at+start+key:][:value]
-		if order.Uint32(e)&leafBucket == 0 {
+	if err := p.check(small, false /* loose */, low, high); err != nil {
+		return nil, nil, err
+	}
+	keys, children = make([][]byte, p.count()), make([]uint64, p.count())
+	for i := range keys {
+		e := p.element(i)
+		keys[i], children[i] = e.key, e.child
+		switch {
+		case !p.leaf():
+		case !e.bucket:
 			if c.sums != nil {
-				if err := c.sums.value(bucket, keys[i], v); err != nil {
-					return 0, nil, nil, fmt.Errorf("has a value of %s that is damaged: %w", bucket, err)
+				if err := c.sums.value(bucket, e.key, e.value); err != nil {
+					return nil, nil, fmt.Errorf("has a value of %s that is damaged: %w", bucket, err)
 				}
 			}
-			continue
-		}
-		if value < bucketHeader {
-			return 0, nil, nil, errors.New("has an invalid bucket")
-		}
-		if children[i] = order.Uint64(v); children[i] != 0 {
-			continue
-		}
-		if value < bucketHeader+pageHeader || order.Uint16(v[bucketHeader+8:]) != pageLeaf {
-			return 0, nil, nil, fmt.Errorf("has an invalid bucket %s", keys[i])
-		}
-		if _, _, _, err := c.elements(keys[i], v[bucketHeader:], nil, nil); err != nil {
-			return 0, nil, nil, fmt.Errorf("has a bucket %s that %w", keys[i], err)
+		case len(e.value) < bucketHeader:
+			return nil, nil, fmt.Errorf("has an invalid bucket %s", e.key)
+		default:
+			if children[i] = binary.NativeEndian.Uint64(e.value); children[i] != 0 {
+				continue
+			}
+			if _, _, err := c.elements(e.key, e.value[bucketHeader:], true /* small */, nil, nil); err != nil {
+				return nil, nil, fmt.Errorf("has a bucket %s that %w", e.key, err)
+			}
 		}
 	}
-	return kind, keys, children, nil
+	return keys, children, nil
 }
 
 // freelist checks the freelist, and notes its pages.

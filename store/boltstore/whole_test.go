@@ -56,6 +56,7 @@ func TestWhole(t *testing.T) {
 			order.PutUint16(p[8:], 0x01)
 			order.PutUint16(p[10:], 1)
 			order.PutUint32(p[16:], 16)
+			order.PutUint32(p[20:], 1)
 			order.PutUint64(p[24:], uint64(root))
 		}, "is used twice"},
 		"page 0": {func(file []byte) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 )
 
@@ -72,8 +70,8 @@ func (w *window) load(ctx context.Context, db *DB) {
 	var younger store.Millis    // when the task before was made; 0: it is the newest
 	var age, said time.Duration // how much older than the newest one: at least, and by the ids
 	for done, found := false, 0; !done; {
-		err := db.view(ctx, func(tx *bolt.Tx) error {
-			c := tx.Bucket(bucketTask).Cursor()
+		err := db.view(ctx, func(im *image) error {
+			c := im.bucket(bucketTask).Loose()
 			k, v := seekBefore(c, at)
 			for range 2048 {
 				if done = k == nil || found == windowWalk*w.size || age >= windowReach; done {

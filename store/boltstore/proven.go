@@ -1,0 +1,123 @@
+package boltstore
+
+import (
+	"bytes"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// proven is the pages on which the writer may build: those that it has checked, and those
+// that this process has written. bbolt would copy what a damaged page seems to have into the
+// next commit, where nobody could tell any more.
+type proven struct {
+	before uint64   // pages from here on did not exist when the file was opened
+	pages  []uint64 // a bit for each page before
+}
+
+func newProven(pages uint64) proven {
+	return proven{before: pages, pages: make([]uint64, pages/64+1)}
+}
+
+func (p *proven) has(id uint64) bool { return id >= p.before || p.pages[id/64]&(1<<(id%64)) != 0 }
+
+func (p *proven) add(id uint64) {
+	if id < p.before {
+		p.pages[id/64] |= 1 << (id % 64)
+	}
+}
+
+// changing is a bucket in the writer's transaction. bbolt reads and writes it, and only what
+// has been proven. It panics as an image does.
+type changing struct {
+	*bolt.Bucket
+	was    bucket // when the transaction began
+	proven *proven
+
+	// The leaf that was proven last.
+	any       bool
+	low, high []byte
+}
+
+func (b *changing) Get(key []byte) []byte {
+	b.prove(key, false)
+	return b.Bucket.Get(key)
+}
+
+func (b *changing) Put(key, value []byte) error {
+	b.prove(key, false)
+	if err := b.Bucket.Put(key, value); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// Delete also proves the pages beside those on the way to the key, which bbolt may merge with
+// them.
+func (b *changing) Delete(key []byte) error {
+	b.prove(key, true)
+	if err := b.Bucket.Delete(key); err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	return nil
+}
+
+// prove checks the pages from the root to the leaf of a key, unless they are proven.
+func (b *changing) prove(key []byte, beside bool) {
+	if b.was.root == 0 {
+		return // it is in the root, which was checked when the file was opened
+	}
+	if b.any && !beside && bytes.Compare(b.low, key) <= 0 && (b.high == nil || bytes.Compare(key, b.high) < 0) {
+		return
+	}
+	var low, high []byte
+	id := b.was.root
+	for depth := 0; ; depth++ {
+		p := b.page(id, depth, low, high)
+		if p.leaf() {
+			b.any, b.low, b.high = true, low, high
+			return
+		}
+		n, err := p.toward(key)
+		if err != nil {
+			b.was.damage(id, err)
+		}
+		if beside {
+			for _, i := range []int{n - 1, n + 1} {
+				if i >= 0 && i < p.count() {
+					child, from, to := p.below(i, high)
+					b.page(child, depth+1, from, to)
+				}
+			}
+		}
+		id, low, high = p.below(n, high)
+	}
+}
+
+// proveTo proves the leaf of a key, those after it whose keys are below end, and one more: a
+// cursor reads as far. nil: there is no end.
+func (b *changing) proveTo(key, end []byte) {
+	for past := false; ; key = b.high {
+		b.prove(key, false)
+		if past || b.high == nil {
+			return
+		}
+		past = end != nil && bytes.Compare(b.high, end) >= 0
+	}
+}
+
+// page returns a page of b, which is proven then.
+func (b *changing) page(id uint64, depth int, low, high []byte) page {
+	p := b.was.page(id, depth)
+	var err error
+	if b.proven.has(id) {
+		err = p.within(low, high) // what points to it may be wrong
+	} else {
+		err = p.check(false, false, low, high)
+	}
+	if err != nil {
+		b.was.damage(id, err)
+	}
+	b.proven.add(id)
+	return p
+}

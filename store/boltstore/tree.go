@@ -1,0 +1,271 @@
+package boltstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// image is the file as one transaction has found it. Its pages are read here and not by
+// bbolt, which trusts them: it looks for keys behind the end of a page that says that it has
+// more of them, and follows a page that refers to itself. What an image returns is valid
+// until the end of the transaction. It panics with an error where a page is damaged.
+type image struct {
+	tx   *bolt.Tx
+	data []byte // of the file, as bbolt has mapped it
+	size uint64 // of a page
+	root uint64 // page of the bucket of all buckets
+}
+
+func newImage(tx *bolt.Tx) *image {
+	info := tx.DB().Info()
+	return &image{
+		tx:   tx,
+		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before anybody sees a transaction
+		size: uint64(info.PageSize),
+		root: uint64(tx.Cursor().Bucket().Root()),
+	}
+}
+
+// bucket returns a bucket of the file.
+func (im *image) bucket(name []byte) *bucket {
+	all := bucket{im: im, name: []byte("all buckets"), root: im.root}
+	e, found := all.find(name)
+	if !found || !e.bucket || len(e.value) < bucketHeader {
+		panic(fmt.Errorf("it has no bucket %s", name))
+	}
+	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(e.value)}
+	if b.root == 0 {
+		b.small = page(e.value[bucketHeader:])
+	}
+	return b
+}
+
+// page returns a page of the file that begins as it should.
+func (im *image) page(id uint64) (page, error) {
+	high := uint64(len(im.data)) / im.size
+	if id < 2 || id >= high {
+		return nil, fmt.Errorf("it refers to page %d; valid pages are 2 to %d", id, high-1)
+	}
+	p, order := im.data[id*im.size:], binary.NativeEndian
+	more := uint64(order.Uint32(p[12:]))
+	if order.Uint64(p) != id || more >= high-id {
+		return nil, fmt.Errorf("its page %d says that it is page %d, with %d more", id, order.Uint64(p), more)
+	}
+	return page(p[:(more+1)*im.size]), nil
+}
+
+// bucket is a bucket of an image.
+type bucket struct {
+	im    *image
+	name  []byte
+	root  uint64 // page; 0: the bucket is small
+	small page
+}
+
+// damage panics with what is wrong with a page.
+func (b *bucket) damage(id uint64, err error) {
+	panic(fmt.Errorf("page %d, of %s, %w", id, b.name, err))
+}
+
+// page returns a page of b that begins as it should; 0: that of a small bucket.
+func (b *bucket) page(id uint64, depth int) page {
+	if depth > maxDepth {
+		b.damage(id, errors.New("is its own ancestor"))
+	}
+	p := b.small
+	if id != 0 || b.root != 0 {
+		var err error
+		if p, err = b.im.page(id); err != nil {
+			panic(fmt.Errorf("bucket %s: %w", b.name, err))
+		}
+	}
+	if err := p.begins(b.root == 0); err != nil {
+		b.damage(id, err)
+	}
+	return p
+}
+
+// Get returns the value of a key, nil: there is none. What says that there is none has been
+// checked.
+func (b *bucket) Get(key []byte) []byte {
+	if e, found := b.find(key); found && !e.bucket {
+		return e.value
+	}
+	return nil
+}
+
+// find returns the element of a key.
+func (b *bucket) find(key []byte) (e element, found bool) {
+	id := b.root
+	for depth := 0; ; depth++ {
+		p := b.page(id, depth)
+		if p.leaf() {
+			n, err := p.search(key)
+			if err == nil && n < p.count() {
+				e, _, err = p.at(n)
+				found = bytes.Equal(e.key, key)
+			}
+			if err != nil {
+				b.damage(id, err)
+			}
+			if !found {
+				b.Cursor().Seek(key) // checks the pages that were used
+			}
+			return e, found
+		}
+		n, err := p.toward(key)
+		if err == nil {
+			e, _, err = p.at(n)
+		}
+		if err != nil {
+			b.damage(id, err)
+		}
+		id = e.child
+	}
+}
+
+// Cursor returns a cursor over keys in order. It checks each page that it comes to.
+func (b *bucket) Cursor() *cursor { return &cursor{b: b} }
+
+// Loose returns a cursor that does not need keys in order, for those who read all of them:
+// a damaged key hides no other.
+func (b *bucket) Loose() *cursor { return &cursor{b: b, loose: true} }
+
+// cursor walks a bucket. Its methods return nil keys at the end.
+type cursor struct {
+	b     *bucket
+	loose bool
+	path  []step // from the root to a leaf
+	room  [4]step
+}
+
+// step is an element of a page.
+type step struct {
+	page
+	i         int    // one before the first one, or after the last one: none
+	low, high []byte // of the keys on the page; nil: no bound
+}
+
+// First moves to the first key.
+func (c *cursor) First() (key, value []byte) {
+	c.begin()
+	c.descend(first)
+	return c.forward()
+}
+
+// Last moves to the last key.
+func (c *cursor) Last() (key, value []byte) {
+	c.begin()
+	c.descend(last)
+	return c.backward()
+}
+
+// Seek moves to the first key that is not smaller than this one.
+func (c *cursor) Seek(key []byte) (k, v []byte) {
+	c.begin()
+	c.descend(func(p page) int {
+		choose := p.toward
+		if p.leaf() {
+			choose = p.search
+		}
+		n, err := choose(key)
+		if err != nil {
+			panic(err) // the page was sound a moment ago
+		}
+		return n
+	})
+	return c.forward()
+}
+
+// Next moves to the key after the current one.
+func (c *cursor) Next() (key, value []byte) {
+	c.path[len(c.path)-1].i++
+	return c.forward()
+}
+
+// Prev moves to the key before the current one.
+func (c *cursor) Prev() (key, value []byte) {
+	c.path[len(c.path)-1].i--
+	return c.backward()
+}
+
+func first(page) int  { return 0 }
+func last(p page) int { return p.count() - 1 }
+
+func (c *cursor) begin() {
+	c.path = c.room[:0]
+	c.enter(c.b.root, nil, nil)
+}
+
+// enter adds a page to the path, which it checks.
+func (c *cursor) enter(id uint64, low, high []byte) {
+	p := c.b.page(id, len(c.path))
+	if err := p.check(c.b.root == 0, c.loose && p.leaf(), low, high); err != nil {
+		c.b.damage(id, err)
+	}
+	c.path = append(c.path, step{page: p, low: low, high: high})
+}
+
+// descend chooses an element of the last page of the path, and of those below it.
+func (c *cursor) descend(choose func(page) int) {
+	for {
+		s := &c.path[len(c.path)-1]
+		if s.i = choose(s.page); s.leaf() {
+			return
+		}
+		c.down()
+	}
+}
+
+// down adds the page that the current element of a branch points to.
+func (c *cursor) down() {
+	s := &c.path[len(c.path)-1]
+	c.enter(s.below(s.i, s.high))
+}
+
+// forward returns the current element, or if it is behind the end of its page, the first one
+// after that.
+func (c *cursor) forward() (key, value []byte) {
+	for len(c.path) > 0 {
+		s := &c.path[len(c.path)-1]
+		switch {
+		case s.i >= s.count():
+			if c.path = c.path[:len(c.path)-1]; len(c.path) > 0 {
+				c.path[len(c.path)-1].i++
+			}
+		case s.leaf():
+			e := s.element(s.i)
+			return e.key, e.value
+		default:
+			c.down()
+			c.descend(first)
+		}
+	}
+	return nil, nil
+}
+
+// backward returns the current element, or if it is before the beginning of its page, the
+// last one before that.
+func (c *cursor) backward() (key, value []byte) {
+	for len(c.path) > 0 {
+		s := &c.path[len(c.path)-1]
+		switch {
+		case s.i < 0:
+			if c.path = c.path[:len(c.path)-1]; len(c.path) > 0 {
+				c.path[len(c.path)-1].i--
+			}
+		case s.leaf():
+			e := s.element(s.i)
+			return e.key, e.value
+		default:
+			c.down()
+			c.descend(last)
+		}
+	}
+	return nil, nil
+}
