@@ -45,11 +45,17 @@
 // heads. Nothing in a derived bucket can be wrong unnoticed, but an entry may be missing.
 //
 // A damaged value affects only its task: reading the task and writing to it is
-// store.ErrDataLoss, and a list shows it as damaged and all others as they are. The same
-// holds for what was in a damaged page of bbolt, where bbolt notices. When the writer meets
-// a damaged page that it would have to build on, it never writes again: store.ErrReadOnly
-// ([DB.Trouble]). A person has to restore a backup. Without the newest meta page nothing can
-// be read either: the older one lacks what has been acknowledged since.
+// store.ErrDataLoss, and a list shows it as damaged and all others as they are.
+//
+// A page of bbolt has no checksum, but its parts have to fit: their number, their places,
+// the order of keys, and what points to the page. bbolt checks none of it. So readers do not
+// use bbolt for trees but [image], which checks all pages on the way before it says that
+// something is not there, and each page that a list passes; and bbolt's writer gets to no
+// page that has not been checked first ([proven]). What was in such a page is
+// store.ErrDataLoss. When the writer meets one that it would have to build on, it never
+// writes again: store.ErrReadOnly ([DB.Trouble]). A person has to restore a backup. Without
+// the newest meta page nothing can be read either: the older one lacks what has been
+// acknowledged since.
 //
 // # Writing
 //

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 )
 
 // The parts of bbolt's pages that are used here: a header with the page's number, its kind,
@@ -38,54 +37,63 @@ var errOrder = errors.New("has keys that are out of order")
 func (p page) leaf() bool { return binary.NativeEndian.Uint16(p[8:]) == pageLeaf }
 func (p page) count() int { return int(binary.NativeEndian.Uint16(p[10:])) }
 
-// begins checks what says how many elements there are: the number, and where the first one
-// has its key. small: it is of a small bucket.
-func (p page) begins(small bool) error {
+// begins checks what says how much there is: the number of elements, where the first one has
+// its key, and where the last one ends. A page is as many units long as it needs: pages of the
+// file, or bytes, if it is of a small bucket.
+func (p page) begins(unit uint64) error {
 	if len(p) < pageHeader {
 		return errors.New("has no header")
 	}
 	order := binary.NativeEndian
-	count := uint64(order.Uint16(p[10:]))
-	end := pageHeader + count*pageElement
-	if kind := order.Uint16(p[8:]); kind != pageLeaf && (kind != pageBranch || small) || end > uint64(len(p)) {
+	count := p.count()
+	if kind := order.Uint16(p[8:]); kind != pageLeaf && kind != pageBranch || pageHeader+count*pageElement > len(p) {
 		return errors.New("is not a tree page")
 	}
-	if count == 0 {
-		if small && len(p) == pageHeader {
-			return nil
+	end := pageHeader
+	if count > 0 {
+		_, begin, err := p.at(0)
+		if err != nil {
+			return err
 		}
+		if begin != pageHeader+count*pageElement {
+			return errors.New("has another number of elements than it says")
+		}
+		e, begin, err := p.at(count - 1)
+		if err != nil {
+			return err
+		}
+		end = begin + len(e.key) + len(e.value)
+	} else if unit > 1 {
 		return errors.New("has no elements")
 	}
-	at := pageHeader + uint64(order.Uint32(p[pageHeader:])) // of the key of the first one
-	if p.leaf() {
-		at = pageHeader + uint64(order.Uint32(p[pageHeader+4:]))
-	}
-	if at != end {
-		return errors.New("has another number of elements than it says")
+	if (uint64(end)+unit-1)/unit*unit != uint64(len(p)) {
+		return errors.New("has another size than it says")
 	}
 	return nil
 }
 
-// check checks the whole page after begins. Its keys must be at least low and below high; nil:
-// no bound. loose: they need not be in order.
-func (p page) check(small, loose bool, low, high []byte) error {
-	at, n := pageHeader+p.count()*pageElement, 0
+// check checks the rest of a page that begins as it should. Its keys must be in order, at
+// least low and below high; nil: no bound. loose: it is enough that one is there; the others
+// may be damaged.
+func (p page) check(loose bool, low, high []byte) error {
+	next, in := pageHeader+p.count()*pageElement, 0
 	var last []byte
 	for i := range p.count() {
-		e, start, err := p.at(i)
-		switch {
-		case err != nil:
+		e, begin, err := p.at(i)
+		if err != nil {
 			return err
-		case start != at:
-			return errors.New("has elements that do not follow each other")
-		case loose:
-		case i == 0 && bytes.Compare(e.key, low) < 0, i > 0 && bytes.Compare(last, e.key) >= 0, high != nil && bytes.Compare(e.key, high) >= 0:
-			return errOrder
 		}
-		last, at, n = e.key, start+len(e.key)+len(e.value), i
+		if begin != next {
+			return errors.New("has elements that do not follow each other")
+		}
+		next = begin + len(e.key) + len(e.value)
+		if between(low, e.key, high) && (i == 0 || loose || bytes.Compare(last, e.key) < 0) {
+			in++
+		}
+		last = e.key
 	}
-	if small && at != len(p) {
-		return fmt.Errorf("does not end with its element %d", n)
+	if in < p.count() && (in == 0 || !loose) {
+		return errOrder
 	}
 	return nil
 }
@@ -95,11 +103,15 @@ func (p page) within(low, high []byte) error {
 	for _, i := range []int{0, p.count() - 1} {
 		if e, _, err := p.at(i); err != nil {
 			return err
-		} else if bytes.Compare(e.key, low) < 0 || high != nil && bytes.Compare(e.key, high) >= 0 {
+		} else if !between(low, e.key, high) {
 			return errOrder
 		}
 	}
 	return nil
+}
+
+func between(low, key, high []byte) bool {
+	return bytes.Compare(low, key) <= 0 && (high == nil || bytes.Compare(key, high) < 0)
 }
 
 // at returns element i, and where its key begins.

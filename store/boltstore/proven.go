@@ -34,8 +34,8 @@ type changing struct {
 	was    bucket // when the transaction began
 	proven *proven
 
-	// The leaf that was proven last.
-	any       bool
+	// The bounds of the leaf that was proven last.
+	known     bool
 	low, high []byte
 }
 
@@ -67,7 +67,7 @@ func (b *changing) prove(key []byte, beside bool) {
 	if b.was.root == 0 {
 		return // it is in the root, which was checked when the file was opened
 	}
-	if b.any && !beside && bytes.Compare(b.low, key) <= 0 && (b.high == nil || bytes.Compare(key, b.high) < 0) {
+	if b.known && !beside && between(b.low, key, b.high) {
 		return
 	}
 	var low, high []byte
@@ -75,7 +75,7 @@ func (b *changing) prove(key []byte, beside bool) {
 	for depth := 0; ; depth++ {
 		p := b.page(id, depth, low, high)
 		if p.leaf() {
-			b.any, b.low, b.high = true, low, high
+			b.known, b.low, b.high = true, low, high
 			return
 		}
 		n, err := p.toward(key)
@@ -113,7 +113,7 @@ func (b *changing) page(id uint64, depth int, low, high []byte) page {
 	if b.proven.has(id) {
 		err = p.within(low, high) // what points to it may be wrong
 	} else {
-		err = p.check(false, false, low, high)
+		err = p.check(false /* loose */, low, high)
 	}
 	if err != nil {
 		b.was.damage(id, err)

@@ -77,14 +77,15 @@ func (b *bucket) page(id uint64, depth int) page {
 	if depth > maxDepth {
 		b.damage(id, errors.New("is its own ancestor"))
 	}
-	p := b.small
-	if id != 0 || b.root != 0 {
+	p, unit := b.small, uint64(1)
+	if b.root != 0 {
 		var err error
 		if p, err = b.im.page(id); err != nil {
 			panic(fmt.Errorf("bucket %s: %w", b.name, err))
 		}
+		unit = b.im.size
 	}
-	if err := p.begins(b.root == 0); err != nil {
+	if err := p.begins(unit); err != nil {
 		b.damage(id, err)
 	}
 	return p
@@ -205,7 +206,7 @@ func (c *cursor) begin() {
 // enter adds a page to the path, which it checks.
 func (c *cursor) enter(id uint64, low, high []byte) {
 	p := c.b.page(id, len(c.path))
-	if err := p.check(c.b.root == 0, c.loose && p.leaf(), low, high); err != nil {
+	if err := p.check(c.loose && p.leaf(), low, high); err != nil {
 		c.b.damage(id, err)
 	}
 	c.path = append(c.path, step{page: p, low: low, high: high})

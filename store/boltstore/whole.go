@@ -136,7 +136,7 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 	if err != nil {
 		return err
 	}
-	keys, children, err := c.elements(bucket, p, false /* small */, low, high)
+	keys, children, err := c.elements(bucket, p, c.size, low, high)
 	if err != nil {
 		return fmt.Errorf("its page %d %w", id, err)
 	}
@@ -158,11 +158,11 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 
 // elements checks what is in a page of a bucket, and in the small buckets within it. It
 // returns the keys, and the page that each points to; 0: to none.
-func (c *pageCheck) elements(bucket []byte, p page, small bool, low, high []byte) (keys [][]byte, children []uint64, err error) {
-	if err := p.begins(small); err != nil {
+func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byte) (keys [][]byte, children []uint64, err error) {
+	if err := p.begins(unit); err != nil {
 		return nil, nil, err
 	}
-	if err := p.check(small, false /* loose */, low, high); err != nil {
+	if err := p.check(false /* loose */, low, high); err != nil {
 		return nil, nil, err
 	}
 	keys, children = make([][]byte, p.count()), make([]uint64, p.count())
@@ -183,7 +183,7 @@ func (c *pageCheck) elements(bucket []byte, p page, small bool, low, high []byte
 			if children[i] = binary.NativeEndian.Uint64(e.value); children[i] != 0 {
 				continue
 			}
-			if _, _, err := c.elements(e.key, e.value[bucketHeader:], true /* small */, nil, nil); err != nil {
+			if _, _, err := c.elements(e.key, e.value[bucketHeader:], 1, nil, nil); err != nil {
 				return nil, nil, fmt.Errorf("has a bucket %s that %w", e.key, err)
 			}
 		}

@@ -1,0 +1,438 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+// large is a store in which every bucket has several pages.
+type large struct {
+	file   []byte
+	leaves map[string][]int // where each bucket has its leaves
+	roots  map[string]int   // and its root, which is a branch
+	ids    []store.TaskID
+	tasks  map[store.TaskID]held
+}
+
+// held is what a store has of a task.
+type held struct {
+	owner   store.Scope
+	name    string // of its row, its due work and its audit entry
+	context string
+	state   store.State
+	phase   store.Phase
+	rev     uint64
+}
+
+var bob = store.Owner("t", "bob")
+
+var newLarge = sync.OnceValues(func() (l *large, err error) {
+	folder, err := os.MkdirTemp("", "large")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "store.db")
+	db, err := boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return nil, err
+	}
+	l = &large{leaves: map[string][]int{}, roots: map[string]int{}, tasks: map[store.TaskID]held{}}
+	var creates, parks []*store.Batch
+	for n := range 240 {
+		name := fmt.Sprintf("task %d", n)
+		t := held{alice, name, fmt.Sprint("context ", n%5), 2, store.Live, 1}
+		if n%4 == 3 {
+			t.owner = bob
+		}
+		id := store.NewTaskID()
+		creates = append(creates, &store.Batch{
+			Scope: t.owner, Task: id, Rev: ptr(uint64(0)), Dedup: store.Hash(id),
+			Change: store.Change{Context: t.context, Status: &store.Status{State: t.state, Time: store.Millis(1000 + n)}, Phase: t.phase},
+			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: id[:]}},
+			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), IfRev: store.Any, Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
+			Due:    []store.DueChange{{Time: store.Millis(3000 + n), Kind: "expiry", Key: []byte(name), Payload: []byte(`{"name":"` + name + `"}`)}},
+			Audit:  [][]byte{[]byte(`{"says":"` + name + ` was asked"}`)},
+		})
+		if n%3 > 0 {
+			t.state, t.phase, t.rev = 4, store.Parked, 2
+			parks = append(parks, &store.Batch{
+				Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+				Change: store.Change{Status: &store.Status{State: t.state, Time: store.Millis(2000 + n)}, Phase: t.phase},
+			})
+		}
+		l.ids, l.tasks[id] = append(l.ids, id), t
+	}
+	for _, batches := range [][]*store.Batch{creates, parks} {
+		var commits []*store.Commit
+		for _, b := range batches {
+			commits = append(commits, h.Append(context.Background(), b))
+		}
+		for _, c := range commits {
+			if _, err := c.Wait(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	if l.file, err = os.ReadFile(path); err != nil {
+		return nil, err
+	}
+	file, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return l, file.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
+			if b.Root() == 0 || string(name) == "meta" {
+				return nil
+			}
+			root := int(b.Root()) * os.Getpagesize()
+			l.roots[string(name)] = root
+			p := l.file[root:]
+			if order.Uint16(p[8:]) != 0x01 {
+				return fmt.Errorf("the root of %s is not a branch", name)
+			}
+			for i := range int(order.Uint16(p[10:])) {
+				l.leaves[string(name)] = append(l.leaves[string(name)], int(order.Uint64(p[16+16*i+8:]))*os.Getpagesize())
+			}
+			return nil
+		})
+	})
+})
+
+var order = binary.NativeEndian
+
+// Whatever is wrong with the structure of a page, a task is what it was or DATA_LOSS, and
+// never missing; a list is whole, or DATA_LOSS. What is written then makes nothing worse.
+func TestDamagedStructure(t *testing.T) {
+	t.Parallel()
+	l, err := newLarge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.roots) != 9 {
+		t.Fatalf("%d buckets have pages of their own, want all 9 but meta", len(l.roots))
+	}
+	more := func(n int) func(p []byte) {
+		return func(p []byte) { order.PutUint16(p[10:], order.Uint16(p[10:])+uint16(n)) }
+	}
+	both := map[string]func(p []byte){
+		"one too many": more(1),
+		"one too few":  more(-1),
+		"far too many": func(p []byte) { order.PutUint16(p[10:], 0x0fff) },
+		"none":         func(p []byte) { order.PutUint16(p[10:], 0) },
+		"another size": func(p []byte) { order.PutUint32(p[12:], 1) },
+		"another page": func(p []byte) { order.PutUint64(p, order.Uint64(p)+1) },
+		"two elements": func(p []byte) { copy(p[16+16:][:16], p[16:]) },
+		"outside":      func(p []byte) { p[16+16*3+7]++ },
+	}
+	leaf := map[string]func(p []byte){
+		"out of order": func(p []byte) {
+			e := p[16+16*(order.Uint16(p[10:])/2):]
+			e[order.Uint32(e[4:])] ^= 0x80
+		},
+		"an empty key": func(p []byte) { order.PutUint32(p[16+16*2+8:], 0) },
+	}
+	branch := map[string]func(p []byte){
+		"its own child":    func(p []byte) { order.PutUint64(p[16+16+8:], order.Uint64(p)) },
+		"the same child":   func(p []byte) { copy(p[16+8:][:8], p[16+16+8:]) },
+		"another child":    func(p []byte) { p[16+16+8] ^= 1 },
+		"a child too high": func(p []byte) { p[16+16+8+5] = 1 },
+		"children swapped": func(p []byte) {
+			first, second := order.Uint64(p[16+8:]), order.Uint64(p[16+16+8:])
+			order.PutUint64(p[16+8:], second)
+			order.PutUint64(p[16+16+8:], first)
+		},
+	}
+	for bucket, root := range l.roots {
+		leaves := l.leaves[bucket]
+		pages := map[string]int{"root": root, "first leaf": leaves[0], "middle leaf": leaves[len(leaves)/2], "last leaf": leaves[len(leaves)-1]}
+		for name, at := range pages {
+			t.Run(bucket+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				ways := maps.Clone(both)
+				if name == "root" {
+					maps.Copy(ways, branch)
+				} else {
+					maps.Copy(ways, leaf)
+				}
+				path := l.copy(t)
+				for way, damage := range ways {
+					if way == "out of order" && (bucket == "live" || bucket == "due" || bucket == "audit") {
+						continue // each key is read, wherever it is: TestDamagedDueKey
+					}
+					t.Run(way, func(t *testing.T) {
+						page := bytes.Clone(l.file[at:][:os.Getpagesize()])
+						damage(page)
+						over(t, path, path+".whole")
+						l.examine(t, path, page, at)
+					})
+				}
+			})
+		}
+	}
+}
+
+// copy returns the path of a file that has been opened once: it is not taken for a copy any
+// more, which would be read whole.
+func (l *large) copy(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(path, l.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	over(t, path+".whole", path)
+	return path
+}
+
+// over writes one file over another, which stays the same file.
+func over(t *testing.T, to, from string) {
+	t.Helper()
+	source, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	target, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(target, source)
+	if err := errors.Join(err, target.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// examine puts a page into a file, opens it, reads everything and writes, and reads everything
+// when it has opened the file again.
+func (l *large) examine(t *testing.T, path string, page []byte, at int) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(page, int64(at))
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tasks := maps.Clone(l.tasks)
+	noticed := 0
+	with := func(do func(store.Handle)) {
+		t.Helper()
+		db := l.open(t, path)
+		h, err := db.Handle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(h)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with(func(h store.Handle) { noticed = l.read(t, h, tasks) + l.write(t, h, tasks) })
+	with(func(h store.Handle) { noticed += l.read(t, h, tasks) })
+	if noticed == 0 {
+		t.Error("nobody notices")
+	}
+}
+
+func (l *large) open(t *testing.T, path string) *boltstore.DB {
+	t.Helper()
+	db, err := boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// read reads everything that a store has, and returns how much of it was DATA_LOSS.
+func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) (lost int) {
+	t.Helper()
+	// answer takes an answer: what is there, by a name that it has once, of so many.
+	answer := func(what string, err error, have []string, want int) {
+		t.Helper()
+		slices.Sort(have)
+		switch {
+		case errors.Is(err, store.ErrDataLoss):
+			lost++
+		case err != nil:
+			t.Errorf("%s: %v, want nil or ErrDataLoss", what, err)
+		case len(slices.Compact(slices.Clone(have))) != len(have) || len(have) != want:
+			t.Errorf("%s: there are %d, want %d, each once", what, len(have), want)
+		}
+	}
+	matching := func(match func(held) bool) (n int) {
+		for _, task := range tasks {
+			if match(task) {
+				n++
+			}
+		}
+		return n
+	}
+	for id, task := range tasks {
+		p, err := h.Read(t.Context(), task.owner, id, store.After(0), store.Limit{})
+		switch {
+		case errors.Is(err, store.ErrDataLoss):
+			lost++
+		case err != nil || p.Header.Rev != task.rev || p.Header.State != task.state || !bytes.Equal(p.Events[0].Data, id[:]):
+			t.Errorf("task %s is %+v with %d events, %v; want %+v", id, p.Header, len(p.Events), err, task)
+		}
+	}
+	if _, err := h.Read(t.Context(), alice, store.NewTaskID(), store.After(0), store.Limit{}); !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrDataLoss) {
+		t.Errorf("a task that never was: %v", err)
+	}
+	for _, tc := range []struct {
+		scope store.Scope
+		query store.Query
+		match func(held) bool
+	}{
+		{alice, store.Query{}, func(h held) bool { return h.owner == alice }},
+		{bob, store.Query{State: 4}, func(h held) bool { return h.owner == bob && h.state == 4 }},
+		{alice, store.Query{Context: "context 1"}, func(h held) bool { return h.owner == alice && h.context == "context 1" }},
+		{store.Tenant("t"), store.Query{}, func(held) bool { return true }},
+		{store.System(), store.Query{}, func(held) bool { return true }},
+	} {
+		var have []string
+		var err error
+		total, want := int64(-1), matching(tc.match)
+		for tc.query.Limit = 37; err == nil; {
+			var page store.TaskPage
+			page, err = h.Tasks(t.Context(), tc.scope, tc.query)
+			for _, task := range page.Tasks {
+				have = append(have, string(task.Task[:]))
+				if known, ok := tasks[task.Task]; !ok || !task.Damaged && (known.rev != task.Rev || known.state != task.State) {
+					t.Errorf("a list has %+v, want %+v", task, known)
+				}
+			}
+			total = page.Total
+			if tc.query.Cursor = page.Next; page.Next == "" {
+				break
+			}
+		}
+		answer(fmt.Sprintf("tasks of %v, %+v", tc.scope, tc.query), err, have, want)
+		if err == nil && tc.scope.IsOwner() && total != int64(want) {
+			t.Errorf("tasks of %v, %+v: %d in all, want %d", tc.scope, tc.query, total, want)
+		}
+	}
+	for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}} {
+		var have []string
+		var err error
+		for q.Limit = 41; err == nil; {
+			var page store.RowPage
+			page, err = h.Rows(t.Context(), store.System(), q)
+			for _, row := range page.Rows {
+				have = append(have, string(row.Key))
+			}
+			if q.Cursor = page.Next; page.Next == "" {
+				break
+			}
+		}
+		answer(fmt.Sprintf("rows %+v", q), err, have, len(l.tasks))
+	}
+	var have []string
+	var err error
+	for after := store.DuePosition(""); err == nil; {
+		var due []store.Due
+		due, _, err = h.Due(t.Context(), math.MaxInt64, after, 43)
+		for _, d := range due {
+			have, after = append(have, string(d.Key)), d.Position
+		}
+		if len(due) == 0 {
+			break
+		}
+	}
+	answer("due work", err, have, len(l.tasks))
+	have, err = nil, nil
+	audit, _ := h.(store.AuditLog)
+	for after := uint64(0); err == nil; {
+		var entries []store.AuditEntry
+		entries, err = audit.Audit(t.Context(), after, 47)
+		for _, e := range entries {
+			have, after = append(have, fmt.Sprint(e.N)), e.N
+		}
+		if len(entries) == 0 {
+			break
+		}
+	}
+	answer("audit", err, have, len(l.tasks))
+	return lost
+}
+
+// write ends some tasks, takes some over and makes one, and returns how often that is refused.
+func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held) (refused int) {
+	t.Helper()
+	written := func(what string, err error) bool {
+		t.Helper()
+		if errors.Is(err, store.ErrDataLoss) || errors.Is(err, store.ErrReadOnly) {
+			refused++
+		} else if err != nil {
+			t.Errorf("%s: %v, want nil, ErrDataLoss or ErrReadOnly", what, err)
+		}
+		return err == nil
+	}
+	n := 0
+	for _, id := range l.ids {
+		task := tasks[id]
+		if n++; n%9 > 0 || task.phase != store.Parked {
+			continue
+		}
+		b := &store.Batch{
+			Scope: store.System(), Task: id, Rev: ptr(task.rev),
+			Change: store.Change{Status: &store.Status{State: 3, Time: store.Millis(5000 + n)}, Phase: store.Final},
+			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(task.name), IfRev: 1, Value: []byte("decided"), Index: []store.IndexKey{{Index: "pending", Key: []byte(task.name)}}}},
+		}
+		if _, err := h.Append(t.Context(), b).Wait(); written("a change", err) {
+			task.state, task.phase, task.rev = 3, store.Final, task.rev+1
+			tasks[id] = task
+		}
+	}
+	for {
+		claimed, err := h.Claim(t.Context(), 20)
+		for i := range claimed {
+			task := tasks[claimed[i].Task]
+			task.rev++
+			tasks[claimed[i].Task] = task
+		}
+		if !written("a claim", err) || len(claimed) == 0 {
+			break
+		}
+	}
+	id := store.NewTaskID()
+	b := &store.Batch{
+		Scope: alice, Task: id, Rev: ptr(uint64(0)),
+		Change: store.Change{Context: "context 1", Status: &store.Status{State: 2, Time: 6000}, Phase: store.Live},
+		Events: []store.Event{{Public: true, Kind: "task", Time: 6000, Data: id[:]}},
+	}
+	if _, err := h.Append(t.Context(), b).Wait(); written("a create", err) {
+		tasks[id] = held{alice, "", "context 1", 2, store.Live, 1}
+	}
+	return refused
+}
