@@ -27,10 +27,10 @@ func copyRows() []Row {
 		},
 		{
 			File:    "store/boltstore/whole.go",
-			What:    "at+start+key+value > uint64(len(p))",
-			Into:    "at+start+key+value > 1<<40",
+			What:    "value[bucketHeader:], 1, nil, nil); err != nil {",
+			Into:    "value[bucketHeader:], 1, nil, nil); err != nil && false {",
 			Promise: "a small bucket that points out of itself is found at open",
-			Test:    "TestSmallBuckets",
+			Test:    "TestSmallBuckets/rowidx/value/at_open",
 		},
 		{
 			File:    "store/boltstore/whole.go",

@@ -415,8 +415,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/handle.go",
-			What:    "readU64(meta.Get(keyEpoch)) + 1",
-			Into:    "readU64(meta.Get(keyEpoch))",
+			What:    "readU64(r.meta.Get(keyEpoch)) + 1",
+			Into:    "readU64(r.meta.Get(keyEpoch))",
 			Promise: "every handle has an epoch of its own",
 			Test:    "TestSuite/claim/live tasks of an older epoch",
 		},

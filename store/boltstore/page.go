@@ -25,72 +25,61 @@ const (
 // that the bucket is, and ends with its last element.
 type page []byte
 
-// element is what a page has of one key: a value, or the page where such keys are.
-type element struct {
-	key, value []byte
-	child      uint64 // of a branch
-	bucket     bool   // the value is a bucket
-}
-
-var errOrder = errors.New("has keys that are out of order")
+var (
+	errOrder   = errors.New("has keys that are out of order")
+	errOutside = errors.New("has an element outside the page")
+)
 
 func (p page) leaf() bool { return binary.NativeEndian.Uint16(p[8:]) == pageLeaf }
 func (p page) count() int { return int(binary.NativeEndian.Uint16(p[10:])) }
 
-// begins checks what says how much there is: the number of elements, where the first one has
-// its key, and where the last one ends. A page is as many units long as it needs: pages of the
-// file, or bytes, if it is of a small bucket.
+// begins checks what a page is and where it ends. It is as many units long as it needs: pages
+// of the file, or bytes, if it is of a small bucket.
 func (p page) begins(unit uint64) error {
 	if len(p) < pageHeader {
 		return errors.New("has no header")
 	}
 	order := binary.NativeEndian
 	count := p.count()
-	if kind := order.Uint16(p[8:]); kind != pageLeaf && kind != pageBranch || pageHeader+count*pageElement > len(p) {
+	if kind := order.Uint16(p[8:]); kind != pageLeaf && (kind != pageBranch || unit == 1) || pageHeader+count*pageElement > len(p) {
 		return errors.New("is not a tree page")
 	}
-	end := pageHeader
+	end := uint64(pageHeader)
 	if count > 0 {
-		_, begin, err := p.at(0)
-		if err != nil {
-			return err
-		}
-		if begin != pageHeader+count*pageElement {
-			return errors.New("has another number of elements than it says")
-		}
-		e, begin, err := p.at(count - 1)
-		if err != nil {
-			return err
-		}
-		end = begin + len(e.key) + len(e.value)
+		start, key, value := p.place(count - 1)
+		end = start + key + value
 	} else if unit > 1 {
 		return errors.New("has no elements")
 	}
-	if (uint64(end)+unit-1)/unit*unit != uint64(len(p)) {
+	if (end+unit-1)/unit*unit != uint64(len(p)) {
 		return errors.New("has another size than it says")
 	}
 	return nil
 }
 
-// check checks the rest of a page that begins as it should. Its keys must be in order, at
+// check checks the elements of a page, which begins as it should: each follows the one before
+// it, so that there are as many as it says. Its keys must be in order, at
 // least low and below high; nil: no bound. loose: it is enough that one is there; the others
 // may be damaged.
 func (p page) check(loose bool, low, high []byte) error {
-	next, in := pageHeader+p.count()*pageElement, 0
+	next, in := uint64(pageHeader+p.count()*pageElement), 0
 	var last []byte
 	for i := range p.count() {
-		e, begin, err := p.at(i)
-		if err != nil {
-			return err
-		}
-		if begin != next {
+		start, n, value := p.place(i)
+		switch {
+		case start+n+value > uint64(len(p)):
+			return errOutside
+		case start != next:
 			return errors.New("has elements that do not follow each other")
+		case n == 0:
+			return errors.New("has an empty key")
 		}
-		next = begin + len(e.key) + len(e.value)
-		if between(low, e.key, high) && (i == 0 || loose || bytes.Compare(last, e.key) < 0) {
+		next += n + value
+		key := p.key(i)
+		if between(low, key, high) && (i == 0 || loose || bytes.Compare(last, key) < 0) {
 			in++
 		}
-		last = e.key
+		last = key
 	}
 	if in < p.count() && (in == 0 || !loose) {
 		return errOrder
@@ -100,12 +89,8 @@ func (p page) check(loose bool, low, high []byte) error {
 
 // within checks only the first and the last key of a page whose others are between them.
 func (p page) within(low, high []byte) error {
-	for _, i := range []int{0, p.count() - 1} {
-		if e, _, err := p.at(i); err != nil {
-			return err
-		} else if !between(low, e.key, high) {
-			return errOrder
-		}
+	if !between(low, p.key(0), high) || !between(low, p.key(p.count()-1), high) {
+		return errOrder
 	}
 	return nil
 }
@@ -114,74 +99,67 @@ func between(low, key, high []byte) bool {
 	return bytes.Compare(low, key) <= 0 && (high == nil || bytes.Compare(key, high) < 0)
 }
 
-// at returns element i, and where its key begins.
-func (p page) at(i int) (element, int, error) {
-	order := binary.NativeEndian
+// place returns where element i has its key, and how long the key and its value are.
+func (p page) place(i int) (start, key, value uint64) {
 	begin := pageHeader + i*pageElement
-	h := p[begin:][:pageElement]
-	var e element
-	var start, key, value uint64
+	h, order := p[begin:][:pageElement], binary.NativeEndian
 	if p.leaf() {
-		e.bucket = order.Uint32(h)&leafBucket != 0
-		start, key, value = uint64(order.Uint32(h[4:])), uint64(order.Uint32(h[8:])), uint64(order.Uint32(h[12:]))
-	} else {
-		start, key, e.child = uint64(order.Uint32(h)), uint64(order.Uint32(h[4:])), order.Uint64(h[8:])
+		return uint64(begin) + uint64(order.Uint32(h[4:])), uint64(order.Uint32(h[8:])), uint64(order.Uint32(h[12:]))
 	}
-	if start += uint64(begin); start+key+value > uint64(len(p)) {
-		return element{}, 0, errors.New("has an element outside the page")
-	}
-	if key == 0 {
-		return element{}, 0, errors.New("has an empty key")
-	}
-	e.key, e.value = p[start:][:key:key], p[start+key:][:value:value]
-	return e, int(start), nil
+	return uint64(begin) + uint64(order.Uint32(h)), uint64(order.Uint32(h[4:])), 0
 }
 
-// element returns element i of a page that has been checked.
-func (p page) element(i int) element {
-	e, _, err := p.at(i)
-	if err != nil {
-		panic(err)
-	}
-	return e
+// key returns the key of element i. It panics if that is not in the page, as value does.
+func (p page) key(i int) []byte {
+	start, n, _ := p.place(i)
+	return p.slice(start, n)
 }
 
-// toward returns the number of the element of a branch below which a key is, if anywhere.
-func (p page) toward(key []byte) (int, error) {
-	n, err := p.search(key)
-	if err == nil && n < p.count() {
-		var e element
-		if e, _, err = p.at(n); bytes.Equal(e.key, key) {
-			return n, nil
-		}
-	}
-	return max(n-1, 0), err
+// value returns the value of element i of a leaf, and whether it is a bucket.
+func (p page) value(i int) (value []byte, bucket bool) {
+	start, key, n := p.place(i)
+	return p.slice(start+key, n), binary.NativeEndian.Uint32(p[pageHeader+i*pageElement:])&leafBucket != 0
 }
 
-// below returns the page that element i of a branch points to, and the bounds of the keys there.
+func (p page) slice(start, n uint64) []byte {
+	if start+n > uint64(len(p)) {
+		panic(errOutside)
+	}
+	return p[start : start+n : start+n]
+}
+
+// child returns the page that element i of a branch points to, and the bounds of the keys there.
 // high is that of the branch.
-func (p page) below(i int, high []byte) (child uint64, from, to []byte) {
-	e := p.element(i)
+func (p page) child(i int, high []byte) (id uint64, from, to []byte) {
 	if i+1 < p.count() {
-		high = p.element(i + 1).key
+		high = p.key(i + 1)
 	}
-	return e.child, e.key, high
+	return p.childID(i), p.key(i), high
+}
+
+func (p page) childID(i int) uint64 {
+	return binary.NativeEndian.Uint64(p[pageHeader+i*pageElement+8:])
 }
 
 // search returns the number of elements whose keys are smaller than key.
-func (p page) search(key []byte) (int, error) {
+func (p page) search(key []byte) int {
 	low, high := 0, p.count()
 	for low < high {
 		middle := (low + high) / 2
-		e, _, err := p.at(middle)
-		if err != nil {
-			return 0, err
-		}
-		if bytes.Compare(e.key, key) < 0 {
+		if bytes.Compare(p.key(middle), key) < 0 {
 			low = middle + 1
 		} else {
 			high = middle
 		}
 	}
-	return low, nil
+	return low
+}
+
+// toward returns the number of the element of a branch below which a key is, if anywhere.
+func (p page) toward(key []byte) int {
+	n := p.search(key)
+	if n < p.count() && bytes.Equal(p.key(n), key) {
+		return n
+	}
+	return max(n-1, 0)
 }

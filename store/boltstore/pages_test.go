@@ -33,7 +33,8 @@ type large struct {
 // held is what a store has of a task.
 type held struct {
 	owner   store.Scope
-	name    string // of its row, its due work and its audit entry
+	name    string       // of its row, its due work and its audit entry
+	due     store.Millis // 0: not any more
 	context string
 	state   store.State
 	phase   store.Phase
@@ -61,7 +62,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 	var creates, parks []*store.Batch
 	for n := range 240 {
 		name := fmt.Sprintf("task %d", n)
-		t := held{alice, name, fmt.Sprint("context ", n%5), 2, store.Live, 1}
+		t := held{alice, name, store.Millis(3000 + n), fmt.Sprint("context ", n%5), 2, store.Live, 1}
 		if n%4 == 3 {
 			t.owner = bob
 		}
@@ -71,7 +72,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 			Change: store.Change{Context: t.context, Status: &store.Status{State: t.state, Time: store.Millis(1000 + n)}, Phase: t.phase},
 			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: id[:]}},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), IfRev: store.Any, Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
-			Due:    []store.DueChange{{Time: store.Millis(3000 + n), Kind: "expiry", Key: []byte(name), Payload: []byte(`{"name":"` + name + `"}`)}},
+			Due:    []store.DueChange{{Time: t.due, Kind: "expiry", Key: []byte(name), Payload: []byte(`{"name":"` + name + `"}`)}},
 			Audit:  [][]byte{[]byte(`{"says":"` + name + ` was asked"}`)},
 		})
 		if n%3 > 0 {
@@ -82,6 +83,9 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 			})
 		}
 		l.ids, l.tasks[id] = append(l.ids, id), t
+	}
+	for n := range notes {
+		parks[0].Rows = append(parks[0].Rows, note(fmt.Sprintf("%03d", n)))
 	}
 	for _, batches := range [][]*store.Batch{creates, parks} {
 		var commits []*store.Commit
@@ -124,6 +128,13 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 	})
 })
 
+// notes is how many rows the context of the first task has that rests.
+const notes = 200
+
+func note(key string) store.RowChange {
+	return store.RowChange{Kind: "note", Key: []byte(key), OfContext: true, IfRev: store.Any, Value: []byte("this is noted")}
+}
+
 var order = binary.NativeEndian
 
 // Whatever is wrong with the structure of a page, a task is what it was or DATA_LOSS, and
@@ -160,8 +171,8 @@ func TestDamagedStructure(t *testing.T) {
 	branch := map[string]func(p []byte){
 		"its own child":    func(p []byte) { order.PutUint64(p[16+16+8:], order.Uint64(p)) },
 		"the same child":   func(p []byte) { copy(p[16+8:][:8], p[16+16+8:]) },
-		"another child":    func(p []byte) { p[16+16+8] ^= 1 },
 		"a child too high": func(p []byte) { p[16+16+8+5] = 1 },
+		"the child before": func(p []byte) { copy(p[16+16+8:][:8], p[16+8:]) },
 		"children swapped": func(p []byte) {
 			first, second := order.Uint64(p[16+8:]), order.Uint64(p[16+16+8:])
 			order.PutUint64(p[16+8:], second)
@@ -176,7 +187,12 @@ func TestDamagedStructure(t *testing.T) {
 				t.Parallel()
 				ways := maps.Clone(both)
 				if name == "root" {
+					other := l.leaves["audit"]
+					if bucket == "audit" {
+						other = l.leaves["due"]
+					}
 					maps.Copy(ways, branch)
+					ways["another child"] = func(p []byte) { order.PutUint64(p[16+16+8:], order.Uint64(l.file[other[1]:])) }
 				} else {
 					maps.Copy(ways, leaf)
 				}
@@ -197,6 +213,82 @@ func TestDamagedStructure(t *testing.T) {
 	}
 }
 
+// openWithout opens a file of which one leaf has lost its last element.
+func (l *large) openWithout(t *testing.T, leaf int) store.Handle {
+	t.Helper()
+	page := bytes.Clone(l.file[leaf:][:os.Getpagesize()])
+	order.PutUint16(page[10:], order.Uint16(page[10:])-1)
+	path := l.copy(t)
+	put(t, path, page, leaf)
+	h, err := l.open(t, path).Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// The writer leaves a damaged page alone that bbolt would merge with another one, which has
+// lost most of its keys.
+func TestWriterMergesNoDamage(t *testing.T) {
+	t.Parallel()
+	l, err := newLarge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaves := l.leaves["due"]
+	h := l.openWithout(t, leaves[1])
+	beside := l.file[leaves[2]:][:os.Getpagesize()]
+	var commits []*store.Commit
+	left := 2
+	for _, id := range l.ids {
+		if task := l.tasks[id]; !bytes.Contains(beside, []byte(`"`+task.name+`"`)) {
+			continue
+		} else if left--; left < 0 {
+			commits = append(commits, h.Append(t.Context(), &store.Batch{
+				Scope: store.System(), Task: id,
+				Due: []store.DueChange{{Time: task.due, Kind: "expiry", Key: []byte(task.name), Delete: true}},
+			}))
+		}
+	}
+	if len(commits) < 10 {
+		t.Fatalf("only %d keys of the page", len(commits))
+	}
+	for _, c := range commits {
+		if _, err := c.Wait(); !errors.Is(err, store.ErrReadOnly) {
+			t.Fatalf("Append() = %v, want ErrReadOnly", err)
+		}
+	}
+}
+
+// The writer counts no rows of a damaged page.
+func TestWriterCountsNoDamage(t *testing.T) {
+	t.Parallel()
+	l, err := newLarge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var full []int // leaves that have nothing but notes
+	for _, leaf := range l.leaves["row"] {
+		p := l.file[leaf:][:os.Getpagesize()]
+		if n := int(order.Uint16(p[10:])); bytes.Count(p, []byte("note\x00\x01")) == n {
+			full = append(full, leaf)
+		}
+	}
+	if len(full) < 3 {
+		t.Fatalf("%d pages of notes, want 3", len(full))
+	}
+	h := l.openWithout(t, full[1])
+	id := l.ids[1]
+	b := &store.Batch{
+		Scope: store.System(), Task: id, Rev: ptr(l.tasks[id].rev),
+		Change: store.Change{Status: &store.Status{State: 3, Time: 5000}, Phase: store.Final},
+		Rows:   []store.RowChange{note("one more")}, ContextRows: store.RowBound{Rows: notes, Bytes: 1 << 20},
+	}
+	if _, err := h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("Append() = %v, want ErrReadOnly", err)
+	}
+}
+
 // copy returns the path of a file that has been opened once: it is not taken for a copy any
 // more, which would be read whole.
 func (l *large) copy(t *testing.T) (path string) {
@@ -210,6 +302,18 @@ func (l *large) copy(t *testing.T) (path string) {
 	}
 	over(t, path+".whole", path)
 	return path
+}
+
+func put(t *testing.T, path string, page []byte, at int) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(page, int64(at))
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // over writes one file over another, which stays the same file.
@@ -234,14 +338,7 @@ func over(t *testing.T, to, from string) {
 // when it has opened the file again.
 func (l *large) examine(t *testing.T, path string, page []byte, at int) {
 	t.Helper()
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = file.WriteAt(page, int64(at))
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, page, at)
 	tasks := maps.Clone(l.tasks)
 	noticed := 0
 	with := func(do func(store.Handle)) {
@@ -342,20 +439,28 @@ func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) 
 			t.Errorf("tasks of %v, %+v: %d in all, want %d", tc.scope, tc.query, total, want)
 		}
 	}
-	for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}} {
+	for _, tc := range []struct {
+		scope store.Scope
+		query store.RowQuery
+		want  int
+	}{
+		{store.System(), store.RowQuery{Kind: "approval"}, len(l.tasks)},
+		{store.System(), store.RowQuery{Kind: "approval", Index: "pending"}, len(l.tasks)},
+		{alice, store.RowQuery{Kind: "note", Context: "context 1"}, notes},
+	} {
 		var have []string
 		var err error
-		for q.Limit = 41; err == nil; {
+		for tc.query.Limit = 41; err == nil; {
 			var page store.RowPage
-			page, err = h.Rows(t.Context(), store.System(), q)
+			page, err = h.Rows(t.Context(), tc.scope, tc.query)
 			for _, row := range page.Rows {
 				have = append(have, string(row.Key))
 			}
-			if q.Cursor = page.Next; page.Next == "" {
+			if tc.query.Cursor = page.Next; page.Next == "" {
 				break
 			}
 		}
-		answer(fmt.Sprintf("rows %+v", q), err, have, len(l.tasks))
+		answer(fmt.Sprintf("rows of %v, %+v", tc.scope, tc.query), err, have, tc.want)
 	}
 	var have []string
 	var err error
@@ -369,7 +474,7 @@ func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) 
 			break
 		}
 	}
-	answer("due work", err, have, len(l.tasks))
+	answer("due work", err, have, matching(func(h held) bool { return h.due > 0 }))
 	have, err = nil, nil
 	audit, _ := h.(store.AuditLog)
 	for after := uint64(0); err == nil; {
@@ -398,19 +503,24 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 		}
 		return err == nil
 	}
-	n := 0
-	for _, id := range l.ids {
+	ended := map[store.TaskID]*store.Commit{}
+	for n, id := range l.ids[len(l.ids)/4 : len(l.ids)*3/4] { // whole pages of lists go
 		task := tasks[id]
-		if n++; n%9 > 0 || task.phase != store.Parked {
+		if task.phase != store.Parked {
 			continue
 		}
 		b := &store.Batch{
 			Scope: store.System(), Task: id, Rev: ptr(task.rev),
 			Change: store.Change{Status: &store.Status{State: 3, Time: store.Millis(5000 + n)}, Phase: store.Final},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(task.name), IfRev: 1, Value: []byte("decided"), Index: []store.IndexKey{{Index: "pending", Key: []byte(task.name)}}}},
+			Due:    []store.DueChange{{Time: task.due, Kind: "expiry", Key: []byte(task.name), Delete: true}},
 		}
-		if _, err := h.Append(t.Context(), b).Wait(); written("a change", err) {
-			task.state, task.phase, task.rev = 3, store.Final, task.rev+1
+		ended[id] = h.Append(t.Context(), b)
+	}
+	for id, commit := range ended {
+		if _, err := commit.Wait(); written("a change", err) {
+			task := tasks[id]
+			task.state, task.phase, task.rev, task.due = 3, store.Final, task.rev+1, 0
 			tasks[id] = task
 		}
 	}
@@ -432,7 +542,7 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 		Events: []store.Event{{Public: true, Kind: "task", Time: 6000, Data: id[:]}},
 	}
 	if _, err := h.Append(t.Context(), b).Wait(); written("a create", err) {
-		tasks[id] = held{alice, "", "context 1", 2, store.Live, 1}
+		tasks[id] = held{alice, "", 0, "context 1", 2, store.Live, 1}
 	}
 	return refused
 }

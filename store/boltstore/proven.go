@@ -65,7 +65,7 @@ func (b *changing) Delete(key []byte) error {
 // prove checks the pages from the root to the leaf of a key, unless they are proven.
 func (b *changing) prove(key []byte, beside bool) {
 	if b.was.root == 0 {
-		return // it is in the root, which was checked when the file was opened
+		return // it is small, and was checked when the round began
 	}
 	if b.known && !beside && between(b.low, key, b.high) {
 		return
@@ -78,19 +78,16 @@ func (b *changing) prove(key []byte, beside bool) {
 			b.known, b.low, b.high = true, low, high
 			return
 		}
-		n, err := p.toward(key)
-		if err != nil {
-			b.was.damage(id, err)
-		}
+		n := p.toward(key)
 		if beside {
 			for _, i := range []int{n - 1, n + 1} {
 				if i >= 0 && i < p.count() {
-					child, from, to := p.below(i, high)
-					b.page(child, depth+1, from, to)
+					sibling, from, to := p.child(i, high)
+					b.page(sibling, depth+1, from, to)
 				}
 			}
 		}
-		id, low, high = p.below(n, high)
+		id, low, high = p.child(n, high)
 	}
 }
 
@@ -108,16 +105,14 @@ func (b *changing) proveTo(key, end []byte) {
 
 // page returns a page of b, which is proven then.
 func (b *changing) page(id uint64, depth int, low, high []byte) page {
-	p := b.was.page(id, depth)
-	var err error
-	if b.proven.has(id) {
-		err = p.within(low, high) // what points to it may be wrong
-	} else {
-		err = p.check(false /* loose */, low, high)
+	if !b.proven.has(id) {
+		p := b.was.checked(id, depth, false /* loose */, low, high)
+		b.proven.add(id)
+		return p
 	}
-	if err != nil {
+	p := b.was.page(id, depth)
+	if err := p.within(low, high); err != nil { // what points to it may be wrong
 		b.was.damage(id, err)
 	}
-	b.proven.add(id)
 	return p
 }

@@ -83,6 +83,7 @@ func (w *writer) begin() (*round, error) {
 // open opens the buckets.
 func (r *round) open() {
 	r.im = newImage(r.tx)
+	r.im.checkSmall()
 	for _, b := range []struct {
 		name []byte
 		is   *changing

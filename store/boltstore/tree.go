@@ -11,8 +11,8 @@ import (
 )
 
 // image is the file as one transaction has found it. Its pages are read here and not by
-// bbolt, which trusts them: it looks for keys behind the end of a page that says that it has
-// more of them, and follows a page that refers to itself. What an image returns is valid
+// bbolt, which trusts them: it looks for keys past the end of a page that says that it has more of
+// them, and follows a page that refers to itself. What an image returns is valid
 // until the end of the transaction. It panics with an error where a page is damaged.
 type image struct {
 	tx   *bolt.Tx
@@ -31,18 +31,40 @@ func newImage(tx *bolt.Tx) *image {
 	}
 }
 
+func (im *image) all() *bucket {
+	return &bucket{im: im, name: []byte("all buckets"), root: im.root}
+}
+
 // bucket returns a bucket of the file.
 func (im *image) bucket(name []byte) *bucket {
-	all := bucket{im: im, name: []byte("all buckets"), root: im.root}
-	e, found := all.find(name)
-	if !found || !e.bucket || len(e.value) < bucketHeader {
+	value, is, found := im.all().find(name)
+	if !found || !is {
 		panic(fmt.Errorf("it has no bucket %s", name))
 	}
-	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(e.value)}
+	return im.in(name, value)
+}
+
+// in returns the bucket that a value is.
+func (im *image) in(name, value []byte) *bucket {
+	if len(value) < bucketHeader {
+		panic(fmt.Errorf("its bucket %s is cut off", name))
+	}
+	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(value)}
 	if b.root == 0 {
-		b.small = page(e.value[bucketHeader:])
+		b.small = page(value[bucketHeader:])
 	}
 	return b
+}
+
+// checkSmall checks the page of all buckets, with the small ones in it. bbolt copies those
+// into memory, where a key outside its bucket would be anything.
+func (im *image) checkSmall() {
+	c := im.all().Cursor()
+	for name, value := c.First(); name != nil; name, value = c.Next() {
+		if b := im.in(name, value); b.root == 0 {
+			b.checked(0, 0, false /* loose */, nil, nil)
+		}
+	}
 }
 
 // page returns a page of the file that begins as it should.
@@ -91,42 +113,39 @@ func (b *bucket) page(id uint64, depth int) page {
 	return p
 }
 
+// checked returns a page of b that passes all checks.
+func (b *bucket) checked(id uint64, depth int, loose bool, low, high []byte) page {
+	p := b.page(id, depth)
+	if err := p.check(loose, low, high); err != nil {
+		b.damage(id, err)
+	}
+	return p
+}
+
 // Get returns the value of a key, nil: there is none. What says that there is none has been
 // checked.
 func (b *bucket) Get(key []byte) []byte {
-	if e, found := b.find(key); found && !e.bucket {
-		return e.value
+	if value, bucket, _ := b.find(key); !bucket {
+		return value
 	}
 	return nil
 }
 
-// find returns the element of a key.
-func (b *bucket) find(key []byte) (e element, found bool) {
+// find returns the value of a key, and whether it is a bucket.
+func (b *bucket) find(key []byte) (value []byte, bucket, found bool) {
 	id := b.root
 	for depth := 0; ; depth++ {
 		p := b.page(id, depth)
-		if p.leaf() {
-			n, err := p.search(key)
-			if err == nil && n < p.count() {
-				e, _, err = p.at(n)
-				found = bytes.Equal(e.key, key)
-			}
-			if err != nil {
-				b.damage(id, err)
-			}
-			if !found {
-				b.Cursor().Seek(key) // checks the pages that were used
-			}
-			return e, found
+		if !p.leaf() {
+			id = p.childID(p.toward(key))
+			continue
 		}
-		n, err := p.toward(key)
-		if err == nil {
-			e, _, err = p.at(n)
+		if n := p.search(key); n < p.count() && bytes.Equal(p.key(n), key) {
+			value, bucket = p.value(n)
+			return value, bucket, true
 		}
-		if err != nil {
-			b.damage(id, err)
-		}
-		id = e.child
+		b.Cursor().Seek(key) // checks the pages that were used
+		return nil, false, false
 	}
 }
 
@@ -152,6 +171,11 @@ type step struct {
 	low, high []byte // of the keys on the page; nil: no bound
 }
 
+func (s *step) current() (key, value []byte) {
+	value, _ = s.value(s.i)
+	return s.key(s.i), value
+}
+
 // First moves to the first key.
 func (c *cursor) First() (key, value []byte) {
 	c.begin()
@@ -170,15 +194,10 @@ func (c *cursor) Last() (key, value []byte) {
 func (c *cursor) Seek(key []byte) (k, v []byte) {
 	c.begin()
 	c.descend(func(p page) int {
-		choose := p.toward
 		if p.leaf() {
-			choose = p.search
+			return p.search(key)
 		}
-		n, err := choose(key)
-		if err != nil {
-			panic(err) // the page was sound a moment ago
-		}
-		return n
+		return p.toward(key)
 	})
 	return c.forward()
 }
@@ -205,10 +224,7 @@ func (c *cursor) begin() {
 
 // enter adds a page to the path, which it checks.
 func (c *cursor) enter(id uint64, low, high []byte) {
-	p := c.b.page(id, len(c.path))
-	if err := p.check(c.loose && p.leaf(), low, high); err != nil {
-		c.b.damage(id, err)
-	}
+	p := c.b.checked(id, len(c.path), c.loose, low, high)
 	c.path = append(c.path, step{page: p, low: low, high: high})
 }
 
@@ -226,10 +242,10 @@ func (c *cursor) descend(choose func(page) int) {
 // down adds the page that the current element of a branch points to.
 func (c *cursor) down() {
 	s := &c.path[len(c.path)-1]
-	c.enter(s.below(s.i, s.high))
+	c.enter(s.child(s.i, s.high))
 }
 
-// forward returns the current element, or if it is behind the end of its page, the first one
+// forward returns the current element, or if it is past the end of its page, the first one
 // after that.
 func (c *cursor) forward() (key, value []byte) {
 	for len(c.path) > 0 {
@@ -240,8 +256,7 @@ func (c *cursor) forward() (key, value []byte) {
 				c.path[len(c.path)-1].i++
 			}
 		case s.leaf():
-			e := s.element(s.i)
-			return e.key, e.value
+			return s.current()
 		default:
 			c.down()
 			c.descend(first)
@@ -261,8 +276,7 @@ func (c *cursor) backward() (key, value []byte) {
 				c.path[len(c.path)-1].i--
 			}
 		case s.leaf():
-			e := s.element(s.i)
-			return e.key, e.value
+			return s.current()
 		default:
 			c.down()
 			c.descend(last)

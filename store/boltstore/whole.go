@@ -145,7 +145,7 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 		switch {
 		case !page(p).leaf():
 			in = bucket
-			_, from, to = page(p).below(i, high)
+			_, from, to = page(p).child(i, high)
 		case child == 0 || c.sums == nil:
 			continue
 		}
@@ -167,24 +167,26 @@ func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byt
 	}
 	keys, children = make([][]byte, p.count()), make([]uint64, p.count())
 	for i := range keys {
-		e := p.element(i)
-		keys[i], children[i] = e.key, e.child
-		switch {
-		case !p.leaf():
-		case !e.bucket:
+		keys[i] = p.key(i)
+		if !p.leaf() {
+			children[i] = p.childID(i)
+			continue
+		}
+		switch value, isBucket := p.value(i); {
+		case !isBucket:
 			if c.sums != nil {
-				if err := c.sums.value(bucket, e.key, e.value); err != nil {
+				if err := c.sums.value(bucket, keys[i], value); err != nil {
 					return nil, nil, fmt.Errorf("has a value of %s that is damaged: %w", bucket, err)
 				}
 			}
-		case len(e.value) < bucketHeader:
-			return nil, nil, fmt.Errorf("has an invalid bucket %s", e.key)
+		case len(value) < bucketHeader:
+			return nil, nil, fmt.Errorf("has an invalid bucket %s", keys[i])
 		default:
-			if children[i] = binary.NativeEndian.Uint64(e.value); children[i] != 0 {
+			if children[i] = binary.NativeEndian.Uint64(value); children[i] != 0 {
 				continue
 			}
-			if _, _, err := c.elements(e.key, e.value[bucketHeader:], 1, nil, nil); err != nil {
-				return nil, nil, fmt.Errorf("has a bucket %s that %w", e.key, err)
+			if _, _, err := c.elements(keys[i], value[bucketHeader:], 1, nil, nil); err != nil {
+				return nil, nil, fmt.Errorf("has a bucket %s that %w", keys[i], err)
 			}
 		}
 	}

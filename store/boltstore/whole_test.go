@@ -1,6 +1,7 @@
 package boltstore_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -211,9 +212,8 @@ func TestFreelist(t *testing.T) {
 	}
 }
 
-// A small bucket is within the page of all buckets, and bbolt copies it into memory and
-// believes what it says about where its keys are. One that points out of itself ends the
-// process, with nothing that says why, so it is found when the file is opened.
+// A small bucket is in the page of all buckets, and bbolt copies it as it is: one that is
+// damaged is found at open, and when it is in use. bbolt would read anywhere in memory.
 func TestSmallBuckets(t *testing.T) {
 	t.Parallel()
 	d, _, _, _ := newDamaged(t)
@@ -221,35 +221,19 @@ func TestSmallBuckets(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.open(t)
-	order, size := binary.NativeEndian, os.Getpagesize()
-	meta := d.bytes[16:]
-	if second := d.bytes[size+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
-		meta = second
+	small := d.small()
+	if len(small) < 3 {
+		t.Fatalf("there are %d small buckets, want at least 3", len(small))
 	}
-	root, small := d.bytes[int(order.Uint64(meta[16:]))*size:], 0
-	for i := range int(order.Uint16(root[10:])) {
-		e := 16 + 16*i
-		at := e + int(order.Uint32(root[e+4:]))
-		name := string(root[at:][:order.Uint32(root[e+8:])])
-		page := at + len(name) + 16 // after the head of the bucket
-		if order.Uint64(root[page-16:]) != 0 || order.Uint16(root[page+10:]) == 0 {
-			continue // it has pages of its own, or is empty
-		}
-		small++
-		for what, damage := range map[string]func(file []byte){
-			"kind":  func(page []byte) { page[8] ^= 0x03 },
-			"count": func(page []byte) { page[11] |= 0x10 },
-			"place": func(page []byte) { page[16+7] |= 0x10 },
-			"key":   func(page []byte) { page[16+11] |= 0x10 },
-			"value": func(page []byte) { page[16+15] |= 0x10 },
-			"order": func(page []byte) { page[16+order.Uint32(page[20:])] = 0xff },
-		} {
-			if what == "order" && order.Uint16(root[page+10:]) == 1 {
+	for name, at := range small {
+		for what, damage := range damagesOfSmall {
+			if what == "order" && order.Uint16(d.bytes[at+10:]) == 1 {
 				continue
 			}
-			t.Run(name+"/"+what, func(t *testing.T) {
-				file := append([]byte{}, d.bytes...)
-				damage(file[len(file)-len(root):][page:])
+			t.Run(name+"/"+what+"/at open", func(t *testing.T) {
+				t.Parallel()
+				file := bytes.Clone(d.bytes)
+				damage(file[at:])
 				path := filepath.Join(t.TempDir(), "store.db")
 				if err := os.WriteFile(path, file, 0o600); err != nil {
 					t.Fatal(err)
@@ -262,9 +246,62 @@ func TestSmallBuckets(t *testing.T) {
 					t.Errorf("Open() = %v, want ErrDamaged that says where, and what to do", err)
 				}
 			})
+			t.Run(name+"/"+what+"/in use", func(t *testing.T) {
+				t.Parallel()
+				d, rests, other, live := newDamaged(t)
+				for _, id := range []store.TaskID{rests, other, live} {
+					_ = d.read(t, id) // as it is when the file is whole
+				}
+				at, ok := d.small()[name]
+				if !ok {
+					t.Fatal("it is not small")
+				}
+				page := bytes.Clone(d.bytes[at:min(at+1024, len(d.bytes))])
+				damage(page)
+				if _, err := d.file.WriteAt(page, int64(at)); err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range []store.TaskID{rests, other, live} {
+					_ = d.read(t, id)
+				}
+				for range 2 {
+					b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
+					if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
+						t.Errorf("Append() = %v, want ErrReadOnly", err)
+					}
+				}
+			})
 		}
 	}
-	if small < 3 {
-		t.Errorf("%d small buckets were damaged, want at least 3", small)
+}
+
+var damagesOfSmall = map[string]func(page []byte){
+	"kind":  func(page []byte) { page[8] ^= 0x03 },
+	"count": func(page []byte) { page[11] |= 0x10 },
+	"place": func(page []byte) { page[16+7] |= 0x10 },
+	"key":   func(page []byte) { page[16+11] |= 0x10 },
+	"value": func(page []byte) { page[16+15] |= 0x10 },
+	"order": func(page []byte) { page[16+order.Uint32(page[20:])] = 0xff },
+}
+
+// small returns where the small buckets have their pages that are not empty.
+func (d *damaged) small() map[string]int {
+	size := os.Getpagesize()
+	meta := d.bytes[16:]
+	if second := d.bytes[size+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
+		meta = second
 	}
+	found := map[string]int{}
+	begin := int(order.Uint64(meta[16:])) * size
+	root := d.bytes[begin:]
+	for i := range int(order.Uint16(root[10:])) {
+		e := 16 + 16*i
+		at := e + int(order.Uint32(root[e+4:]))
+		name := string(root[at:][:order.Uint32(root[e+8:])])
+		page := at + len(name) + 16 // after the head of the bucket
+		if order.Uint64(root[page-16:]) == 0 && order.Uint16(root[page+10:]) > 0 {
+			found[name] = begin + page
+		}
+	}
+	return found
 }
