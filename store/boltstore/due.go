@@ -103,16 +103,18 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 	}
 	limit = store.PageSize(limit)
 	err = h.db.view(ctx, func(im *image) error {
-		c := im.bucket(bucketAudit).Loose()
-		for k, v := c.Seek(u64(after + 1)); k != nil && len(entries) < limit; k, v = c.Next() {
-			v, err := unmark(bucketAudit, k, v, bareEntry)
-			if err != nil || len(v) < 16 {
-				entries = append(entries, store.AuditEntry{N: readU64(k), Damaged: true})
-				continue
+		return scan(im.bucket(bucketAudit).Loose(), nil, u64(after), func(k, v []byte) (bool, error) {
+			// No page ends with a damaged entry: its number may be what is wrong with it.
+			if len(entries) >= limit && !entries[len(entries)-1].Damaged {
+				return true, nil
 			}
-			entries = append(entries, store.AuditEntry{N: readU64(k), Task: store.TaskID(v[:16]), Data: bytes.Clone(v[16:])})
-		}
-		return nil
+			entry := store.AuditEntry{N: readU64(k), Damaged: true}
+			if v, err := unmark(bucketAudit, k, v, bareEntry); err == nil && len(v) >= 16 {
+				entry.Task, entry.Data, entry.Damaged = store.TaskID(v[:16]), bytes.Clone(v[16:]), false
+			}
+			entries = append(entries, entry)
+			return false, nil
+		})
 	})
 	return entries, err
 }

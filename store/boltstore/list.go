@@ -76,10 +76,7 @@ func seekBefore(c *cursor, end []byte) (k, v []byte) {
 	if end == nil {
 		return c.Last()
 	}
-	if k, _ := c.Seek(end); k == nil {
-		return c.Last()
-	}
-	return c.Prev()
+	return c.Before(end)
 }
 
 // lister lists one owner's tasks. Live tasks, of which an owner has few, come from live;

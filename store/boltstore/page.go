@@ -28,6 +28,7 @@ type page []byte
 var (
 	errOrder   = errors.New("has keys that are out of order")
 	errOutside = errors.New("has an element outside the page")
+	errKind    = errors.New("has a value that is not what it says")
 )
 
 func (p page) leaf() bool { return binary.NativeEndian.Uint16(p[8:]) == pageLeaf }
@@ -59,9 +60,9 @@ func (p page) begins(unit uint64) error {
 
 // check checks the elements of a page, which begins as it should: each follows the one before
 // it, so that there are as many as it says. Its keys must be in order, at
-// least low and below high; nil: no bound. loose: it is enough that one is there; the others
-// may be damaged.
-func (p page) check(loose bool, low, high []byte) error {
+// least low and below high; nil: no bound. buckets: its values are buckets, else none is. loose:
+// it is enough that one element is as it should be; the others may be damaged.
+func (p page) check(buckets, loose bool, low, high []byte) error {
 	next, in := uint64(pageHeader+p.count()*pageElement), 0
 	var last []byte
 	for i := range p.count() {
@@ -76,7 +77,11 @@ func (p page) check(loose bool, low, high []byte) error {
 		}
 		next += n + value
 		key := p.key(i)
-		if between(low, key, high) && (i == 0 || loose || bytes.Compare(last, key) < 0) {
+		if p.leaf() && p.bucket(i) != buckets {
+			if !loose {
+				return errKind
+			}
+		} else if between(low, key, high) && (i == 0 || loose || bytes.Compare(last, key) < 0) {
 			in++
 		}
 		last = key
@@ -118,7 +123,11 @@ func (p page) key(i int) []byte {
 // value returns the value of element i of a leaf, and whether it is a bucket.
 func (p page) value(i int) (value []byte, bucket bool) {
 	start, key, n := p.place(i)
-	return p.slice(start+key, n), binary.NativeEndian.Uint32(p[pageHeader+i*pageElement:])&leafBucket != 0
+	return p.slice(start+key, n), p.bucket(i)
+}
+
+func (p page) bucket(i int) bool {
+	return binary.NativeEndian.Uint32(p[pageHeader+i*pageElement:])&leafBucket != 0
 }
 
 func (p page) slice(start, n uint64) []byte {

@@ -166,6 +166,7 @@ func TestDamagedStructure(t *testing.T) {
 			e := p[16+16*(order.Uint16(p[10:])/2):]
 			e[order.Uint32(e[4:])] ^= 0x80
 		},
+		"a bucket":     func(p []byte) { p[16+16*2]++ },
 		"an empty key": func(p []byte) { order.PutUint32(p[16+16*2+8:], 0) },
 	}
 	branch := map[string]func(p []byte){
@@ -198,7 +199,7 @@ func TestDamagedStructure(t *testing.T) {
 				}
 				path := l.copy(t)
 				for way, damage := range ways {
-					if way == "out of order" && (bucket == "live" || bucket == "due" || bucket == "audit") {
+					if (way == "out of order" || way == "a bucket") && (bucket == "live" || bucket == "due" || bucket == "audit") {
 						continue // each key is read, wherever it is: TestDamagedDueKey
 					}
 					t.Run(way, func(t *testing.T) {
@@ -470,6 +471,9 @@ func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) 
 		for _, d := range due {
 			have, after = append(have, string(d.Key)), d.Position
 		}
+		if len(have) > 10*len(l.tasks) {
+			t.Fatal("due work has no end")
+		}
 		if len(due) == 0 {
 			break
 		}
@@ -482,6 +486,9 @@ func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) 
 		entries, err = audit.Audit(t.Context(), after, 47)
 		for _, e := range entries {
 			have, after = append(have, fmt.Sprint(e.N)), e.N
+		}
+		if len(have) > 10*len(l.tasks) {
+			t.Fatal("the audit has no end")
 		}
 		if len(entries) == 0 {
 			break
@@ -545,4 +552,62 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 		tasks[id] = held{alice, "", 0, "context 1", 2, store.Live, 1}
 	}
 	return refused
+}
+
+// An audit entry whose number was changed on the disk hides no other, and leads nobody who
+// reads page by page around forever.
+func TestDamagedAuditKey(t *testing.T) {
+	t.Parallel()
+	l, err := newLarge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.leaves["audit"][1]
+	path := l.copy(t)
+	for _, bit := range []int{0, 1, 3, 8} { // of the last bytes of its key
+		page := bytes.Clone(l.file[at:][:os.Getpagesize()])
+		e := page[16+16*(order.Uint16(page[10:])/2):]
+		e[int(order.Uint32(e[4:]))+7-bit/8] ^= 1 << (bit % 8)
+		over(t, path, path+".whole")
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteAt(page, int64(at))
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		db := l.open(t, path)
+		h, err := db.Handle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		audit, _ := h.(store.AuditLog)
+		for _, limit := range []int{1, 2, 47} {
+			sound, after := map[uint64]bool{}, uint64(0)
+			for pages := 0; ; pages++ {
+				entries, err := audit.Audit(t.Context(), after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, entry := range entries {
+					if after = entry.N; !entry.Damaged {
+						sound[entry.N] = true
+					}
+				}
+				if pages > 2*len(l.tasks) {
+					t.Fatalf("with bit %d changed, the audit in pages of %d has no end", bit, limit)
+				}
+				if len(entries) == 0 {
+					break
+				}
+			}
+			if len(sound) != len(l.tasks)-1 {
+				t.Errorf("with bit %d changed, the audit in pages of %d has %d sound entries, want %d", bit, limit, len(sound), len(l.tasks)-1)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

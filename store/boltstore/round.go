@@ -84,18 +84,17 @@ func (w *writer) begin() (*round, error) {
 func (r *round) open() {
 	r.im = newImage(r.tx)
 	r.im.checkSmall()
-	for _, b := range []struct {
-		name []byte
-		is   *changing
-	}{
-		{bucketMeta, &r.meta}, {bucketLog, &r.log}, {bucketTask, &r.task}, {bucketLive, &r.live}, {bucketList, &r.list}, {bucketListCtx, &r.listCtx},
-		{bucketRow, &r.row}, {bucketRowIdx, &r.rowIdx}, {bucketDue, &r.due}, {bucketAudit, &r.audit},
-	} {
-		*b.is = changing{Bucket: r.tx.Bucket(b.name), was: *r.im.bucket(b.name), proven: &r.w.db.proven}
+	for i, b := range r.buckets() {
+		*b = changing{Bucket: r.tx.Bucket(buckets[i]), was: *r.im.bucket(buckets[i]), proven: &r.w.db.proven}
 	}
 	for _, b := range []*changing{&r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.audit} {
 		b.FillPercent = fill
 	}
+}
+
+// buckets returns all of them.
+func (r *round) buckets() []*changing {
+	return []*changing{&r.meta, &r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.row, &r.rowIdx, &r.due, &r.audit}
 }
 
 // end keeps what the next round can reuse, and drops the rest.
@@ -338,6 +337,9 @@ func (r *round) flush() {
 		r.putDerived(t)
 		id := t.now.Task
 		_ = r.put(&r.task, id[:], r.keepSealed(bucketTask, id[:], t.now.append))
+	}
+	for _, b := range r.buckets() {
+		b.proveMerges()
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"sort"
 	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,26 +21,73 @@ type image struct {
 	data []byte // of the file, as bbolt has mapped it
 	size uint64 // of a page
 	root uint64 // page of the bucket of all buckets
+	free []byte // numbers of the pages that are free, in order, 8 bytes each; nil: not known
 }
 
 func newImage(tx *bolt.Tx) *image {
 	info := tx.DB().Info()
-	return &image{
+	im := &image{
 		tx:   tx,
 		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before anybody sees a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
 	}
+	im.free = im.freelist()
+	return im
+}
+
+// freelist returns the list of free pages that the meta page of the transaction names. Not
+// later than two commits after it, the page is another transaction's.
+func (im *image) freelist() []byte {
+	id, order := uint64(im.tx.ID()), binary.NativeEndian
+	if im.tx.Writable() {
+		id-- // it begins with what the one before has written
+	}
+	for _, page := range [][]byte{im.data[:im.size], im.data[im.size:][:im.size]} {
+		if order.Uint64(page[metaAt+metaTx:]) != id {
+			continue
+		}
+		if m := readMeta(bytes.Clone(page[:metaAt+metaSize])); m.valid && m.tx == id {
+			if list, err := im.page(order.Uint64(m.page[metaAt+metaFree:])); err == nil {
+				ids, _ := freeIDs(list)
+				return ids
+			}
+		}
+	}
+	return nil
+}
+
+// freeIDs returns the numbers in a page that is a list of free pages.
+func freeIDs(p page) (ids []byte, ok bool) {
+	order := binary.NativeEndian
+	count := uint64(p.count())
+	if ids = p[pageHeader:]; count == manyFree {
+		count, ids = order.Uint64(ids), ids[8:]
+	}
+	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
+		return nil, false
+	}
+	return ids[:count*8], true
+}
+
+// nextFree returns the number of the first free page from one on.
+func (im *image) nextFree(id uint64) uint64 {
+	order := binary.NativeEndian
+	n := sort.Search(len(im.free)/8, func(i int) bool { return order.Uint64(im.free[i*8:]) >= id })
+	if n*8 == len(im.free) {
+		return math.MaxUint64
+	}
+	return order.Uint64(im.free[n*8:])
 }
 
 func (im *image) all() *bucket {
-	return &bucket{im: im, name: []byte("all buckets"), root: im.root}
+	return &bucket{im: im, name: []byte("all buckets"), root: im.root, buckets: true}
 }
 
 // bucket returns a bucket of the file.
 func (im *image) bucket(name []byte) *bucket {
-	value, is, found := im.all().find(name)
-	if !found || !is {
+	value, found := im.all().find(name)
+	if !found {
 		panic(fmt.Errorf("it has no bucket %s", name))
 	}
 	return im.in(name, value)
@@ -78,6 +127,9 @@ func (im *image) page(id uint64) (page, error) {
 	if order.Uint64(p) != id || more >= high-id {
 		return nil, fmt.Errorf("its page %d says that it is page %d, with %d more", id, order.Uint64(p), more)
 	}
+	if free := im.nextFree(id); free <= id+more {
+		return nil, fmt.Errorf("it refers to page %d, of which page %d is free", id, free)
+	}
 	return page(p[:(more+1)*im.size]), nil
 }
 
@@ -87,6 +139,8 @@ type bucket struct {
 	name  []byte
 	root  uint64 // page; 0: the bucket is small
 	small page
+
+	buckets bool // its values are buckets
 }
 
 // damage panics with what is wrong with a page.
@@ -116,7 +170,7 @@ func (b *bucket) page(id uint64, depth int) page {
 // checked returns a page of b that passes all checks.
 func (b *bucket) checked(id uint64, depth int, loose bool, low, high []byte) page {
 	p := b.page(id, depth)
-	if err := p.check(loose, low, high); err != nil {
+	if err := p.check(b.buckets, loose, low, high); err != nil {
 		b.damage(id, err)
 	}
 	return p
@@ -125,14 +179,12 @@ func (b *bucket) checked(id uint64, depth int, loose bool, low, high []byte) pag
 // Get returns the value of a key, nil: there is none. What says that there is none has been
 // checked.
 func (b *bucket) Get(key []byte) []byte {
-	if value, bucket, _ := b.find(key); !bucket {
-		return value
-	}
-	return nil
+	value, _ := b.find(key)
+	return value
 }
 
-// find returns the value of a key, and whether it is a bucket.
-func (b *bucket) find(key []byte) (value []byte, bucket, found bool) {
+// find returns the value of a key.
+func (b *bucket) find(key []byte) (value []byte, found bool) {
 	id := b.root
 	for depth := 0; ; depth++ {
 		p := b.page(id, depth)
@@ -141,11 +193,14 @@ func (b *bucket) find(key []byte) (value []byte, bucket, found bool) {
 			continue
 		}
 		if n := p.search(key); n < p.count() && bytes.Equal(p.key(n), key) {
-			value, bucket = p.value(n)
-			return value, bucket, true
+			value, is := p.value(n)
+			if is != b.buckets {
+				b.damage(id, errKind)
+			}
+			return value, true
 		}
 		b.Cursor().Seek(key) // checks the pages that were used
-		return nil, false, false
+		return nil, false
 	}
 }
 
@@ -153,7 +208,7 @@ func (b *bucket) find(key []byte) (value []byte, bucket, found bool) {
 func (b *bucket) Cursor() *cursor { return &cursor{b: b} }
 
 // Loose returns a cursor that does not need keys in order, for those who read all of them:
-// a damaged key hides no other.
+// a damaged key hides no other. Where it begins some keys may come again.
 func (b *bucket) Loose() *cursor { return &cursor{b: b, loose: true} }
 
 // cursor walks a bucket. Its methods return nil keys at the end.
@@ -194,12 +249,38 @@ func (c *cursor) Last() (key, value []byte) {
 func (c *cursor) Seek(key []byte) (k, v []byte) {
 	c.begin()
 	c.descend(func(p page) int {
-		if p.leaf() {
+		switch {
+		case !p.leaf():
+			return p.toward(key)
+		case !c.loose:
 			return p.search(key)
 		}
-		return p.toward(key)
+		n := 0
+		for n < p.count() && bytes.Compare(p.key(n), key) < 0 {
+			n++
+		}
+		return n
 	})
 	return c.forward()
+}
+
+// Before moves to the last key that is smaller than this one.
+func (c *cursor) Before(key []byte) (k, v []byte) {
+	c.begin()
+	c.descend(func(p page) int {
+		switch {
+		case !p.leaf():
+			return p.toward(key)
+		case !c.loose:
+			return p.search(key) - 1
+		}
+		n := p.count() - 1
+		for n >= 0 && bytes.Compare(p.key(n), key) >= 0 {
+			n--
+		}
+		return n
+	})
+	return c.backward()
 }
 
 // Next moves to the key after the current one.

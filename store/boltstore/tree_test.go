@@ -3,9 +3,13 @@ package boltstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -128,6 +132,13 @@ func compare(t *testing.T, b *bucket, want *bolt.Bucket, random *rand.Rand, many
 		}
 		for range 100 {
 			key := keyOf(random, many)
+			k, v = c.Before(key)
+			if wk, _ = w.Seek(key); wk == nil {
+				wk, wv = w.Last()
+			} else {
+				wk, wv = w.Prev()
+			}
+			same(fmt.Sprintf("before %x", key), k, v, wk, wv)
 			k, v = c.Seek(key)
 			wk, wv = w.Seek(key)
 			for step := 0; step < 3 && same(fmt.Sprintf("from %x", key), k, v, wk, wv); step++ {
@@ -141,5 +152,124 @@ func compare(t *testing.T, b *bucket, want *bolt.Bucket, random *rand.Rand, many
 			}
 			same("get", key, b.Get(key), key, want.Get(key))
 		}
+	}
+}
+
+// One damaged key hides no other from those who read all of them, wherever they begin.
+func TestLoose(t *testing.T) {
+	t.Parallel()
+	keys := make([][]byte, 9)
+	for i := range keys {
+		keys[i] = []byte{0x10, byte(16 * (i + 1))}
+	}
+	leaf := func(keys [][]byte) page {
+		p := make(page, pageHeader+pageElement*len(keys))
+		order := binary.NativeEndian
+		order.PutUint16(p[8:], pageLeaf)
+		order.PutUint16(p[10:], uint16(len(keys)))
+		for i, key := range keys {
+			e := p[pageHeader+pageElement*i:]
+			order.PutUint32(e[4:], uint32(len(e)))
+			order.PutUint32(e[8:], uint32(len(key)))
+			p = slices.Concat(p, key)
+		}
+		return p
+	}
+	for bad := range keys {
+		for bit := range 16 {
+			damaged := slices.Clone(keys)
+			damaged[bad] = bytes.Clone(keys[bad])
+			damaged[bad][bit/8] ^= 1 << (bit % 8)
+			b := &bucket{name: []byte("keys"), small: leaf(damaged)}
+			for from := range keys {
+				seen := map[string]bool{}
+				c := b.Loose()
+				for k, _ := c.Seek(keys[from]); k != nil; k, _ = c.Next() {
+					seen[string(k)] = true
+				}
+				for _, key := range keys[from:] {
+					if !seen[string(key)] && !bytes.Equal(key, keys[bad]) {
+						t.Errorf("with bit %d of key %d changed, %x is not seen after %x", bit, bad, key, keys[from])
+					}
+				}
+				clear(seen)
+				for k, _ := c.Before(keys[from]); k != nil; k, _ = c.Prev() {
+					seen[string(k)] = true
+				}
+				for _, key := range keys[:from] {
+					if !seen[string(key)] && !bytes.Equal(key, keys[bad]) {
+						t.Errorf("with bit %d of key %d changed, %x is not seen before %x", bit, bad, key, keys[from])
+					}
+				}
+			}
+		}
+	}
+}
+
+// A page that has been replaced is still in the file, and fits where it was. Nothing on it is
+// taken for what is there now.
+func TestFreePage(t *testing.T) {
+	t.Parallel()
+	path, name := filepath.Join(t.TempDir(), "file.db"), []byte("a")
+	file, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	key := func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+	var was, is uint64 // the last leaf
+	for _, page := range []*uint64{&was, &is} {
+		if err := file.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists(name)
+			for n := range 500 {
+				if err == nil && (page == &was || n == 499) {
+					err = b.Put(key(n), make([]byte, 20))
+				}
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.View(func(tx *bolt.Tx) error {
+			b := newImage(tx).bucket(name)
+			root := b.page(b.root, 0)
+			if *page = root.childID(root.count() - 1); page == &was {
+				return nil
+			}
+			disk, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			last := int64(b.root*b.im.size) + pageHeader + int64(pageElement*(root.count()-1))
+			_, err = disk.WriteAt(binary.NativeEndian.AppendUint64(nil, was), last+8)
+			return errors.Join(err, disk.Close())
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if was == is {
+		t.Fatal("the last leaf was not replaced")
+	}
+	if err := file.View(func(tx *bolt.Tx) error {
+		for what, read := range map[string]func(b *bucket){
+			"Get()":  func(b *bucket) { b.Get(key(499)) },
+			"Last()": func(b *bucket) { b.Cursor().Last() },
+			"a write": func(b *bucket) {
+				pages := newProven(uint64(tx.Size()))
+				(&changing{was: *b, proven: &pages}).prove(key(499), false)
+			},
+		} {
+			func() {
+				defer func() {
+					if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "is free") {
+						t.Errorf("%s of a key on a free page: %v", what, p)
+					}
+				}()
+				read(newImage(tx).bucket(name))
+			}()
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

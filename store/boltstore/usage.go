@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 
 	"a2a-server/store"
@@ -69,20 +70,19 @@ func (u *usage) walk(db *DB) error {
 		}
 		c := im.bucket(bucketTask).Loose()
 		k, v := c.Seek(u.walked[:])
-		if k != nil && string(k) == string(u.walked[:]) {
-			k, v = c.Next()
-		}
-		for range usageStep {
+		for n := 0; n < usageStep; k, v = c.Next() {
 			if k == nil {
 				u.tasks = true
 				return nil
 			}
 			id := store.TaskID(k)
-			if t, err := decodeRecord(id, v); err == nil { // else nobody knows whose it is
-				u.add(t.Owner, charge(&t))
+			t, err := decodeRecord(id, v)
+			if err != nil || bytes.Compare(id[:], u.walked[:]) <= 0 {
+				continue // nobody knows whose it is, or it is in
 			}
+			u.add(t.Owner, charge(&t))
 			u.walked = id
-			k, v = c.Next()
+			n++
 		}
 		return nil
 	})

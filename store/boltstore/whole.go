@@ -146,7 +146,12 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 		case !page(p).leaf():
 			in = bucket
 			_, from, to = page(p).child(i, high)
-		case child == 0 || c.sums == nil:
+		case child == 0:
+			continue
+		case c.sums == nil:
+			if err := c.use(child); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := c.tree(in, child, from, to, depth+1); err != nil {
@@ -162,7 +167,7 @@ func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byt
 	if err := p.begins(unit); err != nil {
 		return nil, nil, err
 	}
-	if err := p.check(false /* loose */, low, high); err != nil {
+	if err := p.check(bucket == nil, false /* loose */, low, high); err != nil {
 		return nil, nil, err
 	}
 	keys, children = make([][]byte, p.count()), make([]uint64, p.count())
@@ -183,6 +188,9 @@ func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byt
 			return nil, nil, fmt.Errorf("has an invalid bucket %s", keys[i])
 		default:
 			if children[i] = binary.NativeEndian.Uint64(value); children[i] != 0 {
+				if len(value) > bucketHeader {
+					return nil, nil, fmt.Errorf("has a bucket %s with pages of its own and others", keys[i])
+				}
 				continue
 			}
 			if _, _, err := c.elements(keys[i], value[bucketHeader:], 1, nil, nil); err != nil {
@@ -199,17 +207,13 @@ func (c *pageCheck) freelist() error {
 	if err != nil {
 		return err
 	}
-	order := binary.NativeEndian
-	count, ids := uint64(order.Uint16(p[10:])), p[pageHeader:]
-	if count == manyFree {
-		count, ids = order.Uint64(ids), ids[8:]
-	}
-	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
+	ids, ok := freeIDs(p)
+	if !ok {
 		return fmt.Errorf("its page %d is not a freelist page", c.free)
 	}
 	last := uint64(0)
-	for i := range count {
-		id := order.Uint64(ids[i*8:])
+	for i := 0; i < len(ids); i += 8 {
+		id := binary.NativeEndian.Uint64(ids[i:])
 		if id <= last {
 			return fmt.Errorf("its freelist is out of order at page %d", id)
 		}

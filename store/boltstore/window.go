@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -73,16 +74,17 @@ func (w *window) load(ctx context.Context, db *DB) {
 		err := db.view(ctx, func(im *image) error {
 			c := im.bucket(bucketTask).Loose()
 			k, v := seekBefore(c, at)
-			for range 2048 {
+			for n := 0; n < 2048; {
 				if done = k == nil || found == windowWalk*w.size || age >= windowReach; done {
 					return nil
 				}
 				id := store.TaskID(k)
-				at = append(at[:0], k...)
 				t, err := decodeRecord(id, v)
-				if k, v = c.Prev(); err != nil {
-					continue // which message has made it is lost
+				k, v = c.Prev()
+				if err != nil || at != nil && bytes.Compare(id[:], at) >= 0 {
+					continue // which message has made it is lost, or it has been seen
 				}
+				at, n = append(at[:0], id[:]...), n+1
 				made := id.Created()
 				if younger != 0 {
 					older := time.Duration(min(younger-made, store.Millis(windowReach/time.Millisecond))) * time.Millisecond
