@@ -142,7 +142,7 @@ func damageRows() []Row {
 			What:    "p.leaf() && p.bucket(i) != buckets {",
 			Into:    "false {",
 			Promise: "the writer takes no value that is said to be a bucket for missing",
-			Test:    "TestDamagedStructure/task/first_leaf",
+			Test:    "TestDamagedStructure/task/middle_leaf",
 		},
 		{
 			File:    "store/boltstore/tree.go",
