@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/storetest"
@@ -64,4 +66,33 @@ func TestSuite(t *testing.T) {
 func TestSuiteSmall(t *testing.T) {
 	t.Parallel()
 	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10, Ahead: -1})
+}
+
+// Nor must pages that hold little, so that there are many levels of them.
+func TestSuiteSmallPages(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Backend {
+		b := &backend{path: filepath.Join(t.TempDir(), "store.db"), opts: boltstore.Options{InitialMmapSize: 64 << 10, Ahead: -1, Window: storetest.Window}}
+		b.opts.Running = func() time.Duration { return time.Duration(b.elapsed.Load()) }
+		whole := filepath.Join(t.TempDir(), "whole.db")
+		db, err := boltstore.Options{Ahead: -1}.Open(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		from, err := bolt.Open(whole, 0o600, &bolt.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := bolt.Open(b.path, 0o600, &bolt.Options{PageSize: 1024})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(bolt.Compact(to, from, 1<<20), to.Close(), from.Close(), b.open()); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	})
 }
