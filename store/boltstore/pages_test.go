@@ -60,7 +60,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 	}
 	l = &large{leaves: map[string][]int{}, roots: map[string]int{}, tasks: map[store.TaskID]held{}}
 	var creates, parks []*store.Batch
-	for n := range 240 {
+	for n := range 240 * os.Getpagesize() / 4096 {
 		name := fmt.Sprintf("task %d", n)
 		t := held{alice, name, store.Millis(3000 + n), fmt.Sprint("context ", n%5), 2, store.Live, 1}
 		if n%4 == 3 {
@@ -85,7 +85,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 		l.ids, l.tasks[id] = append(l.ids, id), t
 	}
 	for n := range notes {
-		parks[0].Rows = append(parks[0].Rows, note(fmt.Sprintf("%03d", n)))
+		parks[0].Rows = append(parks[0].Rows, note(fmt.Sprintf("%04d", n)))
 	}
 	for _, batches := range [][]*store.Batch{creates, parks} {
 		var commits []*store.Commit
@@ -129,7 +129,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 })
 
 // notes is how many rows the context of the first task has that rests.
-const notes = 200
+var notes = 200 * os.Getpagesize() / 4096
 
 func note(key string) store.RowChange {
 	return store.RowChange{Kind: "note", Key: []byte(key), OfContext: true, IfRev: store.Any, Value: []byte("this is noted")}
@@ -159,7 +159,7 @@ func TestDamagedStructure(t *testing.T) {
 		"another size": func(p []byte) { order.PutUint32(p[12:], 1) },
 		"another page": func(p []byte) { order.PutUint64(p, order.Uint64(p)+1) },
 		"two elements": func(p []byte) { copy(p[16+16:][:16], p[16:]) },
-		"outside":      func(p []byte) { p[16+16*3+7]++ },
+		"outside":      func(p []byte) { p[16+16+7]++ },
 	}
 	leaf := map[string]func(p []byte){
 		"out of order": func(p []byte) {
@@ -287,7 +287,7 @@ func TestWriterCountsNoDamage(t *testing.T) {
 	b := &store.Batch{
 		Scope: store.System(), Task: id, Rev: ptr(l.tasks[id].rev),
 		Change: store.Change{Status: &store.Status{State: 3, Time: 5000}, Phase: store.Final},
-		Rows:   []store.RowChange{note("one more")}, ContextRows: store.RowBound{Rows: notes, Bytes: 1 << 20},
+		Rows:   []store.RowChange{note("one more")}, ContextRows: store.RowBound{Rows: uint64(notes), Bytes: 1 << 20},
 	}
 	if _, err := h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("Append() = %v, want ErrReadOnly", err)
