@@ -131,13 +131,6 @@ func damageRows() []Row {
 			Test:    "TestReplacesOnlyProven",
 		},
 		{
-			File:    "store/boltstore/tree.go",
-			What:    "free <= id+more {",
-			Into:    "free < id {",
-			Promise: "a page that has been replaced is not taken for the one that is there now",
-			Test:    "TestFreePage",
-		},
-		{
 			File:    "store/boltstore/page.go",
 			What:    "p.leaf() && p.bucket(i) != buckets {",
 			Into:    "false {",

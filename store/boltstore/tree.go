@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"sort"
 	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
@@ -21,63 +19,16 @@ type image struct {
 	data []byte // of the file, as bbolt has mapped it
 	size uint64 // of a page
 	root uint64 // page of the bucket of all buckets
-	free []byte // numbers of the pages that are free, in order, 8 bytes each; nil: not known
 }
 
 func newImage(tx *bolt.Tx) *image {
 	info := tx.DB().Info()
-	im := &image{
+	return &image{
 		tx:   tx,
 		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before anybody sees a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
 	}
-	im.free = im.freelist()
-	return im
-}
-
-// freelist returns the list of free pages that the meta page of the transaction names. Not
-// later than two commits after it, the page is another transaction's.
-func (im *image) freelist() []byte {
-	id, order := uint64(im.tx.ID()), binary.NativeEndian
-	if im.tx.Writable() {
-		id-- // it begins with what the one before has written
-	}
-	for _, page := range [][]byte{im.data[:im.size], im.data[im.size:][:im.size]} {
-		if order.Uint64(page[metaAt+metaTx:]) != id {
-			continue
-		}
-		if m := readMeta(bytes.Clone(page[:metaAt+metaSize])); m.valid && m.tx == id {
-			if list, err := im.page(order.Uint64(m.page[metaAt+metaFree:])); err == nil {
-				ids, _ := freeIDs(list)
-				return ids
-			}
-		}
-	}
-	return nil
-}
-
-// freeIDs returns the numbers in a page that is a list of free pages.
-func freeIDs(p page) (ids []byte, ok bool) {
-	order := binary.NativeEndian
-	count := uint64(p.count())
-	if ids = p[pageHeader:]; count == manyFree {
-		count, ids = order.Uint64(ids), ids[8:]
-	}
-	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
-		return nil, false
-	}
-	return ids[:count*8], true
-}
-
-// nextFree returns the number of the first free page from one on.
-func (im *image) nextFree(id uint64) uint64 {
-	order := binary.NativeEndian
-	n := sort.Search(len(im.free)/8, func(i int) bool { return order.Uint64(im.free[i*8:]) >= id })
-	if n*8 == len(im.free) {
-		return math.MaxUint64
-	}
-	return order.Uint64(im.free[n*8:])
 }
 
 func (im *image) all() *bucket {
@@ -126,9 +77,6 @@ func (im *image) page(id uint64) (page, error) {
 	more := uint64(order.Uint32(p[12:]))
 	if order.Uint64(p) != id || more >= high-id {
 		return nil, fmt.Errorf("its page %d says that it is page %d, with %d more", id, order.Uint64(p), more)
-	}
-	if free := im.nextFree(id); free <= id+more {
-		return nil, fmt.Errorf("it refers to page %d, of which page %d is free", id, free)
 	}
 	return page(p[:(more+1)*im.size]), nil
 }

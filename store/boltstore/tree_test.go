@@ -3,13 +3,10 @@ package boltstore
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -203,73 +200,5 @@ func TestLoose(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// A page that has been replaced is still in the file, and fits where it was. Nothing on it is
-// taken for what is there now.
-func TestFreePage(t *testing.T) {
-	t.Parallel()
-	path, name := filepath.Join(t.TempDir(), "file.db"), []byte("a")
-	file, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	key := func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
-	var was, is uint64 // the last leaf
-	for _, page := range []*uint64{&was, &is} {
-		if err := file.Update(func(tx *bolt.Tx) error {
-			b, err := tx.CreateBucketIfNotExists(name)
-			for n := range 500 {
-				if err == nil && (page == &was || n == 499) {
-					err = b.Put(key(n), make([]byte, 20))
-				}
-			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.View(func(tx *bolt.Tx) error {
-			b := newImage(tx).bucket(name)
-			root := b.page(b.root, 0)
-			if *page = root.childID(root.count() - 1); page == &was {
-				return nil
-			}
-			disk, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				return err
-			}
-			last := int64(b.root*b.im.size) + pageHeader + int64(pageElement*(root.count()-1))
-			_, err = disk.WriteAt(binary.NativeEndian.AppendUint64(nil, was), last+8)
-			return errors.Join(err, disk.Close())
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if was == is {
-		t.Fatal("the last leaf was not replaced")
-	}
-	if err := file.View(func(tx *bolt.Tx) error {
-		for what, read := range map[string]func(b *bucket){
-			"Get()":  func(b *bucket) { b.Get(key(499)) },
-			"Last()": func(b *bucket) { b.Cursor().Last() },
-			"a write": func(b *bucket) {
-				pages := newProven(uint64(tx.Size()))
-				(&changing{was: *b, proven: &pages}).prove(key(499), false)
-			},
-		} {
-			func() {
-				defer func() {
-					if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "is free") {
-						t.Errorf("%s of a key on a free page: %v", what, p)
-					}
-				}()
-				read(newImage(tx).bucket(name))
-			}()
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 }

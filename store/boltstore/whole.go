@@ -207,13 +207,17 @@ func (c *pageCheck) freelist() error {
 	if err != nil {
 		return err
 	}
-	ids, ok := freeIDs(p)
-	if !ok {
+	order := binary.NativeEndian
+	count, ids := uint64(order.Uint16(p[10:])), p[pageHeader:]
+	if count == manyFree {
+		count, ids = order.Uint64(ids), ids[8:]
+	}
+	if order.Uint16(p[8:]) != pageFreelist || count > uint64(len(ids))/8 {
 		return fmt.Errorf("its page %d is not a freelist page", c.free)
 	}
 	last := uint64(0)
-	for i := 0; i < len(ids); i += 8 {
-		id := binary.NativeEndian.Uint64(ids[i:])
+	for i := range count {
+		id := order.Uint64(ids[i*8:])
 		if id <= last {
 			return fmt.Errorf("its freelist is out of order at page %d", id)
 		}
