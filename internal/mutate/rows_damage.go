@@ -104,8 +104,8 @@ func damageRows() []Row {
 		},
 		{
 			File:    "store/boltstore/proven.go",
-			What:    "err := p.within(low, high); err != nil {",
-			Into:    "err := p.within(low, high); err != nil && false {",
+			What:    "err := p.within(b.was.has, low, high); err != nil {",
+			Into:    "err := p.within(b.was.has, low, high); err != nil && false {",
 			Promise: "the writer does not build on a page that is in two places",
 			Test:    "TestDamagedStructure",
 		},
@@ -132,8 +132,8 @@ func damageRows() []Row {
 		},
 		{
 			File:    "store/boltstore/page.go",
-			What:    "p.leaf() && p.bucket(i) != buckets {",
-			Into:    "false {",
+			What:    "p.bucket(i) == has.buckets && (",
+			Into:    "(",
 			Promise: "the writer takes no value that is said to be a bucket for missing",
 			Test:    "TestDamagedStructure/task/middle_leaf",
 		},

@@ -21,6 +21,25 @@ var (
 	bucketAudit   = []byte("audit")
 )
 
+// contentsOf returns what the elements of a bucket have in common; nil: the one of all buckets.
+func contentsOf(bucket []byte) contents {
+	switch string(bucket) {
+	case "":
+		return contents{buckets: true}
+	case string(bucketTask), string(bucketLive):
+		return contents{keys: 16}
+	case string(bucketLog), string(bucketAudit):
+		return contents{keys: 8}
+	case string(bucketList):
+		return contents{keys: 16 + 1 + positionBytes}
+	case string(bucketListCtx):
+		return contents{keys: 16 + 16 + positionBytes}
+	}
+	return contents{}
+}
+
+const positionBytes = 8 + 16 // of store.TaskPosition
+
 func u64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // A word is bytes of any length inside a key: zero bytes are escaped and the end

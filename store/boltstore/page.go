@@ -25,10 +25,16 @@ const (
 // that the bucket is, and ends with its last element.
 type page []byte
 
+// contents is what the elements of a bucket have in common.
+type contents struct {
+	buckets bool // they are buckets; else none is
+	keys    int  // length of their keys; 0: any
+}
+
 var (
 	errOrder   = errors.New("has keys that are out of order")
 	errOutside = errors.New("has an element outside the page")
-	errKind    = errors.New("has a value that is not what it says")
+	errKind    = errors.New("has an element of another kind")
 )
 
 func (p page) leaf() bool { return binary.NativeEndian.Uint16(p[8:]) == pageLeaf }
@@ -60,9 +66,9 @@ func (p page) begins(unit uint64) error {
 
 // check checks the elements of a page, which begins as it should: each follows the one before
 // it, so that there are as many as it says. Its keys must be in order, at
-// least low and below high; nil: no bound. buckets: its values are buckets, else none is. loose:
+// least low and below high; nil: no bound. Those of a leaf must be what the bucket has. loose:
 // it is enough that one element is as it should be; the others may be damaged.
-func (p page) check(buckets, loose bool, low, high []byte) error {
+func (p page) check(has contents, loose bool, low, high []byte) error {
 	next, in := uint64(pageHeader+p.count()*pageElement), 0
 	var last []byte
 	for i := range p.count() {
@@ -77,7 +83,7 @@ func (p page) check(buckets, loose bool, low, high []byte) error {
 		}
 		next += n + value
 		key := p.key(i)
-		if p.leaf() && p.bucket(i) != buckets {
+		if !p.fits(i, has) {
 			if !loose {
 				return errKind
 			}
@@ -92,8 +98,17 @@ func (p page) check(buckets, loose bool, low, high []byte) error {
 	return nil
 }
 
+// fits reports whether element i is one that a bucket can have.
+func (p page) fits(i int, has contents) bool {
+	_, n, _ := p.place(i)
+	return !p.leaf() || p.bucket(i) == has.buckets && (has.keys == 0 || has.keys == int(n))
+}
+
 // within checks only the first and the last key of a page whose others are between them.
-func (p page) within(low, high []byte) error {
+func (p page) within(has contents, low, high []byte) error {
+	if !p.fits(0, has) {
+		return errKind
+	}
 	if !between(low, p.key(0), high) || !between(low, p.key(p.count()-1), high) {
 		return errOrder
 	}

@@ -197,6 +197,10 @@ func TestDamagedStructure(t *testing.T) {
 						other = l.leaves["due"]
 					}
 					maps.Copy(ways, branch)
+					last, end := l.leaves["list"], 16+16*(len(leaves)-1) // its keys are those of owners, which are larger than ids
+					if bucket == "task" || bucket == "live" {
+						ways["another last child"] = func(p []byte) { order.PutUint64(p[end+8:], order.Uint64(l.file[last[len(last)-1]:])) }
+					}
 					ways["another child"] = func(p []byte) { order.PutUint64(p[16+16+8:], order.Uint64(l.file[other[1]:])) }
 				} else {
 					maps.Copy(ways, leaf)

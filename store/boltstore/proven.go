@@ -190,7 +190,7 @@ func (b *changing) page(id uint64, depth int, low, high []byte) checked {
 		return checked{page: p, id: id, low: low, high: high}
 	}
 	p := b.was.page(id, depth)
-	if err := p.within(low, high); err != nil { // what points to it may be wrong
+	if err := p.within(b.was.has, low, high); err != nil { // what points to it may be wrong
 		b.was.damage(id, err)
 	}
 	return checked{page: p, id: id, low: low, high: high}

@@ -32,7 +32,7 @@ func newImage(tx *bolt.Tx) *image {
 }
 
 func (im *image) all() *bucket {
-	return &bucket{im: im, name: []byte("all buckets"), root: im.root, buckets: true}
+	return &bucket{im: im, name: []byte("all buckets"), root: im.root, has: contentsOf(nil)}
 }
 
 // bucket returns a bucket of the file.
@@ -49,7 +49,7 @@ func (im *image) in(name, value []byte) *bucket {
 	if len(value) < bucketHeader {
 		panic(fmt.Errorf("its bucket %s is cut off", name))
 	}
-	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(value)}
+	b := &bucket{im: im, name: name, has: contentsOf(name), root: binary.NativeEndian.Uint64(value)}
 	if b.root == 0 {
 		b.small = page(value[bucketHeader:])
 	}
@@ -87,8 +87,7 @@ type bucket struct {
 	name  []byte
 	root  uint64 // page; 0: the bucket is small
 	small page
-
-	buckets bool // its values are buckets
+	has   contents
 }
 
 // damage panics with what is wrong with a page.
@@ -118,7 +117,7 @@ func (b *bucket) page(id uint64, depth int) page {
 // checked returns a page of b that passes all checks.
 func (b *bucket) checked(id uint64, depth int, loose bool, low, high []byte) page {
 	p := b.page(id, depth)
-	if err := p.check(b.buckets, loose, low, high); err != nil {
+	if err := p.check(b.has, loose, low, high); err != nil {
 		b.damage(id, err)
 	}
 	return p
@@ -142,7 +141,7 @@ func (b *bucket) find(key []byte) (value []byte, found bool) {
 		}
 		if n := p.search(key); n < p.count() && bytes.Equal(p.key(n), key) {
 			value, is := p.value(n)
-			if is != b.buckets {
+			if is != b.has.buckets {
 				b.damage(id, errKind)
 			}
 			return value, true

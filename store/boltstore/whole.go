@@ -167,7 +167,7 @@ func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byt
 	if err := p.begins(unit); err != nil {
 		return nil, nil, err
 	}
-	if err := p.check(bucket == nil, false /* loose */, low, high); err != nil {
+	if err := p.check(contentsOf(bucket), false /* loose */, low, high); err != nil {
 		return nil, nil, err
 	}
 	keys, children = make([][]byte, p.count()), make([]uint64, p.count())
