@@ -86,7 +86,7 @@ func damageRows() []Row {
 			What:    "	b.prove(key, false)\n	if err := b.Bucket.Put(",
 			Into:    "	if err := b.Bucket.Put(",
 			Promise: "the writer adds nothing to a damaged page",
-			Test:    "TestDamagedStructure",
+			Test:    "TestChangingMeetsDamage",
 		},
 		{
 			File:    "store/boltstore/proven.go",

@@ -2,9 +2,12 @@ package boltstore
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -98,4 +101,59 @@ func pagesOf(b *bucket, id uint64, depth int) []uint64 {
 		}
 	}
 	return all
+}
+
+// Whatever the writer does with a key, the page where it is, or would be, is checked before.
+func TestChangingMeetsDamage(t *testing.T) {
+	t.Parallel()
+	path, name := filepath.Join(t.TempDir(), "file.db"), []byte("tasks")
+	file, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	key := func(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+	if err := file.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket(name)
+		for n := 0; n < 1000 && err == nil; n += 2 {
+			err = b.Put(key(n), make([]byte, 20))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := file.Begin(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	im := newImage(tx)
+	b := im.bucket(name)
+	leaf := b.page(b.root, 0).childID(0)
+	disk, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fewer := binary.NativeEndian.AppendUint16(nil, uint16(b.page(leaf, 1).count()-1))
+	_, err = disk.WriteAt(fewer, int64(leaf*im.size)+10)
+	if err := errors.Join(err, disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for what, do := range map[string]func(b *changing){
+		"Get()":     func(b *changing) { b.Get(key(10)) },
+		"Put()":     func(b *changing) { _ = b.Put(key(11), nil) },
+		"Delete()":  func(b *changing) { _ = b.Delete(key(10)) },
+		"a cursor":  func(b *changing) { b.proveTo(nil, key(10)) },
+		"all of it": func(b *changing) { b.proveTo(nil, nil) },
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "page") {
+					t.Errorf("%s of a damaged page: %v", what, p)
+				}
+			}()
+			pages := newProven(uint64(len(im.data)) / im.size)
+			do(&changing{Bucket: tx.Bucket(name), was: *b, proven: &pages})
+		}()
+	}
 }
