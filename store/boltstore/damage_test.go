@@ -37,7 +37,7 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 	t.Helper()
 	d = &damaged{path: filepath.Join(t.TempDir(), "store.db")}
 	var err error
-	if d.db, err = boltstore.Open(d.path); err != nil {
+	if d.db, err = (boltstore.Options{Ahead: 1 << 20}).Open(d.path); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.db.Close() })

@@ -58,7 +58,7 @@ func suite(t *testing.T, opts boltstore.Options) {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	suite(t, boltstore.Options{})
+	suite(t, boltstore.Options{Ahead: 1 << 20}) // hundreds of them are open at once
 }
 
 // A file that outgrows its map again and again, and tails that hold next to
