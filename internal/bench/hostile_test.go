@@ -334,15 +334,17 @@ func (h *hostile) posts(body []byte) func(int) (string, error) {
 	}
 }
 
-// kindOf names an answer by its error's code and how large it is.
+// kindOf names an answer by its error's code and reason, and how large it is.
 func kindOf(answer []byte) string {
 	size := "small"
 	if len(answer) > 64<<10 {
 		size = "above 64 KiB"
 	}
 	if _, rest, ok := bytes.Cut(answer, []byte(`"error":{"code":`)); ok {
-		code, _, _ := bytes.Cut(rest, []byte(","))
-		return fmt.Sprintf("%s, %s", code, size)
+		code, rest, _ := bytes.Cut(rest, []byte(","))
+		_, rest, _ = bytes.Cut(rest, []byte(`"reason":"`))
+		reason, _, _ := bytes.Cut(rest, []byte(`"`))
+		return fmt.Sprintf("%s %s, %s", code, reason, size)
 	}
 	return "a result, " + size
 }
