@@ -65,9 +65,9 @@ func (p page) begins(unit uint64) error {
 }
 
 // check checks the elements of a page, which begins as it should: each follows the one before
-// it, so that there are as many as it says. Its keys must be in order, at
-// least low and below high; nil: no bound. Those of a leaf must be what the bucket has. loose:
-// it is enough that one element is as it should be; the others may be damaged.
+// it, so that there are as many as it says. Its keys must be in order, at least low and below
+// high; nil: no bound. Those of a leaf must be what the bucket has. loose: it is enough that one
+// key is where it should be; bits of the others may be damaged, and not their lengths.
 func (p page) check(has contents, loose bool, low, high []byte) error {
 	next, in := uint64(pageHeader+p.count()*pageElement), 0
 	var last []byte
@@ -83,11 +83,11 @@ func (p page) check(has contents, loose bool, low, high []byte) error {
 		}
 		next += n + value
 		key := p.key(i)
-		if !p.fits(i, has) {
-			if !loose {
-				return errKind
-			}
-		} else if between(low, key, high) && (i == 0 || loose || bytes.Compare(last, key) < 0) {
+		fits := !p.leaf() || p.bucket(i) == has.buckets
+		switch {
+		case p.leaf() && has.keys != 0 && n != uint64(has.keys), !fits && !loose:
+			return errKind
+		case fits && between(low, key, high) && (i == 0 || loose || bytes.Compare(last, key) < 0):
 			in++
 		}
 		last = key
@@ -98,15 +98,9 @@ func (p page) check(has contents, loose bool, low, high []byte) error {
 	return nil
 }
 
-// fits reports whether element i is one that a bucket can have.
-func (p page) fits(i int, has contents) bool {
-	_, n, _ := p.place(i)
-	return !p.leaf() || p.bucket(i) == has.buckets && (has.keys == 0 || has.keys == int(n))
-}
-
 // within checks only the first and the last key of a page whose others are between them.
 func (p page) within(has contents, low, high []byte) error {
-	if !p.fits(0, has) {
+	if p.leaf() && (p.bucket(0) != has.buckets || has.keys != 0 && len(p.key(0)) != has.keys) {
 		return errKind
 	}
 	if !between(low, p.key(0), high) || !between(low, p.key(p.count()-1), high) {
