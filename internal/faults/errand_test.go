@@ -4,6 +4,7 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -231,11 +232,14 @@ func (e *errand) look(ctx context.Context, c *client, t *task) error {
 	return nil
 }
 
+// answered is what a person says came of a call.
+const answered = `{"said":"by a person"}`
+
 // decide sends a decision.
 func decide(ctx context.Context, c *client, id, question, verb, message string) error {
 	decision := object{"id": question, "decision": verb}
 	if verb == "respond" {
-		decision["response"] = object{"said": "by a person"}
+		decision["response"] = json.RawMessage(answered)
 	}
 	return c.call(ctx, "SendMessage", object{
 		"message": object{
