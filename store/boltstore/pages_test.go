@@ -320,6 +320,7 @@ func (l *large) copy(t *testing.T) (path string) {
 	return path
 }
 
+// put writes a page over one of a file.
 func put(t *testing.T, path string, page []byte, at int) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -584,14 +585,7 @@ func TestDamagedAuditKey(t *testing.T) {
 		e := page[16+16*(order.Uint16(page[10:])/2):]
 		e[int(order.Uint32(e[4:]))+7-bit/8] ^= 1 << (bit % 8)
 		over(t, path, path+".whole")
-		file, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = file.WriteAt(page, int64(at))
-		if err := errors.Join(err, file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, page, at)
 		db := l.open(t, path)
 		h, err := db.Handle()
 		if err != nil {

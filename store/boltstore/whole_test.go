@@ -275,6 +275,36 @@ func TestSmallBuckets(t *testing.T) {
 	}
 }
 
+// Two buckets that say they have the same pages are found at open.
+func TestSharedPages(t *testing.T) {
+	t.Parallel()
+	l, err := newLarge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := l.copy(t)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := os.Getpagesize()
+	number := func(bucket string) []byte { return order.AppendUint64(nil, uint64(l.roots[bucket]/size)) }
+	if n := bytes.Count(file, append([]byte("live"), number("live")...)); n == 0 {
+		t.Fatal("no page has the pointer")
+	}
+	file = bytes.ReplaceAll(file, append([]byte("live"), number("live")...), append([]byte("live"), number("task")...))
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := boltstore.Open(path)
+	if err == nil {
+		_ = db.Close()
+	}
+	if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "is used twice") {
+		t.Errorf("Open() = %v, want ErrDamaged that says what is used twice", err)
+	}
+}
+
 var damagesOfSmall = map[string]func(page []byte){
 	"kind":  func(page []byte) { page[8] ^= 0x03 },
 	"count": func(page []byte) { page[11] |= 0x10 },
