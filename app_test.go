@@ -45,7 +45,7 @@ func TestHealth(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory", "allowed_hosts": "a.example", "public_url": "https://B.example:8443/agent"}))
+	in := start(t, load(t, map[string]string{"store": "memory", "allowed_hosts": "a.example", "public_url": "https://B.example:8443/agent", "insecure_no_auth": "true"}))
 	for host, want := range map[string]int{"localhost": 200, "LOCALHOST:1": 200, "[::1]:80": 200, "a.example": 200, "b.example": 200, "c.example": 403, "": 200} {
 		header := []string{"Host", host}
 		if host == "" {
@@ -138,6 +138,55 @@ func TestDataFolderIsPrivate(t *testing.T) {
 	start(t, load(t, map[string]string{"data": data, "store": "memory"}))
 	if info, err := os.Stat(data); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("Stat() = %v, %v, want mode 0700", info, err)
+	}
+}
+
+// A folder or a configuration that others may write is refused: they could change what was
+// approved, or who may approve it.
+func TestWritableForOthers(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	file := filepath.Join(data, "a2a-server.yaml")
+	if err := os.WriteFile(file, []byte("store: memory\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shared := func(path string, mode fs.FileMode, gid int) {
+		t.Helper()
+		if err := errors.Join(os.Chown(path, -1, gid), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const foreign = 4711
+	for _, c := range []struct {
+		path    string
+		mode    fs.FileMode
+		gid     int
+		refused bool
+	}{
+		{data, 0o777, -1, true},
+		{data, 0o1777, -1, true},
+		{data, 0o770, os.Getegid(), false},
+		{data, 0o770, foreign, true},
+		{data, 0o750, foreign, false},
+		{file, 0o602, -1, true},
+		{file, 0o660, os.Getegid(), false},
+		{file, 0o660, foreign, true},
+		{file, 0o644, foreign, false},
+	} {
+		if c.gid == foreign && os.Getuid() != 0 {
+			continue // only root gives a file to a group that it is not in
+		}
+		shared(c.path, c.mode, c.gid)
+		conf := load(t, map[string]string{"data": data})
+		conf.File = file
+		a, err := a2aserver.New(conf)
+		if err == nil {
+			err = a.Close()
+		}
+		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "run chmod") {
+			t.Errorf("%+v: New() = %v", c, err)
+		}
+		shared(c.path, 0o700, -1)
 	}
 }
 

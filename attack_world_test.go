@@ -156,7 +156,7 @@ grpc: {listen: "127.0.0.1:0"}
 auth:
   keys: {file: %[1]q}
   oidc:
-    - {name: corp, issuer: %[2]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, roles: {%[4]s}}}
+    - {name: corp, issuer: %[2]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, person: employee, roles: {%[4]s}}}
     - {name: dead, issuer: %[3]q, audiences: [a2a], networks: [127.0.0.1], tenant: {claim: org}, roles: {%[4]s}}}
 limits: {auth_failures: 0}
 push: {enabled: true, allow_http: true, allow_loopback: true}
@@ -190,7 +190,7 @@ func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2a
 	var issuers []oidc.Config
 	for name, url := range map[string]string{"corp": w.issuer.URL, "dead": w.dead} {
 		issuers = append(issuers, oidc.Config{
-			Name: name, Issuer: url, Audiences: []string{"a2a"}, Client: client, Tenant: oidc.Tenant{Claim: "org"}, Roles: oidc.Roles{Claim: "groups"},
+			Name: name, Issuer: url, Audiences: []string{"a2a"}, Client: client, Tenant: oidc.Tenant{Claim: "org"}, Person: "employee", Roles: oidc.Roles{Claim: "groups"},
 		})
 	}
 	tokens, err := oidc.New(issuers...)

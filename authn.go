@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -26,8 +27,9 @@ type authentication struct {
 }
 
 // authentication makes what knows the callers of a configuration. It fails rather than
-// leave out something that is configured. files are those of the listener; nil: no TLS.
-func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (authentication, error) {
+// leave out something that is configured. files are those of the listener; nil: no TLS. own
+// returns the addresses on which the server listens: no keys are fetched from there.
+func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own func() []netip.AddrPort) (authentication, error) {
 	if c.Authenticator != nil { // the configuration was refused if it has authentication, too
 		return authentication{authenticator: c.connected(conf, files, c.Authenticator)}, nil
 	}
@@ -54,7 +56,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 		})
 	}
 	if len(conf.Auth.OIDC) > 0 {
-		made, err := c.issuers(conf)
+		made, err := c.issuers(conf, own)
 		if err != nil {
 			return a, err
 		}
@@ -76,6 +78,10 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files) (aut
 	if len(all) == 0 {
 		return a, nil
 	}
+	warn(c.Log, conf.UnknownSubjects(func(subject string) (string, bool) {
+		by, _, valid := a.apiKeys.Holder(subject)
+		return by.Tenant, valid
+	}))
 	for i, one := range all {
 		all[i] = withDefaults(one, &conf.Auth)
 	}
@@ -93,7 +99,7 @@ func (c *Config) connected(conf *config.Config, files *tlsfiles.Files, a auth.Au
 }
 
 // issuers returns what knows the tokens of the configured issuers.
-func (c *Config) issuers(conf *config.Config) (auth.Authenticator, error) {
+func (c *Config) issuers(conf *config.Config, own func() []netip.AddrPort) (auth.Authenticator, error) {
 	var all []oidc.Config
 	for n, o := range conf.Auth.OIDC {
 		var authorities []byte
@@ -103,7 +109,7 @@ func (c *Config) issuers(conf *config.Config) (auth.Authenticator, error) {
 				return nil, fmt.Errorf("%w: auth.oidc[%d].ca: %w", ErrConfig, n, err)
 			}
 		}
-		client, err := egress.NewClient(egress.Config{Allow: o.Networks, RootCAs: authorities, Timeout: 10 * time.Second, MaxBytes: 1 << 20})
+		client, err := egress.NewClient(egress.Config{Allow: o.Networks, Own: own, RootCAs: authorities, Timeout: 10 * time.Second, MaxBytes: 1 << 20})
 		if err != nil {
 			return nil, fmt.Errorf("%w: auth.oidc: %w", ErrConfig, err)
 		}
@@ -145,6 +151,16 @@ func issuerSchemes(conf *config.Config) []a2a.SecurityScheme {
 		all = append(all, s)
 	}
 	return all
+}
+
+// revoked reports whether somebody's API key was removed or revoked, or has expired. Of other
+// credentials the server does not learn.
+func (a *authentication) revoked(p auth.Principal) bool {
+	if a.apiKeys == nil {
+		return false
+	}
+	_, ours, valid := a.apiKeys.Holder(p.Subject)
+	return ours && !valid
 }
 
 // reload reads again what may change while the server runs.

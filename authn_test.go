@@ -14,6 +14,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -315,12 +316,34 @@ func TestIssuerWithOwnAuthority(t *testing.T) {
 	}
 }
 
+// An issuer whose discovery names the server itself for its keys is not asked there.
+func TestKeysOfTheServerItself(t *testing.T) {
+	t.Parallel()
+	var of, keys atomic.Pointer[string]
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"issuer": %q, "jwks_uri": %q}`, *of.Load(), *keys.Load())
+	}))
+	t.Cleanup(issuer.Close)
+	of.Store(&issuer.URL)
+	c, _ := configured(t, fmt.Sprintf(`{store: memory, auth: {oidc: [{name: corp, issuer: %q, audiences: [a2a], roles: [requester], networks: [127.0.0.1]}]}}`, issuer.URL))
+	in := start(t, c)
+	own := in.url + "/keys"
+	keys.Store(&own)
+	token := oidctest.New(t).Token(t, map[string]any{"iss": issuer.URL, "aud": "a2a"})
+	if status, text := in.do(t, http.MethodGet, "/tasks", "", "Authorization", "Bearer "+token); status != http.StatusServiceUnavailable {
+		t.Errorf("GET /tasks = %d %s, want 503", status, text)
+	}
+	if lines := in.log.find("cannot fetch the keys of the issuer; tokens that need new keys are answered with 503"); len(lines) != 1 || !strings.Contains(fmt.Sprint(lines), "an address on which this server listens") {
+		t.Errorf("the log says %v, want that the address is the server's own", lines)
+	}
+}
+
 // Who lacks the role of a tool does not see it and cannot call it; the card for everybody
 // does not show it either.
 func TestToolsForSome(t *testing.T) {
 	t.Parallel()
-	s := startSecure(t, "tools: [{builtin: demo, for: {roles: [ops], callers: [\"acme/key:carol\"]}}]\n")
-	carol := s.add(t, apikey.Key{ID: "carol"})
+	s := startSecure(t, "tools: [{builtin: demo, for: {roles: [ops], callers: [\"acme/key:carol\", \"key:dave\", \"other/key:erin\"]}}]\n")
+	carol, dave, erin := s.add(t, apikey.Key{ID: "carol"}), s.add(t, apikey.Key{ID: "dave"}), s.add(t, apikey.Key{ID: "erin"})
 	if err := s.server.Reload(); err != nil {
 		t.Fatal(err)
 	}
@@ -329,9 +352,11 @@ func TestToolsForSome(t *testing.T) {
 		header []string
 		may    bool
 	}{
-		"role":   {[]string{"Authorization", "Bearer " + s.issuer.Token(t, nil)}, true},
-		"caller": {[]string{"X-API-Key", carol}, true},
-		"other":  {[]string{"X-API-Key", s.key}, false},
+		"role":              {[]string{"Authorization", "Bearer " + s.issuer.Token(t, nil)}, true},
+		"caller":            {[]string{"X-API-Key", carol}, true},
+		"in any tenant":     {[]string{"X-API-Key", dave}, true},
+		"in another tenant": {[]string{"X-API-Key", erin}, false},
+		"other":             {[]string{"X-API-Key", s.key}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -729,7 +754,7 @@ auth:
 	}
 	_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
 	for _, want := range []string{
-		`"securityRequirements":[{"schemes":{"apiKey":{"list":[]},"mtls":{"list":[]}}},{"schemes":{"corp":{"list":[]},"mtls":{"list":[]}}}]`,
+		`"securityRequirements":[{"schemes":{"apiKey":[],"mtls":[]}},{"schemes":{"corp":[],"mtls":[]}}]`,
 		`"corp":{"httpAuthSecurityScheme":{"bearerFormat":"JWT"`, `"mtls":{"mtlsSecurityScheme":{"description":`,
 	} {
 		if !strings.Contains(text, want) {

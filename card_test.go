@@ -1,6 +1,7 @@
 package a2aserver_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ func TestCardOfTheHost(t *testing.T) {
 	t.Parallel()
 	card := "GET /.well-known/agent-card.json HTTP/1.1\r\nHost: localhost:8080\r\n"
 	forwarded := card + "X-Forwarded-Host: agent.example.com\r\nX-Forwarded-Proto: https\r\n"
-	named := map[string]string{"store": "memory", "allowed_hosts": "agent.example.com", "trusted_proxies": "127.0.0.1"}
+	named := map[string]string{"store": "memory", "allowed_hosts": "agent.example.com", "trusted_proxies": "127.0.0.1", "insecure_no_auth": "true"}
 	for _, tt := range []struct {
 		name, request, want string
 		config              map[string]string
@@ -26,6 +27,52 @@ func TestCardOfTheHost(t *testing.T) {
 			status, body, _ := start(t, load(t, tt.config)).dial(t).ask(tt.request + "\r\n")
 			if status != http.StatusOK || !strings.Contains(body, tt.want) {
 				t.Errorf("card = %d %s, want %s", status, body, tt.want)
+			}
+		})
+	}
+}
+
+// The card says how each tool is called, and for how long it may be kept. gRPC can be left out of
+// it: its address is no URL, and ADK for Python refuses a card with one.
+func TestCardSaysHowToCall(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		config map[string]string
+		want   []string
+		not    string
+	}{
+		"all":                 {map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0"}, []string{`"examples":["/transfer_money amount=1 to=text"]`, `Call a tool with a text`, `"GRPC"`}, `"needs"`},
+		"without gRPC":        {map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0", "card.grpc": "false"}, []string{`"JSONRPC"`}, `"GRPC"`},
+		"another description": {map[string]string{"store": "memory", "agent.description": "Pays."}, []string{`"description":"Pays."`}, `Call a tool with a text`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := start(t, load(t, tt.config))
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, in.url+"/.well-known/agent-card.json", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("A2A-Version", "1.0")
+			resp, err := in.client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			raw, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, body, header := resp.StatusCode, string(raw), resp.Header
+			if status != http.StatusOK || strings.Contains(body, tt.not) {
+				t.Errorf("card = %d %s, which has %s", status, body, tt.not)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("card = %s, want %s", body, want)
+				}
+			}
+			if got := header.Get("Cache-Control"); got != "public, max-age=60" {
+				t.Errorf("Cache-Control: %s", got)
 			}
 		})
 	}

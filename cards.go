@@ -16,6 +16,9 @@ func (c *Config) card(conf *config.Config) (a2a.Card, error) {
 		InputModes: conf.Agent.InputModes, SecurityForm: a2a.SecurityForm(conf.Card.SecurityForm),
 		Extensions: c.Extensions, RequiredExtensions: conf.Card.RequiredExtensions,
 	}
+	if card.Description == "" && c.Planner == nil && conf.Planner.Kind == "direct" {
+		card.Description = `Runs tools, and asks a person before it runs those that need approval. Call a tool with a text, /tool key=value, or a data part, {"tool": "name", "args": {…}}; each skill has an example.`
+	}
 	if err := card.CheckExtensions(); err != nil {
 		return a2a.Card{}, fmt.Errorf("%w: card.required_extensions: %w", ErrConfig, err)
 	}

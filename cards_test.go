@@ -15,7 +15,7 @@ import (
 // card.sign signs the card by a key of the data folder, which signing rotate replaces.
 func TestSignedCard(t *testing.T) {
 	t.Parallel()
-	c := load(t, map[string]string{"card.sign": "true", "public_url": "https://agent.example/a2a"})
+	c := load(t, map[string]string{"card.sign": "true", "public_url": "https://agent.example/a2a", "insecure_no_auth": "true"})
 	in := start(t, c)
 	card := func() string {
 		t.Helper()

@@ -54,11 +54,30 @@ func newCatalog(of *state, tools *shelves, log zerolog.Logger) *catalog {
 // when the state was checked.
 func (c *catalog) set(of *state, tools *shelves) {
 	entries, _ := tools.entries()
-	made, odd := skills(entries, of.conf)
+	made, odd := skills(entries, of)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.of, c.shelves, c.skills, c.at = of, tools, made, time.Now()
 	c.warn(odd)
+}
+
+// listLate lists the tools once more, with more time, because a server of tools had not
+// answered when the server started, and says what is wrong with them.
+func (s *Server) listLate(ctx context.Context) {
+	first := s.now.Load()
+	tools, warnings, _, err := first.check(listTime) //nolint:contextcheck // a shutdown closes the tools, which ends it
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.log.Error().Err(err).Msg("the tools of a server that was late cannot be used")
+		return
+	}
+	if s.now.Load() == first { // a reload says what is wrong with its own
+		warn(s.log, warnings)
+		s.catalog.set(first, tools)
+		s.log.Info().Str("tools", s.toolNames()).Msg("the tools of servers that were late are listed")
+	}
 }
 
 // known returns the skills without listing them.
@@ -96,7 +115,7 @@ func (c *catalog) list() []a2a.Skill {
 func (c *catalog) renew(of *state, tools *shelves, done chan struct{}) {
 	tools.fill(c.ctx)
 	entries, down := tools.entries()
-	made, odd := skills(entries, of.conf)
+	made, odd := skills(entries, of)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(done)
@@ -138,7 +157,7 @@ func (c *catalog) listOf(ctx context.Context, by auth.Principal) ([]a2a.Skill, e
 		return nil, ctx.Err()
 	}
 	entries, down := own.entries()
-	made, odd := skills(entries, of.conf)
+	made, odd := skills(entries, of)
 	if err := errors.Join(down, odd); err != nil {
 		c.log.Warn().Str("error", visible.Shorten(err.Error(), maxSaid)).Msg("some tools cannot be listed for an extended agent card")
 	}

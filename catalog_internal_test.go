@@ -76,7 +76,7 @@ func (o *odd) Annotations() tool.Annotations {
 func catalogOf(t *testing.T, log zerolog.Logger, sets ...tool.Toolset) *catalog {
 	t.Helper()
 	of := &state{conf: &config.Config{}, registry: tool.NewRegistry(sets...), agent: "it"}
-	c := newCatalog(of, of.shelves(), log)
+	c := newCatalog(of, of.shelves(t.Context()), log)
 	t.Cleanup(c.close)
 	return c
 }
@@ -201,7 +201,7 @@ func TestCardIsBounded(t *testing.T) {
 		for _, made := range tools {
 			entries = append(entries, &tool.Entry{Tool: made, Definition: tool.ToDefinition(made)})
 		}
-		got, cut := skills(entries, &config.Config{})
+		got, cut := skills(entries, &state{conf: &config.Config{}})
 		size := 0
 		for _, s := range got {
 			size += len(s.ID) + len(s.Name) + len(s.Description)
@@ -267,7 +267,7 @@ func TestCardAfterAReload(t *testing.T) {
 		time.Sleep(cardAge)
 		c.list()
 		next := &state{conf: &config.Config{}, registry: tool.NewRegistry((&listed{name: "after"}).has("b")), agent: "it"}
-		c.set(next, next.shelves())
+		c.set(next, next.shelves(t.Context()))
 		close(free)
 		synctest.Wait()
 		if got := ids(c.list()); !slices.Equal(got, []string{"b"}) {

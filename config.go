@@ -70,6 +70,10 @@ type Config struct {
 	// server's own keys are then in memory, so that a restart ends the tokens of pages.
 	Store store.Handle
 
+	// Init makes an empty store if the file of the configured one is missing from a data folder
+	// that had one. Without it, New refuses such a folder: its tasks are somewhere else, or lost.
+	Init bool
+
 	// NoListen opens no port: requests come through [Server.Handler], in the caller's own
 	// HTTP server, which is then responsible for timeouts and connections.
 	NoListen bool
@@ -97,7 +101,8 @@ func (c *Config) load() (*config.Config, error) {
 
 // Check returns the error that New would return for this Config, as far as that is known
 // without opening or changing anything. The error lists all problems with keys; warnings go
-// to the log.
+// to the log. A command or an MCP server that cannot be started, because its program or its
+// folder is missing, is an error here; New starts without it and warns.
 func Check(c Config) error {
 	conf, err := c.load()
 	if err != nil {
@@ -107,7 +112,7 @@ func Check(c Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.authentication(conf, files); err != nil {
+	if _, err := c.authentication(conf, files, nil); err != nil {
 		return err
 	}
 	if _, err := socketUsers(conf); err != nil {
@@ -127,7 +132,10 @@ func Check(c Config) error {
 	if err != nil {
 		return err
 	}
-	_, warnings, err := s.check(false /* connect */)
+	_, warnings, _, err := s.check(0 /* wait */)
 	warn(c.Log, warnings)
+	if missing := s.box.programs(conf, true /* servers */); err == nil && len(missing) > 0 {
+		err = &config.Error{Problems: missing}
+	}
 	return errors.Join(err, s.box.close(nil))
 }

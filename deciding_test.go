@@ -2,6 +2,7 @@ package a2aserver_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -13,6 +14,64 @@ import (
 	"a2a-server/auth/apikey"
 	"a2a-server/task/engine"
 )
+
+// A plain gate of one tool takes nothing from what a gate of all tools demands: the requester
+// does not approve alone, in no way, and whoever does is an approver of both.
+func TestGatesOfAFileTogether(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	key, err := apikey.Add(file, apikey.Key{ID: "alice", Tenant: "acme", Roles: []string{auth.RoleRequester, auth.RoleApprover, "finance", "sre"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := configured(t, fmt.Sprintf(`
+auth:
+  keys: {file: %q}
+  socket: [{uid: 1, subject: ops, tenant: acme, roles: [approver]}]
+gates:
+  - {tool: "*", four_eyes: true, approvers: {roles: [sre]}, allowed: [approve, reject]}
+  - {tool: transfer_money, approvers: {roles: [finance]}, allowed: [approve, edit]}
+`, file))
+	in := start(t, c)
+	send := func(params any) (task taskAnswer, said string) {
+		_, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-API-Key", key)
+		var answer struct{ Result struct{ Task taskAnswer } }
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Result.Task, text
+	}
+	asked, said := send(message("m1", "/transfer_money amount=1 to=x"))
+	id := asked.ID + ".a1"
+	if _, said := send(approve("m2", asked.ID, id)); !strings.Contains(said, "APPROVAL_NOT_ALLOWED") {
+		t.Errorf("the requester approves over A2A: %s; asked %s", said, asked.ID)
+	}
+	member := func(name string, roles ...string) auth.Principal {
+		return auth.Principal{Tenant: "acme", Subject: "key:" + name, Roles: append(roles, auth.RoleApprover), Method: "key"}
+	}
+	all := in.server.Approvals()
+	for _, tc := range []struct {
+		by   auth.Principal
+		want string // barred by
+	}{
+		{member("alice", "finance", "sre"), approval.BarredFourEyes},
+		{member("bob", "finance"), approval.BarredApprovers},
+		{member("bob", "sre"), approval.BarredApprovers},
+	} {
+		err := all.Decide(t.Context(), tc.by, approval.Answer{ID: id, Verb: approval.Approve})
+		if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != tc.want {
+			t.Errorf("%s with %v decides: %v, want barred by %s; asked: %s", tc.by.Subject, tc.by.Roles, err, tc.want, said)
+		}
+	}
+	both := member("bob", "finance", "sre")
+	err = all.Decide(t.Context(), both, approval.Answer{ID: id, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)})
+	if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != "" {
+		t.Errorf("a decision that one of the gates does not allow: %v", err)
+	}
+	if err := all.Decide(t.Context(), both, approval.Answer{ID: id, Verb: approval.Approve}); err != nil {
+		t.Errorf("an approver of both: %v", err)
+	}
+}
 
 // Who decides what, as the file of a server says: over A2A only the owner, and a service only
 // with delegated_decisions; through the approvals the approvers of the tenant whom the gate

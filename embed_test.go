@@ -16,6 +16,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/store/memstore"
+	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -226,5 +227,20 @@ func TestGivenStore(t *testing.T) {
 	second := start(t, c)
 	if again := second.send(t, "m1", "/echo hello"); again.ID != sent.ID {
 		t.Errorf("in the next server the same message is task %s, want %s", again.ID, sent.ID)
+	}
+}
+
+// The log names the planner that runs: the configured one, or the type of one given in Go.
+func TestLogNamesThePlanner(t *testing.T) {
+	t.Parallel()
+	configured := start(t, load(t, map[string]string{"store": "memory"}))
+	c := load(t, map[string]string{"store": "memory"})
+	c.Planner = direct.New(direct.Config{})
+	given := start(t, c)
+	for want, s := range map[string]*instance{"direct": configured, "*direct.Planner": given} {
+		s.get(t, "/") // it listens by now
+		if listening := s.log.find("listening"); len(listening) != 1 || listening[0]["planner"] != want {
+			t.Errorf("the log says %v, want the planner %s", listening, want)
+		}
 	}
 }

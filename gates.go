@@ -1,12 +1,14 @@
 package a2aserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/suggest"
 	"a2a-server/tool"
@@ -52,6 +54,30 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 		return warnings, &config.Error{Problems: wrong}
 	}
 	return warnings, errors.Join(errs...)
+}
+
+// checkPersons warns of local users who may decide and have no person, if a gate requires
+// four eyes: nothing then shows that such a user is the person who asked with a key or token.
+func (s *state) checkPersons() (warnings []string) {
+	gates := s.policy.Gates()
+	at := slices.IndexFunc(gates, func(g approval.Gate) bool { return g.Terms.FourEyes })
+	if at < 0 {
+		return nil
+	}
+	for i, u := range s.conf.Auth.Socket {
+		roles := u.Roles
+		if len(roles) == 0 {
+			roles = s.conf.Auth.DefaultRoles
+		}
+		if u.Person != "" || !slices.Contains(roles, auth.RoleApprover) {
+			continue
+		}
+		p := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))
+		p.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user can approve what they asked for with a key or a token; set person to their name there, such as corp:alice",
+			u.Subject, cmp.Or(gates[at].Name, "gate for "+gates[at].Tool))
+		warnings = append(warnings, p.String())
+	}
+	return warnings
 }
 
 // unknownTool says that no tool has a name or matches a pattern, and what that means.

@@ -17,6 +17,47 @@ import (
 	"a2a-server/tool/builtin"
 )
 
+// Four eyes with a local user who is no known person is a warning: the user could approve
+// what they requested with a key.
+func TestFourEyesWithoutAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gate, user string
+		want       bool
+	}{
+		"no person":                   {"four_eyes: true", "subject: duty, roles: [approver]", true},
+		"no person and default roles": {"four_eyes: true", "subject: duty", true},
+		"a person":                    {"four_eyes: true", "subject: duty, person: 'corp:alice'", false},
+		"a user who may not decide":   {"four_eyes: true", "subject: duty, roles: [viewer]}, {uid: 2, subject: d, person: d", false},
+		"no four eyes":                {"expires: 1h", "subject: duty", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			text := "auth: {tenant: acme, default_roles: [approver], proxy: {header: X-User, from: [127.0.0.1]}, socket: [{uid: 1, " + c.user + "}]}\ngates: [{tool: transfer_money, " + c.gate + "}]\n"
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(t.TempDir(), "ledger.jsonl")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := newLogs(t)
+			if err := a2aserver.Check(a2aserver.Config{File: file, Tools: []tool.Toolset{tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}); err != nil {
+				t.Fatal(err)
+			}
+			var said string
+			for _, line := range log.lines {
+				text, _ := line["message"].(string)
+				said += text + "\n"
+			}
+			if !c.want && said != "" || c.want && !strings.Contains(said, "auth.socket[0].subject: duty has no person, so under four_eyes (gate for transfer_money)") {
+				t.Errorf("the log says %q; want a warning: %t", said, c.want)
+			}
+		})
+	}
+}
+
 // A gate that is about no tool is an error that says which tool was meant; one that may
 // be about a tool that is to come is a warning.
 func TestGateOfNoTool(t *testing.T) {

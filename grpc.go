@@ -95,6 +95,9 @@ func (s *Server) admitCall() (leave func(), err error) {
 
 // cardGRPC returns the host and port of gRPC in the card.
 func (s *Server) cardGRPC() string {
+	if !s.config.Card.GRPC {
+		return ""
+	}
 	if at := s.config.GRPC.PublicURL; at != "" {
 		return at
 	}

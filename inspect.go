@@ -35,6 +35,9 @@ type Inventory struct {
 type ToolProblem struct {
 	Origin  Origin // of the entry of tools; the zero Origin: of none, or of several
 	Problem string
+	// Stderr are the last lines that the program of an MCP server which is down has written
+	// to stderr, escaped and shortened.
+	Stderr []string
 }
 
 // String returns the problem with its origin, if it has one.
@@ -148,9 +151,20 @@ func (i *inspection) listEntries() {
 	waiting.Wait()
 	for n, e := range i.box.entries {
 		i.add(all[n].tools, all[n].err, e.origin, &e.config, n)
+		for _, p := range e.problems {
+			i.problem(e.origin, p)
+		}
 		if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok {
-			for _, p := range s.Status().Problems {
+			status := s.Status()
+			if all[n].err != nil {
+				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = status.LastWords
+			}
+			for _, p := range status.Problems {
 				i.problem(e.origin, p)
+			}
+		} else if e.program != nil {
+			if err := e.program.Startable(); err != nil {
+				i.problem(e.origin, err.Error())
 			}
 		}
 	}
@@ -241,7 +255,7 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	if _, err := tool.CompileSchema(d.Parameters); err != nil {
 		return info, fmt.Errorf("the schema of its arguments: %w", err)
 	}
-	_, info.Streaming = tool.As[tool.StreamingTool](t)
+	info.Streaming = tool.Streams(t)
 	if timed, ok := tool.As[tool.Timed](t); ok && timed.Timeout() > 0 {
 		info.Timeout = timed.Timeout()
 	}

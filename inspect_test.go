@@ -24,12 +24,12 @@ func TestInspect(t *testing.T) {
 gates:
   - {name: all, tool: "r*"}
 tools:
-  - {command: run, description: x, run: [x]}
+  - {command: run, description: x, run: [sh]}
   - command: read
     description: x
-    run: [x]
+    run: [sh]
     approve: true
-  - {command: free, description: x, run: [x], approve: false}
+  - {command: free, description: x, run: [sh], approve: false}
   - {builtin: demo}
   - {mcp: gone, command: [/no/such/program], only: [a]}
 `)
@@ -59,6 +59,34 @@ tools:
 	}
 	if len(in.Problems) != 1 || in.Problems[0].Origin.Entry != "gone" || in.Problems[0].Origin.Line != 12 || !strings.Contains(in.Problems[0].Problem, "/no/such/program") {
 		t.Errorf("the problems are %v, want only that a server is down", in.Problems)
+	}
+}
+
+// TestInspectDocument shows that an operation that cannot be served is a problem of its
+// entry, and that a server starts with the others.
+func TestInspectDocument(t *testing.T) {
+	t.Parallel()
+	c, file := configured(t, `tools:
+  - openapi: pets
+    spec: pets.json
+    server: https://pets.example.com
+    only: ["*"]
+`)
+	rewrite(t, filepath.Join(filepath.Dir(file), "pets.json"), `{"openapi": "3.0.3", "paths": {"/pets": {"get": {"operationId": "list"}},
+		"/photo": {"put": {"operationId": "photo", "requestBody": {"content": {"image/png": {}}}}}}}`)
+	in, err := a2aserver.Inspect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Tools) != 1 || in.Tools[0].Name != "pets_list" {
+		t.Errorf("the tools are %v, want pets_list", in.Tools)
+	}
+	const want = `openapi pets (a2a-server.yaml:2): operation "photo" (PUT /photo) is not offered: /paths/~1photo/put/requestBody/content: `
+	if got := strings.ReplaceAll(fmt.Sprint(in.Problems), filepath.Dir(file)+"/", ""); len(in.Problems) != 1 || !strings.Contains(got, want) {
+		t.Errorf("the problems are %s, want one with %s", got, want)
+	}
+	if in := start(t, c); in.skills(t) != "pets_list" {
+		t.Errorf("the server has the skills %s", in.skills(t))
 	}
 }
 

@@ -74,26 +74,33 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 	for name, c := range map[string]struct {
 		ip   string
 		auth authentication
+		url  string // public_url
 		want int
 	}{
-		"public":              {"192.0.2.1", authentication{}, 3},
-		"everywhere":          {"::", authentication{}, 3},
-		"loopback":            {"127.0.0.1", authentication{}, 0},
-		"public, with access": {"192.0.2.1", authentication{authenticator: auth.First()}, 0},
+		"public":                 {ip: "192.0.2.1", want: 3},
+		"everywhere":             {ip: "::", want: 3},
+		"loopback":               {ip: "127.0.0.1"},
+		"behind a proxy":         {ip: "127.0.0.1", url: "https://agent.example.com", want: 3},
+		"public, with access":    {ip: "192.0.2.1", auth: authentication{authenticator: auth.First()}},
+		"proxied, authenticated": {ip: "127.0.0.1", auth: authentication{authenticator: auth.First()}, url: "https://agent.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				s := &Server{log: zerolog.New(&out), authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: useStore(nil)}
+				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: useStore(nil)}
 				r := &running{Server: s}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
 				defer cancel()
 				if err := r.wait(ctx); err != nil {
 					t.Fatal(err)
 				}
+				where := s.listener.Addr().String()
+				if c.url != "" {
+					where = c.url
+				}
 				said := strings.Count(out.String(), "no authentication on a public address")
-				if named := strings.Count(out.String(), `"address":"`+s.listener.Addr().String()); said != c.want || named != c.want {
+				if named := strings.Count(out.String(), `"address":"`+where); said != c.want || named != c.want {
 					t.Errorf("it said so %d times, want %d:\n%s", said, c.want, out.String())
 				}
 			})

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
+	"a2a-server/tool/mcptoolset"
 )
 
 // cancelTime is how long [CallOnce] waits for a call that it cancels.
@@ -125,7 +127,7 @@ func (n *noting) Plan(ctx context.Context, p *task.Progress) (*task.Step, error)
 			switch r.Outcome {
 			case task.OutcomeDenied, task.OutcomeRejected, task.OutcomeExpired:
 				n.refused.Store(true)
-			case task.OutcomeOK, task.OutcomeError, task.OutcomeInvalid, task.OutcomeResponded, task.OutcomeCanceled:
+			case task.OutcomeOK, task.OutcomeError, task.OutcomeInvalid, task.OutcomeResponded, task.OutcomeUnknown, task.OutcomeCanceled:
 			}
 		}
 	}
@@ -137,7 +139,7 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 	sent, err := o.engine.Send(ctx, engine.Send{By: o.by, Message: m})
 	switch {
 	case err != nil:
-		return CallEnd{}, err
+		return CallEnd{}, cmp.Or(o.down(ctx), err)
 	case sent.Direct != nil:
 		if down := o.down(ctx); down != nil {
 			return CallEnd{}, down
@@ -170,7 +172,11 @@ func (o *once) down(ctx context.Context) error {
 			continue
 		}
 		if _, err := e.made.Tools((&task.Rules{}).Readonly(ctx, o.by)); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", e.origin, err))
+			said := ""
+			if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok && len(s.Status().LastWords) > 0 {
+				said = "; it wrote to stderr, at last:\n  | " + strings.Join(s.Status().LastWords, "\n  | ")
+			}
+			errs = append(errs, fmt.Errorf("%s: %w%s", e.origin, err, said))
 		}
 	}
 	return errors.Join(errs...)

@@ -64,7 +64,7 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	tools, warnings, err := next.check(true /* connect */)
+	tools, warnings, _, err := next.check(listTime)
 	if err != nil {
 		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
 	}

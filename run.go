@@ -58,6 +58,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.files != nil {
 		watching.Go(func() { s.files.Run(ctx) })
 	}
+	if s.late {
+		watching.Go(func() { s.listLate(ctx) })
+	}
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)
@@ -95,7 +98,7 @@ func (r *running) wait(ctx context.Context) error {
 	look := time.NewTicker(storeWatch)
 	defer look.Stop()
 	var remind <-chan time.Time
-	if r.open() != nil {
+	if r.open() != "" {
 		every := time.NewTicker(openWarnings)
 		defer every.Stop()
 		remind = every.C
@@ -146,8 +149,12 @@ func (s *Server) announce() {
 	if at := s.GRPCAddr(); at != nil {
 		speaks = at.String()
 	}
+	planner := s.config.Planner.Kind
+	if p := s.given.Planner; p != nil {
+		planner = fmt.Sprintf("%T", p)
+	}
 	s.log.Info().Str("address", address).Str("grpc", speaks).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
-		Str("planner", s.config.Planner.Kind).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
+		Str("planner", planner).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
 	if l := s.config.Limits; s.room.connections < l.Connections || s.room.streams < l.Streams {
 		s.log.Warn().Int("connections", s.room.connections).Int("streams", s.room.streams).Int("open_files", s.room.files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
@@ -162,7 +169,7 @@ func (s *Server) announce() {
 	case s.authenticator != nil:
 	case s.listener == nil:
 		s.log.Warn().Msg("no authentication: everybody who reaches the handler may call tools and approve their calls")
-	case s.open() == nil:
+	case s.open() == "":
 		s.log.Warn().Msg("no authentication: everybody on this machine may call tools and approve their calls")
 	default:
 		s.warnOpen()
@@ -175,20 +182,27 @@ func (s *Server) announce() {
 	}
 }
 
-// open returns an address at which everybody who reaches it may do everything, and which
-// others can reach; nil: there is none.
-func (s *Server) open() net.Addr {
+// open returns where other machines reach a server that authenticates nobody: an address,
+// or what the configuration says of a proxy in front; "" if it has authentication, or only
+// this machine reaches it.
+func (s *Server) open() string {
+	if s.authenticator != nil {
+		return ""
+	}
 	for _, l := range []net.Listener{s.listener, s.grpc.listener} {
-		if s.authenticator == nil && l != nil && !loopback(l.Addr()) {
-			return l.Addr()
+		if l != nil && !loopback(l.Addr()) {
+			return l.Addr().String()
 		}
 	}
-	return nil
+	if s.listener == nil {
+		return ""
+	}
+	return s.config.Proxied()
 }
 
-// warnOpen says so.
+// warnOpen logs where everybody may do everything.
 func (s *Server) warnOpen() {
-	s.log.Warn().Str("address", s.open().String()).
+	s.log.Warn().Str("address", s.open()).
 		Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls; set auth")
 }
 

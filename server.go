@@ -22,6 +22,7 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/listener"
+	"a2a-server/internal/privatefile"
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/task/engine"
 )
@@ -41,6 +42,7 @@ type Server struct {
 	now      live                // the tools, secrets and gates
 	reloads  reloads
 	catalog  *catalog                       // the skills of the card
+	late     bool                           // a server of tools has not listed them yet
 	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
 	files    *tlsfiles.Files                // certificates of listener; nil: no TLS
 	listener net.Listener                   // nil: NoListen
@@ -75,7 +77,7 @@ func New(c Config) (_ *Server, err error) {
 	if s.files, err = c.tlsFiles(conf); err != nil {
 		return nil, err
 	}
-	if s.authentication, err = c.authentication(conf, s.files); err != nil {
+	if s.authentication, err = c.authentication(conf, s.files, s.own); err != nil {
 		return nil, err
 	}
 	if s.push, err = c.pushes(conf, s.own); err != nil {
@@ -94,18 +96,23 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.now.Store(first)
-	tools, warnings, err := first.check(true /* connect */)
+	tools, warnings, late, err := first.check(startTime)
 	warn(s.log, warnings)
 	if err != nil {
 		return nil, err
 	}
-	s.catalog = newCatalog(first, tools, c.Log)
+	s.catalog, s.late = newCatalog(first, tools, c.Log), late
 	if c.Store != nil {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w: choose another one with data", err)
+	} else if err := privatefile.CheckWriters(conf.Data); err != nil {
+		return nil, fmt.Errorf("%w: data: %w", ErrConfig, err)
 	}
 	if s.store == nil {
+		if err := c.checkLost(conf); err != nil {
+			return nil, err
+		}
 		if s.store, err = openStore(conf, c.CrashPoint); err != nil {
 			return nil, err
 		}

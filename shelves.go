@@ -12,8 +12,13 @@ import (
 	"a2a-server/tool"
 )
 
-// listTime is how long the toolsets may take to list their tools, at the start and later.
-const listTime = 5 * time.Second
+const (
+	// listTime is how long the toolsets may take to list their tools.
+	listTime = 5 * time.Second
+	// startTime is how long the start waits for servers of tools. Their tools appear when
+	// they answer.
+	startTime = 250 * time.Millisecond
+)
 
 // errSlow means that a toolset has not listed its tools in time.
 var errSlow = fmt.Errorf("it has not listed its tools within %v", listTime)

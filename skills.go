@@ -7,6 +7,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
+	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 )
 
@@ -17,21 +18,25 @@ const (
 	maxCard             = 1 << 20 // bytes of their texts
 	maxSkillName        = 128     // characters
 	maxSkillDescription = 2000    // characters
+	maxSkillExample     = 500     // bytes
 )
 
 // skills returns the skills that the card lists, one for each tool. The error says which are
 // left out.
-func skills(tools []*tool.Entry, c *config.Config) ([]a2a.Skill, error) {
+func skills(tools []*tool.Entry, of *state) ([]a2a.Skill, error) {
 	var all []a2a.Skill
 	var errs []error
 	size := 0
 	for i, e := range tools {
-		made, err := skill(e, c)
+		made, err := skill(e, of)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		size += len(made.ID) + len(made.Name) + len(made.Description)
+		for _, example := range made.Examples {
+			size += len(example)
+		}
 		if len(all) == maxSkills || size > maxCard {
 			errs = append(errs, fmt.Errorf("the card has room for %d tools with %d KiB of names and descriptions: it leaves out %d", maxSkills, maxCard>>10, len(tools)-i))
 			break
@@ -42,17 +47,23 @@ func skills(tools []*tool.Entry, c *config.Config) ([]a2a.Skill, error) {
 }
 
 // skill returns the skill of a tool. A tool that panics has none.
-func skill(e *tool.Entry, c *config.Config) (_ a2a.Skill, err error) {
+func skill(e *tool.Entry, of *state) (_ a2a.Skill, err error) {
 	name := visible.Clip(e.Definition.Name, maxSkillName)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("tool %q panicked when it was described: %v", name, p)
 		}
 	}()
-	return a2a.Skill{
+	made := a2a.Skill{
 		ID: name, Name: name, Description: visible.ClipText(e.Definition.Description, maxSkillDescription),
-		Tags: tags(e.Tool, c),
-	}, nil
+		Tags: tags(e.Tool, of.conf),
+	}
+	if of.commands {
+		if example := direct.Example(e.Definition); len(example) <= maxSkillExample && visible.Text(example) == example {
+			made.Examples = []string{example}
+		}
+	}
+	return made, nil
 }
 
 // tags returns the tags of a tool, from what it declares. The configuration's gates are not
@@ -64,9 +75,8 @@ func tags(t tool.Tool, c *config.Config) []string {
 			tags = append(tags, tag)
 		}
 	}
-	_, streams := tool.As[tool.StreamingTool](t)
 	says := tool.AnnotationsOf(t)
-	add(streams, "streaming")
+	add(tool.Streams(t), "streaming")
 	add(says.ReadOnly, "read-only")
 	add(says.Idempotent, "idempotent")
 	add(says.Destructive, "destructive")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -30,13 +31,14 @@ type state struct {
 	gates    *config.Config // has the places of the policy's gates; nil: the policy was made in Go
 	secrets  *secrets
 	agent    string
+	commands bool // the planner reads messages as direct does
 }
 
 // newState makes the tools and the policy of a configuration. What has not changed since
 // before, which may be nil, is used again. own is where the server listens, and cache the
 // folder for what servers of tools have listed, "" for none.
 func (c *Config) newState(conf *config.Config, before *state, own func() []netip.AddrPort, cache string) (*state, error) {
-	s := &state{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name}
+	s := &state{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name, commands: c.Planner == nil && conf.Planner.Kind == "direct"}
 	if s.policy == nil {
 		s.gates = conf
 		var err error
@@ -60,17 +62,23 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 	return s, nil
 }
 
-// check looks for what is wrong with the tools, and with gates that match none. connect
-// says that servers of tools may be started for it; without it, their tools are unknown. It
-// returns the tools that anonymous callers may use, none without connect.
-func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error) {
-	warnings = s.secrets.check()
+// check looks for what is wrong with the tools, and with gates that match none. It starts
+// the servers of tools and waits so long for their lists; for 0 it starts none, and their
+// tools are unknown. It returns the tools that anonymous callers may use, none for 0. late:
+// a server has not answered; the warnings then are those that do not depend on it.
+func (s *state) check(wait time.Duration) (tools *shelves, warnings []string, late bool, _ error) {
+	connect := wait > 0
+	warnings = slices.Concat(s.secrets.check(), s.checkPersons())
 	sets, unknown, partial := slices.Clone(s.given), false, false
-	ctx, cancel := context.WithTimeoutCause(context.Background(), listTime, errSlow)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), wait, errSlow)
 	defer cancel()
+	var unanswered atomic.Bool
 	anybody := (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous())
 	var waiting sync.WaitGroup
 	for _, e := range s.box.entries {
+		for _, p := range e.problems {
+			warnings = append(warnings, ToolProblem{Origin: e.origin, Problem: p}.String())
+		}
 		if e.unused {
 			unknown, partial = true, true
 			continue
@@ -82,26 +90,36 @@ func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error)
 			continue
 		}
 		if unknown = true; connect {
-			waiting.Go(func() { _, _ = e.made.Tools(anybody) }) // all at once; the listing below says what failed
+			waiting.Go(func() { // all at once; the listing below says what failed
+				if _, err := e.made.Tools(anybody); err != nil && ctx.Err() != nil {
+					unanswered.Store(true)
+				}
+			})
 		}
 	}
 	waiting.Wait()
 	all := tool.NewRegistry(sets...) // for everybody
 	if _, err := all.Static(); err != nil {
-		return nil, nil, fmt.Errorf("list the tools: %w", err)
+		return nil, nil, false, fmt.Errorf("list the tools: %w", err)
 	}
+	late = unanswered.Load()
 	listed := newShelves(all, s.agent, auth.Anonymous())
-	listed.fill(context.Background())
+	listed.fill(listing(late))
 	entries, down := listed.entries()
 	every := make([]tool.Tool, len(entries))
 	for i, e := range entries {
 		every[i] = e.Tool
 	}
 	if errors.Is(down, tool.ErrCollision) {
-		return nil, nil, fmt.Errorf("list the tools: %w", down)
+		return nil, nil, false, fmt.Errorf("list the tools: %w", down)
 	}
-	if down != nil {
+	if down != nil && !late {
 		warnings = append(warnings, fmt.Sprintf("some tools cannot be listed: %v; the server starts without them", down))
+	}
+	if connect {
+		for _, p := range s.box.programs(s.conf, false /* servers: they are started now, and the log says what fails */) {
+			warnings = append(warnings, p.String()+"; calls of it will fail")
+		}
 	}
 	dynamic := unknown || all.Dynamic()
 	gates, err := checkGates(s.policy, s.gates, every, dynamic)
@@ -109,23 +127,34 @@ func (s *state) check(connect bool) (tools *shelves, warnings []string, _ error)
 	if err == nil {
 		exempt, err = s.checkExempt(every, dynamic)
 	}
-	if !partial { // what they miss may be there
+	if !partial && !late { // what they miss may be there
 		warnings = slices.Concat(warnings, gates, exempt)
 	}
 	if err != nil {
-		return nil, warnings, err
+		return nil, warnings, late, err
 	}
 	if connect {
-		tools = s.shelves()
+		tools = s.shelves(listing(late))
 	}
-	return tools, warnings, nil
+	return tools, warnings, late, nil
 }
 
 // shelves lists the tools that anonymous callers may use.
-func (s *state) shelves() *shelves {
+func (s *state) shelves(ctx context.Context) *shelves {
 	made := newShelves(s.registry, s.agent, auth.Anonymous())
-	made.fill(context.Background())
+	made.fill(ctx)
 	return made
+}
+
+// listing returns the context in which toolsets list their tools. If a server was late,
+// nobody waits for it again.
+func listing(late bool) context.Context {
+	if !late {
+		return context.Background()
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errSlow)
+	return ctx
 }
 
 // checkExempt looks for names under no_approve_tools that change nothing: because there is

@@ -3,7 +3,9 @@ package a2aserver
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -23,9 +25,41 @@ type backend struct {
 	close       func() error // commits what is queued; called once
 }
 
-// openStore opens the store that c.Store names: bolt, bolt:PATH or memory.
+// storeOf returns the kind of store that c.Store names (bolt, bolt:PATH or memory) and the
+// path of its file, which a store in memory does not have.
+func storeOf(c *config.Config) (kind, path string) {
+	kind, path, _ = strings.Cut(c.Store, ":")
+	if kind == "bolt" && path == "" {
+		path = filepath.Join(c.Data, "tasks.db")
+	}
+	return kind, path
+}
+
+// checkLost returns an error if the data folder had a store and its file is missing. The
+// server's own keys are the mark: New makes them when the file is durable, so a first start
+// that a crash cuts off is not refused later. They are looked for first, because another
+// process may be at its first start.
+func (c *Config) checkLost(conf *config.Config) error {
+	folder := c.keysFolder(conf)
+	if folder == "" || c.Init {
+		return nil
+	}
+	switch keys, err := os.ReadDir(folder); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("folder of the server's own keys: %w", err)
+	case len(keys) == 0:
+		return nil
+	}
+	_, path := storeOf(conf)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the data folder %s was used by a server with a store, and the file %s is missing: restore it from a backup, or begin with an empty store: a2a-server serve --init", ErrConfig, conf.Data, path)
+	}
+	return nil // if something else is wrong with it, opening it reports that
+}
+
+// openStore opens the store that c.Store names.
 func openStore(c *config.Config, hook func(string)) (*backend, error) {
-	kind, path, _ := strings.Cut(c.Store, ":")
+	kind, path := storeOf(c)
 	switch kind {
 	case "memory":
 		db := memstore.New()
@@ -37,9 +71,6 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 		b.close = db.Close
 		return b, nil
 	case "bolt":
-		if path == "" {
-			path = filepath.Join(c.Data, "tasks.db")
-		}
 		db, err := boltstore.Options{Hook: hook}.Open(path)
 		if err != nil {
 			return nil, err

@@ -146,7 +146,7 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			"debug: call finished call_id=c1.1 outcome=ok task_id=… tool=open",
 		}, nil},
 		"a gate that fails": {zerolog.InfoLevel, func(s *a2aservertest.Server) { s.Send("/broken text=hush") }, []string{
-			`error: gate failed, so a person is asked error=tool broken: the tool's own gate: the list of limits is gone\u001b[31m task_id=…`,
+			`error: gate failed, so its call is asked about or denied error=tool broken: the tool's own gate: the list of limits is gone\u001b[31m task_id=…`,
 			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=broken",
 		}, nil},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/child"
 	"a2a-server/tool"
 )
 
@@ -60,6 +61,40 @@ type entry struct {
 	set    tool.Toolset // for whom the entry is
 	server server       // nil: it holds nothing open
 	unused bool         // none of its tools is called, and it is not connected to
+
+	program  startable // that it starts; nil: none
+	problems []string  // operations of a document that are not offered, and why
+}
+
+// startable is a tool or a toolset that starts a program.
+type startable interface {
+	// Startable returns what keeps the program from being started now; nil: nothing known.
+	Startable() error
+}
+
+// programs returns what keeps the programs of the entries from being started, such as a
+// file that is not executable. servers: also those of servers.
+func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config.Problem) {
+	for i, e := range b.entries {
+		if e.program == nil || e.server != nil && !servers {
+			continue
+		}
+		err := e.program.Startable()
+		if err == nil {
+			continue
+		}
+		key := "run"
+		if e.config.Kind == config.KindMCP {
+			key = "command"
+		}
+		if errors.Is(err, child.ErrFolder) {
+			key = "dir"
+		}
+		p := conf.ToolProblem(i, key)
+		p.Problem = err.Error()
+		problems = append(problems, p)
+	}
+	return problems
 }
 
 // server is a toolset that holds something open, such as a process.
@@ -135,7 +170,7 @@ func (w *workshop) entry(i int) (_ *entry, key string, err error) {
 	place := w.conf.ToolPlace(i, "")
 	e := &entry{config: c, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
-		e.made, e.server = same.made, same.server
+		e.made, e.server, e.program = same.made, same.server, same.program
 	} else if key, err = w.build(e); err != nil {
 		return nil, key, err
 	}

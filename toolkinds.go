@@ -53,6 +53,7 @@ func (w *workshop) command(e *entry) (key string, err error) {
 		return "run", err
 	}
 	e.made = tool.NewToolset(e.name(), t)
+	e.program, _ = t.(startable)
 	return "", nil
 }
 
@@ -93,7 +94,7 @@ func (w *workshop) http(e *entry) (key string, err error) {
 }
 
 func (w *workshop) httpClient(c *config.Tool) (*httptool.Client, error) {
-	return httptool.NewClient(httptool.ClientConfig{Allow: c.Networks, Own: w.own})
+	return httptool.NewClient(httptool.ClientConfig{Allow: c.Networks, Own: w.own, Log: w.log})
 }
 
 // builtin makes the tools of an entry of the kind builtin.
@@ -167,7 +168,7 @@ func (w *workshop) mcp(e *entry) (key string, err error) {
 	if err != nil {
 		return key, err
 	}
-	e.made, e.server = set, mcpServer{set}
+	e.made, e.server, e.program = set, mcpServer{set}, set
 	return "", nil
 }
 
@@ -199,7 +200,7 @@ func (w *workshop) openapi(e *entry) (key string, err error) {
 	if exempts {
 		out.Approve = openapitoolset.ApproveNone()
 	}
-	if e.made, err = openapitoolset.New(out); err != nil || !exempts {
+	if e.made, e.problems, err = openapitoolset.New(out); err != nil || !exempts {
 		return "spec", err
 	}
 	// Those that no_approve_tools names go without their default, and the others keep it.

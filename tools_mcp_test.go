@@ -123,6 +123,89 @@ func TestMCPServerThatIsDown(t *testing.T) {
 	}
 }
 
+// A server that hangs does not keep the others waiting: this one serves at once, and the
+// tools appear when the server answers.
+func TestMCPServerThatHangsAtTheStart(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := filepath.Join(t.TempDir(), "door")
+	c, _ := configured(t, `tools:
+  - mcp: slow
+    command: [sh, -c, 'until test -e "$0"; do sleep 0.05; done; exec "$1"', "`+door+`", "`+self+`"]
+    env: {`+asServer+`: "1"}
+    only: [read]
+    approve: none
+  - builtin: demo
+gates: [{tool: "slow_w*"}]
+`)
+	in := start(t, c) // the door is closed: a start that waits never listens
+	if got := in.skills(t); got != "echo stream transfer_money" {
+		t.Errorf("skills before the server answers: %s", got)
+	}
+	if said := in.log.all(); strings.Contains(fmt.Sprint(said), "slow_w*") || strings.Contains(fmt.Sprint(said), "cannot be listed") {
+		t.Errorf("the log has warnings about tools that are not known yet: %v", said)
+	}
+	rewrite(t, door, "")
+	until(t, "the tools of the server are there", func() bool { return in.skills(t) == "slow_read echo stream transfer_money" })
+	until(t, "the log says what is wrong with them", func() bool { return strings.Contains(fmt.Sprint(in.log.all()), "slow_w*") })
+	if sent := in.send(t, "m1", "/slow_read {}"); sent.Status.State != "TASK_STATE_COMPLETED" {
+		t.Errorf("a call of its tool: %s", in.everything(t, sent.ID))
+	}
+}
+
+// A dot in the name of a tool is a letter like any other: in a message, a gate and a pattern.
+func TestDotsInNamesOfTools(t *testing.T) {
+	t.Parallel()
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	for _, name := range []string{"a.read", "a.write", "a.pay", "aXpay", ".hidden", "last."} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name}}}, nil
+		})
+	}
+	remote := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(remote.Close)
+	c, _ := configured(t, `gates: [{tool: far_a.pay, action: deny}]
+tools:
+  - mcp: far
+    url: `+remote.URL+`
+    networks: [127.0.0.1]
+    only: ["*"]
+no_approve_tools: ["far_a.r*", far_aXpay, far_a.pay]
+`)
+	in := start(t, c)
+	until(t, "the tools are listed", func() bool { return strings.Contains(in.skills(t), "far_aXpay") })
+	if got := in.skills(t); strings.Contains(got, "last") || !strings.Contains(got, "far_.hidden") {
+		t.Errorf("skills: %s", got)
+	}
+	for name, want := range map[string]string{"far_a.read": "TASK_STATE_COMPLETED", "far_a.write": "TASK_STATE_INPUT_REQUIRED", "far_a.pay": "TASK_STATE_FAILED", "far_aXpay": "TASK_STATE_COMPLETED"} {
+		sent := in.send(t, "m-"+name, "/"+name+" {}")
+		if sent.Status.State != want {
+			t.Errorf("%s is %s, want %s", name, sent.Status.State, want)
+		}
+	}
+}
+
+// What an MCP server wrote before it died is in the log, and reaches no requester.
+func TestLastWordsOfAnMCPServer(t *testing.T) {
+	t.Parallel()
+	c, _ := configured(t, "tools:\n  - {mcp: gone, command: [sh, -c, 'echo \"no licence in \\u001b/etc/pass\" >&2; exit 3'], only: [run]}\n  - {builtin: demo}\n")
+	in := start(t, c)
+	until(t, "the log has it", func() bool { return len(in.log.find("what an mcp server wrote to stderr before it ended")) > 0 })
+	if got := fmt.Sprint(in.log.find("what an mcp server wrote to stderr before it ended")[0]["lines"]); got != `[no licence in \u001b/etc/pass]` {
+		t.Errorf("the log has %s", got)
+	}
+	for _, text := range []string{"/gone_run {}", "/echo text=x", "/help"} {
+		_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", message("m-"+text, text)))
+		_, card := in.get(t, "/.well-known/agent-card.json")
+		if strings.Contains(answer+card, "licence") || !strings.Contains(answer, "result") {
+			t.Errorf("%s is answered %s", text, answer)
+		}
+	}
+}
+
 // A secret reaches an MCP server over HTTP in the header; so do the secrets of an OpenAPI
 // document, whose tools ask as their method says.
 func TestRemoteToolsOfTheFile(t *testing.T) {

@@ -33,7 +33,7 @@ type Card struct {
 	// Security lists the ways to authenticate, of which a request has to use one; none: not
 	// even one is needed, or they are not known.
 	Security     []SecurityScheme
-	SecurityForm SecurityForm // Defaults to SecuritySpec.
+	SecurityForm SecurityForm // Defaults to SecurityGo.
 
 	Extensions         []Extension // of the program, in addition to the dialects of approvals
 	RequiredExtensions []string    // URIs, without which a request is refused
@@ -50,6 +50,7 @@ type Card struct {
 type Skill struct {
 	ID, Name, Description string
 	Tags                  []string
+	Examples              []string // messages that call the tool
 }
 
 // build returns the card for a client that reaches the interfaces at base.
@@ -81,7 +82,7 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 		if len(tags) == 0 {
 			tags = []string{"tool"}
 		}
-		card.Skills = append(card.Skills, sdk.AgentSkill{ID: s.ID, Name: def(s.Name, s.ID), Description: def(s.Description, s.ID), Tags: tags})
+		card.Skills = append(card.Skills, sdk.AgentSkill{ID: s.ID, Name: def(s.Name, s.ID), Description: def(s.Description, s.ID), Tags: tags, Examples: s.Examples})
 	}
 	if len(card.Skills) == 0 { // a card has at least one (§4.4.1, §5.7)
 		card.Skills = []sdk.AgentSkill{{ID: "tasks", Name: "tasks", Description: "Takes messages and keeps their tasks.", Tags: []string{"tasks"}}}
@@ -125,8 +126,9 @@ func (s *Server) card(x echo.Context) error {
 	}
 	h.Set("Content-Type", typeJSON)
 	modified, cache := s.made, "public, max-age=300"
-	if s.cfg.Skills != nil || s.signer != nil { // it may change at any time, within a second, too
-		modified, cache = time.Time{}, "public, no-cache"
+	if s.cfg.Skills != nil || s.signer != nil {
+		// It may change at any time, within a second too, so only the ETag says whether it has.
+		modified, cache = time.Time{}, "public, max-age=60"
 	}
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", etag(body))

@@ -65,15 +65,22 @@ func toWire(err error) (w *wireError, known bool) {
 	var full *engine.DiskError
 	var answers *engine.AnswersError
 	var busy *engine.BusyError
+	var recorded *engine.RecordedError
 	switch {
 	case errors.As(err, &wire):
 		return wire, true
+	case errors.As(err, &recorded) && (errors.Is(err, engine.ErrDataLoss) || errors.Is(err, engine.ErrReadOnly)):
+		return errDataLoss.saying(recorded.Error()), true
+	case errors.As(err, &recorded):
+		return errBusy.saying(recorded.Error()), true
 	case errors.As(err, &busy):
 		return errBusy.saying(busy.Error()), true
 	case errors.Is(err, task.ErrTaskNotFound):
 		return errTaskNotFound.saying(errTaskNotFound.message), true
 	case errors.Is(err, engine.ErrNoPush):
 		return errPushUnsupported.saying(errPushUnsupported.message), true
+	case errors.Is(err, ErrShutdown) && errors.Is(err, engine.ErrUncertain):
+		return errBusy.saying("the server stopped while this was being written, and it may still take effect: look at your tasks before you send it again"), true
 	case errors.Is(err, ErrShutdown):
 		return errBusy.saying("the server cannot accept this now: try again later"), true
 	case errors.As(err, &full):

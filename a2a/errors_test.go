@@ -3,6 +3,7 @@ package a2a
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task/engine"
 )
 
 // worst is an error whose every text is as large as it gets in JSON.
@@ -66,5 +69,23 @@ func TestErrorsKeepWhatClientsRead(t *testing.T) {
 	e.metadata = map[string]string{"pending": pending}
 	if got := e.limited().metadata["pending"]; got != pending {
 		t.Errorf("the list of 64 approvals is %.100q… of %d characters, want all of its %d", got, len(got), len(pending))
+	}
+}
+
+// An error about a message that was recorded never says that nothing was written.
+func TestErrorsAboutRecordedMessages(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]int{
+		engine.ErrReadOnly: http.StatusInternalServerError, engine.ErrDataLoss: http.StatusInternalServerError,
+		engine.ErrBusy: http.StatusServiceUnavailable, ErrShutdown: http.StatusServiceUnavailable,
+	} {
+		w, known := toWire(&engine.RecordedError{Started: []string{"pay (c1.1)"}, Cause: fmt.Errorf("write: %w", cause)})
+		if w.status != want || !known || !strings.Contains(w.message, "was recorded") || !strings.Contains(w.message, "pay (c1.1)") || strings.Contains(w.message, "nothing was written") {
+			t.Errorf("after %v: %d %q (known %v), want %d and what is known", cause, w.status, w.message, known, want)
+		}
+	}
+	w, known := toWire(fmt.Errorf("wait: %w; %w", ErrShutdown, engine.ErrUncertain))
+	if w.status != http.StatusServiceUnavailable || !known || !strings.Contains(w.message, "may still take effect") {
+		t.Errorf("a wait for the disk that a shutdown cut off: %d %q (known %v), want 503 and that it is uncertain", w.status, w.message, known)
 	}
 }

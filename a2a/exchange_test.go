@@ -271,21 +271,62 @@ func TestBodyThatNeverComes(t *testing.T) {
 	}
 }
 
-// A stream begins although the body of its request never comes.
+// A stream begins although the body of its request has not come, and gives its place back
+// when the client leaves, whether the body has come by then or not.
 func TestStreamDoesNotWaitForABody(t *testing.T) {
 	t.Parallel()
-	url := serve(t)
-	conn := raw(t, url, "GET /tasks/"+parked(t, url)+":subscribe HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = conn.Close() // before the body, which would be read to its end
-		_ = resp.Body.Close()
-	}()
-	if first, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || !strings.HasPrefix(first, "id: ") {
-		t.Errorf("the stream begins with %q, %v", first, err)
+	for name, tc := range map[string]struct{ head, late string }{
+		"never":         {"Content-Length: 100", ""},
+		"in part":       {"Content-Length: 100", "some"},
+		"late":          {"Content-Length: 4", "late"},
+		"never, chunks": {"Transfer-Encoding: chunked", ""},
+		"late, chunks":  {"Transfer-Encoding: chunked", "4\r\nlate\r\n0\r\n\r\n"},
+		"not asked for": {"Content-Length: 100\r\nExpect: 100-continue", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, func(c *a2a.Config) { c.Streams, c.Heartbeat = 1, time.Hour })
+			task := "/tasks/" + parked(t, s.URL)
+			path := task + ":subscribe"
+			request := "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + tc.head + "\r\n\r\n"
+			conn := raw(t, s.URL, request)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }() // after conn: the body would be read to its end
+			if first, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || !strings.HasPrefix(first, "id: ") {
+				t.Errorf("the stream begins with %q, %v", first, err)
+			}
+			if _, err := io.WriteString(conn, tc.late); err != nil {
+				t.Error(err)
+			}
+			if status, _ := post(t, s.URL+path, "application/json", ""); status != http.StatusServiceUnavailable {
+				t.Errorf("a second stream: %d, want 503: the first one continues", status)
+			}
+			_ = conn.Close()
+			soon(t, "the place is free", func() bool {
+				again := open(t, s.URL+path)
+				defer again.Body.Close()
+				return again.StatusCode == http.StatusOK
+			})
+			soon(t, "another one begins, and ends with its task", func() bool {
+				conn := raw(t, s.URL, request)
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _, _ = conn.Close(), resp.Body.Close() }()
+				if resp.StatusCode != http.StatusOK {
+					return false
+				}
+				post(t, s.URL+task+":cancel", "application/json", "{}")
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					t.Errorf("the stream of a task that has ended: %v", err)
+				}
+				return true
+			})
+		})
 	}
 }
 

@@ -54,7 +54,7 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	if err != nil {
 		return nil, err
 	}
-	if c.grpc != nil && of.SecurityForm == SecurityGo {
+	if c.grpc != nil && of.SecurityForm != SecurityOmit {
 		of.SecurityForm = SecuritySpec // the only one that protobuf has
 	}
 	encode := of.encode

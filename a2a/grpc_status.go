@@ -106,7 +106,7 @@ func (c *grpcCall) refuse(err error) error {
 		err = c.g.s.ended()
 	case c.opened && (errors.Is(cause, ErrShutdown) || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)):
 		err = errResume
-	case c.ctx.Err() == nil || errors.As(err, new(*wireError)):
+	case c.ctx.Err() == nil || errors.As(err, new(*wireError)) || errors.As(err, new(*engine.RecordedError)), errors.Is(err, ErrShutdown) && errors.Is(err, engine.ErrUncertain):
 	case errors.Is(cause, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "the deadline of the call has passed")
 	case errors.Is(cause, context.Canceled):

@@ -27,7 +27,8 @@ const maxWord = 1024
 // rpcRequest is a JSON-RPC 2.0 request. The id keeps its bytes: clients compare it
 // literally.
 type rpcRequest struct {
-	ID     []byte
+	ID     []byte // nil: null, or none
+	NoID   bool   // a notification (JSON-RPC 2.0 §4.1)
 	Method string
 	Params checked
 }
@@ -82,6 +83,10 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 		if m.old {
 			around.old, around.form = s.old[m.op.name], v03.JSONRPC
 			in, err = s.readOld(r.Context(), by, in, around)
+		}
+		// Nobody would learn the result. The SDKs check the method and the parameters first.
+		if err == nil && rpc.NoID {
+			err = errInvalidRequest.saying("id is missing: every A2A method has a response")
 		}
 		if err == nil {
 			st, err = s.serve(c, by, m.op, in, around)
@@ -202,12 +207,10 @@ func parseRPC(raw []byte, r *rpcRequest) error {
 		return errInvalidRequest.saying(`jsonrpc must be "2.0"`)
 	case r.Method == "":
 		return errInvalidRequest.saying("method is missing")
-	case !named: // a notification: nobody would learn the result
-		return errInvalidRequest.saying("id is missing: every A2A method has a response")
 	case len(params) > 0 && params[0] != '{':
 		return errInvalidParams.saying("params must be an object")
 	}
-	r.Params = params
+	r.Params, r.NoID = params, !named
 	return nil
 }
 

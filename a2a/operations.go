@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -115,6 +116,9 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 		return sent{message: out.Direct}, nil
 	}
 	view, err := wait(ctx, out)
+	if err != nil && (errors.Is(context.Cause(ctx), ErrShutdown) || errors.Is(err, engine.ErrBusy)) && !errors.As(err, new(*engine.RecordedError)) {
+		err = &engine.RecordedError{Task: out.Task, Cause: err}
+	}
 	if err != nil {
 		return sent{}, err
 	}
@@ -268,6 +272,11 @@ func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskReque
 	id, err := taskID(string(req.ID))
 	if err != nil {
 		return shown{}, err
+	}
+	if c.v03 { // where canceling is not idempotent (0.3 §7.4)
+		if h, err := o.engine.Header(ctx, c.by, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
+			return shown{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
+		}
 	}
 	view, err := c.answer.Cancel(ctx, id)
 	return shown{view, viewOptions(nil)}, err

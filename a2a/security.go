@@ -50,12 +50,12 @@ func (s *SecurityScheme) sdk() sdk.SecurityScheme {
 // SecurityForm is how a card writes its security requirements: clients disagree.
 type SecurityForm string
 
-// The forms. The SDKs for Python and JavaScript read both. The Go SDK 2.4.0 refuses a card
-// in the form of the specification, and a strict reader of ProtoJSON one in that of the Go
-// SDK.
+// The forms. The SDKs for Python and JavaScript read both spec and go. The Go SDK 2.4.0, its
+// command line and ADK for Go refuse a card in the form of the specification; a strict reader of
+// ProtoJSON refuses one in that of the Go SDK.
 const (
-	SecuritySpec SecurityForm = "spec" // {"schemes":{"key":{"list":[]}}}. The default.
-	SecurityGo   SecurityForm = "go"   // {"schemes":{"key":[]}}
+	SecuritySpec SecurityForm = "spec" // {"schemes":{"key":{"list":[]}}}
+	SecurityGo   SecurityForm = "go"   // {"schemes":{"key":[]}}. The default.
 	SecurityOmit SecurityForm = "omit" // neither schemes nor requirements
 )
 
@@ -123,7 +123,7 @@ func (c *Card) secured(card *sdk.AgentCard) (*sdk.AgentCard, []specRequirement) 
 // encode returns a card as JSON, with its security in the configured form.
 func (c *Card) encode(card *sdk.AgentCard) ([]byte, error) {
 	card, spec := c.secured(card)
-	if len(spec) == 0 || c.SecurityForm == SecurityGo {
+	if len(spec) == 0 || c.SecurityForm != SecuritySpec {
 		return json.Marshal(card)
 	}
 	return json.Marshal(&struct {

@@ -166,9 +166,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.openAPITag = etag([]byte(s.openAPI))
 	s.echo.HTTPErrorHandler = s.httpError
-	if cfg.Log.GetLevel() <= zerolog.DebugLevel {
-		s.echo.Use(s.logged)
-	}
+	s.echo.Use(s.logged)
 	onlyReads := func(c echo.Context) bool {
 		return slices.Contains(cfg.Guard.ReadOrigins, c.Request().Header.Get("Origin"))
 	}
@@ -338,6 +336,9 @@ func (s *Server) reply(c echo.Context, by auth.Principal, op *operation, renew e
 // logged logs each request after it has been answered.
 func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if !s.cfg.Log.Debug().Enabled() { //nolint:zerologlint // nothing is logged here
+			return next(c)
+		}
 		began := time.Now()
 		if err := next(c); err != nil {
 			c.Error(err) // answers, so that the status is known
@@ -363,7 +364,7 @@ func (s *Server) httpError(err error, c echo.Context) {
 
 // wire converts err to its form on the wire, and logs it if it is internal.
 func (s *Server) wire(ctx context.Context, err error, method string) *wireError {
-	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrShutdown) {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrShutdown) && !errors.As(err, new(*engine.RecordedError)) {
 		err = ErrShutdown // whatever the store returned
 	}
 	w, known := toWire(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -92,7 +93,29 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 	if st.rest == nil {
 		return nil, st.end(err)
 	}
+	if r := c.Request(); r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ContentLength != 0 {
+		st.discard(r.Body)
+	}
 	return st, nil
+}
+
+// discard reads a body that nobody wants, until the stream ends: net/http notices that a client
+// has left only while the body is read, or after it. Of a client that sends more than
+// maxSkipped, the next heartbeat notices it.
+func (st *stream) discard(body io.Reader) {
+	if st.control.SetReadDeadline(noDeadline) != nil {
+		return // the connection is gone, as the next write will find
+	}
+	done, leave := make(chan struct{}), st.leave
+	go func() {
+		defer close(done)
+		_, _ = io.CopyN(io.Discard, body, maxSkipped)
+	}()
+	st.leave = func() {
+		leave()
+		_ = st.control.SetReadDeadline(time.Unix(1, 0)) // net/http waits for the read
+		<-done
+	}
 }
 
 // follows returns the handler of requests that begin may answer with a stream. The stream is

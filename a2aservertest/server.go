@@ -38,9 +38,8 @@ import (
 // patience turns a hang into a failure. It is the system's time, not the server's.
 const patience = time.Minute
 
-// Server is a server that runs until its test ends. Its helpers act as auth.Anonymous; if
-// Config.Authenticator requires a credential, send requests to URL yourself and decide with
-// Approvals. It is safe for concurrent use.
+// Server is a server that runs until its test ends. Its helpers act as auth.Anonymous, or as
+// whom [Server.As] says. It is safe for concurrent use.
 type Server struct {
 	*a2aserver.Server
 
@@ -49,6 +48,7 @@ type Server struct {
 	t      testing.TB
 	client *http.Client
 	clock  *clock
+	caller auth.Principal // of the helpers
 }
 
 // New runs a server with this Config. The server is in memory unless Config.Store, or the
@@ -58,7 +58,7 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 	t.Helper()
 	set := map[string]string{"store": "memory", "data": t.TempDir()}
 	maps.Copy(set, c.Set)
-	s := &Server{t: t, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
+	s := &Server{t: t, caller: auth.Anonymous(), clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
 	c.Set, c.NoListen, c.Now, c.Host = set, true, s.clock.Now, s.clock
 	log := testlog.New(t)
 	if reflect.ValueOf(c.Log).IsZero() {
@@ -98,7 +98,7 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) ready() bool {
-	resp, err := s.do(http.MethodGet, "/readyz", nil)
+	resp, err := s.do(s.t.Context(), http.MethodGet, "/readyz", nil)
 	if err != nil {
 		return false
 	}
@@ -165,13 +165,17 @@ func (s *Server) Get(id a2a.TaskID) *a2a.Task {
 	return &t
 }
 
-// Wait waits until a task has the state want and returns the task. It fails if the task
-// ends in another state.
+// Wait follows a task until it has the state want, and returns the task, which may have moved
+// on since. It subscribes to the task and does not poll: while nothing happens, it sends
+// nothing. It fails if the task ends in another state.
 func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
+		if s.follow(ctx, id, want) {
+			return s.Get(id)
+		}
 		got := s.Get(id)
 		if got.Status.State == want {
 			return got
@@ -179,25 +183,21 @@ func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 		if got.Status.State.Terminal() {
 			s.t.Fatalf("task %s ended as %s, want %s: %+v", id, got.Status.State, want, got.Status.Message)
 		}
-		s.follow(ctx, id, got.Status)
 	}
 	s.t.Fatalf("task %s is %s after %v, want %s", id, s.Get(id).Status.State, patience, want)
 	return nil
 }
 
-// follow returns when the status of a task has changed, or its stream has ended.
-func (s *Server) follow(ctx context.Context, id a2a.TaskID, was a2a.TaskStatus) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/tasks/"+string(id)+":subscribe", http.NoBody)
+// follow reports whether a task has come to the state want before its stream ended.
+func (s *Server) follow(ctx context.Context, id a2a.TaskID, want a2a.TaskState) bool {
+	s.t.Helper()
+	resp, err := s.do(ctx, http.MethodPost, "/tasks/"+string(id)+":subscribe", nil)
 	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp, err := s.client.Do(r)
-	if err != nil {
-		return // Wait looks again
+		return false // Wait looks again
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return // it has ended
+		return false // it has ended
 	}
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 64<<20)
@@ -211,11 +211,12 @@ func (s *Server) follow(ctx context.Context, id a2a.TaskID, was a2a.TaskStatus) 
 			continue
 		}
 		switch {
-		case event.Task != nil && event.Task.Status.State != was.State,
-			event.StatusUpdate != nil && event.StatusUpdate.Status.State != was.State:
-			return
+		case event.Task != nil && event.Task.Status.State == want,
+			event.StatusUpdate != nil && event.StatusUpdate.Status.State == want:
+			return true
 		}
 	}
+	return false
 }
 
 // Pending returns the pending approvals of a task, the oldest first.
@@ -223,7 +224,7 @@ func (s *Server) Pending(t *a2a.Task) []approval.Approval {
 	s.t.Helper()
 	var pending []approval.Approval
 	for cursor := ""; ; {
-		page, err := s.Approvals().List(s.t.Context(), auth.Anonymous(), engine.ApprovalQuery{Task: string(t.ID), Cursor: cursor})
+		page, err := s.Approvals().List(s.t.Context(), s.caller, engine.ApprovalQuery{Task: string(t.ID), Cursor: cursor})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func (s *Server) decide(t *a2a.Task, answer approval.Answer) {
 	}
 	for i := range pending {
 		answer.ID, answer.Digest = pending[i].ID, pending[i].Digest
-		if err := s.Approvals().Decide(s.t.Context(), auth.Anonymous(), answer); err != nil {
+		if err := s.Approvals().Decide(s.t.Context(), s.caller, answer); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -267,7 +268,7 @@ func (s *Server) decide(t *a2a.Task, answer approval.Answer) {
 // call sends a request of HTTP+JSON and reads its answer into what into points to.
 func (s *Server) call(method, path string, body, into any) {
 	s.t.Helper()
-	resp, err := s.do(method, path, body)
+	resp, err := s.do(s.t.Context(), method, path, body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func (s *Server) call(method, path string, body, into any) {
 	}
 }
 
-func (s *Server) do(method, path string, body any) (*http.Response, error) {
+func (s *Server) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
@@ -292,10 +293,17 @@ func (s *Server) do(method, path string, body any) (*http.Response, error) {
 	if body == nil {
 		raw = nil
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, bytes.NewReader(raw))
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
+	caller, err := s.header()
+	if err != nil {
+		return nil, fmt.Errorf("encode the caller: %w", err)
+	}
+	if caller != "" {
+		r.Header.Set(callerHeader, caller)
+	}
 	return s.client.Do(r)
 }

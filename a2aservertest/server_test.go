@@ -1,7 +1,9 @@
 package a2aservertest_test
 
 import (
+	"context"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,8 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -30,22 +34,62 @@ func bank(paid *int) tool.Toolset {
 	})))
 }
 
+// counted counts the requests that are authenticated.
+type counted struct {
+	auth.Authenticator
+	requests atomic.Int64
+}
+
+func (c *counted) Authenticate(ctx context.Context, given *auth.Credentials) (auth.Principal, error) {
+	c.requests.Add(1)
+	return c.Authenticator.Authenticate(ctx, given)
+}
+
+// One person sends and follows, another one of their tenant decides, and a third one of
+// another tenant knows of nothing.
 func TestApproveAndReject(t *testing.T) {
 	t.Parallel()
-	paid := 0
-	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{bank(&paid)}})
-	asked := s.Send("/pay amount=5")
-	if asked.Status.State != a2a.TaskStateInputRequired || len(s.Pending(asked)) != 1 || paid != 0 {
-		t.Fatalf("the task is %s and asks %d things, with %d paid", asked.Status.State, len(s.Pending(asked)), paid)
+	paid, callers := 0, &counted{Authenticator: a2aservertest.Callers{}}
+	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{bank(&paid)}, Authenticator: callers})
+	ann := s.As(auth.Principal{Tenant: "acme", Subject: "test:ann", Roles: []string{auth.RoleRequester}, Method: "test"})
+	approver := auth.Principal{Tenant: "acme", Subject: "test:bob", Roles: []string{auth.RoleApprover}, Method: "test"}
+	stranger := auth.Principal{Tenant: "evil", Subject: "test:eve", Roles: []string{auth.RoleApprover}, Method: "test"}
+	bob, eve := s.As(approver), s.As(stranger)
+	asked := ann.Send("/pay amount=5")
+	pending := bob.Pending(asked)
+	if asked.Status.State != a2a.TaskStateInputRequired || len(pending) != 1 || pending[0].Requester.Subject != "test:ann" || paid != 0 {
+		t.Fatalf("the task is %s and asks %+v, with %d paid", asked.Status.State, pending, paid)
 	}
-	s.Approve(asked)
-	s.Wait(asked.ID, a2a.TaskStateCompleted)
-	if paid != 5 {
-		t.Errorf("%d was paid, want 5", paid)
+	yes := approval.Answer{ID: pending[0].ID, Verb: approval.Approve, Digest: pending[0].Digest}
+	if err := s.Approvals().Decide(t.Context(), stranger, yes); err == nil || len(eve.Pending(asked)) != 0 {
+		t.Errorf("somebody of another tenant decides: %v", err)
 	}
-	rejected := s.Send("/pay amount=7")
-	s.Reject(rejected, "too much")
-	s.Wait(rejected.ID, a2a.TaskStateCanceled)
+	resp, err := http.Post(s.URL+"/message:send", "application/json", strings.NewReader(`{}`)) //nolint:noctx // it is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a request of nobody is answered with %s", resp.Status)
+	}
+	before, decided := callers.requests.Load(), make(chan error, 1)
+	go func() {
+		for callers.requests.Load() == before {
+			runtime.Gosched() // until ann subscribes
+		}
+		decided <- s.Approvals().Decide(t.Context(), approver, yes)
+	}()
+	ann.Wait(asked.ID, a2a.TaskStateCompleted)
+	if err := <-decided; err != nil {
+		t.Fatal(err)
+	}
+	if n := callers.requests.Load() - before; paid != 5 || n > 2 {
+		t.Errorf("%d was paid, want 5; following took %d requests, want a subscription and a last look", paid, n)
+	}
+	rejected := ann.Send("/pay amount=7")
+	bob.Reject(rejected, "too much")
+	ann.Wait(rejected.ID, a2a.TaskStateCanceled)
 	if paid != 5 {
 		t.Errorf("%d was paid after a rejection, want 5", paid)
 	}

@@ -28,7 +28,7 @@ const (
 	Rejected   State = "rejected"
 	Responded  State = "responded"
 	Expired    State = "expired"
-	Canceled   State = "canceled"   // with its task
+	Canceled   State = "canceled"   // with its task or its call
 	Superseded State = "superseded" // by a new approval that names it
 )
 
@@ -65,8 +65,8 @@ type Terms struct {
 	// AuthRequired lets a task that only others can continue with wait in auth-required, not
 	// in input-required, where clients may ask a user who cannot answer.
 	AuthRequired bool `json:"authRequired,omitempty"`
-	Destructive  bool `json:"destructive,omitempty"` // a keyword never approves it
-	NoText       bool `json:"noText,omitempty"`      // a keyword never decides it
+	Destructive  bool `json:"destructive,omitempty"` // a word approves it only with its code
+	NoText       bool `json:"noText,omitempty"`      // text never decides it, be it JSON
 	CancelsTask  bool `json:"cancelsTask,omitempty"` // a rejection cancels the task
 	// Approvers are the only ones who may answer; nil: everybody who may decide the
 	// approvals of the task. It gives nobody the right to decide, see [auth.Decide].
@@ -91,6 +91,8 @@ type Approval struct {
 	Digest     string          `json:"digest"`     // see [Digest] and [OutcomeDigest]
 	Hint       string          `json:"hint"`
 	Payload    json.RawMessage `json:"payload,omitempty"` // of the tool that asks
+	// About is what the tool of a call that may run says about itself; nil: nothing.
+	About *About `json:"about,omitempty"`
 	// TakesPayload says that the tool reads a payload of the answer; see
 	// [Approval.AcceptsPayload].
 	TakesPayload bool `json:"takesPayload,omitempty"`
@@ -100,15 +102,19 @@ type Approval struct {
 	AskKind string `json:"askKind,omitempty"`
 	// Held says that the call runs and waits for the answer, in the memory of its process:
 	// when that stops, the question is closed.
-	Held       bool            `json:"held,omitempty"`
-	Schema     json.RawMessage `json:"schema,omitempty"`  // of a response
-	Attempt    int             `json:"attempt,omitempty"` // of the call, for KindOutcome
-	Terms      Terms           `json:"terms"`
-	Requester  auth.Principal  `json:"requester"`
-	Asked      time.Time       `json:"asked"`
-	Deadline   *time.Time      `json:"deadline,omitempty"`
-	Supersedes string          `json:"supersedes,omitempty"`
-	Resolution *Resolution     `json:"resolution,omitempty"` // nil while pending
+	Held    bool            `json:"held,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
+	Attempt int             `json:"attempt,omitempty"` // of the call, for KindOutcome
+	Terms   Terms           `json:"terms"`
+	// Code is what has to be typed with a word that approves the call; "": nothing, or, if
+	// it [Approval.NeedsCode], no text approves it.
+	Code       string         `json:"code,omitempty"`
+	WrongCodes int            `json:"wrongCodes,omitempty"` // that were typed instead
+	Requester  auth.Principal `json:"requester"`
+	Asked      time.Time      `json:"asked"`
+	Deadline   *time.Time     `json:"deadline,omitempty"`
+	Supersedes string         `json:"supersedes,omitempty"`
+	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
 }
 
 // Elsewhere reports whether somebody other than the A2A client has to answer: the terms
@@ -156,4 +162,5 @@ type Answer struct {
 	Payload  json.RawMessage
 	Reason   string
 	Digest   string // what the decider was shown; "": not said
+	Code     string // that was typed with the word, see [Approval.WrongCode]; "": none
 }

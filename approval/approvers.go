@@ -9,14 +9,37 @@ import (
 // Approvers are those whom a rule lets answer: whoever has one of the roles, and whoever is
 // one of the subjects.
 type Approvers struct {
-	Roles    []string `json:"roles,omitempty"`
-	Subjects []string `json:"subjects,omitempty"` // as authenticated, such as "corp:alice"
+	Roles []string `json:"roles,omitempty"`
+	// Subjects are authenticated subjects, such as "corp:alice": in any tenant, or in the one
+	// that is written before a slash, as in "acme/corp:alice".
+	Subjects []string `json:"subjects,omitempty"`
+	// All are the approvers of several gates: whoever answers is one of each. Roles and
+	// Subjects are then empty, so that an earlier version, which ignores All, lets nobody
+	// answer. A gate does not set it.
+	All []Approvers `json:"all,omitempty"`
 }
 
 // Include reports whether p is one of the approvers. Without a rule (nil), everybody is; of
 // an empty one, nobody.
 func (s *Approvers) Include(p auth.Principal) bool {
-	return s == nil || slices.ContainsFunc(s.Roles, p.Has) || slices.Contains(s.Subjects, p.Subject)
+	if s == nil {
+		return true
+	}
+	for i := range s.All {
+		if !s.All[i].Include(p) {
+			return false
+		}
+	}
+	if len(s.All) > 0 && len(s.Roles)+len(s.Subjects) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.Roles, p.Has) || slices.Contains(s.Subjects, p.Subject) ||
+		p.Tenant != "" && slices.Contains(s.Subjects, p.Tenant+"/"+p.Subject)
+}
+
+// same reports whether both name the same roles and subjects, in the same order.
+func (s *Approvers) same(o Approvers) bool {
+	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects)
 }
 
 // clone returns a copy that shares nothing with s.
@@ -24,7 +47,11 @@ func (s *Approvers) clone() *Approvers {
 	if s == nil {
 		return nil
 	}
-	return &Approvers{slices.Clone(s.Roles), slices.Clone(s.Subjects)}
+	c := &Approvers{Roles: slices.Clone(s.Roles), Subjects: slices.Clone(s.Subjects)}
+	for i := range s.All {
+		c.All = append(c.All, *s.All[i].clone())
+	}
+	return c
 }
 
 // problem says what is wrong with s, or "".
@@ -32,6 +59,8 @@ func (s *Approvers) problem() string {
 	switch {
 	case s == nil:
 		return ""
+	case s.All != nil:
+		return "Approvers.All is what several gates demand together: name roles or subjects, and write a gate for each group"
 	case len(s.Roles)+len(s.Subjects) == 0:
 		return "Approvers names nobody: name a role or a subject, or leave it out"
 	case slices.Contains(s.Roles, "") || slices.Contains(s.Subjects, ""):

@@ -73,6 +73,9 @@ func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 	if ans.Digest != "" && ans.Digest != a.Digest {
 		return Changed(a, nil)
 	}
+	if a.WrongCode(ans) {
+		return NotAllowed(a, "its code is not the one that was typed; read the task for the code")
+	}
 	return a.checkContent(ans)
 }
 
@@ -96,10 +99,14 @@ func (a *Approval) checkPerson(d Decider) *Error {
 		}
 	}
 	if !a.Terms.Approvers.Include(d.By) {
-		return barred(a, BarredApprovers, fmt.Sprintf("rule %s lets only its approvers answer; have one of them answer", quote(a.Terms.Rule)))
+		who := "its approvers"
+		if len(a.Terms.Approvers.All) > 0 {
+			who = "those who are approvers of each gate that asks about the call"
+		}
+		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Rule), who))
 	}
 	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
-		return barred(a, BarredFourEyes, fmt.Sprintf("rule %s requires somebody other than the requester of the call, those they act for, or those who act for one of them; have another person answer",
+		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs somebody other than the requester of the call, those they act for, or those who act for one of them; have another person answer",
 			quote(a.Terms.Rule)))
 	}
 	return nil

@@ -136,8 +136,12 @@ func TestCheck(t *testing.T) {
 
 		{name: "approvers, by role", edits: []func(*Approval){only(Approvers{Roles: []string{"legal", "sre"}})}, answer: approve, by: as(auth.RoleApprover, "sre"), via: ViaAPI},
 		{name: "approvers, by subject", edits: []func(*Approval){only(Approvers{Subjects: []string{"bob"}})}, answer: approve, by: bob(), via: ViaAPI},
+		{name: "approvers, by tenant and subject", edits: []func(*Approval){only(Approvers{Subjects: []string{"acme/bob"}})}, answer: approve, by: bob(), via: ViaAPI},
+		{name: "approvers, of another tenant", edits: []func(*Approval){only(Approvers{Subjects: []string{"evil/bob"}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "approvers, neither", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}, Subjects: []string{"carol"}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed,
 			words: []string{`"big"`, "approvers"}},
+		{name: "approvers, of each gate", edits: []func(*Approval){only(Approvers{All: []Approvers{{Roles: []string{"sre"}}, {Subjects: []string{"carol"}}}})}, answer: approve, by: as(auth.RoleApprover, "sre"), via: ViaAPI},
+		{name: "approvers, of one gate only", edits: []func(*Approval){only(Approvers{All: []Approvers{{Roles: []string{"sre"}}, {Subjects: []string{"bob"}}}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"each gate"}},
 		{name: "approvers, nobody", edits: []func(*Approval){only(Approvers{})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "approvers still need the right to decide", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: as("sre"), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"no role"}},
 		{name: "approvers, the requester is none", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: alice(), reason: ReasonNotAllowed, words: []string{"a2a-server approvals"}},

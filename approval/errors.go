@@ -223,7 +223,11 @@ func ended(a *Approval) string {
 	if !r.At.IsZero() {
 		at = " at " + stamp(r.At)
 	}
-	return "was already " + string(a.State) + by + at
+	why := ""
+	if a.State == Superseded && r.Via == ViaSystem && r.Reason != "" {
+		why = ": " + r.Reason
+	}
+	return "was already " + string(a.State) + by + at + why
 }
 
 func endMeta(a *Approval) map[string]string {

@@ -88,12 +88,13 @@ func fullApproval() Approval {
 	return Approval{
 		V: 1, ID: "task-1.a2", Kind: KindCall, State: Edited, Task: "task-1", Context: "ctx-1", Call: "c1.2", Alias: "adk-7",
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
-		Hint: "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
-		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2,
+		About: &About{Description: "Sends money.", Declared: []string{"destructive"}, Claimed: []string{"open world"}},
+		Hint:  "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
+		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Code: "k7m2qzxd", WrongCodes: 1,
 		Terms: Terms{
 			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
-			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}},
+			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Supersedes: "task-1.a1",
 		Resolution: &Resolution{
@@ -114,8 +115,14 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-about.v1.json", full)
+	full.About = nil // from before there was such a field
+	checkGolden(t, "approval-code.v1.json", full)
+	full.Code, full.WrongCodes = "", 0 // from before there were such fields
+	checkGolden(t, "approval-all.v1.json", full)
+	full.Terms.Approvers.All = nil // likewise
 	checkGolden(t, "approval-approvers.v1.json", full)
-	full.Terms.Approvers = nil // from before there was such a field
+	full.Terms.Approvers = nil // likewise
 	checkGolden(t, "approval-person.v1.json", full)
 	full.Requester, full.Resolution.By = earlier(full.Requester), earlier(full.Resolution.By)
 	checkGolden(t, "approval-held.v1.json", full)

@@ -22,13 +22,19 @@ type Verdict struct {
 }
 
 // Judge says whether t may run with args. It never panics, and no failure ends in
-// ActionAllow: an error or a panic of a gate's predicate, of the tool's
-// own gate or of a template makes it ask, unless another gate denies. The hint says that
-// something failed; Failed says what, which the person who is asked does not see.
+// ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate that
+// denies or asks, and makes one that allows ask; the tool's own gate and a template that fail
+// ask. The hint says that something failed; Failed says what, which the person who is asked does
+// not see.
 //
-// The terms and the hint are those of the most specific gate that asks: exact ones
-// first, then patterns, each in the order of the configuration, then the tool's own.
-// A tool that is declared destructive makes the terms so.
+// The terms are what all gates that ask demand together: every restriction of any of them, the
+// approvers of each, the decisions that all of them allow (if there is none, reject and
+// cancel), the shortest time and the strictest end of it. The defaults complete each gate before
+// that, so a gate that sets no time has the default one beside any other. A tool that is declared
+// destructive makes the terms so. The tool's own gate demands what the defaults demand, but beside
+// other gates no deadline: a gate can set one for a tool that asks by itself. The rule and the
+// hint are those of the most specific gate that asks: exact ones first, then patterns, each in the
+// order of the configuration, then the tool's own.
 func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (v Verdict) {
 	j := judgement{policy: p, ctx: ctx, tool: t, args: args}
 	defer func() {
@@ -59,7 +65,7 @@ func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	if ownGate {
 		j.considerTool()
 	}
-	if j.asks == nil && j.failed == nil && !j.toolAsks {
+	if len(j.asks)+len(j.failed) == 0 && !j.toolAsks {
 		return j.allow()
 	}
 	return j.ask()
@@ -73,13 +79,14 @@ type judgement struct {
 	name   string
 	args   map[string]any
 
-	denied, asks *gate // the first of each
-	failed       *gate // the first whose predicate failed
-	allowed      *gate
-	toolAsks     bool
-	toolHint     string
-	problems     []string // where something went wrong, for the hint
-	errs         []error  // what it was, for the log
+	denied   *gate   // the first
+	asks     []*gate // the most specific first
+	failed   []*gate // that allow, and whose predicate failed
+	allowed  *gate
+	toolAsks bool
+	toolHint string
+	problems []string // where something went wrong, for the hint
+	errs     []error  // what it was, for the log
 }
 
 // consider looks whether g speaks about the call, notes what it says, and reports
@@ -89,10 +96,11 @@ func (j *judgement) consider(g *gate) bool {
 		ok, err := j.holds(g)
 		if err != nil {
 			j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
-			if j.failed == nil {
-				j.failed = g
+			if g.action == ActionAllow {
+				j.failed = append(j.failed, g)
+				return false
 			}
-			return false
+			ok = true
 		}
 		if !ok {
 			return false
@@ -104,9 +112,7 @@ func (j *judgement) consider(g *gate) bool {
 			j.denied = g
 		}
 	case ActionAsk:
-		if j.asks == nil {
-			j.asks = g
-		}
+		j.asks = append(j.asks, g)
 	case ActionAllow:
 	}
 	return true
@@ -144,7 +150,7 @@ func (j *judgement) considerTool() {
 
 func (j *judgement) allow() Verdict {
 	if j.allowed != nil {
-		return Verdict{Action: ActionAllow, Reason: "allowed by rule " + quote(j.allowed.name), Terms: j.allowed.frozen()}
+		return Verdict{Action: ActionAllow, Reason: "allowed by rule " + quote(j.allowed.name), Terms: j.of(j.allowed)}
 	}
 	return Verdict{Action: ActionAllow, Terms: Terms{Rule: RuleDefault}}
 }
@@ -155,23 +161,21 @@ func (j *judgement) deny() Verdict {
 	if text, err := j.fill(j.denied.hint); err == nil && text != "" {
 		reason += ": " + text
 	}
-	return Verdict{Action: ActionDeny, Reason: reason, Terms: j.denied.frozen()}
+	if len(j.problems) > 0 {
+		reason += "; failed: " + strings.Join(j.problems, "; ")
+	}
+	return Verdict{Action: ActionDeny, Reason: reason, Terms: j.of(j.denied), Failed: errors.Join(j.errs...)}
 }
 
 func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
-	// A gate whose condition failed may be one that allows, with loose terms: one that
-	// asks goes first.
-	from := j.asks
-	if from == nil && !j.toolAsks {
-		from = j.failed
-	}
-	if from != nil {
-		v.Terms = from.frozen()
-		v.Reason = "rule " + quote(from.name) + " asks"
-		v.Hint = j.hint(from.hint)
+	all := slices.Concat(j.asks, j.failed)
+	v.Terms = together(all, j.toolAsks, j.policy.defaults)
+	if len(j.asks) > 0 || !j.toolAsks {
+		v.Terms.Rule = all[0].name
+		v.Reason = "rule " + quote(all[0].name) + " asks"
+		v.Hint = j.hint(all[0].hint)
 	} else {
-		v.Terms = withDefaults(Terms{}, j.policy.defaults)
 		v.Terms.Rule = RuleTool
 		v.Reason = "the tool itself asks"
 		v.Hint = j.hint(nil)
@@ -254,10 +258,10 @@ func (j *judgement) broken(r any) Verdict {
 	return v
 }
 
-// frozen returns the terms of g for one approval, sharing nothing with the policy.
-func (g *gate) frozen() Terms {
-	t := g.terms
-	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
+// of returns the terms of one gate, sharing nothing with the policy.
+func (j *judgement) of(g *gate) Terms {
+	t := together([]*gate{g}, false /* own */, j.policy.defaults)
+	t.Rule = g.name
 	return t
 }
 

@@ -57,9 +57,11 @@ func TestJudgeNeverAllowsWhatFailed(t *testing.T) {
 				continue
 			}
 			failed = failed || p.fails
-			if p.holds && !p.fails {
+			if p.holds || p.fails {
 				denied = denied || p.action == ActionDeny
 				asks = asks || p.action == ActionAsk
+			}
+			if p.holds && !p.fails {
 				exactAllow = exactAllow || p.action == ActionAllow && name == "send"
 			}
 		}

@@ -139,7 +139,9 @@ func (a *Approval) settledBy(ans Answer) bool {
 	case Responded:
 		return ans.Verb == Respond && r != nil && sameJSON(ans.Response, r.Response) && !args && !payload
 	case Canceled:
-		return ans.Verb == Cancel && !args && !response && !payload
+		// One that a person has ended with its call alone says nothing of the task.
+		withTask := r == nil || r.Verb == Cancel || r.Via == ViaSystem
+		return ans.Verb == Cancel && withTask && !args && !response && !payload
 	case Pending, Expired, Superseded:
 		return false
 	default:

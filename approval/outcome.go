@@ -12,16 +12,14 @@ const (
 const outcomeSuffix = ":outcome"
 
 // OutcomeTerms returns the terms for asking what came of a call whose own terms were
-// t. Who may answer, and elsewhere or not, stays as it was. What differs: a text is
-// never an answer, all verbs of [KindOutcome] are allowed (t.Allowed was chosen for
-// the verbs of a call), and the rule has a suffix. There is a deadline only when t
-// has one; no default is added.
+// t. Who may answer, and how, stays as it was. What differs: all verbs of [KindOutcome]
+// are allowed (t.Allowed was chosen for the verbs of a call), and the rule has a suffix.
+// There is a deadline only when t has one; no default is added.
 func OutcomeTerms(t Terms) Terms {
 	if t.Rule == "" {
 		t.Rule = RuleDefault
 	}
 	t.Rule += outcomeSuffix
-	t.NoText = true
 	t.Allowed = nil
 	return t
 }

@@ -51,8 +51,9 @@ type Gate struct {
 	// hidden characters escaped; what names no argument stays as it is. Defaults to
 	// the hint of the tool's own gate, else to one with the name and all arguments.
 	Hint string
-	// Terms are the terms of the approvals. Rule is set to Name. Zero fields are taken
-	// from [PolicyConfig].Defaults; a negative Expires means no deadline in any case.
+	// Terms are what the gate demands of the approvals. If several gates ask about a call,
+	// all that they demand counts; see [Policy.Judge]. Rule is set to Name. What no gate sets
+	// is taken from [PolicyConfig].Defaults; a negative Expires means that they set no deadline.
 	Terms Terms
 }
 
@@ -60,8 +61,9 @@ type Gate struct {
 // themselves want asked, without deadlines.
 type PolicyConfig struct {
 	Gates []Gate
-	// Defaults fill in what the terms of a gate leave open, and are the terms of the
-	// tools' own gates. A bool that is true here is true everywhere. Rule is unused.
+	// Defaults fill in what each gate leaves open, and are the terms of the tools' own gates;
+	// but beside a gate that asks, the tool's own one has no deadline. A bool that is true here
+	// is true everywhere. Rule is unused.
 	Defaults Terms
 	// OptIn switches the tools' own gates off, so that only Gates ask.
 	OptIn bool
@@ -98,7 +100,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 
 	seen := map[string]bool{}
 	for i, g := range c.Gates {
-		ready, errs := makeGate(i, g, p.defaults)
+		ready, errs := makeGate(i, g)
 		problems = append(problems, errs...)
 		if seen[ready.name] {
 			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.name)))
@@ -117,7 +119,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 }
 
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
-func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
+func makeGate(i int, g Gate) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
 	ready := &gate{name: g.Name, action: g.Action, when: g.When, hint: parseTemplate(g.Hint)}
 	var problems []error
@@ -144,8 +146,8 @@ func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Rule)))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
-	ready.terms = withDefaults(g.Terms, defaults)
-	ready.terms.Rule = ready.name
+	ready.terms = g.Terms
+	ready.terms.Allowed, ready.terms.Approvers = slices.Clone(g.Terms.Allowed), g.Terms.Approvers.clone()
 	return ready, problems
 }
 
@@ -195,6 +197,7 @@ func withDefaults(t, d Terms) Terms {
 	t.Approvers = t.Approvers.clone()
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
+	t.AuthRequired = t.AuthRequired || d.AuthRequired
 	t.Destructive = t.Destructive || d.Destructive
 	t.NoText = t.NoText || d.NoText
 	t.CancelsTask = t.CancelsTask || d.CancelsTask

@@ -97,10 +97,10 @@ func TestOutcomeTerms(t *testing.T) {
 		name     string
 		in, want Terms
 	}{
-		{"of no rule", Terms{}, Terms{Rule: "default:outcome", NoText: true}},
+		{"of no rule", Terms{}, Terms{Rule: "default:outcome"}},
 		{
 			"of a rule",
-			Terms{Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve}, FourEyes: true, Elsewhere: true, Destructive: true, CancelsTask: true},
+			Terms{Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve}, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
 			Terms{Rule: "big:outcome", Expires: time.Hour, OnExpiry: ExpiryKeeps, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
 		},
 	}

@@ -28,7 +28,7 @@ func TestCompose(t *testing.T) {
 	for name, value := range s.Environment {
 		env = append(env, name+"="+*value)
 	}
-	valid(t, env)
+	valid(t, env, read(t, "a2a-server.yaml"))
 	if given := time.Duration(*s.StopGracePeriod); given < defaultGrace+lastWords {
 		t.Errorf("the container is killed after %v, and the server needs up to %v", given, defaultGrace+lastWords)
 	}
@@ -38,7 +38,11 @@ func TestCompose(t *testing.T) {
 	if len(s.Ports) != 1 || s.Ports[0].HostIP != "127.0.0.1" || s.Ports[0].Target != 8080 {
 		t.Errorf("the ports are %+v, want that of the server, for this machine alone", s.Ports)
 	}
-	if len(s.Volumes) != 1 || s.Volumes[0].Target != "/data" || len(p.Volumes) != 1 {
-		t.Errorf("the volumes are %+v of %+v, want the data folder", s.Volumes, p.Volumes)
+	if len(s.Volumes) != 2 || s.Volumes[0].Target != "/data" || len(p.Volumes) != 1 {
+		t.Errorf("the volumes are %+v of %+v, want the data folder and the configuration", s.Volumes, p.Volumes)
+	}
+	mounted := s.Volumes[1]
+	if mounted.Source != filepath.Join(filepath.Dir(path), "a2a-server.yaml") || !mounted.ReadOnly || mounted.Target != *s.Environment["A2A_SERVER_CONFIG"] {
+		t.Errorf("%+v is not the configuration of %q", mounted, *s.Environment["A2A_SERVER_CONFIG"])
 	}
 }

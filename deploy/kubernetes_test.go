@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -25,6 +26,8 @@ type manifests struct {
 	deployment appsv1.Deployment
 	service    corev1.Service
 	claim      corev1.PersistentVolumeClaim
+	config     corev1.ConfigMap
+	policy     networkingv1.NetworkPolicy
 }
 
 func kubernetes(t *testing.T) *manifests {
@@ -35,7 +38,7 @@ func kubernetes(t *testing.T) *manifests {
 		if err := yaml.Unmarshal([]byte(text), &kind); err != nil {
 			t.Fatal(err)
 		}
-		into := map[string]any{"Deployment": &m.deployment, "Service": &m.service, "PersistentVolumeClaim": &m.claim}[kind.Kind]
+		into := map[string]any{"Deployment": &m.deployment, "Service": &m.service, "PersistentVolumeClaim": &m.claim, "ConfigMap": &m.config, "NetworkPolicy": &m.policy}[kind.Kind]
 		if into == nil {
 			t.Fatalf("kubernetes.yaml has a %s, which nothing here knows", kind.Kind)
 		}
@@ -52,8 +55,8 @@ func TestKubernetes(t *testing.T) {
 	m := kubernetes(t)
 	d := m.deployment.Spec
 	pod := d.Template.Spec
-	if len(pod.Containers) != 1 || len(pod.Volumes) != 1 {
-		t.Fatalf("the pod has %d containers and %d volumes, want one of each", len(pod.Containers), len(pod.Volumes))
+	if len(pod.Containers) != 1 || len(pod.Volumes) != 3 || len(pod.Containers[0].VolumeMounts) != 3 {
+		t.Fatalf("the pod has %d containers and the volumes %+v, want one container, with data, configuration and keys", len(pod.Containers), pod.Volumes)
 	}
 	c := pod.Containers[0]
 	if d.Replicas == nil || *d.Replicas != 1 || d.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
@@ -65,7 +68,7 @@ func TestKubernetes(t *testing.T) {
 		}
 	}
 	volume := pod.Volumes[0]
-	if volume.PersistentVolumeClaim == nil || volume.PersistentVolumeClaim.ClaimName != m.claim.Name || len(c.VolumeMounts) != 1 || c.VolumeMounts[0].Name != volume.Name || c.VolumeMounts[0].MountPath != "/data" {
+	if volume.PersistentVolumeClaim == nil || volume.PersistentVolumeClaim.ClaimName != m.claim.Name || c.VolumeMounts[0].Name != volume.Name || c.VolumeMounts[0].MountPath != "/data" {
 		t.Errorf("the data folder is not that of the claim: %+v, %+v", pod.Volumes, c.VolumeMounts)
 	}
 	if user := pod.SecurityContext; user == nil || *user.RunAsUser != 65532 || *user.FSGroup != 65532 || !*user.RunAsNonRoot {
@@ -79,6 +82,23 @@ func TestKubernetes(t *testing.T) {
 	}
 	if m.service.Spec.Ports[0].TargetPort.StrVal != c.Ports[0].Name || c.Ports[0].ContainerPort != 8080 {
 		t.Errorf("the service calls %+v, the container has %+v", m.service.Spec.Ports, c.Ports)
+	}
+	keys := pod.Volumes[2].Secret
+	if pod.Volumes[1].ConfigMap == nil || pod.Volumes[1].ConfigMap.Name != m.config.Name || keys == nil || *keys.DefaultMode != 0o440 {
+		t.Errorf("the volumes are %+v, want the configuration, and keys that only the server's group reads", pod.Volumes[1:])
+	}
+	for i, v := range pod.Volumes {
+		if c.VolumeMounts[i].Name != v.Name {
+			t.Errorf("mount %d is %+v, want that of %s", i, c.VolumeMounts[i], v.Name)
+		}
+	}
+	for key, value := range m.policy.Spec.PodSelector.MatchLabels {
+		if d.Template.Labels[key] != value {
+			t.Errorf("the policy is for pods with %s: %s, which this one has not", key, value)
+		}
+	}
+	if in := m.policy.Spec.Ingress; len(m.policy.Spec.PodSelector.MatchLabels) == 0 || len(in) != 1 || len(in[0].From) == 0 || in[0].Ports[0].Port.StrVal != c.Ports[0].Name {
+		t.Errorf("the policy is %+v, want one that names who reaches the port of the pod", m.policy.Spec)
 	}
 	var env []string
 	grace := defaultGrace
@@ -94,13 +114,20 @@ func TestKubernetes(t *testing.T) {
 	if given := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; given <= grace+lastWords {
 		t.Errorf("the pod is killed after %v, and the server needs up to %v", given, grace+lastWords)
 	}
-	valid(t, env)
+	valid(t, env, m.config.Data["a2a-server.yaml"])
 }
 
-// valid wants settings that the server takes, beside those of the image.
-func valid(t *testing.T, env []string) {
+// valid wants settings that the server takes, beside those of the image, and which do not
+// let everybody in.
+func valid(t *testing.T, env []string, config string) {
 	t.Helper()
-	i := unpack(t, chroot(t))
+	i, dir := unpack(t, chroot(t)), chroot(t)
+	env = append(env, "A2A_SERVER_CONFIG="+write(t, dir, "a2a-server.yaml", config), "A2A_SERVER_AUTH_KEYS_FILE="+write(t, dir, "keys.yaml", "[]\n"))
+	for _, setting := range slices.Concat(env, strings.Split(config, "\n")) {
+		if strings.Contains(strings.ToLower(setting), "insecure") {
+			t.Errorf("authentication is off: %s", setting)
+		}
+	}
 	cmd := exec.Command(program(t), "config", "check")
 	cmd.Env = slices.Concat(i.env, env)
 	if said, code := run(t, cmd); code != 0 || said != "the configuration is valid\n" {

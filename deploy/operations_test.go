@@ -3,6 +3,7 @@ package deploy
 import (
 	"compress/gzip"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,14 +17,24 @@ const supervisor = `
 set -eu
 export A2A_SERVER_LISTEN=$LISTEN
 export PATH="$ROOT/usr/local/bin:$PATH"
+user=61184 # one of those that DynamicUser takes
+unit() { sed -n "s/^$1=//p" "$ROOT/etc/systemd/system/a2a-server.service" | sed "s,/usr/local/bin/,$ROOT&,g; s,/etc/,$ROOT&,g"; }
 systemctl() {
 	case "$1" in
 	daemon-reload) ;;
+	reload)
+		unit ExecReload | while read -r command; do
+			MAINPID=$(cat "$ROOT/pid") CREDENTIALS_DIRECTORY="$ROOT/run" sh -c "${command#+}" || return 1
+		done ;;
 	stop) kill -TERM "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null; do :; done ;;
 	start|enable)
+		for credential in $(unit LoadCredential); do
+			install -o $user -m 0400 "${credential#*:}" "$ROOT/run/${credential%%:*}"
+		done
+		chown -R $user "$ROOT/var/lib/a2a-server"
 		(
-			set -a; . "$ROOT/etc/default/a2a-server"; set +a
-			A2A_SERVER_DATA="$ROOT/var/lib/a2a-server" exec a2a-server serve 2>>"$ROOT/journal" >/dev/null
+			export A2A_SERVER_DATA="$ROOT/var/lib/a2a-server" CREDENTIALS_DIRECTORY="$ROOT/run"
+			eval "exec setpriv --reuid $user --regid $user --clear-groups $(unit ExecStart)" 2>>"$ROOT/journal" >/dev/null
 		) &
 		echo $! >"$ROOT/pid"
 		patience=$(($(date +%s) + 60))
@@ -45,8 +56,8 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{t, chroot(t), free(t)}
-	for _, dir := range []string{"usr/local/bin", "etc/systemd/system", "etc/default", "var/lib/a2a-server", "var/backups"} {
-		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o700); err != nil {
+	for _, dir := range []string{"usr/local/bin", "etc/systemd/system", "run", "var/lib/a2a-server", "var/backups"} {
+		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +105,7 @@ func (m *machine) do(heading string) string {
 // says, also with the data of earlier formats; what was asked before is decided after.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	for _, data := range []string{"", "format1.db.gz", "format2.db.gz"} {
+	for _, data := range []string{"", "format4.db.gz"} {
 		t.Run("from "+data, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
@@ -102,15 +113,20 @@ func TestOperations(t *testing.T) {
 				unzip(t, "../store/boltstore/testdata/"+data, filepath.Join(m.root, "var", "lib", "a2a-server", "tasks.db"))
 			}
 			base := "http://" + m.listen
-			if said := m.do("Install"); said != "ready\n" {
-				t.Errorf("after the installation health says %q", said)
+			if said := m.do("Install"); !strings.HasSuffix(said, "the configuration is valid\nready\n") {
+				t.Errorf("the installation says %q", said)
 			}
-			asked := send(t, once(), base, message("m1", "/transfer_money amount=5 to=bob", nil))
+			if status, answer := call(t, once(), http.MethodGet, base+"/tasks", nil); status != http.StatusUnauthorized {
+				t.Errorf("without a key the server answers %d %s, want 401", status, answer)
+			}
+			alice := once()
+			alice.Transport = withKey{alice.Transport, strings.TrimSpace(read(t, filepath.Join(m.root, "alice.key")))}
+			asked := send(t, alice, base, message("m1", "/transfer_money amount=5 to=bob", nil))
 			if said := m.do("Upgrade, and no way back"); said != "the configuration is valid\nready\n" {
 				t.Errorf("the upgrade says %q", said)
 			}
 			for _, id := range []string{"m2", "m3"} { // the second one after the copy, which knows nothing of it, is back
-				if done := send(t, once(), base, approval(id, asked)); done.Status.State != "TASK_STATE_COMPLETED" {
+				if done := send(t, alice, base, approval(id, asked)); done.Status.State != "TASK_STATE_COMPLETED" {
 					t.Errorf("after the upgrade the task is %s, want completed", done.Status.State)
 				}
 				if id == "m2" {
@@ -121,6 +137,9 @@ func TestOperations(t *testing.T) {
 			}
 			if said := m.do("Logs"); strings.Count(said, "\n") != 3 {
 				t.Errorf("the log has %q, want one line for each of three starts", said)
+			}
+			if out, err := m.try("systemctl reload a2a-server && a2a-server keys revoke alice --file /etc/a2a-server/keys.yaml 2>/dev/null && ! systemctl reload a2a-server"); err != nil || !strings.Contains(out, "differ") {
+				t.Errorf("a reload with another file of keys: %v, %s; want one that fails, as the server would not see it", err, out)
 			}
 			if out, err := m.try("A2A_SERVER_LISTEN=127.0.0.1:0 a2a-server serve --data /var/lib/a2a-server"); err == nil || !strings.Contains(out, "in use by another process") {
 				t.Errorf("a second server on the folder: %v, %s", err, out)

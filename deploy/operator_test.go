@@ -14,17 +14,26 @@ import (
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	i := unpack(t, chroot(t))
-	unzip(t, "../store/boltstore/testdata/format2.db.gz", filepath.Join(i.root, "data", "tasks.db"))
+	unzip(t, "../store/boltstore/testdata/format4.db.gz", filepath.Join(i.root, "data", "tasks.db"))
 	if out, err := exec.Command("chown", "-R", "65532:65532", filepath.Join(i.root, "data")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	dir, listen, address := chroot(t), free(t), free(t)
 	client := certify(t, dir, listen)
-	settings := []string{"A2A_SERVER_LISTEN=" + address, "A2A_SERVER_PUBLIC_URL=" + public}
+	settings := []string{"A2A_SERVER_LISTEN=" + address, "A2A_SERVER_PUBLIC_URL=" + public, "A2A_SERVER_AUTH_KEYS_FILE=/data/keys.yaml"}
+	key, err := i.exec([]string{i.command[0], "keys", "add", "alice", "--role", "requester", "--file", "/data/keys.yaml"}).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := *client
+	client.Transport = withKey{client.Transport, strings.TrimSpace(string(key))}
 	server := start(t, i.exec(i.command, settings...), `"message":"listening"`)
 	caddy(t, dir, listen, server.url)
 	checkCard(t, client)
 	asked := send(t, client, public, message("before", "/transfer_money amount=7 to=eve", nil))
+	if status, answer := call(t, &stranger, http.MethodGet, public+"/tasks", nil); status != http.StatusUnauthorized {
+		t.Errorf("without a key the server answers %d %s, want 401", status, answer)
+	}
 	server.stop()
 	if status, answer := call(t, client, http.MethodGet, public+"/tasks/"+asked.ID, nil); status != http.StatusBadGateway {
 		t.Errorf("while the server is stopped, the proxy answers %d %s, want 502", status, answer)

@@ -209,6 +209,18 @@ type task struct {
 // next request.
 func once() *http.Client { return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} }
 
+// withKey sends an API key with each request.
+type withKey struct {
+	to  http.RoundTripper
+	key string
+}
+
+func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-API-Key", k.key)
+	return k.to.RoundTrip(r)
+}
+
 // call sends a request of HTTP+JSON, and returns the status and the answer.
 func call(t *testing.T, c *http.Client, method, url string, body object) (status int, answer string) {
 	t.Helper()

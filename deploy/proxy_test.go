@@ -28,6 +28,9 @@ const (
 	public = "https://" + site
 )
 
+// noAuth is for tests of what is in front of a server, to which it makes no difference.
+const noAuth = "A2A_SERVER_INSECURE_NO_AUTH=true"
+
 // proxy is what stands in front of a server, with its configuration of this folder, but
 // for what a test cannot have: the address that it listens on, its certificate, and the
 // address of the server.
@@ -125,8 +128,8 @@ func TestProxies(t *testing.T) {
 	t.Parallel()
 	for name, behind := range proxies() {
 		for settings, env := range map[string][]string{
-			"public_url":      {"A2A_SERVER_PUBLIC_URL=" + public},
-			"trusted_proxies": {"A2A_SERVER_ALLOWED_HOSTS=" + site, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1"},
+			"public_url":      {"A2A_SERVER_PUBLIC_URL=" + public, noAuth},
+			"trusted_proxies": {"A2A_SERVER_ALLOWED_HOSTS=" + site, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1", noAuth},
 		} {
 			t.Run(name+" with "+settings, func(t *testing.T) {
 				t.Parallel()
@@ -155,7 +158,7 @@ func TestProxiesNameTheirClients(t *testing.T) {
 			if !ok {
 				t.Fatal("the client has another transport")
 			}
-			behind(t, dir, listen, serve(t, "A2A_SERVER_PUBLIC_URL="+public, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1", "A2A_SERVER_LIMITS_RATE=1", "A2A_SERVER_LIMITS_BURST=50").url)
+			behind(t, dir, listen, serve(t, noAuth, "A2A_SERVER_PUBLIC_URL="+public, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1", "A2A_SERVER_LIMITS_RATE=1", "A2A_SERVER_LIMITS_BURST=50").url)
 			ask := func(from string, times int) (refused int) {
 				own := transport.Clone()
 				defer own.CloseIdleConnections()

@@ -73,6 +73,9 @@ func (s *step) finished() bool {
 
 // advanceCalls moves each call of the step as far as it goes.
 func (d *Draft) advanceCalls(s *step) error {
+	if err := d.closeWaits(); err != nil {
+		return err
+	}
 	// All are looked at before any starts: what one of them asks may hold its siblings.
 	ready := make([]*Entry, len(s.Progress))
 	held := false
@@ -81,7 +84,7 @@ func (d *Draft) advanceCalls(s *step) error {
 		switch {
 		case d.waits(c):
 		case c.State == callPlanned:
-			ready[i], err = d.mayEnter(c)
+			ready[i], err = d.mayEnter(c, d.look(c))
 		case c.State == callDecided:
 			ready[i], err = d.decided(c)
 		}
@@ -190,32 +193,32 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 	a := d.f.approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
-		return d.mayEnter(c)
+		return d.mayEnter(c, d.look(c))
 	case approval.Responded:
 		return nil, d.complete(c, OutcomeResponded, a.Resolution.Response)
 	case approval.Rejected:
 		return nil, d.rejected(c, a)
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
-			return nil, d.finish(c, OutcomeExpired, nil, "the result of the call is unknown and nobody decided in time", nil)
+			return nil, d.finish(c, OutcomeUnknown, nil, "the result of the call is unknown and nobody decided in time", nil)
 		}
-		return nil, d.finish(c, OutcomeExpired, nil, d.unknownBefore(c, "nobody approved the call in time"), nil)
+		return nil, d.notRun(c, OutcomeExpired, "nobody approved the call in time")
 	default:
 		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
 	}
 }
 
-// rejected ends a call that somebody has rejected; its result says so, and why. What an
-// earlier run of it published remains.
+// rejected ends a call that somebody has rejected, or given up because its outcome is
+// unknown; its result says so, and why. What an earlier run of it published remains.
 func (d *Draft) rejected(c *call, a *pendingApproval) error {
 	text := rejection(a)
-	if a.Kind != approval.KindOutcome {
-		text = d.unknownBefore(c, text)
+	if a.Kind == approval.KindOutcome {
+		return d.finish(c, OutcomeUnknown, nil, text, nil)
 	}
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
-	return d.finish(c, OutcomeRejected, nil, text, nil)
+	return d.notRun(c, OutcomeRejected, text)
 }
 
 func rejection(a *pendingApproval) string {
@@ -232,6 +235,9 @@ func rejection(a *pendingApproval) string {
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
 func (d *Draft) died(c *call) error {
+	if c.Canceled {
+		return d.diedCanceled(c)
+	}
 	if err := d.unknown(c, event.CauseDied, "the server stopped while it ran"); err != nil {
 		return err
 	}
@@ -272,13 +278,15 @@ func repeatable(t tool.Tool) bool {
 // process whenever it is entered must not do so forever, whatever it keeps. For any other
 // call, and after that, a person is asked.
 func (d *Draft) uncertain(c *call) error {
-	x := d.lookup(c)
+	l := d.look(c)
+	x := l.found(c.Args)
+	d.validate(c, &x)
 	switch {
 	case x.trouble != nil:
 		return d.postpone(c, x.trouble)
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
-		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
+		return d.notRun(c, OutcomeInvalid, x.invalid.Error())
 	}
 	safe := repeatable(x.entry.Tool)
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint)
@@ -289,7 +297,7 @@ func (d *Draft) uncertain(c *call) error {
 		if c.Repeats > 0 && c.Retry == nil {
 			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
 		}
-		e, err := d.mayEnter(c)
+		e, err := d.mayEnter(c, l)
 		if err != nil || e == nil {
 			return err
 		}
@@ -301,36 +309,37 @@ func (d *Draft) uncertain(c *call) error {
 // askOutcome asks a person for the outcome of a call, on the terms of its own approval.
 func (d *Draft) askOutcome(c *call, x *examined) error {
 	a := &approval.Approval{
-		Kind: approval.KindOutcome, Args: c.Args,
+		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
 		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, c.Why),
 	}
 	if x.changed {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
 	}
-	a.Terms = approval.OutcomeTerms(d.termsOf(c))
+	a.Terms = approval.OutcomeTerms(d.termsOf(c, x))
 	if err := d.fill(c, x, a); err != nil {
-		return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, err.Error()), nil)
+		return d.notRun(c, OutcomeInvalid, err.Error())
 	}
 	// Whether the tool still wants to know what it asked is unknown, too.
 	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
 		return err
 	}
 	if err := d.fits(a); err != nil {
-		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
+		return d.finish(c, OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
 	}
 	return d.askAbout(c, a)
 }
 
 // termsOf returns the terms on which a call was approved; if nobody was asked, those on
-// which it would be asked now.
-func (d *Draft) termsOf(c *call) approval.Terms {
+// which it would be asked now, as it was examined.
+func (d *Draft) termsOf(c *call, x *examined) approval.Terms {
 	for i := len(d.f.Approvals) - 1; i >= 0; i-- {
 		if a := d.f.Approvals[i]; a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
 			return a.Terms
 		}
 	}
-	if x := d.examine(c, c.Args, false /* open */); x.verdict.Action == approval.ActionAsk {
-		return x.verdict.Terms
+	l := look{ctx: x.ctx, entry: x.entry}
+	if now := d.examine(c, l, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {
+		return now.verdict.Terms
 	}
 	return d.rules.Policy.AskTerms()
 }
@@ -348,7 +357,7 @@ func (d *Draft) goOn(c *call) error {
 	if !ready && !due {
 		return nil
 	}
-	e, err := d.mayEnter(c)
+	e, err := d.mayEnter(c, d.look(c))
 	if err != nil || e == nil {
 		return err
 	}
@@ -360,7 +369,7 @@ func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error
 	if result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result()), Last: true})
+	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
 	return d.finish(c, outcome, result, "", nil)
 }
 

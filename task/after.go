@@ -18,7 +18,8 @@ import (
 // written: it may change r.Content, the result as a planner gets it, in JSON, and r.Error.
 // If it sets r.Error, the call has failed with that text, and nothing else of the result
 // reaches anybody; of a failed call it may clear r.Error and set r.Content, which makes it
-// a result. It cannot change what the tool has published while it ran.
+// a result. It cannot change what the tool has published while it ran. r.Decision and r.Note
+// say what a person decided about the call.
 //
 // After hooks see each result, in order, until one of them makes it a failure. Error hooks
 // see each failure, in order, until one of them makes it a result, which the after hooks
@@ -70,7 +71,7 @@ func (r *Rules) after(ctx *ReadonlyContext, hook AfterHook, what string, o *RunE
 	var err error
 	// The tool may have changed the arguments that it was given.
 	if call.Args, err = tool.DecodeArgs(o.Entry.checked.raw); err == nil {
-		seen := &Result{Call: call, Outcome: OutcomeOK, Content: bytes.Clone(o.Result)}
+		seen := &Result{Call: call, Outcome: OutcomeOK, Content: bytes.Clone(o.Result), Decision: o.Entry.verb, Note: o.Entry.note}
 		if o.Err != nil {
 			seen.Outcome, seen.Content, seen.Error = OutcomeError, nil, o.Err.Error()
 			if seen.Error == "" {

@@ -44,10 +44,10 @@ func withoutEdit(t approval.Terms) []approval.Verb {
 // shown, the call ends with the reason.
 func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 	if err := d.fill(c, x, a); err != nil {
-		return d.finish(c, OutcomeInvalid, nil, err.Error(), nil)
+		return d.notRun(c, OutcomeInvalid, err.Error())
 	}
 	if err := d.fits(a); err != nil {
-		return d.finish(c, OutcomeError, nil, err.Error(), nil)
+		return d.notRun(c, OutcomeError, err.Error())
 	}
 	return d.askAbout(c, a)
 }
@@ -57,9 +57,6 @@ func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 func (d *Draft) askAbout(c *call, a *approval.Approval) error {
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
-	if err := d.closeDoubt(c); err != nil {
-		return err
 	}
 	return d.ask(a)
 }
@@ -76,21 +73,27 @@ func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
 		a.Deadline = &deadline
 	}
+	if a.NeedsCode() {
+		a.Code = approval.NewCode(d.rules.NewID())
+	}
 	if x == nil {
 		return nil
 	}
 	a.Definition = x.entry.Digest
 	a.TakesPayload = takesPayload(x.entry.Tool)
+	if a.Kind != approval.KindQuestion {
+		a.About = approval.NewAbout(x.entry.Definition, annotationsOf(x.entry.Tool))
+	}
 	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	return err
 }
 
-// requesterOf returns who asks for a call: the requester, and everybody who has changed its
-// arguments in a way that needed another approval. Under four eyes none of them gives it.
+// requesterOf returns who asks for a call: the requester, and everybody who has edited its
+// arguments. Under four eyes none of them gives another approval of it.
 func (f *Fold) requesterOf(c *call) auth.Principal {
 	by := f.requester()
 	for _, a := range f.Approvals {
-		if a.Call == c.ID && a.State == approval.Superseded && a.Resolution != nil && a.Resolution.Verb == approval.Edit {
+		if a.Call == c.ID && a.Resolution != nil && a.Resolution.Verb == approval.Edit {
 			by = by.With(a.Resolution.By)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // How the questions of a call are identified: by the ID that the tool chose, or by their
 // content and, among equal ones, their number. The prefixes keep both apart from each
-// other, from [askDoubt], and from what [tool.RequestConfirmation] asks.
+// other, from [askWait], and from what [tool.RequestConfirmation] asks.
 const (
 	askNamed  = "id:"
 	askSilent = "content:"
@@ -174,14 +174,4 @@ func (f *Fold) waitsMeanwhile() bool {
 // saysItWaits reports whether the task's state is that it waits for somebody.
 func (f *Fold) saysItWaits() bool {
 	return f.Header.State == StateInputRequired || f.Header.State == StateAuthRequired
-}
-
-// closeDoubt supersedes the question whether to keep waiting for the tool of a call: it
-// can be entered.
-func (d *Draft) closeDoubt(c *call) error {
-	doubt := d.f.approval(c.Doubt)
-	if doubt == nil || doubt.State != approval.Pending {
-		return nil
-	}
-	return d.supersede(doubt, "the tool can be reached again")
 }

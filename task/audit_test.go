@@ -69,7 +69,7 @@ func TestAuditOfACancel(t *testing.T) {
 	for _, a := range audits(t, k.batch) {
 		got = append(got, fmt.Sprint(a.What, " ", a.Call, a.State, a.Outcome))
 	}
-	want := []string{"canceled ", "resolved c1.1canceled", "finished c1.1canceled", "finished c1.2canceled"}
+	want := []string{"canceled ", "resolved c1.1canceled", "finished c1.1canceled", "finished c1.2unknown"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}

@@ -98,6 +98,8 @@ func (c *call) came() string {
 		return "it has finished"
 	case OutcomeResponded:
 		return "a person supplied its result"
+	case OutcomeUnknown:
+		return "its outcome is unknown"
 	case OutcomeError, OutcomeInvalid, OutcomeDenied, OutcomeRejected, OutcomeExpired, OutcomeCanceled:
 		if c.Cause != "" {
 			return "its outcome is unknown"
@@ -125,9 +127,9 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 			if c.State == callDone {
 				continue
 			}
-			why := "the task has ended"
+			outcome, why := OutcomeCanceled, "the task has ended"
 			if c.Attempt > 0 && !c.Paused {
-				why = "the task has ended; the call had been started, and its outcome is unknown"
+				outcome, why = OutcomeUnknown, "the task has ended; the call had been started, and its outcome is unknown"
 			}
 			if c.State == callRunning {
 				// Its process may be gone, or die before it has stopped what it started.
@@ -135,7 +137,7 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 					return err
 				}
 			}
-			if err := d.finish(c, OutcomeCanceled, nil, why, nil); err != nil {
+			if err := d.finish(c, outcome, nil, why, nil); err != nil {
 				return err
 			}
 		}
@@ -241,16 +243,16 @@ func (d *Draft) hasChildren(c *call) (has bool) {
 			has = false
 		}
 	}()
-	x := d.lookup(c)
-	if x.trouble != nil {
+	l := d.look(c)
+	if l.trouble != nil {
 		return true
 	}
-	if x.entry == nil {
+	if l.entry == nil {
 		return false // the tool is gone, and with it the way to its children
 	}
-	_, ok := tool.As[ChildCanceler](x.entry.Tool)
+	_, ok := tool.As[ChildCanceler](l.entry.Tool)
 	if !ok {
-		_, ok = tool.As[tool.JobStopper](x.entry.Tool)
+		_, ok = tool.As[tool.JobStopper](l.entry.Tool)
 	}
 	return ok
 }

@@ -29,18 +29,19 @@ type Content struct {
 	only  bool            // there is nothing but text
 }
 
-// EncodeContent encodes the content of a tool's result: a string, an [agent.Part], a
-// []agent.Part, or any JSON value. Nothing becomes an empty text. Parts of more than
-// limit bytes are refused before they are encoded.
-func EncodeContent(v any, limit int) (Content, error) {
+// Content encodes the content of a tool's result: a string, an [agent.Part], a
+// []agent.Part, or any JSON value. Nothing becomes an empty text, and data that imitates a
+// question or an answer becomes a text. Parts of more bytes than an event may have are
+// refused before they are encoded.
+func (p Publisher) Content(v any) (Content, error) {
 	switch v := v.(type) {
 	case string:
 		return textContent(v), nil
 	case agent.Part:
-		return encodeParts([]agent.Part{v}, limit)
+		return p.encodeParts([]agent.Part{v}, p.limit)
 	case []agent.Part:
 		if len(v) > 0 {
-			return encodeParts(v, limit)
+			return p.encodeParts(v, p.limit)
 		}
 		return textContent(""), nil
 	}
@@ -50,6 +51,9 @@ func EncodeContent(v any, limit int) (Content, error) {
 	}
 	if err := CheckDepth(data); err != nil {
 		return Content{}, fmt.Errorf("the content cannot be published: %w", err)
+	}
+	if p.imitates(data) {
+		return textContent(event.Readable(data)), nil
 	}
 	c := Content{parts: event.ResultPart(data), only: len(data) > 0 && data[0] == '"' || string(data) == "null"}
 	if c.only {
@@ -65,11 +69,11 @@ func textContent(text string) Content {
 // Text returns the text of the content, and whether it has nothing else.
 func (c Content) Text() (text string, only bool) { return c.text, c.only }
 
-// EncodeResult encodes a tool's result: as a planner gets it, and, if it consists of
+// Result encodes a tool's result: as a planner gets it, and, if it consists of
 // [agent.Part]s, as the parts of an artifact. A planner gets the text of a single text
 // part, else a JSON array of the parts in the form of A2A. Parts of more than limit bytes
 // are refused.
-func EncodeResult(v any, limit int) (result, parts json.RawMessage, err error) {
+func (p Publisher) Result(v any, limit int) (result, parts json.RawMessage, err error) {
 	var list []agent.Part
 	switch v := v.(type) {
 	case agent.Part:
@@ -88,7 +92,7 @@ func EncodeResult(v any, limit int) (result, parts json.RawMessage, err error) {
 	if len(list) == 0 {
 		return json.RawMessage("null"), nil, nil
 	}
-	c, err := encodeParts(list, limit)
+	c, err := p.encodeParts(list, limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +107,7 @@ func EncodeResult(v any, limit int) (result, parts json.RawMessage, err error) {
 }
 
 // encodeParts encodes at least one part.
-func encodeParts(parts []agent.Part, limit int) (Content, error) {
+func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 	n := 0
 	for i := range parts {
 		n += len(parts[i].Text) + len(parts[i].Raw)/3*4
@@ -114,11 +118,10 @@ func encodeParts(parts []agent.Part, limit int) (Content, error) {
 	c := Content{only: true}
 	var text strings.Builder
 	for i := range parts {
-		p := &parts[i]
 		err := errEmptyPart
 		var data json.RawMessage
-		if contents(p) > 0 {
-			data, err = encodePart(p)
+		if contents(&parts[i]) > 0 {
+			data, err = p.encodePart(parts[i])
 		}
 		if err != nil {
 			return Content{}, fmt.Errorf("part %d of the content: %w", i+1, err)
@@ -129,8 +132,8 @@ func encodeParts(parts []agent.Part, limit int) (Content, error) {
 		if c.parts = append(c.parts, data...); len(c.parts) > limit {
 			return Content{}, largeContent(len(c.parts), limit)
 		}
-		c.only = c.only && p.Text != ""
-		text.WriteString(p.Text)
+		c.only = c.only && parts[i].Text != ""
+		text.WriteString(parts[i].Text)
 	}
 	c.text = text.String()
 	return c, nil
@@ -154,15 +157,16 @@ func contents(p *agent.Part) int {
 }
 
 // encodePart encodes a part, which may be an empty text. It refuses one that A2A cannot
-// represent, or that could mean something else in a header.
-func encodePart(p *agent.Part) (json.RawMessage, error) {
-	if n := contents(p); n > 1 {
+// represent, or that could mean something else in a header. Data that imitates a question
+// or an answer becomes a text.
+func (p Publisher) encodePart(part agent.Part) (json.RawMessage, error) {
+	if n := contents(&part); n > 1 {
 		return nil, fmt.Errorf("it has %d of Text, Data, Raw and URL: set one", n)
 	}
-	if !utf8.ValidString(p.Text) {
+	if !utf8.ValidString(part.Text) {
 		return nil, errors.New("its text is not UTF-8: send other bytes as Raw")
 	}
-	for _, field := range []struct{ name, value string }{{"media type", p.MediaType}, {"file name", p.Filename}, {"URL", p.URL}} {
+	for _, field := range []struct{ name, value string }{{"media type", part.MediaType}, {"file name", part.Filename}, {"URL", part.URL}} {
 		if !utf8.ValidString(field.value) {
 			return nil, fmt.Errorf("its %s is not UTF-8", field.name)
 		}
@@ -170,7 +174,13 @@ func encodePart(p *agent.Part) (json.RawMessage, error) {
 			return nil, fmt.Errorf("its %s has a control character", field.name)
 		}
 	}
-	data, err := event.EncodePart(partOf(*p))
+	if part.Data != nil {
+		raw, err := event.EncodeValue(part.Data)
+		if err == nil && p.imitates(raw) {
+			part.Data, part.Text = nil, event.Readable(raw)
+		}
+	}
+	data, err := event.EncodePart(partOf(part))
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}

@@ -34,6 +34,9 @@ var ErrStale = errors.New("approvals are out of date")
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
+	if err := d.closeWaits(); err != nil {
+		return err
+	}
 	for _, a := range d.f.Pending() {
 		p := d.f.approval(a.ID)
 		switch {
@@ -48,11 +51,11 @@ func (Refresh) put(d *Draft) error {
 				return err
 			}
 		default:
-			x, changed := d.changed(a)
-			if !changed {
+			l := d.lookOf(a)
+			if !l.differs(a) {
 				continue
 			}
-			if err := d.replace(p, &x); err != nil {
+			if err := d.replace(p, l); err != nil {
 				return err
 			}
 		}
@@ -68,46 +71,38 @@ func (d *Draft) overdue() bool {
 	return slices.ContainsFunc(d.f.Approvals, func(a *pendingApproval) bool { return a.State == approval.Pending && d.expires(a) })
 }
 
-// changed reports whether the tool of a call that waits for an approval of kind call or
-// outcome is gone or has a different definition from the one that was shown. A tool that
-// cannot be looked up now counts as unchanged.
-func (d *Draft) changed(a *approval.Approval) (x examined, changed bool) {
+// lookOf looks up the tool of a call that waits for an approval of kind call or outcome. What
+// a running tool asks is not about its definition: then it looks at nothing.
+func (d *Draft) lookOf(a *approval.Approval) look {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
-		return x, false
+		return look{}
 	}
-	x = d.lookup(d.f.call(a.Call))
-	switch {
-	case x.trouble != nil:
-		return x, false
-	case x.invalid != nil:
-		return x, true
-	}
-	return x, x.entry.Digest != a.Definition
+	return d.look(d.f.call(a.Call))
 }
 
 // replace supersedes an approval whose tool has changed: the arguments are checked again,
 // and so is the policy.
-func (d *Draft) replace(a *pendingApproval, x *examined) error {
+func (d *Draft) replace(a *pendingApproval, l look) error {
 	c := d.f.call(a.Call)
 	if err := d.supersede(a, "the tool has changed since it was asked"); err != nil {
 		return err
 	}
 	if a.Kind == approval.KindOutcome {
-		if x.invalid != nil {
-			return d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
+		x := l.found(c.Args)
+		if d.validate(c, &x); x.invalid != nil {
+			return d.notRun(c, OutcomeInvalid, x.invalid.Error())
 		}
-		return d.askOutcome(c, x)
+		x.changed, x.supersedes = true, a.ID
+		return d.askOutcome(c, &x)
 	}
-	now := d.examine(c, c.Args, false /* open */)
+	x := d.examine(c, l, c.Args, false /* open */)
 	switch {
-	case now.trouble != nil:
-		return now.trouble // between the two looks; the whole draft is refused
-	case now.invalid != nil:
-		return d.finish(c, OutcomeInvalid, nil, now.invalid.Error(), nil)
-	case now.verdict.Action == approval.ActionDeny:
-		return d.finish(c, OutcomeDenied, nil, now.verdict.Reason, nil)
+	case x.invalid != nil:
+		return d.notRun(c, OutcomeInvalid, x.invalid.Error())
+	case x.verdict.Action == approval.ActionDeny:
+		return d.notRun(c, OutcomeDenied, x.verdict.Reason)
 	}
-	return d.askAgain(c, &now, a)
+	return d.askAgain(c, &x, a)
 }
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained
@@ -123,17 +118,16 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	if err != nil {
 		return err
 	}
+	looks := make([]look, len(decisions))
 	for i := range decisions {
+		x := &decisions[i]
+		if x.Settled {
+			continue
+		}
 		// Only the approvals that are being decided have to be up to date.
-		if !decisions[i].Settled && d.abandoned(decisions[i].Approval) {
+		if looks[i] = d.lookOf(x.Approval); looks[i].differs(x.Approval) || d.abandoned(x.Approval) || asksToWait(x.Approval) {
 			return ErrStale
 		}
-		if _, changed := d.changed(decisions[i].Approval); changed && !decisions[i].Settled {
-			return ErrStale
-		}
-	}
-	if err := d.agreed(decisions); err != nil {
-		return err
 	}
 	edits := make([]examined, len(decisions))
 	news := false
@@ -147,7 +141,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 			return err
 		}
 		if x.Answer.Verb == approval.Edit {
-			if edits[i], err = d.checkEdit(x.Approval, x.Answer); err != nil {
+			if edits[i], err = d.checkEdit(x.Approval, x.Answer, looks[i]); err != nil {
 				return err
 			}
 		}
@@ -175,9 +169,12 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		if a.State != approval.Pending {
 			return approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 		}
-		if v := &edits[i]; x.Answer.Verb == approval.Edit && v.verdict.Action == approval.ActionAsk && v.verdict.Terms.Rule != a.Terms.Rule {
-			// Another rule applies to the edited call: a new approval is requested.
-			r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: x.Answer.Args, Reason: "the edited call needs another approval"}
+		if v := &edits[i]; x.Answer.Verb == approval.Edit && v.verdict.Action == approval.ActionAsk && !v.verdict.Terms.Same(a.Terms) {
+			// The rules demand something else of the edited call: a new approval is requested.
+			r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: x.Answer.Args, Reason: editAsksAgain}
+			if x.Answer.Reason != "" {
+				r.Reason += ": " + x.Answer.Reason // whole, for decisionOn
+			}
 			if err := d.resolve(a, approval.Superseded, r); err != nil {
 				return err
 			}
@@ -199,7 +196,11 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		case x.Answer.Verb == approval.Cancel:
 			cancel = append(cancel, because("a decision canceled the task", x.Answer.Reason))
 		case x.Answer.Verb == approval.Reject && a.Terms.CancelsTask:
-			cancel = append(cancel, because(fmt.Sprintf("%s (%s) was rejected", a.Tool, a.Call), x.Answer.Reason))
+			what := "was rejected"
+			if a.Kind == approval.KindOutcome {
+				what = "was given up with an unknown outcome"
+			}
+			cancel = append(cancel, because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), x.Answer.Reason))
 			if c := d.f.call(a.Call); c.State == callDecided {
 				if err := d.rejected(c, a); err != nil {
 					return err
@@ -213,6 +214,28 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	return nil
 }
 
+// editAsksAgain is why an approval is superseded whose edit needs another approval.
+const editAsksAgain = "the edited call needs another approval"
+
+// decisionOn returns what a person decided last about a call, and the reason given with it:
+// see [Result].
+func (f *Fold) decisionOn(call string) (verb approval.Verb, note string) {
+	for _, a := range f.Approvals {
+		if a.Call != call || a.Kind == approval.KindQuestion || a.Resolution == nil || a.Resolution.Verb == "" {
+			continue
+		}
+		r := a.Resolution
+		said := r.Reason
+		if a.State == approval.Superseded {
+			said = strings.TrimPrefix(strings.TrimPrefix(said, editAsksAgain), ": ")
+		}
+		if verb != approval.Edit || r.Verb != approval.Approve {
+			verb, note = r.Verb, said
+		}
+	}
+	return verb, visible.Shorten(visible.Text(note), maxProblem)
+}
+
 // because appends the reason that somebody gave, if any, to what was done.
 func because(what, reason string) string {
 	if reason == "" {
@@ -221,37 +244,19 @@ func because(what, reason string) string {
 	return what + ": " + visible.Shorten(visible.Line(reason), maxProblem)
 }
 
-// agreed refuses decisions of one message of which one gives a call up and another says
-// something else about it.
-func (d *Draft) agreed(decisions []approval.Decision) error {
-	for i := range decisions {
-		x := &decisions[i]
-		c := d.f.doubted(d.f.approval(x.Approval.ID))
-		if x.Settled || c == nil || x.Answer.Verb == approval.Respond && waitsOn(x.Answer.Response) {
-			continue
-		}
-		for j := range decisions {
-			if y := &decisions[j]; i != j && y.Approval.Call == c.ID && !y.Settled {
-				return approval.Malformed(y.Approval.ID, "decide one of the two",
-					approval.Violation{Field: "decision", Description: fmt.Sprintf("is about a call that the same message gives up by %s", x.Approval.ID)})
-			}
-		}
-	}
-	return nil
-}
-
 // minDecision is the size up to which a message with a decision is accepted however full
 // the log is.
 const minDecision = 16 << 10
 
-// checkEdit validates edited arguments and checks them against the policy.
-func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer) (examined, error) {
-	x := d.examine(d.f.call(a.Call), event.Compact(answer.Args), false /* open */)
+// checkEdit validates edited arguments and checks them against the policy, with the look that
+// has found what was shown.
+func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer, l look) (examined, error) {
+	x := d.examine(d.f.call(a.Call), l, event.Compact(answer.Args), false /* open */)
 	switch {
-	case x.trouble != nil:
-		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
 	case x.invalid != nil:
 		return x, editError(a, x.invalid)
+	case x.entry == nil:
+		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
 	case x.verdict.Action == approval.ActionDeny:
 		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
 	case x.hook:

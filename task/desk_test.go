@@ -52,6 +52,9 @@ var (
 	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 )
 
+// presents knows the forms of questions and answers.
+var presents = dialect.New(dialect.Config{})
+
 var deskTask = store.TaskID{15: 7}
 
 // newDesk returns a desk with tools. change, when not nil, has the last word on its

@@ -16,11 +16,15 @@ import (
 type shelf struct {
 	tools []*fake
 	down  error
+	asked func() // before each answer; nil: nothing
 }
 
 func (s *shelf) Name() string { return "shelf" }
 
 func (s *shelf) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	if s.asked != nil {
+		s.asked()
+	}
 	all := make([]tool.Tool, len(s.tools))
 	for i, f := range s.tools {
 		all[i] = f

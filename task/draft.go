@@ -46,6 +46,7 @@ type Draft struct {
 	pushes   bool                 // webhooks are to look at it
 	actions  json.RawMessage      // of the run whose end is being written
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
+	first    *Step                // as it was planned to accept the message; nil: ask the planner
 
 	// Initial storage for events and audit, so that a draft of usual size is one
 	// allocation: of 768 bytes, which another field would exceed.
@@ -350,7 +351,6 @@ func (d *Draft) putApproval(a *pendingApproval) error {
 // resolve ends an approval: event, row, deadline and audit.
 func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Resolution) error {
 	deadline := a.Deadline
-	doubts := d.f.doubted(a)
 	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
 		return err
 	}
@@ -372,13 +372,7 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 	if r.Digest != "" {
 		digest = r.Digest // of what was approved
 	}
-	if err := d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}); err != nil {
-		return err
-	}
-	if doubts != nil {
-		return d.doubtResolved(doubts, a)
-	}
-	return nil
+	return d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason})
 }
 
 // supersede ends an approval because its question is out of date.
@@ -408,7 +402,7 @@ func (d *Draft) record(entry approval.Audit) error {
 	}
 	d.audit = append(d.audit, d.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.asked(entry.Call)
-	if !routine || d.rules.EachCall {
+	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
 		d.audited = append(d.audited, Audited{entry, routine})
 	}
 	return nil

@@ -69,6 +69,7 @@ type RunEnded struct {
 	Keeps      bool             // the state of Suspension is a checkpoint, too
 	Stop       bool             // if the call ends, what it has running elsewhere is to be stopped
 	TimedOut   bool             // GivenUp because of a timeout
+	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
 }
 
 func (in RunEnded) put(d *Draft) error {
@@ -98,6 +99,8 @@ func (in RunEnded) put(d *Draft) error {
 		in.Delta = nil
 	}
 	switch {
+	case c.Canceled && !well:
+		return d.ranCanceled(c, &in)
 	case in.GivenUp != nil:
 		cause := event.CauseCut
 		if in.TimedOut {
@@ -132,7 +135,7 @@ func (in RunEnded) put(d *Draft) error {
 	case in.Chunks == 0 || in.Replace:
 		parts := in.Parts
 		if parts == nil {
-			parts = event.ResultParts(in.Result, d.rules.Limits.Result())
+			parts = event.ResultParts(in.Result, d.rules.Limits.Result(), d.rules.Presenter.Imitates)
 		}
 		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
@@ -278,13 +281,27 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 		if err != nil {
 			return nil, err
 		}
-		a.Terms = d.rules.Policy.AskTerms()
+		a.Terms = d.askTerms(c, &x, a)
 		if err := d.fill(c, &x, a); err != nil {
 			return nil, err
 		}
 		made = append(made, a)
 	}
 	return made, nil
+}
+
+// askTerms returns the terms of what a running tool asks. A confirmation is decided by
+// whoever decides on the call, in the same ways; only the deadline and the decisions that are
+// allowed, which were chosen for the call, are those of other questions.
+func (d *Draft) askTerms(c *call, x *examined, a *approval.Approval) approval.Terms {
+	own := d.rules.Policy.AskTerms()
+	if a.AskKind != string(tool.AskConfirm) {
+		return own
+	}
+	terms := d.termsOf(c, x)
+	terms.Expires, terms.Allowed = own.Expires, own.Allowed
+	terms.Destructive = terms.Destructive || annotationsOf(x.entry.Tool).Destructive
+	return terms
 }
 
 // allFit numbers those of made that are new, which have no kept approval, and returns an

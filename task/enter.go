@@ -29,6 +29,8 @@ type Entry struct {
 	Output   int64             // bytes that the call had published by its newest suspension
 
 	checked checked
+	verb    approval.Verb // see Result
+	note    string
 }
 
 // Checked proves that Args have been checked for Tool.
@@ -38,7 +40,7 @@ func (e *Entry) Checked() *tool.Checked { return &e.checked.proof }
 type ToolConfirmation = toolconfirmation.ToolConfirmation
 
 // mayEnter is the only way into a tool: it is called before every entry, the first or a
-// later one, from the beginning or after a suspension. It returns the entry, or nil if
+// later one, from the beginning or after a suspension, with a look at the tool. It returns the entry, or nil if
 // the call may not be entered now. The draft then records why: approval was requested,
 // the call has ended, or it is retried later. It records nothing if the call waits for a
 // sibling to end. The error comes from writing the draft.
@@ -48,17 +50,17 @@ type ToolConfirmation = toolconfirmation.ToolConfirmation
 // force, but a call that is denied now is not run. A call without an approval is entered
 // only if the policy allows it now. In all cases the arguments must be valid against the
 // current schema.
-func (d *Draft) mayEnter(c *call) (*Entry, error) {
+func (d *Draft) mayEnter(c *call, l look) (*Entry, error) {
 	first := c.State == callPlanned
-	x := d.examine(c, c.Args, first)
+	x := d.examine(c, l, c.Args, first)
 	grant := d.f.granted(c)
 	switch {
 	case x.trouble != nil:
 		return nil, d.postpone(c, x.trouble)
 	case x.invalid != nil:
-		return nil, d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, x.invalid.Error()), nil)
+		return nil, d.notRun(c, OutcomeInvalid, x.invalid.Error())
 	case x.verdict.Action == approval.ActionDeny:
-		return nil, d.finish(c, OutcomeDenied, nil, d.unknownBefore(c, x.verdict.Reason), nil)
+		return nil, d.notRun(c, OutcomeDenied, x.verdict.Reason)
 	case grant == nil && x.verdict.Action != approval.ActionAllow:
 		if d.hasRun(c, &x) {
 			return nil, d.askOutcome(c, &x)
@@ -67,7 +69,7 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 	case grant != nil:
 		same, err := d.bound(grant, &x)
 		if err != nil {
-			return nil, d.finish(c, OutcomeInvalid, nil, d.unknownBefore(c, err.Error()), nil)
+			return nil, d.notRun(c, OutcomeInvalid, err.Error())
 		}
 		if !same {
 			return nil, d.askAgain(c, &x, grant)
@@ -80,19 +82,20 @@ func (d *Draft) mayEnter(c *call) (*Entry, error) {
 		if running > 0 {
 			return nil, nil // a call that ends gives its room back, and then this one is looked at again
 		}
-		return nil, d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the task's log is full: there is no room for the call's outcome, so it was not run"), nil)
+		return nil, d.notRun(c, OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
 	}
 	d.entering++
 	return d.entry(c, &x), nil
 }
 
-// unknownBefore adds to the reason why a call is not run that an earlier run may have had
-// an effect.
-func (d *Draft) unknownBefore(c *call, why string) string {
-	if c.Cause == "" {
-		return why
+// notRun ends a call that is not run, or not run again. If an earlier run of it may have
+// had an effect, the outcome is unknown, whatever it is that keeps the call from running.
+func (d *Draft) notRun(c *call, outcome Outcome, why string) error {
+	if c.Cause != "" {
+		outcome = OutcomeUnknown
+		why = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
 	}
-	return fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
+	return d.finish(c, outcome, nil, why, nil)
 }
 
 // bound reports whether an approval is for exactly what was examined.
@@ -145,6 +148,7 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
 		Context: x.ctx, State: cloneState(d.f.toolState()), Output: c.Output, checked: x.checked,
 	}
+	e.verb, e.note = d.f.decisionOn(c.ID)
 	for _, a := range d.f.Approvals {
 		switch {
 		case a.Call != c.ID || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
@@ -231,9 +235,6 @@ func (d *Draft) start(c *call, e *Entry, attempt int) error {
 		return err
 	}
 	d.entering--
-	if err := d.closeDoubt(c); err != nil {
-		return err
-	}
 	return d.launched(c, e, grant)
 }
 
@@ -250,9 +251,6 @@ func (d *Draft) resume(c *call, e *Entry) error {
 		return err
 	}
 	d.entering--
-	if err := d.closeDoubt(c); err != nil {
-		return err
-	}
 	return d.launched(c, e, d.f.granted(c))
 }
 

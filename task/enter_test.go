@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -204,9 +205,62 @@ func TestCallThatMayHaveRunSaysSo(t *testing.T) {
 		end(t, k)
 		k.wantEntries(1)
 		outcome, problem := k.outcome("c1.1")
-		if outcome == "" || outcome == task.OutcomeOK || !strings.Contains(problem, "the result of the call is unknown: the server stopped while it ran") {
+		if outcome != task.OutcomeUnknown || !strings.Contains(problem, "the result of the call is unknown: the server stopped while it ran") {
 			t.Errorf("%s: the call ended %q, %q, want that its result is unknown", name, outcome, problem)
 		}
 		k.wantState(a2a.TaskStateCompleted) // of the planner, which saw it
+	}
+}
+
+// A call is asked about again on the terms and with the question of its approval when no rule
+// asks about it any longer, whether the tool changes before or after it was approved.
+func TestAskedAgainOnTheSameTerms(t *testing.T) {
+	t.Parallel()
+	terms := approval.Terms{FourEyes: true, NoText: true, Expires: time.Hour, Approvers: &approval.Approvers{Roles: []string{auth.RoleApprover}}}
+	for name, before := range map[string]bool{"before": true, "after": false} {
+		k := newDesk(t, func(r *task.Rules) {
+			r.HoldSiblings = true
+			r.Policy = policy(t, approval.Gate{Name: "two", Tool: "pay", Hint: "pay {amount}?", Terms: terms})
+		}, &fake{name: "pay", schema: amounts("")}, &fake{name: "wait", gated: true})
+		k.begin(call("pay", 1), task.PlannedCall{Tool: "wait"})
+		old := *k.approval(1)
+		if !before {
+			k.decide(id(1), approval.Approve)
+		}
+		k.rules.Policy = policy(t)
+		k.shelf.tools[0] = &fake{name: "pay", schema: amounts("other")}
+		if before {
+			k.mustPut(task.Refresh{})
+		}
+		k.decide(id(2), approval.Approve)
+		k.wantEntries(0)
+		if a := k.one(); a.Kind != approval.KindCall || !a.Terms.Same(old.Terms) || a.Hint != old.Hint || a.Supersedes != old.ID || a.Definition == old.Definition {
+			t.Errorf("%s: %q is asked on the terms %+v, want %q on %+v", name, a.Hint, a.Terms, old.Hint, old.Terms)
+		}
+	}
+}
+
+// Whether anybody has approved a call, or only said nothing about what came of it, is told as
+// it is.
+func TestExpiryIsToldAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, ran := range []bool{false, true} {
+		k := newDesk(t, func(r *task.Rules) {
+			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Expires: time.Hour}})
+		}, &fake{name: "pay", schema: amounts("")})
+		k.begin(call("pay", 1))
+		ends, want := task.OutcomeExpired, "nobody approved the call in time"
+		if ran {
+			ends = task.OutcomeUnknown
+			k.decide(id(1), approval.Approve)
+			k.dies()
+			want = "the result of the call is unknown and nobody decided in time"
+		}
+		a := k.one()
+		k.now = *a.Deadline
+		k.mustPut(task.Expiry{Row: k.dueRow(task.DueExpiry, a.ID)})
+		if outcome, problem := k.outcome("c1.1"); outcome != ends || problem != want {
+			t.Errorf("the call ends %s: %q, want %s: %q", outcome, problem, ends, want)
+		}
 	}
 }

@@ -33,8 +33,6 @@ type StateError struct {
 	State a2a.TaskState
 	// NotCancelable: the request was to cancel a task that has ended in another state.
 	NotCancelable bool
-	// Webhook: the request was to add a webhook to a task that has ended.
-	Webhook bool
 	// Decided, if not nil, says what had already been decided about the approvals of the
 	// request, or what else is wrong with its decisions.
 	Decided *approval.Error
@@ -56,9 +54,6 @@ func (e *StateError) Error() string {
 	}
 	if e.NotCancelable {
 		msg = fmt.Sprintf("task %s has ended in state %s and cannot be canceled", e.Task, e.State)
-	}
-	if e.Webhook {
-		msg = fmt.Sprintf("task %s has ended in state %s: nothing more happens that a webhook could be notified of", e.Task, e.State)
 	}
 	if e.Decided != nil {
 		msg = fmt.Sprintf("task %s has ended in state %s: %s", e.Task, e.State, e.Decided.Message)

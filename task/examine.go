@@ -25,11 +25,45 @@ type HookResult struct {
 	Args json.RawMessage // not nil: replaces the arguments
 }
 
+// look is what one look at the tool of a call finds. Tools may change at any time, so whoever
+// compares a definition with the one that was shown takes everything that follows, checks,
+// digest and entry, from the same look.
+type look struct {
+	ctx   *ReadonlyContext
+	entry *tool.Entry // nil if the tool was not found
+
+	trouble error // the tool cannot be looked up now; nothing is said about the call
+	invalid error // there is no such tool
+}
+
+// look looks up the tool of a call.
+func (d *Draft) look(c *call) look {
+	l := look{ctx: d.readonly()}
+	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
+	switch {
+	case errors.Is(err, tool.ErrUnknownTool):
+		l.invalid = fmt.Errorf("there is no tool %q", c.Tool)
+	case err != nil:
+		l.trouble = err
+	default:
+		l.entry = entry
+	}
+	return l
+}
+
+// differs reports whether the tool is gone, or its definition is not the one that an approval
+// has shown. A tool that cannot be looked up now does not differ.
+func (l *look) differs(a *approval.Approval) bool {
+	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
+}
+
 // examined is what the pipeline currently finds about a call.
 type examined struct {
 	checked
 	hook    bool // a hook has replaced the arguments
 	changed bool // the call is no longer what was approved
+
+	supersedes string // the question about the outcome that another one replaces
 
 	// The first of these that is set, in this order, is the outcome.
 	trouble error // the tool cannot be looked up now; nothing is said about the call
@@ -46,23 +80,15 @@ type checked struct {
 	proof tool.Checked    // that they are valid
 }
 
-// examine puts a call through the pipeline up to the verdict: known tool, hooks, strict
-// decode, schema, policy. A failure that says nothing about the call itself means ask.
-// Hooks may replace raw only if open is true.
-func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
-	ctx := d.readonly()
-	x.ctx, x.raw = ctx, raw
-	entry, err := d.rules.Tools.Lookup(ctx, c.Tool)
-	switch {
-	case errors.Is(err, tool.ErrUnknownTool):
-		x.invalid = fmt.Errorf("there is no tool %q", c.Tool)
-		return x
-	case err != nil:
-		x.trouble = err
+// examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
+// tool, hooks, strict decode, schema, policy. A failure that says nothing about the call itself
+// means ask. Hooks may replace raw only if open is true.
+func (d *Draft) examine(c *call, l look, raw json.RawMessage, open bool) examined {
+	x := l.found(raw)
+	if x.entry == nil {
 		return x
 	}
-	x.entry = entry
-	hooked, hookErr := d.rules.hooks(ctx, c, raw)
+	hooked, hookErr := d.rules.hooks(x.ctx, c, raw)
 	if hooked.Deny != "" {
 		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
 		return x
@@ -73,25 +99,40 @@ func (d *Draft) examine(c *call, raw json.RawMessage, open bool) (x examined) {
 			x.raw = event.Compact(hooked.Args)
 		}
 	}
-	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
-		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
+	if d.validate(c, &x); x.invalid != nil {
 		return x
 	}
-	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
-		x.proof, err = entry.Schema.Check(x.args)
-	}
-	if err != nil {
-		x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)
-		return x
-	}
-	x.verdict = d.rules.Policy.Judge(ctx, entry.Tool, x.args)
+	x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
 		d.rules.report(Problem{Task: d.f.View.ids.Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	if hookErr != nil && x.verdict.Action == approval.ActionAllow {
-		x.verdict = d.rules.Policy.Ask(entry.Tool, x.args, "a hook failed: "+hookErr.Error())
+		x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	}
 	return x
+}
+
+// found returns a look with arguments that are not checked yet.
+func (l *look) found(raw json.RawMessage) examined {
+	return examined{checked: checked{ctx: l.ctx, entry: l.entry, raw: raw}, trouble: l.trouble, invalid: l.invalid}
+}
+
+// validate checks the arguments, without asking hooks or the policy, if the tool was found.
+func (d *Draft) validate(c *call, x *examined) {
+	if x.entry == nil {
+		return
+	}
+	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
+		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
+		return
+	}
+	var err error
+	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
+		x.proof, err = x.entry.Schema.Check(x.args)
+	}
+	if err != nil {
+		x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)
+	}
 }
 
 // sameArgs reports whether two JSON texts are the same arguments.
@@ -144,26 +185,4 @@ func callHook(hook Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h HookResu
 		}
 	}()
 	return hook(ctx, c)
-}
-
-// lookup finds the tool of a call and checks the arguments against its schema, without
-// evaluating the policy.
-func (d *Draft) lookup(c *call) (x examined) {
-	x.raw = c.Args
-	entry, err := d.rules.Tools.Lookup(d.readonly(), c.Tool)
-	switch {
-	case errors.Is(err, tool.ErrUnknownTool):
-		x.invalid = fmt.Errorf("there is no tool %q any more", c.Tool)
-	case err != nil:
-		x.trouble = err
-	default:
-		x.entry = entry
-		if x.args, err = tool.DecodeArgs(c.Args); err == nil {
-			err = entry.Schema.Validate(x.args)
-		}
-		if err != nil {
-			x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)
-		}
-	}
-	return x
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -121,13 +120,13 @@ type call struct {
 	Error   string          `json:"error,omitempty"`
 	Actions json.RawMessage `json:"actions,omitempty"` // see decodeActions
 
-	// While the call cannot be entered: the tries so far, why, since when, the next try,
-	// and the question whether to keep waiting.
+	Canceled bool `json:"canceled,omitempty"` // see CancelCall
+
+	// While the call cannot be entered: the tries so far, why, since when, and the next try.
 	Tries   int        `json:"tries,omitempty"`
 	Trouble string     `json:"trouble,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
 	Retry   *time.Time `json:"retry,omitempty"`
-	Doubt   string     `json:"doubt,omitempty"`
 }
 
 // maxHashes is how many follow-up messages are remembered for idempotency.
@@ -276,6 +275,11 @@ func (f *Fold) applyPrivate(v any) error {
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.addMessage(e.Message)
 		f.View.unanswered = e.For == event.ForNobody
+		for _, id := range e.WrongCodes {
+			if a := f.approval(id); a != nil {
+				a.WrongCodes++
+			}
+		}
 		if s := f.step(); s != nil && s.Ask != nil && e.For == event.ForPlanner {
 			s.Done = true
 		}
@@ -304,7 +308,7 @@ func (f *Fold) applyPrivate(v any) error {
 	case *event.TurnFailed:
 	case *event.PushSet, *event.PushDeleted:
 		f.applyWebhook(v)
-	case *event.CallStarted, *event.CallCheckpoint, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
+	case *event.CallCancel, *event.CallStarted, *event.CallCheckpoint, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
 		return f.applyCall(v)
 	default:
 		return fmt.Errorf("fold: no rule for %T", v)
@@ -319,11 +323,9 @@ func (f *Fold) applyAsked(a *approval.Approval) error {
 		return fmt.Errorf("fold: approval %s is of call %s, which was never planned", a.ID, a.Call)
 	}
 	switch {
-	case strings.HasPrefix(a.Ask, askDoubt):
-		c.Doubt = a.ID
 	case a.Held:
 		c.Held = a.ID
-	case a.Ask != "": // the suspension that follows refers to it
+	case a.Ask != "": // the suspension that follows refers to it, or an earlier version asked it
 	default:
 		c.Approval, c.State = a.ID, callAsked
 		c.reachable()
@@ -348,12 +350,7 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	if c == nil || c.State == callDone {
 		return nil
 	}
-	switch {
-	case c.Doubt == a.ID:
-		if c.Doubt = ""; e.State == approval.Responded && c.Since != nil {
-			c.Since = &resolution.At // continued waiting counts from now
-		}
-	case c.Approval == a.ID && e.State != approval.Superseded:
+	if c.Approval == a.ID && e.State != approval.Superseded {
 		c.State = callDecided
 		if e.State == approval.Edited {
 			c.Args = resolution.Args
@@ -370,6 +367,8 @@ func (c *call) reachable() {
 func (f *Fold) applyCall(v any) error {
 	var id string
 	switch e := v.(type) {
+	case *event.CallCancel:
+		id = e.Call
 	case *event.CallStarted:
 		id = e.Call
 	case *event.CallCheckpoint:
@@ -392,6 +391,8 @@ func (f *Fold) applyCall(v any) error {
 		return fmt.Errorf("fold: call %s was never planned", id)
 	}
 	switch e := v.(type) {
+	case *event.CallCancel:
+		c.Canceled = true
 	case *event.CallStarted:
 		if c.Repeats++; c.State != callUncertain || e.Attempt != c.Attempt {
 			c.Repeats = 0

@@ -36,6 +36,9 @@ func (in *Held) put(d *Draft) error {
 	case c == nil || c.State != callRunning:
 		in.Refused = errors.New("the call has ended")
 		return nil
+	case c.Canceled:
+		in.Refused = errors.New(canceledCall)
+		return nil
 	case c.Held != "":
 		in.Refused = errors.New("the call already waits for another answer")
 		return nil

@@ -35,6 +35,10 @@ func (in Planned) put(d *Draft) error {
 
 // plan asks the planner for the next step.
 func (d *Draft) plan() (*Step, error) {
+	if first := d.first; first != nil {
+		d.first = nil
+		return first, checkStep(first, d.rules.Limits.Calls)
+	}
 	p, err := d.progress()
 	if err != nil {
 		return nil, err
@@ -112,9 +116,9 @@ func (d *Draft) progress() (*Progress, error) {
 		done := DoneStep{State: s.State, Asked: s.Ask != nil}
 		for _, c := range s.Progress {
 			args, _ := tool.DecodeArgs(c.Args) // arguments that are no object have become the call's error
-			done.Calls = append(done.Calls, Result{
-				Call: tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args}, Outcome: c.Outcome, Content: c.Result, Error: c.Error, Actions: decodeActions(c.Actions),
-			})
+			r := Result{Call: tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args}, Outcome: c.Outcome, Content: c.Result, Error: c.Error, Actions: decodeActions(c.Actions)}
+			r.Decision, r.Note = f.decisionOn(c.ID)
+			done.Calls = append(done.Calls, r)
 		}
 		p.Steps = append(p.Steps, done)
 	}

@@ -71,6 +71,10 @@ func TestNameOfTwoCallsReachesNeither(t *testing.T) {
 		k.log[i].Data = []byte(strings.ReplaceAll(string(k.log[i].Data), `"only"`, `"x"`))
 	}
 	wantError(t, by("x"), approval.ReasonMalformed)
+	var invalid *task.InvalidError
+	if err := k.put(task.CancelCall{By: alice, Via: approval.ViaAPI, Call: "x"}); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "c1.1, c1.2") {
+		t.Fatalf("a cancel of the name of two calls = %v, want an error that names both", err)
+	}
 	if n := k.entries("c1.2"); n != 0 {
 		t.Fatalf("the call was entered %d times by the name of another", n)
 	}

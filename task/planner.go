@@ -38,6 +38,10 @@ type Planner interface {
 type Request struct {
 	Message *a2a.Message
 	Tools   []tool.Tool // that the caller may use
+	// First is set by Accept if it has already planned: the step that Plan would return for a
+	// new task with this message. The engine writes it with the task instead of calling Plan.
+	// Only the First of a planner that is Inline is used.
+	First *Step
 }
 
 // Progress is what a planner knows of a task.
@@ -70,6 +74,11 @@ type Result struct {
 	Outcome Outcome
 	Content json.RawMessage // of OutcomeOK and OutcomeResponded
 	Error   string          // of all other outcomes, for the planner to read
+	// Decision is what a person decided last about the call, "" if nobody did, and Note the
+	// reason given with it, in that person's words. After an edit, Call has the arguments
+	// of the edit, and Decision and Note stay those of the edit when it is approved again.
+	Decision approval.Verb
+	Note     string
 	// Actions are what the tool asked for in addition: RequireInput for the planner to ask
 	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs
 	// for information. Changes of the state have been made, and are not repeated here.
@@ -89,7 +98,8 @@ const (
 	OutcomeDenied    = event.OutcomeDenied    // by a policy
 	OutcomeRejected  = event.OutcomeRejected  // by a person
 	OutcomeExpired   = event.OutcomeExpired   // nobody answered in time
-	OutcomeCanceled  = event.OutcomeCanceled  // together with its task; no planner sees it
+	OutcomeUnknown   = event.OutcomeUnknown   // it was started, and nobody knows whether it had its effect
+	OutcomeCanceled  = event.OutcomeCanceled  // by a person, before it had any effect; or together with its task
 )
 
 // Step is what a planner wants done: Output first, in order, then at most one of Calls,
@@ -149,13 +159,22 @@ type End struct {
 // the SDK's core, so that it can be implemented without this package.
 type Presenter interface {
 	// Question returns the message that asks about all of pending, oldest first. no, if
-	// not nil, is a message that decided nothing: a text part marked validation_error is
-	// added that says why, and how to decide.
+	// not nil, is a message that decided nothing: the text begins with why not, and its
+	// part is marked validation_error.
 	Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error)
+
+	// Cancels returns the ids or aliases of the calls that a message cancels. If it returns
+	// any, the message is nothing else; an *approval.Error means that it tries to be.
+	Cancels(message *a2a.Message) ([]string, error)
 
 	// Metadata returns the metadata of every task and of every status update: a compact
 	// JSON object, always the same. Nil means none.
 	Metadata() json.RawMessage
+
+	// Imitates reports whether clients could take a data part with this JSON for a question
+	// or an answer, whatever its metadata. What a tool returns is then delivered as text: a
+	// tool does not ask in the server's name.
+	Imitates(data json.RawMessage) bool
 
 	// Answers reads the decisions in a message to a task. approvals are all approvals of
 	// the task, oldest first, pending or not. If it returns no answers and no error, the

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,29 +8,18 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task/internal/event"
-	"a2a-server/tool"
 )
 
-// How a call that cannot be entered is retried: with backoff; from the third try on, the
-// status says so, and after a day a person is asked.
+// How a call that cannot be entered is retried: with backoff, until somebody cancels it; from
+// the third try on, the status says what is missing.
 const (
 	firstRetry = time.Second
 	maxRetry   = 15 * time.Minute
 	sayTries   = 3
-	doubtAfter = 24 * time.Hour
 )
 
 // maxTrouble bounds the reason why a tool cannot be looked up, in characters.
 const maxTrouble = 500
-
-// askDoubt is the prefix of the Ask of the server's own question whether to keep waiting.
-const askDoubt = "unavailable."
-
-// The answers to it.
-const (
-	waitOn = "wait"
-	giveUp = "give up"
-)
 
 // backoff returns the pause after n tries: first, and twice as long each time, up
 // to limit.
@@ -71,68 +59,33 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	}
 	d.wake(e.Until, retryKey(c), false /* remove */)
 	d.troubled = d.troubled || says
-	if now.Sub(e.Since) < doubtAfter || c.Doubt != "" {
-		return nil
-	}
-	return d.doubt(c)
+	return nil
 }
 
 // waits reports whether a call waits for its next try.
 func (d *Draft) waits(c *call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
 
-// doubt asks whether to keep waiting for the tool of a call.
-func (d *Draft) doubt(c *call) error {
-	n := 1
+// askWait begins the Ask of a question that earlier versions asked after a day without the
+// tool: whether to keep waiting for it.
+const askWait = "unavailable."
+
+// asksToWait reports whether an approval is such a question. Its answer means nothing any
+// longer: the call waits until somebody cancels it.
+func asksToWait(a *approval.Approval) bool {
+	return a.State == approval.Pending && strings.HasPrefix(a.Ask, askWait)
+}
+
+// closeWaits supersedes such questions.
+func (d *Draft) closeWaits() error {
 	for _, a := range d.f.Approvals {
-		if a.Call == c.ID && strings.HasPrefix(a.Ask, askDoubt) {
-			n++
+		if asksToWait(&a.Approval) {
+			if err := d.supersede(a, fmt.Sprintf("this is no longer asked: the call waits for its tool; to give it up, cancel the call %s", a.Call)); err != nil {
+				return err
+			}
 		}
 	}
-	a := &approval.Approval{
-		Kind: approval.KindQuestion, Args: c.Args, Ask: fmt.Sprintf("%s%d", askDoubt, n), AskKind: string(tool.AskForm),
-		Schema: json.RawMessage(`{"enum":["` + waitOn + `","` + giveUp + `"],"type":"string"}`),
-		Hint: fmt.Sprintf("The tool %s has been unreachable since %s (%d tries): %s. Respond %q to keep trying, or %q to end the call with an error.",
-			c.Tool, c.Since.Format(time.RFC3339), c.Tries, c.Trouble, waitOn, giveUp),
-		Terms: d.rules.Policy.AskTerms(),
-	}
-	if grant := d.f.granted(c); grant != nil {
-		a.Terms.FourEyes, a.Terms.Elsewhere, a.Terms.Approvers = grant.Terms.FourEyes, grant.Terms.Elsewhere, grant.Terms.Approvers
-	}
-	if err := d.fill(c, nil, a); err != nil {
-		return err
-	}
-	if err := d.fits(a); err != nil {
-		return d.finish(c, OutcomeError, nil, fmt.Sprintf("the tool cannot be reached: %s; and nobody can be asked: %v", c.Trouble, err), nil)
-	}
-	return d.ask(a)
+	return nil
 }
-
-// doubted returns the call about which an approval asks whether to keep waiting, nil if
-// it asks something else.
-func (f *Fold) doubted(a *pendingApproval) *call {
-	c := f.call(a.Call)
-	if c == nil || c.Doubt != a.ID {
-		return nil
-	}
-	return c
-}
-
-// doubtResolved ends a call if nobody wants to wait for its tool any longer.
-func (d *Draft) doubtResolved(c *call, a *pendingApproval) error {
-	switch a.State {
-	case approval.Superseded, approval.Canceled:
-		return nil
-	case approval.Responded:
-		if waitsOn(a.Resolution.Response) {
-			return nil
-		}
-	case approval.Pending, approval.Approved, approval.Edited, approval.Rejected, approval.Expired:
-	}
-	return d.finish(c, OutcomeError, nil, d.unknownBefore(c, "the tool could not be reached, and it was given up: "+c.Trouble), nil)
-}
-
-// waitsOn reports whether the answer to a doubt is to keep waiting.
-func waitsOn(response json.RawMessage) bool { return string(response) == `"`+waitOn+`"` }
 
 // troubles returns the status text about calls that are being retried, "" if there is
 // nothing to say.

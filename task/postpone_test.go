@@ -2,6 +2,7 @@ package task_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -89,65 +91,65 @@ func TestCallOfAToolThatIsGone(t *testing.T) {
 	}
 }
 
-// After a day without its tool somebody is asked whether to wait on, and again a day
-// after they have said so.
-func TestDoubtAfterADay(t *testing.T) {
+// However long its tool is away, a call is tried again and nobody is asked; the status says
+// what is missing. Somebody who does not want to wait cancels the call.
+func TestCallWaitsForDays(t *testing.T) {
 	t.Parallel()
-	for _, say := range []string{"wait", "give up"} {
+	k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")})
+	k.shelf.down = errors.New("connection refused")
+	k.begin(call("look", 1))
+	for range 4 * 24 * 3 {
+		k.retry()
+	}
+	k.wantPending()
+	k.wantState(a2a.TaskStateWorking)
+	for _, says := range []string{"look (c1.1)", "since 2026-11-21T12:00:0", "connection refused", "next try"} {
+		if !strings.Contains(k.text(), says) {
+			t.Errorf("the status does not say %q: %s", says, k.text())
+		}
+	}
+	k.mustPut(task.CancelCall{By: alice, Via: approval.ViaAPI, Call: "c1.1"})
+	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeCanceled {
+		t.Errorf("the canceled call ended %q, %q", outcome, problem)
+	}
+	k.wantNoDue()
+}
+
+// Earlier versions asked after a day whether to keep waiting. Such a question in a log is
+// closed by the next try, or by an answer, which is refused; the call keeps waiting.
+func TestQuestionWhetherToWait(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(k *desk){
+		"answered": func(k *desk) {
+			giveUp := approval.Answer{ID: id(1), Verb: approval.Respond, Response: []byte(`"give up"`)}
+			if err := k.answer(giveUp); !errors.Is(err, task.ErrStale) {
+				t.Errorf("an answer = %v, want ErrStale", err)
+			}
+			k.mustPut(task.Refresh{})
+			if err := k.answer(giveUp); err == nil || !strings.Contains(err.Error(), "cancel the call c1.1") {
+				t.Errorf("an answer = %v, want that it says what to do instead", err)
+			}
+		},
+		"tried again": (*desk).retry,
+		"the tool is back": func(k *desk) {
+			k.shelf.down = nil
+			k.retry()
+			k.wantEntries(1)
+		},
+	} {
 		k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")})
 		k.shelf.down = errors.New("down")
 		k.begin(call("look", 1))
-		k.askedAfterADay(k.now)
-		k.wantState(a2a.TaskStateInputRequired)
-		k.retry() // it is tried meanwhile, and asked once
-		a := k.one()
-		if a.Kind != approval.KindQuestion {
-			t.Fatalf("the %s is asked, want a question", a.Kind)
+		asked := fmt.Sprintf(`{"v":1,"id":%q,"kind":"question","state":"pending","task":%q,"call":"c1.1","tool":"look","args":{},"ask":"unavailable.1","askKind":"form",`+
+			`"schema":{"enum":["wait","give up"],"type":"string"},"asked":"2026-11-22T12:00:00Z"}`, id(1), deskTask)
+		k.header.Seq++
+		k.header.Pending++
+		k.log = append(k.log, store.Event{Seq: k.header.Seq, Kind: "approval.requested.v1", Time: store.MillisOf(k.now), Data: []byte(asked)})
+		k.wantPending(id(1))
+		next(k)
+		k.wantPending()
+		if outcome, problem := k.outcome("c1.1"); outcome != "" {
+			t.Errorf("%s: the call ended %q, %q", name, outcome, problem)
 		}
-		if err := k.answer(approval.Answer{ID: a.ID, Verb: approval.Respond, Response: []byte(`"` + say + `"`)}); err != nil {
-			t.Fatal(err)
-		}
-		outcome, problem := k.outcome("c1.1")
-		if say == "give up" {
-			if outcome != task.OutcomeError || !strings.Contains(problem, "given up") {
-				t.Errorf("the call ended %q, %q, want it given up", outcome, problem)
-			}
-			k.wantNoDue()
-			continue
-		}
-		if outcome != "" {
-			t.Fatalf("the call ended %q, %q, want it to wait on", outcome, problem)
-		}
-		k.askedAfterADay(k.now)
-		k.shelf.down = nil
-		k.retry()
-		k.wantEntries(1)
-		k.returns("c1.1", `1`)
-		if left := k.pending(); len(left) > 0 {
-			t.Errorf("%v are pending in the end", left)
-		}
-	}
-}
-
-// askedAfterADay checks that a call is tried again and again, and that somebody is asked
-// a day after start and not before. For most of the day nobody runs the server.
-func (k *desk) askedAfterADay(start time.Time) {
-	k.t.Helper()
-	for range 3 {
-		k.retry()
-	}
-	for _, late := range []time.Duration{-time.Second, time.Second} {
-		if left := k.pending(); len(left) > 0 {
-			k.t.Fatalf("%v is asked after %v", left, k.now.Sub(start))
-		}
-		row := k.dueRow(task.DueWake, "c1.1/retry")
-		k.now = start.Add(24*time.Hour + late)
-		if k.now.Before(row.Time.Time()) {
-			k.now = row.Time.Time()
-		}
-		k.mustPut(task.Wake{Row: row})
-	}
-	if left := k.pending(); len(left) != 1 {
-		k.t.Fatalf("%v are pending after a day, want one question", left)
 	}
 }

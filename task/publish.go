@@ -18,13 +18,18 @@ import (
 // Publisher encodes the events that the tools of one task publish. It is safe for
 // concurrent use.
 type Publisher struct {
-	ids   *event.IDs
-	limit int
+	ids       *event.IDs
+	presenter Presenter
+	limit     int
 }
 
-// Publisher returns the publisher of the task of f, for events of at most limit
-// bytes.
-func (f *Fold) Publisher(limit int) Publisher { return Publisher{ids: f.View.ids, limit: limit} }
+// Publisher returns the publisher of the task of f, for events of at most limit bytes.
+func (f *Fold) Publisher(p Presenter, limit int) Publisher {
+	return Publisher{ids: f.View.ids, presenter: p, limit: limit}
+}
+
+// imitates reports whether a tool's data must not reach clients as a data part.
+func (p Publisher) imitates(data json.RawMessage) bool { return p.presenter.Imitates(data) }
 
 // Piece is what a call adds to one of its artifacts.
 type Piece struct {
@@ -65,7 +70,7 @@ func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, 
 
 // ErrorContent returns the content of a piece that has only an error.
 func ErrorContent(text string) (Content, error) {
-	c, err := encodeParts([]agent.Part{{Text: text, Metadata: map[string]any{ErrorKey: true}}}, math.MaxInt)
+	c, err := Publisher{}.encodeParts([]agent.Part{{Text: text, Metadata: map[string]any{ErrorKey: true}}}, math.MaxInt)
 	if err != nil {
 		return Content{}, fmt.Errorf("the error of a chunk: %w", err)
 	}
@@ -106,7 +111,7 @@ func (p Publisher) Artifact(now time.Time, call, name string, parts []agent.Part
 	}
 	var joined json.RawMessage
 	for i := range parts {
-		data, err := encodePart(&parts[i])
+		data, err := p.encodePart(parts[i])
 		if err != nil {
 			return Chunk{}, fmt.Errorf("part %d of artifact %s: %w", i+1, name, err)
 		}

@@ -25,7 +25,7 @@ func TestChunksAreFoldedAsTheyAreRead(t *testing.T) {
 		k := newDesk(t, nil, &fake{name: "run"})
 		k.begin(task.PlannedCall{Tool: "run"})
 		f := k.fold()
-		p := f.Publisher(1 << 20)
+		p := f.Publisher(presents, 1<<20)
 		var chunks []task.Chunk
 		for i, c := range []any{"one", map[string]any{"two": 2}, "three"} {
 			chunk, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, c), Metadata: map[string]any{"n": i}, First: i == 0})
@@ -80,7 +80,7 @@ func TestPublishingIsBounded(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "run"})
 	k.begin(task.PlannedCall{Tool: "run"})
-	p := k.fold().Publisher(1000)
+	p := k.fold().Publisher(presents, 1000)
 	for size, fits := range map[int]bool{500: true, 1000: false} {
 		text := fmt.Sprintf("%0*d", size, 0)
 		if _, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, text), First: true}); (err == nil) != fits {
@@ -100,7 +100,7 @@ func TestPublishingIsBounded(t *testing.T) {
 
 func content(t testing.TB, v any) task.Content {
 	t.Helper()
-	c, err := task.EncodeContent(v, 1<<20)
+	c, err := (&task.Fold{View: &task.View{}}).Publisher(presents, 1<<20).Content(v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestLastChunksArePutAgain(t *testing.T) {
 	t.Parallel()
 	k := waker(t, question("one", "which?"))
 	k.wakes()
-	p := k.fold().Publisher(1 << 20)
+	p := k.fold().Publisher(presents, 1<<20)
 	progress, err := k.rules.Progress(p, k.now, "c1.1", "ask", tool.Progress{Done: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -87,28 +88,51 @@ func (in *FollowUp) receive(d *Draft) error {
 	kept, raw := inTask(in.Message, in.JSON, d.f.View)
 	received := &event.MessageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: in.By}
 	if !in.read {
+		calls, err := d.rules.Presenter.Cancels(kept)
+		if err != nil {
+			return err
+		}
+		if len(calls) > 0 {
+			return d.cancelCalls(in.By, approval.ViaA2A, calls, received)
+		}
 		answers, err := d.rules.Presenter.Answers(kept, d.f.approvals())
 		if err != nil {
 			return err
 		}
 		in.read, in.answers = true, answers
 	}
-	if len(in.answers) > 0 {
+	wrong, coded := d.wrongCodes(in.answers)
+	waits := d.f.Header.Phase == store.Parked || d.f.waitsMeanwhile()
+	state := &StateError{Task: id, State: d.f.View.State()}
+	if coded {
+		// A wrong code has to be counted, so a right one counts only where that is possible.
+		if !waits {
+			return state
+		}
+		if err := d.stores(raw); err != nil {
+			return err
+		}
+	}
+	if len(in.answers) > 0 && len(wrong) == 0 {
 		return d.decide(Answers{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
 	}
 	pending := d.f.Pending()
 	step := d.f.step()
-	state := &StateError{Task: id, State: d.f.View.State()}
 	switch {
-	case d.f.Header.Phase != store.Parked && !d.f.waitsMeanwhile():
+	case !waits:
 		return state
 	case len(pending) > 0:
 		if err := d.stores(raw); err != nil {
 			return err
 		}
-		received.For = event.ForNobody
+		received.For, received.WrongCodes = event.ForNobody, wrong
 		if err := d.receive(received); err != nil {
 			return err
+		}
+		for _, id := range wrong {
+			if err := d.putApproval(d.f.approval(id)); err != nil {
+				return err
+			}
 		}
 		if d.f.Header.Phase == store.Parked {
 			d.phase = store.Parked
@@ -126,6 +150,21 @@ func (in *FollowUp) receive(d *Draft) error {
 		return nil
 	}
 	return state // it waits for a timer
+}
+
+// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
+// any answer names one with a code.
+func (d *Draft) wrongCodes(answers []approval.Answer) (wrong []string, coded bool) {
+	for _, answer := range answers {
+		a, err := approval.Find(answer, d.f.approvals())
+		if err != nil || a.State != approval.Pending || answer.Code == "" {
+			continue
+		}
+		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
+			wrong = append(wrong, a.ID)
+		}
+	}
+	return wrong, coded
 }
 
 // stores refuses a message that decides nothing when the log has no room for it.

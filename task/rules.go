@@ -36,14 +36,15 @@ type Rules struct {
 	Agent         string // name of this agent, part of every digest
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
 	NoIdempotency bool   // the same message sent twice makes two tasks
-	EachCall      bool   // see [Draft.Audited]
 	Delegated     bool   // see [approval.Decider]
+
+	EachCall func() bool // see [Draft.Audited]; nil: no
 
 	// ProviderWait is how long a new approval is left to the confirmation provider
 	// before anybody else is asked for it; 0: there is no provider.
 	ProviderWait time.Duration
 
-	NewID func() string // of messages and contexts
+	NewID func() string // of messages and contexts; codes of approvals are made from such ids
 	// Report is called with panics, which may contain secrets, and with other problems
 	// that are for the log and not for clients.
 	Report func(Problem)
@@ -59,9 +60,9 @@ type Problem struct {
 	Stack []byte
 }
 
-// GateFailed is the Problem of a call that a person is asked about because its gate
-// failed.
-const GateFailed = "gate failed, so a person is asked"
+// GateFailed is the Problem of a call that a person is asked about, or that is denied, because
+// its gate failed.
+const GateFailed = "gate failed, so its call is asked about or denied"
 
 // At is the time and environment in which rules decide.
 type At struct {
@@ -150,6 +151,7 @@ func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
 // plan can reuse.
 type Lookup struct {
 	tools []tool.Tool
+	first *Step // as Accept planned it; nil: ask Plan
 }
 
 // Accept asks the planner whether it takes a message that would make a new task. A
@@ -163,7 +165,9 @@ func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message,
 		return nil, l, err
 	}
 	defer r.guard(c.task, "the planner", &err)
-	direct, err = r.Planner.Accept(c, &Request{Message: m, Tools: l.tools})
+	request := &Request{Message: m, Tools: l.tools}
+	direct, err = r.Planner.Accept(c, request)
+	l.first = request.First
 	if err != nil || direct == nil {
 		return nil, l, err
 	}
@@ -177,6 +181,10 @@ func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message,
 // decidesNothing refuses a message without a task id that holds a decision.
 func (r *Rules) decidesNothing(c *ReadonlyContext, m *a2a.Message) (err error) {
 	defer r.guard(c.task, "the presenter", &err)
+	calls, wrong := r.Presenter.Cancels(m)
+	if wrong != nil || len(calls) > 0 {
+		return Invalid("message.taskId", "is required, because the message cancels a call: name the task that the call belongs to; nothing was canceled")
+	}
 	answers, wrong := r.Presenter.Answers(m, nil)
 	if wrong != nil || len(answers) > 0 {
 		return Invalid("message.taskId", "is required, because the message holds a decision: name the task that waits for it; nothing was decided")
@@ -208,7 +216,7 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 		f.Join(n.Session)
 	}
 	d = r.draft(at, f, draftBytes+len(n.JSON))
-	d.tools = n.Listed.tools
+	d.tools, d.first = n.Listed.tools, n.Listed.first
 	kept, raw := inTask(n.Message, n.JSON, f.View)
 	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.owner, For: event.ForPlanner}); err != nil {
 		return d, err

@@ -16,7 +16,7 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	k := newDesk(t, nil, &fake{name: "run"})
 	k.begin(task.PlannedCall{Tool: "run"})
 	f := k.fold()
-	p := f.Publisher(1 << 20)
+	p := f.Publisher(presents, 1<<20)
 	text := strings.Repeat("x", 4<<10)
 	events, snapshots, n := 0, 0, 0
 	for i := range 500 {
@@ -68,7 +68,7 @@ func TestStreamIsSeldomReadBack(t *testing.T) {
 	k := newDesk(t, nil, &fake{name: "run"})
 	k.begin(task.PlannedCall{Tool: "run"})
 	f := k.fold()
-	p := f.Publisher(1 << 20)
+	p := f.Publisher(presents, 1<<20)
 	both := task.SnapshotParts{Fold: true, Artifacts: true}
 	var at []uint64 // bytes of the log when the artifacts had to be read back
 	for i := range (9 << 20) / size {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"time"
 
@@ -66,24 +67,62 @@ func ReadyRow(key []byte, ifRev uint64, at store.Millis) store.RowChange {
 type Webhook struct {
 	V       int            `json:"v"` // 1
 	ID      string         `json:"id"`
-	N       uint64         `json:"n"` // counts what was set in the task, from 1
-	URL     string         `json:"url"`
+	N       uint64         `json:"n"`                 // counts what was set in the task, from 1
+	URL     string         `json:"url"`               // scheme and host; all of it in rows without [WebhookSecrets.URL]
 	Scheme  string         `json:"scheme,omitempty"`  // of Authorization
-	Secrets []byte         `json:"secrets,omitempty"` // sealed JSON of [WebhookSecrets]; nil: there are none
+	Secrets []byte         `json:"secrets,omitempty"` // sealed JSON of [WebhookSecrets]; nil in old rows that have none
 	Version string         `json:"version"`           // of the protocol
 	Start   uint64         `json:"start"`             // seq after which it is notified
 	By      auth.Principal `json:"by"`                // who has set it
 	Set     time.Time      `json:"set"`
 }
 
-// WebhookSecrets are the secrets of a webhook.
+// WebhookSecrets are the secrets of a webhook. Its URL is one: many have a token in their
+// path or query.
 type WebhookSecrets struct {
+	URL         string `json:"url,omitempty"`
 	Token       string `json:"token,omitempty"`
 	Credentials string `json:"credentials,omitempty"`
 }
 
-// WebhookBound returns what the secrets of a webhook are bound to when they are sealed.
-func WebhookBound(id store.TaskID, webhook string) []byte { return append(id[:], webhook...) }
+// Seal puts the secrets of a webhook of a task into w, bound to both.
+func (w *Webhook) Seal(id store.TaskID, secrets WebhookSecrets, seal func(secret, bound []byte) ([]byte, error)) error {
+	w.URL = origin(secrets.URL)
+	raw, err := json.Marshal(secrets)
+	if err == nil {
+		w.Secrets, err = seal(raw, w.bound(id))
+	}
+	return err
+}
+
+// Open returns the secrets that [Webhook.Seal] has put into w.
+func (w *Webhook) Open(id store.TaskID, open func(sealed, bound []byte) ([]byte, error)) (WebhookSecrets, error) {
+	secrets := WebhookSecrets{}
+	if len(w.Secrets) > 0 {
+		raw, err := open(w.Secrets, w.bound(id))
+		if err == nil {
+			err = json.Unmarshal(raw, &secrets)
+		}
+		if err != nil {
+			return WebhookSecrets{}, err
+		}
+	}
+	if secrets.URL == "" {
+		secrets.URL = w.URL
+	}
+	return secrets, nil
+}
+
+func (w *Webhook) bound(id store.TaskID) []byte { return append(id[:], w.ID...) }
+
+// origin returns the scheme and the host of a URL.
+func origin(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+}
 
 // ParseWebhook returns the webhook in a row.
 func ParseWebhook(row *store.Row) (w Webhook, err error) {
@@ -202,8 +241,6 @@ func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 	case in.Replaces != 0:
 		start = in.Position
 		d.removeWebhookRows(w.ID, in.Replaces)
-	case d.f.Header.Phase == store.Final: // before the draft
-		return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), Webhook: true}
 	case len(d.f.Webhooks) >= d.rules.Limits.Webhooks:
 		return Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(d.f.Webhooks))
 	}

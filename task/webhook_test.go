@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -94,12 +92,10 @@ func TestWebhookIsToldOfWhatHappens(t *testing.T) {
 	if k.header.Phase != store.Final {
 		t.Fatalf("the task is in phase %d", k.header.Phase)
 	}
-	state := (*task.StateError)(nil)
-	if err := k.put(set("c", 0, 0)); !errors.As(err, &state) || state.State != a2a.TaskStateCompleted {
-		t.Errorf("adding one at the end = %v", err)
-	}
+	k.mustPut(set("c", 0, 0)) // nothing is left to notify it of
+	wantKinds(t, k.batch, `{"push":["c"],"push.cursor":["c4"]}`)
 	k.mustPut(set("a", 3, 4)) // it revives it
-	wantKinds(t, k.batch, `{"push":["a"],"push.cursor":["-a3","a4"],"push.ready":["-a3","a4"]}`)
+	wantKinds(t, k.batch, `{"push":["a"],"push.cursor":["-a3","a5"],"push.ready":["-a3","a5"]}`)
 }
 
 // A call that pauses is told, too: its artifacts may have got their last chunk in a batch
@@ -113,5 +109,25 @@ func TestWebhookIsToldOfAPause(t *testing.T) {
 	k.pauses("c1.1", tool.Suspension{Wake: wake})
 	if got := kinds(k.batch)[task.RowPushReady]; len(got) != 1 {
 		t.Errorf("rows push.ready: %v, want one", got)
+	}
+}
+
+// A webhook that was set before its URL was sealed keeps it, with and without secrets.
+func TestWebhookWithAPlainURL(t *testing.T) {
+	t.Parallel()
+	const url = "https://example.com/hook?sig=1"
+	same := func(b, _ []byte) ([]byte, error) { return b, nil }
+	for _, sealed := range []string{"", `{"token":"t"}`} {
+		value, err := json.Marshal(map[string]any{"v": 1, "id": "a", "n": 1, "url": url, "secrets": []byte(sealed), "version": "1.0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := task.ParseWebhook(&store.Row{Value: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.Open(store.TaskID{}, same); err != nil || got.URL != url || (got.Token == "t") != (sealed != "") {
+			t.Errorf("with the secrets %q it opens as %+v, %v", sealed, got, err)
+		}
 	}
 }

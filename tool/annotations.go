@@ -13,6 +13,20 @@ type Annotations struct {
 	Destructive bool
 }
 
+// Words returns what a declares, in the words in which people are shown it.
+func (a Annotations) Words() []string {
+	var words []string
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{a.ReadOnly, "read-only"}, {a.Idempotent, "idempotent"}, {a.Destructive, "destructive"}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	return words
+}
+
 // Annotated is a tool that declares [Annotations].
 type Annotated interface {
 	Annotations() Annotations

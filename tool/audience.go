@@ -11,8 +11,8 @@ import (
 // that are listed. The zero Audience is nobody.
 type Audience struct {
 	Roles []string
-	// Callers are authenticated principals, as [agent.ReadonlyContext].UserID names them; one
-	// of a tenant is written tenant/user. The anonymous caller is never one of them.
+	// Callers are authenticated principals: user, as [agent.ReadonlyContext].UserID names
+	// them, in any tenant, or tenant/user. The anonymous caller is never one of them.
 	Callers []string
 }
 
@@ -31,10 +31,8 @@ func (a *Audience) Includes(ctx agent.ReadonlyContext) bool {
 	if user == "" || len(a.Callers) == 0 {
 		return false
 	}
-	if tenant := ctx.Tenant(); tenant != "" {
-		user = tenant + "/" + user
-	}
-	return slices.Contains(a.Callers, user)
+	tenant := ctx.Tenant()
+	return slices.Contains(a.Callers, user) || tenant != "" && slices.Contains(a.Callers, tenant+"/"+user)
 }
 
 // For returns a toolset that has the tools of ts for the callers of a, and none for anybody

@@ -2,7 +2,15 @@ package tool
 
 import "iter"
 
-// Unwrapper is a tool that wraps another one and adds to its declarations.
+// Unwrapper is a tool that wraps another one and adds to its declarations. A type that
+// embeds or holds a tool must have Unwrap and return that tool: a [Registry] refuses it
+// otherwise, because [As] would not find the tool's gate. A tool that only uses another one holds
+// its method as a function value. A wrapper that has Call or CallStreaming is what runs; see
+// [Runs].
+//
+//	type logged struct{ tool.CallableTool }
+//
+//	func (l logged) Unwrap() tool.Tool { return l.CallableTool }
 type Unwrapper interface {
 	// Unwrap returns the wrapped tool.
 	Unwrap() Tool

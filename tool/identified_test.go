@@ -17,6 +17,8 @@ type remoteTool struct {
 	down   error
 }
 
+func (r remoteTool) Unwrap() tool.Tool { return r.Tool }
+
 func (r remoteTool) Identity() string { return r.server }
 
 func (r remoteTool) Reachable() error {

@@ -32,9 +32,13 @@ func newIndex(toolset string, tools []Tool) (*index, error) {
 		}
 		f := &i.found[j]
 		f.name, f.toolset, f.tool = t.Name(), toolset, t
-		switch {
-		case f.name == "":
+		if f.name == "" {
 			return nil, fmt.Errorf("toolset %q: tool %d has no name", toolset, j)
+		}
+		if err := checkWrapper(t); err != nil {
+			return nil, fmt.Errorf("toolset %q: tool %q: %w", toolset, f.name, err)
+		}
+		switch {
 		case i.byName[f.name] == nil:
 			i.byName[f.name] = f
 		case i.twice == nil:

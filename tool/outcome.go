@@ -7,4 +7,11 @@ import "errors"
 // nothing was sent. The call is then not failed but unknown, and a person decides what
 // becomes of it, who reads the text of the error; if the tool declares that it is
 // read-only or idempotent, the call fails as after a timeout. See [AnnotationsOf].
+//
+// The outcome of a call that was canceled while it ran is unknown unless it returns a result
+// or [ErrNoEffect].
 var ErrOutcomeUnknown = errors.New("it is unknown whether the call had its effect")
+
+// ErrNoEffect means that a call has had no effect and will have none. A tool that was told to
+// stop wraps it when it can prove that; the call is then canceled, not unknown.
+var ErrNoEffect = errors.New("the call had no effect")

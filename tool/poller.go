@@ -17,7 +17,8 @@ var ErrTryAgain = errors.New("the job could not be asked about now")
 // Poller is a long-running tool: its Call or CallStreaming only starts a job, and its
 // result identifies the job. The call is then suspended, durably and without using
 // anything, and Poll is called until the job is done, also after restarts. IsLongRunning
-// of a Poller is true. It is looked up with [As].
+// of a Poller is true. It is looked up with [As]; functiontool.NewPoller makes one from
+// functions with typed arguments.
 //
 // A call that has to be approved is approved before its job starts, and not for its polls,
 // unless the tool's definition has changed by then. If the process dies between the start

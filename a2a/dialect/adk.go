@@ -35,7 +35,7 @@ func askADK(s *shown) *a2a.Part {
 		"name": toolconfirmation.FunctionCallName,
 		"args": map[string]any{
 			"originalFunctionCall": map[string]any{"id": s.callID(), "name": s.Tool, "args": s.args},
-			"toolConfirmation":     map[string]any{"hint": s.hint, "confirmed": false, "payload": s.payload},
+			"toolConfirmation":     map[string]any{"hint": s.fullHint(), "confirmed": false, "payload": s.payload},
 		},
 	}
 	if s.Kind == approval.KindQuestion {
@@ -47,23 +47,42 @@ func askADK(s *shown) *a2a.Part {
 	return part
 }
 
-// readADK reads function responses: parts marked as such, and unmarked parts of exactly
-// their shape.
-func readADK(in *incoming) ([]approval.Answer, error) {
-	var all []approval.Answer
-	for part := range in.dataParts() {
-		if !adkAnswers(part.metadata, part.object) {
-			continue
-		}
-		answer, err := in.function(part.field(), part.object, false /* byCall */)
-		if err != nil {
-			return nil, err
-		}
-		if answer != nil {
-			all = append(all, *answer)
-		}
+// adkForms are function calls, which are marked as such, or unmarked and named as ours are; and
+// function responses: parts marked as such, and unmarked parts of exactly their shape.
+func adkForms() []form {
+	return []form{
+		{adkCall, adkAsks, nil},
+		{adkResponse, adkAnswers, readADK},
 	}
-	return all, nil
+}
+
+// adkMarked reports whether ADK's mark of a part, or kagent's copy of it, has this value.
+func adkMarked(metadata map[string]any, as string) bool {
+	return metadata[adkType] == as || metadata[kagentType] == as
+}
+
+// adkAsks reports whether a part is a function call.
+func adkAsks(metadata, object map[string]any) bool {
+	if metadata[adkType] != nil || metadata[kagentType] != nil {
+		return adkMarked(metadata, adkCall)
+	}
+	return (object["name"] == toolconfirmation.FunctionCallName || object["name"] == adkRequestInput) && !functionResponse(object)
+}
+
+// adkAnswers reports whether a part is a function response.
+func adkAnswers(metadata, object map[string]any) bool {
+	if metadata[adkType] != nil || metadata[kagentType] != nil {
+		return adkMarked(metadata, adkResponse)
+	}
+	return functionResponse(object)
+}
+
+func readADK(in *incoming, part dataPart) ([]approval.Answer, error) {
+	answer, err := in.function(part.field(), part.object, false /* byCall */)
+	if answer == nil || err != nil {
+		return nil, err
+	}
+	return []approval.Answer{*answer}, nil
 }
 
 // functionResponse reports whether an unmarked object has the shape of a function response.
@@ -209,7 +228,7 @@ func (c *closed) reason(verb approval.Verb) string {
 }
 
 // spoken reads what a person typed in ADK's Python client. The id names the approval, so
-// several may be pending; but where keywords are not accepted, neither is this.
+// several may be pending; but where words are not accepted, neither is this.
 func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	text, _ := v.(string)
 	if object := written(text); object != nil {
@@ -222,14 +241,14 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.A
 		}
 		return &answers[0], nil
 	}
-	verb, ok := approval.Keyword(text)
+	word, ok := approval.ReadWord(text)
 	if !ok {
 		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must be approve or reject"})
 	}
-	if !in.keywords || a.Terms.NoText || a.Terms.Destructive && verb != approval.Reject {
-		return nil, approval.NotAllowed(a, "a keyword cannot decide it; "+howTo(in.approvals))
+	if why := in.refusesWord(a, word); why != "" {
+		return nil, approval.NotAllowed(a, why+"; "+howTo(in.approvals))
 	}
-	answer.Verb = verb
+	answer.Verb, answer.Reason, answer.Code = word.Verb, word.Reason, word.Code
 	return &answer, nil
 }
 

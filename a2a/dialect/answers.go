@@ -21,17 +21,6 @@ const maxViolations = 16
 // message has none. Its errors are *approval.Error.
 type reader func(in *incoming) ([]approval.Answer, error)
 
-// readers returns the readers of the dialects that name what they decide, in the order in
-// which they run.
-func readers() []reader {
-	return []reader{
-		readToolApproval,
-		readADK,
-		readADKRust,
-		readKagent,
-	}
-}
-
 // Answers reads the decisions in a message to a task. approvals must be all approvals of
 // the task, pending or not: an id that none of them has is unknown. Without answers and
 // without an error, the message is not a decision. An *approval.Error means that it is a
@@ -39,11 +28,11 @@ func readers() []reader {
 //
 // The shapes of decisions are closed, and a message must not contradict itself: an unknown
 // member, and a member or text part that contradicts the decision next to it, is an error
-// that names its place. A null member counts as missing.
+// that names its place; so is a data part that is a question and an answer at once. A null member counts as missing.
 //
 // A message may decide in several dialects at once, even about the same approval;
 // approval.Match checks that they agree. Text is read as a decision only when the message
-// has nothing else. At most [MaxDecisions] decisions are allowed in a message.
+// has nothing else; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
 func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error) {
 	if message == nil {
 		return nil, nil
@@ -54,9 +43,12 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 			in.pending = append(in.pending, a)
 		}
 	}
+	if err := in.twofold(); err != nil {
+		return nil, err
+	}
 	var all []approval.Answer
-	for _, read := range readers() {
-		answers, err := read(in)
+	for _, d := range dialects() {
+		answers, err := in.read(d)
 		if err != nil {
 			return nil, err
 		}
@@ -115,30 +107,32 @@ func (in *incoming) dataParts() iter.Seq[dataPart] {
 	}
 }
 
-// contradicted refuses a text part that is a keyword for the opposite of a decision. Any
-// other text is a remark, and decides nothing.
+// contradicted refuses a text part that is, or has next to a code fence, a word for the
+// opposite of a decision. Any other text is a remark, and decides nothing.
 func (in *incoming) contradicted(answers []approval.Answer) error {
 	for i, part := range in.message.Parts {
 		if part == nil {
 			continue
 		}
-		said, ok := approval.Keyword(part.Text())
-		if !ok {
-			continue
-		}
-		for _, answer := range answers {
-			if opposed(said, answer.Verb) {
-				return in.malformed(answer.ID, approval.Violation{
-					Field:       fmt.Sprintf("message.parts[%d].text", i),
-					Description: fmt.Sprintf("says %s next to a decision to %s: send only one of them", said, answer.Verb),
-				})
+		for _, text := range around(part.Text()) {
+			said, ok := approval.ReadWord(text)
+			if !ok {
+				continue
+			}
+			for _, answer := range answers {
+				if opposed(said.Verb, answer.Verb) {
+					return in.malformed(answer.ID, approval.Violation{
+						Field:       fmt.Sprintf("message.parts[%d].text", i),
+						Description: fmt.Sprintf("says %s next to a decision to %s: send only one of them", said.Verb, answer.Verb),
+					})
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// opposed reports whether a keyword, which is approve or reject, contradicts a decision.
+// opposed reports whether a word, which approves or rejects, contradicts a decision.
 // Nothing contradicts respond.
 func opposed(said, decided approval.Verb) bool {
 	switch decided {

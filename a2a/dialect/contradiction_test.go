@@ -25,6 +25,14 @@ func TestContradictionBesideADecision(t *testing.T) {
 		"marked as a mistake":                marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function-response"),
 		"request with decision":              meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, map[string]any{"type": "approval_request", "decisions": no["decisions"]}),
 		"kagent's request":                   meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), KagentURI, map[string]any{"type": "tool_approval_request", "approvals": []any{map[string]any{"id": "t.a1", "approved": false}}}),
+		"request with a decision":            meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), URI, map[string]any{"type": "approval_request", "decision": "reject"}),
+		"request in a part":                  a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"type": "approval_request", "approvals": []any{map[string]any{"id": "t.a1", "rejected": true}}})),
+		"kagent's request, as asked":         meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), KagentURI, map[string]any{"type": "tool_approval_request", "tools": []any{map[string]any{"id": "t.a1", "approved": false}}}),
+		"kagent's question":                  meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), KagentURI, map[string]any{"type": "ask_user_request", "id": "t.a1", "denied": true}),
+		"adk's question":                     marked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(map[string]any{"id": "t.a1", "name": "adk_request_confirmation", "args": map[string]any{}, "reject": true})), "function_call"),
+		"key of the metadata":                meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), "rejected", true),
+		"key in another case":                meta(a2a.NewMessage(a2a.MessageRoleUser, yes()), "Decision", "reject"),
+		"beside a word":                      meta(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("yes")), "denied", true),
 		"text of JSON":                       a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewTextPart(`{"type":"approval_response","decisions":[{"id":"t.a1","decision":"reject"}]}`)),
 		"text with a name that occurs twice": a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewTextPart(`{"type":"approval_response","decisions":[{"id":"t.a1","decision":"reject","decision":"reject"}]}`)),
 		"a mark that is null":                kagentMarked(a2a.NewMessage(a2a.MessageRoleUser, yes(), a2a.NewDataPart(fn)), "function_call"),
@@ -39,6 +47,24 @@ func TestContradictionBesideADecision(t *testing.T) {
 				t.Errorf("Answers() = %+v, want a refusal", answers)
 			}
 		})
+	}
+}
+
+// A client may send the question back with its answer: what the tool has written in it is no
+// decision.
+func TestQuestionBesideADecision(t *testing.T) {
+	t.Parallel()
+	asked := &approval.Approval{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Call: "c1.1", Tool: "pay", Digest: "d",
+		Args: []byte(`{"approved":false,"decision":{"reject":true}}`), Payload: []byte(`{"confirmed":false}`), Schema: []byte(`{"properties":{"denied":{}}}`)}
+	p := New(Config{Keywords: true})
+	m, err := p.Question([]*approval.Approval{asked}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Role = a2a.MessageRoleUser
+	m.Parts = append(m.Parts, a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": "t.a1", "decision": "approve"}}}))
+	if got, err := p.Answers(m, []*approval.Approval{asked}); err != nil || len(got) != 1 || got[0].Verb != approval.Approve {
+		t.Errorf("Answers() = %+v, %v, want one that approves", got, err)
 	}
 }
 

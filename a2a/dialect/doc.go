@@ -7,8 +7,9 @@
 // all readers: text for people, a data part for each approval as in ADK, and the payloads
 // of kagent's extension and of our own ([URI]) in the message's metadata.
 //
-// Each dialect has a file with what it emits and a reader for what it accepts. The list
-// of readers is in answers.go; a new dialect is one more file and one more line there.
+// Each dialect has a file with what it emits and what it accepts: a reader of the message's
+// metadata, and the forms of data parts that are its questions and answers. The list is in
+// forms.go; a new dialect is one more file and one more line there.
 //
 //	| file            | emits            | accepts                                     |
 //	|-----------------|------------------|---------------------------------------------|

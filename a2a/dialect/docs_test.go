@@ -28,6 +28,13 @@ func TestDocument(t *testing.T) {
 			checkQuestion(t, example)
 			continue
 		}
+		var part struct{ Data json.RawMessage }
+		if err := json.Unmarshal([]byte(example), &part); err != nil {
+			t.Fatal(err)
+		}
+		if part.Data != nil && !presenter().Imitates(part.Data) {
+			t.Errorf("a tool may return %s as data", part.Data)
+		}
 		pending := all()
 		if strings.Contains(example, `"text"`) {
 			pending = pending[:1]
@@ -72,5 +79,35 @@ func checkQuestion(t *testing.T, example string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a question (-docs/approvals.md +asked):\n%s", diff)
+	}
+}
+
+// What clients could take for a question or an answer is known by its form, in any spelling
+// of JSON; other data is not.
+func TestImitates(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]bool{
+		`{"adk:functionCall":{}}`:                                true,
+		`{ "n":1,"type":"approval_request"}`:                     true,
+		`{"type":"ask_user_request"}`:                            true,
+		`{"type":"approval\u005fresponse"}`:                      true,
+		`{"type":"approval_response","type":"x"}`:                true,
+		`{"id":"a","name":"b","response":null}`:                  true,
+		`{"id":"a","name":"b","args":{}}`:                        false,
+		`{"id":"a","name":"adk_request_confirmation","args":{}}`: true,
+		`{"id":"a","name":"adk_request_input"}`:                  true,
+		`{"id":1,"name":"b","response":{}}`:                      false,
+		`{"adk:functionResponse":null}`:                          false,
+		`{"type":["approval_response"]}`:                         false,
+		`{"result":{"type":"approval_response"}}`:                false,
+		`[{"type":"approval_response"}]`:                         false,
+		`"approval_response"`:                                    false,
+		`{"type":"approval_response"`:                            true,
+		`{"n":`:                                                  true,
+		``:                                                       false,
+	} {
+		if got := presenter().Imitates(json.RawMessage(data)); got != want {
+			t.Errorf("Imitates(%s) = %t, want %t", data, got, want)
+		}
 	}
 }

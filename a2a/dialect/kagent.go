@@ -31,7 +31,7 @@ func askKagent(all []*shown) map[string]any {
 		switch {
 		case s.confirmable():
 			tools = append(tools, map[string]any{"id": s.ID, "call_id": s.callID(), "name": s.Tool, "args": s.args})
-			hints = append(hints, s.hint)
+			hints = append(hints, s.fullHint())
 		case s.Kind == approval.KindQuestion && !s.Elsewhere() && question == nil:
 			question = s
 		}
@@ -84,6 +84,12 @@ func single(s *shown) map[string]any {
 		choices = []any{}
 	}
 	return map[string]any{"question": s.hint, "choices": choices, "multiple": multiple}
+}
+
+// kagentForms are questions, sent back, and answers outside their extension: those in
+// metadata count.
+func kagentForms() []form {
+	return []form{ofType(kagentAsk, nil), ofType(kagentQuestion, nil), ofType(kagentDecide, nil), ofType(kagentReply, nil)}
 }
 
 // readKagent reads kagent's answers from the message's metadata.

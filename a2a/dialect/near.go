@@ -49,13 +49,24 @@ func (in *incoming) near() error {
 
 func (in *incoming) nearMetadata(key string, v any) bool {
 	object, _ := v.(map[string]any)
-	switch key {
-	case URI: // a request is the question, sent back
-		return object["type"] != typeResponse && object["decisions"] != nil
-	case KagentURI:
-		return object["type"] != kagentDecide && object["type"] != kagentReply && (object["approvals"] != nil || object["answers"] != nil)
+	switch kind := object["type"]; {
+	case key == URI && kind == typeResponse, key == KagentURI && (kind == kagentDecide || kind == kagentReply):
+		return false // it has been read
+	case key == URI && kind == typeRequest:
+		return decides(object, 0, ofTools...)
+	case key == KagentURI && (kind == kagentAsk || kind == kagentQuestion):
+		return object["approvals"] != nil || object["answers"] != nil || decides(object, 0, ofTools...)
 	}
-	return decides(v, 0)
+	return v != nil && isDecision(key) || decides(v, 0)
+}
+
+// isDecision reports whether a member of this name is most likely a decision.
+func isDecision(name string) bool {
+	switch strings.ToLower(name) {
+	case "decision", "decisions", "confirmed", "approve", "approved", "reject", "rejected", "denied", "toolconfirmation":
+		return true
+	}
+	return false
 }
 
 func (in *incoming) nearPart(part *a2a.Part) bool {
@@ -63,7 +74,7 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 		if in.typed {
 			return false // it has been read
 		}
-		trimmed := strings.TrimSpace(string(text))
+		trimmed, _ := unfenced(string(text))
 		if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 			return false
 		}
@@ -80,51 +91,36 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 			beside := maps.Clone(object)
 			delete(beside, adkRustResponse)
 			return decides(beside, 0)
-		case object["type"] == typeRequest && object["decisions"] == nil, markOf(part.Metadata) == adkCall && object["response"] == nil:
-			return false // the question, sent back
+		case object["type"] == typeRequest, adkMarked(part.Metadata, adkCall) && object["response"] == nil: // the question, sent back
+			return decides(object, 0, ofTools...)
 		}
 	}
 	return decides(v, 0)
 }
 
-// markOf returns the type that ADK, or kagent's copy of it, marks a part with; nil when
-// there is none.
-func markOf(metadata map[string]any) any {
-	if mark := metadata[adkType]; mark != nil {
-		return mark
-	}
-	return metadata[kagentType]
-}
+// ofTools are the members of a question that tools write: what is in them decides nothing when
+// the question is sent back.
+var ofTools = []string{"arguments", "args", "schema"}
 
-// adkAnswers reports whether readADK treats a part as a function response.
-func adkAnswers(metadata, object map[string]any) bool {
-	if mark := markOf(metadata); mark != nil {
-		return mark == adkResponse
-	}
-	return functionResponse(object)
-}
-
-// decides reports whether a value is, or holds, something like a decision.
-func decides(v any, depth int) bool {
+// decides reports whether a value is, or holds, something like a decision, but in members of
+// these names.
+func decides(v any, depth int, except ...string) bool {
 	if depth > maxNear {
 		return false
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			switch name {
-			case "decision", "decisions", "confirmed", "approved", "toolConfirmation":
-				if member != nil {
-					return true
-				}
+			if slices.Contains(except, name) {
+				continue
 			}
-			if decides(member, depth+1) {
+			if member != nil && isDecision(name) || decides(member, depth+1, except...) {
 				return true
 			}
 		}
 	case []any:
 		for _, element := range v {
-			if decides(element, depth+1) {
+			if decides(element, depth+1, except...) {
 				return true
 			}
 		}

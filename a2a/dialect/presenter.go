@@ -13,8 +13,8 @@ import (
 
 // Config configures a [Presenter].
 type Config struct {
-	// Keywords accepts a text that is one keyword, such as "yes", as an answer where only
-	// one approval can be meant. Defaults to false.
+	// Keywords accepts a text that is one word, such as "yes", as an answer where only
+	// one approval can be meant; see [approval.ReadWord]. Defaults to false.
 	Keywords bool
 	// NewID returns the id of a new message. It must be safe for concurrent use. Defaults to
 	// random UUIDs.
@@ -37,8 +37,8 @@ func New(c Config) *Presenter {
 }
 
 // Question returns the message that asks for all of pending, in their order and in
-// every dialect. no, if not nil, is a message that decided nothing: a separate text part,
-// marked validation_error, says why, and how to decide. Nothing is omitted or truncated:
+// every dialect. no, if not nil, is a message that decided nothing: the text then begins with
+// why not, and its part is marked validation_error. Nothing is omitted or truncated:
 // the caller has to limit the size of what it asks.
 //
 // The message's JSON depends only on the arguments and NewID. Its values are plain JSON
@@ -57,26 +57,25 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 		all[i] = s
 	}
 
-	text, err := p.text(all)
+	text, err := p.text(all, no)
 	if err != nil {
 		return nil, fmt.Errorf("ask for approval: %w", err)
+	}
+	part := a2a.NewTextPart(text)
+	if no != nil {
+		part.SetMeta("validation_error", true)
 	}
 	m := &a2a.Message{
 		ID:        p.newID(),
 		TaskID:    a2a.TaskID(pending[0].Task),
 		ContextID: pending[0].Context,
 		Role:      a2a.MessageRoleAgent,
-		Parts:     a2a.ContentParts{a2a.NewTextPart(text)},
+		Parts:     a2a.ContentParts{part},
 	}
 	for _, s := range all {
 		if part := askADK(s); part != nil {
 			m.Parts = append(m.Parts, part)
 		}
-	}
-	if no != nil {
-		part := a2a.NewTextPart(p.why(no, pending))
-		part.SetMeta("validation_error", true)
-		m.Parts = append(m.Parts, part)
 	}
 	m.SetMeta(URI, askToolApproval(all))
 	m.Extensions = []string{URI}

@@ -40,6 +40,8 @@ func TestQuestionGolden(t *testing.T) {
 	}{
 		{"one", []*approval.Approval{transfer()}, nil},
 		{"three", all(), nil},
+		{"destructive", []*approval.Approval{coded()}, text(t, "yes")},
+		{"described", []*approval.Approval{described()}, nil},
 		{"question", []*approval.Approval{database()}, text(t, "perhaps")},
 		{"elsewhere", []*approval.Approval{with(transfer(), func(a *approval.Approval) {
 			a.Terms.FourEyes, a.Terms.Destructive, a.Terms.OnExpiry = true, true, approval.ExpiryCancels

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/approval"
@@ -54,6 +56,32 @@ func defaultHint(a *approval.Approval) string {
 	}
 	return name + " needs a decision."
 }
+
+// about returns what the tool says about itself, a line for each kind of claim. Terms that
+// mark the call as destructive have a line of their own, so that is not repeated.
+func (s *shown) about() []string {
+	if s.About == nil {
+		return nil
+	}
+	declared := slices.DeleteFunc(slices.Clone(s.About.Declared), func(word string) bool {
+		return word == "destructive" && s.Terms.Destructive
+	})
+	var lines []string
+	for _, one := range []struct{ label, value string }{
+		{"Description given by the tool", s.About.Description},
+		{"Declared", strings.Join(declared, ", ")},
+		{"Claimed, not verified", strings.Join(s.About.Claimed, ", ")},
+	} {
+		if one.value != "" {
+			lines = append(lines, one.label+": "+visible.Line(one.value))
+		}
+	}
+	return lines
+}
+
+// fullHint returns the hint with what the tool says about itself, for dialects that have one
+// text for both.
+func (s *shown) fullHint() string { return strings.Join(append([]string{s.hint}, s.about()...), "\n") }
 
 // callID returns the id by which clients know the call. An alias that looks like one of
 // our ids is not shown, because it could be mistaken for another call. Such aliases are no

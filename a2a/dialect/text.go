@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 )
@@ -17,30 +19,33 @@ const (
 	maxChain  = 8
 )
 
-// text returns the question as text for people. Every line that can hold text from outside
-// begins with a word of ours or with ">", so that a hint cannot fake a line of ours.
-func (p *Presenter) text(all []*shown) (string, error) {
+// text returns the question as text for people: after a message that decided nothing, why
+// not; what to type; what is asked. Every line that can hold text from outside begins with
+// a word of ours or with ">", so that a hint cannot fake a line of ours.
+func (p *Presenter) text(all []*shown, no *a2a.Message) (string, error) {
+	pending := make([]*approval.Approval, len(all))
+	for i, s := range all {
+		pending[i] = s.Approval
+	}
 	var b strings.Builder
+	if no != nil {
+		b.WriteString(p.why(no, pending) + "\n\n")
+	}
+	b.WriteString(p.toType(pending) + "\n\n")
 	for _, s := range all {
 		if err := s.write(&b); err != nil {
 			return "", fmt.Errorf("write approval %s: %w", s.ID, err)
 		}
 		b.WriteByte('\n')
 	}
-	pending := make([]*approval.Approval, len(all))
-	for i, s := range all {
-		pending[i] = s.Approval
+	if how := howTo(pending); len(answerable(pending)) > 0 {
+		b.WriteString(strings.ToUpper(how[:1]) + how[1:] + ".")
 	}
-	how := howTo(pending)
-	b.WriteString(strings.ToUpper(how[:1]) + how[1:] + ".")
-	if words := p.words(pending); words != "" {
-		b.WriteString("\nA message whose whole text is " + words + " is an answer too.")
-	}
-	return b.String(), nil
+	return strings.TrimRight(b.String(), "\n"), nil
 }
 
 func (s *shown) write(b *strings.Builder) error {
-	id, name := visible.Line(s.ID), visible.Line(s.Tool)
+	id, name := visible.Line(s.ID), inert(visible.Line(s.Tool))
 	switch s.Kind {
 	case approval.KindCall:
 		fmt.Fprintf(b, "Approval %s: may %s run?\n", id, name)
@@ -50,12 +55,15 @@ func (s *shown) write(b *strings.Builder) error {
 		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)
 	}
 	if by := s.requester(); by != "" {
-		fmt.Fprintf(b, "Requested by: %s\n", by)
+		fmt.Fprintf(b, "Requested by: %s\n", inert(by))
+	}
+	for _, line := range s.about() {
+		fmt.Fprintf(b, "%s\n", inert(line))
 	}
 	// The arguments have a line of their own.
 	if hint := s.ownHint(); hint != "" {
 		for line := range strings.SplitSeq(hint, "\n") {
-			fmt.Fprintf(b, "> %s\n", line)
+			fmt.Fprintf(b, "> %s\n", inert(line))
 		}
 	}
 	values := []struct {
@@ -76,7 +84,7 @@ func (s *shown) write(b *strings.Builder) error {
 			return err
 		}
 		// JSON has invisible characters only in strings, so escapes are valid here.
-		fmt.Fprintf(b, "%s: %s\n", v.label, visible.Line(string(raw)))
+		fmt.Fprintf(b, "%s: %s\n", v.label, inert(visible.Line(string(raw))))
 	}
 	if s.Supersedes != "" {
 		fmt.Fprintf(b, "Replaces: %s\n", visible.Line(s.Supersedes))
@@ -189,21 +197,24 @@ func afterwards(e approval.OnExpiry) string {
 	return "it counts as rejected"
 }
 
-// howTo returns how to answer the pending ones of approvals.
-func howTo(approvals []*approval.Approval) string {
-	var first *approval.Approval
-	n := 0
+// answerable returns those of approvals that the conversation can answer.
+func answerable(approvals []*approval.Approval) []*approval.Approval {
+	var open []*approval.Approval
 	for _, a := range approvals {
-		if a.State != approval.Pending || a.Elsewhere() || len(a.Verbs()) == 0 {
-			continue
-		}
-		if n++; first == nil {
-			first = a
+		if a.State == approval.Pending && !a.Elsewhere() && len(a.Verbs()) > 0 {
+			open = append(open, a)
 		}
 	}
-	if first == nil {
+	return open
+}
+
+// howTo returns how to answer the pending ones of approvals with JSON.
+func howTo(approvals []*approval.Approval) string {
+	open := answerable(approvals)
+	if len(open) == 0 {
 		return "nothing in this task waits for an answer from this conversation"
 	}
+	first := open[0]
 	decision := map[string]any{"id": first.ID, "decision": string(first.Verbs()[0])}
 	if first.Digest != "" {
 		decision["digest"] = first.Digest
@@ -219,8 +230,11 @@ func howTo(approvals []*approval.Approval) string {
 	if err != nil {
 		return "answer by the ids of the approvals"
 	}
-	text := "answer with JSON such as " + visible.Line(string(example)) + " in a data part, or as the whole text of a message"
-	if n > 1 {
+	text := "answer with JSON such as " + visible.Line(string(example)) + " in a data part"
+	if first.RefusesText() == "" {
+		text += ", or as the whole text of a message"
+	}
+	if len(open) > 1 {
 		text += "; it may have an entry for each id, and approvals without an entry stay pending"
 	}
 	return text

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"a2a-server/approval"
+	"a2a-server/internal/visible"
 )
 
 // The types of the payloads of our extension.
@@ -39,7 +40,7 @@ func (s *shown) request() map[string]any {
 		"id":          s.ID,
 		"kind":        string(s.Kind),
 		"call":        s.Call,
-		"tool":        map[string]any{"name": s.Tool},
+		"tool":        s.tool(),
 		"arguments":   s.args,
 		"digest":      s.Digest,
 		"summary":     s.hint,
@@ -78,39 +79,61 @@ func (s *shown) request() map[string]any {
 	return r
 }
 
-// readToolApproval reads approval_response from the message's metadata and its data
-// parts. The extension is ours, so its shape is strict.
+// tool returns the name of the tool and what it says about itself.
+func (s *shown) tool() map[string]any {
+	t := map[string]any{"name": s.Tool}
+	if s.About == nil {
+		return t
+	}
+	if s.About.Description != "" {
+		t["description"] = visible.Line(s.About.Description)
+	}
+	if len(s.About.Declared) > 0 {
+		t["declared"] = lines(s.About.Declared)
+	}
+	if len(s.About.Claimed) > 0 {
+		t["claimed"] = lines(s.About.Claimed)
+	}
+	return t
+}
+
+// lines returns texts as values of JSON, with invisible characters escaped.
+func lines(texts []string) []any {
+	values := make([]any, len(texts))
+	for i, text := range texts {
+		values[i] = visible.Line(text)
+	}
+	return values
+}
+
+// readToolApproval reads approval_response from the message's metadata. The extension is
+// ours, so its shape is strict, here and in data parts.
 func readToolApproval(in *incoming) ([]approval.Answer, error) {
-	var all []approval.Answer
-	if v := in.message.Metadata[URI]; v != nil {
-		field := metadataField(URI)
-		object, ok := v.(map[string]any)
-		if !ok {
-			return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object"})
-		}
-		switch object["type"] {
-		case typeResponse:
-			answers, err := in.response(field, object)
-			if err != nil {
-				return nil, err
-			}
-			all = answers
-		case typeRequest: // the question, sent back: no decision
-		default:
-			return nil, in.malformed("", approval.Violation{Field: field + ".type", Description: "must be " + typeResponse})
-		}
+	v := in.message.Metadata[URI]
+	if v == nil {
+		return nil, nil
 	}
-	for part := range in.dataParts() {
-		if part.object["type"] != typeResponse {
-			continue
-		}
-		answers, err := in.response(part.field(), part.object)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, answers...)
+	field := metadataField(URI)
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object"})
 	}
-	return all, nil
+	switch object["type"] {
+	case typeResponse:
+		return in.response(field, object)
+	case typeRequest: // the question, sent back: no decision
+		return nil, nil
+	}
+	return nil, in.malformed("", approval.Violation{Field: field + ".type", Description: "must be " + typeResponse})
+}
+
+func toolApprovalForms() []form {
+	return []form{
+		ofType(typeRequest, nil),
+		ofType(typeResponse, func(in *incoming, part dataPart) ([]approval.Answer, error) {
+			return in.response(part.field(), part.object)
+		}),
+	}
 }
 
 func (in *incoming) response(field string, object map[string]any) ([]approval.Answer, error) {

@@ -12,7 +12,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// How many characters are repeated of a word that does not count, and of an error in JSON.
+// How many characters are repeated of a text that does not count, and of an error in JSON.
 const (
 	maxWord = 40
 	maxWhy  = 200
@@ -36,7 +36,7 @@ func typed(m *a2a.Message) (text string, ok bool) {
 }
 
 // readTyped reads a message that has nothing but text: the JSON of our extension, for
-// clients that can only send text, or one keyword.
+// clients that can only send text, or one word.
 func readTyped(in *incoming) ([]approval.Answer, error) {
 	text, ok := typed(in.message)
 	if !ok {
@@ -45,22 +45,37 @@ func readTyped(in *incoming) ([]approval.Answer, error) {
 	if object := written(text); object != nil && len(in.message.Parts) == 1 {
 		return in.written("message.parts[0].text", object)
 	}
-	verb, ok := approval.Keyword(text)
+	word, ok := approval.ReadWord(text)
 	if !ok || !in.keywords {
 		return nil, nil
 	}
-	one, _ := approval.KeywordTarget(in.pending, verb)
+	one, _ := approval.WordTarget(in.pending, word)
 	if one == nil {
 		return nil, nil
 	}
-	return []approval.Answer{{ID: one.ID, Verb: verb}}, nil
+	return []approval.Answer{{ID: one.ID, Verb: word.Verb, Reason: word.Reason, Code: word.Code}}, nil
 }
 
-// written decodes a text that is nothing but the JSON of an approval_response, or returns
-// nil.
+// refusesWord returns why a word does not answer an approval that was named, "" if it does.
+func (in *incoming) refusesWord(a *approval.Approval, word approval.Word) string {
+	if !in.keywords {
+		return noWords
+	}
+	return a.RefusesWord(word)
+}
+
+// noWords is why no word answers anything.
+const noWords = "this server does not accept words"
+
+// fence is what a code fence begins and ends with in Markdown.
+const fence = "```"
+
+// written decodes a text that is the JSON of an approval_response, or a code fence with only
+// that in it, or returns nil. Words around the fence may say the opposite, so it counts without
+// any.
 func written(text string) map[string]any {
-	text = strings.Trim(text, " \t\n\v\f\r")
-	if !strings.HasPrefix(text, "{") {
+	text, whole := unfenced(text)
+	if !whole || !strings.HasPrefix(text, "{") {
 		return nil
 	}
 	v, err := strictjson.Decode([]byte(text))
@@ -71,14 +86,43 @@ func written(text string) map[string]any {
 	return object
 }
 
-// written reads decisions that were sent as text. The digest, which is required, proves
-// that their author has seen what is asked.
+// unfenced returns the content of the only code fence of a text that has no braces outside
+// it, else the text; and whether that is the whole text, but for white space.
+func unfenced(text string) (content string, whole bool) {
+	const space = " \t\n\v\f\r"
+	whole = true
+	if cut := strings.Split(text, fence); len(cut) == 3 && !strings.ContainsAny(cut[0]+cut[2], "{}") {
+		text, whole = cut[1], strings.Trim(cut[0]+cut[2], space) == ""
+		if language, code, ok := strings.Cut(text, "\n"); ok && !strings.ContainsAny(language, "{[") {
+			text = code
+		}
+	}
+	return strings.Trim(text, space), whole
+}
+
+// around returns the texts that stand outside the code fences of a text; all of it if there
+// is none.
+func around(text string) []string {
+	var texts []string
+	for i, s := range strings.Split(text, fence) {
+		if i%2 == 0 {
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+// written reads decisions that were sent as text, which the rules of their approvals must
+// accept. The digest, which is required, proves that their author has seen what is asked.
 func (in *incoming) written(field string, object map[string]any) ([]approval.Answer, error) {
 	answers, err := in.response(field, object)
 	if err != nil {
 		return nil, err
 	}
 	for i, answer := range answers {
+		if a, err := approval.Find(answer, in.approvals); err == nil && a.State == approval.Pending && a.RefusesText() != "" {
+			return nil, approval.NotAllowed(a, a.RefusesText()+"; "+howTo(in.approvals))
+		}
 		if answer.Digest == "" {
 			return nil, in.malformed(answer.ID, approval.Violation{
 				Field: fmt.Sprintf("%s.decisions[%d].digest", field, i), Description: "is required: a decision sent as text must name the digest of the approval",
@@ -88,39 +132,81 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 	return answers, nil
 }
 
-// words returns the keywords that would answer what is pending, "" for none.
-func (p *Presenter) words(pending []*approval.Approval) string {
-	var words []string
-	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
-		if one, _ := approval.KeywordTarget(pending, verb); one != nil && p.keywords {
-			words = append(words, string(verb))
-		}
+// toType returns the sentence with which a question begins: what to type to decide what is
+// pending.
+func (p *Presenter) toType(pending []*approval.Approval) string {
+	approves, why := p.wordTarget(pending, yes(pending))
+	rejects, whyNot := p.wordTarget(pending, approval.Word{Verb: approval.Reject})
+	const no = `type "no" or "no: reason"`
+	switch {
+	case approves != nil && rejects != nil:
+		return fmt.Sprintf(`To approve, type %q; to reject, %s.`, typedYes(approves), no)
+	case approves != nil:
+		return fmt.Sprintf(`To approve, type %q; %s.`, typedYes(approves), whyNot)
+	case rejects != nil:
+		return fmt.Sprintf("To reject, %s; %s.", no, why)
 	}
-	return strings.Join(words, " or ")
+	if open := answerable(pending); len(open) == 0 || open[0].RefusesText() != "" {
+		return fmt.Sprintf("Nothing can be typed here: %s.", why)
+	}
+	return fmt.Sprintf("To answer, send JSON as at the end of this text; no word counts: %s.", why)
 }
 
-// why returns why a message has decided nothing, and how to decide.
+// yes returns the word that approves what is pending, if a word does.
+func yes(pending []*approval.Approval) approval.Word {
+	word := approval.Word{Verb: approval.Approve}
+	if len(pending) > 0 {
+		word.Code = pending[0].Code
+	}
+	return word
+}
+
+func typedYes(a *approval.Approval) string {
+	if a.Code != "" {
+		return "approve " + a.Code
+	}
+	return "yes"
+}
+
+// wordTarget is [approval.WordTarget] with the setting of the server.
+func (p *Presenter) wordTarget(pending []*approval.Approval, word approval.Word) (one *approval.Approval, why string) {
+	if one, why = approval.WordTarget(pending, word); one != nil && !p.keywords {
+		return nil, noWords
+	}
+	return one, why
+}
+
+// why returns why a message has decided nothing.
 func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
-	why := "This message was not understood as a decision"
-	if text, ok := typed(no); ok {
-		if verb, isWord := approval.Keyword(text); isWord {
-			reason := "this server does not accept keywords"
-			if p.keywords {
-				_, reason = approval.KeywordTarget(pending, verb)
-			}
-			why = fmt.Sprintf("The word %s does not count: %s", visible.Shorten(visible.Line(strings.TrimSpace(text)), maxWord), reason)
-		} else if slices.ContainsFunc(no.Parts, func(p *a2a.Part) bool { return written(p.Text()) != nil }) {
-			why += ": a decision sent as text must be the only part of its message"
-		} else if text = strings.TrimSpace(text); strings.HasPrefix(text, "{") {
-			if _, err := strictjson.Decode([]byte(text)); err != nil {
-				why += ": " + visible.Clip(err.Error(), maxWhy)
+	if answers, err := p.Answers(no, pending); err == nil {
+		for _, answer := range answers {
+			if a, err := approval.Find(answer, pending); err == nil && a.WrongCode(answer) {
+				return fmt.Sprintf("The code %s is wrong, so nothing is decided; %d of %d wrong codes have been typed.", answer.Code, a.WrongCodes, approval.MaxWrongCodes)
 			}
 		}
 	}
-	how := howTo(pending)
-	why += ". " + strings.ToUpper(how[:1]) + how[1:] + "."
-	if words := p.words(pending); words != "" {
-		why += " The whole text " + words + " counts too."
+	text, ok := typed(no)
+	if !ok {
+		return "This message decides nothing: no part of it is a decision in a known shape."
 	}
-	return why
+	why := "it is not exactly one of the answers"
+	word, isWord := approval.ReadWord(text)
+	text = strings.TrimSpace(text)
+	switch verb := approval.Verb(strings.ToLower(strings.TrimRight(text, ".!"))); {
+	case isWord:
+		_, why = p.wordTarget(pending, word)
+	case verb == approval.Cancel:
+		why = `it would end the whole task; to do that, cancel the task, or send JSON with the decision "cancel"`
+	case verb == approval.Edit:
+		why = `it needs the new arguments; send JSON with the decision "edit" and all "arguments"`
+	case verb == approval.Respond:
+		why = `it needs the response; send JSON with the decision "respond" and the "response"`
+	case slices.ContainsFunc(no.Parts, func(p *a2a.Part) bool { text, _ := unfenced(p.Text()); return written(text) != nil }):
+		why = "a decision in JSON must be all that its message says"
+	case strings.HasPrefix(text, "{"):
+		if _, err := strictjson.Decode([]byte(text)); err != nil {
+			why = visible.Clip(err.Error(), maxWhy)
+		}
+	}
+	return fmt.Sprintf("%s decides nothing: %s.", visible.Shorten(`"`+visible.Line(text)+`"`, maxWord), why)
 }

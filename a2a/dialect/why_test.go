@@ -18,52 +18,80 @@ func TestWhyAMessageDecidesNothing(t *testing.T) {
 		return []*approval.Approval{with(transfer(), func(a *approval.Approval) { change(&a.Terms) })}
 	}
 	destructive := terms(func(t *approval.Terms) { t.Destructive = true })
-	const how = `Answer with JSON such as {"decisions":[{"decision":"approve","digest":"sha256:d1","id":"t1.a1"}],"type":"approval_response"} in a data part, or as the whole text of a message`
+	wrong := func(n int) []*approval.Approval {
+		return []*approval.Approval{with(coded(), func(a *approval.Approval) { a.WrongCodes = n })}
+	}
+	const (
+		words = "\n\nTo approve, type \"yes\"; to reject, type \"no\" or \"no: reason\".\n\nApproval t1.a1"
+		code  = "\n\nTo approve, type \"approve k7m2qzxd\"; to reject, type \"no\" or \"no: reason\".\n\nApproval t1.a1"
+		json  = "\n\nTo answer, send JSON as at the end of this text; no word counts: "
+		no    = "\n\nTo reject, type \"no\" or \"no: reason\"; "
+		none  = "\n\nNothing can be typed here: "
+	)
 	for _, tt := range []struct {
 		name    string
 		no      *a2a.Message
 		pending []*approval.Approval
 		off     bool
-		want    []string
-		not     string
+		want    string // how the question begins
 	}{
-		{"prose", text(t, "yes please"), one, false, []string{"This message was not understood as a decision. " + how, "The whole text approve or reject counts too."}, ""},
-		{"yes to a destructive call", text(t, "Yes"), destructive, false, []string{"The word Yes does not count: the call is marked as destructive, and a word never approves such a call. " + how, "The whole text reject counts too."}, "approve or"},
-		{"yes to two", text(t, "yes"), append(destructive, restarts()), false, []string{"The word yes does not count: more than one question is open, and a word does not say which one it answers.", "it may have an entry for each id"}, "counts too"},
-		{"no to a question", text(t, "no"), []*approval.Approval{database()}, false, []string{"The word no does not count: a tool asks a question, and a word is not an answer to it.", `"response":"..."`}, "counts too"},
-		{"no to a form", text(t, "no"), []*approval.Approval{formQuestion(`{"type":"object","properties":{"when":{"type":"string"},"city":{}}}`)}, false, []string{`"response":{"city":"...","when":"..."}`}, "counts too"},
-		{"no to a form with required fields", text(t, "no"), []*approval.Approval{formQuestion(`{"type":"object","required":["when"],"properties":{"when":{"type":"string"},"city":{}}}`)}, false, []string{`"response":{"when":"..."}`}, "counts too"},
-		{"no to a form of many fields", text(t, "no"), []*approval.Approval{formQuestion(`{"type":"object","required":["a","b","c","d","e","f","g","h","i"]}`)}, false, []string{`"h":"..."}`}, `"i"`},
-		{"yes to an outcome", text(t, "yes"), []*approval.Approval{deletion()}, false, []string{"The word yes does not count: the question is what happened to a call"}, "counts too"},
-		{"yes where no word counts", text(t, "yes"), terms(func(t *approval.Terms) { t.NoText = true }), false, []string{`The word yes does not count: the rule "money" does not accept keywords.`}, "counts too"},
-		{"yes to what others decide", text(t, "yes"), terms(func(t *approval.Terms) { t.Elsewhere = true }), false, []string{"The word yes does not count: somebody outside this conversation decides. Nothing in this task waits for an answer from this conversation."}, "JSON"},
-		{"yes where the server takes no words", text(t, "yes"), one, true, []string{"The word yes does not count: this server does not accept keywords. " + how}, "counts too"},
-		{"JSON that is none", text(t, `{"type":"approval_response",}`), one, false, []string{"not understood as a decision: invalid JSON: found '}', expected a name in quotes (at byte 28). " + how}, ""},
-		{"JSON with a name that occurs twice", text(t, `{"type":"approval_response","decisions":[{"id":"x","id":"y"}]}`), one, false, []string{"not understood as a decision: invalid JSON at /decisions/0/id: duplicate name in an object. " + how}, ""},
-		{"the JSON of a decision beside more text", text(t, typedApproval, "ok"), one, false, []string{"not understood as a decision: a decision sent as text must be the only part of its message. " + how}, ""},
-		{"data", parts(t, `{"a":1}`), one, false, []string{"not understood as a decision. "}, ""},
+		{"prose", text(t, "yes please"), one, false, `"yes please" decides nothing: it is not exactly one of the answers.` + words},
+		{"cancel", text(t, "Cancel."), one, false, `"Cancel." decides nothing: it would end the whole task; to do that, cancel the task, or send JSON with the decision "cancel".` + words},
+		{"edit", text(t, "edit"), one, false, `"edit" decides nothing: it needs the new arguments; send JSON with the decision "edit" and all "arguments".` + words},
+		{"respond", text(t, "respond"), []*approval.Approval{database()}, false, `"respond" decides nothing: it needs the response; send JSON with the decision "respond" and the "response".` + json},
+		{"yes to a destructive call", text(t, "Yes"), wrong(0), false, `"Yes" decides nothing: the call is marked as destructive, and only the word with the code of this question approves it.` + code},
+		{"a wrong code", text(t, "Approve aaaaaaa2"), wrong(1), false, "The code aaaaaaa2 is wrong, so nothing is decided; 1 of 5 wrong codes have been typed." + code},
+		{"a wrong code of ADK for Python", marked(t, "t1.a1", "adk_request_confirmation", `{"result":"yes aaaaaaa2"}`), wrong(4), false, "The code aaaaaaa2 is wrong, so nothing is decided; 4 of 5 wrong codes have been typed." + code},
+		{"a code after too many", text(t, "approve k7m2qzxd"), wrong(5), false, `"approve k7m2qzxd" decides nothing: the call is marked as destructive, and after 5 wrong codes no word approves it any longer.` + no + "the call is marked"},
+		{"yes to a destructive call of before", text(t, "yes"), destructive, false, `"yes" decides nothing: the call is marked as destructive, and it was asked by a version of the server that gave no codes, so no word approves it.` + no + "the call is marked"},
+		{"a code where there is none", text(t, "yes k7m2qzxd"), one, false, `"yes k7m2qzxd" decides nothing: this call has no code.` + words},
+		{"yes to two", text(t, "yes"), append(destructive, restarts()), false, `"yes" decides nothing: more than one question is open, and a word does not say which one it answers.` + json + "more than one"},
+		{"no to a question", text(t, "no"), []*approval.Approval{database()}, false, `"no" decides nothing: a tool asks a question, and a word is not an answer to it.` + json + "a tool asks"},
+		{"yes to an outcome", text(t, "yes"), []*approval.Approval{deletion()}, false, `"yes" decides nothing: the question is what happened to a call, and a word cannot answer that.` + json},
+		{"yes where no word counts", text(t, "yes"), terms(func(t *approval.Terms) { t.NoText = true }), false, `"yes" decides nothing: the rule "money" does not accept text.` + none + `the rule "money" does`},
+		{"yes to what may only be rejected", text(t, "yes"), terms(func(t *approval.Terms) { t.Allowed = []approval.Verb{approval.Reject} }), false, `"yes" decides nothing: approve is not among the decisions that the rule "money" allows.` + no},
+		{"no to what may only be approved", text(t, "no"), terms(func(t *approval.Terms) { t.Allowed = []approval.Verb{approval.Approve} }), false, `"no" decides nothing: reject is not among the decisions that the rule "money" allows.` + "\n\nTo approve, type \"yes\"; reject is not"},
+		{"yes to what others decide", text(t, "yes"), terms(func(t *approval.Terms) { t.Elsewhere = true }), false, `"yes" decides nothing: somebody outside this conversation decides.` + none + "somebody outside"},
+		{"yes where the server takes no words", text(t, "yes"), one, true, `"yes" decides nothing: this server does not accept words.` + json + "this server"},
+		{"JSON that is none", text(t, `{"type":"approval_response",}`), one, false, `"{"type":"approval_response",}" decides nothing: invalid JSON: found '}', expected a name in quotes (at byte 28).` + words},
+		{"JSON with a name that occurs twice", text(t, `{"type":"approval_response","decisions":[{"id":"x","id":"y"}]}`), one, false, `"{"type":"approval_response","decisions"… (64 characters) decides nothing: invalid JSON at /decisions/0/id: duplicate name in an object.` + words},
+		{"the JSON of a decision beside more text", text(t, typedApproval, "ok"), one, false, `"{"type":"approval_response","decisions"… (109 characters) decides nothing: a decision in JSON must be all that its message says.` + words},
+		{"the JSON of a decision in a fence below words", text(t, "No, do not!\n```\n"+typedApproval+"\n```"), one, false, "\"No, do not!\\u000a```\\u000a{\"type\":\"appr… (136 characters) decides nothing: a decision in JSON must be all that its message says." + words},
+		{"data", parts(t, `{"a":1}`), one, false, "This message decides nothing: no part of it is a decision in a known shape." + words},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := dialect.New(dialect.Config{Keywords: !tt.off})
-			if answers, err := p.Answers(tt.no, tt.pending); err != nil || answers != nil {
-				t.Fatalf("Answers() = %v, %v, want nothing", answers, err)
-			}
 			m, err := p.Question(tt.pending, tt.no)
 			if err != nil {
 				t.Fatalf("Question() = %v", err)
 			}
-			last := m.Parts[len(m.Parts)-1]
-			if last.Metadata["validation_error"] != true {
-				t.Errorf("the last part is not marked: %v", last)
+			if m.Parts[0].Metadata["validation_error"] != true {
+				t.Errorf("the text is not marked: %v", m.Parts[0])
 			}
-			for _, want := range tt.want {
-				if !strings.Contains(last.Text(), want) {
-					t.Errorf("why = %q, want %q in it", last.Text(), want)
-				}
+			if got := m.Parts[0].Text(); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("the question begins with %q, want %q", got[:min(len(got), len(tt.want)+20)], tt.want)
 			}
-			if tt.not != "" && strings.Contains(last.Text(), tt.not) {
-				t.Errorf("why = %q, want no %q in it", last.Text(), tt.not)
+		})
+	}
+}
+
+// A question shows what its answer to a form looks like.
+func TestExampleOfAForm(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, schema, want, not string }{
+		{"fields", `{"type":"object","properties":{"when":{"type":"string"},"city":{}}}`, `"response":{"city":"...","when":"..."}`, "!"},
+		{"required fields", `{"type":"object","required":["when"],"properties":{"when":{"type":"string"},"city":{}}}`, `"response":{"when":"..."}`, "!"},
+		{"many fields", `{"type":"object","required":["a","b","c","d","e","f","g","h","i"]}`, `"h":"..."}`, `"i":`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, err := presenter().Question([]*approval.Approval{formQuestion(tt.schema)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Parts[0].Text(); !strings.Contains(got, tt.want) || strings.Contains(got, tt.not) {
+				t.Errorf("question = %q, want %q in it, and no %q", got, tt.want, tt.not)
 			}
 		})
 	}

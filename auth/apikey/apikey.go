@@ -145,6 +145,15 @@ func (s sharedRoles) of(roles []string) []string {
 	return s[name]
 }
 
+// Holder returns whom the key with a subject authenticates. ours is false if the subject is
+// not of an API key; valid is false if its key was removed or revoked, or has expired.
+func (a *Authenticator) Holder(subject string) (by auth.Principal, ours, valid bool) {
+	id, ours := strings.CutPrefix(subject, a.cfg.Name+":")
+	e, known := a.keys.Load().keys[id]
+	expired := !e.by.Expires.IsZero() && !a.cfg.Now().Before(e.by.Expires)
+	return e.by, ours, ours && known && !e.revoked && !expired
+}
+
 // Changed implements [auth.Changing]: the channel is closed when a reload has replaced the
 // keys.
 func (a *Authenticator) Changed() <-chan struct{} { return a.keys.Load().changed }

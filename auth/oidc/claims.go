@@ -105,7 +105,7 @@ func (i *issuer) principal(t *token) (auth.Principal, error) {
 			return none, err
 		}
 	}
-	if i.Person != "" && claim(t.claims, i.Person) != nil {
+	if i.Person != "" {
 		if p.Person, err = i.text(t, i.Person); err != nil {
 			return none, err
 		}
@@ -138,6 +138,8 @@ func (i *issuer) text(t *token, name string) (string, error) {
 		return "", refuse("the token has no claim %s: the issuer has to add it", name)
 	case !ok || strings.TrimSpace(text) == "":
 		return "", refuse("claim %s of the token is not a text with something in it", name)
+	case visible.Line(text) != text:
+		return "", refuse("claim %s of the token has characters that nobody can see, such as controls or marks of direction", name)
 	}
 	return text, nil
 }
@@ -223,7 +225,8 @@ func isService(claims map[string]any) bool {
 		strings.HasPrefix(text("preferred_username"), "service-account-") // Keycloak
 }
 
-// chain returns who acts for the subject, outermost first (RFC 8693, section 4.1).
+// chain returns who acts for the subject, outermost first (RFC 8693, section 4.1). They are
+// named after the same claim as the subject, so that four eyes know them again.
 func (i *issuer) chain(claims map[string]any) ([]string, error) {
 	var all []string
 	for {
@@ -235,9 +238,12 @@ func (i *issuer) chain(claims map[string]any) ([]string, error) {
 		if !ok {
 			return nil, refuse("act of the token is not an object")
 		}
-		name, ok := actor["sub"].(string)
+		name, ok := claim(actor, i.Subject).(string)
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, refuse("act of the token names nobody (sub)")
+			return nil, refuse("act of the token names nobody (%s): the issuer has to add the claim", i.Subject)
+		}
+		if visible.Line(name) != name {
+			return nil, refuse("act of the token has characters that nobody can see, such as controls or marks of direction")
 		}
 		if from, ok := actor["iss"]; ok && from != i.Issuer {
 			return nil, refuse("act of the token names somebody of another issuer, which this server does not support")

@@ -57,7 +57,8 @@ type Config struct {
 	// none, as a path of names separated by dots.
 	Subject string
 	// Person is the claim with the name of the person who the caller is, if the same
-	// person may also come by another way; see [auth.Principal.Person]. Users must not be
+	// person may also come by another way; see [auth.Principal.Person]. A token without it
+	// is refused: its bearer could pass for somebody else under four eyes. Users must not be
 	// able to change it. Defaults to none.
 	Person string
 	Tenant Tenant

@@ -80,7 +80,6 @@ func TestCaller(t *testing.T) {
 		"a fixed tenant":                       {config: func(c *oidc.Config) { c.Tenant.Value = "all" }, want: with(func(p *auth.Principal) { p.Tenant = "all" })},
 		"another subject":                      {config: func(c *oidc.Config) { c.Subject = "oid" }, claims: members{"oid": "4711"}, want: with(func(p *auth.Principal) { p.Subject = "corp:4711" })},
 		"a person":                             {config: func(c *oidc.Config) { c.Person = "employee" }, claims: members{"employee": "e1"}, want: with(func(p *auth.Principal) { p.Person = "e1" })},
-		"no person":                            {config: func(c *oidc.Config) { c.Person = "employee" }, want: plain},
 		"audiences":                            {claims: members{"aud": []any{"other", "a2a"}}, want: plain},
 		"a long type":                          {header: members{"typ": "Application/AT+JWT"}, want: plain},
 		"type JWT":                             {config: func(c *oidc.Config) { c.TokenType = "JWT" }, header: members{"typ": "JWT"}, want: plain},
@@ -106,6 +105,10 @@ func TestCaller(t *testing.T) {
 		"agents act": {
 			claims: members{"act": members{"sub": "agent", "iss": p.URL, "act": members{"sub": "desk"}}},
 			want:   with(func(p *auth.Principal) { p.Chain = []string{"corp:agent", "corp:desk"} }),
+		},
+		"an agent acts under another subject": {
+			config: func(c *oidc.Config) { c.Subject = "oid" }, claims: members{"oid": "4711", "act": members{"sub": "agent", "oid": "4712"}},
+			want: with(func(p *auth.Principal) { p.Subject, p.Chain = "corp:4711", []string{"corp:4712"} }),
 		},
 		"eight agents act": {claims: members{"act": acts(8)}, want: with(func(p *auth.Principal) {
 			for range 8 {
@@ -228,6 +231,9 @@ func TestRefused(t *testing.T) {
 		"no audience":          {token: sign(h(), c(members{"aud": nil})), says: "another audience"},
 		"no subject":           {token: sign(h(), c(members{"sub": nil})), says: "no claim sub"},
 		"empty subject":        {token: sign(h(), c(members{"sub": " "})), says: "claim sub"},
+		"control in subject":   {token: sign(h(), c(members{"sub": "alice\nbob"})), says: "nobody can see"},
+		"direction of subject": {token: sign(h(), c(members{"sub": "alice\u202ebob"})), says: "nobody can see"},
+		"direction of actor":   {token: sign(h(), c(members{"act": members{"sub": "a\u2066b"}})), says: "nobody can see"},
 		"number as subject":    {token: sign(h(), c(members{"sub": 1})), says: "claim sub"},
 		"long subject":         {token: sign(h(), c(members{"sub": strings.Repeat("a", 1100)})), says: "valid caller"},
 		"no subject of ours":   {config: func(c *oidc.Config) { c.Subject = "oid" }, token: valid, says: "no claim oid"},
@@ -235,6 +241,8 @@ func TestRefused(t *testing.T) {
 		"no tenant":            {config: mapped, token: sign(h(), c(members{"org": nil})), says: "no claim org"},
 		"empty tenant":         {config: mapped, token: sign(h(), c(members{"org": ""})), says: "claim org"},
 		"tenants":              {config: mapped, token: sign(h(), c(members{"org": []string{"acme"}})), says: "claim org"},
+		"no person":            {config: func(c *oidc.Config) { c.Person = "employee" }, token: sign(h(), c(nil)), says: "no claim employee"},
+		"a null person":        {config: func(c *oidc.Config) { c.Person = "employee" }, token: sign(h(), c(members{"employee": nil})), says: "no claim employee"},
 		"persons":              {config: func(c *oidc.Config) { c.Person = "org" }, token: sign(h(), c(members{"org": []string{"acme"}})), says: "claim org"},
 		"no end":               {token: sign(h(), c(members{"exp": nil})), says: "does not expire"},
 		"expired":              {token: sign(h(), c(members{"exp": start.Unix()})), says: "has expired"},
@@ -245,6 +253,7 @@ func TestRefused(t *testing.T) {
 		"begin in words":       {token: sign(h(), c(members{"nbf": "now"})), says: "nbf of the token is not a time"},
 		"bound to a key":       {token: sign(h(), c(members{"cnf": members{"jkt": "x"}})), says: "cnf"},
 		"nobody acts":          {token: sign(h(), c(members{"act": members{}})), says: "act of the token names nobody"},
+		"no subject acts":      {config: func(c *oidc.Config) { c.Subject = "org" }, token: sign(h(), c(members{"act": members{"sub": "a"}})), says: "act of the token names nobody (org)"},
 		"act is a text":        {token: sign(h(), c(members{"act": "agent"})), says: "act of the token is not an object"},
 		"act of another":       {token: sign(h(), c(members{"act": members{"sub": "a", "iss": "https://evil.example"}})), says: "another issuer"},
 		"nine act":             {token: sign(h(), c(members{"act": acts(9)})), says: "more than 8"},

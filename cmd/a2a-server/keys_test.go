@@ -253,7 +253,7 @@ func TestKeysDocument(t *testing.T) {
 	run := func(commands string) (stdout string) {
 		t.Helper()
 		commands = strings.NewReplacer("/etc/", root+"/etc/", "/var/lib/a2a-server", s.data).Replace(commands)
-		c := exec.CommandContext(t.Context(), "sh", "-euc", `systemctl() { [ "$1 $2" = "reload a2a-server" ] && kill -HUP "$SERVER"; }`+"\n"+commands)
+		c := exec.CommandContext(t.Context(), "sh", "-euc", `systemctl() { [ "$1 $2" = "restart a2a-server" ] && kill -HUP "$SERVER"; }`+"\n"+commands)
 		c.Env = append(os.Environ(), noRaceSleep, "SERVER="+strconv.Itoa(s.cmd.Process.Pid), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"))
 		return output(t, c)
 	}

@@ -46,7 +46,7 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 	for _, id := range []string{"ci", "cd"} {
 		keys[id] = command(t, "keys", "add", id, "--role", "requester", "--tenant", "acme", "--file", file)
 	}
-	config := fmt.Sprintf("auth: {keys: {file: %q}, socket: [{uid: %d, subject: ann, tenant: acme, roles: [operator]}]}\npush: {enabled: true, allow_http: true, allow_loopback: true}\n", file, os.Getuid())
+	config := fmt.Sprintf("auth: {keys: {file: %q}, socket: [{uid: %d, subject: ann, tenant: acme, roles: [approver, operator]}]}\npush: {enabled: true, allow_http: true, allow_loopback: true}\n", file, os.Getuid())
 	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +80,17 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 	k.hangup("gates of the configuration were reloaded", 1)
 	if status := k.status(keys["ci"]); status != http.StatusUnauthorized {
 		t.Fatalf("the key that was revoked gets %d", status)
+	}
+	// What it has asked for says so, and what another key has asked for does not.
+	if code, stdout, stderr := s.run("approvals", "list"); code != 0 || strings.Count(stdout, "key:ci (revoked)") != 2 || strings.Count(stdout, "(revoked)") != 2 || strings.Count(stdout, "key:cd") != 1 {
+		t.Errorf("approvals list exits with %d: %s%s", code, stdout, stderr)
+	}
+	for id, want := range map[string]bool{tasks["ci"][0]: true, tasks["cd"][0]: false} {
+		_, text, _ := s.run("approvals", "show", id+".a1")
+		_, object, _ := s.run("approvals", "show", id+".a1", "-o", "json")
+		if strings.Contains(text, "no longer valid") != want || strings.Contains(object, `"requester_revoked": true`) != want || !strings.Contains(object, `"digest"`) {
+			t.Errorf("approvals show, of a key that was revoked %v: %s%s", want, text, object)
+		}
 	}
 	list := func(args ...string) (all []string) {
 		t.Helper()

@@ -73,6 +73,17 @@ func TestHangup(t *testing.T) {
 	if got := skill(); got != "two" {
 		t.Errorf("after a reload the skill is %s", got)
 	}
+	if strings.Contains(p.said(), `"level":"debug"`) {
+		t.Errorf("the log has lines of debug: %s", p.said())
+	}
+	write("log: {level: debug}\ntools: [{command: two, description: x, run: [\"true\"]}]\n")
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	says(`"level":"debug"`)
+	if strings.Contains(p.said(), "when the server is restarted") {
+		t.Errorf("log.level needs a restart: %s", p.said())
+	}
 	if p.end(syscall.SIGTERM); p.err != nil {
 		t.Errorf("ended with %v\n%s", p.err, p.said())
 	}

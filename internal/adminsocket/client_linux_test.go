@@ -128,8 +128,23 @@ func TestUnreachable(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	foreign, shared := filepath.Join(folder, "foreign"), filepath.Join(t.TempDir(), "shared")
+	left(t, foreign)
+	want := "has ended; start it again" // only root gives a socket to somebody else
+	if os.Getuid() == 0 {
+		if err := os.Chown(foreign, 4711, -1); err != nil {
+			t.Fatal(err)
+		}
+		want = "belongs to user 4711"
+	}
+	left(t, shared)
+	if err := os.Chmod(filepath.Dir(shared), 0o777); err != nil { //nolint:gosec // what is tested
+		t.Fatal(err)
+	}
 	var unknown *OutcomeError
 	for path, want := range map[string]string{
+		foreign:                        want,
+		shared:                         "cannot be trusted",
 		filepath.Join(folder, Name):    "there is no socket",
 		filepath.Join(deep(t), Name):   "there is no socket",
 		stale:                          "has ended; start it again",
@@ -137,7 +152,7 @@ func TestUnreachable(t *testing.T) {
 		filepath.Join(file, "x", Name): "",
 	} {
 		err := NewClient(path).Cancel(t.Context(), "a", Query{})
-		if err == nil || errors.As(err, &unknown) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if err == nil || errors.As(err, &unknown) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Dir(path)) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

@@ -50,6 +50,7 @@ type Query struct {
 // ApprovalPage is one page of approvals.
 type ApprovalPage struct {
 	Approvals []approval.Approval `json:"approvals"`
+	Revoked   []string            `json:"revoked,omitempty"` // ids of approvals whose requester's credential is known to be no longer valid
 	Next      string              `json:"next,omitempty"`    // "": last page
 	Damaged   int                 `json:"damaged,omitempty"` // how many cannot be read
 }
@@ -57,6 +58,7 @@ type ApprovalPage struct {
 // ShownApproval is an approval, and who reads it.
 type ShownApproval struct {
 	Approval *approval.Approval `json:"approval"`
+	Revoked  bool               `json:"revoked,omitempty"` // the requester's credential is known to be no longer valid
 	Caller   auth.Principal     `json:"caller"`
 }
 

@@ -39,7 +39,10 @@ type Config struct {
 	// Webhooks lists the webhooks of tasks that by oversees; with q.Anonymous, of those that
 	// were made without authentication. It checks q. Required.
 	Webhooks func(ctx context.Context, by auth.Principal, q Query) (*WebhookPage, error)
-	Log      zerolog.Logger
+	// Revoked reports whether the credential of somebody is known to be no longer valid. Nil:
+	// that is known of nobody.
+	Revoked func(auth.Principal) bool
+	Log     zerolog.Logger
 }
 
 // Server serves the commands of people on this machine. It is safe for concurrent use.
@@ -103,6 +106,12 @@ type call struct {
 	inbox  *engine.Approvals
 	answer *engine.Answer
 	server *Server
+}
+
+// revoked reports whether the credential of somebody is known to be no longer valid.
+func (c *call) revoked(p auth.Principal) bool {
+	known := c.server.cfg.Revoked
+	return known != nil && known(p)
 }
 
 // operation is what a caller can ask for.
@@ -331,12 +340,18 @@ func listApprovals(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	page, err := c.inbox.List(ctx, c.by, engine.ApprovalQuery{Task: c.query.Get("task"), Limit: limit, Cursor: c.query.Get("cursor")})
-	return &ApprovalPage{append([]approval.Approval{}, page.Approvals...), page.Next, page.Damaged}, err
+	out := &ApprovalPage{Approvals: append([]approval.Approval{}, page.Approvals...), Next: page.Next, Damaged: page.Damaged}
+	for i := range page.Approvals {
+		if a := &page.Approvals[i]; a.State == approval.Pending && c.revoked(a.Requester) {
+			out.Revoked = append(out.Revoked, a.ID)
+		}
+	}
+	return out, err
 }
 
 func showApproval(ctx context.Context, c *call) (any, error) {
 	a, err := c.inbox.Get(ctx, c.by, c.id)
-	return &ShownApproval{a, c.by}, err
+	return &ShownApproval{Approval: a, Revoked: a != nil && c.revoked(a.Requester), Caller: c.by}, err
 }
 
 func decide(ctx context.Context, c *call) (any, error) {
@@ -363,6 +378,10 @@ func decide(ctx context.Context, c *call) (any, error) {
 	a, err := c.inbox.Get(ctx, c.by, c.id)
 	if err != nil {
 		a = nil // what was decided stays decided
+	}
+	if a != nil && c.revoked(a.Requester) && a.State != approval.Rejected {
+		c.server.cfg.Log.Warn().Str("approval_id", c.id).Str("subject", a.Requester.Subject).Str("decided_by", c.by.Subject).
+			Msg("a call was approved whose requester's credential is no longer valid")
 	}
 	return &Decided{a, c.by}, nil
 }

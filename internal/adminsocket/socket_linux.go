@@ -104,11 +104,43 @@ func (s *socket) Close() error {
 
 // dial connects to a socket.
 func dial(ctx context.Context, path string) (c net.Conn, err error) {
+	if err := checkOwner(path); err != nil {
+		return nil, err
+	}
 	err = near(path, func(name string) error {
 		c, err = (&net.Dialer{}).DialContext(ctx, "unix", name)
 		return err
 	})
 	return c, err
+}
+
+// checkOwner returns an error if a socket may be somebody else's than the server's: it has to
+// be of root, of this user or of the owner of the data folder, in a folder that others cannot
+// write.
+func checkOwner(path string) error {
+	folder := filepath.Dir(path)
+	if err := privatefile.CheckWriters(folder); err != nil {
+		return fmt.Errorf("the socket in it cannot be trusted: %w", err)
+	}
+	uid, known := ownerOf(path)
+	server, _ := ownerOf(folder)
+	if known && uid != 0 && uid != os.Geteuid() && uid != server {
+		return fmt.Errorf("%s belongs to user %d, and not to the owner of its folder: whoever listens there is not the server; remove it", path, uid)
+	}
+	return nil
+}
+
+// ownerOf returns the user id of the owner of a file; known is false if there is none.
+func ownerOf(path string) (uid int, known bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1, false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1, false
+	}
+	return int(stat.Uid), true
 }
 
 // longestName is how long the name of a socket may be: the kernel has 108 bytes for it, with

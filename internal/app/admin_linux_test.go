@@ -309,7 +309,7 @@ func TestTasksCommands(t *testing.T) {
 		"tasks list --anonymous --state input-required -o json":       {0, []string{`"state": "TASK_STATE_INPUT_REQUIRED"`, `"owner": "anonymous"`, `"pending": 1`}},
 		"tasks list --anonymous --state TASK_STATE_COMPLETED":         {0, []string{`^there are no such tasks\n$`}},
 		"tasks list --anonymous --state lost":                         {1, []string{`TASK_STATE_LOST`}},
-		"tasks show --anonymous " + first:                             {0, []string{`(?m)^owner +anonymous$`, `(?m)^state +input-required since `, `approvals list --task ` + first, `(?m)^says +\| Approval`}},
+		"tasks show --anonymous " + first:                             {0, []string{`(?m)^owner +anonymous$`, `(?m)^state +input-required since `, `approvals list --task ` + first, `(?m)^says +\| To approve`}},
 		"tasks show --anonymous -o json " + first:                     {0, []string{`"summary"`, `"history"`}},
 		"tasks show " + first:                                         {1, []string{`there is no such task: 'a2a-server tasks list'`}},
 		"tasks show --anonymous 0194f0c0-0000-7000-8000-000000000000": {1, []string{`there is no such task`}},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,6 +40,7 @@ func (p *program) approvalsList() *cobra.Command {
 				return 0, "", err
 			}
 			all.Approvals, all.Damaged = append(all.Approvals, page.Approvals...), all.Damaged+page.Damaged
+			all.Revoked = append(all.Revoked, page.Revoked...)
 			return len(page.Approvals) + page.Damaged, page.Next, nil
 		})
 		if err != nil {
@@ -55,6 +57,7 @@ func (p *program) approvalsList() *cobra.Command {
 // approvalsJSON is the output of 'approvals list -o json'.
 type approvalsJSON struct {
 	Approvals []approval.Approval `json:"approvals"`
+	Revoked   []string            `json:"revoked,omitempty"` // ids of those whose requester's credential is no longer valid
 	Damaged   int                 `json:"damaged,omitempty"` // how many cannot be read
 	More      bool                `json:"more,omitempty"`    // not all are listed
 }
@@ -66,7 +69,11 @@ func (p *program) printApprovals(all *approvalsJSON, states bool) error {
 	}
 	for i := range all.Approvals {
 		a := &all.Approvals[i]
-		row := []string{a.ID, a.Tool, a.Requester.Subject, moment(a.Asked), deadline(a), a.Terms.Rule, visible.Clip(string(a.Args), 60)}
+		requester := a.Requester.Subject
+		if slices.Contains(all.Revoked, a.ID) {
+			requester += " (revoked)"
+		}
+		row := []string{a.ID, a.Tool, requester, moment(a.Asked), deadline(a), a.Terms.Rule, visible.Clip(string(a.Args), 60)}
 		if states {
 			row = append([]string{a.ID, string(a.State)}, row[1:]...)
 		}
@@ -112,9 +119,12 @@ func (p *program) approvalsShow() *cobra.Command {
 			return shownError(err)
 		}
 		if *as == "json" {
-			return p.printJSON(shown.Approval)
+			return p.printJSON(struct {
+				*approval.Approval
+				Revoked bool `json:"requester_revoked,omitempty"`
+			}{shown.Approval, shown.Revoked})
 		}
-		_, err = io.WriteString(p.stdout, approvalText(shown.Approval, columnsOf(p.stdout)))
+		_, err = io.WriteString(p.stdout, approvalText(shown, columnsOf(p.stdout)))
 		return err
 	})
 	return c
@@ -122,8 +132,8 @@ func (p *program) approvalsShow() *cobra.Command {
 
 // approvalText returns everything about an approval that somebody who decides has to know, for
 // a screen with so many columns.
-func approvalText(a *approval.Approval, columns int) string {
-	f := facts{columns: columns}
+func approvalText(shown *adminsocket.ShownApproval, columns int) string {
+	a, f := shown.Approval, facts{columns: columns}
 	f.add("approval", a.ID)
 	f.add("state", string(a.State))
 	f.add("asks", map[approval.Kind]string{
@@ -132,6 +142,11 @@ func approvalText(a *approval.Approval, columns int) string {
 		approval.KindQuestion: "a question of the tool; its answer is for the A2A client",
 	}[a.Kind])
 	f.add("tool", visible.Line(a.Tool))
+	if about := a.About; about != nil {
+		f.add("described", visible.Line(about.Description))
+		f.add("declared", visible.Line(strings.Join(about.Declared, ", ")))
+		f.add("claimed", unverified(about))
+	}
 	f.add("arguments", visible.Line(string(a.Args)))
 	f.add("question", a.Hint)
 	f.add("with", visible.Line(string(a.Payload)))
@@ -146,6 +161,9 @@ func approvalText(a *approval.Approval, columns int) string {
 		f.add("approvers", visible.Line(approversText(who)))
 	}
 	f.add("requester", principalText(a.Requester))
+	if shown.Revoked {
+		f.add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
+	}
 	f.add("asked", moment(a.Asked))
 	f.add("expires", deadline(a))
 	f.add("task", a.Task)
@@ -164,8 +182,23 @@ func approvalText(a *approval.Approval, columns int) string {
 	return f.String()
 }
 
-// approversText returns whom a rule lets decide.
+// unverified returns what is only claimed about a tool.
+func unverified(about *approval.About) string {
+	if len(about.Claimed) == 0 {
+		return ""
+	}
+	return visible.Line(strings.Join(about.Claimed, ", ")) + " (not verified)"
+}
+
+// approversText returns whom the rules let decide.
 func approversText(who *approval.Approvers) string {
+	if len(who.All) > 0 {
+		each := make([]string, len(who.All))
+		for i := range who.All {
+			each[i] = "one of (" + approversText(&who.All[i]) + ")"
+		}
+		return strings.Join(each, " who is also ")
+	}
 	var all []string
 	for _, role := range who.Roles {
 		all = append(all, "the role "+role)
@@ -289,7 +322,7 @@ func (p *program) decide(ctx context.Context, client *adminsocket.Client, id str
 		f.add("runs with", visible.Line(string(d.Args)))
 	}
 	f.add("reason", d.Reason)
-	if _, err := io.WriteString(p.stderr, approvalText(a, f.columns)+f.String()); err != nil {
+	if _, err := io.WriteString(p.stderr, approvalText(shown, f.columns)+f.String()); err != nil {
 		return nil, err
 	}
 	question := map[approval.Verb]string{

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func (p *program) commands() *cobra.Command {
 		configured("show", "print the whole configuration and where each value comes from", p.configShow),
 	)
 	root.AddCommand(
-		configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets and gates", p.serve),
+		p.serveCommand(),
 		config,
 		p.approvalsCommand(),
 		p.tasksCommand(), p.pushCommand(),
@@ -62,6 +63,17 @@ func configured(name, short string, run func(context.Context, *flags) error) *co
 	return c
 }
 
+// serveCommand is serve.
+func (p *program) serveCommand() *cobra.Command {
+	start := false
+	c := configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets, gates and log.level", func(ctx context.Context, given *flags) error {
+		given.init = start
+		return p.serve(ctx, given)
+	})
+	c.Flags().BoolVar(&start, "init", false, "Begin with an empty store if the data folder had one and its file is missing.")
+	return c
+}
+
 // settle makes c and its subcommands refuse arguments that they do not take.
 func settle(c *cobra.Command) {
 	for _, sub := range c.Commands() {
@@ -78,6 +90,9 @@ func settle(c *cobra.Command) {
 // takesArguments is the annotation of a command that checks its arguments by itself.
 const takesArguments = "takes arguments"
 
+// takesPairs is the annotation of a command whose arguments are written key=value.
+const takesPairs = "takes pairs"
+
 // needsCommand refuses a command line that names no command.
 func needsCommand(c *cobra.Command, args []string) error {
 	var names []string
@@ -85,6 +100,8 @@ func needsCommand(c *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	switch {
+	case len(args) > 0 && slices.Contains(names, args[0]): // it comes after --
+		return usage("%s comes after --, where no command is read; remove the --", args[0])
 	case len(args) > 0 && c.HasParent():
 		return usage("there is no command '%s %s'%s", c.Name(), args[0], suggest.DidYouMean(args[0], "", names))
 	case len(args) > 0:
@@ -135,6 +152,9 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	}
 	meant := suggest.DidYouMean(name, "", known)
+	if meant == "" && c.Annotations[takesPairs] != "" {
+		meant = "; an argument of the tool has no dashes: " + name + "=VALUE"
+	}
 	return usage("%sthere is no flag %s%s%s", where, dashes, name, strings.Replace(meant, "mean ", "mean --", 1))
 }
 

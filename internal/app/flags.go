@@ -12,6 +12,7 @@ import (
 type flags struct {
 	file   string            // of --config
 	values map[string]string // by the name of the key
+	init   bool              // of serve --init
 }
 
 // configFlags gives c a flag for every key of the configuration. A wrong value is

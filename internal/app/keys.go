@@ -133,7 +133,7 @@ func (p *program) explainKey(k *apikey.Key, path string, conf *config.Auth, crea
 	lines := []string{
 		"This is the only time that the key is shown: " + visible.Line(path) + " has its hash.",
 		"Clients send it in a header:  " + name + "<the key>",
-		"A running server accepts it after SIGHUP (systemctl reload a2a-server).",
+		"A running server accepts it after SIGHUP or, under the systemd unit, systemctl restart a2a-server.",
 	}
 	if !k.Expires.IsZero() {
 		lines = append(lines, "It ends on "+k.Expires.UTC().Format(time.RFC3339)+".")
@@ -314,7 +314,7 @@ func (p *program) keysRevoke() *cobra.Command {
 		if err := apikey.Revoke(path, args[0], time.Now()); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.stderr, "%s is revoked in %s. A running server refuses it after SIGHUP (systemctl reload a2a-server).\n", visible.Line(args[0]), visible.Line(path))
+		_, err = fmt.Fprintf(p.stderr, "%s is revoked in %s. A running server refuses it after SIGHUP or, under the systemd unit, systemctl restart a2a-server.\n", visible.Line(args[0]), visible.Line(path))
 		return err
 	}
 	return c

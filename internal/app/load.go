@@ -15,7 +15,7 @@ func (p *program) from(given *flags) a2aserver.Config {
 	if file == "" {
 		file = p.variable(config.FileVariable)
 	}
-	return a2aserver.Config{File: file, Environment: p.env, Set: given.values}
+	return a2aserver.Config{File: file, Environment: p.env, Set: given.values, Init: given.init}
 }
 
 // load reads the configuration from all its sources.

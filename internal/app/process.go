@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -18,17 +19,35 @@ import (
 // concurrent use, even if w is not. Invisible characters are escaped as in JSON, so that a
 // line of JSON keeps its meaning.
 func newLogger(c config.Log, w io.Writer) zerolog.Logger {
+	return writeLog(c, w).Level(levelOf(c))
+}
+
+// writeLog returns the logger of newLogger without a least level.
+func writeLog(c config.Log, w io.Writer) zerolog.Logger {
 	shown := terminal(w)
 	w = escaping{w}
 	if c.Format == "console" || c.Format == "auto" && shown {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: true, FieldsOrder: []string{"url"}}
 	}
+	return zerolog.New(zerolog.SyncWriter(w)).With().Timestamp().Logger()
+}
+
+func levelOf(c config.Log) zerolog.Level {
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
-		level = zerolog.InfoLevel // config.Load lets no other through
+		return zerolog.InfoLevel // config.Load lets no other through
 	}
-	return zerolog.New(zerolog.SyncWriter(w)).Level(level).With().Timestamp().Logger()
+	return level
 }
+
+// leastLevel is the least level of a logger and of all that were made from it. It can
+// change while they are used.
+type leastLevel struct{ atomic.Int32 }
+
+func (l *leastLevel) set(c config.Log) { l.Store(int32(levelOf(c))) }
+
+// Sample reports whether a line of the level is logged.
+func (l *leastLevel) Sample(level zerolog.Level) bool { return int32(level) >= l.Load() }
 
 // terminal reports whether a person reads what is written to w.
 func terminal(w io.Writer) bool {

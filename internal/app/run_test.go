@@ -35,6 +35,8 @@ func TestRun(t *testing.T) {
 	gates := write(t, "gates.yaml", "gates:\n  - tool: transfer_monney\n  - {tool: \"*_mony\", action: deny}\n")
 	patterns := write(t, "patterns.yaml", "gates:\n  - tool: pay_*\n  - tool: transfer_*\n")
 	script := write(t, "script.yaml", "no scenarios: at all\n")
+	spec := write(t, "spec.yaml", "openapi: 3.0.3\npaths:\n  /a: {get: {operationId: a}}\n  /b: {put: {operationId: b, requestBody: {content: {image/png: {}}}}}\n")
+	document := write(t, "document.yaml", "tools:\n  - {openapi: x, spec: "+spec+", server: \"https://x.example\", only: [a, b]}\n")
 	for name, c := range map[string]struct {
 		args   string // separated by blanks
 		env    []string
@@ -80,21 +82,26 @@ func TestRun(t *testing.T) {
 		"check a gate of no tool":        {args: "config check --config " + gates, code: exitUsage, stderr: []string{`gates\.yaml:2:\d+: gates\[0\]\.tool: there is no tool "transfer_monney"; did you mean transfer_money\?\n`, `WRN .*gates\.yaml:3:\d+: gates\[1\]\.tool: no tool matches "\*_mony"`}},
 		"serve with a gate of no tool":   {args: "serve --listen 127.0.0.1:0 --data " + t.TempDir() + " --config " + gates, code: exitUsage, stderr: []string{`did you mean transfer_money\?\n`}},
 		"check a gate that does nothing": {args: "config check --config " + patterns, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN \S+patterns\.yaml:2:\d+: gates\[0\]\.tool: no tool matches "pay_\*", so that this gate does nothing\n$`}},
+		"check a document":               {args: "config check --config " + document, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN openapi x \(\S+document\.yaml:2\): operation "b" \(PUT /b\) is not offered: [^\n]+\n$`}},
+		"list the tools of a document":   {args: "tools list --config " + document, stdout: []string{`(?m)^x_a `}, stderr: []string{`^1 problem: openapi x \(line 2\): operation "b" \(PUT /b\) is not offered: [^\n]+\n$`}},
 		"check a wide network":           {args: "config check --push-enabled --push-networks 10.0.0.0/8,0.0.0.0/0,::/0", stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN push\.networks: with 0\.0\.0\.0/0 and ::/0 webhooks may reach [^\n]+\n$`}},
 		"check a network":                {args: "config check --push-enabled --push-networks 10.0.0.0/8", stdout: []string{`is valid`}},
 		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
 
-		"show":             {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
-		"a list twice":     {args: "config show --allowed-hosts a --allowed-hosts b,c", stdout: []string{`(?m)^allowed_hosts: \[a, b, c\] # flag --allowed-hosts$`}},
-		"flag over env":    {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
-		"env over file":    {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
-		"flag names file":  {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},
-		"switch":           {args: "config show --insecure-no-auth --idempotency=false", stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
-		"show wrong":       {args: "config show --log-level loud", code: exitUsage, stderr: []string{`--log-level`}},
-		"serve wrong":      {args: "serve --listen nowhere --log-level loud", code: exitUsage, stderr: []string{`--listen`, `--log-level`}},
-		"serve in public":  {args: "serve --listen 0.0.0.0:0", code: exitUsage, stderr: []string{`insecure_no_auth`}},
-		"address is taken": {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: exitFailure, stderr: []string{`choose another address`}},
-		"no data folder":   {args: "serve --listen 127.0.0.1:0 --data " + file, code: exitFailure, stderr: []string{`data folder`}},
+		"command after --":          {args: "-- serve", code: exitUsage, stderr: []string{`^a2a-server: serve comes after --, where no command is read; remove the --\n`}},
+		"command after --, below":   {args: "config -- check", code: exitUsage, stderr: []string{`check comes after --, where no command is read; remove the --\n`}},
+		"dashes before an argument": {args: "tools call echo --text=x", code: exitUsage, stderr: []string{`there is no flag --text; an argument of the tool has no dashes: text=VALUE\n`}},
+		"show":                      {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
+		"a list twice":              {args: "config show --allowed-hosts a --allowed-hosts b,c", stdout: []string{`(?m)^allowed_hosts: \[a, b, c\] # flag --allowed-hosts$`}},
+		"flag over env":             {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
+		"env over file":             {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
+		"flag names file":           {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},
+		"switch":                    {args: "config show --insecure-no-auth --idempotency=false", stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
+		"show wrong":                {args: "config show --log-level loud", code: exitUsage, stderr: []string{`--log-level`}},
+		"serve wrong":               {args: "serve --listen nowhere --log-level loud", code: exitUsage, stderr: []string{`--listen`, `--log-level`}},
+		"serve in public":           {args: "serve --listen 0.0.0.0:0", code: exitUsage, stderr: []string{`insecure_no_auth`}},
+		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: exitFailure, stderr: []string{`choose another address`}},
+		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: exitFailure, stderr: []string{`data folder`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

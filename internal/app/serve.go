@@ -5,10 +5,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
+
+	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/heap"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -25,7 +29,9 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(c.Log, p.stderr)
+	var least leastLevel
+	least.set(c.Log)
+	log := writeLog(c.Log, p.stderr).Level(zerolog.DebugLevel).Sample(&least)
 	process(c.Limits, log) // before there is a server
 	hangups := make(chan os.Signal, 1)
 	onHangup(hangups) // from here on, it does not end the process
@@ -34,10 +40,23 @@ func (p *program) serve(ctx context.Context, given *flags) error {
 	if err != nil {
 		return err
 	}
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
-	defer reloadOn(ctx, hangups, server.Reload, log)()
+	reload := func() error { //nolint:contextcheck // a reload outlives the signal that asked for it
+		if err := server.Reload(); err != nil {
+			return err
+		}
+		read, err := p.load(given)
+		if err == nil {
+			least.set(read.Log)
+		}
+		return err
+	}
+	defer reloadOn(ctx, hangups, reload, log)()
+	beside.Go(func() { heap.Release(ctx) })
 	return server.Run(ctx)
 }
 

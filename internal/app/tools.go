@@ -15,7 +15,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
-	"a2a-server/tool"
 )
 
 func (p *program) toolsCommand() *cobra.Command {
@@ -166,7 +165,7 @@ func after(separator, text string) string {
 
 // saysColumn returns what is said about the effects of t.
 func saysColumn(t *a2aserver.ToolInfo) string {
-	says := effects(t.Annotations)
+	says := t.Annotations.Words()
 	if t.Own != "" {
 		says = t.Claims
 	}
@@ -178,20 +177,6 @@ func saysColumn(t *a2aserver.ToolInfo) string {
 		text += " (trusted)"
 	}
 	return text
-}
-
-// effects returns annotations in words.
-func effects(a tool.Annotations) []string {
-	var all []string
-	for _, one := range []struct {
-		is   bool
-		word string
-	}{{a.ReadOnly, "read-only"}, {a.Idempotent, "idempotent"}, {a.Destructive, "destructive"}} {
-		if one.is {
-			all = append(all, one.word)
-		}
-	}
-	return all
 }
 
 func digestColumn(t *a2aserver.ToolInfo) string {
@@ -212,6 +197,12 @@ func printProblems(w io.Writer, problems []a2aserver.ToolProblem) error {
 		line := visible.Line(one.Problem)
 		if o := one.Origin; o != (a2aserver.Origin{}) {
 			line = fmt.Sprintf("%s %s (line %d): %s", o.Kind, visible.Line(o.Entry), o.Line, line)
+		}
+		if len(one.Stderr) > 0 {
+			line += "; it wrote to stderr, at last:"
+		}
+		for _, said := range one.Stderr {
+			line += "\n  | " + visible.Line(said)
 		}
 		lines = append(lines, line)
 	}

@@ -84,7 +84,7 @@ func shown(t *a2aserver.ToolInfo) (string, error) {
 	if t.Own != "" {
 		row("claims", words(t.Claims)+", as the server says"+map[bool]string{true: "; trusted", false: "; not trusted"}[t.Trusted])
 	}
-	row("effects", words(effects(t.Annotations))+" declared")
+	row("effects", words(t.Annotations.Words())+" declared")
 	row("result", resultText(t))
 	row("timeout", t.Timeout.String())
 	row("for", audienceText(t))

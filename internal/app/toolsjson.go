@@ -50,6 +50,7 @@ type (
 	jsonProblem struct {
 		Origin  *jsonOrigin `json:"origin,omitempty"`
 		Problem string      `json:"problem"`
+		Stderr  []string    `json:"stderr,omitempty"`
 	}
 )
 
@@ -59,7 +60,7 @@ func inventoryJSON(all *a2aserver.Inventory) jsonInventory {
 		out.Tools = append(out.Tools, toolJSON(&all.Tools[i]))
 	}
 	for _, p := range all.Problems {
-		out.Problems = append(out.Problems, jsonProblem{originJSON(p.Origin), p.Problem})
+		out.Problems = append(out.Problems, jsonProblem{originJSON(p.Origin), p.Problem, p.Stderr})
 	}
 	return out
 }
@@ -69,7 +70,7 @@ func toolJSON(t *a2aserver.ToolInfo) jsonTool {
 	out := jsonTool{
 		Name: t.Name, Description: t.Description, Parameters: t.Parameters, Digest: t.Digest, Pin: t.Pin, Changed: t.Changed(),
 		Origin: originJSON(t.Origin), Decision: string(action), Sometimes: sometimes, Gates: []jsonGate{},
-		Effects: effects(t.Annotations), Claims: t.Claims, Trusted: t.Trusted,
+		Effects: t.Annotations.Words(), Claims: t.Claims, Trusted: t.Trusted,
 		Streaming: t.Streaming, LongRunning: t.LongRunning, Timeout: t.Timeout.String(),
 	}
 	for _, g := range t.Gates {

@@ -331,8 +331,8 @@ func TestNotStarted(t *testing.T) {
 		{"NUL", child.Command{Argv: []string{self, "a\x00b"}}, "exec: argument 1 contains a NUL character, which no argument can", false},
 		{"NUL in a value", child.Command{Argv: []string{self}, Env: []string{"A=secret\x00"}}, "exec: the value of the environment variable A contains a NUL character", false},
 		{"no value", child.Command{Argv: []string{self}, Env: []string{"secret"}}, "exec: an entry of the environment is not of the form NAME=value", false},
-		{"no folder", child.Command{Argv: []string{self}, Dir: "/does/not/exist"}, "exec: the working folder: stat /does/not/exist: no such file or directory", false},
-		{"a file as the folder", child.Command{Argv: []string{self}, Dir: plain}, "exec: the working folder: " + plain + " is not a folder", false},
+		{"no folder", child.Command{Argv: []string{self}, Dir: "/does/not/exist"}, "exec: the working folder /does/not/exist does not exist; create it, or name another one", false},
+		{"a file as the folder", child.Command{Argv: []string{self}, Dir: plain}, "exec: the working folder " + plain + " is not a folder; name another one", false},
 		{"a negative time", child.Command{Argv: []string{self}, Grace: -1}, "exec: the grace period and the linger time cannot be negative", false},
 	} {
 		tt.command.Stdout = true

@@ -3,6 +3,7 @@ package child
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -77,6 +78,13 @@ func (c *Command) check() error {
 	return nil
 }
 
+// Check returns the error that [Start] would return for c now, as far as that is known
+// without starting it: the program may still lack its interpreter.
+func Check(c Command) error {
+	_, err := c.prepare()
+	return err
+}
+
 // prepare returns the command as package exec starts it, without its streams.
 func (c *Command) prepare() (*exec.Cmd, error) {
 	if err := c.check(); err != nil {
@@ -84,10 +92,12 @@ func (c *Command) prepare() (*exec.Cmd, error) {
 	}
 	if c.Dir != "" {
 		switch info, err := os.Stat(c.Dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("exec: %w %s does not exist; create it, or name another one", ErrFolder, visible.Clip(c.Dir, maxShown))
 		case err != nil:
-			return nil, fmt.Errorf("exec: the working folder: %w", err)
+			return nil, fmt.Errorf("exec: %w %s: %w", ErrFolder, visible.Clip(c.Dir, maxShown), plain(err))
 		case !info.IsDir():
-			return nil, fmt.Errorf("exec: the working folder: %s is not a folder", visible.Clip(c.Dir, maxShown))
+			return nil, fmt.Errorf("exec: %w %s is not a folder; name another one", ErrFolder, visible.Clip(c.Dir, maxShown))
 		}
 	}
 	path, err := Find(c.Argv[0], c.Env, c.Dir)

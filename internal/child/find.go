@@ -12,8 +12,12 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// ErrNotFound means that a program was looked up and is not installed.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound means that a program was looked up and is not installed.
+	ErrNotFound = errors.New("not found")
+	// ErrFolder means that the folder in which a program was to run cannot be used.
+	ErrFolder = errors.New("the working folder")
+)
 
 // Find returns the absolute path of the program that [Start] would run for the first
 // element of a command, with env and dir as in [Command]. The current folder is never

@@ -109,7 +109,9 @@ func approvalCases() []endToEnd {
 			again := alice.task(sending{Message: m})
 			s.equal("state", again.State, "input-required")
 			s.equal("the question", s.asks(again.Message), s.asks(task.Message))
-			alice.drops(task.ID)
+			m = s.says("word", coded.FindString(texts(again.Message.Parts)))
+			m.Task = task.ID
+			s.equal("the word with its code", alice.task(sending{Message: m}).State, "completed")
 		}},
 		{name: "two questions, answered one after the other", play: func(s *scene) {
 			alice := s.as("alice")

@@ -49,11 +49,15 @@ func cancelCases() []endToEnd {
 			task := alice.task(sending{Message: s.pays("m", 5)})
 			first, _ := alice.cancel(task.ID)
 			second, f := alice.cancel(task.ID)
+			if legacy(s.on) {
+				s.refused("again", f, "TASK_NOT_CANCELABLE")
+				return
+			}
 			if f != nil {
 				s.Fatal(f)
 			}
 			s.equal("again", second, first)
-		}},
+		}, differs: []difference{{legacy, "in 0.3 a canceled task cannot be canceled"}}},
 		{name: "cancel a task that has ended", play: func(s *scene) {
 			alice := s.as("alice")
 			done := alice.task(sending{Message: s.says("m", "/echo a")})
@@ -74,6 +78,38 @@ func cancelCases() []endToEnd {
 			}
 			s.equal("state", s.as("bob").has(theirs.ID).State, "input-required")
 			s.as("bob").drops(theirs.ID)
+		}},
+		{name: "cancel one call", play: func(s *scene) {
+			alice := s.as("alice")
+			m := s.pays("m", 1)
+			m.Parts = append(m.Parts, s.pays("unused", 2).Parts...)
+			task := alice.task(sending{Message: m})
+			q := s.asks(task.Message)
+			s.equal("approvals", len(q), 2)
+			stop := func(id, call string, more ...part) *message {
+				m := s.says(id)
+				m.Task, m.Parts = task.ID, append([]part{data(map[string]any{"type": "call_cancel", "call": call})}, more...)
+				return m
+			}
+			for _, who := range []string{"bob", "eve"} {
+				_, f := s.as(who).send(sending{Message: stop("of "+who, "c1.1")})
+				s.refused(who, f, "TASK_NOT_FOUND")
+			}
+			_, f := alice.send(sending{Message: stop("unknown", "c9.1")})
+			s.refused("an unknown call", f, "INVALID_PARAMS")
+			_, f = alice.send(sending{Message: stop("and more", "c1.1", text("approve"))})
+			s.refused("a cancel and a decision", f, "INVALID_PARAMS")
+			left := alice.task(sending{Message: stop("stop", "c1.1", text("not needed"))})
+			s.equal("state", left.State, "input-required")
+			s.equal("what is left", s.asks(left.Message)[0].id, q[1].id)
+			f = alice.refusedDecision(task, q[0].decision("approve"))
+			s.equal("reason", f.Own, "APPROVAL_CONFLICT")
+			done := alice.task(sending{Message: s.decides("yes", task, q[1].decision("approve"))})
+			s.equal("state", done.State, "completed")
+			s.equal("results", len(done.Artifacts), 1)
+			s.equal("amount", field(done.Artifacts[0].Parts, "transferred"), any(2.0))
+			_, f = alice.send(sending{Message: stop("too late", "c1.2")})
+			s.refused("a call of a task that has ended", f, "UNSUPPORTED_OPERATION")
 		}},
 		{name: "cancel with metadata", play: func(s *scene) {
 			alice := s.as("alice")

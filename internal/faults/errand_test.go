@@ -4,9 +4,11 @@ package faults
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +68,9 @@ func (e *errand) shown() (id, state, text string) {
 // want is the text that an echo or a stream has to end with.
 func (e *errand) want() string {
 	if e.kind == echo {
-		return strings.Repeat(e.name+" ", e.size/(len(e.name)+1)+1)[:e.size]
+		random := fnv.New64a() // nothing that the store could compress
+		_, _ = random.Write([]byte(e.name))
+		return (e.name + " " + base64.StdEncoding.EncodeToString(noise(random.Sum64(), e.size)))[:e.size]
 	}
 	size := streamChunks * e.chunk()
 	return strings.Repeat(streamed, size/len(streamed)+1)[:size]

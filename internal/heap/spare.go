@@ -1,4 +1,5 @@
-// Package heap sizes the heap that the garbage collector works for.
+// Package heap sizes the heap that the garbage collector works for, and returns what a process at
+// rest does not use.
 package heap
 
 import (

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,18 +27,21 @@ type talker struct {
 	command []string
 	ways    []string // in which it can hold a conversation
 	types   bool     // what its person types reaches the task that waits
+	card    string   // the configuration of the agent card that it can read
 }
 
 // testAgents has each framework ask for transfers, and approve and reject them.
 func testAgents(t *testing.T, p programs) {
 	for _, a := range []talker{
-		{"google-adk", []string{p.python["google-adk"], "python/google-adk/drive.py"}, []string{"remote", "model"}, false},
-		{"agent-framework", []string{p.python["agent-framework"], "python/agent-framework/drive.py"}, []string{"url", "card"}, true},
-		{"adk-go", []string{p.adkgo}, []string{"whole", "stream"}, false},
+		{name: "google-adk", command: []string{p.python["google-adk"], "python/google-adk/drive.py"}, ways: []string{"remote", "model"}, card: "{grpc: false}"},
+		{name: "agent-framework", command: []string{p.python["agent-framework"], "python/agent-framework/drive.py"}, ways: []string{"url", "card"}, types: true, card: "{}"},
+		{name: "adk-go", command: []string{p.adkgo}, ways: []string{"whole", "stream"}, card: "{}"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			tape, s := recorded(t, p)
+			config, key := secured(t, p, "card: "+a.card)
+			tape, s := recorded(t, p, "--config", config)
+			tape.key = key // most frameworks read the card without credentials
 			turn := a.start(t, tape.url)
 			for _, way := range a.ways {
 				for _, c := range conversations {
@@ -47,6 +52,20 @@ func testAgents(t *testing.T, p programs) {
 			}
 		})
 	}
+}
+
+// secured returns the configuration of a server that serves gRPC, too, and wants a key, with the
+// key of a requester.
+func secured(t *testing.T, p programs, more string) (config, key string) {
+	t.Helper()
+	folder := t.TempDir()
+	keys, config := filepath.Join(folder, "keys.yaml"), filepath.Join(folder, "config.yaml")
+	key = addKey(t, p, keys, "person")
+	text := fmt.Sprintf("auth: {keys: {file: %q}}\ngrpc: {listen: \"127.0.0.1:0\"}\n%s\n", keys, more)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config, key
 }
 
 // hold holds a conversation, and compares its transcript and what was transferred.

@@ -69,7 +69,7 @@ func prepare(t *testing.T) programs {
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
-		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "crewai", "beeai", "strands"} {
+		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "mcp-servers", "crewai", "beeai", "strands"} {
 			t.Run(name+" for Python", func(t *testing.T) {
 				t.Parallel()
 				interpreter := installPython(t, name)

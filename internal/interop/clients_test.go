@@ -34,6 +34,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("adk run", func(t *testing.T) { t.Parallel(); testADKRun(t, p) })
 	t.Run("delegation", func(t *testing.T) { t.Parallel(); testDelegation(t, p) })
 	t.Run("MCP servers", func(t *testing.T) { t.Parallel(); testMCP(t, p) })
+	t.Run("MCP servers of others", func(t *testing.T) { t.Parallel(); testOthersMCP(t, p) })
 	t.Run("elsewhere", func(t *testing.T) { t.Parallel(); testElsewhere(t, p) })
 	t.Run("issuers of tokens", func(t *testing.T) { t.Parallel(); testIssuers(t, p) })
 	t.Run("by hand", func(t *testing.T) { t.Parallel(); testByHand(t, p) })
@@ -47,9 +48,7 @@ func TestEndToEnd(t *testing.T) {
 func testClients(t *testing.T, p programs) {
 	folder, data := t.TempDir(), t.TempDir()
 	keys, config := filepath.Join(folder, "keys.yaml"), filepath.Join(folder, "config.yaml")
-	// The one form of requirements that all three SDKs read.
 	text := fmt.Sprintf(`auth: {keys: {file: %q}}
-card: {security_form: go}
 grpc: {listen: "127.0.0.1:0"}
 push: {enabled: true, allow_http: true, allow_loopback: true}
 tools: [{builtin: demo, for: {roles: [requester]}}]
@@ -191,7 +190,6 @@ var gaps = []struct {
 	why     string
 }{
 	{version: a2av0.Version, binding: a2a.TransportProtocolJSONRPC, cases: []string{"list"}, why: "0.3 has no lists there"},
-	{version: a2av0.Version, binding: a2a.TransportProtocolGRPC, cases: []string{"list"}, why: "0.3 has no lists there"},
 	{of: "js", version: a2av0.Version, cases: []string{"list"}, why: "it has no lists of 0.3"},
 	{of: "python", version: a2av0.Version, cases: []string{"list"}, why: "it has no lists of 0.3"},
 	{version: a2av0.Version, cases: []string{"subscribe while parked"}, why: "a stream of 0.3 ends where the task waits"},

@@ -15,6 +15,9 @@
 // digests have other names;
 // `make interop INTEROPFLAGS=-update` writes them again.
 //
+// MCP servers of npm and PyPI are tools of the server in mcpservers_test.go: two of them in
+// every run, and all, one with a browser, with `make mcp`.
+//
 // Tokens for the callers are of an OpenID Connect provider of others (idp/idp.mjs), which
 // runs as a process of its own.
 //
@@ -22,6 +25,6 @@
 // every package: */package-lock.json and
 // python/*/requirements.txt, which python/lock writes. Those in Python stay in the cache of
 // the user. The tests need go with a C compiler (the server is built with the race
-// detector), node 20 or newer with npm, Python 3.11 or newer with pip, and curl; they fail,
+// detector), node 20 or newer with npm, Python 3.11 or newer with pip, git and curl; they fail,
 // and say so, where one is missing.
 package interop

@@ -53,6 +53,7 @@ func testElicits(t *testing.T, p programs, dir string) {
 		t.Fatal(err)
 	}
 	s := start(t, p.server, t.TempDir(), "--config", file)
+	connected(t, s, 4)
 	c := &sdkClient{url: s.url, binding: a2a.TransportProtocolHTTPJSON, resolver: agentcard.NewResolver(&http.Client{})}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

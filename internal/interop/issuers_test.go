@@ -25,7 +25,6 @@ auth:
   oidc:
     - {name: corp, issuer: %q, audiences: [%q], networks: [127.0.0.1], roles: {claim: groups, map: {people: [requester], programs: [requester]}}}
     - {name: plain, issuer: %q, audiences: [%q], networks: [127.0.0.1], roles: [requester]%s}
-card: {security_form: go}
 `, follows.issuer, audience, plain.issuer, audience, tokenType)
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

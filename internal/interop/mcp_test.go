@@ -54,6 +54,7 @@ func prepareMCP(t *testing.T, interpreter string) string {
 func testMCP(t *testing.T, p programs) {
 	dir := prepareMCP(t, p.python["mcp"])
 	s := start(t, p.server, t.TempDir(), "--config", filepath.Join(dir, "a2a-server.yaml"))
+	connected(t, s, 4)
 	c := &sdkClient{url: s.url, binding: a2a.TransportProtocolHTTPJSON, resolver: agentcard.NewResolver(&http.Client{})}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

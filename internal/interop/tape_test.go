@@ -23,6 +23,7 @@ type tape struct {
 	url    string
 	server atomic.Pointer[url.URL]
 	cards  atomic.Int32 // times that the agent card was read
+	key    string       // an API key that is sent with every request, "": none
 
 	mu        sync.Mutex
 	idle      *sync.Cond
@@ -49,6 +50,9 @@ func startTape(t *testing.T) *tape {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(tp.server.Load())
 			r.Out.Host = r.In.Host
+			if tp.key != "" {
+				r.Out.Header.Set("X-API-Key", tp.key)
+			}
 		},
 		FlushInterval: -1,
 		// While a server is killed, its clients see their connection break.

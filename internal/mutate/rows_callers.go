@@ -111,7 +111,7 @@ func callerRows() []Row {
 		},
 		{
 			File:    "a2a/security.go",
-			What:    "if len(spec) == 0 || c.SecurityForm == SecurityGo {",
+			What:    "if len(spec) == 0 || c.SecurityForm != SecuritySpec {",
 			Into:    "if true {",
 			Promise: "the card has the security of the specification",
 			Package: ".",
@@ -196,6 +196,14 @@ func callerRows() []Row {
 			Promise: "a public server without authentication says so",
 			Package: ".",
 			Test:    "TestOpenServerSaysSoEveryMinute",
+		},
+		{
+			File:    "internal/app/config/reach.go",
+			What:    "if k.public && l.sound(k.name, \"insecure_no_auth\") {",
+			Into:    "if false {",
+			Promise: "nobody is let in by mistake",
+			Package: "internal/app/config",
+			Test:    "TestWrongFiles",
 		},
 		{
 			File:    "listen.go",

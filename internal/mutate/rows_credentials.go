@@ -66,6 +66,13 @@ func credentialRows() []Row {
 			Test:    "TestIssuerIsDown",
 		},
 		{
+			File:    oidc + "claims.go",
+			What:    `if i.Person != "" {`,
+			Into:    `if i.Person != "" && claim(t.claims, i.Person) != nil {`,
+			Promise: "a token without the claim of its person is refused",
+			Test:    "TestRefused/no person",
+		},
+		{
 			File:    oidc + "token.go",
 			What:    `"crit", "b64", "zip", "enc"`,
 			Into:    `"b64", "zip", "enc"`,

@@ -67,9 +67,9 @@ func decidingRows() []Row {
 			Test:    "TestJudgeTermsOfDefaults/approvers",
 		},
 		{
-			File:    "approval/judge.go",
-			What:    "t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()",
-			Into:    "t.Allowed = slices.Clone(t.Allowed)",
+			File:    "approval/policy.go",
+			What:    "\tt.Approvers = t.Approvers.clone()\n",
+			Into:    "",
 			Promise: "the approvers of an approval are its own",
 			Test:    "TestApproversAreCopied",
 		},

@@ -319,10 +319,18 @@ func pushRows() []Row {
 		},
 		{
 			File:    "task/push/send.go",
-			What:    "if w.Scheme != \"\" {",
-			Into:    "if w.Scheme == \"-\" {",
+			What:    "if scheme != \"\" {",
+			Into:    "if scheme == \"-\" {",
 			Promise: "a webhook gets the credentials that were set for it",
 			Test:    "TestDelivers",
+		},
+		{
+			File:    "task/webhook.go",
+			What:    "w.URL = origin(secrets.URL)",
+			Into:    "w.URL = secrets.URL",
+			Promise: "of the URL of a webhook, the store has scheme and host",
+			Package: ".",
+			Test:    "TestPushSecrets",
 		},
 		{
 			File:    "task/push/list.go",

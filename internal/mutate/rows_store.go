@@ -189,8 +189,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/list.go",
-			What:    "if e.short && (e.owner == sc || e.owner == [16]byte{}) {",
-			Into:    "if true {",
+			What:    "if e.owner != sc || e.status",
+			Into:    "if _, err := readRecord(l.tasks, id); err != nil || e.owner != sc || e.status",
 			Promise: "a list passes over what others have at work",
 			Test:    "TestListPassesOverOthersAtWork",
 		},
@@ -324,7 +324,14 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/space.go",
-			What:    "if s.full == nil || s.end-s.used > reserveBytes {",
+			What:    "s.room += s.metas.freeRuns(s.file, need)",
+			Into:    "",
+			Promise: "free pages are room",
+			Test:    "TestSmallDisk",
+		},
+		{
+			File:    "store/boltstore/space.go",
+			What:    "if s.room > reserve {",
 			Into:    "if true {",
 			Promise: "the last of the disk is left to what has begun",
 			Test:    "TestReserve",
@@ -422,8 +429,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/db.go",
-			What:    "if have > format {",
-			Into:    "if false {",
+			What:    "case have > format:",
+			Into:    "case false:",
 			Promise: "a file of a newer program is refused",
 			Test:    "TestOpenRefuses/newer",
 		},
@@ -491,13 +498,6 @@ func storeRows() []Row {
 			Into:    "t.plain = slices",
 			Promise: "a value with anything else than bulk is read",
 			Test:    "TestSuite/bulk/in one commit",
-		},
-		{
-			File:    "store/boltstore/codec.go",
-			What:    "if t.BulkSnapshot = t.Header.Snapshot; version >= recordBulk {",
-			Into:    "if version >= recordBulk {",
-			Promise: "the snapshots of format 1 hold all events",
-			Test:    "TestFormat1",
 		},
 		{
 			File:    "store/next.go",

@@ -95,8 +95,8 @@ func entryRows() []Row {
 		},
 		{
 			File:    "task/enter.go",
-			What:    "if c.Cause == \"\" {",
-			Into:    "if true {",
+			What:    "outcome = OutcomeUnknown",
+			Into:    "outcome = OutcomeRejected",
 			Promise: "a call that may have run says so when it is not run again",
 			Test:    "TestCallThatMayHaveRunSaysSo",
 		},

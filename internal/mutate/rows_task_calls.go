@@ -4,6 +4,13 @@ package main
 func callRows() []Row {
 	return []Row{
 		{
+			File:    "task/cancel_call.go",
+			What:    "if c.Attempt == 0 {",
+			Into:    "if true {",
+			Promise: "a call that was canceled after its start is not told as one that never ran",
+			Test:    "TestCancelCall",
+		},
+		{
 			File:    "task/advance.go",
 			What:    "if !d.running(c) {",
 			Into:    "if false {",
@@ -109,9 +116,23 @@ func callRows() []Row {
 			Test:    "TestLateResultThatDoesNotFit",
 		},
 		{
+			File:    "task/enter.go",
+			What:    "x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms",
+			Into:    "x.verdict.Hint = old.Hint",
+			Promise: "a call that is asked about again keeps its terms when no rule asks any longer",
+			Test:    "TestAskedAgainOnTheSameTerms",
+		},
+		{
+			File:    "task/advance.go",
+			What:    "if a.Kind == approval.KindOutcome {\n\t\t\treturn nil, d.finish(c, OutcomeUnknown",
+			Into:    "if false {\n\t\t\treturn nil, d.finish(c, OutcomeUnknown",
+			Promise: "an outcome that nobody decided in time is told as such",
+			Test:    "TestExpiryIsToldAsItIs",
+		},
+		{
 			File:    "task/examine.go",
-			What:    "case errors.Is(err, tool.ErrUnknownTool):\n\t\tx.invalid = fmt.Errorf(\"there is no tool %q any more\"",
-			Into:    "case err != nil:\n\t\tx.invalid = fmt.Errorf(\"there is no tool %q any more\"",
+			What:    "case errors.Is(err, tool.ErrUnknownTool):",
+			Into:    "case err != nil:",
 			Promise: "only a tool that is unknown is gone",
 			Test:    "TestCallWaitsForItsToolset",
 		},
@@ -131,24 +152,10 @@ func callRows() []Row {
 		},
 		{
 			File:    "task/examine.go",
-			What:    "\t\tx.proof, err = entry.Schema.Check(x.args)\n",
+			What:    "\t\tx.proof, err = x.entry.Schema.Check(x.args)\n",
 			Into:    "",
 			Promise: "arguments that do not fit the schema reach no tool",
 			Test:    "TestEntryOfACallThatStood/nobody approved, what it takes",
-		},
-		{
-			File:    "task/postpone.go",
-			What:    "now.Sub(e.Since) < doubtAfter || c.Doubt != \"\"",
-			Into:    "true",
-			Promise: "after a day without its tool somebody is asked whether to wait on",
-			Test:    "TestDoubtAfterADay",
-		},
-		{
-			File:    "task/postpone.go",
-			What:    "|| c.Doubt != \"\" {",
-			Into:    "{",
-			Promise: "that is asked once at a time",
-			Test:    "TestDoubtAfterADay",
 		},
 		{
 			File:    "task/postpone.go",

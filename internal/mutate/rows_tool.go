@@ -3,6 +3,13 @@ package main
 func toolRows() []Row {
 	return []Row{
 		{
+			File:    "tool/index.go",
+			What:    "checkWrapper(t); err != nil",
+			Into:    "checkWrapper(t); err != nil && false",
+			Promise: "a tool that hides the gate of another one is refused",
+			Test:    "TestWrapperThatHides",
+		},
+		{
 			File:    "tool/gate.go",
 			What:    `ask, hint, failed = true, "", fmt.Errorf("panic`,
 			Into:    `ask, hint, failed = false, "", fmt.Errorf("panic`,

@@ -18,8 +18,11 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	from := h.claim
 	h.mu.Unlock()
 	var claimed []store.Header
-	err := h.db.do(ctx, func(r *round) error {
+	claim := func(r *round) error {
 		claimed = nil // a round may be tried again
+		if r.w.db.rebuilding.under() != nil {
+			return errRebuilding // live lacks tasks
+		}
 		if err := r.claim(h.epoch, from[:], nil, limit, &claimed); err != nil {
 			return err
 		}
@@ -29,7 +32,14 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 			return r.claim(h.epoch, nil, from[:], limit, &claimed)
 		}
 		return nil
-	})
+	}
+	err := error(errRebuilding)
+	for errors.Is(err, errRebuilding) {
+		if err = h.db.rebuilding.wait(ctx, h.db); err != nil {
+			break
+		}
+		err = h.db.do(ctx, claim)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("claim tasks: %w", err)
 	}
@@ -44,7 +54,7 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 
 // claim claims from key from, inclusive, to key to, exclusive (nil: the end).
 func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store.Header) error {
-	c := r.im.bucket(bucketLive).Loose() // as the round began: live is written at the end
+	c := r.im.bucket(bucketLive).Cursor() // as the round began: live is written at the end
 	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed) < limit; k, v = c.Next() {
 		if entry := decodeLive(v); entry.epoch >= epoch {
 			continue

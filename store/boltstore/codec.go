@@ -91,12 +91,8 @@ type record struct {
 	deleting bool
 }
 
-// The versions of a header. Version 1 knew no bulk: its snapshots hold all events. From
-// recordVersion on, which is the one that is written, a checksum ends the value.
-const (
-	recordBulk    = 2
-	recordVersion = 4
-)
+// recordVersion is the version of a header.
+const recordVersion = 4
 
 func (t *record) append(b []byte) []byte {
 	h := &t.Header
@@ -116,17 +112,15 @@ func (t *record) append(b []byte) []byte {
 
 func decodeRecord(id store.TaskID, value []byte) (record, error) {
 	var t record
-	r := open(bucketTask, id[:], value, recordVersion)
-	version := r.version("header", 1, recordBulk, recordVersion)
+	r := open(bucketTask, id[:], value)
+	r.version("header", recordVersion)
 	t.deleting = r.byte() == 1
 	t.Task, t.Phase, t.State, t.Message = id, store.Phase(r.byte()), store.State(r.byte()), r.id()
 	t.StatusTime = store.Millis(r.uint())
 	t.Seq, t.Pub, t.Rev, t.Fence, t.Epoch = r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
 	t.Pending, t.Due, t.Bytes, t.Header.Snapshot = uint32(r.uint()), uint32(r.uint()), r.uint(), r.uint()
 	t.last, t.values, t.snapshot = r.uint(), r.uint(), r.uint()
-	if t.BulkSnapshot = t.Header.Snapshot; version >= recordBulk {
-		t.Bulk, t.BulkSnapshot, t.bulk = r.uint(), r.uint(), r.uint()
-	}
+	t.Bulk, t.BulkSnapshot, t.bulk = r.uint(), r.uint(), r.uint()
 	tenant := r.string()
 	t.Owner = store.Owner(tenant, r.string())
 	t.Context = r.string()
@@ -148,13 +142,15 @@ type head struct {
 	snapshot bool // a snapshot follows the events
 	bulk     bool // the bulk of a snapshot follows that
 	onlyBulk bool // all events are bulk: a reader without it passes the value over
+
+	compressed bool // what follows the head is
 }
 
-// The versions of a log value. Version 1 knew no bulk. From valueVersion on, which is the
-// one that is written, a checksum ends its head and another one the whole.
+// The versions of a log value. What follows the head is compressed in valueCompressed. A
+// checksum ends the head and another one the whole.
 const (
-	valueBulk    = 2
-	valueVersion = 4
+	valueVersion    = 4
+	valueCompressed = 5
 )
 
 // The flags of a value, and those of an event.
@@ -178,7 +174,11 @@ func flag(on bool, bit byte) byte {
 func (h *head) append(b, key []byte) []byte {
 	start := len(b)
 	flags := flag(h.snapshot, flagSnapshot) | flag(h.bulk, flagBulkSnapshot) | flag(h.onlyBulk, flagOnlyBulk)
-	b = append(b, valueVersion, flags)
+	version := byte(valueVersion)
+	if h.compressed {
+		version = valueCompressed
+	}
+	b = append(b, version, flags)
 	b = append(b, h.task[:]...)
 	for _, n := range [...]uint64{h.k, h.prev, h.jump, h.first, h.pub, h.events} {
 		b = binary.AppendUvarint(b, n)
@@ -189,14 +189,11 @@ func (h *head) append(b, key []byte) []byte {
 // head reads the head of the value at key, and checks its sum if that is asked for.
 func (r *reader) head(key []byte, check bool) (h head) {
 	whole := r.b
-	version := r.version("log value", 1, valueBulk, valueVersion)
+	h.compressed = r.version("log value", valueVersion, valueCompressed) == valueCompressed
 	flags := r.byte()
 	h.snapshot, h.bulk, h.onlyBulk = flags&flagSnapshot != 0, flags&flagBulkSnapshot != 0, flags&flagOnlyBulk != 0
 	h.task = r.id()
 	h.k, h.prev, h.jump, h.first, h.pub, h.events = r.uint(), r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
-	if version < valueVersion {
-		return h
-	}
 	if r.take(sumSize); r.err == nil && check {
 		_, r.err = unseal(bucketLog, key, whole[:len(whole)-len(r.b)])
 	}
@@ -227,21 +224,25 @@ type rowValue struct {
 	context string      // of a row of a context
 	index   []store.IndexKey
 	value   []byte
+	packed  []byte // value, compressed; nil: it is written as it is
 }
 
-// The versions of a row. From rowVersion on, a checksum ends the value. Rows of a context
-// are written as rowContext, all others as rowVersion. 3 is left out: one flipped bit would
-// make it rowUnsealed.
+// The versions of a row: rows of a context are rowContext, all others rowVersion; with
+// rowCompressed added, the value is compressed.
 const (
-	rowUnsealed = 1
-	rowVersion  = 2
-	rowContext  = 4
+	rowVersion    = 2
+	rowContext    = 4
+	rowCompressed = 8
 )
 
 func (v *rowValue) append(b []byte) []byte {
 	version := byte(rowVersion)
 	if v.context != "" {
 		version = rowContext
+	}
+	value := v.value
+	if v.packed != nil {
+		version, value = version|rowCompressed, v.packed
 	}
 	b = append(b, version)
 	b = binary.AppendUvarint(b, v.rev)
@@ -254,17 +255,17 @@ func (v *rowValue) append(b []byte) []byte {
 	for _, ix := range v.index {
 		b = appendBytes(appendBytes(b, ix.Index), ix.Key)
 	}
-	return append(b, v.value...)
+	return append(b, value...)
 }
 
-// decodeRow decodes the row at key, and does not copy.
+// decodeRow decodes the row at key, and does not copy what is not compressed.
 func decodeRow(key, b []byte) (v rowValue, err error) {
-	r := open(bucketRow, key, b, rowVersion)
-	version := r.version("row", rowUnsealed, rowVersion, rowContext)
+	r := open(bucketRow, key, b)
+	version := r.version("row", rowVersion, rowContext, rowVersion|rowCompressed, rowContext|rowCompressed)
 	v.rev = r.uint()
 	tenant := r.string()
 	v.owner = store.Owner(tenant, r.string())
-	if version == rowContext {
+	if version&^rowCompressed == rowContext {
 		v.context = r.string()
 	}
 	for range r.uint() {
@@ -273,6 +274,9 @@ func decodeRow(key, b []byte) (v rowValue, err error) {
 		}
 		name := r.string()
 		v.index = append(v.index, store.IndexKey{Index: name, Key: r.bytes()})
+	}
+	if r.err == nil && version&rowCompressed != 0 {
+		r.expand()
 	}
 	if v.value = r.b; r.err != nil {
 		return rowValue{}, fmt.Errorf("row %x: %w", key, r.err)

@@ -25,7 +25,6 @@ func (r *round) checkContextRows(b *store.Batch, t *work) error {
 		var before store.RowBound
 		values := map[string][]byte{}
 		prefix := contextRowKey(kind, t.now.Owner, t.now.Context, nil)
-		r.row.proveTo(prefix, after(prefix))
 		c := r.row.Cursor()
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			row, err := decodeRow(k, v)
@@ -90,6 +89,9 @@ func (r *round) shared(t *work) bool {
 		}
 		return rec.there() && rec.Owner == owner && rec.Context == contextID
 	}
+	if r.w.db.rebuilding.under() != nil {
+		return true // for all that is known: its rows stay
+	}
 	sc, cx := owner.Key(), store.ContextKey(contextID)
 	prefix := ctxPrefix(sc, cx)
 	c := r.im.bucket(bucketListCtx).Cursor()
@@ -98,9 +100,9 @@ func (r *round) shared(t *work) bool {
 			return true
 		}
 	}
-	c = r.im.bucket(bucketLive).Loose()
+	c = r.im.bucket(bucketLive).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if e := decodeLive(v); (e.short || e.owner == sc && e.context == cx) && is(store.TaskID(k)) {
+		if e := decodeLive(v); e.owner == sc && e.context == cx && is(store.TaskID(k)) {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package boltstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 
 	"a2a-server/store"
@@ -81,14 +82,17 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 			n.users++
 		}
 		c.mu.Unlock()
-		if n != nil {
-			return n, nil
+		if n != nil || db.rebuilding.under() != nil {
+			return n, nil // nil: it cannot be counted now, and nobody is refused for it
 		}
 		err := db.view(ctx, func(im *image) error {
 			l := lister{im: im, tasks: im.bucket(bucketTask), scope: owner, query: store.Query{Context: contextID}}
 			_, n = c.count(&l, key, true /* use */)
 			return nil
 		})
+		if errors.Is(err, errRebuilding) {
+			return nil, nil
+		}
 		if n != nil || err != nil {
 			return n, err
 		}

@@ -20,20 +20,13 @@ import (
 	"a2a-server/store"
 )
 
-// format is the version of the layout. A file of an older one is migrated when it is
-// opened; a newer one is refused.
-const format = 4
-
-// migrations[n] turns format n into n+1, in the transaction that opens the file. There
-// is no format 0.
-var migrations = [format]func(*bolt.Tx) error{
-	func(*bolt.Tx) error { return errors.New("it has no format") },
-	// What is there stays as it is. The number keeps programs out that do not know what
-	// the newer ones write: bulk, then checksums, then rows of contexts.
-	func(*bolt.Tx) error { return nil },
-	func(*bolt.Tx) error { return nil },
-	func(*bolt.Tx) error { return nil },
-}
+// format is the version of the layout that is written. A file of oldest or later becomes
+// one of format when it is opened: the number keeps programs out that do not know what is
+// written from then on. What is in the file stays as it is.
+const (
+	format = 5
+	oldest = 4
+)
 
 var (
 	keyFormat      = []byte("format")
@@ -68,8 +61,14 @@ type Options struct {
 	Running func() time.Duration
 
 	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a
-	// full disk is noticed before anything is written. Defaults to 64 MiB; negative: none.
+	// full disk is noticed before anything is written. At most an eighth of what the disk
+	// has free is taken at a time. Defaults to 64 MiB; negative: none.
 	Ahead int64
+
+	// PlainReads leaves the reading of pages to bbolt, which checks none of them: a damaged
+	// page may then end the process, or hide tasks. It is for finding out whether an error
+	// is in the file or in the checks.
+	PlainReads bool
 
 	// Hook, when set, is called by the writer at named points, for tests that kill
 	// the process there. The names are the constants Point….
@@ -93,6 +92,7 @@ type DB struct {
 	note        string
 	incarnation uint64
 	hook        func(point string)
+	plain       bool // Options.PlainReads
 
 	queue   queue
 	durable durable
@@ -101,9 +101,10 @@ type DB struct {
 	tails   hub
 	ofRows  store.RowWatchers
 	counts  counts
-	proven  proven         // of the writer alone
-	closed  sync.WaitGroup // writer and window loader
-	stop    context.CancelFunc
+
+	rebuilding rebuilding
+	closed     sync.WaitGroup // writer and window loader
+	stop       context.CancelFunc
 
 	beginning sync.Mutex // held while a transaction begins
 
@@ -119,8 +120,8 @@ type DB struct {
 func Open(path string) (*DB, error) { return Options{}.Open(path) }
 
 // Open opens or creates the file at path. The error says what to do when the file is
-// in use, damaged, truncated, or was written by a newer program; except for a file in
-// use it wraps store.ErrDamaged.
+// in use, of a format that is not read, damaged or truncated; in the last two cases it
+// wraps store.ErrDamaged.
 func (o Options) Open(path string) (*DB, error) {
 	if o.LockTimeout == 0 {
 		o.LockTimeout = time.Second
@@ -164,7 +165,7 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, bolt: file, hook: o.Hook, note: note}
+	db := &DB{path: path, bolt: file, hook: o.Hook, plain: o.PlainReads, note: note}
 	if db.opened, err = opened.Stat(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), file.Close())
 	}
@@ -174,7 +175,7 @@ func (o Options) Open(path string) (*DB, error) {
 	if db.metas, err = mapMetas(opened, file.Info().PageSize); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	db.space.file, db.space.ahead, db.space.inPlace = opened, max(o.Ahead, 0), inPlace(opened)
+	db.space.file, db.space.metas, db.space.ahead, db.space.inPlace = opened, db.metas, max(o.Ahead, 0), inPlace(opened)
 	db.queue.init()
 	db.tails.init(o.TailBytes)
 	db.counts.init()
@@ -185,15 +186,20 @@ func (o Options) Open(path string) (*DB, error) {
 	if err := file.View(func(tx *bolt.Tx) error {
 		db.durable.reach(uint64(tx.ID())) // it was synced before the file was opened
 		db.space.used = tx.Size()
-		db.proven = newProven(uint64(tx.Size()) / uint64(file.Info().PageSize))
+		db.space.begin()
 		return nil
 	}); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
+	compressor, err := newCompressor()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), file.Close())
+	}
 	var ctx context.Context
 	ctx, db.stop = context.WithCancel(context.Background())
 	w := newWriter(db, newWindow(o.Window, o.Running))
+	w.compressor = compressor
 	db.closed.Go(func() { w.run() })
 	db.closed.Go(func() { w.window.load(ctx, db) })
 	return db, nil
@@ -264,7 +270,7 @@ func openError(path string, err error) error {
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
 		return damagedFile(path, err)
 	default:
-		return fmt.Errorf("open store: %w", err)
+		return fmt.Errorf("open store %s: %w", path, err)
 	}
 }
 
@@ -272,8 +278,8 @@ func damagedFile(path string, why any) error {
 	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away to start with an empty store", store.ErrDamaged, path, why)
 }
 
-// prepare refuses a file that is not a store, or that a newer program wrote, and migrates
-// the format.
+// prepare refuses a file that is not a store, or of a format that is not read, and brings
+// it to the newest format.
 func (db *DB) prepare() (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -291,8 +297,16 @@ func (db *DB) prepare() (err error) {
 		}
 		meta := tx.Bucket(bucketMeta)
 		have := readU64(meta.Get(keyFormat))
-		if have > format {
-			return fmt.Errorf("%w: %s has format %d and this program knows formats up to %d: use the newer program that wrote it", store.ErrDamaged, db.path, have, format)
+		if err := checkFormat(db.path, have); err != nil {
+			return err
+		}
+		if have < format {
+			if err := db.checkOldest(tx); err != nil {
+				return err
+			}
+		}
+		if meta.Get(keyRebuild) != nil {
+			db.rebuilding.begin()
 		}
 		db.incarnation = readU64(meta.Get(keyIncarnation))
 		known := meta.Get(keyFile)
@@ -308,11 +322,6 @@ func (db *DB) prepare() (err error) {
 	}
 	return db.bolt.Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
-		for have := readU64(meta.Get(keyFormat)); have < format; have++ {
-			if err := migrations[have](tx); err != nil {
-				return fmt.Errorf("bring %s from format %d to %d: %w", db.path, have, have+1, err)
-			}
-		}
 		if db.isCopyOf(meta.Get(keyFile)) {
 			// It is a copy of the original file: what readers remember of the original
 			// does not apply to it.
@@ -323,6 +332,30 @@ func (db *DB) prepare() (err error) {
 		db.incarnation = readU64(meta.Get(keyIncarnation))
 		return errors.Join(meta.Put(keyFormat, u64(format)), meta.Put(keyFile, db.itself))
 	})
+}
+
+// checkFormat refuses a file of a format that this program does not read.
+func checkFormat(path string, have uint64) error {
+	switch {
+	case have == 0:
+		return damagedFile(path, "it has no format")
+	case have > format:
+		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: it was written by a newer program; run that one", path, have, oldest, format)
+	case have < oldest:
+		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: keep using the program that wrote it, or move the file away to start with an empty store", path, have, oldest, format)
+	}
+	return nil
+}
+
+// checkOldest refuses a file that began with a format before oldest: its first log value is
+// the oldest one.
+func (db *DB) checkOldest(tx *bolt.Tx) error {
+	defer func() { _ = recover() }() // a damaged page of the log is its readers' to report
+	_, first := newImage(tx, db.plain).bucket(bucketLog).Cursor().First()
+	if len(first) == 0 || first[0] >= valueVersion {
+		return nil
+	}
+	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away to start with an empty store", db.path, oldest)
 }
 
 // isCopyOf reports whether the file is not the one that its meta data names; nil: it
@@ -446,12 +479,15 @@ func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 		return err
 	}
 	defer func() {
-		if p := recover(); p != nil {
+		if p := recover(); damagedDerived(p) {
+			db.rebuilding.met(db)
+			err = errRebuilding
+		} else if p != nil {
 			err = fmt.Errorf("%w: a page of %s cannot be read: %v", store.ErrDataLoss, db.path, p)
 		}
 		_ = tx.Rollback() // a read transaction has nothing to lose
 	}()
-	return fn(newImage(tx))
+	return fn(newImage(tx, db.plain))
 }
 
 // begin begins a read transaction of what the disk has.

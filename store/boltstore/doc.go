@@ -19,7 +19,7 @@
 //	audit     n → task, entry
 //
 // live, list, list.ctx and rowidx are derived: [DB.Rebuild] rebuilds them from task
-// and row.
+// and row. Damaged ones are moved to the bucket dropped, which nobody reads.
 //
 // A log value carries its number k within its task and the positions of its
 // task's values k−1 and k−lowbit(k), so that any value is found in O(log² k)
@@ -33,10 +33,9 @@
 //
 // # Formats
 //
-// Format 2 added bulk: values and headers of version 2. In those of version 1 no event is
-// bulk, and a snapshot holds all events. Format 3 added checksums, format 4 rows of a
-// context. Existing values are not rewritten; each is read in the version that it was
-// written in.
+// Format 4 is the oldest one that is read: a file that began with an earlier one is refused.
+// Format 5 added compression with zstd: of log values after their heads, and of the values of
+// rows. What is in a file of format 4 stays as it is.
 //
 // # Damage
 //
@@ -50,10 +49,11 @@
 // A page of bbolt has no checksum, but its parts have to fit: their number, their places,
 // the order of keys, and what points to the page. bbolt checks none of it. So readers do not
 // use bbolt for trees but [image], which checks all pages on the way before it says that
-// something is not there, and each page that a list passes; and bbolt's writer gets to no
-// page that has not been checked first ([proven]). What was in such a page is
-// store.ErrDataLoss. When the writer meets one that it would have to build on, it never
-// writes again: store.ErrReadOnly ([DB.Trouble]). A person has to restore a backup. Without
+// something is not there, and each page that a list passes; and the writer checks the pages
+// on the way to a key before bbolt changes it ([changing]). What was in such a page is
+// store.ErrDataLoss. One of a derived bucket is dropped with its bucket, whoever meets it: all
+// four are made again in slices, from task and row, and lists are store.ErrUnavailable until
+// then. When the writer meets one of another bucket, it never writes again: store.ErrReadOnly ([DB.Trouble]). A person has to restore a backup. Without
 // the newest meta page nothing can be read either: the older one lacks what has been
 // acknowledged since.
 //
@@ -72,7 +72,8 @@
 // # A disk that fails
 //
 // Space is allocated ahead of need ([space]), so that a full disk is noticed before
-// anything is written; the last 16 MiB of it are reserved for tasks that have begun. A
+// anything is written. New tasks are refused when 4 MiB of room are left, all but deletions
+// when 1 MiB is; free pages that are next to each other are room, too. A
 // failed commit is known to be undone when a reader that begins afterwards does not see
 // it: batches of turns then wait and go first when the disk accepts writes again, and
 // everybody else gets store.ErrUnavailable ([putOff], [DB.Trouble]).

@@ -51,7 +51,7 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 		at = []byte(after)
 	}
 	err = h.db.view(ctx, func(im *image) error {
-		return scan(im.bucket(bucketDue).Loose(), nil, at, func(k, v []byte) (bool, error) {
+		return scan(im.bucket(bucketDue).Cursor(), nil, at, func(k, v []byte) (bool, error) {
 			d := decodeDue(k, v)
 			// The time of a damaged row may be what is wrong with it: it says nothing of those
 			// after it, and no page ends with it, so that the next one begins where it should.
@@ -88,7 +88,7 @@ func decodeDue(k, v []byte) store.Due {
 		return d
 	}
 	d.Task, d.Kind, d.Key = task, string(kind), bytes.Clone(rest)
-	payload, err := unmark(bucketDue, k, v, func(v []byte) bool { return v[0] == '{' })
+	payload, err := unmark(bucketDue, k, v)
 	if err != nil {
 		return d
 	}
@@ -103,13 +103,13 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 	}
 	limit = store.PageSize(limit)
 	err = h.db.view(ctx, func(im *image) error {
-		return scan(im.bucket(bucketAudit).Loose(), nil, u64(after), func(k, v []byte) (bool, error) {
+		return scan(im.bucket(bucketAudit).Cursor(), nil, u64(after), func(k, v []byte) (bool, error) {
 			// No page ends with a damaged entry: its number may be what is wrong with it.
 			if len(entries) >= limit && !entries[len(entries)-1].Damaged {
 				return true, nil
 			}
 			entry := store.AuditEntry{N: readU64(k), Damaged: true}
-			if v, err := unmark(bucketAudit, k, v, bareEntry); err == nil && len(v) >= 16 {
+			if v, err := unmark(bucketAudit, k, v); err == nil && len(v) >= 16 {
 				entry.Task, entry.Data, entry.Damaged = store.TaskID(v[:16]), bytes.Clone(v[16:]), false
 			}
 			entries = append(entries, entry)
@@ -118,7 +118,3 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 	})
 	return entries, err
 }
-
-// bareEntry reports whether an audit entry can be one from before format 3: the id of a
-// task, which begins with the time that it was made, and JSON.
-func bareEntry(v []byte) bool { return len(v) > 16 && v[0] <= 1 && v[16] == '{' }

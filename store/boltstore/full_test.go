@@ -121,7 +121,7 @@ func fullChild(name, path string) error {
 	fill := func() error { // until a create is refused
 		for range 100_000 {
 			create, _ := turn(store.Owner("t", "filler"))
-			create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
+			create.Events = append(create.Events, store.Event{Kind: "k", Data: noise(64 << 10)})
 			if _, err := h.Append(context.Background(), create).Wait(); err != nil {
 				return err
 			}
@@ -287,13 +287,17 @@ func fillToReserve(h store.Handle, path string) error {
 	if err := limitFiles(uint64(info.Size())); err != nil { // what was taken ahead is all there is
 		return err
 	}
-	for range 1000 {
+	size := 64 << 10
+	for range 10_000 {
 		create, _ := turn(store.Owner("t", "filler"))
-		create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 64<<10)})
-		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
-			if errors.Is(err, store.ErrUnavailable) {
-				return nil
-			}
+		create.Events = append(create.Events, store.Event{Kind: "k", Data: noise(size)})
+		_, err := h.Append(context.Background(), create).Wait()
+		switch {
+		case errors.Is(err, store.ErrUnavailable) && size == 100:
+			return nil
+		case errors.Is(err, store.ErrUnavailable):
+			size = 100 // this may fit into free pages
+		case err != nil:
 			return err
 		}
 	}

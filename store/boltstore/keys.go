@@ -3,6 +3,7 @@ package boltstore
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"a2a-server/store"
@@ -20,25 +21,6 @@ var (
 	bucketDue     = []byte("due")
 	bucketAudit   = []byte("audit")
 )
-
-// contentsOf returns what the elements of a bucket have in common; nil: the one of all buckets.
-func contentsOf(bucket []byte) contents {
-	switch string(bucket) {
-	case "":
-		return contents{buckets: true}
-	case string(bucketTask), string(bucketLive):
-		return contents{keys: 16}
-	case string(bucketLog), string(bucketAudit):
-		return contents{keys: 8}
-	case string(bucketList):
-		return contents{keys: 16 + 1 + positionBytes}
-	case string(bucketListCtx):
-		return contents{keys: 16 + 16 + positionBytes}
-	}
-	return contents{}
-}
-
-const positionBytes = 8 + 16 // of store.TaskPosition
 
 func u64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
@@ -148,7 +130,6 @@ type liveEntry struct {
 	context [16]byte // store.ContextKey
 	state   store.State
 	status  store.Millis // StatusTime
-	short   bool         // as an older server wrote it: only the epoch, and the owner if that is not zero, are known
 }
 
 func liveEntryOf(h *store.Header) liveEntry {
@@ -165,15 +146,15 @@ func (e *liveEntry) encode() []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(e.status))
 }
 
-func decodeLive(v []byte) (e liveEntry) {
-	e.epoch = readU64(v[:min(8, len(v))])
-	if len(v) >= 24 {
-		e.owner = [16]byte(v[8:])
+// decodeLive panics when the value is not an entry, as an image does where it is damaged.
+func decodeLive(v []byte) liveEntry {
+	if len(v) != liveEntryBytes {
+		panic(&pageError{bucketLive, fmt.Errorf("bucket %s has an entry of %d bytes", bucketLive, len(v))})
 	}
-	if e.short = len(v) != liveEntryBytes; !e.short {
-		e.context, e.state, e.status = [16]byte(v[24:]), store.State(v[40]), store.Millis(readU64(v[41:]))
+	return liveEntry{
+		epoch: readU64(v[:8]), owner: [16]byte(v[8:]), context: [16]byte(v[24:]),
+		state: store.State(v[40]), status: store.Millis(readU64(v[41:])),
 	}
-	return e
 }
 
 // after returns the smallest key that is larger than every key with this prefix,

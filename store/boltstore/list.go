@@ -22,6 +22,9 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 	if s.IsZero() {
 		return store.TaskPage{}, nil
 	}
+	if s.IsOwner() && h.db.rebuilding.under() != nil {
+		return store.TaskPage{}, errRebuilding
+	}
 	var page store.TaskPage
 	if !s.IsOwner() {
 		page.Total = -1
@@ -105,16 +108,9 @@ func later(a, b atWork) int {
 
 // live collects the owner's Live tasks that match.
 func (l *lister) live() {
-	c, sc, cx := l.im.bucket(bucketLive).Loose(), l.scope.Key(), store.ContextKey(l.query.Context)
+	c, sc, cx := l.im.bucket(bucketLive).Cursor(), l.scope.Key(), store.ContextKey(l.query.Context)
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		e, id := decodeLive(v), store.TaskID(k)
-		if e.short && (e.owner == sc || e.owner == [16]byte{}) {
-			t, err := readRecord(l.tasks, id)
-			if err != nil {
-				continue // its owner is not known
-			}
-			e = liveEntryOf(&t.Header)
-		}
 		if e.owner != sc || e.status < l.query.Since || l.query.State != 0 && e.state != l.query.State || l.query.Context != "" && e.context != cx {
 			continue
 		}

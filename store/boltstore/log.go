@@ -39,10 +39,13 @@ func readHead(log values, task store.TaskID, position, k uint64) (head, error) {
 // reader positioned at its first event.
 func readValue(log values, task store.TaskID, position uint64) (head, reader, error) {
 	key := u64(position)
-	r := open(bucketLog, key, log.Get(key), valueVersion)
+	r := open(bucketLog, key, log.Get(key))
 	h := r.head(key, false /* check */)
 	if r.err == nil && h.task != task {
 		r.err = fmt.Errorf("%w: it is of task %s", store.ErrDataLoss, h.task)
+	}
+	if r.err == nil && h.compressed {
+		r.expand()
 	}
 	if r.err != nil {
 		return head{}, r, fmt.Errorf("log value at %d, of task %s: %w", position, task, r.err)

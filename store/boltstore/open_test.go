@@ -74,19 +74,17 @@ func TestOpenRefuses(t *testing.T) {
 		{"short", cut(100), "restore a backup"},
 		{"cut after the meta pages", cut(2 * 4096), "restore a backup"},
 		{"cut in the middle", cut(64 << 10), "restore a backup"},
-		{"newer", func(t *testing.T, path string) {
-			db, err := bolt.Open(path, 0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			if err := db.Update(func(tx *bolt.Tx) error {
-				return tx.Bucket([]byte("meta")).Put([]byte("format"), binary.BigEndian.AppendUint64(nil, 99))
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}, "use the newer program"},
+		{"newer", setFormat(99), "a newer program; run that one"},
+		{"older", setFormat(3), "keep using the program that wrote it"},
+		{"of an older beginning", func(t *testing.T, path string) {
+			update(t, path, func(tx *bolt.Tx) error {
+				log := tx.Bucket([]byte("log"))
+				key, value := log.Cursor().First()
+				return errors.Join(log.Put(key, append([]byte{2}, value[1:]...)), tx.Bucket([]byte("meta")).Put([]byte("format"), binary.BigEndian.AppendUint64(nil, 4)))
+			})
+		}, "before format 4"},
 	} {
+		ofAnother := strings.Contains(tc.name, "older") || tc.name == "newer" // it is whole
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			path := sample(t)
@@ -101,14 +99,34 @@ func TestOpenRefuses(t *testing.T) {
 					_ = db.Close()
 					t.Fatal("Open() = nil, want an error")
 				}
-				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), tc.next) {
-					t.Errorf("Open() = %v, want ErrDamaged with the path and %q", err, tc.next)
+				if damaged := !ofAnother; errors.Is(err, store.ErrDamaged) != damaged || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), tc.next) {
+					t.Errorf("Open() = %v, want the path and %q, and that it is damaged: %t", err, tc.next, damaged)
 				}
 			}
 			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 				t.Error("Open changed a file that it refused")
 			}
 		})
+	}
+}
+
+// setFormat makes a file one of another format.
+func setFormat(n uint64) func(t *testing.T, path string) {
+	return func(t *testing.T, path string) {
+		update(t, path, func(tx *bolt.Tx) error {
+			return tx.Bucket([]byte("meta")).Put([]byte("format"), binary.BigEndian.AppendUint64(nil, n))
+		})
+	}
+}
+
+func update(t *testing.T, path string, change func(tx *bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(change), db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -209,7 +227,7 @@ func TestRebuildBytes(t *testing.T) {
 		if err := file.View(func(tx *bolt.Tx) error {
 			return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 				return b.ForEach(func(k, v []byte) error {
-					if string(name) != "meta" {
+					if string(name) != "meta" && string(name) != "dropped" {
 						all[fmt.Sprintf("%s %x", name, k)] = fmt.Sprintf("%x", v)
 					}
 					return nil

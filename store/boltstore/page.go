@@ -25,12 +25,6 @@ const (
 // that the bucket is, and ends with its last element.
 type page []byte
 
-// contents is what the elements of a bucket have in common.
-type contents struct {
-	buckets bool // they are buckets; else none is
-	keys    int  // length of their keys; 0: any
-}
-
 var (
 	errOrder   = errors.New("has keys that are out of order")
 	errOutside = errors.New("has an element outside the page")
@@ -66,10 +60,9 @@ func (p page) begins(unit uint64) error {
 
 // check checks the elements of a page, which begins as it should: each follows the one before
 // it, so that there are as many as it says. Its keys must be in order, at least low and below
-// high; nil: no bound. Those of a leaf must be what the bucket has. loose: it is enough that one
-// key is where it should be; bits of the others may be damaged, and not their lengths.
-func (p page) check(has contents, loose bool, low, high []byte) error {
-	next, in := uint64(pageHeader+p.count()*pageElement), 0
+// high; nil: no bound. The elements of a leaf are all buckets, or none is.
+func (p page) check(buckets bool, low, high []byte) error {
+	next := uint64(pageHeader + p.count()*pageElement)
 	var last []byte
 	for i := range p.count() {
 		start, n, value := p.place(i)
@@ -83,28 +76,13 @@ func (p page) check(has contents, loose bool, low, high []byte) error {
 		}
 		next += n + value
 		key := p.key(i)
-		fits := !p.leaf() || p.bucket(i) == has.buckets
 		switch {
-		case p.leaf() && has.keys != 0 && n != uint64(has.keys), !fits && !loose:
+		case p.leaf() && p.bucket(i) != buckets:
 			return errKind
-		case fits && between(low, key, high) && (i == 0 || loose || bytes.Compare(last, key) < 0):
-			in++
+		case i > 0 && bytes.Compare(last, key) >= 0, !between(low, key, high):
+			return errOrder
 		}
 		last = key
-	}
-	if in < p.count() && (in == 0 || !loose) {
-		return errOrder
-	}
-	return nil
-}
-
-// within checks only the first and the last key of a page whose others are between them.
-func (p page) within(has contents, low, high []byte) error {
-	if p.leaf() && (p.bucket(0) != has.buckets || has.keys != 0 && len(p.key(0)) != has.keys) {
-		return errKind
-	}
-	if !between(low, p.key(0), high) || !between(low, p.key(p.count()-1), high) {
-		return errOrder
 	}
 	return nil
 }

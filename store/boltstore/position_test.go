@@ -67,6 +67,9 @@ func TestDamagedNewestKey(t *testing.T) {
 				t.Errorf("%d tasks cannot be read, want one at most", damagedTasks)
 			}
 			after, err := audit.Audit(t.Context(), 0, 0)
+			if errors.Is(err, store.ErrDataLoss) && bucket == "audit" {
+				return // its page is damaged
+			}
 			if err != nil || len(after) != len(before) || bucket == "audit" && !bytes.Equal(after[0].Data, before[0].Data) {
 				t.Errorf("Audit() = %v, %v, was %v", after, err, before)
 			}

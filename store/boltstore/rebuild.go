@@ -1,59 +1,205 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"a2a-server/store"
 )
 
-// Rebuild rebuilds live, list, list.ctx and rowidx from the headers and the rows, in one
-// commit. It is for repair: if the file is sound, nothing observable changes.
+// derived are the buckets that are made from task and row.
+var derived = [][]byte{bucketLive, bucketList, bucketListCtx, bucketRowIdx}
+
+var (
+	bucketDropped = []byte("dropped") // derived buckets that were damaged, by transaction: nobody walks them
+	keyRebuild    = []byte("rebuild") // in meta while derived buckets are incomplete
+)
+
+// rebuildSlice is how long one transaction of a rebuild reads and writes; its commit comes on
+// top.
+const rebuildSlice = 20 * time.Millisecond
+
+// errRebuilding is the store.ErrUnavailable of a read that needs derived buckets.
+const errRebuilding = slowError("an index of the store was damaged and is being rebuilt: lists continue when that is done; try again later")
+
+// rebuilding is whether the derived buckets are incomplete. It is safe for concurrent use.
+type rebuilding struct {
+	mu   sync.Mutex
+	done chan struct{} // closed when they are whole again; nil: they are
+}
+
+// begin reports whether they were whole.
+func (b *rebuilding) begin() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done != nil {
+		return false
+	}
+	b.done = make(chan struct{})
+	return true
+}
+
+func (b *rebuilding) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.done)
+	b.done = nil
+}
+
+func (b *rebuilding) under() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.done
+}
+
+// wait waits until they are whole, or the store cannot be written any more.
+func (b *rebuilding) wait(ctx context.Context, db *DB) error {
+	for done := b.under(); done != nil; done = b.under() {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for an index: %w", context.Cause(ctx))
+		case <-time.After(time.Second):
+			if err := errors.Join(db.refuses(), db.Err()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Rebuild rebuilds live, list, list.ctx and rowidx from the headers and the rows, as the store
+// does when it meets damage in them, and returns when that is done. If the file is sound,
+// nothing observable changes, but lists are store.ErrUnavailable meanwhile.
 func (db *DB) Rebuild(ctx context.Context) error {
-	return db.do(ctx, func(r *round) error {
-		for _, b := range []struct {
-			name   []byte
-			bucket *changing
-		}{{bucketLive, &r.live}, {bucketList, &r.list}, {bucketListCtx, &r.listCtx}, {bucketRowIdx, &r.rowIdx}} {
-			r.puts++
-			b.bucket.proveTo(nil, nil)
-			if err := r.tx.DeleteBucket(b.name); err != nil {
-				return fmt.Errorf("delete bucket %s: %w", b.name, err)
-			}
-			made, err := r.tx.CreateBucket(b.name)
-			if err != nil {
-				return fmt.Errorf("make bucket %s: %w", b.name, err)
-			}
-			*b.bucket = changing{Bucket: made}
+	if err := db.do(ctx, func(r *round) error { return r.drop() }); err != nil {
+		return err
+	}
+	return db.rebuilding.wait(ctx, db)
+}
+
+// damagedDerived reports whether a panic is of a page of a derived bucket.
+func damagedDerived(p any) bool {
+	e, ok := p.(*pageError)
+	return ok && slices.ContainsFunc(derived, func(name []byte) bool { return bytes.Equal(name, e.bucket) })
+}
+
+// met queues the drop of the derived buckets if a reader has met damage in one.
+func (b *rebuilding) met(db *DB) {
+	if b.begin() {
+		db.queue.put(&op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error { return r.drop() }})
+	}
+}
+
+// drop replaces the derived buckets by empty ones, which the writer fills in slices. Nobody
+// walks the pages of the old ones, which stay in use.
+func (r *round) drop() error {
+	r.puts++
+	r.dirty = true
+	all, err := r.tx.CreateBucketIfNotExists(bucketDropped)
+	if err != nil {
+		return fmt.Errorf("drop an index: %w", err)
+	}
+	into, err := all.CreateBucketIfNotExists(u64(r.txid))
+	if err != nil {
+		return fmt.Errorf("drop an index: %w", err)
+	}
+	for i, b := range []*changing{&r.live, &r.list, &r.listCtx, &r.rowIdx} {
+		if err := r.tx.MoveBucket(derived[i], nil, into); err != nil {
+			return fmt.Errorf("drop bucket %s: %w", derived[i], err)
 		}
-		r.dirty = true
-		r.task.proveTo(nil, nil)
-		r.row.proveTo(nil, nil)
-		if err := r.task.ForEach(func(k, v []byte) error {
-			t, err := decodeRecord(store.TaskID(k), v)
-			if err != nil || !t.there() {
-				return err
-			}
-			if t.Phase == store.Live {
-				entry := liveEntryOf(&t.Header)
-				return r.put(&r.live, k, entry.encode())
-			}
-			list, byContext := listKeys(&t.Header)
-			_ = r.put(&r.list, list, nil)
-			return r.put(&r.listCtx, byContext, nil)
-		}); err != nil {
-			return err
+		made, err := r.tx.CreateBucket(derived[i])
+		if err != nil {
+			return fmt.Errorf("make bucket %s: %w", derived[i], err)
 		}
-		return r.row.ForEach(func(k, v []byte) error {
-			kind, _, _ := cutWord(k)
-			row, err := decodeRow(k, v)
-			if err != nil {
-				return err
+		made.FillPercent = fill
+		*b = changing{Bucket: made}
+	}
+	r.w.db.rebuilding.begin()
+	r.w.rebuilt = nil
+	return r.put(&r.meta, keyRebuild, u64(1))
+}
+
+// rebuild writes the next slice of the derived buckets. What a commit changes meanwhile it
+// writes itself.
+func (w *writer) rebuild() {
+	var at []byte
+	done := false
+	o := &op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) (err error) {
+		at, done, err = r.rebuildSlice(w.rebuilt)
+		return err
+	}}
+	w.commit([]*op{o})
+	if _, err := o.commit.Wait(); err != nil {
+		return
+	}
+	if w.rebuilt = at; done {
+		w.rebuilt = nil
+		w.db.rebuilding.end()
+	}
+}
+
+// rebuildSlice continues after at: a key of task, or of row after a byte that no task has.
+func (r *round) rebuildSlice(at []byte) (next []byte, done bool, err error) {
+	r.dirty = true
+	until, n := time.Now().Add(rebuildSlice), 0
+	for _, in := range []struct {
+		mark byte
+		from *changing
+		put  func(k, v []byte) error
+	}{{'t', &r.task, r.deriveTask}, {'w', &r.row, r.deriveRow}} {
+		if len(at) > 0 && at[0] > in.mark {
+			continue
+		}
+		c := r.im.bucket(bucketTask).Cursor()
+		if in.mark == 'w' {
+			c = r.im.bucket(bucketRow).Cursor()
+		}
+		k, v := c.First()
+		if len(at) > 0 && at[0] == in.mark {
+			k, v = c.Seek(append(bytes.Clone(at[1:]), 0))
+		}
+		for ; k != nil; k, v = c.Next() {
+			if err := in.put(k, v); err != nil {
+				return nil, false, err
 			}
-			for _, ix := range row.index {
-				_ = r.put(&r.rowIdx, indexKey(string(kind), ix, k), nil)
+			if n++; n%64 == 0 && time.Now().After(until) {
+				return append([]byte{in.mark}, k...), false, nil
 			}
-			return r.err
-		})
-	})
+		}
+	}
+	r.puts++
+	return nil, true, r.meta.Delete(keyRebuild)
+}
+
+// deriveTask writes what follows from a header; that of a damaged one is lost.
+func (r *round) deriveTask(k, v []byte) error {
+	t, err := decodeRecord(store.TaskID(k), v)
+	if err != nil || !t.there() {
+		return nil //nolint:nilerr // reading the task says so
+	}
+	if t.Phase == store.Live {
+		entry := liveEntryOf(&t.Header)
+		return r.put(&r.live, k, entry.encode())
+	}
+	list, byContext := listKeys(&t.Header)
+	_ = r.put(&r.list, list, nil)
+	return r.put(&r.listCtx, byContext, nil)
+}
+
+func (r *round) deriveRow(k, v []byte) error {
+	kind, _, _ := cutWord(k)
+	row, err := decodeRow(k, v)
+	if err != nil {
+		return nil //nolint:nilerr // reading the row says so
+	}
+	for _, ix := range row.index {
+		_ = r.put(&r.rowIdx, indexKey(string(kind), ix, k), nil)
+	}
+	return r.err
 }

@@ -12,7 +12,8 @@ import (
 	"a2a-server/store"
 )
 
-// fill is how full pages of append-ordered buckets are made when they split.
+// fill is how full pages are made when they split: in every bucket most keys are added after
+// others of their kind, which begin with a time.
 const fill = 0.95
 
 // round is one transaction of the writer. The fate of a batch is decided before
@@ -82,12 +83,10 @@ func (w *writer) begin() (*round, error) {
 
 // open opens the buckets.
 func (r *round) open() {
-	r.im = newImage(r.tx)
+	r.im = newImage(r.tx, r.w.db.plain)
 	r.im.checkSmall()
 	for i, b := range r.buckets() {
-		*b = changing{Bucket: r.tx.Bucket(buckets[i]), was: *r.im.bucket(buckets[i]), proven: &r.w.db.proven}
-	}
-	for _, b := range []*changing{&r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.audit} {
+		*b = changing{Bucket: r.tx.Bucket(buckets[i]), was: r.im.bucket(buckets[i])}
 		b.FillPercent = fill
 	}
 }
@@ -146,12 +145,12 @@ func (r *round) put(b *changing, key, value []byte) error {
 // something at that key or after it, the newest one is damaged, and what exists must not be
 // overwritten: that is kept in r.err.
 func (r *round) next(b *changing) uint64 {
-	b.proveTo(u64(math.MaxUint64), nil)
+	b.check(u64(math.MaxUint64))
 	c := b.Cursor()
 	if r.cut {
 		// bbolt's Last does not return from a bucket of several pages of which the transaction
 		// has deleted everything.
-		b.proveTo(nil, []byte{})
+		b.check(nil)
 		if first, _ := c.First(); first == nil {
 			return 1
 		}
@@ -338,9 +337,6 @@ func (r *round) flush() {
 		id := t.now.Task
 		_ = r.put(&r.task, id[:], r.keepSealed(bucketTask, id[:], t.now.append))
 	}
-	for _, b := range r.buckets() {
-		b.proveMerges()
-	}
 }
 
 // putValue writes the events of t as one value of the log.
@@ -357,21 +353,26 @@ func (r *round) putValue(t *work, position uint64) {
 	}
 	h.jump = jump
 	key := u64(position)
-	value := r.keepSealed(bucketLog, key, func(b []byte) []byte {
-		b = h.append(b, key)
-		for _, o := range t.batches {
-			for i := range o.batch.Events {
-				b = appendEvent(b, &o.batch.Events[i])
-			}
+	body := r.w.body[:0]
+	for _, o := range t.batches {
+		for i := range o.batch.Events {
+			body = appendEvent(body, &o.batch.Events[i])
 		}
-		if h.snapshot {
-			b = appendSnapshot(b, t.now.Header.Snapshot, t.snapshot)
-		}
-		if h.bulk {
-			b = appendSnapshot(b, t.now.BulkSnapshot, t.bulk)
-		}
-		return b
-	})
+	}
+	if h.snapshot {
+		body = appendSnapshot(body, t.now.Header.Snapshot, t.snapshot)
+	}
+	if h.bulk {
+		body = appendSnapshot(body, t.now.BulkSnapshot, t.bulk)
+	}
+	if r.w.body = body; cap(body) > maxCompressed {
+		r.w.body = nil
+	}
+	packed, ok := r.w.compress(r.w.packed[:0], body)
+	if r.w.packed = packed; ok {
+		h.compressed, body = true, packed
+	}
+	value := r.keepSealed(bucketLog, key, func(b []byte) []byte { return append(h.append(b, key), body...) })
 	_ = r.put(&r.log, key, value)
 	t.now.last, t.now.values = position, h.k
 	if h.snapshot {

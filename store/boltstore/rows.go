@@ -89,6 +89,9 @@ func (r *round) putRows(b *store.Batch, t *work) {
 			now.owner, now.context = t.now.Owner, t.now.Context
 			r.charge(key, now.owner, int64(store.RowBytes(c.Key, c.Value)))
 		}
+		if packed := r.keep(func(b []byte) []byte { b, _ = r.w.compress(b, c.Value); return b }); len(packed) > 0 {
+			now.packed = packed
+		}
 		_ = r.put(&r.row, key, r.keepSealed(bucketRow, key, now.append))
 		for _, ix := range c.Index {
 			_ = r.put(&r.rowIdx, indexKey(c.Kind, ix, key), nil)
@@ -113,7 +116,6 @@ type foundRow struct {
 // rowsAt returns the rows of a task or a context, whatever their kind. prefix returns the
 // beginning of their keys.
 func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err error) {
-	r.row.proveTo(nil, []byte{})
 	c := r.row.Cursor()
 	for k, _ := c.First(); k != nil; {
 		word, _, ok := cutWord(k)
@@ -122,7 +124,6 @@ func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err e
 		}
 		kind := string(word)
 		begin := prefix(kind)
-		r.row.proveTo(begin, after(begin))
 		for k, v := c.Seek(begin); k != nil && bytes.HasPrefix(k, begin); k, v = c.Next() {
 			row, err := decodeRow(k, v)
 			if err != nil {
@@ -131,7 +132,6 @@ func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err e
 			found = append(found, foundRow{kind, bytes.Clone(k), len(k) - len(begin), row})
 		}
 		next := after(appendWord(nil, kind))
-		r.row.proveTo(next, next)
 		k, _ = c.Seek(next)
 	}
 	return found, nil
@@ -167,6 +167,9 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	var page store.RowPage
 	if s.IsZero() {
 		return page, nil
+	}
+	if q.Index != "" && h.db.rebuilding.under() != nil {
+		return page, errRebuilding
 	}
 	var within []byte // of the keys of a context's rows
 	if q.Context != "" {
@@ -260,9 +263,6 @@ func scan(c *cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) e
 		}
 	}
 	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if after != nil && bytes.Compare(k, after) <= 0 {
-			continue // damaged keys are out of order, and may lead back
-		}
 		if enough, err := fn(k, v); enough || err != nil {
 			return err
 		}

@@ -1,17 +1,21 @@
 package boltstore
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
 
-// The disk space that is allocated before it is needed, and how much of it is reserved for
-// tasks that have begun.
+// The disk space that is allocated before it is needed, and how much room is reserved.
 const (
 	aheadBytes   = 64 << 20
-	reserveBytes = 16 << 20
+	leastAhead   = 256 << 10   // on a disk that is nearly full
+	reserveBytes = 4 << 20     // for tasks that have begun, and decisions
+	lastBytes    = 1 << 20     // for deletions
 	againAfter   = time.Second // before more is asked for that was refused
 )
 
@@ -20,45 +24,101 @@ var zeros [1 << 20]byte
 
 // space allocates disk space ahead of need, so that a full disk is noticed here, where
 // nothing has been written yet, and not in the middle of a commit. Only the writer uses it.
+//
+// Room is what the disk has free, what the file has after its pages, and what it has in free
+// pages that are next to each other.
 type space struct {
 	file    *os.File // bbolt's
-	ahead   int64    // bytes to have ahead; 0: none
-	inPlace bool     // see zero
+	metas   *metas
+	ahead   int64 // bytes to have ahead; 0: none
+	inPlace bool  // see zero
 
 	end     int64 // of what is taken
 	used    int64 // bytes of the file that pages fill
 	cleared int64 // the end of the zeros after them
 	full    error // why no more could be taken; nil: it could
 	asked   time.Time
+	room    int64
 }
 
-// take tries to allocate need bytes in addition to what is kept ahead. It does not fail:
-// the writer checks low, and otherwise gets the error from the disk itself.
-func (s *space) take(need int64, now time.Time) {
-	want := s.used + s.ahead + need
-	switch {
-	case s.ahead == 0:
-		return
-	case s.full == nil && want <= s.end, s.full != nil && now.Sub(s.asked) < againAfter:
-		return // there is enough, or it was refused a moment ago
+// begin notes what the file has already after its pages, when it is opened: those are all
+// written, so that whatever the disk has given in addition comes after them.
+func (s *space) begin() {
+	s.end = s.used
+	if info, err := s.file.Stat(); err == nil {
+		s.end = max(s.used, min(info.Size(), allocated(info)))
 	}
-	want = max(want, s.end)
-	s.asked = now
+}
+
+// take tries to allocate need bytes in addition to what is kept ahead, which is less on a disk
+// that has little free. It does not fail: the writer checks short, and otherwise gets the error
+// from the disk itself.
+func (s *space) take(need int64, now time.Time) {
+	if s.room = math.MaxInt64; s.ahead == 0 {
+		return
+	}
+	if high, ok := s.metas.high(); ok {
+		s.used = max(s.used, high)
+	}
+	free, known := available(s.file)
+	step := s.ahead
+	if known {
+		step = min(step, max(free/8, leastAhead))
+	}
+	switch want := s.used + need + step; {
+	case want <= s.end:
+		s.full = nil
+	case now.Sub(s.asked) >= againAfter, s.full == nil && s.end-s.used < need+step/2:
+		s.asked = now
+		s.grow(want + step)
+		free, known = available(s.file)
+	}
+	if s.ahead == 0 || s.full == nil && !known {
+		return
+	}
+	s.room = max(s.end-s.used, 0)
+	if s.full == nil {
+		s.room += free
+	}
+	if s.room <= reserveBytes+need {
+		s.room += s.metas.freeRuns(s.file, need)
+	}
+}
+
+// grow allocates up to end, or less if the disk refuses that.
+func (s *space) grow(end int64) {
 	from := max(s.end, s.used)
-	end := want + s.ahead // more than is wanted, so that it is asked for rarely
-	err := allocate(s.file, from, end-from)
-	if err != nil && full(err) && want > from {
-		end = want
-		err = allocate(s.file, from, end-from)
+	err := error(syscall.ENOSPC)
+	for size := end - from; size >= leastAhead && full(err); size /= 2 {
+		if err = s.allocate(from, size); err == nil {
+			s.end = from + size
+		}
 	}
 	switch {
 	case err == nil:
-		s.end, s.full = end, nil
+		s.full = nil
 	case full(err):
 		s.full = err
 	default: // this file system does not support it
 		s.ahead = 0
 	}
+}
+
+// allocate allocates size bytes from at on, or gives back what it got: some file systems keep
+// a part. Nothing in the file is there, because at is after all of its pages.
+func (s *space) allocate(at, size int64) error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	if err = allocate(s.file, at, size); !full(err) {
+		return err
+	}
+	if high, ok := s.metas.high(); ok && at >= high {
+		_ = release(s.file, at, size)
+		_ = s.file.Truncate(info.Size())
+	}
+	return err
 }
 
 // zero writes zeros to where the next pages go, in large pieces. Some file systems note which
@@ -79,15 +139,83 @@ func (s *space) zero() {
 	}
 }
 
-// low returns why only the reserve is left, nil if more is left.
-func (s *space) low() error {
-	if s.full == nil || s.end-s.used > reserveBytes {
+// short returns why no more than a reserve is left, nil if more is left.
+func (s *space) short(reserve int64) error {
+	if s.room > reserve {
 		return nil
 	}
-	return s.full
+	if s.full != nil {
+		return s.full
+	}
+	return syscall.ENOSPC
 }
 
 // full reports whether an error says that there is no room.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// newest returns the meta data of the newest meta page; nil: neither page is valid.
+func (m *metas) newest() []byte {
+	half := len(m.pages) / 2
+	a, b := readMeta(m.pages[:half]), readMeta(m.pages[half:])
+	if !a.valid || b.valid && b.tx > a.tx {
+		a = b
+	}
+	if !a.valid {
+		return nil
+	}
+	return a.page[metaAt:]
+}
+
+// high returns where the pages of the newest commit end, unless the meta pages are damaged.
+func (m *metas) high() (end int64, ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { ok = recover() == nil && ok }() // the file may be gone
+	meta := m.newest()
+	if meta == nil {
+		return 0, false
+	}
+	return int64(binary.NativeEndian.Uint64(meta[metaHigh:])) * int64(len(m.pages)/2), true
+}
+
+// freeRuns returns how many bytes a file has in free pages of which enough for need are next
+// to each other, and as many as the list of them takes.
+func (m *metas) freeRuns(file *os.File, need int64) (bytes int64) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() != nil {
+			bytes = 0
+		}
+	}()
+	meta, size, order := m.newest(), int64(len(m.pages)/2), binary.NativeEndian
+	at := int64(order.Uint64(meta[metaFree:])) * size
+	var header [pageHeader + 8]byte
+	if _, err := file.ReadAt(header[:], at); err != nil {
+		return 0
+	}
+	count, from := int64(order.Uint16(header[10:])), at+pageHeader
+	if count == manyFree {
+		count, from = int64(order.Uint64(header[pageHeader:])), from+8
+	}
+	ids := make([]byte, 8*min(count, 1<<24))
+	if _, err := file.ReadAt(ids, from); err != nil {
+		return 0
+	}
+	least := max(need, int64(len(ids)))/size + 2
+	begin, next := uint64(0), uint64(0)
+	for i := 0; i <= len(ids); i += 8 {
+		id := uint64(0) // after the last one
+		if i < len(ids) {
+			id = order.Uint64(ids[i:])
+		}
+		if id != next || id == 0 {
+			if run := int64(next - begin); run >= least {
+				bytes += run * size
+			}
+			begin = id
+		}
+		next = id + 1
+	}
+	return bytes
 }

@@ -27,3 +27,26 @@ func allocate(f *os.File, at, size int64) error {
 		}
 	}
 }
+
+// release gives back what was allocated of a file from at on.
+func release(f *os.File, at, size int64) error {
+	const keepSize, punchHole = 0x01, 0x02
+	return syscall.Fallocate(int(f.Fd()), keepSize|punchHole, at, size)
+}
+
+// available returns how much a disk has free.
+func available(f *os.File) (bytes int64, known bool) {
+	var s syscall.Statfs_t
+	if syscall.Fstatfs(int(f.Fd()), &s) != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true //nolint:unconvert // its type differs between machines
+}
+
+// allocated returns how much of the disk a file has.
+func allocated(info os.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Blocks * 512
+	}
+	return 0
+}

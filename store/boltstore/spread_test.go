@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
@@ -126,16 +124,15 @@ func TestCountMeetsDamage(t *testing.T) {
 	keys, _ := d.values(t, "list")
 	key := keys[len(keys)/3]
 	d.spoil(t, key)
-	if page, err := d.h.Tasks(t.Context(), anonymous, store.Query{Limit: 1}); !errors.Is(err, store.ErrDataLoss) {
-		t.Errorf("Tasks() = %d of %d, %v, want ErrDataLoss", len(page.Tasks), page.Total, err)
+	page, err := d.h.Tasks(t.Context(), anonymous, store.Query{Limit: 1})
+	if !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Tasks() = %d of %d, %v, want ErrUnavailable", len(page.Tasks), page.Total, err)
 	}
-	d.leaves(key, func(at int64, page []byte) {
-		if _, err := d.file.WriteAt(page, at); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if page, err := d.h.Tasks(t.Context(), anonymous, store.Query{Limit: 1}); err != nil || page.Total != int64(len(keys)) {
-		t.Errorf("Tasks() of the mended file has %d in all, %v, want %d", page.Total, err, len(keys))
+	for n := 0; errors.Is(err, store.ErrUnavailable) && n < 1_000_000; n++ {
+		page, err = d.h.Tasks(t.Context(), anonymous, store.Query{Limit: 1})
+	}
+	if err != nil || page.Total != int64(len(keys)) {
+		t.Errorf("Tasks() of the rebuilt index has %d in all, %v, want %d", page.Total, err, len(keys))
 	}
 }
 
@@ -165,51 +162,5 @@ func TestDamagedAtWork(t *testing.T) {
 	}
 	if page, err := d.h.Tasks(t.Context(), store.Tenant("another"), store.Query{}); err != nil || len(page.Tasks) != 0 {
 		t.Errorf("Tasks() of another tenant = %v, %v, want none", page.Tasks, err)
-	}
-}
-
-// The same where the index is as an older server wrote it, without what a list shows: the
-// damaged one is in no list then, and hides no other.
-func TestDamagedAtWorkInOldIndex(t *testing.T) {
-	t.Parallel()
-	d, rests, other, live := newDamaged(t)
-	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
-	if _, err := d.h.Append(t.Context(), b).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file, err := bolt.Open(d.path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Update(func(tx *bolt.Tx) error {
-		index, tasks := tx.Bucket([]byte("live")), tx.Bucket([]byte("task"))
-		bad := bytes.Clone(tasks.Get(rests[:]))
-		bad[len(bad)-1]++
-		errs := []error{tasks.Put(rests[:], bad)}
-		for _, id := range []store.TaskID{rests, live} {
-			errs = append(errs, index.Put(id[:], index.Get(id[:])[:8+16])) // epoch and owner
-		}
-		return errors.Join(errs...)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if d.db, err = boltstore.Open(d.path); err != nil {
-		t.Fatal(err)
-	}
-	if d.h, err = d.db.Handle(); err != nil {
-		t.Fatal(err)
-	}
-	var listed []store.TaskID
-	for _, h := range d.list(t, store.Query{}) {
-		listed = append(listed, h.Task)
-	}
-	if len(listed) != 2 || !slices.Contains(listed, other) || !slices.Contains(listed, live) {
-		t.Errorf("Tasks() has %v, want %v at work and %v, which rests", listed, live, other)
 	}
 }

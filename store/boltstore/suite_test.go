@@ -2,6 +2,7 @@ package boltstore_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"path/filepath"
 	"sync/atomic"
@@ -61,6 +62,12 @@ func TestSuite(t *testing.T) {
 	suite(t, boltstore.Options{Ahead: 1 << 20}) // hundreds of them are open at once
 }
 
+// Nor must it who reads the pages.
+func TestSuitePlainReads(t *testing.T) {
+	t.Parallel()
+	suite(t, boltstore.Options{PlainReads: true, Ahead: 1 << 20})
+}
+
 // A file that outgrows its map again and again, and tails that hold next to
 // nothing, must make no difference.
 func TestSuiteSmall(t *testing.T) {
@@ -95,4 +102,11 @@ func TestSuiteSmallPages(t *testing.T) {
 		}
 		return b
 	})
+}
+
+// noise returns bytes that cannot be compressed.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails, says crypto/rand
+	return b
 }

@@ -11,10 +11,7 @@ import (
 // Log values, headers, rows, due payloads and audit entries end in a checksum over the
 // bucket, the key and the value before it: a value that was changed or moved on the disk is
 // noticed when it is read.
-//
-// Formats before 3 had no checksums, and their values stay as they are. In values with a
-// version the version says whether there is a checksum; the others begin with the byte
-// sealed. No single flipped bit turns a version with a checksum into one without.
+// Values without a version begin with the byte sealed.
 const (
 	sumSize = 4
 	sealed  = 0x06
@@ -34,15 +31,8 @@ func appendSum(b []byte, start int, bucket, key []byte) []byte {
 }
 
 // open returns a reader of a value without its checksum. It fails if the checksum is wrong.
-// Values of versions below sealedFrom have none.
-func open(bucket, key, value []byte, sealedFrom byte) reader {
-	if len(value) == 0 || value[0] < sealedFrom {
-		return reader{b: value}
-	}
-	var r reader
-	if r.b, r.err = unseal(bucket, key, value); r.err != nil {
-		r.b = nil
-	}
+func open(bucket, key, value []byte) (r reader) {
+	r.b, r.err = unseal(bucket, key, value)
 	return r
 }
 
@@ -74,15 +64,11 @@ func (r *round) keepMarked(bucket, key []byte, parts ...[]byte) []byte {
 	})
 }
 
-// unmark returns what keepMarked was given. Before format 3 a value had no mark: bare says
-// whether this can be such a value.
-func unmark(bucket, key, value []byte, bare func(value []byte) bool) ([]byte, error) {
-	if len(value) == 0 || bare(value) {
-		return value, nil
-	}
+// unmark returns what keepMarked was given.
+func unmark(bucket, key, value []byte) ([]byte, error) {
 	value, err := unseal(bucket, key, value)
-	if err == nil && value[0] != sealed {
-		err = fmt.Errorf("%w: it begins with %#x", store.ErrDataLoss, value[0])
+	if err == nil && (len(value) == 0 || value[0] != sealed) {
+		err = fmt.Errorf("%w: it does not begin with %#x", store.ErrDataLoss, sealed)
 	}
 	if err != nil {
 		return nil, err

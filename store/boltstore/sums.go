@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -13,12 +14,13 @@ import (
 // off for the second, so that nothing is left in the end. Of a page that fits where it
 // stands, but is of another commit, nothing else may tell.
 type sums struct {
-	seed    maphash.Seed
-	log     uint64 // values of the log, which headers count
-	derived uint64 // live, list, list.ctx and rowidx, which follow from headers and rows
-	due     uint64 // due rows of tasks, which headers count
-	entries uint64 // of the audit, which are numbered
-	newest  uint64 // likewise: the largest number
+	seed       maphash.Seed
+	log        uint64 // values of the log, which headers count
+	derived    uint64 // live, list, list.ctx and rowidx, which follow from headers and rows
+	rebuilding bool   // they are incomplete
+	due        uint64 // due rows of tasks, which headers count
+	entries    uint64 // of the audit, which are numbered
+	newest     uint64 // likewise: the largest number
 }
 
 func newSums() *sums { return &sums{seed: maphash.MakeSeed()} }
@@ -32,10 +34,11 @@ func (s *sums) hash(bucket, key []byte) uint64 {
 }
 
 // value adds a value at the key of a bucket. It fails if the value is not what was written
-// there; those of live, list, list.ctx and rowidx have nothing to tell it by, and neither
-// have due payloads and audit entries from before format 3, which had no checksum.
+// there; those of live, list, list.ctx and rowidx have nothing to tell it by.
 func (s *sums) value(bucket, key, value []byte) error {
 	switch string(bucket) {
+	case string(bucketMeta):
+		s.rebuilding = s.rebuilding || bytes.Equal(key, keyRebuild)
 	case string(bucketLog):
 		return s.logValue(key, value)
 	case string(bucketTask):
@@ -47,7 +50,7 @@ func (s *sums) value(bucket, key, value []byte) error {
 	case string(bucketAudit):
 		s.entries++
 		s.newest = max(s.newest, readU64(key))
-		if _, err := unmark(bucketAudit, key, value, bareEntry); err != nil && hasSum(value) {
+		if _, err := unmark(bucketAudit, key, value); err != nil {
 			return err
 		}
 	case string(bucketLive), string(bucketList), string(bucketListCtx), string(bucketRowIdx):
@@ -57,8 +60,11 @@ func (s *sums) value(bucket, key, value []byte) error {
 }
 
 func (s *sums) logValue(key, value []byte) error {
-	r := open(bucketLog, key, value, valueVersion)
+	r := open(bucketLog, key, value)
 	h := r.head(key, true /* check */)
+	if r.err == nil && h.compressed {
+		r.expand()
+	}
 	for n := uint64(0); n < h.events && r.err == nil; n++ {
 		r.event()
 	}
@@ -107,7 +113,7 @@ func (s *sums) row(key, value []byte) error {
 
 func (s *sums) dueRow(key, value []byte) error {
 	d := decodeDue(key, value)
-	if d.Damaged && (d.Kind == "" || hasSum(value)) {
+	if d.Damaged {
 		return errors.New("it is not what was written")
 	}
 	if !d.Task.IsZero() && d.Kind != store.DueDelete { // a task whose deletion has begun does not count that
@@ -116,16 +122,12 @@ func (s *sums) dueRow(key, value []byte) error {
 	return nil
 }
 
-// hasSum reports whether a due payload or an audit entry must have a checksum: those from
-// before format 3 have none, but are never empty.
-func hasSum(value []byte) bool { return len(value) == 0 || value[0] == sealed }
-
 // check returns an error if something is left.
 func (s *sums) check() error {
 	switch {
 	case s.log != 0:
 		return errors.New("the values of its log are not those that its tasks say")
-	case s.derived != 0:
+	case s.derived != 0 && !s.rebuilding:
 		return errors.New("its lists are not those of its tasks and rows")
 	case s.due != 0:
 		return errors.New("its due work is not what its tasks say")

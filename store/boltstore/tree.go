@@ -11,7 +11,7 @@ import (
 )
 
 // image is the file as one transaction has found it. Its pages are read here and not by
-// bbolt, which trusts them: it looks for keys past the end of a page that says that it has more of
+// bbolt, unless [Options.PlainReads] says so: bbolt trusts its pages. It looks for keys past the end of a page that says that it has more of
 // them, and follows a page that refers to itself. What an image returns is valid
 // until the end of the transaction. It panics with an error where a page is damaged.
 type image struct {
@@ -19,12 +19,14 @@ type image struct {
 	data []byte // of the file, as bbolt has mapped it
 	size uint64 // of a page
 	root uint64 // page of the bucket of all buckets
+
+	plain bool // bbolt reads: Options.PlainReads
 }
 
-func newImage(tx *bolt.Tx) *image {
+func newImage(tx *bolt.Tx, plain bool) *image {
 	info := tx.DB().Info()
 	return &image{
-		tx:   tx,
+		tx: tx, plain: plain,
 		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before anybody sees a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
@@ -32,11 +34,14 @@ func newImage(tx *bolt.Tx) *image {
 }
 
 func (im *image) all() *bucket {
-	return &bucket{im: im, name: []byte("all buckets"), root: im.root, has: contentsOf(nil)}
+	return &bucket{im: im, name: []byte("all buckets"), root: im.root, buckets: true}
 }
 
 // bucket returns a bucket of the file.
 func (im *image) bucket(name []byte) *bucket {
+	if im.plain {
+		return &bucket{im: im, name: name, plain: im.tx.Bucket(name)}
+	}
 	value, found := im.all().find(name)
 	if !found {
 		panic(fmt.Errorf("it has no bucket %s", name))
@@ -49,7 +54,7 @@ func (im *image) in(name, value []byte) *bucket {
 	if len(value) < bucketHeader {
 		panic(fmt.Errorf("its bucket %s is cut off", name))
 	}
-	b := &bucket{im: im, name: name, has: contentsOf(name), root: binary.NativeEndian.Uint64(value)}
+	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(value)}
 	if b.root == 0 {
 		b.small = page(value[bucketHeader:])
 	}
@@ -59,10 +64,13 @@ func (im *image) in(name, value []byte) *bucket {
 // checkSmall checks the page of all buckets, with the small ones in it. bbolt copies those
 // into memory, where a key outside its bucket would be anything.
 func (im *image) checkSmall() {
+	if im.plain {
+		return
+	}
 	c := im.all().Cursor()
 	for name, value := c.First(); name != nil; name, value = c.Next() {
 		if b := im.in(name, value); b.root == 0 {
-			b.checked(0, 0, false /* loose */, nil, nil)
+			b.checked(0, 0, nil, nil)
 		}
 	}
 }
@@ -87,12 +95,33 @@ type bucket struct {
 	name  []byte
 	root  uint64 // page; 0: the bucket is small
 	small page
-	has   contents
+
+	buckets bool         // it is the bucket of all buckets
+	plain   *bolt.Bucket // not nil: bbolt reads it
 }
+
+// pageError is what is wrong with a page of a bucket.
+type pageError struct {
+	bucket []byte
+	err    error
+}
+
+func (e *pageError) Error() string { return e.err.Error() }
 
 // damage panics with what is wrong with a page.
 func (b *bucket) damage(id uint64, err error) {
-	panic(fmt.Errorf("page %d, of %s, %w", id, b.name, err))
+	panic(&pageError{b.name, fmt.Errorf("page %d, of %s, %w", id, b.name, err)})
+}
+
+// blame says whose page it was that could not be read, when it is deferred.
+func (b *bucket) blame() {
+	switch p := recover().(type) {
+	case nil:
+	case *pageError:
+		panic(p)
+	default:
+		panic(&pageError{b.name, fmt.Errorf("a page of %s: %v", b.name, p)})
+	}
 }
 
 // page returns a page of b that begins as it should; 0: that of a small bucket.
@@ -104,7 +133,7 @@ func (b *bucket) page(id uint64, depth int) page {
 	if b.root != 0 {
 		var err error
 		if p, err = b.im.page(id); err != nil {
-			panic(fmt.Errorf("bucket %s: %w", b.name, err))
+			panic(&pageError{b.name, fmt.Errorf("bucket %s: %w", b.name, err)})
 		}
 		unit = b.im.size
 	}
@@ -115,9 +144,9 @@ func (b *bucket) page(id uint64, depth int) page {
 }
 
 // checked returns a page of b that passes all checks.
-func (b *bucket) checked(id uint64, depth int, loose bool, low, high []byte) page {
+func (b *bucket) checked(id uint64, depth int, low, high []byte) page {
 	p := b.page(id, depth)
-	if err := p.check(b.has, loose, low, high); err != nil {
+	if err := p.check(b.buckets, low, high); err != nil {
 		b.damage(id, err)
 	}
 	return p
@@ -132,6 +161,11 @@ func (b *bucket) Get(key []byte) []byte {
 
 // find returns the value of a key.
 func (b *bucket) find(key []byte) (value []byte, found bool) {
+	if b.plain != nil {
+		value = b.plain.Get(key)
+		return value, value != nil
+	}
+	defer b.blame()
 	id := b.root
 	for depth := 0; ; depth++ {
 		p := b.page(id, depth)
@@ -141,7 +175,7 @@ func (b *bucket) find(key []byte) (value []byte, found bool) {
 		}
 		if n := p.search(key); n < p.count() && bytes.Equal(p.key(n), key) {
 			value, is := p.value(n)
-			if is != b.has.buckets {
+			if is != b.buckets {
 				b.damage(id, errKind)
 			}
 			return value, true
@@ -152,17 +186,19 @@ func (b *bucket) find(key []byte) (value []byte, found bool) {
 }
 
 // Cursor returns a cursor over keys in order. It checks each page that it comes to.
-func (b *bucket) Cursor() *cursor { return &cursor{b: b} }
-
-// Loose returns a cursor that does not need keys in order, for those who read all of them:
-// a damaged key hides no other. Where it begins some keys may come again.
-func (b *bucket) Loose() *cursor { return &cursor{b: b, loose: true} }
+func (b *bucket) Cursor() *cursor {
+	c := &cursor{b: b}
+	if b.plain != nil {
+		c.plain = b.plain.Cursor()
+	}
+	return c
+}
 
 // cursor walks a bucket. Its methods return nil keys at the end.
 type cursor struct {
 	b     *bucket
-	loose bool
-	path  []step // from the root to a leaf
+	plain *bolt.Cursor // not nil: bbolt reads
+	path  []step       // from the root to a leaf
 	room  [4]step
 }
 
@@ -180,6 +216,9 @@ func (s *step) current() (key, value []byte) {
 
 // First moves to the first key.
 func (c *cursor) First() (key, value []byte) {
+	if c.plain != nil {
+		return c.plain.First()
+	}
 	c.begin()
 	c.descend(first)
 	return c.forward()
@@ -187,6 +226,9 @@ func (c *cursor) First() (key, value []byte) {
 
 // Last moves to the last key.
 func (c *cursor) Last() (key, value []byte) {
+	if c.plain != nil {
+		return c.plain.Last()
+	}
 	c.begin()
 	c.descend(last)
 	return c.backward()
@@ -194,50 +236,51 @@ func (c *cursor) Last() (key, value []byte) {
 
 // Seek moves to the first key that is not smaller than this one.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
+	if c.plain != nil {
+		return c.plain.Seek(key)
+	}
 	c.begin()
 	c.descend(func(p page) int {
-		switch {
-		case !p.leaf():
-			return p.toward(key)
-		case !c.loose:
+		if p.leaf() {
 			return p.search(key)
 		}
-		n := 0
-		for n < p.count() && bytes.Compare(p.key(n), key) < 0 {
-			n++
-		}
-		return n
+		return p.toward(key)
 	})
 	return c.forward()
 }
 
 // Before moves to the last key that is smaller than this one.
 func (c *cursor) Before(key []byte) (k, v []byte) {
+	if c.plain != nil {
+		if k, _ = c.plain.Seek(key); k == nil {
+			return c.plain.Last()
+		}
+		return c.plain.Prev()
+	}
 	c.begin()
 	c.descend(func(p page) int {
-		switch {
-		case !p.leaf():
-			return p.toward(key)
-		case !c.loose:
+		if p.leaf() {
 			return p.search(key) - 1
 		}
-		n := p.count() - 1
-		for n >= 0 && bytes.Compare(p.key(n), key) >= 0 {
-			n--
-		}
-		return n
+		return p.toward(key)
 	})
 	return c.backward()
 }
 
 // Next moves to the key after the current one.
 func (c *cursor) Next() (key, value []byte) {
+	if c.plain != nil {
+		return c.plain.Next()
+	}
 	c.path[len(c.path)-1].i++
 	return c.forward()
 }
 
 // Prev moves to the key before the current one.
 func (c *cursor) Prev() (key, value []byte) {
+	if c.plain != nil {
+		return c.plain.Prev()
+	}
 	c.path[len(c.path)-1].i--
 	return c.backward()
 }
@@ -252,7 +295,7 @@ func (c *cursor) begin() {
 
 // enter adds a page to the path, which it checks.
 func (c *cursor) enter(id uint64, low, high []byte) {
-	p := c.b.checked(id, len(c.path), c.loose, low, high)
+	p := c.b.checked(id, len(c.path), low, high)
 	c.path = append(c.path, step{page: p, low: low, high: high})
 }
 

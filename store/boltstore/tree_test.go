@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -33,7 +32,7 @@ func TestReadsAsBbolt(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := file.View(func(tx *bolt.Tx) error {
-					im := newImage(tx)
+					im := newImage(tx, false)
 					for _, name := range names {
 						compare(t, im.bucket(name), tx.Bucket(name), random, many)
 					}
@@ -54,19 +53,18 @@ func keyOf(random *rand.Rand, many int) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n%37)...)
 }
 
-// change makes one commit as the writer makes them. Each page that it needs is proven.
+// change makes one commit as the writer makes them.
 func change(tx *bolt.Tx, names [][]byte, random *rand.Rand, many int) error {
 	for _, name := range names {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
 	}
-	im := newImage(tx)
-	pages := newProven(uint64(len(im.data)) / im.size)
+	im := newImage(tx, false)
 	for _, name := range names {
-		b := &changing{Bucket: tx.Bucket(name), proven: &pages}
+		b := &changing{Bucket: tx.Bucket(name)}
 		if tx.ID() > 2 {
-			b.was = *im.bucket(name)
+			b.was = im.bucket(name)
 		}
 		switch random.IntN(8) {
 		case 0: // everything goes
@@ -113,7 +111,8 @@ func compare(t *testing.T, b *bucket, want *bolt.Bucket, random *rand.Rand, many
 		}
 		return k != nil && !t.Failed()
 	}
-	for _, c := range []*cursor{b.Cursor(), b.Loose()} {
+	for range 1 {
+		c := b.Cursor()
 		w := want.Cursor()
 		k, v := c.First()
 		wk, wv := w.First()
@@ -148,57 +147,6 @@ func compare(t *testing.T, b *bucket, want *bolt.Bucket, random *rand.Rand, many
 				}
 			}
 			same("get", key, b.Get(key), key, want.Get(key))
-		}
-	}
-}
-
-// One damaged key hides no other from those who read all of them, wherever they begin.
-func TestLoose(t *testing.T) {
-	t.Parallel()
-	keys := make([][]byte, 9)
-	for i := range keys {
-		keys[i] = []byte{0x10, byte(16 * (i + 1))}
-	}
-	leaf := func(keys [][]byte) page {
-		p := make(page, pageHeader+pageElement*len(keys))
-		order := binary.NativeEndian
-		order.PutUint16(p[8:], pageLeaf)
-		order.PutUint16(p[10:], uint16(len(keys)))
-		for i, key := range keys {
-			e := p[pageHeader+pageElement*i:]
-			order.PutUint32(e[4:], uint32(len(e)))
-			order.PutUint32(e[8:], uint32(len(key)))
-			p = slices.Concat(p, key)
-		}
-		return p
-	}
-	for bad := range keys {
-		for bit := range 16 {
-			damaged := slices.Clone(keys)
-			damaged[bad] = bytes.Clone(keys[bad])
-			damaged[bad][bit/8] ^= 1 << (bit % 8)
-			b := &bucket{name: []byte("keys"), small: leaf(damaged)}
-			for from := range keys {
-				seen := map[string]bool{}
-				c := b.Loose()
-				for k, _ := c.Seek(keys[from]); k != nil; k, _ = c.Next() {
-					seen[string(k)] = true
-				}
-				for _, key := range keys[from:] {
-					if !seen[string(key)] && !bytes.Equal(key, keys[bad]) {
-						t.Errorf("with bit %d of key %d changed, %x is not seen after %x", bit, bad, key, keys[from])
-					}
-				}
-				clear(seen)
-				for k, _ := c.Before(keys[from]); k != nil; k, _ = c.Prev() {
-					seen[string(k)] = true
-				}
-				for _, key := range keys[:from] {
-					if !seen[string(key)] && !bytes.Equal(key, keys[bad]) {
-						t.Errorf("with bit %d of key %d changed, %x is not seen before %x", bit, bad, key, keys[from])
-					}
-				}
-			}
 		}
 	}
 }

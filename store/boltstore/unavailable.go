@@ -142,7 +142,7 @@ func (w *writer) refused(ops []*op, why error) {
 // taken notes that the disk has accepted a commit.
 func (w *writer) taken() {
 	w.putOff.why = nil
-	if low := w.db.space.low(); low != nil {
+	if low := w.db.space.short(reserveBytes); low != nil {
 		w.db.trouble.set(&unavailableError{low})
 		return
 	}
@@ -164,9 +164,10 @@ func (w *writer) queueUp(ops []*op) {
 
 // withinReserve returns the ops that may be written when only the reserve of the disk
 // is left. Creates are refused. Chunks wait, with everything after them in their turns,
-// until there is space or their turn has been cut off.
+// until there is space or their turn has been cut off. When even the reserve is used up, all
+// of their batches wait, and of the others only deletions are tried.
 func (w *writer) withinReserve(ops []*op) []*op {
-	low := w.db.space.low()
+	low, last := w.db.space.short(reserveBytes), w.db.space.short(lastBytes) != nil
 	if low == nil {
 		return ops
 	}
@@ -181,9 +182,9 @@ func (w *writer) withinReserve(ops []*op) []*op {
 	}
 	for _, o := range ops {
 		switch {
-		case o.batch != nil && o.batch.Creates():
+		case o.batch != nil && (o.batch.Creates() || last && !o.keeps()):
 			o.answer(why)
-		case o.keeps() && (o.batch.Rev == nil || waiting[o.batch.Task]) && !w.db.queue.isClosed() && !w.cutOff(o.batch):
+		case o.keeps() && (last || o.batch.Rev == nil || waiting[o.batch.Task]) && !w.db.queue.isClosed() && !w.cutOff(o.batch):
 			waiting[o.batch.Task] = true
 			w.putOff.ops = append(w.putOff.ops, o)
 		default:

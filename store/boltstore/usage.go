@@ -68,7 +68,7 @@ func (u *usage) walk(db *DB) error {
 			u.whole, err = u.walkRows(im.bucket(bucketRow), usageStep)
 			return err
 		}
-		c := im.bucket(bucketTask).Loose()
+		c := im.bucket(bucketTask).Cursor()
 		k, v := c.Seek(u.walked[:])
 		for n := 0; n < usageStep; k, v = c.Next() {
 			if k == nil {

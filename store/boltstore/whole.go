@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func checkWhole(file io.ReaderAt) error {
 		return err
 	}
 	for id := uint64(2); id < c.high; id++ {
-		if !c.seen[id] {
+		if !c.seen[id] && !c.dropped {
 			return fmt.Errorf("its page %d is not referenced", id)
 		}
 	}
@@ -58,13 +59,14 @@ func checkWhole(file io.ReaderAt) error {
 
 // pageCheck is one check of a file as of its newest transaction.
 type pageCheck struct {
-	file io.ReaderAt
-	size uint64 // of a page, in bytes
-	root uint64 // page of the bucket of all buckets
-	free uint64 // page of the freelist
-	high uint64 // number of pages
-	seen []bool // pages that are in use
-	sums *sums  // not nil: buckets that have pages of their own are checked, too, and values
+	file    io.ReaderAt
+	size    uint64 // of a page, in bytes
+	root    uint64 // page of the bucket of all buckets
+	free    uint64 // page of the freelist
+	high    uint64 // number of pages
+	seen    []bool // pages that are in use
+	dropped bool   // pages of dropped buckets are in use, and nobody walks them
+	sums    *sums  // not nil: buckets that have pages of their own are checked, too, and values
 }
 
 func newPageCheck(file io.ReaderAt) (*pageCheck, error) {
@@ -148,6 +150,9 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 			_, from, to = page(p).child(i, high)
 		case child == 0:
 			continue
+		case bytes.Equal(keys[i], bucketDropped):
+			c.dropped = true
+			continue
 		case c.sums == nil:
 			if err := c.use(child); err != nil {
 				return err
@@ -167,7 +172,7 @@ func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byt
 	if err := p.begins(unit); err != nil {
 		return nil, nil, err
 	}
-	if err := p.check(contentsOf(bucket), false /* loose */, low, high); err != nil {
+	if err := p.check(bucket == nil, low, high); err != nil {
 		return nil, nil, err
 	}
 	keys, children = make([][]byte, p.count()), make([]uint64, p.count())

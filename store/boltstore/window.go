@@ -72,7 +72,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 	var age, said time.Duration // how much older than the newest one: at least, and by the ids
 	for done, found := false, 0; !done; {
 		err := db.view(ctx, func(im *image) error {
-			c := im.bucket(bucketTask).Loose()
+			c := im.bucket(bucketTask).Cursor()
 			k, v := seekBefore(c, at)
 			for n := 0; n < 2048; {
 				if done = k == nil || found == windowWalk*w.size || age >= windowReach; done {

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"a2a-server/store"
 )
 
@@ -33,13 +35,18 @@ type writer struct {
 	usage   usage
 	waiting []*op  // creates that wait until usage is whole
 	putOff  putOff // by the disk
+	rebuilt []byte // how far derived buckets are rebuilt
+
+	compressor *zstd.Encoder
 
 	// Of the current round; kept for the next one, which is about as large.
-	arena []byte // values
-	order []*work
-	works []*work // that are not in use, at most maxRoundOps
-	tasks map[store.TaskID]*work
-	dedup map[store.Hash]store.TaskID
+	arena  []byte // values
+	body   []byte // of a log value
+	packed []byte // likewise, compressed
+	order  []*work
+	works  []*work // that are not in use, at most maxRoundOps
+	tasks  map[store.TaskID]*work
+	dedup  map[store.Hash]store.TaskID
 }
 
 func newWriter(db *DB, window window) *writer {
@@ -66,7 +73,8 @@ func (w *writer) run() {
 	close(walking)
 	for {
 		var walk chan struct{} // nil: there is nothing to walk for
-		if len(w.waiting) > 0 {
+		rebuild := w.db.rebuilding.under() != nil && w.putOff.retry == nil && w.db.refuses() == nil && !w.db.queue.isClosed()
+		if len(w.waiting) > 0 || rebuild {
 			walk = walking
 		}
 		select {
@@ -86,6 +94,9 @@ func (w *writer) run() {
 		w.gather()
 		ops, closed := w.db.queue.take()
 		w.commitAll(ops)
+		if rebuild && !closed && w.db.rebuilding.under() != nil {
+			w.rebuild()
+		}
 		if closed && len(ops) == 0 && len(w.putOff.ops) == 0 {
 			w.release(w.db.Err())
 			if loaded != nil && len(w.held) > 0 {
@@ -221,6 +232,17 @@ func (w *writer) commit(ops []*op) {
 	err := w.try(ops)
 	switch unavailable := (*unavailableError)(nil); {
 	case err == nil:
+	case errors.Is(err, errDerived):
+		for _, o := range ops {
+			o.err, o.receipt = nil, store.Receipt{}
+		}
+		if w.dropDerived() {
+			w.commit(ops)
+			return
+		}
+		for _, o := range ops {
+			o.answer(w.db.refuses())
+		}
 	case errors.As(err, &unavailable):
 		w.refused(ops, unavailable)
 	case len(ops) == 1:
@@ -237,6 +259,22 @@ func (w *writer) commit(ops []*op) {
 	}
 }
 
+// errDerived says that a round has met damage in a derived bucket, and did nothing.
+var errDerived = errors.New("a derived bucket is damaged")
+
+// dropDerived drops the derived buckets, and reports whether that is done.
+func (w *writer) dropDerived() bool {
+	o := &op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error { return r.drop() }}
+	err := w.try([]*op{o})
+	if err == nil {
+		_, err = o.commit.Wait()
+	}
+	if err != nil {
+		_ = w.db.met(err, false /* locked */)
+	}
+	return err == nil
+}
+
 // try applies ops and commits. It returns an error when nothing was written and
 // nobody was answered; when the outcome of a commit is unknown, everybody is told.
 func (w *writer) try(ops []*op) (err error) {
@@ -251,6 +289,10 @@ func (w *writer) try(ops []*op) (err error) {
 		// bbolt panics where its pages are damaged. Until the meta page is written, that
 		// loses nothing.
 		free := r != nil && rollback(r.tx)
+		if free && damagedDerived(p) && w.undone(r.txid) {
+			err = errDerived
+			return
+		}
 		var failed error
 		if r == nil || w.undone(r.txid) {
 			failed = db.met(p, !free)

@@ -138,12 +138,12 @@ func (db *DB) checkDisk(b *store.Batch) (store.Disk, error) {
 			used.Owner += n
 		}
 	}
-	for id, r := range db.rows {
-		if id.in.context == "" {
+	for _, r := range walk(&db.rows, "", "", "") {
+		if r.id.in.context == "" {
 			continue
 		}
-		n := store.RowBytes([]byte(id.key), r.value)
-		if used.All += n; id.in.owner == b.Scope {
+		n := store.RowBytes([]byte(r.id.key), r.value)
+		if used.All += n; r.id.in.owner == b.Scope {
 			used.Owner += n
 		}
 	}

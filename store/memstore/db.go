@@ -1,6 +1,6 @@
 // Package memstore keeps tasks in memory. It is the reference implementation of
-// the storage contract: one mutex, plain maps, and sorting on demand, so that it
-// shows what the contract means. It suits tests and trials; a list takes time
+// the storage contract: one mutex, a map of tasks, and sorted maps of rows and due work, so that it
+// shows what the contract means. It suits tests and trials; a list of tasks takes time
 // proportional to everything that is stored.
 //
 // It owns no format and no files and, like [store], does not know what an event, a
@@ -11,6 +11,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/tidwall/btree"
 
 	"a2a-server/store"
 )
@@ -29,8 +31,9 @@ type DB struct {
 	life     uint64 // raised by Close: a handle of an earlier life stays closed
 	epoch    uint64 // of the newest handle
 	tasks    map[store.TaskID]*task
-	rows     map[rowID]row
-	due      map[dueID][]byte // to payload
+	rows     btree.Map[string, *row]      // by position
+	index    btree.Map[string, *row]      // by index key and position
+	due      btree.Map[string, store.Due] // by position
 	audit    []store.AuditEntry
 	window   *store.Window
 	watchers map[store.TaskID]map[*watcher]struct{}
@@ -75,8 +78,6 @@ func NewWithWindow(size int) *DB {
 	return &DB{
 		Now:      time.Now,
 		tasks:    make(map[store.TaskID]*task),
-		rows:     make(map[rowID]row),
-		due:      make(map[dueID][]byte),
 		window:   store.NewWindow(size),
 		watchers: make(map[store.TaskID]map[*watcher]struct{}),
 	}

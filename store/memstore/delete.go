@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"maps"
 
 	"a2a-server/store"
 )
@@ -22,14 +21,14 @@ func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) err
 	}
 	delete(h.db.tasks, id)
 	last := h.db.isLast(&t.header)
-	context := place{owner: t.header.Owner, context: t.header.Context}
-	maps.DeleteFunc(h.db.rows, func(r rowID, _ row) bool {
-		if r.in.task != id && (!last || r.in != context) {
-			return false
-		}
-		h.db.ofRows.Wake(r.kind, t.header.Owner)
-		return true
-	})
+	places := []place{{task: id}}
+	if last {
+		places = append(places, place{owner: t.header.Owner, context: t.header.Context})
+	}
+	for _, r := range h.db.rowsOf(places) {
+		h.db.removeRow(r.id)
+		h.db.ofRows.Wake(r.id.kind, t.header.Owner)
+	}
 	h.db.wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
 	return nil
 }
@@ -45,4 +44,31 @@ func (db *DB) isLast(gone *store.Header) bool {
 		}
 	}
 	return true
+}
+
+// rowsOf returns all rows of places.
+func (db *DB) rowsOf(places []place) []*row {
+	var found []*row
+	for _, kind := range db.kinds() {
+		for _, p := range places {
+			for _, r := range db.rowsIn(kind, p) {
+				found = append(found, r)
+			}
+		}
+	}
+	return found
+}
+
+// kinds returns the kinds of which there are rows.
+func (db *DB) kinds() []string {
+	var kinds []string
+	for from, more := "", true; more; {
+		more = false
+		db.rows.Ascend(from, func(_ string, r *row) bool {
+			kinds = append(kinds, r.id.kind)
+			from, more = escaped([]byte(r.id.kind))+"\x00\x01", true // after all rows of the kind
+			return false
+		})
+	}
+	return kinds
 }

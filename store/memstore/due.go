@@ -1,10 +1,8 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
-	"slices"
 
 	"a2a-server/store"
 )
@@ -30,17 +28,17 @@ func (d dueID) position() store.DuePosition {
 
 // putDue makes changes and returns by how many the due rows of in have grown.
 func (db *DB) putDue(in place, changes []store.DueChange) int {
-	before := len(db.due)
+	before := db.due.Len()
 	for i := range changes {
 		c := &changes[i]
-		id := dueID{c.Time, in, c.Kind, string(c.Key)}
+		p := dueID{c.Time, in, c.Kind, string(c.Key)}.position()
 		if c.Delete {
-			delete(db.due, id)
-		} else if _, ok := db.due[id]; !ok { // putting one that is there changes nothing
-			db.due[id] = c.Payload
+			db.due.Delete(string(p))
+		} else if _, ok := db.due.Get(string(p)); !ok { // putting one that is there changes nothing
+			db.due.Set(string(p), store.Due{Time: c.Time, Task: in.task, Kind: c.Kind, Key: c.Key, Payload: c.Payload, Position: p})
 		}
 	}
-	return len(db.due) - before
+	return db.due.Len() - before
 }
 
 // Due lists due work; see [store.Store].
@@ -49,18 +47,19 @@ func (h *handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 		return nil, 0, err
 	}
 	defer h.db.mu.Unlock()
-	var rows []store.Due
-	for id, payload := range h.db.due {
-		if p := id.position(); p > after {
-			rows = append(rows, store.Due{Time: id.time, Task: id.in.task, Kind: id.kind, Key: []byte(id.key), Payload: payload, Position: p})
-		}
-	}
-	slices.SortFunc(rows, func(a, b store.Due) int { return cmp.Compare(a.Position, b.Position) })
 	limit = store.PageSize(limit)
-	for i, d := range rows {
-		if d.Time > now || i == limit {
-			return rows[:i:i], d.Time, nil
+	var rows []store.Due
+	var next store.Millis
+	h.db.due.Ascend(string(after), func(_ string, d store.Due) bool {
+		switch {
+		case d.Position == after:
+		case d.Time > now || len(rows) == limit:
+			next = d.Time
+			return false
+		default:
+			rows = append(rows, d)
 		}
-	}
-	return rows, 0, nil
+		return true
+	})
+	return rows, next, nil
 }

@@ -150,8 +150,8 @@ func TestFailedBatchLeavesNoTrace(t *testing.T) {
 	if diff := cmp.Diff(before, read(t, h, c.Task, store.AtSnapshot(), store.Limit{}), cmp.AllowUnexported(store.Scope{}, store.From{})); diff != "" {
 		t.Errorf("task after failed batches (-want +got):\n%s", diff)
 	}
-	if len(db.tasks) != 1 || len(db.rows) != 1 || len(db.due) != 0 || len(db.audit) != 0 {
-		t.Errorf("%d tasks, %d rows, %d due, %d audit entries, want 1, 1, 0, 0", len(db.tasks), len(db.rows), len(db.due), len(db.audit))
+	if len(db.tasks) != 1 || db.rows.Len() != 1 || db.due.Len() != 0 || len(db.audit) != 0 {
+		t.Errorf("%d tasks, %d rows, %d due, %d audit entries, want 1, 1, 0, 0", len(db.tasks), db.rows.Len(), db.due.Len(), len(db.audit))
 	}
 
 	must(t, h.Append(ctx, full(func(*store.Batch) {})))
@@ -413,8 +413,8 @@ func TestDueClaimDelete(t *testing.T) {
 	<-wake
 	stop()
 	stop()
-	if len(db.tasks)+len(db.rows)+len(db.due)+len(db.watchers) != 0 {
-		t.Errorf("%d tasks, %d rows, %d due rows, %d watchers are left", len(db.tasks), len(db.rows), len(db.due), len(db.watchers))
+	if len(db.tasks)+db.rows.Len()+db.due.Len()+len(db.watchers) != 0 {
+		t.Errorf("%d tasks, %d rows, %d due rows, %d watchers are left", len(db.tasks), db.rows.Len(), db.due.Len(), len(db.watchers))
 	}
 	entries, err := h.Audit(ctx, 1, 10)
 	if err != nil || len(entries) != 1 || entries[0].N != 2 || entries[0].Task != c.Task {

@@ -1,12 +1,14 @@
 package memstore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/btree"
 
 	"a2a-server/store"
 )
@@ -17,10 +19,28 @@ type rowID struct {
 	key  string
 }
 
+// position is the row's key in [DB].rows: rows sort by kind, then by place, then by key.
+func (id rowID) position() string { return primary(id.kind) + id.in.key() + id.key }
+
+// primary is the prefix of the positions of all rows of a kind.
+func primary(kind string) string { return ordered([]byte(kind)) }
+
 type row struct {
+	id    rowID
 	rev   uint64
 	value []byte
 	index []store.IndexKey
+}
+
+// indexed is the prefix of the keys in [DB].index of an index of a kind.
+func indexed(kind, index string) string { return ordered([]byte(kind)) + ordered([]byte(index)) }
+
+// entries calls f with the keys of the row in [DB].index: each index sorts by index key, then by
+// place, then by key.
+func (r *row) entries(f func(key string)) {
+	for _, ix := range r.index {
+		f(indexed(r.id.kind, ix.Index) + ordered(ix.Key) + r.id.in.key() + r.id.key)
+	}
 }
 
 // places are what the rows of a batch belong to.
@@ -43,12 +63,17 @@ func (db *DB) checkContextRows(in places, b *store.Batch) error {
 	}
 	before := map[string]store.RowBound{} // by kind
 	values := map[rowID][]byte{}          // of the rows of the context
-	for id, r := range db.rows {
-		if id.in == in.context {
-			used := before[id.kind]
-			used.Add([]byte(id.key), r.value)
-			before[id.kind], values[id] = used, r.value
+	for i := range b.Rows {
+		kind := b.Rows[i].Kind
+		if _, counted := before[kind]; counted || !b.Rows[i].OfContext {
+			continue
 		}
+		var used store.RowBound
+		for _, r := range db.rowsIn(kind, in.context) {
+			used.Add([]byte(r.id.key), r.value)
+			values[r.id] = r.value
+		}
+		before[kind] = used
 	}
 	after := maps.Clone(before)
 	for i := range b.Rows {
@@ -83,7 +108,9 @@ func (db *DB) checkRows(in places, changes []store.RowChange) error {
 		id := in.of(c)
 		rev, ok := revs[id]
 		if !ok {
-			rev = db.rows[id].rev
+			if r, found := db.rows.Get(id.position()); found {
+				rev = r.rev
+			}
 		}
 		if c.IfRev != store.Any && c.IfRev != rev {
 			return fmt.Errorf("%w: row %s %q has rev %d", store.ErrConflict, c.Kind, c.Key, rev)
@@ -101,19 +128,48 @@ func (db *DB) putRows(in places, changes []store.RowChange) {
 	for i := range changes {
 		c := &changes[i]
 		id := in.of(c)
+		old := db.removeRow(id)
 		if c.Delete {
-			delete(db.rows, id)
 			continue
 		}
 		// The contract hands over byte slices, not the slice of entries.
-		db.rows[id] = row{rev: db.rows[id].rev + 1, value: c.Value, index: slices.Clone(c.Index)}
+		r := &row{id: id, rev: 1, value: c.Value, index: slices.Clone(c.Index)}
+		if old != nil {
+			r.rev = old.rev + 1
+		}
+		db.rows.Set(id.position(), r)
+		r.entries(func(key string) { db.index.Set(key, r) })
 	}
 }
 
-// hit is a row at one of its positions in the order of a query.
-type hit struct {
-	position string
-	row      store.Row
+// removeRow removes a row with its index entries and returns it, or nil if there is none.
+func (db *DB) removeRow(id rowID) *row {
+	r, found := db.rows.Delete(id.position())
+	if !found {
+		return nil
+	}
+	r.entries(func(key string) { db.index.Delete(key) })
+	return r
+}
+
+// rowsIn yields the rows of a kind in a place, in order of their keys. The map must not change
+// meanwhile.
+func (db *DB) rowsIn(kind string, in place) iter.Seq2[string, *row] {
+	return walk(&db.rows, primary(kind), in.key(), "")
+}
+
+// walk yields the rows of a map whose keys begin with base and then prefix, each with its
+// position: its key without base. after is the position that it starts after, "" for none.
+func walk(rows *btree.Map[string, *row], base, prefix, after string) iter.Seq2[string, *row] {
+	return func(yield func(string, *row) bool) {
+		rows.Ascend(base+max(prefix, after), func(key string, r *row) bool {
+			position := strings.TrimPrefix(key, base)
+			if !strings.HasPrefix(key, base) || !strings.HasPrefix(position, prefix) {
+				return false
+			}
+			return after != "" && position == after || yield(position, r)
+		})
+	}
 }
 
 // Rows lists rows; see [store.RowQuery].
@@ -130,31 +186,37 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		return store.RowPage{}, err
 	}
 
-	var hits []hit
-	for id, r := range h.db.rows {
-		if !s.Covers(h.db.owner(id.in)) || !selects(q, s, id) {
+	var page store.RowPage
+	var last string
+	for position, r := range h.db.query(s, q, string(cursor)) {
+		if !s.Covers(h.db.owner(r.id.in)) || !selects(q, s, r.id) {
 			continue
 		}
-		found := store.Row{Kind: id.kind, Task: id.in.task, Context: id.in.context, Key: []byte(id.key), Rev: r.rev, Value: r.value}
-		for _, p := range positions(q, id, r) {
-			if cursor == nil || p > string(cursor) {
-				hits = append(hits, hit{p, found})
-			}
+		if len(page.Rows) == store.PageSize(q.Limit) {
+			page.Next = q.EncodeCursor(s, []byte(last))
+			break
 		}
-	}
-	slices.SortFunc(hits, func(a, b hit) int { return strings.Compare(a.position, b.position) })
-	// An entry that a row has twice is one entry.
-	hits = slices.CompactFunc(hits, func(a, b hit) bool { return a.position == b.position })
-
-	var page store.RowPage
-	if n := store.PageSize(q.Limit); len(hits) > n {
-		hits = hits[:n]
-		page.Next = q.EncodeCursor(s, []byte(hits[n-1].position))
-	}
-	for _, f := range hits {
-		page.Rows = append(page.Rows, f.row)
+		last = position
+		page.Rows = append(page.Rows, store.Row{Kind: r.id.kind, Task: r.id.in.task, Context: r.id.in.context, Key: []byte(r.id.key), Rev: r.rev, Value: r.value})
 	}
 	return page, nil
+}
+
+// query yields the rows that q may select, in its order, with their positions, from after a
+// cursor.
+func (db *DB) query(s store.Scope, q store.RowQuery, cursor string) iter.Seq2[string, *row] {
+	if q.Index != "" {
+		return walk(&db.index, indexed(q.Kind, q.Index), escaped(q.Prefix), cursor)
+	}
+	prefix := ""
+	if !q.Task.IsZero() || q.Context != "" || q.Key != nil {
+		in := place{task: q.Task}
+		if q.Task.IsZero() {
+			in = place{owner: s, context: q.Context}
+		}
+		prefix = in.key() + string(q.Key)
+	}
+	return walk(&db.rows, primary(q.Kind), prefix, cursor)
 }
 
 // selects reports whether q asks for a row with this id, wherever it is indexed.
@@ -168,24 +230,11 @@ func selects(q store.RowQuery, s store.Scope, id rowID) bool {
 	return q.Task.IsZero() || q.Task == id.in.task
 }
 
-// positions returns the row's positions in the order of q: one, or with an index one
-// for each of its entries there. Positions compare as (index key, task, owner, key).
-func positions(q store.RowQuery, id rowID, r row) []string {
-	position := id.in.key() + id.key
-	if q.Index == "" {
-		return []string{position}
-	}
-	var all []string
-	for _, ix := range r.index {
-		if ix.Index == q.Index && bytes.HasPrefix(ix.Key, q.Prefix) {
-			all = append(all, ordered(ix.Key)+position)
-		}
-	}
-	return all
-}
-
 // ordered returns key with an end that sorts before all that may follow in a longer
 // key, so that what follows it does not disturb the order.
 func ordered(key []byte) string {
-	return strings.ReplaceAll(string(key), "\x00", "\x00\xff") + "\x00\x00"
+	return escaped(key) + "\x00\x00"
 }
+
+// escaped is the beginning of what ordered returns for every key that begins with prefix.
+func escaped(prefix []byte) string { return strings.ReplaceAll(string(prefix), "\x00", "\x00\xff") }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"crypto/rand"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -24,7 +25,7 @@ const noBound = 1 << 40
 
 // createDisk is a create of n bytes that is bounded.
 func createDisk(n int, bound store.Disk) *store.Batch {
-	b := createIn(store.Live, alice(), store.Event{Kind: "wire", Public: true, Data: make([]byte, n)})
+	b := createIn(store.Live, alice(), store.Event{Kind: "wire", Public: true, Data: noise(n)})
 	b.Disk = bound
 	return b
 }
@@ -224,7 +225,7 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 		if id.IsZero() {
 			continue
 		}
-		f.append(t, chunks(id, 1, store.Event{Kind: "wire", Data: make([]byte, n)}))
+		f.append(t, chunks(id, 1, store.Event{Kind: "wire", Data: noise(n)}))
 		f.append(t, moveTo(id, 1, store.Final))
 	}
 	if _, err := do(t.Context(), f.h[0], createDisk(n, bound)); err == nil {
@@ -261,4 +262,11 @@ func testDiskDuplicate(t *testing.T, f *fixture) {
 			t.Errorf("Append() of another message within %+v = nil, want a DiskError", bound)
 		}
 	}
+}
+
+// noise returns bytes that cannot be compressed.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails, says crypto/rand
+	return b
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
@@ -151,6 +152,30 @@ func BenchmarkBesideSlowCalls(b *testing.B) {
 				b.ReportMetric(float64(holds)/float64(max(slow, 1))/(1<<10), "held-KiB/task")
 			})
 		}
+	}
+}
+
+// BenchmarkDecideBesideParked measures an approval in memory beside tasks of another caller that
+// wait: the time must not depend on how many there are.
+func BenchmarkDecideBesideParked(b *testing.B) {
+	for _, parked := range []int{0, 20_000} {
+		b.Run(fmt.Sprintf("parked=%d", parked), func(b *testing.B) {
+			w := &world{t: b, disk: &memDisk{memstore.New()}, tools: newToolbox()}
+			w.start()
+			b.Cleanup(func() { w.stop() })
+			for i := range parked {
+				w.ask(carol, i)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				id := w.ask(alice, 1)
+				a := w.onlyOne(id)
+				b.StartTimer()
+				if err := w.decide(alice, id, approval.Answer{ID: a.ID, Digest: a.Digest, Verb: approval.Approve}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -23,6 +24,33 @@ var (
 	ErrDataLoss = store.ErrDataLoss
 	ErrReadOnly = store.ErrReadOnly
 )
+
+// ErrUncertain is wrapped by errors that say that the wait for the disk was cut off, so that
+// nobody can say whether it was written.
+var ErrUncertain = errors.New("what was sent may still take effect")
+
+// RecordedError means that a message is recorded and in effect, but nobody can say here what
+// becomes of its task: the server is stopping, or its store takes nothing that follows.
+type RecordedError struct {
+	Task    ID
+	Started []string // calls that have started and whose results are unknown
+	Cause   error
+}
+
+// Error says what is known, and what to do.
+func (e *RecordedError) Error() string {
+	says := "the message was recorded in task " + e.Task.String() + " and is in effect: do not send another one"
+	if len(e.Started) > 0 {
+		says += "; started, and their results are unknown: " + strings.Join(e.Started, ", ")
+	}
+	if errors.Is(e.Cause, ErrReadOnly) || errors.Is(e.Cause, ErrDataLoss) {
+		return says + "; nothing more can be written, because what is stored is damaged: tell the operator of this server before a backup is restored, because the backup may not have the message"
+	}
+	return says + "; the server is stopping, and the task continues when it runs again: get the task then"
+}
+
+// Unwrap returns the cause.
+func (e *RecordedError) Unwrap() error { return e.Cause }
 
 // landed says where an input was written. It is zero for one that changed nothing.
 type landed struct {

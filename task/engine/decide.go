@@ -130,6 +130,12 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 	return landed{}, fmt.Errorf("%w: the tools change faster than their calls can be decided", ErrBusy)
 }
 
+// CancelCall cancels one call of a task that by may cancel, by its id or alias: see
+// [task.CancelCall]. When it returns nil that is durable, and a restart continues it.
+func (e *Engine) CancelCall(ctx context.Context, by auth.Principal, id store.TaskID, call string) error {
+	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, task.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
+}
+
 // Cancel cancels a task that by may cancel. Canceling a canceled task again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, by auth.Principal, id store.TaskID) error {
 	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, task.Cancel{By: by}))

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +48,7 @@ func TestDiskOfACaller(t *testing.T) {
 		}
 		w.startAs(bound)
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		text := strings.Repeat("x", 5000)
+		text := noise(5000)
 		full := fill(t, w, alice, messages, text)
 		if !full.Caller || full.Limit != limit {
 			t.Errorf("a message too many = %+v, want that the caller's tasks may use %d bytes", full, limit)
@@ -82,10 +84,10 @@ func TestDiskOfAll(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.startAs(func(c *engine.Config) { c.Limits.Disk = 400_000 })
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		if full := fill(t, w, alice, 100, strings.Repeat("x", 5000)); full.Caller || !strings.Contains(full.Error(), "limits.disk ") {
+		if full := fill(t, w, alice, 100, noise(5000)); full.Caller || !strings.Contains(full.Error(), "limits.disk ") {
 			t.Errorf("a message too many = %+v: %v, want that the store is full", full, full)
 		}
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.calls("echo", args{"text": strings.Repeat("x", 50_000)})}); !isFull(err) {
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.calls("echo", args{"text": noise(300_000)})}); !isFull(err) {
 			t.Errorf("a message of another caller = %v, want a DiskError", err)
 		}
 		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
@@ -93,6 +95,14 @@ func TestDiskOfAll(t *testing.T) {
 		}
 		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)
 	})
+}
+
+// noise returns a text of n characters that compression does not make much smaller.
+func noise(n int) string {
+	random := rand.NewChaCha8([32]byte{})
+	raw := make([]byte, (n+1)/2)
+	_, _ = random.Read(raw) // it never fails
+	return hex.EncodeToString(raw)[:n]
 }
 
 func isFull(err error) bool {

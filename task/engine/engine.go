@@ -67,11 +67,14 @@ type Config struct {
 	// methods for them return [ErrNoPush].
 	Push Sealer
 
-	Log        zerolog.Logger
-	Now        func() time.Time    // Defaults to time.Now.
-	NewID      func() store.TaskID // of tasks, contexts and messages. Defaults to store.NewTaskID.
-	Host       Host                // Defaults to goroutines and timers.
-	CrashPoint func(point string)  // called at named points, for tests that kill the process
+	Log zerolog.Logger
+	Now func() time.Time // Defaults to time.Now.
+	// NewID returns ids of tasks, contexts and messages. The codes that approve destructive calls
+	// by text are made from such ids, so nobody must be able to guess one. Defaults to
+	// store.NewTaskID.
+	NewID      func() store.TaskID
+	Host       Host               // Defaults to goroutines and timers.
+	CrashPoint func(point string) // called at named points, for tests that kill the process
 }
 
 // Engine runs tasks. It is safe for concurrent use. [Engine.Run] must be running
@@ -160,7 +163,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.ruling.Store(&task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: cfg.Log.GetLevel() <= zerolog.DebugLevel,
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
 	})
 	e.whole <- struct{}{}
@@ -218,7 +221,7 @@ func (e *Engine) append(ctx context.Context, b *store.Batch, point string, then 
 		return r, err
 	}
 	e.begin(func() { then(e.await(c)) })
-	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; what was sent may still take effect", context.Cause(ctx))
+	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; %w", context.Cause(ctx), ErrUncertain)
 }
 
 // Run recovers the tasks of an earlier process, does due work and runs turns until ctx

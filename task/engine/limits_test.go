@@ -187,7 +187,7 @@ func TestTimeoutIgnored(t *testing.T) {
 		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond}})
 		got := w.send(w.calls("stubborn", args{}))
 		w.wantState(got, a2a.TaskStateInputRequired)
-		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
+		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateFailed)
 		w.tools.release()
 		w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
 		if n := w.tools.count("stubborn"); n != 1 {

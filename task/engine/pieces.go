@@ -26,16 +26,17 @@ func (r *run) call(x *toolContext) *task.RunEnded {
 func (r *run) invoke(x *toolContext) *task.RunEnded {
 	var result any
 	var err error
-	if s, ok := tool.As[tool.StreamingTool](r.entry.Tool); ok {
+	switch s, c := tool.Runs(r.entry.Tool); {
+	case s != nil:
 		return r.stream(x, s)
-	} else if c, ok := tool.As[tool.CallableTool](r.entry.Tool); ok {
+	case c != nil:
 		result, err = c.Call(x, r.entry.Args)
-	} else {
+	default:
 		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
 	}
 	o := &task.RunEnded{Err: err}
 	if err == nil {
-		o.Result, o.Parts, o.Err = task.EncodeResult(result, r.e.cfg.Limits.Result())
+		o.Result, o.Parts, o.Err = r.publish.Result(result, r.e.cfg.Limits.Result())
 	}
 	return o
 }
@@ -75,7 +76,7 @@ func (r *run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
 	case failed != nil:
 	case final != nil:
 		o.Replace = final.Replace
-		o.Result, o.Parts, o.Err = task.EncodeResult(final.Content, r.e.cfg.Limits.Result())
+		o.Result, o.Parts, o.Err = r.publish.Result(final.Content, r.e.cfg.Limits.Result())
 	default:
 		o.Result, o.Err = r.told.result(r.e.cfg.Limits.Result())
 	}
@@ -158,7 +159,7 @@ func (r *run) encode(p *tool.Result) (task.Piece, error) {
 	if k.Error != "" && p.Content == nil {
 		k.Content, err = task.ErrorContent(k.Error)
 	} else {
-		k.Content, err = task.EncodeContent(p.Content, r.e.cfg.Limits.Event)
+		k.Content, err = r.publish.Content(p.Content)
 	}
 	return k, err
 }

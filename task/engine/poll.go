@@ -341,7 +341,7 @@ func (r *run) poll(x *toolContext) *task.RunEnded {
 		r.done = true
 		o := &task.RunEnded{Err: r.final(result), Replace: result.Replace}
 		if o.Err == nil {
-			o.Result, o.Parts, o.Err = task.EncodeResult(result.Content, r.e.cfg.Limits.Result())
+			o.Result, o.Parts, o.Err = r.publish.Result(result.Content, r.e.cfg.Limits.Result())
 		}
 		return o
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -124,16 +123,11 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 	}
 	in := &task.SetWebhook{
 		Epoch:   e.store.Epoch(),
-		Webhook: task.Webhook{ID: c.ID, URL: c.URL, Scheme: c.Scheme, Version: c.Version, By: by},
+		Webhook: task.Webhook{ID: c.ID, Scheme: c.Scheme, Version: c.Version, By: by},
 	}
-	if c.Token != "" || c.Credentials != "" {
-		secrets, err := json.Marshal(task.WebhookSecrets{Token: c.Token, Credentials: c.Credentials})
-		if err == nil {
-			in.Webhook.Secrets, err = e.cfg.Push.Seal(secrets, task.WebhookBound(id, c.ID))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("seal the secrets of a webhook: %w", err)
-		}
+	secrets := task.WebhookSecrets{URL: c.URL, Token: c.Token, Credentials: c.Credentials}
+	if err := in.Webhook.Seal(id, secrets, e.cfg.Push.Seal); err != nil {
+		return nil, fmt.Errorf("seal the secrets of a webhook: %w", err)
 	}
 	if fresh {
 		return in, nil
@@ -165,7 +159,7 @@ func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID
 	return &w, err
 }
 
-// Push returns a webhook of a task of by's, without its secrets. If there is no such
+// Push returns a webhook of a task of by's, without its token and credentials. If there is no such
 // webhook, or no such task, the error is [task.ErrTaskNotFound].
 func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config string) (PushConfig, error) {
 	if err := e.mayPush(by); err != nil {
@@ -178,16 +172,20 @@ func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config stri
 	case w == nil:
 		return PushConfig{}, task.ErrTaskNotFound
 	}
-	return withoutSecrets(w), nil
+	return e.shown(id, w), nil
 }
 
-// withoutSecrets returns a webhook as it is listed. Nobody needs its secrets again, and one
-// whose secrets cannot be opened is listed like any other.
-func withoutSecrets(w *task.Webhook) PushConfig {
-	return PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
+// shown returns a webhook as its owner sees it. Nobody needs its token and credentials again.
+// Of the URL of one whose secrets cannot be opened, scheme and host are left.
+func (e *Engine) shown(id store.TaskID, w *task.Webhook) PushConfig {
+	c := PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
+	if secrets, err := w.Open(id, e.cfg.Push.Open); err == nil {
+		c.URL = secrets.URL
+	}
+	return c
 }
 
-// PushList returns a page of the webhooks of a task of by's, without their secrets. limit
+// PushList returns a page of the webhooks of a task of by's, like [Engine.Push]. limit
 // defaults to 50 and is at most 100; token is [PushPage.Next] of the previous page.
 func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit int, token string) (PushPage, error) {
 	if err := e.mayPush(by); err != nil {
@@ -221,7 +219,7 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 		if err != nil {
 			return PushPage{}, err
 		}
-		page.Configs = append(page.Configs, withoutSecrets(&w))
+		page.Configs = append(page.Configs, e.shown(id, &w))
 	}
 	return page, nil
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -221,8 +222,9 @@ func TestTurnOnReadOnlyStore(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-waited:
-			if !errors.Is(err, engine.ErrReadOnly) {
-				t.Errorf("Await() = %v, want ErrReadOnly", err)
+			recorded, ok := errors.AsType[*engine.RecordedError](err)
+			if !errors.Is(err, engine.ErrReadOnly) || !ok || !strings.Contains(err.Error(), "started, and their results are unknown: block (c1.1)") {
+				t.Errorf("Await() = %v (%+v), want ErrReadOnly, that the message was recorded and what was started", err, recorded)
 			}
 		default:
 			t.Error("who waits for the task is not told that it stands still")

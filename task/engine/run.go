@@ -62,13 +62,14 @@ type run struct {
 var (
 	errToolTimeout = errors.New("the tool exceeded its time limit")
 	errCut         = errors.New("the call was cut off")
+	errCallCancel  = errors.New("the call was canceled")
 	errPanicked    = errors.New("the tool panicked; see the server's log")
 )
 
 // launch starts the runs of a durable draft.
 func (t *turn) launch(entries []*task.Entry) {
 	for _, entry := range entries {
-		r := &run{e: t.e, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Limits.Event)}
+		r := &run{e: t.e, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Presenter, t.e.cfg.Limits.Event)}
 		if t.e.cfg.WholeText {
 			r.said = &strings.Builder{}
 		}
@@ -381,6 +382,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	}
 	if o.Err != nil {
 		o.Unknown = unknown
+		o.NoEffect = !unknown && errors.Is(o.Err, tool.ErrNoEffect)
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
 		var s *tool.Suspension
 		paused := errors.As(o.Err, &s) && s != nil
@@ -417,7 +419,7 @@ const maxError = 8 << 10
 // plain returns an error with the text of err but without its methods: they are called
 // here, where they may panic. Our own errors are kept.
 func plain(err error) error {
-	for _, ours := range []error{errCut, errToolTimeout, task.ErrLogFull, task.ErrOutput, errShutdown} {
+	for _, ours := range []error{errCut, errCallCancel, errToolTimeout, task.ErrLogFull, task.ErrOutput, errShutdown} {
 		if errors.Is(err, ours) {
 			return fmt.Errorf("%w%s", ours, strings.TrimPrefix(err.Error(), ours.Error()))
 		}

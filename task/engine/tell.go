@@ -115,7 +115,10 @@ func lineOf(a *task.Audited) (level zerolog.Level, message string) {
 	case approval.AuditUnknown:
 		level, message = zerolog.ErrorLevel, UnknownOutcome
 	case approval.AuditCanceled:
-		if message = "task canceled"; a.Call != "" {
+		switch message = "task canceled"; {
+		case a.Via != "":
+			message = "call canceled"
+		case a.Call != "":
 			message = "call canceled where it runs"
 		}
 	case approval.AuditDeleting:

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,7 +10,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -135,43 +133,6 @@ func TestTextReachesWhatWasShownConflict(t *testing.T) {
 			t.Errorf("yes = %v: %s was meant, which bob has rejected meanwhile; large was approved and ran", err, a.Tool)
 		}
 	})
-}
-
-// A message that gives a call up and answers what it asks is refused, in either order.
-func TestOrderOfContradictions(t *testing.T) {
-	for name, order := range map[string][]int{"answer, give up": {0, 1}, "give up, answer": {1, 0}} {
-		t.Run(name, func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
-				set := &away{err: errors.New("connection refused"), list: []tool.Tool{&fake{name: "pay", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					if _, again := tool.Resumed(ctx); again {
-						return map[string]any{}, nil
-					}
-					return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}, Wake: time.Now().Add(time.Minute)}
-				}}}}
-				w.startAs(func(c *engine.Config) {
-					c.Tools = tool.NewRegistry(set)
-					c.Planner = sequence{"pay"}
-				})
-				id := w.begin(w.calls())
-				synctest.Wait()
-				set.is.Store(true)
-				time.Sleep(25 * time.Hour)
-				p := w.waiting(id)
-				if len(p) != 2 {
-					t.Fatalf("%d pending, want what the tool asks, and whether to wait on", len(p))
-				}
-				answers := []approval.Answer{{ID: p[0].ID, Verb: approval.Respond, Response: []byte(`"the left one"`)}, {ID: p[1].ID, Verb: approval.Respond, Response: []byte(`"give up"`)}}
-				err := w.engine.Decide(context.Background(), engine.Decision{
-					By: bob, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Answer{answers[order[0]], answers[order[1]]},
-				})
-				synctest.Wait()
-				var refused *approval.Error
-				if !errors.As(err, &refused) || len(w.waiting(id)) != 2 {
-					t.Errorf("a message that answers a call and gives it up = %v; task %s %q", err, w.get(id).Status.State, statusText(w.get(id)))
-				}
-			})
-		})
-	}
 }
 
 var _ task.Limits

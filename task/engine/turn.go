@@ -211,6 +211,11 @@ func (t *turn) reload() error {
 		return store.ErrFenced // somebody else has taken it over
 	}
 	t.take(f)
+	for _, r := range t.runs {
+		if f.Canceling(r.entry.Call) {
+			r.stop(errCallCancel)
+		}
+	}
 	return nil
 }
 
@@ -328,11 +333,23 @@ func (t *turn) lost(err error) {
 	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
 		// A retry would fail again; a process with a restored store recovers the task.
 		t.e.log.Error().Err(err).Str("task_id", t.id.String()).Msg("turn given up: the task stops until a backup of the store is restored")
-		t.givenUp = err
+		t.givenUp = &RecordedError{Task: t.id, Started: t.started(), Cause: err}
 		t.drop(err)
 	default:
 		t.abandon(err)
 	}
+}
+
+// started returns the tools of the calls that have started and whose ends are not in the log.
+func (t *turn) started() []string {
+	var names []string
+	for i := range t.ended {
+		names = append(names, fmt.Sprintf("%s (%s)", t.ended[i].run.entry.Name, t.ended[i].run.entry.Call))
+	}
+	for _, r := range t.runs {
+		names = append(names, fmt.Sprintf("%s (%s)", r.entry.Name, r.entry.Call))
+	}
+	return names
 }
 
 // abandon ends the turn because the engine cannot continue it. The task stays live on

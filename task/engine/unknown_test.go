@@ -71,7 +71,7 @@ func TestToolThatDoesNotKnow(t *testing.T) {
 					}
 					synctest.Wait()
 					w.ended(id)
-					want := map[approval.Verb]task.Outcome{approval.Approve: task.OutcomeOK, approval.Respond: task.OutcomeResponded, approval.Reject: task.OutcomeRejected}[verb]
+					want := map[approval.Verb]task.Outcome{approval.Approve: task.OutcomeOK, approval.Respond: task.OutcomeResponded, approval.Reject: task.OutcomeUnknown}[verb]
 					if r := w.mustResult(seen, id, "c1.1"); r.Outcome != want {
 						t.Errorf("the call ended %s, want %s", r.Outcome, want)
 					}

@@ -1,61 +1,41 @@
 package engine_test
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/approval"
 	"a2a-server/store"
+	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
-// The question whether to wait for a tool is over when the tool is there: whoever
-// answers it then does not end a call that runs.
-func TestQuestionWhetherToWaitEndsWithTheTrouble(t *testing.T) {
-	for name, gated := range map[string]bool{"started": false, "asked": true} {
-		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
-				runs := newCounted()
-				pay := &fake{name: "pay", gated: gated, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					runs.enter(ctx)
-					return map[string]any{"paid": true}, runs.holdOr(ctx)
-				}}
-				t.Cleanup(runs.open)
-				r := &outlet{tools: []tool.Tool{pay}, down: true}
-				w.cfg.Limits.ToolTimeout = 1000 * time.Hour
-				w.startWith(r, callsOf("pay", `{}`))
-				id := w.begin(w.message(a2a.NewTextPart("go")))
-				time.Sleep(25 * time.Hour)
-				doubt := w.onlyOne(id)
-				r.set(false)
-				time.Sleep(10 * time.Minute)
-				if gated {
-					if a := w.onlyOne(id); a.Kind != approval.KindCall {
-						t.Errorf("%s is pending, want the question of the call alone", a.ID)
-					}
-					return
-				}
-				if n := runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, want 1", n)
-				}
-				if left := w.waiting(id); len(left) > 0 {
-					t.Errorf("%v are pending while the call runs, want none", idsOf(left))
-				}
-				err := w.decide(bob, id, approval.Answer{ID: doubt.ID, Verb: approval.Respond, Response: []byte(`"give up"`)})
-				t.Logf("Decide() = %v", err)
-				synctest.Wait()
-				runs.open()
-				w.wantState(w.ended(id), a2a.TaskStateCompleted)
-				if artifact(w.get(id), "c1.1") == nil {
-					t.Error("the call has run, and its result is lost")
-				}
-			})
-		})
+// away is a toolset that cannot be reached while it is away.
+type away struct {
+	is   atomic.Bool
+	err  error
+	list []tool.Tool
+}
+
+func (s *away) Name() string { return "away" }
+func (s *away) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	if s.is.Load() {
+		return nil, s.err
 	}
+	return s.list, nil
+}
+
+// timed runs a test in a bubble on memory, where time passes when nothing else can.
+func timed(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, unstarted(t, &memDisk{memstore.New()})) })
 }
 
 // sleeper is a tool that is suspended until a time, twice.
@@ -85,16 +65,18 @@ func TestTroubleThatIsOverIsForgotten(t *testing.T) {
 		synctest.Wait()
 		r.set(true)
 		time.Sleep(26 * time.Hour)
-		w.onlyOne(id) // whether to wait on
 		r.set(false)
 		time.Sleep(time.Hour)
 		if n := runs.count(); n != 2 {
 			t.Fatalf("the tool was entered %d times, want 2", n)
 		}
 		r.set(true)
+		down := time.Now()
 		time.Sleep(48 * time.Hour) // the second pause is over since an hour at most
-		if left := w.waiting(id); len(left) > 0 {
-			t.Errorf("after an hour without the tool %q is asked, want that after a day", left[0].Hint)
+		_, says, _ := strings.Cut(statusText(w.get(id)), "since ")
+		says, _, _ = strings.Cut(says, ": ")
+		if since, err := time.Parse(time.RFC3339, says); err != nil || since.Before(down) {
+			t.Errorf("the status says that the tool is out of reach since %q, want after %s", says, down)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -153,10 +154,18 @@ func TestSetLater(t *testing.T) {
 		w.until("it is notified", func() bool { return len(rc.all()) > 0 })
 		w.quiet()
 		wantInOrder(t, rc.all(), w.pushable(id)[len(before):])
-		// Nothing more will happen: a new webhook is refused.
-		state := (*task.StateError)(nil)
-		if _, err := w.engine.SetPush(w.ctx(), alice, id, engine.PushConfig{URL: rc.URL, Version: "1.0"}); !errors.As(err, &state) || !state.Webhook {
-			t.Errorf("SetPush() of a task that has ended = %v, want a StateError", err)
+		// Nothing more will happen: a new webhook is kept, and gets nothing.
+		n := len(rc.all())
+		late, err := w.engine.SetPush(w.ctx(), alice, id, engine.PushConfig{URL: rc.URL, Version: "1.0"})
+		if err != nil {
+			t.Fatalf("SetPush() of a task that has ended = %v", err)
+		}
+		w.quiet()
+		if got := rc.all()[n:]; len(got) > 0 {
+			t.Errorf("a webhook of a task that has ended is notified of %v", got)
+		}
+		if err := w.engine.DeletePush(w.ctx(), alice, id, late.ID); err != nil {
+			t.Errorf("DeletePush() = %v", err)
 		}
 	})
 }
@@ -624,7 +633,7 @@ func TestWithoutItsSecrets(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
-			c.Secrets = noSecrets{}
+			c.Secrets = keyGone{}
 			c.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, at string) (net.Conn, error) {
 				if strings.HasPrefix(at, "nowhere.example:") {
 					return nil, fmt.Errorf("resolve: %w", &net.DNSError{Err: "no such host", Name: "nowhere.example", IsNotFound: true})
@@ -639,7 +648,7 @@ func TestWithoutItsSecrets(t *testing.T) {
 		w.start(false)
 		rc := newReceiver(t, nil)
 		for class, c := range map[string]*engine.PushConfig{
-			"secrets cannot be opened": {URL: rc.URL, Token: "t", Version: "1.0"},
+			"secrets cannot be opened": {ID: "lost", URL: rc.URL, Version: "1.0"},
 			"signature":                {URL: rc.URL, Version: "1.0"},
 			"encoding":                 {URL: rc.URL, Version: "0.3"},
 			"name not resolved":        {URL: "http://nowhere.example", Scheme: "Bearer", Version: "1.0"},
@@ -658,9 +667,15 @@ func TestWithoutItsSecrets(t *testing.T) {
 	})
 }
 
-type noSecrets struct{}
+// keyGone has lost the key of the webhook "lost".
+type keyGone struct{ sealer }
 
-func (noSecrets) Open([]byte, []byte) ([]byte, error) { return nil, errors.New("the key is gone") }
+func (k keyGone) Open(sealed, bound []byte) ([]byte, error) {
+	if bytes.HasSuffix(bound, []byte("lost")) {
+		return nil, errors.New("the key is gone")
+	}
+	return k.sealer.Open(sealed, bound)
+}
 
 // A webhook may be set while the task is at work: its turn learns of it.
 func TestSetWhileItWorks(t *testing.T) {

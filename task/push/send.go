@@ -3,11 +3,9 @@ package push
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -43,9 +41,13 @@ func hostOf(raw string) string {
 // nothing was sent: errOver if the webhook has been deleted meanwhile.
 func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *failure, err error) {
 	d, id := j.d, j.task
-	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: w.URL, Time: e.Time.Time(), Body: e.Data}
+	secrets, sealed := w.Open(id, d.cfg.Secrets.Open)
+	if sealed != nil {
+		return &failure{class: "secrets cannot be opened"}, nil //nolint:nilerr // the error of err is that nothing was sent
+	}
+	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: secrets.URL, Time: e.Time.Time(), Body: e.Data}
 	if w.Version != "0.3" {
-		return d.post(ctx, w, n, "application/a2a+json"), nil
+		return d.post(ctx, w, secrets, n, "application/a2a+json"), nil
 	}
 	n.Body, err = d.legacy(ctx, id, e.Seq)
 	if err != nil {
@@ -59,26 +61,26 @@ func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *fai
 	case now == nil:
 		return nil, errOver
 	}
-	return d.post(ctx, w, n, "application/json"), nil
+	return d.post(ctx, w, secrets, n, "application/json"), nil
 }
 
 // post sends a notification.
-func (d *Deliverer) post(ctx context.Context, w *task.Webhook, n *Notification, contentType string) *failure {
+func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.WebhookSecrets, n *Notification, contentType string) *failure {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(n.Body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(n.Body))
 	if err != nil {
 		return &failure{class: "invalid URL"}
 	}
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("User-Agent", "a2a-server")
 	r.Header.Set(HeaderID, n.ID)
-	if f := d.authenticate(ctx, r, n, w); f != nil {
+	if f := d.authenticate(ctx, r, n, w.Scheme, secrets); f != nil {
 		return f
 	}
 	answer, err := d.cfg.Client.Do(r)
 	if err != nil {
-		return &failure{class: classOf(err)}
+		return &failure{class: egress.Class(err)}
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
 	_ = answer.Body.Close()
@@ -86,23 +88,13 @@ func (d *Deliverer) post(ctx context.Context, w *task.Webhook, n *Notification, 
 }
 
 // authenticate adds the headers by which the webhook knows the server.
-func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, w *task.Webhook) *failure {
-	var secrets task.WebhookSecrets
-	if len(w.Secrets) > 0 {
-		raw, err := d.cfg.Secrets.Open(w.Secrets, task.WebhookBound(n.Task, w.ID))
-		if err == nil {
-			err = json.Unmarshal(raw, &secrets)
-		}
-		if err != nil {
-			return &failure{class: "secrets cannot be opened"}
-		}
-	}
+func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, scheme string, secrets task.WebhookSecrets) *failure {
 	if secrets.Token != "" {
 		r.Header.Set(headerToken, secrets.Token)
 		r.Header.Set(headerOldToken, secrets.Token)
 	}
-	if w.Scheme != "" {
-		r.Header.Set("Authorization", strings.TrimSuffix(w.Scheme+" "+secrets.Credentials, " "))
+	if scheme != "" {
+		r.Header.Set("Authorization", strings.TrimSuffix(scheme+" "+secrets.Credentials, " "))
 		return nil
 	}
 	if d.cfg.Sign == nil {
@@ -138,27 +130,4 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return max(at.Sub(now), 0)
 	}
 	return 0
-}
-
-// classOf returns the class of an error of the client.
-func classOf(err error) string {
-	var (
-		refused *egress.RefusedError
-		network net.Error
-		dial    *net.OpError
-		name    *net.DNSError
-	)
-	switch {
-	case errors.As(err, &refused):
-		return "address refused"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		return "timeout"
-	case errors.As(err, &name):
-		return "name not resolved"
-	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
-		return "TLS"
-	case errors.As(err, &dial) && dial.Op == "dial":
-		return "connection failed"
-	}
-	return "request failed"
 }

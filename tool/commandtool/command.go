@@ -64,6 +64,16 @@ func (t *command) Timeout() time.Duration {
 	return t.config.Timeout + 2*t.config.Grace + time.Second
 }
 
+// Startable returns what keeps the command from being started now, such as a program that
+// is not installed; nil if nothing is known. Nothing is started.
+func (t *command) Startable() error {
+	if t.free != nil {
+		return nil // a call names the program
+	}
+	program, _, _ := t.run[0].render(nil)
+	return child.Check(child.Command{Argv: []string{program}, Env: t.environment(), Dir: t.config.Dir})
+}
+
 // maxHint bounds what an approver is shown of a command, in characters.
 const maxHint = 2000
 

@@ -407,7 +407,7 @@ func TestNotStarted(t *testing.T) {
 		want string
 	}{
 		{"a missing program", t.Context(), build(t, missing), `exec: "no-such-command": not found in PATH (` + path + "); install it, or name it by its absolute path"},
-		{"a folder that was removed", t.Context(), there, "exec: the working folder: stat " + removed.Dir + ": no such file or directory"},
+		{"a folder that was removed", t.Context(), there, "exec: the working folder " + removed.Dir + " does not exist; create it, or name another one"},
 		{"a call that was canceled before", canceled, build(t, script("exit 0")), "too late"},
 	} {
 		got := run(tt.ctx, tt.it, nil)

@@ -84,7 +84,7 @@ const (
 
 // New returns a tool that runs commands. It is also a [tool.CancellableTool], and has a
 // time limit, a gate and annotations. Nothing is started or looked up: a program that is
-// not installed is an error of each call.
+// not installed is an error of each call, and of its method Startable() error.
 func New(c Config) (tool.StreamingTool, error) {
 	t, err := build(c)
 	if err != nil {

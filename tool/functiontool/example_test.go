@@ -1,6 +1,7 @@
 package functiontool_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -68,4 +69,47 @@ func ExampleNewStreaming() {
 		fmt.Print(r.Content)
 	}
 	// Output: 3 2 1 done
+}
+
+// A tool that starts a build at another service and waits for it: the server keeps the id of
+// the build and polls, also after restarts.
+func ExampleNewPoller() {
+	type args struct {
+		Branch string `json:"branch" jsonschema:"the branch to build"`
+	}
+	type job struct {
+		ID   string `json:"id"`
+		Seen int    `json:"seen"`
+	}
+	build, err := functiontool.NewPoller(functiontool.Config{Name: "build", Description: "Builds a branch"}, functiontool.Job[args, job, string]{
+		Start: func(_ tool.Context, a args) (job, error) { return job{ID: "build-" + a.Branch}, nil },
+		Poll: func(_ tool.Context, j *job) (string, bool, error) {
+			j.Seen++
+			return j.ID + " has passed", j.Seen == 2, nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// What the server does:
+	c, _ := tool.As[tool.CallableTool](build)
+	started, err := c.Call(nil, map[string]any{"branch": "main"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state, err := json.Marshal(started)
+	for result := (*tool.Result)(nil); result == nil && err == nil; {
+		fmt.Println("waits for", string(state))
+		var next json.RawMessage
+		if result, next, err = build.Poll(nil, state); result != nil {
+			fmt.Println("done:", result.Content)
+		}
+		state = next
+	}
+	// Output:
+	// waits for {"job":{"id":"build-main","seen":0}}
+	// waits for {"job":{"id":"build-main","seen":1}}
+	// done: map[result:build-main has passed]
 }

@@ -4,8 +4,10 @@
 // neither tasks nor approvals: it only declares gates.
 //
 // An argument's name comes from the json tag of its field. Other tags refine the schema
-// (see github.com/invopop/jsonschema):
+// (see github.com/invopop/jsonschema); a jsonschema tag without a keyword is the
+// description, as in the MCP SDK:
 //
+//	Name  string `json:"name" jsonschema:"the name, as in the passport"`
 //	Path  string `json:"path" jsonschema:"description=File to read"`
 //	Unit  string `json:"unit" jsonschema:"enum=celsius,enum=kelvin,default=celsius"`
 //	Limit int    `json:"limit,omitempty" jsonschema:"minimum=1"`
@@ -36,7 +38,9 @@ type Config struct {
 	// TakesPayload says that the function reads the payload of the decision on its call
 	// with tool.Confirmation; see [tool.TakesPayload].
 	TakesPayload bool
-	LongRunning  bool
+	// LongRunning says that a call only starts a job whose result comes later. It changes
+	// nothing else: for a job that the server polls until it is done, use [NewPoller].
+	LongRunning bool
 }
 
 // New returns a tool that calls f, which must be safe for concurrent use. A is a struct,

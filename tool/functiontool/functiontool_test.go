@@ -40,6 +40,31 @@ type node struct {
 
 func returnsArgs[A any](_ tool.Context, a A) (A, error) { return a, nil }
 
+// A tag without a keyword is the description; one in which text would be lost is an error.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	plain, err := functiontool.New(functiontool.Config{Name: "greet"}, returnsArgs[struct {
+		Name string `json:"name" jsonschema:"the name, as written"`
+		Age  int    `json:"age,omitempty" jsonschema:"required"`
+		Unit string `json:"unit,omitempty" jsonschema:"required,enum=a,description=a\\, or not"`
+	}])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(plain.Schema()["properties"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"age":{"type":"integer"},"name":{"description":"the name, as written","type":"string"},"unit":{"description":"a, or not","enum":["a"],"type":"string"}}`; string(got) != want {
+		t.Errorf("the properties are %s, want %s", got, want)
+	}
+	if _, err := functiontool.New(functiontool.Config{Name: "greet"}, returnsArgs[struct {
+		Name string `json:"name" jsonschema:"description=the name, as written"`
+	}]); err == nil || !strings.Contains(err.Error(), "field Name") || !strings.Contains(err.Error(), "jsonschema_description") {
+		t.Errorf("New() = %v, want an error about field Name", err)
+	}
+}
+
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	forecast, err := functiontool.New(functiontool.Config{Name: "forecast"}, returnsArgs[forecastArgs])
@@ -366,4 +391,52 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A poller has the gate and the schema of its configuration, is long-running, and can stop
+// jobs only if it has a function for that; a question keeps the job.
+func TestNewPoller(t *testing.T) {
+	t.Parallel()
+	type job struct {
+		ID string `json:"id"`
+	}
+	var stopped string
+	whole := functiontool.Job[forecastArgs, job, map[string]any]{
+		Start: func(tool.Context, forecastArgs) (job, error) { return job{"j1"}, nil },
+		Poll: func(_ tool.Context, j *job) (map[string]any, bool, error) {
+			j.ID += "+"
+			return nil, false, &tool.Suspension{Wake: time.Unix(1, 0)}
+		},
+		Stop:    func(_ tool.Context, j job) error { stopped = j.ID; return nil },
+		Polling: tool.Polling{First: time.Minute},
+	}
+	p, err := functiontool.NewPoller(functiontool.Config{Name: "forecast", RequireApproval: true}, whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	polled, _ := tool.As[tool.Polled](p)
+	if !p.IsLongRunning() || !p.RequiresApproval() || polled.Polling().First != time.Minute {
+		t.Errorf("long-running %t, approval %t, %+v", p.IsLongRunning(), p.RequiresApproval(), polled.Polling())
+	}
+	if _, err := tool.NewRegistry(tool.NewToolset("own", p)).Lookup(nil, "forecast"); err != nil {
+		t.Error(err)
+	}
+	_, _, err = p.Poll(nil, json.RawMessage(`{"job":{"id":"j1"}}`))
+	if s, ok := errors.AsType[*tool.Suspension](err); !ok || string(s.State) != `{"job":{"id":"j1+"}}` {
+		t.Errorf("Poll() = %v, want a suspension that keeps the job", err)
+	}
+	if s, ok := tool.As[tool.JobStopper](p); !ok || s.StopJob(nil, json.RawMessage(`{"job":{"id":"j1"}}`)) != nil || stopped != "j1" {
+		t.Errorf("StopJob() stopped %q", stopped)
+	}
+	whole.Stop = nil
+	if p, err = functiontool.NewPoller(functiontool.Config{Name: "forecast"}, whole); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := tool.As[tool.JobStopper](p); ok {
+		t.Error("a poller without Stop stops jobs")
+	}
+	whole.Poll = nil
+	if _, err := functiontool.NewPoller(functiontool.Config{Name: "forecast"}, whole); err == nil {
+		t.Error("a job without Poll is accepted")
+	}
 }

@@ -2,6 +2,7 @@ package functiontool
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -24,13 +25,26 @@ func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 			err = fmt.Errorf("no schema can be built from %v: %v", t, p)
 		}
 	}()
+	var wrong error
 	r := jsonschema.Reflector{Anonymous: true, Namer: namer(), Mapper: func(t reflect.Type) *jsonschema.Schema {
+		wrong = errors.Join(wrong, checkTags(t))
 		if t == anyNumber { // the library treats it as the string that it is in Go
 			return &jsonschema.Schema{Type: "number"}
 		}
 		return nil
 	}}
+	r.LookupComment = func(t reflect.Type, name string) string {
+		if name == "" {
+			return "" // of the type
+		}
+		f, _ := t.FieldByName(name)
+		text, _ := plainTag(f)
+		return text
+	}
 	raw, err := json.Marshal(r.ReflectFromType(t))
+	if wrong != nil {
+		return nil, wrong
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode the schema of %v: %w", t, err)
 	}

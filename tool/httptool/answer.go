@@ -31,7 +31,7 @@ type answer struct {
 	status  int
 	header  http.Header
 	secrets *secrets
-	failed  func(error) error // the error of an answer that breaks off
+	failed  func(what string, err error) error // the error of an answer that breaks off
 }
 
 // read reads the body and returns the result of the call.
@@ -46,7 +46,7 @@ func (a *answer) read(body io.Reader) (*tool.Result, error) {
 		return nil, fmt.Errorf("%w: the request was answered with status %d, but the answer is larger than the limit", tool.ErrOutcomeUnknown, a.status)
 	}
 	if err != nil {
-		return nil, a.failed(fmt.Errorf("the answer, with status %d, breaks off: %w", a.status, err))
+		return nil, a.failed(fmt.Sprintf("the answer, with status %d, breaks off", a.status), err)
 	}
 	content, err := a.content(raw)
 	if err != nil {

@@ -16,6 +16,7 @@ type body struct {
 	mediaType string // of Content-Type, unless a header says otherwise
 	json      *node
 	form      []parameter
+	fields    *Fields
 	text      []piece
 	isForm    bool
 }
@@ -47,6 +48,11 @@ func parseBody(c *Config, d *declared) *body {
 		count++
 		b.mediaType, b.isForm = "application/x-www-form-urlencoded", true
 		b.form = parseForm(c.Form, d)
+	}
+	if c.Fields != nil {
+		count++
+		b.mediaType, b.fields = "application/x-www-form-urlencoded", c.Fields
+		c.Fields.check(d)
 	}
 	if c.Text != "" {
 		count++
@@ -116,8 +122,18 @@ func parseNode(v any, at string, depth int, d *declared) *node {
 	}
 }
 
-// expand returns the body for arguments, nil if its only argument is missing.
-func (b *body) expand(args map[string]any) ([]byte, error) {
+// expand returns the body for arguments and its media type; nil if its only argument is
+// missing.
+func (b *body) expand(args map[string]any) (data []byte, mediaType string, err error) {
+	if b.fields != nil && b.fields.Multipart {
+		return b.fields.multipart(args)
+	}
+	data, err = b.encode(args)
+	return data, b.mediaType, err
+}
+
+// encode returns the body for arguments, unless it is multipart.
+func (b *body) encode(args map[string]any) ([]byte, error) {
 	switch {
 	case b.json != nil:
 		v, has, err := b.json.expand(args)
@@ -131,6 +147,8 @@ func (b *body) expand(args map[string]any) ([]byte, error) {
 			return nil, fmt.Errorf("encode the body of the request: %w", err)
 		}
 		return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	case b.fields != nil:
+		return b.fields.urlencoded(args)
 	case b.isForm:
 		form, err := expandParameters(b.form, args)
 		return []byte(form), err

@@ -2,6 +2,7 @@ package httptool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -19,8 +21,7 @@ import (
 // errTimeout is the cause of a context that ends with the tool's timeout.
 var errTimeout = errors.New("the timeout of the tool has passed")
 
-// maxCause bounds the text of an error of the network, in characters: some quote what the
-// server sent.
+// maxCause bounds the text of an error of the network in the log, in characters.
 const maxCause = 300
 
 // call sends the request and returns what became of it.
@@ -47,11 +48,11 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 	}))
 	resp, err := t.config.Client.do(r)
 	if err != nil {
-		return nil, t.unanswered(timed, err, connected.Load(), s)
+		return nil, t.unanswered(timed, "", err, connected.Load(), s)
 	}
 	a := &answer{
 		tool: t, status: resp.StatusCode, header: resp.Header, secrets: s,
-		failed: func(err error) error { return t.unanswered(timed, err, true /* sent */, s) },
+		failed: func(what string, err error) error { return t.unanswered(timed, what, err, true /* sent */, s) },
 	}
 	result, err := a.read(resp.Body)
 	if closed := resp.Body.Close(); closed != nil && err == nil {
@@ -69,8 +70,9 @@ func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*
 	}
 	var content io.Reader
 	var data []byte
+	var mediaType string
 	if t.body != nil {
-		if data, err = t.body.expand(args); err != nil {
+		if data, mediaType, err = t.body.expand(args); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +91,7 @@ func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*
 	r.Header.Set("User-Agent", "a2a-server")
 	r.Header.Set("Accept", "application/json, text/plain;q=0.9, */*;q=0.5")
 	if data != nil {
-		r.Header.Set("Content-Type", t.body.mediaType)
+		r.Header.Set("Content-Type", mediaType)
 	}
 	return r, expandHeaders(t.headers, args, s, r.Header)
 }
@@ -104,28 +106,28 @@ func idempotencyKey(task, call string) string {
 }
 
 // unanswered returns the error of a request that has no complete answer. If there was a
-// connection, the request may have had its effect.
-func (t *request) unanswered(ctx context.Context, err error, sent bool, s *secrets) error {
-	what := fmt.Sprintf("%s %s://%s", t.config.Method, t.url.scheme, t.url.host)
-	if isRefused(err) {
-		return fmt.Errorf("%s: %w", what, err)
-	}
+// connection, the request may have had its effect. The details are for the log, because
+// whoever has asked for the call may not know the network of the server; what, or else the
+// kind of err, is for them.
+func (t *request) unanswered(ctx context.Context, what string, err error, sent bool, s *secrets) error {
 	cause := context.Cause(ctx)
+	if cause == nil || errors.Is(cause, errTimeout) {
+		event := t.config.Client.log.Warn().Str("tool", t.config.Name).Str("url", t.url.scheme+"://"+t.url.host).Str("class", egress.Class(err))
+		if !sent { // else it may quote the server
+			event = event.Str("error", visible.Clip(s.redact(err.Error()), maxCause))
+		}
+		event.Msg("the request of a tool has no complete answer")
+	}
 	switch {
 	case errors.Is(cause, errTimeout):
 		err = fmt.Errorf("no complete answer within %s", t.config.Timeout)
-		cause = nil
 	case cause != nil:
 		err = cause
 	default:
-		err = errors.New(visible.Clip(s.redact(err.Error()), maxCause))
+		err = errors.New(cmp.Or(what, egress.Class(err)))
 	}
-	switch {
-	case !sent:
-		return fmt.Errorf("%s: nothing was sent: %w", what, err)
-	case cause != nil:
-		return fmt.Errorf("%w: %s: the request was sent: %w", tool.ErrOutcomeUnknown, what, cause)
-	default:
-		return fmt.Errorf("%w: %s: the request was sent: %w", tool.ErrOutcomeUnknown, what, err)
+	if !sent {
+		return fmt.Errorf("%s: nothing was sent: %w", t.config.Method, err)
 	}
+	return fmt.Errorf("%w: %s: the request was sent: %w", tool.ErrOutcomeUnknown, t.config.Method, err)
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/rs/zerolog"
+
 	"a2a-server/internal/egress"
 )
 
@@ -29,12 +31,16 @@ type ClientConfig struct {
 	MaxConnsPerHost int
 	// MaxBytes limits an answer, after decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
+	// Log gets what is wrong with the network: addresses, and what servers sent. Callers get
+	// the kind of the failure.
+	Log zerolog.Logger
 }
 
 // A Client sends the requests of tools. Tools of one server share one. It is safe for
 // concurrent use.
 type Client struct {
 	client *http.Client
+	log    zerolog.Logger
 }
 
 // NewClient returns a client. The error lists all problems of c.
@@ -57,7 +63,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{client}, nil
+	return &Client{client, c.Log}, nil
 }
 
 // Close closes the connections that are not in use. The client can still be used.
@@ -72,11 +78,6 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 // isSafe reports whether a request with the method asks for no effect (RFC 9110 §9.2.1).
 func isSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead
-}
-
-func isRefused(err error) bool {
-	_, ok := errors.AsType[*egress.RefusedError](err)
-	return ok
 }
 
 func isTooLarge(err error) bool {

@@ -15,6 +15,10 @@
 //   - {name*} is an argument that is an array, as one parameter for each element. It is
 //     allowed as the whole value of a query or form parameter. Elsewhere in a URL, a form or
 //     a header the elements of an array are joined by commas (RFC 6570 §3.2.1).
+//   - {name[]} is an argument that is an object or an array, as one parameter for each value
+//     in it, named by brackets: with the key filter, {"a": {"b": 1}, "c": ["x", "y"]} is
+//     filter[a][b]=1&filter[c][0]=x&filter[c][1]=y. OpenAPI has it for objects, as the style
+//     deepObject. It is allowed where {name*} is.
 //   - {secret:name} is a secret. It is allowed only in the value of a header.
 //
 // Scheme, host and port have no placeholders, so a call cannot choose its server. An

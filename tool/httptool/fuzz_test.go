@@ -19,6 +19,7 @@ func FuzzURL(f *testing.F) {
 		{"https://h.example/{{x}}/%2e%2e", "", "\x00"},
 		{"https://{x}/", "evil.example", "@"},
 		{"https://h.example/?q={y*}&r={x}", "\r\nHost: x", "ä"},
+		{"https://h.example/?q={y[]}&r={x[]}", "]&a=b", "%5D"},
 		{"https://h.example/{secret:x}/{x", "}", "{"},
 		{"https://h.example/{x};v=1/..;/{y}", "..;", "%25%32%65"},
 	} {

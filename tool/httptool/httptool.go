@@ -35,11 +35,13 @@ type Config struct {
 	URL string
 	// Header has the values of the request's headers by name.
 	Header map[string]string
-	// JSON is a value of JSON whose strings are templates. At most one of JSON, Form and
-	// Text is the body.
+	// JSON is a value of JSON whose strings are templates. At most one of JSON, Form,
+	// Fields and Text is the body.
 	JSON any
 	// Form has the values of the parameters of an application/x-www-form-urlencoded body.
 	Form map[string]string
+	// Fields is a form whose fields are the members of one argument.
+	Fields *Fields
 	// Text is sent as text/plain, or as what the header Content-Type says. The arguments
 	// in it are not escaped: do not build another format with it.
 	Text string
@@ -195,7 +197,11 @@ func (t *request) setParameters(d *declared) {
 // contain them.
 func (t *request) digest() string {
 	c := &t.config
-	raw, err := json.Marshal([]any{c.Method, c.URL, c.Header, c.JSON, c.Form, c.Text, c.IdempotencyHeader})
+	request := []any{c.Method, c.URL, c.Header, c.JSON, c.Form, c.Text, c.IdempotencyHeader}
+	if c.Fields != nil { // the digests of the others stay as they were
+		request = append(request, c.Fields)
+	}
+	raw, err := json.Marshal(request)
 	if err != nil {
 		return "" // the body is no JSON, which is reported when it is parsed
 	}
@@ -345,11 +351,15 @@ func (t *request) bodyHint(args map[string]any) (string, error) {
 	if t.body == nil {
 		return "", nil
 	}
-	data, err := t.body.expand(args)
+	data, mediaType, err := t.body.expand(args)
 	if err != nil || data == nil {
 		return "", err
 	}
-	if t.body.json == nil && !t.body.isForm {
+	if t.body.fields != nil && t.body.fields.Multipart {
+		fields, err := json.Marshal(args[t.body.fields.Argument])
+		return " with the fields " + visible.Clip(string(fields), maxHint) + " as multipart/form-data", err
+	}
+	if strings.HasPrefix(mediaType, "text/") {
 		if data, err = json.Marshal(string(data)); err != nil {
 			return "", err
 		}

@@ -61,7 +61,7 @@ func TestUnanswered(t *testing.T) {
 				_ = tcp.SetLinger(0)
 			}
 		}, "the request was sent"},
-		{"answers with rubbish", write("\x00\x01\u202e rubbish\r\n\r\n"), "malformed"},
+		{"answers with rubbish", write("\x00\x01\u202e rubbish\r\n\r\n"), "request failed"},
 		{"ends in the status line", write("HTTP/1.1 20"), "the request was sent"},
 		{"ends in the header", write(head), "the request was sent"},
 		{"endless header", func(c net.Conn, r *bufio.Reader) {
@@ -82,7 +82,7 @@ func TestUnanswered(t *testing.T) {
 			_, _ = io.WriteString(c, head+"Content-Length: 10\r\n\r\n{")
 			hold(c)
 		}, "no complete answer within"},
-		{"announces 100 MB", write(head + "Content-Length: 104857600\r\n\r\n{}"), "longer than the limit"},
+		{"announces 100 MB", write(head + "Content-Length: 104857600\r\n\r\n{}"), "answer too large"},
 		{"sends without end", func(c net.Conn, r *bufio.Reader) {
 			readHead(r)
 			_, _ = io.WriteString(c, head+"Transfer-Encoding: chunked\r\n\r\n")
@@ -137,9 +137,9 @@ func TestNotSent(t *testing.T) {
 		config httptool.Config
 		want   string
 	}{
-		{"nobody listens", httptool.Config{URL: "http://127.0.0.1:1"}, "refused"},
-		{"no such host", httptool.Config{URL: "http://host.invalid/"}, "host.invalid"},
-		{"no certificate", httptool.Config{URL: selfSigned.URL}, "certificate"},
+		{"nobody listens", httptool.Config{URL: "http://127.0.0.1:1"}, "connection failed"},
+		{"no such host", httptool.Config{URL: "http://host.invalid/"}, "name not resolved"},
+		{"no certificate", httptool.Config{URL: selfSigned.URL}, "TLS"},
 		{"no TLS", httptool.Config{URL: "https" + strings.TrimPrefix(closed, "http")}, "nothing was sent"},
 	}
 	for _, tc := range tests {
@@ -147,8 +147,8 @@ func TestNotSent(t *testing.T) {
 			t.Parallel()
 			tc.config.Method = "POST"
 			r, err := call(t.Context(), build(t, tc.config), nil)
-			if err == nil || r != nil || isUnknown(err) || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("call() = %+v, %v, want a failure with %q", r, err, tc.want)
+			if err == nil || r != nil || isUnknown(err) || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "host.invalid") {
+				t.Errorf("call() = %+v, %v, want a failure with %q, and no address", r, err, tc.want)
 			}
 		})
 	}
@@ -176,8 +176,8 @@ func TestForbiddenAddresses(t *testing.T) {
 			continue // refused even sooner
 		}
 		_, err = call(t.Context(), made, nil)
-		if err == nil || isUnknown(err) {
-			t.Errorf("%s: call() = %v, want a failure", host, err)
+		if err == nil || isUnknown(err) || strings.Contains(err.Error(), host) {
+			t.Errorf("%s: call() = %v, want a failure that does not name it", host, err)
 		}
 	}
 	if n := requests.Load(); n > 0 {
@@ -369,7 +369,7 @@ func TestMalformedSecret(t *testing.T) {
 		Method: "POST", URL: address, Header: map[string]string{"Authorization": "{secret:it}"},
 		Secrets: func(context.Context, string) (string, error) { return value, nil },
 	})
-	if _, err := call(t.Context(), made, nil); !isUnknown(err) || strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "[secret it]") {
+	if _, err := call(t.Context(), made, nil); !isUnknown(err) || strings.Contains(err.Error(), value) {
 		t.Errorf("call() = %v, want an unknown outcome without the secret", err)
 	}
 }

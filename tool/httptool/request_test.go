@@ -38,6 +38,7 @@ func TestRequest(t *testing.T) {
 		},
 		{name: "arrays", config: httptool.Config{Method: "GET", URL: "/?t={tags}&u={tags*}", Parameters: properties(map[string]any{"tags": kind("array")}, "tags")}, args: map[string]any{"tags": []any{"a,b", "c", 1.0}}, uri: "/?t=a%2Cb,c,1&u=a%2Cb&u=c&u=1"},
 		{name: "arrays in a path", config: httptool.Config{Method: "GET", URL: "/{tags}", Parameters: properties(map[string]any{"tags": kind("array")}, "tags")}, args: map[string]any{"tags": []any{"a", "b/c"}}, uri: "/a,b%2Fc"},
+		{name: "brackets", config: httptool.Config{Method: "GET", URL: "/?a%20b={o[]}&t={tags[]}", Parameters: properties(map[string]any{"o": kind("object"), "tags": kind("array")}, "o")}, args: map[string]any{"o": map[string]any{"z": nil, "b": map[string]any{"c&d": true}, "a": []any{1.0, "x y"}}, "tags": []any{"u"}}, uri: "/?a%20b%5Ba%5D%5B0%5D=1&a%20b%5Ba%5D%5B1%5D=x%20y&a%20b%5Bb%5D%5Bc%26d%5D=true&t%5B0%5D=u"},
 		{name: "left out", config: httptool.Config{Method: "GET", URL: "/?q={q}&x=1&t={tags*}&n={n}&o={o}", Parameters: optional, Header: map[string]string{"X-Q": "{q}"}}, args: map[string]any{"tags": []any{}, "n": nil}, uri: "/?x=1", header: map[string]string{"X-Q": ""}},
 		{name: "all left out", config: httptool.Config{Method: "GET", URL: "/?q={q}&t={tags*}&n={n}&o={o}", Parameters: optional}, uri: "/"},
 		{name: "empty is not missing", config: httptool.Config{Method: "GET", URL: "/?q={q}"}, args: map[string]any{"q": ""}, uri: "/?q="},

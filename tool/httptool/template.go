@@ -12,10 +12,11 @@ type piece struct {
 	name    string
 	secret  bool
 	explode bool // {name*}
+	nested  bool // {name[]}
 }
 
 // placeholder matches what may be between braces.
-var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})(\*)?$`)
+var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})(\*|\[\])?$`)
 
 // parse splits a template into pieces.
 func parse(template string) ([]piece, error) {
@@ -50,10 +51,10 @@ func parse(template string) ([]piece, error) {
 			return nil, fmt.Errorf("%q is not a placeholder; write {name}, or {{ for a brace", "{"+rest[:end]+"}")
 		}
 		if m[1] != "" && m[3] != "" {
-			return nil, fmt.Errorf("%q: a secret has no elements; remove the *", "{"+rest[:end]+"}")
+			return nil, fmt.Errorf("%q: a secret has no elements; remove the %s", "{"+rest[:end]+"}", m[3])
 		}
 		flush()
-		pieces = append(pieces, piece{name: m[2], secret: m[1] != "", explode: m[3] != ""})
+		pieces = append(pieces, piece{name: m[2], secret: m[1] != "", explode: m[3] == "*", nested: m[3] == "[]"})
 		rest = rest[end+1:]
 	}
 	flush()
@@ -90,7 +91,7 @@ func literalOf(pieces []piece) string {
 type place struct {
 	what     string // for messages, such as `header "X-Team"`
 	secrets  bool   // are allowed
-	explode  bool   // {name*} is allowed, if it is the whole template
+	explode  bool   // {name*} and {name[]} are allowed, if they are the whole template
 	optional bool   // the whole template may be missing
 	typed    bool   // values keep their types if they are the whole template
 }
@@ -132,15 +133,19 @@ func (d *declared) check(p piece, whole bool, at place) {
 		return
 	}
 	d.used[p.name] = true
-	if p.explode && (!at.explode || !whole) {
-		d.problem("%s: {%s*} is allowed only as the whole value of a query or form parameter; write {%[2]s}", at.what, p.name)
+	if (p.explode || p.nested) && (!at.explode || !whole) {
+		suffix := "*"
+		if p.nested {
+			suffix = "[]"
+		}
+		d.problem("%s: {%s%s} is allowed only as the whole value of a query or form parameter; write {%[2]s}", at.what, p.name, suffix)
 	}
 	schema, has := d.properties[p.name]
 	if !has {
 		d.problem("%s: there is no argument %q; declare it, or write {{ for a brace", at.what, p.name)
 		return
 	}
-	if s, ok := schema.(map[string]any); ok && s["type"] == "object" && (!at.typed || !whole) {
+	if s, ok := schema.(map[string]any); ok && s["type"] == "object" && !p.nested && (!at.typed || !whole) {
 		d.problem("%s: argument %q is an object, which has no form as text; use it as a whole value of a JSON body", at.what, p.name)
 	}
 	if !d.required[p.name] && (!at.optional || !whole) {

@@ -287,6 +287,14 @@ func expandParameters(parameters []parameter, args map[string]any) (string, erro
 		if name, ok := sole(p.value); ok && isMissing(args, name) {
 			continue
 		}
+		if len(p.value) == 1 && p.value[0].nested {
+			name := p.value[0].name
+			err := nested(name, "", args[name], func(key, text string) { pairs = append(pairs, p.key+escape(key)+"="+escape(text)) })
+			if err != nil {
+				return "", err
+			}
+			continue
+		}
 		if len(p.value) == 1 && p.value[0].explode {
 			texts, err := elements(args, p.value[0].name)
 			if err != nil {

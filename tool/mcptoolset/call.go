@@ -55,24 +55,23 @@ func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*too
 }
 
 // send sends a call once; a second time if it is certain that nothing came of the first.
-// note is that of callInTurn.
-func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
+// note is that of callAsking.
+func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
+	end, err := t.turn(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer end()
 	for again := false; ; {
 		s, err := t.use(ctx, r)
 		if err != nil {
 			return nil, "", err
 		}
 		f := newFlight()
-		res, note, err := s.callInTurn(ctx, f, r, p)
-		t.release(s)
-		if s.doubtful.Load() {
-			t.retire(s, errDoubtful)
-		}
-		switch {
-		case err == nil:
+		res, note, err := s.callAsking(ctx, f, r, p)
+		t.release(s, t.cfg.Elicit == ElicitAsk && err != nil && answered(err) == nil && f.sent.Load() && !s.over())
+		if err == nil {
 			return res, note, nil
-		case errors.Is(err, errDoubtful):
-			continue // on another connection
 		}
 		if why := s.link.cause(); why != nil && ctx.Err() == nil && answered(err) == nil {
 			err = s.link.explain(why)
@@ -89,26 +88,16 @@ func (t *Toolset) send(ctx context.Context, r *remote, p *mcp.CallToolParams) (r
 	}
 }
 
-// callInTurn is call, one at a time if people are to be asked. note says that a question of
-// the server was declined without asking anybody; it is empty if none was.
-func (s *session) callInTurn(ctx context.Context, f *flight, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
-	if s.slot == nil {
+// callAsking is call, with the people of the call asked what the server asks meanwhile. note
+// says that a question of the server was declined without asking anybody; it is empty if
+// none was.
+func (s *session) callAsking(ctx context.Context, f *flight, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
+	if s.set.cfg.Elicit != ElicitAsk {
 		before := s.declined.Load()
 		if res, err = s.call(ctx, f, p); s.declined.Load() != before {
 			note = declinedNote + ": such questions cannot be asked here"
 		}
 		return res, note, err
-	}
-	select {
-	case s.slot <- struct{}{}:
-		defer func() { <-s.slot }()
-	case <-s.ended:
-		return nil, "", errClosed
-	case <-ctx.Done():
-		return nil, "", context.Cause(ctx)
-	}
-	if s.doubtful.Load() {
-		return nil, "", errDoubtful
 	}
 	asking, end := context.WithCancel(ctx)
 	defer end() // what it still asks holds nothing
@@ -116,9 +105,6 @@ func (s *session) callInTurn(ctx context.Context, f *flight, r *remote, p *mcp.C
 	s.asker.Store(a)
 	defer s.asker.Store(nil)
 	res, err = s.call(ctx, f, p)
-	if err != nil && answered(err) == nil && f.sent.Load() && !s.over() {
-		s.doubtful.Store(true)
-	}
 	return res, a.noted(), err
 }
 

@@ -14,7 +14,8 @@ import (
 type callContext struct {
 	tool.Context // nil: nothing else is used
 
-	ctx context.Context //nolint:containedctx // it is the context
+	ctx          context.Context //nolint:containedctx // it is the context
+	tenant, user string
 }
 
 func (c callContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
@@ -23,6 +24,8 @@ func (c callContext) Err() error                  { return c.ctx.Err() }
 func (c callContext) Value(key any) any           { return c.ctx.Value(key) }
 func (c callContext) TaskID() string              { return "task-1" }
 func (c callContext) FunctionCallID() string      { return "c1.1" }
+func (c callContext) Tenant() string              { return c.tenant }
+func (c callContext) UserID() string              { return c.user }
 
 // reports collects the progress of a call.
 type reports struct {
@@ -98,7 +101,11 @@ func names(t testing.TB, set *mcptoolset.Toolset) (out []string) {
 
 // call runs a call and returns what it yields, without the final result's markers.
 func call(ctx context.Context, t tool.StreamingTool, args map[string]any) (out []*tool.Result, err error) {
-	for r, e := range t.CallStreaming(callContext{ctx: ctx}, args) {
+	return callAs(callContext{ctx: ctx}, t, args)
+}
+
+func callAs(ctx callContext, t tool.StreamingTool, args map[string]any) (out []*tool.Result, err error) {
+	for r, e := range t.CallStreaming(ctx, args) {
 		if e != nil {
 			return out, e
 		}

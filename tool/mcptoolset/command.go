@@ -34,7 +34,8 @@ const (
 	killAfter    = 2 * time.Second        // after SIGTERM
 	exitPatience = time.Second            // between the end of the output and that of the process
 	maxLogged    = 200                    // lines of stderr that are logged of one process
-	maxLastLine  = 300                    // characters of a line of stderr
+	maxLine      = 300                    // characters of a line of stderr
+	maxLastWords = 20                     // last lines of stderr that are kept
 )
 
 // process is a server that runs as a child, as a stream.
@@ -43,7 +44,16 @@ type process struct {
 
 	stderr sync.WaitGroup
 	mu     sync.Mutex
-	last   string // line of stderr
+	last   []string // lines of stderr
+}
+
+// Startable returns what keeps the server from being started now, such as a program that is
+// not installed; nil if nothing is known, or the server is no program. Nothing is started.
+func (t *Toolset) Startable() error {
+	if t.cfg.Command == nil {
+		return nil
+	}
+	return child.Check(child.Command{Argv: t.cfg.Command.Argv, Env: t.cfg.Command.Env, Dir: t.cfg.Command.Dir})
 }
 
 // start starts the server.
@@ -76,7 +86,7 @@ func (t *Toolset) readStderr(p *process) {
 		if err != nil {
 			return
 		}
-		text := visible.Clip(string(line), maxLastLine)
+		text := visible.Clip(string(line), maxLine)
 		for prefix && err == nil { // the rest of a long line
 			_, prefix, err = in.ReadLine()
 		}
@@ -84,7 +94,9 @@ func (t *Toolset) readStderr(p *process) {
 			continue
 		}
 		p.mu.Lock()
-		p.last = text
+		if p.last = append(p.last, text); len(p.last) > maxLastWords {
+			p.last = p.last[1:]
+		}
 		p.mu.Unlock()
 		if n++; n <= maxLogged {
 			t.cfg.Logger.Debug().Str("mcp_server", t.cfg.Name).Str("line", text).Msg("mcp server writes to stderr")
@@ -130,14 +142,24 @@ func (t *Toolset) openCommand(s *session) (*link, error) {
 	}, nil
 }
 
-// noteStderr keeps the last line that a server has written to stderr, for Status.
+// noteStderr keeps the last lines that a server has written to stderr, for Status.
 func (t *Toolset) noteStderr(p *process) {
 	p.mu.Lock()
-	last := p.last
+	last := slices.Clone(p.last)
 	p.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lastWords = last
+}
+
+// sayLastWords logs what a server has written to stderr before it ended by itself.
+func (t *Toolset) sayLastWords() {
+	t.mu.Lock()
+	last := t.lastWords
+	t.mu.Unlock()
+	if len(last) > 0 {
+		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Strs("lines", last).Msg("what an mcp server wrote to stderr before it ended")
+	}
 }
 
 // explain says more about the end of the connection than that the output ended.

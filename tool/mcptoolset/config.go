@@ -133,7 +133,8 @@ const (
 	// ElicitDecline declines every question.
 	ElicitDecline Elicit = "decline"
 	// ElicitAsk asks people the questions with which a server answers a call, and those that
-	// it asks while a call runs. The calls of the server run one at a time.
+	// it asks while a call runs. The calls of one caller run one at a time, and each caller
+	// with a call that runs has a connection of its own: at most 16.
 	ElicitAsk Elicit = "ask"
 )
 
@@ -166,7 +167,8 @@ const (
 )
 
 var (
-	offeredName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	offeredName = regexp.MustCompile(`^[A-Za-z0-9_-]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?$`)
+	prefixName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
 
@@ -177,7 +179,7 @@ func (c *Config) Validate() error {
 	if c.Name == "" {
 		problem("name: it is missing; it is how messages call the server")
 	}
-	if c.Prefix != "" && !offeredName.MatchString(c.Prefix) {
+	if c.Prefix != "" && !prefixName.MatchString(c.Prefix) {
 		problem("prefix: %s is not part of a tool's name; write letters, digits, _ and -", visible.Quote(c.Prefix, 80))
 	}
 	n := 0

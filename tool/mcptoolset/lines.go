@@ -30,6 +30,9 @@ type ears interface {
 	// changed is called when the server says that its list of tools has changed. It
 	// reports whether the SDK has to be told, too.
 	changed() bool
+	// listedTasks is called with the names of tools that run only as tasks of MCP, before
+	// the SDK has the message that lists them.
+	listedTasks(names []string)
 	// garbage is called with a line that is no message.
 	garbage(line string)
 }
@@ -93,6 +96,11 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 			if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.ask(req.ID) > maxRequests {
 				l.fail(saidf("the server has sent %d requests, and has read none of the answers", maxRequests))
 				return nil, l.err
+			}
+			if resp, ok := msg.(*jsonrpc.Response); ok {
+				if names := taskTools(resp.Result); len(names) > 0 {
+					l.ears.listedTasks(names)
+				}
 			}
 			return msg, nil
 		}

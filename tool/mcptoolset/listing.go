@@ -95,7 +95,7 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 func (t *Toolset) remote(d *definition, gateAll bool) (*remote, error) {
 	name := t.cfg.Prefix + d.Name
 	if !offeredName.MatchString(name) {
-		return nil, fmt.Errorf("%s is no name for a tool; names have up to 64 letters, digits, _ and -", visible.Quote(name, 80))
+		return nil, fmt.Errorf("%s is no name for a tool; names have up to 64 letters, digits, _, - and, within them, dots", visible.Quote(name, 80))
 	}
 	parameters, err := strictjson.DecodeObject(d.Parameters)
 	if err != nil {

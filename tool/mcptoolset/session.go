@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -40,12 +41,8 @@ type session struct {
 	link   *link
 	client *mcp.ClientSession
 	born   time.Time
-	slot   chan struct{}         // capacity 1: one call at a time; nil without ElicitAsk
+	own    bool                  // for one call; it is never set.session
 	asker  atomic.Pointer[asker] // of the call that runs; nil: none does
-
-	// doubtful: a call was ended before the server answered it, and so a question may be about
-	// that one or the next. It takes no more calls. Not set without ElicitAsk.
-	doubtful atomic.Bool
 
 	dirty    atomic.Bool  // the server says that its list has changed
 	told     atomic.Bool  // the SDK has not heard of that yet
@@ -53,6 +50,11 @@ type session struct {
 	garbled  atomic.Bool  // a line that is no message has been logged
 	tokens   atomic.Int64
 	flights  sync.Map // token → *flight
+
+	tasksMu sync.Mutex
+	tasks   map[string]bool // names of tools that run only as tasks of MCP
+
+	closing atomic.Bool // this side ends it
 
 	// Guarded by set.mu.
 	calls   int
@@ -62,11 +64,8 @@ type session struct {
 }
 
 // open connects to the server. When ctx ends, so does the attempt.
-func (t *Toolset) open(ctx context.Context) (*session, error) {
-	s := &session{set: t, born: t.cfg.Now(), ended: make(chan struct{})}
-	if t.cfg.Elicit == ElicitAsk {
-		s.slot = make(chan struct{}, 1)
-	}
+func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
+	s := &session{set: t, born: t.cfg.Now(), own: own, tasks: map[string]bool{}, ended: make(chan struct{})}
 	l, err := t.dial(ctx, s)
 	if err != nil {
 		return nil, err
@@ -89,6 +88,7 @@ func (t *Toolset) open(ctx context.Context) (*session, error) {
 			_ = s.client.Close()
 		}
 		l.release()
+		t.sayLastWords()
 		if why := context.Cause(ctx); why != nil {
 			err = fmt.Errorf("%w (%s)", why, t.text(err))
 		}
@@ -101,7 +101,7 @@ func (t *Toolset) open(ctx context.Context) (*session, error) {
 func (t *Toolset) dial(ctx context.Context, s *session) (*link, error) {
 	switch {
 	case t.cfg.HTTP != nil:
-		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage)
+		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage, s)
 	case t.cfg.Command != nil:
 		return t.openCommand(s)
 	default:
@@ -192,12 +192,21 @@ func (s *session) garbage(line string) {
 // announced is what a server listed.
 type announced struct {
 	tools []*mcp.Tool
-	more  bool // there are more
+	more  bool            // there are more
+	tasks map[string]bool // names of those that run only as tasks of MCP
 }
 
 // list asks the server for its tools.
 func (s *session) list(ctx context.Context) (*announced, error) {
 	a := &announced{}
+	s.tasksMu.Lock()
+	s.tasks = map[string]bool{}
+	s.tasksMu.Unlock()
+	defer func() {
+		s.tasksMu.Lock()
+		defer s.tasksMu.Unlock()
+		a.tasks = maps.Clone(s.tasks)
+	}()
 	cursor := ""
 	for page := 1; ; page++ {
 		r, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
@@ -261,12 +270,16 @@ func (s *session) watch() {
 	// The library waits for the end of a subscription until it is closed, too.
 	_ = s.client.Close()
 	s.link.release()
+	if !s.closing.Load() {
+		s.set.sayLastWords()
+	}
 	s.set.explained(s, err)
 	close(s.ended)
 }
 
 // end closes the session: in peace if it can be, else at once.
 func (s *session) end() {
+	s.closing.Store(true)
 	late := time.AfterFunc(closeGrace, s.link.kill)
 	defer late.Stop()
 	// Why it ends is known.

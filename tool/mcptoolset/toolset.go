@@ -55,11 +55,14 @@ type Toolset struct {
 	retryAt   time.Time
 	down      error // why there is no session
 	legacy    bool  // the next handshake is that of the older protocol
+	turns     map[caller]*turn
+	waiting   int // calls that wait for their turn
+	owned     int // sessions that are for one call
 	relist    *time.Timer
 	logged    []string // problems
 	trouble   string   // with the cache file
 	saved     []byte   // what the cache file has
-	lastWords string   // on stderr, of the process that ended last
+	lastWords []string // on stderr, of the process that ended last
 }
 
 // attempt is a try to connect, to list, or both.
@@ -75,7 +78,7 @@ func New(c Config) (*Toolset, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("MCP server %s: %w", visible.Quote(c.Name, 80), err)
 	}
-	return &Toolset{cfg: c.withDefaults(), identity: c.identity(), stopping: make(chan struct{}), live: map[*session]struct{}{}}, nil
+	return &Toolset{cfg: c.withDefaults(), identity: c.identity(), stopping: make(chan struct{}), live: map[*session]struct{}{}, turns: map[caller]*turn{}}, nil
 }
 
 // Name implements tool.Toolset.
@@ -151,6 +154,12 @@ func (t *Toolset) Refresh(ctx context.Context) error {
 		return fmt.Errorf("MCP server %s: list the tools: %w", t.cfg.Name, ctx.Err())
 	}
 	if a.err != nil {
+		if a.session != nil && a.session.over() { // what its program has written last is known soon
+			select {
+			case <-a.session.ended:
+			case <-ctx.Done():
+			}
+		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		return t.downFor(a.err, t.text(a.err))
@@ -165,11 +174,11 @@ type Status struct {
 	Server    string    // the name and version that the server gives itself
 	Protocol  string    // version of MCP that is spoken
 	Err       error     // why there is no connection; nil if none was needed yet
-	LastWords string    // the last line that the process which ended last wrote to stderr
+	LastWords []string  // the last lines that the process which ended last wrote to stderr
 	RetryAt   time.Time // not before then is the server tried again
 	Checked   time.Time // when the server listed its tools; zero: not in this process
 	Offered   int       // tools
-	Calls     int       // that run
+	Calls     int       // that run, or wait for another of their caller
 	Problems  []string  // with the tools, and with the cache file
 }
 
@@ -177,7 +186,7 @@ type Status struct {
 func (t *Toolset) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Status{LastWords: t.lastWords, RetryAt: t.retryAt, Checked: t.checked}
+	s := Status{LastWords: t.lastWords, RetryAt: t.retryAt, Checked: t.checked, Calls: t.waiting}
 	if t.down != nil {
 		s.Err = errors.New(t.text(t.down))
 	}
@@ -235,20 +244,10 @@ func (t *Toolset) try() *attempt {
 
 // run is an attempt: it connects, unless s is a session, and lists.
 func (t *Toolset) run(a *attempt, s *session) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), t.cfg.ListTimeout,
-		saidf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
+	ctx, cancel := t.briefly(context.Background())
 	defer cancel()
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		select {
-		case <-t.stopping:
-			cancel()
-		case <-stop:
-		}
-	}()
 	opened := s == nil
-	s, known, err := t.connect(ctx, s)
+	s, known, err := t.connect(ctx, s, false /* own */)
 
 	t.mu.Lock()
 	t.attempt = nil
@@ -294,12 +293,27 @@ func (t *Toolset) run(a *attempt, s *session) {
 	}
 }
 
+// briefly returns the context of an attempt, which ends with ctx, when the attempt has
+// taken too long, and when the toolset is closed.
+func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ListTimeout,
+		saidf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
+	go func() {
+		select {
+		case <-t.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // connect opens a session, unless s is one, and lists. With an error it returns the
 // session, if there is one, which is of no use.
-func (t *Toolset) connect(ctx context.Context, s *session) (*session, *listing, error) {
+func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, *listing, error) {
 	if s == nil {
 		var err error
-		if s, err = t.open(ctx); err != nil {
+		if s, err = t.open(ctx, own); err != nil {
 			return nil, nil, err
 		}
 		t.mu.Lock()
@@ -344,6 +358,9 @@ func (t *Toolset) understand(list *announced) *listing {
 			continue
 		}
 		d, err := definitionOf(one)
+		if list.tasks[one.Name] {
+			err = errors.New("it runs only as a task of MCP (taskSupport: required), which this server does not speak")
+		}
 		if err != nil {
 			refused = append(refused, fmt.Sprintf("tool %s: %s; it is not offered", visible.Quote(one.Name, 80), visible.Clip(err.Error(), 300)))
 			continue
@@ -408,7 +425,7 @@ func (t *Toolset) explained(s *session, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.live, s)
-	if t.session == nil && t.attempt == nil && err != nil && t.down != nil && !t.closed {
+	if !s.own && t.session == nil && t.attempt == nil && err != nil && t.down != nil && !t.closed {
 		t.down = err
 	}
 }

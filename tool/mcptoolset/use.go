@@ -2,15 +2,14 @@ package mcptoolset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"time"
 )
 
 // use returns a session for a call of r. It connects if necessary, and makes sure that the
-// server lists r as it is, now or within the last minute. The session must be released.
-// An error means that nothing was sent.
+// server lists r as it is, now or within the last minute. With [ElicitAsk] no other call
+// has the session. It must be released. An error means that nothing was sent.
 func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 	for {
 		if ctx.Err() != nil {
@@ -23,8 +22,12 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		}
 		t.load()
 		now := t.cfg.Now()
-		if s := t.current(); !t.stale(s, now) {
-			err := t.take(s, r)
+		s := t.current()
+		if t.held(s) {
+			return t.useOwn(ctx, r)
+		}
+		if !t.stale(s, now) {
+			err := t.take(s, t.known, r)
 			t.mu.Unlock()
 			return s, err
 		}
@@ -58,10 +61,68 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 			t.mu.Unlock()
 			return nil, fmt.Errorf("%w; nothing was called", err)
 		}
-		err := t.take(a.session, r)
+		if t.held(a.session) { // another call was faster
+			t.mu.Unlock()
+			continue
+		}
+		err := t.take(a.session, t.known, r)
 		t.mu.Unlock()
 		return a.session, err
 	}
+}
+
+// held reports whether a call has s for itself. The caller has the lock.
+func (t *Toolset) held(s *session) bool {
+	return s != nil && t.cfg.Elicit == ElicitAsk && s.calls > 0
+}
+
+// useOwn returns a new session for one call of r, which lists the tools itself. The caller
+// has the lock, which useOwn releases.
+func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
+	if t.owned == maxHolders-1 {
+		t.mu.Unlock()
+		return nil, fmt.Errorf("MCP server %s: %d callers have a call that waits for it or for an answer to its question, which is the limit; nothing was called; answer or cancel one of them, or try again later", t.cfg.Name, maxHolders)
+	}
+	t.owned++
+	t.running.Add(1)
+	t.mu.Unlock()
+	attempt, cancel := t.briefly(ctx)
+	defer cancel()
+	s, known, err := t.connect(attempt, nil, true /* own */)
+	t.mu.Lock()
+	down := err != nil
+	switch {
+	case t.closed:
+		err = fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	case ctx.Err() != nil:
+		err = fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
+	case down:
+		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("one more connection to an mcp server failed")
+		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not take one more connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})
+	default:
+		t.known, t.checked = known, t.cfg.Now()
+		err = t.take(s, known, r)
+	}
+	t.mu.Unlock()
+	if err != nil {
+		t.giveUp(s)
+		return nil, err
+	}
+	t.note(known)
+	return s, nil
+}
+
+// giveUp ends a session that was for one call, nil: it was not opened.
+func (t *Toolset) giveUp(s *session) {
+	go func() {
+		defer t.running.Done()
+		if s != nil {
+			s.end()
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.owned--
+	}()
 }
 
 // reachable returns nil if there is a connection, or else why not; it then begins to
@@ -81,10 +142,9 @@ func (t *Toolset) reachable() error {
 	return t.downError(t.down)
 }
 
-// take counts a call of r on s, if the server still lists r as it is. The caller has the
-// lock.
-func (t *Toolset) take(s *session, r *remote) error {
-	switch now := t.known.byName[r.definition.Name]; {
+// take counts a call of r on s, if r is as it is in the listing. The caller has the lock.
+func (t *Toolset) take(s *session, known *listing, r *remote) error {
+	switch now := known.byName[r.definition.Name]; {
 	case now == nil:
 		return fmt.Errorf("MCP server %s no longer offers the tool %s; nothing was called", t.cfg.Name, r.name)
 	case now.digest != r.digest:
@@ -94,34 +154,38 @@ func (t *Toolset) take(s *session, r *remote) error {
 	return nil
 }
 
-// release ends the use of a session by a call.
-func (t *Toolset) release(s *session) {
+// release ends the use of a session by a call. doubtful: the call was ended before the
+// server answered it, so a question may be about that call or the next, and there is no
+// next one on s.
+func (t *Toolset) release(s *session, doubtful bool) {
 	t.mu.Lock()
 	s.calls--
+	if doubtful && !s.retired && !t.closed {
+		s.retired = true
+		if t.session == s { // it has not failed: no backoff
+			t.session, t.down = nil, said("a call was ended before the server answered it; the next one gets a new connection")
+		}
+	}
 	last := s.retired && s.calls == 0
 	t.mu.Unlock()
-	if last {
+	switch {
+	case s.own:
+		t.giveUp(s)
+	case last:
 		t.running.Go(s.end)
 	}
 }
 
-// errDoubtful is why a connection is replaced that has not failed.
-const errDoubtful = said("a call was ended before the server answered it; the next one gets a new connection")
-
-// retire makes the next use connect again, because a request on s has failed, or because s
-// is doubtful. Other calls on s may finish.
+// retire makes the next use connect again, because a request on s has failed. Other calls
+// on s may finish.
 func (t *Toolset) retire(s *session, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.retired || t.closed {
+	if s.own || s.retired || t.closed {
 		return
 	}
 	s.retired = true
-	switch {
-	case t.session != s:
-	case errors.Is(why, errDoubtful):
-		t.session, t.down = nil, why // no backoff
-	default:
+	if t.session == s {
 		t.drop(s, why)
 	}
 	if s.calls == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -27,6 +28,8 @@ type web struct {
 	client *http.Client // of package egress
 	calls  *http.Client // the same, with a new connection for each request
 	header map[string]func() (string, error)
+	ears   ears
+	max    int // bytes of a message
 
 	mu     sync.Mutex
 	killed bool
@@ -44,7 +47,7 @@ type exchange struct {
 }
 
 // newWeb returns the way to a server.
-func newWeb(h *HTTP, maxMessage int) (*web, error) {
+func newWeb(h *HTTP, maxMessage int, e ears) (*web, error) {
 	c := h.egress(maxMessage)
 	client, err := egress.NewClient(c)
 	if err != nil {
@@ -56,7 +59,7 @@ func newWeb(h *HTTP, maxMessage int) (*web, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &web{client: client, calls: calls, header: h.Header, live: map[*exchange]struct{}{}}, nil
+	return &web{client: client, calls: calls, header: h.Header, ears: e, max: maxMessage, live: map[*exchange]struct{}{}}, nil
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -82,7 +85,10 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 			io.Closer
 		}{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
 	}
-	x.ReadCloser = resp.Body
+	if x.ReadCloser = resp.Body; !x.call {
+		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		x.ReadCloser = &overheard{ReadCloser: resp.Body, ears: w.ears, stream: kind == "text/event-stream", limit: w.max}
+	}
 	resp.Body = x
 	return resp, nil
 }
@@ -161,8 +167,8 @@ func (x *exchange) Close() error {
 }
 
 // openWeb returns a link to a server over HTTP.
-func openWeb(h *HTTP, maxMessage int) (*link, error) {
-	w, err := newWeb(h, maxMessage)
+func openWeb(h *HTTP, maxMessage int, e ears) (*link, error) {
+	w, err := newWeb(h, maxMessage, e)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,7 @@
 // most 1 KiB.
 //
 // Its arguments are the parameters in the path, the query and the headers, by their names,
-// with _ for characters other than letters, digits, _, . and -; and the JSON body, named
-// body. If several arguments of an operation would have the same name, each of them except
+// with _ for characters other than letters, digits, _, . and -; and the body, named body. If several arguments of an operation would have the same name, each of them except
 // the body is named after its place too: path_id, query_id, header_id. If that is not enough,
 // the operation is refused. Header parameters that the configuration sets itself are no
 // arguments, nor are Accept, Content-Type and Authorization, as OpenAPI says.
@@ -21,13 +20,28 @@
 // $defs. Properties that are read-only are left out, as requests do not have them. A pattern
 // that package regexp does not know is left to the server.
 //
-// # What is refused
+// # Bodies
 //
-// Nothing outside the document is ever loaded: a reference to another file or address, in
-// an operation that is used, is an error that says where it is. So are cookies, parameters
-// with content or with the styles label, matrix, spaceDelimited, pipeDelimited and
-// deepObject, bodies without JSON, servers of a single operation, and YAML with aliases.
-// What other operations have does not matter.
+// Of the media types of a body, JSON is sent if there is one, and a merge patch rather than
+// other kinds of JSON; */* is JSON, too. Else the members of the body become the fields of
+// a form, application/x-www-form-urlencoded or multipart/form-data: see [httptool.Fields]. A
+// field whose encoding has the style deepObject is written with brackets, a[b][0]=c, and so is
+// a query parameter of that style.
+//
+// # What is left out, and what is not offered
+//
+// An optional parameter that cannot be sent is left out: a cookie; one with content; an
+// object outside the body, except with the style deepObject; the styles spaceDelimited and
+// pipeDelimited. So is an optional file in a form, and the body of GET and HEAD.
+//
+// An operation that needs one of these, or has a body that is neither JSON nor a form, is not
+// offered. Neither is one with servers of its own that do not include the configured one, nor
+// one of two that would be the same tool. [New] returns these as problems beside the tools of
+// the other operations.
+//
+// Nothing outside the document is ever loaded: an operation that needs a reference to another
+// file or address for its arguments is not offered. What operations have that are not
+// selected does not matter. A file in YAML with aliases is an error.
 //
 // Security schemes are not applied: the document does not decide which credentials are sent.
 // Config.Header does.

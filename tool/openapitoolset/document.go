@@ -16,8 +16,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// MaxSpec is the maximum size of a document, in bytes.
-const MaxSpec = 10 << 20
+// MaxSpec is the maximum size of a document, in bytes. It only bounds what reading one takes:
+// GitHub's has 13 MiB. What is kept is what is selected.
+const MaxSpec = 64 << 20
 
 // maxDepth is how deep values in a document may be nested.
 const maxDepth = 100
@@ -115,7 +116,7 @@ func read(c *Config) ([]byte, error) {
 		}
 	}
 	if len(raw) > MaxSpec {
-		return nil, fmt.Errorf("spec: it is larger than %d MiB; remove the operations that are not used", MaxSpec>>20)
+		return nil, fmt.Errorf("spec: it is larger than %d MiB; remove paths that are not used", MaxSpec>>20)
 	}
 	return raw, nil
 }

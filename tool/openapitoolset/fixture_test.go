@@ -95,9 +95,9 @@ func schema(t *testing.T, set tool.Toolset, name string) map[string]any {
 // build returns the tools of a document for servers of the test.
 func build(t *testing.T, c openapitoolset.Config) tool.Toolset {
 	t.Helper()
-	set, err := openapitoolset.New(config(t, c))
-	if err != nil {
-		t.Fatal(err)
+	set, problems, err := openapitoolset.New(config(t, c))
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
 	}
 	return set
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -97,69 +98,98 @@ func (a Approval) of(o *operation) *bool {
 	return &must
 }
 
-// maxTools is how many operations one toolset may have.
-const maxTools = 1000
+// The limits of what is selected.
+const (
+	maxTools    = 2000     // operations of one toolset
+	maxSelected = 16 << 20 // bytes of the JSON Schemas of their arguments
+)
 
 // New returns the tools of the operations that c lists, in the order of paths and methods.
-// It reads the document once: the toolset never changes. The error lists the problems of all
-// operations.
-func New(c Config) (tool.Toolset, error) {
-	set, err := build(&c)
+// It reads the document once: the toolset never changes. Each problem names a selected
+// operation that is not offered, where in the document the reason is, and what it is. The
+// error lists everything else that is wrong with c or the document.
+func New(c Config) (set tool.Toolset, problems []string, err error) {
+	set, problems, err = build(&c)
 	if err != nil {
-		return nil, fmt.Errorf("openapi %s: %w", visible.Quote(c.Name, 80), err)
+		return nil, nil, fmt.Errorf("openapi %s: %w", visible.Quote(c.Name, 80), err)
 	}
-	return set, nil
+	return set, problems, nil
 }
 
-func build(c *Config) (tool.Toolset, error) {
+func build(c *Config) (_ tool.Toolset, problems []string, err error) {
 	if c.Name == "" {
-		return nil, errors.New("name: it is missing")
+		return nil, nil, errors.New("name: it is missing")
 	}
 	raw, err := read(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d, err := parse(raw)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	server, err := d.server(c.Server)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	operations, err := d.selected(c)
+	operations, problems, err := d.selected(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Client == nil {
 		if c.Client, err = httptool.NewClient(httptool.ClientConfig{}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	var tools []tool.Tool
-	var errs []error
-	names := map[string]*operation{}
+	if err := c.check(server); err != nil {
+		return nil, nil, err
+	}
+	byName := map[string][]*operation{}
 	for _, o := range operations {
-		name := c.Prefix + toolName(o.name)
-		if len(name) > maxName {
-			name = shorten(name, o.name)
+		name := c.toolName(o)
+		byName[name] = append(byName[name], o)
+	}
+	var tools []tool.Tool
+	size := 0
+	for _, o := range operations {
+		name := c.toolName(o)
+		t, bytes, err := d.tool(c, o, name, server)
+		if same := byName[name]; len(same) > 1 {
+			other := same[0]
+			if other == o {
+				other = same[1]
+			}
+			err = fmt.Errorf("%s would be the tool %s, too, and neither is; give them different operationIds", other, name)
 		}
-		if other := names[name]; other != nil {
-			errs = append(errs, fmt.Errorf("%s and %s would both be the tool %s; select one of them", other, o, name))
-			continue
-		}
-		names[name] = o
-		t, err := d.tool(c, o, name, server)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", o, err))
+			problems = append(problems, fmt.Sprintf("%s is not offered: %s", o, strings.ReplaceAll(err.Error(), "\n", "; ")))
 			continue
+		}
+		if size += bytes; size > maxSelected {
+			return nil, nil, fmt.Errorf("only: the arguments of the operations that it selects have more than %d MiB; select fewer", maxSelected>>20)
 		}
 		tools = append(tools, t)
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	return tool.NewToolset(c.Name, tools...), problems, nil
+}
+
+// check reports what is wrong with what all operations have.
+func (c *Config) check(server string) error {
+	_, err := httptool.New(httptool.Config{
+		Name: "all", Method: http.MethodPost, URL: server, Header: c.Header, Secrets: c.Secrets,
+		IdempotencyHeader: c.IdempotencyHeader, Timeout: c.Timeout, Client: c.Client,
+		Parameters: map[string]any{"properties": map[string]any{}},
+	})
+	return err
+}
+
+// toolName returns the name of the tool of an operation.
+func (c *Config) toolName(o *operation) string {
+	name := c.Prefix + toolName(o.name)
+	if len(name) > maxName {
+		name = shorten(name, o.name)
 	}
-	return tool.NewToolset(c.Name, tools...), nil
+	return name
 }
 
 // server returns the URL before the paths of operations, without a slash at its end.
@@ -197,14 +227,15 @@ func isAbsolute(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && !strings.ContainsAny(s, "{}?#")
 }
 
-// selected returns the operations that the configuration lists.
-func (d *document) selected(c *Config) ([]*operation, error) {
-	all, err := d.operations()
+// selected returns the operations that the configuration lists, and the problems of paths
+// that may have some of them.
+func (d *document) selected(c *Config) (_ []*operation, problems []string, _ error) {
+	all, broken, err := d.operations()
 	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
+		return nil, nil, fmt.Errorf("spec: %w", err)
 	}
 	if len(c.Only) == 0 {
-		return nil, errors.New(`only: it is missing; list the operations to offer, or write "*" for all of them`)
+		return nil, nil, errors.New(`only: it is missing; list the operations to offer, or write "*" for all of them`)
 	}
 	byName := map[string][]*operation{}
 	var names []string
@@ -220,6 +251,9 @@ func (d *document) selected(c *Config) ([]*operation, error) {
 			for _, known := range names {
 				chosen[known] = true
 			}
+			problems = broken
+		case byName[name] == nil && len(broken) > 0:
+			errs = append(errs, fmt.Errorf("only: %s; what cannot be read may have it: %s", unknown(name, names), broken[0]))
 		case byName[name] == nil:
 			errs = append(errs, fmt.Errorf("only: %s", unknown(name, names)))
 		default:
@@ -228,16 +262,9 @@ func (d *document) selected(c *Config) ([]*operation, error) {
 	}
 	var operations []*operation
 	for _, o := range all {
-		if !chosen[o.name] {
-			continue
+		if chosen[o.name] {
+			operations = append(operations, o)
 		}
-		if same := byName[o.name]; len(same) > 1 {
-			if same[0] == o {
-				errs = append(errs, fmt.Errorf("spec: %s and %s have the same operationId; it must be unique", o, same[1]))
-			}
-			continue
-		}
-		operations = append(operations, o)
 	}
 	if len(operations) > maxTools {
 		errs = append(errs, fmt.Errorf("only: it selects %d operations; at most %d are possible", len(operations), maxTools))
@@ -252,10 +279,10 @@ func (d *document) selected(c *Config) ([]*operation, error) {
 			errs = append(errs, fmt.Errorf("annotations: %s", unknown(name, sorted(chosen))))
 		}
 	}
-	if len(errs) == 0 && len(operations) == 0 {
+	if len(errs) == 0 && len(operations) == 0 && len(problems) == 0 {
 		errs = append(errs, errors.New("spec: it has no operations"))
 	}
-	return operations, errors.Join(errs...)
+	return operations, problems, errors.Join(errs...)
 }
 
 func unknown(name string, names []string) string {

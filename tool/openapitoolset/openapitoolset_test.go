@@ -190,9 +190,9 @@ func TestServer(t *testing.T) {
 	c := config(t, openapitoolset.Config{Only: []string{"op"}})
 	c.Server = ""
 	c.Spec = []byte(strings.Replace(string(one("")), `"info"`, `"servers":[{"url":"`+address+`"}],"info"`, 1))
-	set, err := openapitoolset.New(c)
-	if err != nil {
-		t.Fatal(err)
+	set, problems, err := openapitoolset.New(c)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
 	}
 	if _, err := call(t, set, "op", "{}"); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package openapitoolset
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -34,53 +33,62 @@ func methods() []string {
 	return []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 }
 
-// operations returns the operations of the document in the order of their paths.
-func (d *document) operations() ([]*operation, error) {
+// operations returns the operations of the document in the order of their paths. broken has
+// the problems of those that cannot be read.
+func (d *document) operations() (all []*operation, broken []string, err error) {
 	if d.root["paths"] == nil {
-		return nil, nil // a document of 3.1 may have webhooks only
+		return nil, nil, nil // a document of 3.1 may have webhooks only
 	}
 	paths := value{d.root["paths"], "/paths"}
 	items, err := paths.object("paths")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*operation
 	for _, path := range sorted(items) {
-		if strings.HasPrefix(path, "x-") {
+		if strings.HasPrefix(path, "x-") || items[path] == nil {
 			continue
 		}
 		item, err := d.resolve(value{items[path], paths.below(path)})
 		if err != nil {
-			if items[path] == nil {
-				continue
-			}
-			return nil, err
+			broken = append(broken, err.Error())
+			continue
 		}
 		m, err := item.object("a path item")
 		if err != nil {
-			return nil, err
+			broken = append(broken, err.Error())
+			continue
 		}
 		for _, method := range methods() {
-			key := strings.ToLower(method)
-			if m[key] == nil {
+			if m[strings.ToLower(method)] == nil {
 				continue
 			}
-			at := value{m[key], item.below(key)}
-			self, err := at.object("an operation")
+			o, err := newOperation(method, path, item, m)
 			if err != nil {
-				return nil, err
-			}
-			o := &operation{method: method, path: path, at: at.at, self: self, item: item}
-			if o.name, err = at.text(self, "operationId"); err != nil {
-				return nil, err
-			}
-			if o.name == "" {
-				o.name = toolName(key + "_" + strings.Trim(notInToolName.ReplaceAllString(path, "_"), "_"))
+				broken = append(broken, err.Error())
+				continue
 			}
 			all = append(all, o)
 		}
 	}
-	return all, nil
+	return all, broken, nil
+}
+
+// newOperation returns the operation of a path item, m, with a method.
+func newOperation(method, path string, item value, m map[string]any) (*operation, error) {
+	key := strings.ToLower(method)
+	at := value{m[key], item.below(key)}
+	self, err := at.object("an operation")
+	if err != nil {
+		return nil, err
+	}
+	o := &operation{method: method, path: path, at: at.at, self: self, item: item}
+	if o.name, err = at.text(self, "operationId"); err != nil {
+		return nil, err
+	}
+	if o.name == "" {
+		o.name = toolName(key + "_" + strings.Trim(notInToolName.ReplaceAllString(path, "_"), "_"))
+	}
+	return o, nil
 }
 
 // sorted returns the keys of m in their order.
@@ -106,35 +114,28 @@ type argument struct {
 	wire     string // its name there
 	schema   any
 	required bool
-	explode  bool // an array in a query is a parameter for each element
+	suffix   string // of its placeholder in a query: * or []
 }
 
-// tool returns the tool of an operation.
-func (d *document) tool(c *Config, o *operation, name, server string) (tool.Tool, error) {
-	self := value{o.self, o.at}
-	for _, v := range []value{self, o.item} {
-		m, err := v.object("an operation")
-		if err != nil {
-			return nil, err
-		}
-		if servers, err := (value{m["servers"], v.below("servers")}).list("servers"); err != nil || len(servers) > 0 {
-			return nil, cmp.Or(err, fmt.Errorf("%s: it has servers of its own, and all operations of a toolset have the same; use another toolset for it", quote(v.below("servers"))))
-		}
+// tool returns the tool of an operation, and how many bytes the schema of its arguments has.
+func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.Tool, size int, err error) {
+	if err := o.checkServers(server); err != nil {
+		return nil, 0, err
 	}
 	schemas := newConverter(d)
-	arguments, mediaType, err := d.arguments(c, o, schemas)
+	arguments, body, err := d.arguments(c, o, schemas)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := schemas.finish(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := rename(arguments); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	description, err := o.description()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	h := httptool.Config{
 		Name: name, Description: description, Method: o.method,
@@ -156,19 +157,52 @@ func (d *document) tool(c *Config, o *operation, name, server string) (tool.Tool
 		case "header":
 			h.Header[a.wire] = "{" + a.name + "}"
 		case "body":
+			if body.fields {
+				h.Fields = &httptool.Fields{Argument: a.name, Multipart: body.multipart, Nested: body.nested}
+				continue
+			}
 			h.JSON = "{" + a.name + "}"
-			if mediaType != "application/json" {
-				h.Header["Content-Type"] = mediaType
+			if body.mediaType != "application/json" {
+				h.Header["Content-Type"] = body.mediaType
 			}
 		}
 	}
 	if h.URL, err = requestURL(server, o.path, arguments); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if err := checkSize(h.Parameters); err != nil {
-		return nil, err
+	if size, err = sizeOf(h.Parameters); err != nil {
+		return nil, 0, err
 	}
-	return httptool.New(h)
+	t, err := httptool.New(h)
+	return t, size, err
+}
+
+// checkServers refuses an operation with servers of its own, unless the one to use is one of
+// them.
+func (o *operation) checkServers(server string) error {
+	for _, v := range []value{{o.self, o.at}, o.item} {
+		m, err := v.object("an operation")
+		if err != nil {
+			return err
+		}
+		at := value{m["servers"], v.below("servers")}
+		servers, err := at.list("servers")
+		if err != nil {
+			return err
+		}
+		if len(servers) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(servers, func(one any) bool {
+			m, _ := one.(map[string]any)
+			s, _ := m["url"].(string)
+			return strings.TrimRight(s, "/") == server
+		}) {
+			return fmt.Errorf("%s: it has servers of its own; select it in a toolset of its own with one of them as server", quote(at.at))
+		}
+		return nil // the operation's come before those of its path
+	}
+	return nil
 }
 
 // description returns the summary and the description of an operation.
@@ -276,11 +310,7 @@ func requestURL(server, path string, arguments []*argument) (string, error) {
 		if a.in != "query" {
 			continue
 		}
-		placeholder := "{" + a.name + "}"
-		if a.explode {
-			placeholder = "{" + a.name + "*}"
-		}
-		query = append(query, escapeKey(a.wire)+"="+placeholder)
+		query = append(query, escapeKey(a.wire)+"={"+a.name+a.suffix+"}")
 	}
 	if len(query) > 0 {
 		expanded += "?" + strings.Join(query, "&")

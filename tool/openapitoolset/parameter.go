@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,24 +15,24 @@ import (
 )
 
 // arguments returns the arguments of an operation in the order of path, query, header and
-// body, and the media type of the body.
-func (d *document) arguments(c *Config, o *operation, schemas *converter) (all []*argument, mediaType string, err error) {
+// body, and how the body is written.
+func (d *document) arguments(c *Config, o *operation, schemas *converter) (all []*argument, how form, err error) {
 	given, err := d.parameters(o)
 	if err != nil {
-		return nil, "", err
+		return nil, how, err
 	}
 	body, err := d.requestBody(o)
 	if err != nil {
-		return nil, "", err
+		return nil, how, err
 	}
 	checked, err := d.check(o, given, body)
 	if err != nil {
-		return nil, "", err
+		return nil, how, err
 	}
 	for i, p := range checked.Parameters {
 		a, err := d.argument(c, p.Value, given[i], schemas)
 		if err != nil {
-			return nil, "", err
+			return nil, how, err
 		}
 		if a != nil {
 			all = append(all, a)
@@ -42,19 +41,19 @@ func (d *document) arguments(c *Config, o *operation, schemas *converter) (all [
 	places := []string{"path", "query", "header"}
 	slices.SortStableFunc(all, func(a, b *argument) int { return slices.Index(places, a.in) - slices.Index(places, b.in) })
 	if checked.RequestBody == nil {
-		return all, "", nil
-	}
-	a, mediaType, err := bodyArgument(checked.RequestBody.Value, body, schemas)
-	if err != nil {
-		return nil, "", err
+		return all, how, nil
 	}
 	if o.method == http.MethodGet || o.method == http.MethodHead {
-		if a.required {
-			return nil, "", fmt.Errorf("%s: a request with %s has no body", quote(body.at), o.method)
+		if checked.RequestBody.Value.Required {
+			return nil, how, fmt.Errorf("%s: a request with %s has no body", quote(body.at), o.method)
 		}
-		return all, "", nil
+		return all, how, nil
 	}
-	return append(all, a), mediaType, nil
+	a, how, err := bodyArgument(checked.RequestBody.Value, body, schemas)
+	if err != nil {
+		return nil, how, err
+	}
+	return append(all, a), how, nil
 }
 
 // parameters returns the parameters of an operation: those of its path, unless the operation
@@ -200,9 +199,13 @@ func withoutSchemas(v value, m map[string]any) (map[string]any, error) {
 	return bare, nil
 }
 
-// argument returns the argument for a parameter, nil for a header that is set otherwise.
+// argument returns the argument for a parameter, nil for a header that is set otherwise, and
+// for an optional parameter that cannot be sent.
 func (d *document) argument(c *Config, p *openapi3.Parameter, given value, schemas *converter) (*argument, error) {
 	problem := func(format string, args ...any) error {
+		if !p.Required {
+			return nil
+		}
 		return fmt.Errorf("%s: the parameter %s (%s): %s", quote(given.at), visible.Quote(p.Name, 80), p.In, fmt.Sprintf(format, args...))
 	}
 	if p.In == openapi3.ParameterInCookie {
@@ -218,9 +221,15 @@ func (d *document) argument(c *Config, p *openapi3.Parameter, given value, schem
 	if err != nil {
 		return nil, problem("%s", reason(err))
 	}
-	want := openapi3.SerializationSimple
-	if p.In == openapi3.ParameterInQuery {
-		want = openapi3.SerializationForm
+	want, suffix := openapi3.SerializationSimple, ""
+	switch {
+	case p.In != openapi3.ParameterInQuery:
+	case how.Style == openapi3.SerializationDeepObject:
+		want, suffix = how.Style, "[]"
+	default:
+		if want = openapi3.SerializationForm; how.Explode {
+			suffix = "*"
+		}
 	}
 	if how.Style != want {
 		return nil, problem("the style %s is not supported; %s is", visible.Clip(how.Style, 40), want)
@@ -230,8 +239,8 @@ func (d *document) argument(c *Config, p *openapi3.Parameter, given value, schem
 		return nil, err
 	}
 	v := value{m["schema"], given.below("schema")}
-	if d.isObject(v) {
-		return nil, problem("it is an object, which is not supported outside the body")
+	if suffix != "[]" && d.isObject(v) {
+		return nil, problem("it is an object, which is not supported outside the body, except in a query with the style deepObject")
 	}
 	schema, err := schemas.convert(v, 0)
 	if err != nil {
@@ -239,8 +248,7 @@ func (d *document) argument(c *Config, p *openapi3.Parameter, given value, schem
 	}
 	return &argument{
 		name: argumentName(p.Name), in: p.In, wire: p.Name,
-		schema: described(schema, p.Description), required: p.Required,
-		explode: p.In == openapi3.ParameterInQuery && how.Explode,
+		schema: described(schema, p.Description), required: p.Required, suffix: suffix,
 	}, nil
 }
 
@@ -283,50 +291,6 @@ func described(schema any, text string) any {
 		m["description"] = text
 	}
 	return m
-}
-
-// bodyArgument returns the argument for the body of a request, and its media type.
-func bodyArgument(body *openapi3.RequestBody, given value, schemas *converter) (*argument, string, error) {
-	m, err := given.object("a request body")
-	if err != nil {
-		return nil, "", err
-	}
-	at := value{m["content"], given.below("content")}
-	content, err := at.object("content")
-	if err != nil {
-		return nil, "", err
-	}
-	kind, mediaType := jsonType(sorted(content))
-	if kind == "" {
-		return nil, "", fmt.Errorf("%s: the body has no JSON, but %s", quote(at.at), visible.Clip(strings.Join(sorted(content), ", "), 200))
-	}
-	media := value{content[kind], at.below(kind)}
-	object, err := media.object("a media type")
-	if err != nil {
-		return nil, "", err
-	}
-	var schema any = true
-	if object["schema"] != nil {
-		if schema, err = schemas.convert(value{object["schema"], media.below("schema")}, 0); err != nil {
-			return nil, "", err
-		}
-	}
-	return &argument{name: "body", in: "body", schema: described(schema, body.Description), required: body.Required}, mediaType, nil
-}
-
-// jsonType returns the first media type that is JSON, application/json before others.
-func jsonType(kinds []string) (key, mediaType string) {
-	for _, candidate := range kinds {
-		kind, params, err := mime.ParseMediaType(candidate)
-		switch {
-		case err != nil:
-		case kind == "application/json":
-			return candidate, kind
-		case strings.HasSuffix(kind, "+json") && key == "":
-			key, mediaType = candidate, mime.FormatMediaType(kind, params)
-		}
-	}
-	return key, mediaType
 }
 
 // escapeKey percent-encodes the name of a query parameter.

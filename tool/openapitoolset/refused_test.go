@@ -20,10 +20,14 @@ func components(schemas string) []byte {
 
 func parameter(p string) []byte { return one(`"parameters":[` + p + `]`) }
 
+// body returns a document whose operation has a body of a media type with these members.
+func body(kind, members string) []byte {
+	return one(`"requestBody":{"content":{"` + kind + `":{` + members + `}}}`)
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	spec := func(s string) openapitoolset.Config { return openapitoolset.Config{Spec: []byte(s)} }
-	of := func(b []byte) openapitoolset.Config { return openapitoolset.Config{Spec: b} }
 	tests := []struct {
 		name   string
 		config openapitoolset.Config
@@ -54,24 +58,70 @@ func TestRefused(t *testing.T) {
 		{"no operations", spec(`{"openapi":"3.1.0"}`), []string{"no operations"}},
 		{"deep JSON", spec(`{"openapi":"3.0.0","x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`), []string{"nested deeper"}},
 		{"deep YAML", spec("openapi: 3.0.0\nx: " + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "\n"), []string{"nested deeper"}},
-		{"large", spec(strings.Repeat(" ", openapitoolset.MaxSpec+1)), []string{"larger than 10 MiB"}},
+		{"large", spec(strings.Repeat(" ", openapitoolset.MaxSpec+1)), []string{"larger than 64 MiB"}},
 
 		{"server without a host", openapitoolset.Config{Spec: one(""), Server: "/v1"}, []string{"server:", "absolute"}},
 		{"server with a variable", openapitoolset.Config{Spec: one(""), Server: "https://{region}.example"}, []string{"server:"}},
 		{"server with a user", openapitoolset.Config{Spec: one(""), Server: "https://u:p@h.example"}, []string{"server:"}},
 		{"server with a query", openapitoolset.Config{Spec: one(""), Server: "https://h.example/?a=b"}, []string{"server:"}},
 		{"file server", openapitoolset.Config{Spec: one(""), Server: "file:///etc"}, []string{"server:"}},
-		{"server with dots", openapitoolset.Config{Spec: one(""), Server: "https://h.example/v1/.."}, []string{`"op"`, "path segment 2"}},
-		{"own servers", of(one(`"servers":[{"url":"https://evil.example"}]`)), []string{`"op"`, "/paths/~1a/post/servers", "servers of its own"}},
+		{"server with dots", openapitoolset.Config{Spec: one(""), Server: "https://h.example/v1/.."}, []string{"path segment 2"}},
 
 		{"unknown operation", openapitoolset.Config{Spec: one(""), Only: []string{"ops"}}, []string{`"ops"; did you mean op?`}},
 		{"unknown approval", openapitoolset.Config{Spec: one(""), Approve: openapitoolset.ApproveNamed("x")}, []string{"approve:", `"x"`}},
 		{"unknown annotations", openapitoolset.Config{Spec: one(""), Annotations: map[string]tool.Annotations{"x": {}}}, []string{"annotations:", `"x"`}},
-		{"duplicate operationId", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":{"operationId":"x"}},"/b":{"get":{"operationId":"x"},"post":{"operationId":"x"}}}}`), []string{`GET /a`, `GET /b`, "same operationId"}},
-		{"duplicate tool", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":{"operationId":"x y"}},"/b":{"get":{"operationId":"x/y"}}}}`), []string{`"x y" (GET /a)`, `"x/y" (GET /b)`, "both be the tool x_y"}},
+		{"reserved header for all", openapitoolset.Config{Spec: one(""), Header: map[string]string{"Host": "x"}}, []string{`header "Host"`}},
 		{"missing secret", openapitoolset.Config{Spec: one(""), Header: map[string]string{"A": "{secret:x}"}}, []string{"no secrets"}},
 
 		{"paths of another type", spec(`{"openapi":"3.0.0","paths":[]}`), []string{"/paths: paths is an array; it must be an object"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			set, problems, err := openapitoolset.New(config(t, tc.config))
+			if err == nil || set != nil || problems != nil {
+				t.Fatalf("New() = %v, %q, %v, want an error", set, problems, err)
+			}
+			for _, want := range append(tc.want, `openapi "it": `) {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("New() = %v\nwant one with %s", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "openapi3.") || strings.Contains(err.Error(), "Go struct") {
+				t.Errorf("New() = %v, want one without names of Go types", err)
+			}
+		})
+	}
+	for name, c := range map[string]openapitoolset.Config{"name": {Spec: one("")}, "only": {Name: "it", Spec: one("")}} {
+		c.Server = "https://h.example"
+		if _, _, err := openapitoolset.New(c); err == nil || !strings.Contains(err.Error(), name+": it is missing") {
+			t.Errorf("New() without %s = %v", name, err)
+		}
+	}
+	for _, servers := range []string{"", `"servers":[],`, `"servers":[{"url":"https://a.example"},{"url":"https://b.example"}],`, `"servers":[{"url":"/v1"}],`, `"servers":[{"url":"https://{r}.example"}],`, `"servers":[{"url":5}],`, `"servers":[5],`, `"servers":{},`} {
+		c := config(t, openapitoolset.Config{})
+		c.Server = ""
+		c.Spec = []byte(strings.Replace(string(one("")), `"info"`, servers+`"info"`, 1))
+		if _, _, err := openapitoolset.New(c); err == nil || !strings.Contains(err.Error(), "server") {
+			t.Errorf("New() with %s = %v, want an error", servers, err)
+		}
+	}
+}
+
+// TestNotOffered tests that an operation which cannot be served is a problem that says why,
+// and no error: the others are there.
+func TestNotOffered(t *testing.T) {
+	t.Parallel()
+	spec := func(s string) openapitoolset.Config { return openapitoolset.Config{Spec: []byte(s)} }
+	of := func(b []byte) openapitoolset.Config { return openapitoolset.Config{Spec: b} }
+	tests := []struct {
+		name   string
+		config openapitoolset.Config
+		want   []string
+	}{
+		{"own servers", of(one(`"servers":[{"url":"https://evil.example"}]`)), []string{`"op"`, "/paths/~1a/post/servers", "servers of its own"}},
+		{"duplicate operationId", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":{"operationId":"x"}},"/b":{"get":{"operationId":"x"},"post":{"operationId":"x"}}}}`), []string{`operation "x" (GET /a) is not offered: operation "x" (GET /b) would be the tool x, too`, `operation "x" (POST /b) is not offered`}},
+		{"duplicate tool", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":{"operationId":"x y"}},"/b":{"get":{"operationId":"x/y"}}}}`), []string{`"x y" (GET /a)`, `"x/y" (GET /b)`, "would be the tool x_y"}},
 		{"path item of another type", spec(`{"openapi":"3.0.0","paths":{"/a~b":5}}`), []string{"/paths/~1a~0b: a path item is a number"}},
 		{"operation of another type", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":"x"}}}`), []string{"/paths/~1a/get: an operation is a string"}},
 		{"operationId of another type", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":{"operationId":{}}}}}`), []string{"/paths/~1a/get/operationId: it is an object"}},
@@ -84,14 +134,13 @@ func TestRefused(t *testing.T) {
 		{"required of another type", of(parameter(`{"name":"a","in":"query","required":"yes","schema":{}}`)), []string{"/paths/~1a/post: it cannot be read", "required"}},
 		{"style of another type", of(parameter(`{"name":"a","in":"query","style":[],"schema":{}}`)), []string{"/paths/~1a/post: it cannot be read", "style"}},
 		{"parameter without a schema", of(parameter(`{"name":"a","in":"query"}`)), []string{"/paths/~1a/post: it is not valid"}},
-		{"cookie", of(parameter(`{"name":"a","in":"cookie","schema":{}}`)), []string{`"a" (cookie): cookies are not supported`}},
-		{"content", of(parameter(`{"name":"a","in":"query","content":{"application/json":{}}}`)), []string{`"a" (query): it has content`}},
-		{"deepObject", of(parameter(`{"name":"a","in":"query","style":"deepObject","schema":{"type":"object"}}`)), []string{`"a" (query): the style deepObject is not supported`}},
-		{"spaceDelimited", of(parameter(`{"name":"a","in":"query","style":"spaceDelimited","schema":{}}`)), []string{"spaceDelimited"}},
-		{"pipeDelimited", of(parameter(`{"name":"a","in":"query","style":"pipeDelimited","schema":{}}`)), []string{"pipeDelimited"}},
+		{"cookie", of(parameter(`{"name":"a","in":"cookie","required":true,"schema":{}}`)), []string{`"a" (cookie): cookies are not supported`}},
+		{"content", of(parameter(`{"name":"a","in":"query","required":true,"content":{"application/json":{}}}`)), []string{`"a" (query): it has content`}},
+		{"spaceDelimited", of(parameter(`{"name":"a","in":"query","required":true,"style":"spaceDelimited","schema":{}}`)), []string{"spaceDelimited"}},
+		{"pipeDelimited", of(parameter(`{"name":"a","in":"query","required":true,"style":"pipeDelimited","schema":{}}`)), []string{"pipeDelimited"}},
 		{"unknown style", of(parameter(`{"name":"a","in":"query","style":"fancy","schema":{}}`)), []string{"fancy"}},
 		{"label", spec(`{"openapi":"3.0.0","paths":{"/a/{x}":{"get":{"parameters":[{"name":"x","in":"path","required":true,"style":"label","schema":{}}]}}}}`), []string{"label is not supported"}},
-		{"object in a query", of(parameter(`{"name":"a","in":"query","schema":{"type":"object"}}`)), []string{`"a" (query): it is an object`}},
+		{"object in a query", of(parameter(`{"name":"a","in":"query","required":true,"schema":{"type":"object"}}`)), []string{`"a" (query): it is an object`}},
 		{"names that collide", of(parameter(`{"name":"a[b]","in":"query","schema":{}},{"name":"a.b]","in":"query","schema":{}},{"name":"a_b_","in":"query","schema":{}},{"name":"a(b)","in":"query","schema":{}}`)), []string{`"a[b]" (query) and "a_b_" (query) would both be the argument "query_a_b_"`}},
 		{"reserved header", of(parameter(`{"name":"Host","in":"header","schema":{}}`)), []string{`header "Host"`}},
 		{"path parameter that is missing", spec(`{"openapi":"3.0.0","paths":{"/a/{x}":{"get":{"operationId":"op"}}}}`), []string{"/paths/~1a~1{x}/get", "x"}},
@@ -105,7 +154,18 @@ func TestRefused(t *testing.T) {
 		{"content of another type", of(one(`"requestBody":{"content":[]}`)), []string{"/paths/~1a/post/requestBody/content: content is an array"}},
 		{"media type of another type", of(one(`"requestBody":{"content":{"application/json":5}}`)), []string{"/content/application~1json: a media type is a number"}},
 		{"no content", of(one(`"requestBody":{}`)), []string{"/paths/~1a/post: it is not valid"}},
-		{"body without JSON", of(one(`"requestBody":{"content":{"multipart/form-data":{},"text/csv":{}}}`)), []string{"no JSON, but multipart/form-data, text/csv"}},
+		{"body without JSON", of(one(`"requestBody":{"content":{"application/xml":{},"text/csv":{}}}`)), []string{"neither JSON nor a form, but application/xml, text/csv"}},
+		{"form of a string", of(body("application/x-www-form-urlencoded", `"schema":{"type":"string"}`)), []string{"urlencoded/schema: the body is a form", "not that of an object"}},
+		{"form with a style", of(body("application/x-www-form-urlencoded", `"schema":{"properties":{"a":{"type":"array"}}},"encoding":{"a":{"style":"pipeDelimited"}}`)), []string{"/encoding/a: the style", "pipeDelimited"}},
+		{"form with commas", of(body("application/x-www-form-urlencoded", `"schema":{"properties":{"a":{"type":"array"}}},"encoding":{"a":{"explode":false}}`)), []string{"/encoding/a: elements joined by commas"}},
+		{"form with an object as fields", of(body("application/x-www-form-urlencoded", `"schema":{"properties":{"a":{"type":"object"}}},"encoding":{"a":{"style":"form"}}`)), []string{"/properties/a: the field is an object with the style form"}},
+		{"form that is no object", of(body("multipart/form-data", `"schema":5`)), []string{"the schema of a form is a number"}},
+		{"encoding of another type", of(body("multipart/form-data", `"schema":{},"encoding":[]`)), []string{"/encoding: encoding is an array"}},
+		{"required file", of(body("multipart/form-data", `"schema":{"required":["f"],"properties":{"f":{"type":"string","format":"binary"}}}`)), []string{"/schema/properties/f: the field is a file"}},
+		{"file of 3.1", spec(`{"openapi":"3.1.0","paths":{"/a":{"post":{"operationId":"op","requestBody":{"content":{"multipart/form-data":{"schema":{"required":["f"],"properties":{"f":{"type":"array","items":{"contentMediaType":"image/png"}}}}}}}}}}}`), []string{"the field is a file"}},
+		{"file by its encoding", of(body("multipart/form-data", `"schema":{"required":["f"],"properties":{"f":{"type":"string"}}},"encoding":{"f":{"contentType":"image/png, image/jpeg"}}`)), []string{"the field is a file"}},
+		{"file in a part of a schema", of(body("multipart/form-data", `"schema":{"allOf":[{"properties":{"f":{"type":"string","format":"binary"}}}]}`)), []string{"/schema/allOf/0/properties/f: the field is a file"}},
+		{"form of itself", spec(`{"openapi":"3.0.0","paths":{"/a":{"post":{"operationId":"op","requestBody":{"content":{"multipart/form-data":{"schema":{"$ref":"#/components/schemas/A"}}}}}}},"components":{"schemas":{"A":{"allOf":[{"$ref":"#/components/schemas/A"}]}}}}`), []string{"composed deeper"}},
 		{"required body of GET", spec(`{"openapi":"3.0.0","paths":{"/a":{"get":{"operationId":"op","requestBody":{"required":true,"content":{"application/json":{}}}}}}}`), []string{"GET has no body"}},
 		{"schema of another type", of(one(`"requestBody":{"content":{"application/json":{"schema":[]}}}`)), []string{"application~1json/schema: a schema is an array"}},
 		{"properties of another type", of(components(`"A":{"properties":[]}`)), []string{"/components/schemas/A/properties: properties is an array"}},
@@ -136,47 +196,56 @@ func TestRefused(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			set, err := openapitoolset.New(config(t, tc.config))
-			if err == nil || set != nil {
-				t.Fatalf("New() = %v, %v, want an error", set, err)
+			set, problems, err := openapitoolset.New(config(t, tc.config))
+			if err != nil || len(problems) == 0 {
+				t.Fatalf("New() = %q, %v, want problems", problems, err)
 			}
-			for _, want := range append(tc.want, `openapi "it": `) {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("New() = %v\nwant one with %s", err, want)
+			if n := len(tools(t, set)); n != 0 {
+				t.Errorf("%d tools are offered", n)
+			}
+			got := strings.Join(problems, "\n")
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("New() = %s\nwant a problem with %s", got, want)
 				}
 			}
-			if strings.Contains(err.Error(), "openapi3.") || strings.Contains(err.Error(), "Go struct") {
-				t.Errorf("New() = %v, want one without names of Go types", err)
+			if strings.Contains(got, "openapi3.") || strings.Contains(got, "Go struct") {
+				t.Errorf("New() = %s, want problems without names of Go types", got)
 			}
 		})
 	}
-	for name, c := range map[string]openapitoolset.Config{"name": {Spec: one("")}, "only": {Name: "it", Spec: one("")}} {
-		c.Server = "https://h.example"
-		if _, err := openapitoolset.New(c); err == nil || !strings.Contains(err.Error(), name+": it is missing") {
-			t.Errorf("New() without %s = %v", name, err)
-		}
-	}
-	for _, servers := range []string{"", `"servers":[],`, `"servers":[{"url":"https://a.example"},{"url":"https://b.example"}],`, `"servers":[{"url":"/v1"}],`, `"servers":[{"url":"https://{r}.example"}],`, `"servers":[{"url":5}],`, `"servers":[5],`, `"servers":{},`} {
-		c := config(t, openapitoolset.Config{})
-		c.Server = ""
-		c.Spec = []byte(strings.Replace(string(one("")), `"info"`, servers+`"info"`, 1))
-		if _, err := openapitoolset.New(c); err == nil || !strings.Contains(err.Error(), "server") {
-			t.Errorf("New() with %s = %v, want an error", servers, err)
-		}
-	}
 }
 
-// TestAllProblems tests that one error has the problems of all operations.
-func TestAllProblems(t *testing.T) {
+// TestProblems tests that operations that cannot be served keep no other from being there,
+// whether each is selected by its name or all are.
+func TestProblems(t *testing.T) {
 	t.Parallel()
-	_, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(`{"openapi":"3.0.0","paths":{
-		"/a":{"get":{"operationId":"a","parameters":[{"name":"x","in":"cookie","schema":{}}]}},
+	spec := []byte(`{"openapi":"3.0.0","paths":{
+		"/a":{"post":{"operationId":"a","requestBody":{"content":{"application/octet-stream":{}}}}},
 		"/b":{"get":{"operationId":"b","parameters":{}}},
-		"/c":{"get":{"operationId":"c"}}}}`)}))
-	for _, want := range []string{`"a" (GET /a)`, `"b" (GET /b)`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("New() = %v, want one with %s", err, want)
+		"/c":{"get":{"operationId":"c"}},
+		"/d":{"$ref":"d.yaml"}}}`)
+	for _, tc := range []struct{ only, want []string }{
+		{[]string{"*"}, []string{"/paths/~1d/$ref", `operation "a" (POST /a) is not offered: /paths/~1a/post/requestBody/content: `, `operation "b" (GET /b) is not offered: `}},
+		{[]string{"a", "c"}, []string{`operation "a" (POST /a)`}},
+	} {
+		set, problems, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: spec, Only: tc.only}))
+		if err != nil || len(problems) != len(tc.want) {
+			t.Fatalf("New() of %q = %q, %v, want %d problems", tc.only, problems, err, len(tc.want))
 		}
+		for i, want := range tc.want {
+			if !strings.Contains(problems[i], want) {
+				t.Errorf("problem %d of %q is %s, want one with %s", i, tc.only, problems[i], want)
+			}
+		}
+		if all := tools(t, set); len(all) != 1 || all[0].Name() != "c" {
+			t.Errorf("the tools of %q are %v, want only c", tc.only, all)
+		}
+	}
+	// The path that cannot be read may have the operation that is missing.
+	_, _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: spec, Only: []string{"d"}}))
+	if err == nil || !strings.Contains(err.Error(), "/paths/~1d/$ref") {
+		t.Errorf("New() of an operation of a path that cannot be read = %v", err)
 	}
 }
 
@@ -216,9 +285,9 @@ func TestCycles(t *testing.T) {
 		}
 	}
 	// A schema that is its own part, with nothing in between, has no value that fits.
-	_, err = openapitoolset.New(config(t, openapitoolset.Config{Spec: components(`"A":{"allOf":[{"$ref":"#/components/schemas/A"}]}`)}))
-	if err == nil || !strings.Contains(err.Error(), "refers to itself") {
-		t.Errorf("New() with an endless schema = %v, want an error", err)
+	_, problems, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: components(`"A":{"allOf":[{"$ref":"#/components/schemas/A"}]}`)}))
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0], "refers to itself") {
+		t.Errorf("New() with an endless schema = %q, %v, want a problem", problems, err)
 	}
 }
 
@@ -240,12 +309,12 @@ func TestDiamonds(t *testing.T) {
 	}
 }
 
-// TestLarge tests a document of nearly the maximum size, of which little is used.
+// TestLarge tests a document of the size of GitHub's, of which little is used.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("openapi: 3.1.0\ninfo: {title: x, version: '1'}\npaths:\n")
-	for i := 0; b.Len() < openapitoolset.MaxSpec-5000; i++ {
+	for i := 0; b.Len() < 13<<20; i++ {
 		fmt.Fprintf(&b, "  /a/%d:\n    get:\n      operationId: get%d\n      description: %s\n      responses:\n        200: {description: x}\n", i, i, strings.Repeat("x", 4000))
 	}
 	path := filepath.Join(t.TempDir(), "large.yaml")
@@ -262,11 +331,11 @@ func TestLarge(t *testing.T) {
 func TestMany(t *testing.T) {
 	t.Parallel()
 	var paths strings.Builder
-	for i := range 1001 {
+	for i := range 2001 {
 		fmt.Fprintf(&paths, `"/a%d":{"get":{}},`, i)
 	}
 	spec := `{"openapi":"3.0.0","paths":{` + strings.TrimSuffix(paths.String(), ",") + `}}`
-	if _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(spec)})); err == nil || !strings.Contains(err.Error(), "at most 1000") {
+	if _, _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(spec)})); err == nil || !strings.Contains(err.Error(), "at most 2000") {
 		t.Errorf("New() of all operations = %v, want an error", err)
 	}
 }
@@ -280,7 +349,7 @@ func TestBomb(t *testing.T) {
 		fmt.Fprintf(&b, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i+1, i+1, i, i, i, i, i, i, i, i, i)
 	}
 	b.WriteString("paths: *a30\n")
-	_, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(b.String())}))
+	_, _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(b.String())}))
 	if err == nil || !strings.Contains(err.Error(), "aliases are not supported") {
 		t.Errorf("New() = %v, want an error about aliases", err)
 	}

@@ -286,14 +286,15 @@ func clipText(s string) string {
 	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
 }
 
-// checkSize refuses arguments that are too large to be shown to a model.
-func checkSize(schema map[string]any) error {
+// sizeOf returns the bytes of the schema of arguments, and refuses one that is too large to
+// be shown to a model.
+func sizeOf(schema map[string]any) (int, error) {
 	raw, err := json.Marshal(schema)
 	if err != nil {
-		return fmt.Errorf("encode the schema of the arguments: %w", err)
+		return 0, fmt.Errorf("encode the schema of the arguments: %w", err)
 	}
 	if len(raw) > maxSchema {
-		return fmt.Errorf("the schema of its arguments has %d KiB, more than %d", len(raw)>>10, maxSchema>>10)
+		return 0, fmt.Errorf("the schema of its arguments has %d KiB, more than %d", len(raw)>>10, maxSchema>>10)
 	}
-	return nil
+	return len(raw), nil
 }

@@ -84,7 +84,7 @@ func oidcKeys(o *OIDC) []key {
 		one("subject", "sub", setting.Text(&o.Subject, "a claim", setting.NotEmpty("a claim"), setting.OneLine),
 			"The claim with the caller's name, which must be unique and never be given to somebody else."),
 		one("person", "", setting.Text(&o.Person, "a claim", setting.OneLine),
-			"The claim that says which person a caller is, if one has several names, such as a login and an API key: under four eyes they count as one. Without it, the subject."),
+			"The claim that says which person a caller is, if one has several names, such as a login and an API key: under four eyes they count as one. A token without the claim is refused. If the key is not set, the person is the subject."),
 		shaped("tenant", "a name, or {claim: NAME}", &o.Tenant, fromOf("claim"),
 			"The tenant of these callers, or the claim that has it. Without it, auth.tenant."),
 		shaped("roles", "a list of roles, or {claim: NAME, map: {GROUP: [ROLE]}}", &o.Roles, rolesOf("claim"),

@@ -33,7 +33,7 @@ type Config struct {
 	Versions     Versions
 	Planner      Planner
 	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
-	Keywords     bool // a text of one keyword may answer. Defaults to true.
+	Keywords     bool // a text of one word may answer. Defaults to true.
 	HoldSiblings bool
 	Confirmation Confirmation
 	Terms        approval.Terms // deadlines of approvals whose gates set none
@@ -76,6 +76,7 @@ type Agent struct {
 // Card is what the agent card says besides what the server is.
 type Card struct {
 	SecurityForm       SecurityForm
+	GRPC               bool     // the card has the interfaces of gRPC. Defaults to true.
 	Sign               bool     // with a key in Data
 	RequiredExtensions []string // URIs, which requests have to activate
 }
@@ -85,8 +86,8 @@ type SecurityForm string
 
 // The values of SecurityForm.
 const (
-	FormSpec SecurityForm = "spec" // as the specification says. The default.
-	FormGo   SecurityForm = "go"   // as the Go client reads it
+	FormSpec SecurityForm = "spec" // as the specification says
+	FormGo   SecurityForm = "go"   // as the Go client reads it. The default.
 	FormOmit SecurityForm = "omit" // not at all
 )
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/internal/privatefile"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
@@ -13,6 +14,9 @@ func quote(text string) string { return visible.Quote(text, 60) }
 
 // file reads the file.
 func (l *loader) file() {
+	if err := privatefile.CheckWriters(l.source.File); err != nil {
+		l.add(origin{layer: File, name: l.source.File}, "", "%s", visible.Line(err.Error()))
+	}
 	if root, ok := l.report.Open(l.source.File); ok && !root.Null() {
 		l.mapping(root, l.keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
 	}
@@ -86,7 +90,7 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	case k.list:
 		more := "; write it as [one, two]"
 		if text, is := n.Scalar(); is {
-			more = "; write it in brackets, as in [" + visible.Clip(text, 60) + "]"
+			more = "; write it in brackets, as in " + inBrackets(text)
 		}
 		var values []strictyaml.Node
 		values, good = n.Items("a list", more)

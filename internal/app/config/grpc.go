@@ -44,9 +44,6 @@ func checkHostPort(text string) error {
 // checkGRPC checks what depends on several keys of grpc.
 func (l *loader) checkGRPC() {
 	c := l.config
-	if c.GRPC.Listen != "" && l.sound("grpc.listen", "insecure_no_auth") && !setting.Loopback(c.GRPC.Listen) && !c.InsecureNoAuth && !l.source.Authenticated && !c.Auth.Given() {
-		l.at("grpc.listen", "%s can be reached by other machines, and there is no authentication; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if everybody may do everything", quote(c.GRPC.Listen))
-	}
 	if c.GRPC.Listen != "" && c.GRPC.Listen == c.Listen && l.sound("grpc.listen", "listen") && !freePort(c.Listen) {
 		l.at("grpc.listen", "%s is the address of listen, too; gRPC needs a port of its own", quote(c.GRPC.Listen))
 	}

@@ -56,7 +56,7 @@ func defaults() *config.Config {
 		},
 		TLS:  config.TLS{ClientAuth: config.ClientOptional},
 		Auth: config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
-		Card: config.Card{SecurityForm: config.FormSpec},
+		Card: config.Card{SecurityForm: config.FormGo, GRPC: true},
 		Push: config.Push{Timeout: 15 * time.Second},
 	}
 }

@@ -4,11 +4,12 @@ import "slices"
 
 // reloaded are the keys that a running server reads again.
 func reloaded() []string {
-	return []string{"gates", "secrets", "tools", "approve_tools", "no_approve_tools"}
+	return []string{"gates", "secrets", "tools", "approve_tools", "no_approve_tools", "log.level"}
 }
 
 // Reloaded returns c with the tools, secrets and gates of next, which a running server can
-// take over, and the names of the keys with other values in next, which it cannot.
+// take over, and the names of the keys with other values in next, which it cannot. The level
+// of the log is for whoever made the log.
 func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m := *c
 	m.Gates, m.Secrets, m.Tools = next.Gates, next.Secrets, next.Tools

@@ -31,7 +31,7 @@ func TestReloadedEntries(t *testing.T) {
 		one: nil,
 		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a], roles: [requester]}\n":               {"auth.oidc"},
 		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b], roles: [requester]}\n": {"auth.oidc"},
-		"log: {level: warn}\n": {"log.level", "auth.oidc"},
+		"log: {level: warn, format: json}\n": {"log.format", "auth.oidc"},
 	} {
 		_, got := before.Reloaded(load(text))
 		slices.Sort(got)

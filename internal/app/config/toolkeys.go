@@ -28,7 +28,7 @@ func (t *Tool) commandKeys() []key {
 		t.named("Required. The name of the tool."),
 		t.description(),
 		shaped("run", "a list of texts", &t.Argv, argv,
-			"Required. The program and its arguments. {name} is an argument of the call; it is always part of one argument of the program, and no shell is involved. {{ and }} are braces. An argument that begins with a placeholder must come after --, so that it cannot be taken for an option. A secret is not allowed here; use env."),
+			"Required. The program and its arguments. {name} is an argument of the call; it is always part of one argument of the program, and no shell is involved. {{ and }} are braces. A value that begins with - is refused where an argument would begin with it, because the program could take it for an option, unless it is one of an enum, or the argument comes after -- (for programs that know it). A secret is not allowed here; use env."),
 		t.args(),
 		t.optional(),
 		one("dir", "", setting.Text(&t.Dir, "a folder", setting.NotEmpty("a folder, or remove the line"), setting.OneLine),
@@ -64,7 +64,7 @@ func (t *Tool) mcpKeys() []key {
 			"The tools whose hints are believed: a call of a tool that says it is read-only or idempotent may be repeated after a crash. What others say is only shown."),
 		t.pins(),
 		one("elicit", "decline", setting.Choice(&t.Elicit, "an answer to questions of the server", "decline", "ask"),
-			"What becomes of questions that the server asks while a call runs. With ask, a person answers its forms; links that somebody should open are declined. A server that answers a call with its questions (MCP 2026-07-28) suspends the call, also across restarts; one that asks and waits (elicitation/create) holds it, for at most limits.held_time, and what becomes of that call is unknown if this server stops meanwhile. The calls of this server run one at a time, so others wait, too."),
+			"What becomes of questions that the server asks while a call runs. With ask, a person answers its forms; links that somebody should open are declined. A server that answers a call with its questions (MCP 2026-07-28) suspends the call, also across restarts; one that asks and waits (elicitation/create) holds it, for at most limits.held_time, and what becomes of that call is unknown if this server stops meanwhile. The calls of one caller run one at a time, and each caller whose call runs has a connection of its own, at most 16."),
 		one("protocol", "newest", setting.Choice(&t.Protocol, "a version of MCP to speak", "newest", "2025-11-25"),
 			"The version of MCP to speak: the newest that the server speaks, too, or 2025-11-25. Only in the latter may a server that speaks both ask and wait (elicitation/create, such as ctx.elicit in Python); its tools that do so fail with newest."),
 		t.timeout(),
@@ -101,7 +101,7 @@ func (t *Tool) openapiKeys() []key {
 			"Required. The OpenAPI document, 3.0 or 3.1, in YAML or JSON. It must have no references to other documents. A relative path is relative to the folder of the configuration file."),
 		one("server", "", setting.Text(&t.URL, "a URL such as https://pets.example.com/v1", setting.NotEmpty("a URL"), setting.OneLine),
 			"Required. The base URL of the requests; the servers that the document names are not used."),
-		t.only("Required. The operations that are offered, by their operationId. [\"*\"] stands for all of them."),
+		t.only("Required. The operations that are offered, by their operationId. [\"*\"] stands for all of them. One that cannot be served is a problem that config check and tools list report; the others are offered."),
 		t.header(),
 		t.networks(),
 		t.timeout(),
@@ -189,7 +189,7 @@ func (t *Tool) approve(fallback, meaning string) key {
 
 func (t *Tool) audience() key {
 	return shaped("for", "roles and callers, as in {roles: [ops], callers: [\"corp:alice\"]}", &t.For, audienceOf,
-		"Who may use the tools, and see them: callers with one of the roles, and those whose subject is listed. Without it, everybody. It is wrong without authentication, because nobody can be told apart from anybody else.")
+		"Who may use the tools, and see them: callers with one of the roles, and those whose subject is listed, in any tenant or, as acme/corp:alice, in one. Without it, everybody. It is wrong without authentication, because nobody can be told apart from anybody else.")
 }
 
 // approveKeys returns the keys of the patterns of tools.

@@ -167,3 +167,30 @@ func TestSecretsStayOut(t *testing.T) {
 		t.Errorf("shown: %s", shown)
 	}
 }
+
+// The advice of an error works: with what it says in place of what was wrong, the file loads.
+func TestAdviceAboutLists(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`tools: [{mcp: x, command: [sh], only: VALUE}]`, `approve_tools: VALUE`, `tools: [{command: x, description: y, run: VALUE, args: {a: {type: string}}, stdin: "{a}"}]`,
+	} {
+		for _, value := range []string{`"*"`, "read_file", `"git_*"`, `"sh -c *"`, `"echo {a} -- \"b\" c:d #e, f"`, "'-'", "'[a]'", "'&a'", "'a: b'"} {
+			wrong := strings.Replace(text, "VALUE", value, 1)
+			_, err := config.Load(config.Source{File: write(t, wrong)})
+			if err == nil {
+				t.Errorf("%s is accepted", wrong)
+				continue
+			}
+			at := strings.LastIndex(err.Error(), "write it ")
+			_, advice, ok := strings.Cut(err.Error()[max(at, 0):], "[")
+			if !ok {
+				t.Errorf("%s: %v, want advice", wrong, err)
+				continue
+			}
+			right := strings.Replace(text, "VALUE", "["+advice, 1)
+			if _, err := config.Load(config.Source{File: write(t, right)}); err != nil {
+				t.Errorf("%s: the advice does not load: %s: %v", wrong, right, err)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"a2a-server/internal/setting"
@@ -69,11 +70,34 @@ func aRequest(text string) error {
 	return setting.OneLine(text)
 }
 
+// plainItem is a text that needs no quotes in a list of YAML.
+var plainItem = regexp.MustCompile(`^-{0,2}[A-Za-z0-9./_][A-Za-z0-9._/@+=-]*$`)
+
+// inBrackets returns a list as YAML has it on one line. What is too long is cut.
+func inBrackets(items ...string) string {
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if b.Len() > 60 {
+			b.WriteString("…")
+			break
+		}
+		if text := visible.Clip(item, 60); plainItem.MatchString(text) {
+			b.WriteString(text)
+		} else {
+			b.WriteString(strconv.Quote(text))
+		}
+	}
+	return "[" + b.String() + "]"
+}
+
 // argv reads a list of texts.
 func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 	more := "; write it as [program, argument]"
 	if text, is := n.Scalar(); is {
-		more = "; there is no shell that would split it: write it as [" + visible.Clip(strings.Join(strings.Fields(text), ", "), 60) + "]"
+		more = "; there is no shell that would split it: write it as " + inBrackets(strings.Fields(text)...)
 	}
 	items, ok := n.Items("a list", more)
 	var all []string

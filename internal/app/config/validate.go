@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
@@ -20,9 +19,7 @@ func (l *loader) validate() {
 	if l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "" {
 		l.at("card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
 	}
-	if l.sound("listen", "insecure_no_auth") && !setting.Loopback(c.Listen) && !c.InsecureNoAuth && !l.source.Authenticated && !c.Auth.Given() {
-		l.at("listen", "%s can be reached by other machines, and there is no authentication; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if everybody may do everything", quote(c.Listen))
-	}
+	l.checkReach()
 	l.checkGRPC()
 	l.checkScript()
 	l.checkTools()

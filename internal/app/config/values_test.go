@@ -121,7 +121,7 @@ func TestValues(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.key+"="+tt.text, func(t *testing.T) {
 			t.Parallel()
-			from := config.Source{Flags: map[string]string{tt.key: tt.text}}
+			from := config.Source{Flags: map[string]string{tt.key: tt.text}, Authenticated: tt.key != "listen"}
 			if tt.want == nil {
 				if all := problems(t, from).Problems; len(all) != 1 {
 					t.Errorf("problems = %v, want one", all)

@@ -138,6 +138,12 @@ func (v *verdict) say(m *a2a.Message, d Dialect, others []*approval.Approval) bo
 		if !ok || len(others) > 0 {
 			return false
 		}
+		if code := v.a.Code; code != "" && v.verb == approval.Approve {
+			if code < "i" {
+				code = "aaaaaaa2" // of no approval
+			}
+			word += " " + code
+		}
 		m.Parts = append(m.Parts, a2a.NewTextPart(word))
 	case Twice:
 		return v.say(m, OursAsPart, nil) && v.say(m, ADK, nil)

@@ -51,6 +51,7 @@ var actions = []action{
 	{"tool goes", 1, func(w *world) { w.tools.Remove(w.someTool().Name()) }},
 	{"toolset fails", 1, func(w *world) { w.tools.Fail(w.someTool().Form) }},
 	{"tools come back", 2, func(w *world) { w.tools.Restore() }},
+	{"cancel a call", 4, (*world).cancelCall}, // the last, so that kept choices mean the same
 }
 
 // drive lets the world outside do what the script says.
@@ -307,6 +308,35 @@ func (w *world) cancelSomething() {
 		if t.state != a2a.TaskStateCanceled {
 			w.s.Fail("an acknowledged cancel is durable", "task %s is %s", t.id, t.state)
 		}
+	})
+}
+
+// cancelCall cancels a call, from Go or with a message.
+func (w *world) cancelCall() {
+	t := w.someTask()
+	if t == nil || len(t.planned) == 0 {
+		return
+	}
+	c, v := Pick(w.choices, Script, t.planned...), w.server()
+	acked := func() {
+		w.coverage.Count("a cancel of a call is acknowledged")
+		if !c.canceled {
+			w.s.Fail("an acknowledged cancel of a call is durable", "%s of task %s", c, t.id)
+		}
+	}
+	if w.choices.Choose(Script, 2) == 1 {
+		m := w.message(a2a.NewDataPart(map[string]any{"type": "call_cancel", "call": c.id}))
+		m.TaskID = a2a.TaskID(t.id.String())
+		w.say(v, m, w.choices.Choose(Script, modes), true /* decides */, acked)
+		return
+	}
+	w.request(v, func(ctx context.Context) {
+		if err := v.engine.CancelCall(ctx, t.owner, t.id, c.id); err != nil {
+			w.needsNoRoom("a cancel of a call", err)
+			w.refused(ctx, "cancel of a call", err)
+			return
+		}
+		acked()
 	})
 }
 

@@ -18,6 +18,7 @@ type Engine interface {
 	Load() engine.Load
 	LoadOf(by auth.Principal) engine.Load
 	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error
+	CancelCall(ctx context.Context, by auth.Principal, id engine.ID, call string) error
 	SetPush(ctx context.Context, by auth.Principal, id engine.ID, c engine.PushConfig) (engine.PushConfig, error)
 	DeletePush(ctx context.Context, by auth.Principal, id engine.ID, config string) error
 	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error

@@ -2,7 +2,12 @@ package sim_test
 
 import (
 	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +18,7 @@ import (
 
 var (
 	seeds    = flag.Uint64("sim.seeds", 5000, "how many seeds to play")
-	from     = flag.Uint64("sim.from", 0, "the first of them")
+	from     = flag.String("sim.from", "", "the first of them, or random; what fails is then kept in testdata. Defaults to 0")
 	tape     = flag.String("sim.tape", "", "a tape to play instead, as a failure prints it")
 	complete = flag.Bool("sim.complete", false, "fail when something never came up")
 )
@@ -28,6 +33,22 @@ func newEngine(cfg engine.Config, p *sim.Process) (sim.Engine, error) {
 	return engine.New(cfg)
 }
 
+// base returns the first seed to play.
+func base(t *testing.T) uint64 {
+	t.Helper()
+	switch *from {
+	case "":
+		return 0
+	case "random":
+		return rand.Uint64N(1e12)
+	}
+	n, err := strconv.ParseUint(*from, 10, 64)
+	if err != nil {
+		t.Fatalf("-sim.from is %q; it is a number, or random", *from)
+	}
+	return n
+}
+
 // TestSeeds plays many seeds. A failure prints its seed, and what is left of it when it
 // is made smaller: -sim.from and -sim.seeds=1, or -sim.tape, play it again.
 func TestSeeds(t *testing.T) {
@@ -40,13 +61,17 @@ func TestSeeds(t *testing.T) {
 		t.Log(sim.ExplainTape(cfg, given))
 		return
 	}
-	failed := sim.Seeds(cfg, *from, *seeds, runtime.GOMAXPROCS(0))
-	for i, f := range failed {
-		if i == 0 {
-			t.Error(sim.Explain(cfg, f.Seed, 1500))
-			continue
-		}
+	first := base(t)
+	t.Logf("%d seeds from %d", *seeds, first)
+	for i, f := range sim.Seeds(cfg, first, *seeds, runtime.GOMAXPROCS(0)) {
 		t.Errorf("seed %d fails: %v", f.Seed, f.Failure)
+		small, how := sim.Smaller(cfg, f.Seed, 1500)
+		if i == 0 {
+			t.Logf("made smaller: %s", sim.ExplainTape(cfg, small))
+		}
+		if *from != "" {
+			keep(t, f.Seed, how, small)
+		}
 	}
 	t.Logf("what came up in %d seeds:\n%s", *seeds, cfg.Coverage)
 	if unknown := cfg.Coverage.Unknown(); len(unknown) > 0 {
@@ -54,6 +79,39 @@ func TestSeeds(t *testing.T) {
 	}
 	if missing := cfg.Coverage.Missing(); *complete && len(missing) > 0 {
 		t.Errorf("never came up: %s", strings.Join(missing, ", "))
+	}
+}
+
+// keep writes the tape of a failure for TestKept.
+func keep(t *testing.T, seed uint64, how *sim.Failure, tape sim.Tape) {
+	t.Helper()
+	file := filepath.Join("testdata", fmt.Sprintf("seed-%d.tape", seed))
+	if err := os.WriteFile(file, fmt.Appendf(nil, "# %q\n%s\n", how, tape), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("task/engine/sim/%s has its choices: commit it with what mends it", file)
+}
+
+// TestKept plays the choices of all failures that were ever found.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.tape")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no tape in testdata: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		how, text, _ := strings.Cut(string(data), "\n")
+		kept, err := sim.ParseTape(strings.TrimSpace(text))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if f, _ := sim.Play(sim.Replayed(kept), sim.Config{New: newEngine}); f != nil {
+			t.Errorf("%s fails again: %v; it was kept for %s", file, f, how)
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type Run struct {
 	Result   bool // it returned a result, and asked for nothing that is undecided
 	Err      error
 	Paused   bool // it returned a suspension
+	NoEffect bool // it returned that it had no effect
 	Unsure   bool // it returned that it does not know what came of it
 	CutOff   bool // its context had ended by then
 }

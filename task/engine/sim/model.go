@@ -302,7 +302,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		t.waits = false
 	case "approval.resolved":
 		m.resolved(t, p, &v)
-	case "call.started", "call.checkpoint", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
+	case "call.cancel", "call.started", "call.checkpoint", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
 		c := t.calls[v.Call]
 		if c == nil {
 			m.fail(t, "a call is planned first", "event %d is of call %q", e.Seq, v.Call)
@@ -311,9 +311,6 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		m.call(t, c, p, kind, &v)
 	}
 }
-
-// askDoubt begins the names of the server's own questions.
-const askDoubt = "unavailable."
 
 // rest checks where a change leaves the task.
 func (m *model) rest(t *modelTask, b *store.Batch) {
@@ -336,11 +333,12 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 		if c.phase != finished {
 			open++
 		}
+		m.canceledRest(t, c)
 	}
 	for _, a := range pending {
 		c := t.calls[a.Call]
 		again := c != nil && c.resumes > 0 && (c.phase == running || c.phase == unknown) // it has not said whether it still asks
-		if c == nil || c.phase == finished || a.Ask != "" && !a.Held && c.phase != suspended && !again && !strings.HasPrefix(a.Ask, askDoubt) || a.Kind == approval.KindOutcome && c.phase != unknown {
+		if c == nil || c.phase == finished || a.Ask != "" && !a.Held && c.phase != suspended && !again || a.Kind == approval.KindOutcome && c.phase != unknown {
 			m.fail(t, "what is asked is still open", "%s of kind %s waits, and there is %v", a.ID, a.Kind, c)
 		}
 	}

@@ -66,6 +66,9 @@ func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 			m.fail(t, "a question is asked once at a time", "%s is asked while %s waits for the same answer", a.ID, o.ID)
 		}
 	}
+	if c := t.calls[a.Call]; c != nil && c.canceled {
+		m.fail(t, "nobody is asked about a canceled call", "%s, of %s", a.ID, c)
+	}
 	t.approvals = append(t.approvals, a)
 	if a.Held {
 		m.askedHeld(t, p, a)

@@ -46,6 +46,10 @@ type modelCall struct {
 	again   int    // how often this attempt was started again by itself
 	cause   string // why it was unknown last
 	unsure  int    // how often its tool did not know what came of it
+
+	canceled bool      // by itself
+	stood    callPhase // when it was canceled
+	ended    bool      // its end after that has been checked
 }
 
 func (c *modelCall) String() string {
@@ -61,7 +65,13 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 	bad := func() {
 		m.fail(t, "the life of a call", "%s of call %s, which is %s", kind, c.id, was)
 	}
+	m.afterCancel(t, c, kind)
 	switch kind {
+	case "call.cancel":
+		if was == finished || c.canceled {
+			bad()
+		}
+		c.canceled, c.stood = true, was
 	case "call.started":
 		if was != planned && was != unknown {
 			bad()
@@ -104,6 +114,9 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.outcome, c.result = finished, v.Outcome, v.Result
+		if c.canceled && c.outcome == task.OutcomeUnknown {
+			c.unsure++ // if its tool was
+		}
 		m.set(t, c, v)
 	case "call.finished_late":
 		c.late = append(c.late, v.Result)

@@ -74,7 +74,12 @@ func (m *model) hookSet(t *modelTask, row *store.RowChange, c *Committed) {
 		m.fail(t, "rows can be read", "webhook %s: %v", row.Key, err)
 		return
 	}
-	h := &modelHook{t: t, id: w.ID, n: w.N, url: w.URL, legacy: w.Version == "0.3", base: w.Start, told: map[uint64]bool{}, newest: w.Start, cursor: w.Start}
+	secrets, err := w.Open(t.id, plain{}.Open)
+	if err != nil {
+		m.fail(t, "rows can be read", "secrets of webhook %s: %v", row.Key, err)
+		return
+	}
+	h := &modelHook{t: t, id: w.ID, n: w.N, url: secrets.URL, legacy: w.Version == "0.3", base: w.Start, told: map[uint64]bool{}, newest: w.Start, cursor: w.Start}
 	if old := t.hooks[w.ID]; old != nil {
 		m.tools.coverage.Count("a webhook is replaced")
 		if old.dead {
@@ -82,16 +87,16 @@ func (m *model) hookSet(t *modelTask, row *store.RowChange, c *Committed) {
 		}
 		h.base, h.told = old.base, old.told
 		if w.Start > old.cursor || w.N <= old.n {
-			m.fail(t, "what a webhook has missed goes to the one that replaces it", "%s begins after %d, and the one before has been told up to %d", w.URL, w.Start, old.cursor)
+			m.fail(t, "what a webhook has missed goes to the one that replaces it", "%s begins after %d, and the one before has been told up to %d", h.url, w.Start, old.cursor)
 		}
 	} else if w.Start >= c.Receipt.First {
-		m.fail(t, "a webhook is told of all that follows it", "%s, set at %d, begins after %d", w.URL, c.Receipt.First, w.Start)
+		m.fail(t, "a webhook is told of all that follows it", "%s, set at %d, begins after %d", h.url, c.Receipt.First, w.Start)
 	}
 	if t.hooks == nil {
 		t.hooks = map[string]*modelHook{}
 	}
 	t.hooks[w.ID] = h
-	m.everSet[w.URL] = true
+	m.everSet[h.url] = true
 }
 
 // hookCursor checks how far a webhook is said to have been told.

@@ -123,7 +123,8 @@ func (m *model) set(t *modelTask, c *modelCall, v *event) {
 	}
 	switch {
 	case maps.EqualFunc(v.Delta, sets, func(a, b json.RawMessage) bool { return sameJSON(a, b) }):
-	case r != nil && len(v.Delta) == 0 && v.Outcome == task.OutcomeError && !m.hasRoom(t, r):
+	case r != nil && len(v.Delta) == 0 && v.Outcome == task.OutcomeError && m.tooMuch(t, c) != nil:
+		r = m.tooMuch(t, c)
 		r.NoRoom = true
 		m.tools.coverage.Count("the state of a context is full")
 	default:
@@ -140,6 +141,17 @@ func (m *model) set(t *modelTask, c *modelCall, v *event) {
 		}
 		t.temp[w.key] = w.value
 	}
+}
+
+// tooMuch returns the run of a call that has set more than there was room for, nil if there is
+// none. Several runs may have returned: one of a process that was cut off changes nothing.
+func (m *model) tooMuch(t *modelTask, c *modelCall) *Run {
+	for _, r := range slices.Backward(m.tools.Ledger.Of(t.id.String(), c.id)) {
+		if r.Returned && !r.Paused && len(r.Sets) > 0 && !m.hasRoom(t, r) {
+			return r
+		}
+	}
+	return nil
 }
 
 // setter returns the run that has ended a call with what it has set, nil if none has: a

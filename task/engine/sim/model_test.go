@@ -300,6 +300,26 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.event("call.finished.v1", `{"call":"c1.1"}`)
 			t.event("call.finished.v1", `{"call":"c1.1"}`)
 		}},
+		{"", func(t *story) {
+			t.begin("once_plain")
+			t.say(store.Change{}, "call.cancel.v1", `{"call":"c1.1"}`, "call.finished.v1", `{"call":"c1.1","outcome":"canceled"}`)
+		}},
+		{"a canceled call ends at once unless it runs", func(t *story) { t.begin("once_plain"); t.event("call.cancel.v1", `{"call":"c1.1"}`) }},
+		{"a canceled call is never entered again", func(t *story) {
+			t.begin("once_plain")
+			t.say(store.Change{}, "call.cancel.v1", `{"call":"c1.1"}`, "call.started.v1", `{"call":"c1.1","attempt":1}`)
+		}},
+		{"a canceled call ends as what is known of it", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.say(store.Change{}, "call.cancel.v1", `{"call":"c1.1"}`, "call.finished.v1", `{"call":"c1.1","outcome":"canceled"}`)
+		}},
+		{"nobody is asked about a canceled call", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.event("call.cancel.v1", `{"call":"c1.1"}`)
+			t.ask("a1", "outcome")
+		}},
 		{"a call is planned first", func(t *story) { t.begin("once_plain"); t.event("call.started.v1", `{"call":"c9.9"}`) }},
 		{"a call is asked for once at a time", func(t *story) { t.begin("gated_once_plain"); t.ask("a1", "call"); t.ask("a2", "call") }},
 		{"a question is asked once at a time", func(t *story) {

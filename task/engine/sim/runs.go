@@ -55,22 +55,17 @@ func Seeds(cfg Config, from, n uint64, workers int) []SeedFailure {
 	return failed
 }
 
-// Explain plays a seed again, makes it smaller in at most tries runs, and returns the
-// smallest tape that fails in the same way, what goes wrong, and all that happens on
-// the way there.
-func Explain(cfg Config, seed uint64, tries int) string {
+// Smaller plays a seed that fails again, and makes it smaller in at most tries runs. It returns
+// the smallest tape that fails in the same way, and how that fails.
+func Smaller(cfg Config, seed uint64, tries int) (Tape, *Failure) {
 	cfg.Coverage, cfg.Trace = nil, nil
 	c := Seeded(seed)
-	f, _ := Play(c, cfg)
-	if f == nil {
-		return fmt.Sprintf("seed %d does not fail", seed)
-	}
-	small, _ := Shrink(c.Tape(), tries, func(t Tape) (*Failure, Tape) {
+	Play(c, cfg)
+	return Shrink(c.Tape(), tries, func(t Tape) (*Failure, Tape) {
 		r := Replayed(t)
 		f, _ := Play(r, cfg)
 		return f, r.Tape()
 	})
-	return fmt.Sprintf("seed %d fails: %v\nmade smaller, from %d choices to %d:\n%s", seed, f, c.Tape().Len(), small.Len(), ExplainTape(cfg, small))
 }
 
 // ExplainTape plays a tape, and returns it with what happens and what goes wrong.
@@ -127,6 +122,7 @@ func Declared(points []string) []string {
 		"decision: repeated", "decision: concurrent", "decision: contradictory",
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",
+		"a cancel of a call is acknowledged", "a canceled call ends: ok", "a canceled call ends: unknown", "a canceled call ends: canceled",
 		"a reader leaves", "a reader comes back", "a reader comes back after a crash",
 		"a checkpoint is kept", "a checkpoint is refused", "a call continues from its checkpoint",
 		"a call sets the state of its context", "a call sees the state of its context", "the state of a context is full",

@@ -315,7 +315,7 @@ func (t *simTool) run(ctx tool.Context, r *Run) (map[string]any, error) {
 	case Blocks:
 		r.Effect = t.rarely(r, 2)
 		if t.b.block(ctx, t.p, r, true /* heeds */) {
-			return nil, context.Cause(ctx)
+			return nil, r.stopped(ctx)
 		}
 		return r.done()
 	case Late:
@@ -333,9 +333,20 @@ func (t *simTool) slow(ctx context.Context, r *Run) (map[string]any, error) {
 	stop := t.p.After(time.Duration(1+t.choose(r, 400))*time.Millisecond, func() { close(over) })
 	if t.p.Wait(over, ctx.Done()) == 1 {
 		stop()
-		return nil, context.Cause(ctx)
+		return nil, r.stopped(ctx)
 	}
 	return r.done()
+}
+
+// stopped returns the error of a run that was told to end. It says that it had no effect if
+// that is so, and no run before it was suspended.
+func (r *Run) stopped(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if r.Effect || r.Resumed {
+		return cause
+	}
+	r.NoEffect = true
+	return fmt.Errorf("%w: %w", cause, tool.ErrNoEffect)
 }
 
 // suspend goes the ways that pause. What was answered is not asked again.

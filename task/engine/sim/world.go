@@ -132,6 +132,7 @@ func (w *world) setUp() {
 	if w.choices.Rarely(Script, 3) {
 		terms.Expires = time.Duration(10+w.choices.Choose(Script, 300)) * time.Millisecond
 		terms.OnExpiry = Pick(w.choices, Script, approval.ExpiryRejects, approval.ExpiryKeeps, approval.ExpiryCancels)
+		terms.Destructive = terms.OnExpiry == approval.ExpiryKeeps // not another choice: the tapes stay what they are
 		w.coverage.Count("expiry: " + string(terms.OnExpiry))
 	}
 	w.pushes = w.choices.Rarely(Script, 4)

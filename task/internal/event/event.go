@@ -35,6 +35,7 @@ const (
 	KindLate      = "call.finished_late.v1" // *CallLate
 	KindFailed    = "turn.failed.v1"        // *TurnFailed
 
+	KindCallCancel = "call.cancel.v1"     // *CallCancel
 	KindCheckpoint = "call.checkpoint.v1" // *CallCheckpoint
 
 	KindPushSet     = "push.set.v1"     // *PushSet
@@ -46,6 +47,9 @@ type MessageReceived struct {
 	Message json.RawMessage `json:"message"`
 	Hash    string          `json:"hash,omitempty"` // of a follow-up, in hexadecimal
 	By      auth.Principal  `json:"by"`
+	// WrongCodes are the approvals for which the message has a wrong code, see
+	// [approval.Approval.WrongCode].
+	WrongCodes []string `json:"wrongCodes,omitempty"`
 	// For says who reads it: the planner, or nobody, because it was a decision or did not
 	// answer any question.
 	For Reader `json:"for"`
@@ -107,6 +111,13 @@ type CallStarted struct {
 	Attempt int             `json:"attempt"`
 	Digest  string          `json:"digest,omitempty"` // of an approved call
 	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned ones
+}
+
+// CallCancel says that somebody has canceled a call that has not ended.
+type CallCancel struct {
+	Call string         `json:"call"`
+	By   auth.Principal `json:"by"`
+	Via  string         `json:"via"`
 }
 
 // CallCheckpoint says what the tool of a running call keeps, in case its process dies.
@@ -238,6 +249,8 @@ func Decode(kind string, data []byte) (any, error) {
 		v = &ApprovalOpened{}
 	case KindStarted:
 		v = &CallStarted{}
+	case KindCallCancel:
+		v = &CallCancel{}
 	case KindCheckpoint:
 		v = &CallCheckpoint{}
 	case KindSuspended:

@@ -46,6 +46,7 @@ func TestGoldenEvents(t *testing.T) {
 		KindLate:      &CallLate{Call: "c2.1", Result: raw(`{"ok":true}`), Error: "e"},
 		KindFailed:    &TurnFailed{Error: "e"},
 
+		KindCallCancel: &CallCancel{Call: "c2.1", By: by, Via: "a2a"},
 		KindCheckpoint: &CallCheckpoint{Call: "c2.1", State: raw(`{"job":7}`)},
 
 		KindPushSet:     &PushSet{ID: "w1", N: 3, By: by},
@@ -106,8 +107,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 19 {
-		t.Errorf("%d golden files, want 19", len(files))
+	if len(files) != 20 {
+		t.Errorf("%d golden files, want 20", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])

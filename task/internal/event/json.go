@@ -32,6 +32,7 @@ func (e *MessageReceived) appendJSON(dst []byte) ([]byte, error) {
 	dst = appendTextField(dst, `,"hash":`, e.Hash)
 	dst = append(dst, `,"by":`...)
 	dst = appendPrincipal(dst, &e.By)
+	dst = appendTexts(dst, `,"wrongCodes":`, e.WrongCodes)
 	dst = append(dst, `,"for":`...)
 	dst = AppendString(dst, string(e.For))
 	return append(dst, '}'), err

@@ -12,5 +12,6 @@ const (
 	OutcomeDenied    Outcome = "denied"    // by a policy
 	OutcomeRejected  Outcome = "rejected"  // by a person
 	OutcomeExpired   Outcome = "expired"   // nobody answered in time
-	OutcomeCanceled  Outcome = "canceled"  // together with its task; no planner sees it
+	OutcomeUnknown   Outcome = "unknown"   // it was started, and nobody knows whether it had its effect
+	OutcomeCanceled  Outcome = "canceled"  // by a person, before it had any effect; or together with its task
 )

@@ -40,8 +40,9 @@ func TextPart(text string) json.RawMessage {
 // also as {"result": string}, as tools made from functions return it, becomes only a text
 // part. Anything else becomes a data part and a text part with its JSON, for clients that
 // read only text to show it to people or to pass it to a language model; the text part is
-// left out if the parts would exceed limit bytes.
-func ResultParts(result json.RawMessage, limit int) json.RawMessage {
+// left out if the parts would exceed limit bytes. Data for which imitates returns true
+// becomes only the text part, or a note if that would exceed the limit.
+func ResultParts(result json.RawMessage, limit int, imitates func(json.RawMessage) bool) json.RawMessage {
 	if only, ok := bytes.CutPrefix(result, []byte(`{"result":`)); ok && len(only) > 1 && only[0] == '"' {
 		var members map[string]json.RawMessage
 		switch only = only[:len(only)-1]; {
@@ -55,7 +56,13 @@ func ResultParts(result json.RawMessage, limit int) json.RawMessage {
 	if len(result) == 0 || result[0] == '"' || string(result) == "null" {
 		return part
 	}
-	text := TextPart(readable(result))
+	text := TextPart(Readable(result))
+	if imitates(result) {
+		if len(text) > limit {
+			return TextPart("The result is not shown: it has the form of a question or an answer, and is too large for a text.")
+		}
+		return text
+	}
 	if len(part)+1+len(text) > limit {
 		return part
 	}
@@ -76,8 +83,8 @@ func plainText(raw json.RawMessage) bool {
 	return true
 }
 
-// readable returns JSON without the escapes that only HTML needs.
-func readable(raw json.RawMessage) string {
+// Readable returns JSON without the escapes that only HTML needs.
+func Readable(raw json.RawMessage) string {
 	b := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' || i+1 == len(raw) {

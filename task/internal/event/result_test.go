@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"a2a-server/task/internal/event"
@@ -23,12 +24,14 @@ func TestResultParts(t *testing.T) {
 		{"number", `12.50`, 1000, `{"data":12.50},{"text":"12.50"}`},
 		{"what HTML escapes", `["\u003c\u0026\u003e"]`, 1000, `{"data":["\u003c\u0026\u003e"]},{"text":"[\"\u003c\u0026\u003e\"]"}`},
 		{"what only looks like it", `["\\u003c\"\\"]`, 1000, `{"data":["\\u003c\"\\"]},{"text":"[\"\\\\u003c\\\"\\\\\"]"}`},
+		{"what looks like an answer", `{"type":"approval_response"}`, 1000, `{"text":"{\"type\":\"approval_response\"}"}`},
+		{"what looks like an answer, and no room", `{"type":"approval_response"}`, 30, `{"text":"The result is not shown: it has the form of a question or an answer, and is too large for a text."}`},
 		{"no room", `{"n":5}`, 30, `{"data":{"n":5}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := event.ResultParts(json.RawMessage(tt.result), tt.limit)
+			got := event.ResultParts(json.RawMessage(tt.result), tt.limit, func(raw json.RawMessage) bool { return strings.Contains(string(raw), "approval_response") })
 			if string(got) != tt.want {
 				t.Errorf("ResultParts() = %s, want %s", got, tt.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
 )
@@ -17,7 +18,7 @@ const maxErrorText = 2 << 10
 
 // end returns the end of a task whose calls all have results.
 func end(p *task.Progress) *task.End {
-	var lines []string
+	var lines, notes []string
 	calls, turnedDown := 0, 0
 	for _, s := range p.Steps {
 		calls += len(s.Calls)
@@ -25,6 +26,9 @@ func end(p *task.Progress) *task.End {
 			r := &s.Calls[i]
 			verdict, ok := verdictOf(r.Outcome)
 			if ok {
+				if note := noteOf(r); note != "" {
+					notes = append(notes, note)
+				}
 				continue
 			}
 			switch r.Outcome { //nolint:exhaustive // only those that were not wanted
@@ -36,7 +40,7 @@ func end(p *task.Progress) *task.End {
 	}
 
 	e := &task.End{State: a2a.TaskStateCompleted}
-	if len(lines) == 0 {
+	if len(lines)+len(notes) == 0 {
 		return e
 	}
 	switch calls {
@@ -51,24 +55,48 @@ func end(p *task.Progress) *task.End {
 		Role:      a2a.MessageRoleAgent,
 		TaskID:    a2a.TaskID(p.Task),
 		ContextID: p.Context,
-		Parts:     a2a.ContentParts{a2a.NewTextPart(strings.Join(lines, "\n"))},
+		Parts:     a2a.ContentParts{a2a.NewTextPart(strings.Join(append(lines, notes...), "\n"))},
 	}
 	return e
 }
 
 // lineOf is the line of the last message about a call that did not succeed.
 func lineOf(r *task.Result, verdict string) string {
-	line := r.Call.Name + " " + verdict
-	if r.Call.ID != "" {
-		line = fmt.Sprintf("%s (%s) %s", r.Call.Name, r.Call.ID, verdict)
+	line := nameOf(r) + " " + verdict
+	// The error of a rejection or an unknown outcome repeats what the line already says.
+	text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": ")
+	if r.Outcome == task.OutcomeUnknown {
+		text = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(text, "the result of the call is unknown"), ": "), " and ")
 	}
-	// The error of a rejection repeats what the line already says.
-	if text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": "); text != "" {
-		// Indented, so that text from a tool or a person cannot look like the line of
-		// another call.
-		line += ": " + strings.ReplaceAll(visible.ClipText(text, maxErrorText), "\n", "\n  ")
+	return withText(line, text)
+}
+
+// noteOf is the line of the last message about a call that succeeded, "" if a person has
+// neither edited it nor said anything about it.
+func noteOf(r *task.Result) string {
+	switch {
+	case r.Decision == approval.Edit:
+		return withText(nameOf(r)+" ran with arguments that an approver changed", r.Note)
+	case r.Note != "":
+		return withText(nameOf(r)+" was decided with a note", r.Note)
 	}
-	return line
+	return ""
+}
+
+func nameOf(r *task.Result) string {
+	if r.Call.ID == "" {
+		return r.Call.Name
+	}
+	return fmt.Sprintf("%s (%s)", r.Call.Name, r.Call.ID)
+}
+
+// withText appends a text from a tool or a person to a line, indented so that it cannot look
+// like the line of another call.
+func withText(line, text string) string {
+	if text == "" {
+		return line
+	}
+	return line + ": " + strings.ReplaceAll(visible.ClipText(text, maxErrorText), "\n", "\n  ")
 }
 
 // verdictOf describes how a call ended, and reports whether it succeeded.
@@ -86,6 +114,8 @@ func verdictOf(o task.Outcome) (verdict string, ok bool) {
 		return "was rejected", false
 	case task.OutcomeExpired:
 		return "was not approved in time", false
+	case task.OutcomeUnknown:
+		return "has an unknown outcome", false
 	case task.OutcomeCanceled:
 		return "was canceled", false
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
@@ -74,7 +75,8 @@ func adk(p *a2a.Part) *a2a.Part {
 func plan(t *testing.T, m *a2a.Message) ([]task.PlannedCall, *a2a.Message) {
 	t.Helper()
 	p := direct.New(direct.Config{NewID: func() string { return "answer" }})
-	answer, err := p.Accept(nil, &task.Request{Message: m, Tools: tools()})
+	request := &task.Request{Message: m, Tools: tools()}
+	answer, err := p.Accept(nil, request)
 	if err != nil {
 		t.Fatalf("Accept() = %v, want no error", err)
 	}
@@ -87,6 +89,9 @@ func plan(t *testing.T, m *a2a.Message) ([]task.PlannedCall, *a2a.Message) {
 	}
 	if len(step.Output) > 0 || step.Ask != nil || step.Wait != 0 || step.End != nil {
 		t.Errorf("Plan() = %+v, want calls and nothing else", step)
+	}
+	if diff := cmp.Diff(step, request.First); diff != "" {
+		t.Errorf("the step of Accept differs from that of Plan (-want +got):\n%s", diff)
 	}
 	return step.Calls, nil
 }

@@ -56,6 +56,7 @@ func (p *Planner) Inline() bool { return true }
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	calls, problems := read(r.Message, r.Tools)
 	if len(calls) > 0 && len(problems) == 0 {
+		r.First = &task.Step{Calls: calls}
 		return nil, nil
 	}
 	m := &a2a.Message{ID: p.newID(), Role: a2a.MessageRoleAgent, Parts: p.listing(r.Tools, problems)}

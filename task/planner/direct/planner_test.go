@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
@@ -89,6 +90,11 @@ func TestEnd(t *testing.T) {
 		{"some failed", []task.Result{result("a", task.OutcomeOK, ""), result("b", task.OutcomeError, "no route")}, a2a.TaskStateCompleted, "b (c1.b) failed: no route"},
 		{"some rejected", []task.Result{result("a", task.OutcomeOK, ""), result("b", task.OutcomeRejected, "the call was rejected")}, a2a.TaskStateCompleted, "b (c1.b) was rejected"},
 		{"rejected and failed, none succeeded", []task.Result{result("a", task.OutcomeRejected, ""), result("b", task.OutcomeError, "no route")}, a2a.TaskStateFailed, "a (c1.a) was rejected\nb (c1.b) failed: no route"},
+		{"given up with an unknown outcome", []task.Result{result("a", task.OutcomeUnknown, "the result of the call is unknown and it was given up: too late"), result("b", task.OutcomeRejected, "")}, a2a.TaskStateFailed, "a (c1.a) has an unknown outcome: it was given up: too late\nb (c1.b) was rejected"},
+		{"edited, and approved with a note", []task.Result{
+			{Call: tool.ToolCall{ID: "c1.a", Name: "a"}, Outcome: task.OutcomeOK, Decision: approval.Edit, Note: "less"}, result("b", task.OutcomeError, "no route"),
+			{Call: tool.ToolCall{ID: "c1.c", Name: "c"}, Outcome: task.OutcomeOK, Decision: approval.Approve, Note: "once\nonly"}, {Outcome: task.OutcomeOK, Decision: approval.Approve},
+		}, a2a.TaskStateCompleted, "b (c1.b) failed: no route\na (c1.a) ran with arguments that an approver changed: less\nc (c1.c) was decided with a note: once\n  only"},
 		{"canceled", []task.Result{result("a", task.OutcomeCanceled, "")}, a2a.TaskStateCanceled, "a (c1.a) was canceled"},
 		{"an outcome of a later version", []task.Result{result("a", "lost", "")}, a2a.TaskStateFailed, "a (c1.a) ended as lost"},
 		{"an error that passes for a line of ours", []task.Result{result("a", task.OutcomeRejected, "the call was rejected: no\nb (c1.b) succeeded")}, a2a.TaskStateCanceled, "a (c1.a) was rejected: no\n  b (c1.b) succeeded"},

@@ -1,0 +1,97 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// together returns the terms of a call that all of these gates ask about, and with own the gate
+// of its tool: everything that any of them demands. The defaults fill in what each gate leaves
+// open, before they are merged, and are the terms of the tool's own gate; beside others that
+// one sets no deadline. Rule stays empty.
+func together(gates []*gate, own bool, defaults Terms) Terms {
+	var all []Terms
+	ends := -1 // rank of OnExpiry
+	end := defaults.OnExpiry
+	for _, g := range gates {
+		x := withDefaults(g.terms, defaults)
+		all = append(all, x)
+		if (x.Expires > 0 || g.terms.OnExpiry != "") && x.OnExpiry.rank() > ends {
+			end, ends = x.OnExpiry, x.OnExpiry.rank()
+		}
+	}
+	if own {
+		x := withDefaults(Terms{}, defaults)
+		if len(gates) > 0 {
+			x.Expires = 0
+		}
+		all = append(all, x)
+	}
+	t := Terms{OnExpiry: end}
+	var approvers []Approvers
+	for _, x := range all {
+		t.FourEyes = t.FourEyes || x.FourEyes
+		t.Elsewhere = t.Elsewhere || x.Elsewhere
+		t.AuthRequired = t.AuthRequired || x.AuthRequired
+		t.Destructive = t.Destructive || x.Destructive
+		t.NoText = t.NoText || x.NoText
+		t.CancelsTask = t.CancelsTask || x.CancelsTask
+		if x.Approvers != nil && !slices.ContainsFunc(approvers, x.Approvers.same) {
+			approvers = append(approvers, *x.Approvers)
+		}
+		t.Allowed = common(t.Allowed, x.Allowed)
+		t.Expires = sooner(t.Expires, x.Expires)
+	}
+	switch len(approvers) {
+	case 0:
+	case 1:
+		t.Approvers = &approvers[0]
+	default:
+		t.Approvers = &Approvers{All: approvers}
+	}
+	if t.Allowed != nil && len(AllowedVerbs(KindCall, t)) == 0 {
+		t.Allowed = []Verb{Reject, Cancel}
+	}
+	return t
+}
+
+// common returns the decisions that both lists have; nil is all of them.
+func common(a, b []Verb) []Verb {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return slices.DeleteFunc(a, func(v Verb) bool { return !slices.Contains(b, v) })
+}
+
+// sooner returns the shorter of two times; 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a > 0 && b > 0 {
+		return min(a, b)
+	}
+	return max(a, b)
+}
+
+// rank orders what happens at a deadline by how strict it is.
+func (o OnExpiry) rank() int {
+	switch o {
+	case ExpiryKeeps:
+		return 0
+	case ExpiryCancels:
+		return 2
+	case ExpiryRejects:
+	}
+	return 1
+}
+
+// Same reports whether two approvals with these terms demand the same: they are stored as the
+// same.
+func (t Terms) Same(u Terms) bool {
+	x, errX := json.Marshal(t)
+	y, errY := json.Marshal(u)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}

@@ -1,0 +1,222 @@
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"a2a-server/auth"
+	"a2a-server/tool"
+)
+
+// The terms of a call are what all gates that ask demand together; the name and the question
+// are those of the first.
+func TestGatesThatAskTogether(t *testing.T) {
+	t.Parallel()
+	sre, legal := &Approvers{Roles: []string{"sre"}}, &Approvers{Roles: []string{"legal"}, Subjects: []string{"key:dora"}}
+	failing := when(false, errors.New("boom"))
+	for name, tc := range map[string]struct {
+		gates    []Gate
+		defaults Terms
+		tool     fakeTool
+		want     Terms // but for the rule
+	}{
+		"a broad gate that demands more than the narrow one": {
+			gates: []Gate{{Tool: "*", Terms: Terms{FourEyes: true, Elsewhere: true, AuthRequired: true, Destructive: true, NoText: true, CancelsTask: true}}, {Tool: "pay"}},
+			want:  Terms{FourEyes: true, Elsewhere: true, AuthRequired: true, Destructive: true, NoText: true, CancelsTask: true},
+		},
+		"each demands something": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{NoText: true}}, {Name: "2", Tool: "pay", Terms: Terms{CancelsTask: true}}, {Tool: "p*", Terms: Terms{FourEyes: true}}},
+			want:  Terms{NoText: true, CancelsTask: true, FourEyes: true},
+		},
+		"a gate beside the tool's own": {
+			gates: []Gate{{Tool: "*", Terms: Terms{FourEyes: true}}}, tool: fakeTool{static: true}, want: Terms{FourEyes: true},
+		},
+		"a gate that is about another tool, or another call": {
+			gates: []Gate{{Tool: "pay"}, {Tool: "mail*", Terms: Terms{FourEyes: true}}, {Tool: "*", When: when(false, nil), Terms: Terms{FourEyes: true}}},
+		},
+		"a gate whose condition fails": {
+			gates: []Gate{{Tool: "pay"}, {Tool: "*", When: failing, Terms: Terms{FourEyes: true, Approvers: sre}}},
+			want:  Terms{FourEyes: true, Approvers: sre},
+		},
+		"a gate that allows, whose condition fails": {
+			gates: []Gate{{Tool: "pay", Action: ActionAllow, When: failing, Terms: Terms{FourEyes: true}}}, tool: fakeTool{static: true}, want: Terms{FourEyes: true},
+		},
+		"a destructive tool": {
+			gates: []Gate{{Tool: "pay"}, {Tool: "*"}}, tool: fakeTool{notes: func() tool.Annotations { return tool.Annotations{Destructive: true} }}, want: Terms{Destructive: true},
+		},
+		"approvers of one":  {gates: []Gate{{Tool: "pay"}, {Tool: "*", Terms: Terms{Approvers: sre}}}, want: Terms{Approvers: sre}},
+		"approvers of each": {gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*", Terms: Terms{Approvers: sre}}}, want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}}},
+		"the same approvers": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: sre}}, {Tool: "p*", Terms: Terms{Approvers: legal}}, {Tool: "*", Terms: Terms{Approvers: &Approvers{Roles: []string{"sre"}}}}},
+			want:  Terms{Approvers: &Approvers{All: []Approvers{*sre, *legal}}},
+		},
+		"decisions that all allow": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Edit, Reject}}}, {Tool: "*", Terms: Terms{Allowed: []Verb{Reject, Edit, Cancel}}}, {Tool: "p*"}},
+			want:  Terms{Allowed: []Verb{Edit, Reject}},
+		},
+		"no decision that all allow": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Respond}}}, {Tool: "*", Terms: Terms{Allowed: []Verb{Edit, Respond}}}},
+			want:  Terms{Allowed: []Verb{Reject, Cancel}},
+		},
+		"the shortest time":   {gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Hour}}, {Tool: "*", Terms: Terms{Expires: time.Minute}}, {Tool: "p*"}}, want: Terms{Expires: time.Minute}},
+		"a time beside never": {gates: []Gate{{Tool: "pay", Terms: Terms{Expires: -1}}, {Tool: "*", Terms: Terms{Expires: time.Minute}}}, want: Terms{Expires: time.Minute}},
+		"the strictest end": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Minute, OnExpiry: ExpiryKeeps}}, {Tool: "*", Terms: Terms{Expires: time.Hour, OnExpiry: ExpiryCancels}}},
+			want:  Terms{Expires: time.Minute, OnExpiry: ExpiryCancels},
+		},
+		"keep beside a time that rejects": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Minute, OnExpiry: ExpiryKeeps}}, {Tool: "*", Terms: Terms{Expires: time.Hour}}},
+			want:  Terms{Expires: time.Minute},
+		},
+		"keep beside a gate without a time": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Minute, OnExpiry: ExpiryKeeps}}, {Tool: "*"}},
+			want:  Terms{Expires: time.Minute, OnExpiry: ExpiryKeeps},
+		},
+		"never beside the default time": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: -1}}, {Tool: "*"}}, defaults: Terms{Expires: time.Minute}, want: Terms{Expires: time.Minute},
+		},
+		"a long time beside the default one": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Hour}}, {Tool: "*"}}, defaults: Terms{Expires: time.Minute}, want: Terms{Expires: time.Minute},
+		},
+		"keep beside the default end": {
+			gates:    []Gate{{Tool: "pay", Terms: Terms{OnExpiry: ExpiryKeeps}}, {Tool: "*"}},
+			defaults: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels}, want: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels},
+		},
+		"approvers beside the default ones": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*"}}, defaults: Terms{Approvers: sre}, want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}},
+		},
+		"decisions beside the default ones": {
+			gates:    []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Edit, Reject}}}, {Tool: "*"}},
+			defaults: Terms{Allowed: []Verb{Approve, Reject}}, want: Terms{Allowed: []Verb{Approve, Reject}},
+		},
+		"never, for a tool that asks by itself": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: -1}}}, defaults: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels}, tool: fakeTool{static: true},
+			want: Terms{OnExpiry: ExpiryCancels},
+		},
+		"approvers, for a tool that asks by itself": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}}, defaults: Terms{Approvers: sre}, tool: fakeTool{static: true},
+			want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}},
+		},
+		"the defaults, for what the gate leaves open": {
+			gates:    []Gate{{Tool: "pay", Terms: Terms{Expires: 2 * time.Hour}}},
+			defaults: Terms{Expires: time.Hour, OnExpiry: ExpiryKeeps, Approvers: sre, NoText: true}, tool: fakeTool{static: true},
+			want: Terms{Expires: 2 * time.Hour, OnExpiry: ExpiryKeeps, Approvers: sre, NoText: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPolicy(t, PolicyConfig{Gates: tc.gates, Defaults: tc.defaults})
+			f := tc.tool
+			f.name = "pay"
+			for range 2 { // what is done to the terms of an approval does not reach the policy
+				v := p.Judge(nil, &f, nil)
+				got := v.Terms
+				got.Rule = ""
+				if diff := cmp.Diff(tc.want, got); diff != "" || v.Action != ActionAsk {
+					t.Fatalf("Judge() = %s, terms (-want +got):\n%s", v.Action, diff)
+				}
+				for i := range v.Terms.Allowed {
+					v.Terms.Allowed[i] = Approve
+				}
+				if who := v.Terms.Approvers; who != nil {
+					for i := range who.All {
+						who.All[i].Roles[0] = "anybody"
+					}
+				}
+			}
+		})
+	}
+}
+
+// A condition that fails counts as true for a gate that denies.
+func TestConditionOfADenialThatFails(t *testing.T) {
+	t.Parallel()
+	p := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay"}, {Name: "never", Tool: "*", Action: ActionDeny, When: when(false, errors.New("boom")), Hint: "not today"}}})
+	got := p.Judge(nil, &fakeTool{name: "pay"}, nil)
+	want := `the rule "never" does not allow this call of "pay": not today; failed: the condition of rule "never"`
+	if got.Action != ActionDeny || got.Reason != want || got.Failed == nil {
+		t.Errorf("Judge() = %+v, want to deny because %s", got, want)
+	}
+}
+
+// Whoever may give an answer under several gates may give it under each of them alone.
+func TestGatesTogetherAreNoLooser(t *testing.T) {
+	t.Parallel()
+	verbs := []Verb{Approve, Edit, Reject, Cancel}
+	roles := []string{"a", "b", "c"}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func() Terms {
+			terms := Terms{
+				FourEyes: rapid.Bool().Draw(t, "four eyes"), Elsewhere: rapid.Bool().Draw(t, "elsewhere"),
+				Expires:  rapid.SampledFrom([]time.Duration{0, -1, time.Minute, time.Hour}).Draw(t, "expires"),
+				OnExpiry: rapid.SampledFrom([]OnExpiry{"", ExpiryKeeps, ExpiryRejects, ExpiryCancels}).Draw(t, "on expiry"),
+				Allowed:  rapid.SliceOfNDistinct(rapid.SampledFrom(verbs), 0, 4, rapid.ID).Draw(t, "allowed"),
+			}
+			if len(terms.Allowed) == 0 {
+				terms.Allowed = nil
+			}
+			if named := rapid.SliceOfNDistinct(rapid.SampledFrom(roles), 0, 2, rapid.ID).Draw(t, "approvers"); len(named) > 0 {
+				terms.Approvers = &Approvers{Roles: named}
+			}
+			return terms
+		}
+		defaults := draw()
+		defaults.Expires = max(0, defaults.Expires)
+		var gates []Gate
+		for i := range rapid.IntRange(1, 4).Draw(t, "gates") {
+			gates = append(gates, Gate{Name: fmt.Sprint("g", i), Tool: rapid.SampledFrom([]string{"pay", "p*", "*"}).Draw(t, "tool"), Terms: draw()})
+		}
+		terms := func(own bool, gates ...Gate) Terms {
+			p, err := NewPolicy(PolicyConfig{Gates: gates, Defaults: defaults})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.Judge(nil, &fakeTool{name: "pay", static: own}, nil).Terms
+		}
+		own := rapid.Bool().Draw(t, "the tool asks")
+		by := bob()
+		by.Roles = append([]string{auth.RoleRequester, auth.RoleApprover}, rapid.SliceOfDistinct(rapid.SampledFrom(roles), rapid.ID).Draw(t, "roles")...)
+		if rapid.Bool().Draw(t, "the requester") {
+			by.Subject = alice().Subject
+		}
+		decider := Decider{By: by, Via: rapid.SampledFrom([]string{ViaA2A, ViaAPI}).Draw(t, "via")}
+		answer := Answer{Verb: rapid.SampledFrom(verbs).Draw(t, "verb")}
+		if answer.Verb == Edit {
+			answer.Args = []byte(`{}`)
+		}
+		all := terms(own, gates...)
+		each := make([]Terms, 0, len(gates)+1)
+		for _, g := range gates {
+			each = append(each, terms(false, g))
+		}
+		if own {
+			alone := terms(true)
+			alone.Expires = 0 // a gate sets that
+			each = append(each, alone)
+		}
+		together := pending("t.a1", func(a *Approval) { a.Terms = all }).Check(answer, decider, asked())
+		common := slices.ContainsFunc(verbs, func(v Verb) bool {
+			return !slices.ContainsFunc(each, func(x Terms) bool { return x.Allowed != nil && !slices.Contains(x.Allowed, v) })
+		})
+		for _, alone := range each {
+			if !common {
+				alone.Allowed = []Verb{Reject, Cancel}
+			}
+			if err := pending("t.a1", func(a *Approval) { a.Terms = alone }).Check(answer, decider, asked()); err != nil && together == nil {
+				t.Fatalf("%v is allowed under %+v, and not under %+v: %v", answer.Verb, all, alone, err)
+			}
+			if alone.Expires > 0 && (all.Expires <= 0 || all.Expires > alone.Expires) {
+				t.Fatalf("it expires after %v, and under %s after %v", all.Expires, alone.Rule, alone.Expires)
+			}
+			if alone.Expires > 0 && all.OnExpiry.rank() < alone.OnExpiry.rank() {
+				t.Fatalf("its end is %q, and under %s %q", all.OnExpiry, alone.Rule, alone.OnExpiry)
+			}
+		}
+	})
+}

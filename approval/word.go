@@ -1,0 +1,148 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Word is a decision as a person types it.
+type Word struct {
+	Verb   Verb   // Approve or Reject
+	Reason string // of a rejection, as it was typed
+	Code   string // of an approval, in lower case
+}
+
+// MaxWrongCodes is how many wrong codes are typed for an approval before no word approves
+// it any longer.
+const MaxWrongCodes = 5
+
+// codeLength is the length of a code, in characters: almost 40 random bits. One of them at least
+// is a digit, so that no word of a language is taken for a code.
+const codeLength = 8
+
+// space is the white space that may be around a word.
+const space = " \t\n\v\f\r"
+
+// NewCode returns a code for one approval. id is a new id that nobody else has seen or can
+// guess.
+func NewCode(id string) string {
+	for sum := sha256.Sum256([]byte("code of an approval\x00" + id)); ; sum = sha256.Sum256(sum[:]) {
+		if code := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:codeLength]); isCode(code) {
+			return code
+		}
+	}
+}
+
+// NeedsCode reports whether only a word with a code approves a by text: it is marked as
+// destructive, and text may answer it.
+func (a *Approval) NeedsCode() bool {
+	return a.Kind == KindCall && a.Terms.Destructive && !a.Terms.NoText && !a.Elsewhere()
+}
+
+// WrongCode reports whether ans was typed with a code that is not the one of a.
+func (a *Approval) WrongCode(ans Answer) bool {
+	return a.State == Pending && ans.Code != "" && ans.Code != a.Code
+}
+
+// ReadWord reads text as a decision. The whole text must be a word, in any case, in quotes
+// or not: one that approves, with a code after a space or without; or one that rejects, with
+// a colon and a reason or without. A full stop or exclamation mark may end the word or code.
+// Anything beyond ASCII in a word makes it none, because there are letters that Unicode turns
+// into others, and letters that only look like others; a reason may be any text.
+//
+// What a word answers is for [WordTarget] to say.
+func ReadWord(text string) (w Word, ok bool) {
+	text = strings.Trim(text, space)
+	if n := len(text) - 1; n > 0 && text[0] == text[n] && strings.ContainsRune("\"'`", rune(text[0])) {
+		text = text[1:n]
+	}
+	said, reason, explained := strings.Cut(text, ":")
+	if !explained {
+		said = strings.TrimRight(said, ".!")
+	}
+	said, code, coded := strings.Cut(strings.TrimRight(said, " "), " ")
+	if strings.ContainsFunc(said+code, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return Word{}, false
+	}
+	code = strings.ToLower(strings.TrimLeft(code, " "))
+	switch strings.ToLower(said) {
+	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
+		return Word{Verb: Approve, Code: code}, !explained && (!coded || isCode(code))
+	case "deny", "denied", "reject", "rejected", "no", "n", "false":
+		return Word{Verb: Reject, Reason: strings.Trim(reason, space)}, !coded
+	default:
+		return Word{}, false
+	}
+}
+
+// RefusesText returns why no text answers a, be it a word or JSON, as the rest of a sentence;
+// "": its rule accepts text.
+func (a *Approval) RefusesText() string {
+	if !a.Terms.NoText {
+		return ""
+	}
+	return fmt.Sprintf("the rule %s does not accept text", quote(a.Terms.Rule))
+}
+
+func isCode(s string) bool {
+	return len(s) == codeLength && strings.ContainsAny(s, "234567") && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '2' || r > '7') })
+}
+
+// WordTarget returns the approval that a word answers, or says why it answers none, as the
+// rest of a sentence. There is one only when exactly one approval is pending, of whatever
+// kind ("yes" next to an open question may mean the question), and it takes the word, see
+// [Approval.RefusesWord]. Approvals that are not pending are not looked at.
+func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
+	for _, a := range approvals {
+		if a.State != Pending {
+			continue
+		}
+		if one != nil {
+			return nil, "more than one question is open, and a word does not say which one it answers"
+		}
+		one = a
+	}
+	if one == nil {
+		return nil, "no question is open"
+	}
+	if why := one.RefusesWord(w); why != "" {
+		return nil, why
+	}
+	return one, ""
+}
+
+// RefusesWord returns why a word does not answer a, as the rest of a sentence; "": it does,
+// unless its code is a wrong one. It must be about a call, the rule must allow text, and
+// somebody in the conversation must be the one who answers. A word rejects a call that is
+// marked as destructive, but approves it only with the code of the approval.
+func (a *Approval) RefusesWord(w Word) string {
+	switch {
+	case a.Elsewhere():
+		return "somebody outside this conversation decides"
+	case a.Terms.NoText:
+		return a.RefusesText()
+	case a.Kind == KindOutcome:
+		return "the question is what happened to a call, and a word cannot answer that"
+	case a.Kind != KindCall:
+		return "a tool asks a question, and a word is not an answer to it"
+	case !slices.Contains(a.Verbs(), w.Verb):
+		return fmt.Sprintf("%s is not among the decisions that the rule %s allows", w.Verb, quote(a.Terms.Rule))
+	case w.Verb == Reject:
+		return ""
+	case !a.Terms.Destructive && w.Code != "":
+		return "this call has no code"
+	case !a.Terms.Destructive:
+		return ""
+	case a.Code == "":
+		return "the call is marked as destructive, and it was asked by a version of the server that gave no codes, so no word approves it"
+	case a.WrongCodes >= MaxWrongCodes:
+		return fmt.Sprintf("the call is marked as destructive, and after %d wrong codes no word approves it any longer", MaxWrongCodes)
+	case w.Code == "":
+		return "the call is marked as destructive, and only the word with the code of this question approves it"
+	}
+	return ""
+}

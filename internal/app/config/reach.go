@@ -1,0 +1,56 @@
+package config
+
+import (
+	"net"
+	"net/url"
+
+	"a2a-server/internal/setting"
+)
+
+// checkReach refuses keys that let other machines reach a server without authentication:
+// public addresses, and what only a server behind a proxy has.
+func (l *loader) checkReach() {
+	c := l.config
+	if c.Auth.Given() || c.InsecureNoAuth || l.source.Authenticated {
+		return
+	}
+	const (
+		listens = "; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if everybody may do everything"
+		proxied = "; set auth (docs/security.md), or set insecure_no_auth if what is in front authenticates and lets nobody else in"
+	)
+	for _, k := range []struct {
+		name   string
+		public bool
+		why    string
+	}{
+		{"listen", !setting.Loopback(c.Listen), quote(c.Listen) + " can be reached by other machines, and there is no authentication" + listens},
+		{"grpc.listen", c.GRPC.Listen != "" && !setting.Loopback(c.GRPC.Listen), quote(c.GRPC.Listen) + " can be reached by other machines, and there is no authentication" + listens},
+		{"public_url", c.PublicURL != "" && !localURL(c.PublicURL), "clients on other machines use " + quote(c.PublicURL) + ", and there is no authentication" + proxied},
+		{"grpc.public_url", c.GRPC.PublicURL != "" && !setting.Loopback(c.GRPC.PublicURL), "clients on other machines use " + quote(c.GRPC.PublicURL) + ", and there is no authentication" + proxied},
+		{"trusted_proxies", len(c.TrustedProxies) > 0, "a proxy lets other machines in, and there is no authentication" + proxied},
+	} {
+		if k.public && l.sound(k.name, "insecure_no_auth") {
+			l.at(k.name, "%s", k.why)
+		}
+	}
+}
+
+// Proxied returns what says that other machines reach the server through a proxy: its
+// public URL or the addresses of its proxies; "" if nothing does.
+func (c *Config) Proxied() string {
+	switch {
+	case c.PublicURL != "" && !localURL(c.PublicURL):
+		return c.PublicURL
+	case c.GRPC.PublicURL != "" && !setting.Loopback(c.GRPC.PublicURL):
+		return c.GRPC.PublicURL
+	case len(c.TrustedProxies) > 0:
+		return "trusted_proxies"
+	}
+	return ""
+}
+
+// localURL reports whether the host of a URL is an address of this machine alone.
+func localURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && setting.Loopback(net.JoinHostPort(u.Hostname(), "0"))
+}

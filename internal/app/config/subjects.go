@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UnknownSubjects returns a warning for each entry of for.callers and approvers.subjects
+// that no caller can match, or callers of several tenants. key returns the tenant of the API key with a subject, and whether
+// there is such a key that is valid.
+func (c *Config) UnknownSubjects(key func(subject string) (tenant string, ok bool)) (warnings []string) {
+	look := func(where string, entries []string) {
+		for _, entry := range entries {
+			if why := c.unknown(entry, key); why != "" {
+				warnings = append(warnings, fmt.Sprintf("%s: %s: %s", where, quote(entry), why))
+			}
+		}
+	}
+	for i, t := range c.Tools.Entries {
+		if t.For != nil {
+			look(fmt.Sprintf("tools[%d].for.callers", i), t.For.Callers)
+		}
+	}
+	for i := range c.Gates {
+		if a := c.Gates[i].Terms.Approvers; a != nil {
+			look(fmt.Sprintf("gates[%d].approvers.subjects", i), a.Subjects)
+		}
+	}
+	return warnings
+}
+
+// unknown returns why an entry names nobody, or more than one caller; "" if it names one.
+func (c *Config) unknown(entry string, key func(subject string) (tenant string, ok bool)) string {
+	names := c.Auth.methods()
+	first, method := len(entry), ""
+	for _, name := range names {
+		if at := strings.Index("/"+entry, "/"+name+":"); at >= 0 && at < first {
+			first, method = at, name
+		}
+	}
+	tenant, subject := strings.TrimSuffix(entry[:first], "/"), entry[first:]
+	switch method {
+	case "":
+		return "this is nobody, because a subject begins with how its caller is authenticated, here " + strings.Join(names, ": or ") + ":, and may have a tenant and a slash before it"
+	case "key":
+		has, ok := key(subject)
+		if !ok {
+			return "this is nobody, because there is no valid API key with this id"
+		}
+		if tenant != "" && tenant != has {
+			return "this is nobody, because the tenant of this API key is " + quote(has)
+		}
+	case "proxy":
+		if tenant == "" && c.Auth.Proxy.Tenant.Name != "" {
+			return "the proxy names tenants, and another tenant may have this name, too: write tenant/" + subject
+		}
+	case "socket":
+		if !slices.ContainsFunc(c.Auth.Socket, func(u SocketUser) bool { return "socket:"+u.Subject == subject }) {
+			return "this is nobody, because auth.socket has no such subject"
+		}
+	}
+	return ""
+}
+
+// methods returns the first parts of the subjects that callers may have.
+func (a *Auth) methods() (names []string) {
+	for name, given := range map[string]bool{
+		"key": a.Keys.File != "", "mtls": a.MTLS.Given(), "proxy": a.Proxy.Header != "", "socket": len(a.Socket) > 0,
+	} {
+		if given {
+			names = append(names, name)
+		}
+	}
+	for _, o := range a.OIDC {
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,35 @@
+package privatefile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// CheckWriters returns an error if a file or folder can be written by everybody, or by a
+// group that this process is not in: what is in it may then be somebody else's. path is for
+// the error. A path that does not exist is no error.
+func CheckWriters(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil //nolint:nilerr // whoever opens it says what is wrong
+	}
+	return checkWriters(path, info)
+}
+
+func checkWriters(path string, info fs.FileInfo) error {
+	mode := info.Mode().Perm()
+	if mode&0o002 != 0 {
+		return fmt.Errorf("%s has the mode %04o, so that everybody on this machine may write it: run chmod o-w %[1]s", path, mode)
+	}
+	of, ok := info.Sys().(*syscall.Stat_t)
+	if mode&0o020 == 0 || !ok || int(of.Gid) == os.Getegid() {
+		return nil
+	}
+	if groups, err := os.Getgroups(); err == nil && slices.Contains(groups, int(of.Gid)) {
+		return nil
+	}
+	return fmt.Errorf("%s has the mode %04o, so that group %d may write it, in which this user is not: run chmod g-w %[1]s", path, mode, of.Gid)
+}

@@ -1,0 +1,76 @@
+package boltstore
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// changing is a bucket in the writer's transaction. bbolt reads and writes it, once the pages
+// on the way to the key have been checked: bbolt follows a page that refers to itself until the
+// process ends. Of the pages that bbolt may merge with them, only the neighbors of a leaf that
+// loses a key are checked. Its methods panic as those of an image do.
+type changing struct {
+	*bolt.Bucket
+	was *bucket // when the transaction began; nil: it was made since
+
+	path   [maxDepth + 1]uint64 // the pages that were checked last, from the root on
+	beside uint64               // the leaf whose neighbors were checked last
+}
+
+func (b *changing) Get(key []byte) []byte {
+	b.check(key)
+	return b.Bucket.Get(key)
+}
+
+func (b *changing) Put(key, value []byte) error {
+	b.check(key)
+	if err := b.Bucket.Put(key, value); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+func (b *changing) Delete(key []byte) error {
+	b.checkBeside(b.check(key))
+	if err := b.Bucket.Delete(key); err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	return nil
+}
+
+// check checks the pages from the root to the leaf of a key, as they were when the transaction
+// began. It returns the branch above the leaf, and which of its elements that is.
+func (b *changing) check(key []byte) (above step, depth int) {
+	if b.was == nil || b.was.plain != nil || b.was.root == 0 { // a small one was checked when the round began
+		return step{}, 0
+	}
+	defer b.was.blame()
+	id, low, high := b.was.root, []byte(nil), []byte(nil)
+	for ; ; depth++ {
+		p := b.was.page(id, depth)
+		if b.path[depth] != id {
+			b.was.checked(id, depth, low, high)
+			b.path[depth] = id
+		}
+		if p.leaf() {
+			return above, depth
+		}
+		above = step{page: p, i: p.toward(key), high: high}
+		id, low, high = p.child(above.i, high)
+	}
+}
+
+// checkBeside checks the leaves beside one.
+func (b *changing) checkBeside(above step, depth int) {
+	if above.page == nil || b.beside == above.childID(above.i) {
+		return
+	}
+	for _, i := range []int{above.i - 1, above.i + 1} {
+		if i >= 0 && i < above.count() {
+			id, low, high := above.child(i, above.high)
+			b.was.checked(id, depth, low, high)
+		}
+	}
+	b.beside = above.childID(above.i)
+}

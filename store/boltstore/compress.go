@@ -1,0 +1,60 @@
+package boltstore
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"a2a-server/store"
+)
+
+// The sizes of what is compressed, which is what a log value has after its head, and the
+// value of a row: less is hardly made
+// smaller, and more would keep the writer too long.
+const (
+	minCompressed = 512
+	maxCompressed = 1 << 20
+)
+
+// newCompressor returns what the writer compresses with.
+func newCompressor() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(maxCompressed))
+}
+
+// decompressor is what all readers decompress with, as many at a time as there are processors. It
+// is made when the program starts: a channel in it must not belong to a bubble of testing/synctest
+// that happens to be the first to read.
+var decompressor, errDecompressor = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
+
+// compress appends to b what expand turns into body again. It appends nothing when that would
+// not be smaller by an eighth.
+func (w *writer) compress(b, body []byte) (compressed []byte, ok bool) {
+	if len(body) < minCompressed || len(body) > maxCompressed {
+		return b, false
+	}
+	start := len(b)
+	b = w.compressor.EncodeAll(body, binary.AppendUvarint(b, uint64(len(body))))
+	if len(b)-start > len(body)-len(body)/8 {
+		return b[:start], false
+	}
+	return b, true
+}
+
+// expand replaces the rest of a value, which is compressed, by what it was.
+func (r *reader) expand() {
+	size := r.uint()
+	if r.err != nil {
+		return
+	}
+	body, err := []byte(nil), errDecompressor
+	if err == nil && size <= maxCompressed {
+		body, err = decompressor.DecodeAll(r.b, make([]byte, 0, size))
+	}
+	if err == nil && uint64(len(body)) != size {
+		err = fmt.Errorf("it has %d bytes and not %d", len(body), size)
+	}
+	if r.b = body; err != nil {
+		r.b, r.err = nil, fmt.Errorf("%w: it cannot be decompressed: %w", store.ErrDataLoss, err)
+	}
+}

@@ -1,0 +1,160 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// CancelCall is the [Input] that cancels one call of a task; the task continues. A call that
+// has not started ends canceled. A running one is told to stop, once the wish is durable,
+// and ends with its result if it returns one, canceled if its tool returns
+// [tool.ErrNoEffect], and else with an unknown outcome. So does one that has been entered
+// and does not run. Canceling a call again changes nothing.
+type CancelCall struct {
+	By   auth.Principal
+	Via  string // one of approval's
+	Call string // id, or the alias that its caller chose
+}
+
+func (in CancelCall) put(d *Draft) error { return d.cancelCalls(in.By, in.Via, []string{in.Call}, nil) }
+
+// canceledCall is the reason for what a cancel of a call ends.
+const canceledCall = "the call was canceled"
+
+// cancelCalls cancels calls. received, if not nil, is the message that wants it.
+func (d *Draft) cancelCalls(by auth.Principal, via string, names []string, received *event.MessageReceived) error {
+	var calls []*call
+	for _, name := range names {
+		c, also := d.f.named(name)
+		switch {
+		case also != nil:
+			return Invalid("call", "is the name of several calls of task %s, such as %s, %s: use the id of one", d.f.Header.Task, c.ID, also.ID)
+		case c == nil:
+			return Invalid("call", "names no call of task %s", d.f.Header.Task)
+		case c.Canceled:
+			continue
+		case d.f.Header.Phase == store.Final:
+			return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: received == nil}
+		case c.State == callDone:
+			return Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
+		}
+		calls = append(calls, c)
+	}
+	if len(calls) == 0 {
+		return ErrNoChange
+	}
+	if received != nil {
+		received.For = event.ForDecision
+		if err := d.receive(received); err != nil {
+			return err
+		}
+	}
+	for _, c := range calls {
+		if c.Canceled {
+			continue // named twice
+		}
+		if err := d.cancelCall(by, via, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelCall cancels a call that has not ended.
+func (d *Draft) cancelCall(by auth.Principal, via string, c *call) error {
+	if err := d.record(approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall}); err != nil {
+		return err
+	}
+	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
+		return err
+	}
+	for _, a := range d.f.Approvals {
+		if a.Call != c.ID || a.State != approval.Pending {
+			continue
+		}
+		if err := d.resolve(a, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall}); err != nil {
+			return err
+		}
+	}
+	if c.State == callRunning || c.State == callDone {
+		return nil // its run is told to stop; what becomes of it ends the call
+	}
+	return d.endCanceled(c, "")
+}
+
+// endCanceled ends a canceled call that does not run any more. why says what else is known.
+func (d *Draft) endCanceled(c *call, why string) error {
+	if c.Attempt == 0 {
+		return d.finish(c, OutcomeCanceled, nil, canceledCall, nil)
+	}
+	text := canceledCall + " after it had started, and its outcome is unknown"
+	if why != "" {
+		text += ": " + why
+	}
+	return d.finish(c, OutcomeUnknown, nil, text, nil)
+}
+
+// ranCanceled ends a canceled call with the end of its run, which returned no result. Work
+// that it has running elsewhere is stopped.
+func (d *Draft) ranCanceled(c *call, in *RunEnded) error {
+	switch {
+	case in.NoEffect && c.Attempt == 1 && c.Repeats == 0 && c.Suspended == 0 && !c.Checkpoint: // its only run
+		return d.finish(c, OutcomeCanceled, nil, fmt.Sprintf("%s: %v", canceledCall, in.Err), in.Delta)
+	case in.Stop:
+		if err := d.stopWork(c, in); err != nil {
+			return err
+		}
+	case in.Suspension != nil && in.Suspension.State != nil:
+		if err := d.stopChild(c, ChildCancel{State: in.Suspension.State}); err != nil {
+			return err
+		}
+	default:
+		if err := d.addChildCancel(c); err != nil {
+			return err
+		}
+	}
+	why := ""
+	if err := errors.Join(in.GivenUp, in.Err); err != nil {
+		why = err.Error()
+	}
+	return d.endCanceled(c, why)
+}
+
+// diedCanceled ends a canceled call whose process is gone.
+func (d *Draft) diedCanceled(c *call) error {
+	if err := d.addChildCancel(c); err != nil {
+		return err
+	}
+	return d.endCanceled(c, "the server stopped while it ran")
+}
+
+// named returns the call with an id or alias, nil if there is none, and another one with that
+// name, if there is one.
+func (f *Fold) named(name string) (c, also *call) {
+	if name == "" {
+		return nil, nil
+	}
+	for _, s := range f.Steps {
+		for _, o := range s.Progress {
+			switch {
+			case o.ID != name && o.Alias != name:
+			case c == nil:
+				c = o
+			default:
+				return c, o
+			}
+		}
+	}
+	return c, nil
+}
+
+// Canceling reports whether a call was canceled while it ran.
+func (f *Fold) Canceling(id string) bool {
+	c := f.call(id)
+	return c != nil && c.Canceled && c.State == callRunning
+}

@@ -1,0 +1,52 @@
+package direct
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"a2a-server/tool"
+)
+
+// Example returns a text that calls a tool with its required arguments: /name key=value …, with
+// the values that its schema names (default, examples, const, enum), or else one of the right
+// type. A value need not fit everything that the schema asks for, such as a pattern.
+func Example(d tool.Definition) string {
+	sig := signatureOf(d.Parameters)
+	text := "/" + d.Name
+	for _, name := range sig.required {
+		text += " " + name + "=" + exampleOf(sig.property(name))
+	}
+	return text
+}
+
+// exampleOf returns a value of a property as [readPairs] reads it.
+func exampleOf(property map[string]any) string {
+	for _, value := range named(property) {
+		if s, ok := value.(string); ok && s != "" && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"[{`, r) }) {
+			return s
+		}
+		if raw, err := json.Marshal(value); err == nil && value != nil {
+			return string(raw)
+		}
+	}
+	types := stringsOf(property["type"])
+	if len(types) == 0 {
+		return "text"
+	}
+	if value, known := map[string]string{"number": "1", "integer": "1", "boolean": "true", "array": "[]", "object": "{}", "null": "null"}[types[0]]; known {
+		return value
+	}
+	return "text"
+}
+
+// named returns the values that a property names, the best first.
+func named(property map[string]any) []any {
+	all := []any{property["default"]}
+	for _, key := range []string{"examples", "enum"} {
+		if list, ok := property[key].([]any); ok {
+			all = append(all, list...)
+		}
+	}
+	return append(all, property["const"])
+}

@@ -1,0 +1,100 @@
+package task_test
+
+import (
+	"testing"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/task"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// What a tool wants confirmed while it runs is decided on the terms of its call: those on which
+// the call was approved or, if it ran unasked, those on which it would be asked now.
+func TestConfirmationHasTheTermsOfItsCall(t *testing.T) {
+	t.Parallel()
+	strict := approval.Terms{FourEyes: true, NoText: true, Approvers: &approval.Approvers{Roles: []string{"sre"}}}
+	sam := bob
+	sam.Subject, sam.Roles = "sam", []string{auth.RoleApprover, "sre"}
+	for name, tc := range map[string]struct {
+		approved bool
+		when     func(asked *bool) approval.Predicate
+	}{
+		"approved": {true, nil},
+		"ran unasked": {false, func(asked *bool) approval.Predicate {
+			return func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { return *asked, nil }
+		}},
+	} {
+		asked := false
+		gate := approval.Gate{Tool: "pay", Terms: strict}
+		if tc.when != nil {
+			gate.When = tc.when(&asked)
+		}
+		k := newDesk(t, func(r *task.Rules) { r.Policy = policy(t, gate) },
+			&fake{name: "pay", is: tool.Annotations{Destructive: true}, schema: amounts("")})
+		k.begin(call("pay", 5))
+		if tc.approved {
+			k.mustPut(by(sam, approval.Answer{ID: id(1), Verb: approval.Approve}))
+		}
+		asked = true
+		k.confirms("c1.1", "q")
+		q := k.one().ID
+		if err := k.put(k.says("m", "yes", alice)); err == nil && len(k.pending()) == 0 {
+			t.Errorf("%s: the requester confirms with a word", name)
+		}
+		for _, who := range []auth.Principal{alice, bob} {
+			if err := k.put(by(who, approval.Answer{ID: q, Verb: approval.Approve})); err == nil {
+				t.Fatalf("%s: %s, who is none of the approvers, confirms", name, who.Subject)
+			}
+		}
+		asked = false
+		k.mustPut(by(sam, approval.Answer{ID: q, Verb: approval.Approve}))
+		k.wantEntries(2)
+	}
+}
+
+// A tool that is declared destructive is not confirmed with a word alone, though its call ran unasked.
+func TestConfirmationOfDestructiveNeedsCode(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "pay", is: tool.Annotations{Destructive: true}, schema: amounts("")})
+	k.begin(call("pay", 5))
+	k.confirms("c1.1", "q")
+	if a := k.one(); !a.Terms.Destructive || a.Code == "" {
+		t.Errorf("the confirmation has the terms %+v and the code %q, want a code", a.Terms, a.Code)
+	}
+}
+
+// Whoever has edited a call asks for it, also if its tool changes before the call is entered.
+func TestEditorAsksAfterToolChanged(t *testing.T) {
+	t.Parallel()
+	changed := func(_ agent.ReadonlyContext, x tool.Tool, _ map[string]any) (bool, error) {
+		return !tool.AnnotationsOf(x).Idempotent, nil
+	}
+	k := newDesk(t, func(r *task.Rules) {
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Name: "any"},
+			approval.Gate{Tool: "pay", Name: "changed", When: changed, Terms: approval.Terms{FourEyes: true}})
+	}, &fake{name: "pay", is: tool.Annotations{Idempotent: true}, schema: amounts("")})
+	k.begin(call("pay", 1))
+	looks := 0
+	k.shelf.asked = func() {
+		if looks++; looks == 2 { // after the decision, before the entry
+			k.shelf.tools = []*fake{{name: "pay", schema: amounts("other")}}
+		}
+	}
+	if err := k.answer(edit(id(1), `{"amount":5000}`)); err != nil {
+		t.Fatal(err)
+	}
+	again := approval.Answer{ID: k.one().ID, Verb: approval.Approve}
+	if err := k.answer(again); err == nil {
+		t.Fatal("under four eyes, the editor approves their own arguments alone")
+	}
+	dora := bob
+	dora.Subject = "dora"
+	k.mustPut(by(dora, again))
+	k.wantEntries(1)
+}
+
+func by(who auth.Principal, a ...approval.Answer) task.Answers {
+	return task.Answers{By: who, Via: approval.ViaAPI, List: a}
+}
