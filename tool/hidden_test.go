@@ -51,6 +51,14 @@ type (
 		bare
 		tries []tool.CallableTool
 	}
+	labeled struct {
+		asks
+		label string
+	}
+	oneOfTwo struct { // whose Unwrap shows one of them
+		bare
+		first, second tool.CallableTool
+	}
 	adds       struct{ tool.CallableTool }
 	unwrapping interface {
 		tool.CallableTool
@@ -66,6 +74,7 @@ func (ownGate) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error)
 }
 func (adds) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "", nil }
 func (a adds) Unwrap() tool.Tool                                              { return a.CallableTool }
+func (o oneOfTwo) Unwrap() tool.Tool                                          { return o.first }
 
 // A wrapper that hides the gate of the tool in it is refused with the way to mend it; one
 // with Unwrap is not, and the gate asks.
@@ -91,6 +100,8 @@ func TestWrapperThatHides(t *testing.T) {
 		"without a gate":       {byHand{inner: always{}}, []string{"tool_test.byHand holds"}},
 		"in a struct":          {inStruct{of: struct{ inner tool.CallableTool }{asks{}}}, []string{"tool_test.inStruct holds"}},
 		"in a slice":           {inSlice{tries: []tool.CallableTool{asks{}}}, []string{"tool_test.inSlice holds"}},
+		"one of two":           {oneOfTwo{first: labeled{label: "1"}, second: labeled{label: "2"}}, []string{"tool_test.oneOfTwo holds"}},
+		"the one it shows":     {oneOfTwo{first: labeled{label: "1"}}, nil},
 		"Unwrap is promoted":   {promoted{adds{bare{}}}, []string{"tool_test.promoted holds"}},
 		"unwraps":              {unwraps{embeds{gated}}, nil},
 		"not wrapped":          {gated, nil},

@@ -230,7 +230,8 @@ func kept(t *testing.T, w *world, id a2a.TaskID, runs *counted, size int, refuse
 	}
 }
 
-// The same with the limits that hold by default, and remarks as large as they may be.
+// The same in a larger log with the events that may be written by default, and remarks as large as
+// they may be.
 func TestLargeLogLosesNoResult(t *testing.T) {
 	t.Parallel()
 	runs := newCounted()
@@ -239,14 +240,11 @@ func TestLargeLogLosesNoResult(t *testing.T) {
 		runs.enter(ctx)
 		return map[string]any{"receipt": "r"}, nil
 	}}}
+	w.cfg.Limits = task.Limits{Task: 12 << 20}
 	w.start()
 	got := w.send(w.calls("pay", args{}))
 	question := w.pending(got)[0]
-	remarks := 55
-	if testing.Short() {
-		remarks = 5
-	}
-	for range remarks {
+	for range 14 {
 		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(got.ID, 960_000)}); err != nil {
 			break
 		}
