@@ -14,7 +14,8 @@ import (
 )
 
 // ProgressKey is the key of the metadata of a status update that says how far a running
-// call is: an object with callId, tool, done, and, if they are known, total and message.
+// call is: an object with callId, tool, done, and, if they are known, total, message and job, the
+// id of the job that a [tool.Poller] has started.
 // Such an update repeats the state, without a message; that of the task's status remains.
 // The task has the newest one in its metadata until its next status.
 const ProgressKey = "urn:a2a-server:progress"
@@ -22,8 +23,29 @@ const ProgressKey = "urn:a2a-server:progress"
 // maxProgressMessage bounds the message of a progress report, in bytes.
 const maxProgressMessage = 1 << 10
 
-// Progress returns the event that says how far a running call is.
-func (r *Rules) Progress(p Publisher, now time.Time, call, name string, at tool.Progress) (k Chunk, err error) {
+// maxJobID bounds the id of a job in a report, in characters.
+const maxJobID = 200
+
+// JobID returns the id of a job for people, from the state that its [tool.Poller] keeps: the member
+// "job" if the state is an object with one, else the whole state. Invisible characters are escaped,
+// and a long id is cut.
+func JobID(state json.RawMessage) string {
+	var object struct {
+		Job json.RawMessage `json:"job"`
+	}
+	if json.Unmarshal(state, &object) == nil && object.Job != nil {
+		state = object.Job
+	}
+	var text string
+	if json.Unmarshal(state, &text) != nil {
+		text = string(state)
+	}
+	return visible.Clip(text, maxJobID)
+}
+
+// Progress returns the event that says how far a running call is. job is the id of the job that it
+// has started, if it has.
+func (r *Rules) Progress(p Publisher, now time.Time, call, name, job string, at tool.Progress) (k Chunk, err error) {
 	defer r.guard(p.ids.Task, "the presenter", &err)
 	progress := map[string]any{"callId": call, "tool": name, "done": at.Done}
 	if at.Total != 0 {
@@ -31,6 +53,9 @@ func (r *Rules) Progress(p Publisher, now time.Time, call, name string, at tool.
 	}
 	if at.Message != "" {
 		progress["message"] = clipProgress(at.Message)
+	}
+	if job != "" {
+		progress["job"] = job
 	}
 	raw, err := event.EncodeValue(map[string]any{ProgressKey: progress})
 	if err != nil {

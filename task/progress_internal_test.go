@@ -27,7 +27,7 @@ func TestGoldenProgress(t *testing.T) {
 	f.View.ids.Task, f.View.ids.TaskJSON = "t", []byte(`"t"`)
 	f.View.setStatus(a2a.TaskStateWorking, store.MillisOf(at), json.RawMessage(`{"messageId":"m"}`), json.RawMessage(`{"own":1,"p":true}`))
 	f.Header.State = stateWorking
-	k, err := r.Progress(f.Publisher(r.Presenter, 1<<20), at.Add(time.Minute), "c1.1", "run", tool.Progress{Done: 1.5, Total: 3, Message: "half"})
+	k, err := r.Progress(f.Publisher(r.Presenter, 1<<20), at.Add(time.Minute), "c1.1", "run", "" /* job */, tool.Progress{Done: 1.5, Total: 3, Message: "half"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func TestLastChunksArePutAgain(t *testing.T) {
 	k := waker(t, question("one", "which?"))
 	k.wakes()
 	p := k.fold().Publisher(presents, 1<<20)
-	progress, err := k.rules.Progress(p, k.now, "c1.1", "ask", tool.Progress{Done: 1})
+	progress, err := k.rules.Progress(p, k.now, "c1.1", "ask", "" /* job */, tool.Progress{Done: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

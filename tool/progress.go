@@ -21,7 +21,7 @@ func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
 
 // Report publishes the progress of a running call to those who follow its task, as a
 // working status update without a message, with the metadata "urn:a2a-server:progress":
-// callId, tool, done, total and message. It never waits, and may be called as often as the
+// callId, tool, done, total, message and job, the id of the job of a [Poller]. It never waits, and may be called as often as the
 // tool likes: at most four reports a second are published, and after a minute at most one
 // in a 240th of the time that the call has run; of those that come faster, only the
 // newest. What the call has not published when it ends is dropped.

@@ -36,6 +36,7 @@ type event struct {
 			Progress *struct {
 				Done, Total float64
 				Message     string
+				Job         string
 			} `json:"urn:a2a-server:progress"`
 		}
 	} `json:"statusUpdate"`
@@ -82,6 +83,9 @@ func (d *desk) show(data json.RawMessage) error {
 	}
 	if e.Status != nil && e.Status.Metadata.Progress != nil {
 		p := e.Status.Metadata.Progress
+		if p.Job != "" && p.Done == 0 && p.Total == 0 && p.Message == "" {
+			return d.note("job: " + visible.Line(p.Job))
+		}
 		text := fmt.Sprintf("progress: %g", p.Done)
 		if p.Total > 0 {
 			text += fmt.Sprintf(" of %g", p.Total)

@@ -128,7 +128,10 @@ func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 			ArtifactID, Name string
 			Parts            []part
 		}
-		History []json.RawMessage
+		History  []json.RawMessage
+		Metadata struct {
+			Progress struct{ Tool, Job string } `json:"urn:a2a-server:progress"`
+		}
 	}
 	if err := json.Unmarshal(t.Task, &task); err != nil {
 		return "", fmt.Errorf("the task cannot be read: %w", err)
@@ -146,6 +149,9 @@ func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 	}
 	f.add("log", strconv.FormatUint(s.Bytes, 10)+" bytes")
 	f.add("messages", strconv.Itoa(len(task.History)))
+	if at := task.Metadata.Progress; at.Job != "" {
+		f.add("job", visible.Line(at.Job)+" of "+visible.Line(at.Tool))
+	}
 	for _, artifact := range task.Artifacts {
 		name := artifact.Name
 		if name == "" {

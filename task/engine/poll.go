@@ -137,6 +137,7 @@ func (r *run) openJob() error {
 	own := *r.entry.Resumed
 	if own.State = k.Call; k.Job != nil {
 		r.job, own.State = k.Job, k.Job.State
+		r.reports.job = task.JobID(k.Job.State)
 		r.pieces, r.said = maps.Clone(k.Job.Pieces), nil
 		for _, name := range slices.Sorted(maps.Keys(r.pieces)) {
 			if name != "" {
@@ -251,11 +252,13 @@ func (r *run) startJob(x *toolContext) *task.RunEnded {
 		return o
 	}
 	pace := r.polling()
-	err := r.suspends(job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}, time.Time{}, nil)
+	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}
+	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
 		return &task.RunEnded{Err: fmt.Errorf("a job was started, and what identifies it cannot be kept: %w", err)}
 	}
 	r.started = true
+	r.reportJob(started.State)
 	return &task.RunEnded{Err: err}
 }
 

@@ -132,6 +132,10 @@ func TestPollerOverRestarts(t *testing.T) {
 					if restarts {
 						w.restartAs(func(*engine.Config) {})
 					}
+					got := w.get(id)
+					if about, _ := got.Metadata[task.ProgressKey].(map[string]any); got.Status.State == a2a.TaskStateWorking && about["job"] != "1" {
+						t.Errorf("the task says of its call %v, want job 1", about)
+					}
 					time.Sleep(30 * time.Second)
 				}
 				w.wantState(w.ended(id), a2a.TaskStateCompleted)

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"time"
 
+	"a2a-server/task"
 	"a2a-server/tool"
 )
 
@@ -30,6 +32,7 @@ type reports struct {
 	gap    time.Duration // after the last one that was published
 	age    time.Duration // sum of the gaps
 	bytes  int64         // published
+	job    string        // id of the job that the call has started; "": none
 }
 
 // Report implements [tool.Reporter].
@@ -67,10 +70,10 @@ func (r *run) publishReport() {
 		r.mu.Unlock()
 		return
 	}
-	p := s.newest
+	p, job := s.newest, s.job
 	s.newest, s.held = tool.Progress{}, false
 	r.mu.Unlock()
-	k, err := r.e.rules().Progress(r.publish, r.e.now(), r.entry.Call, r.entry.Name, p) // runs code of the application
+	k, err := r.e.rules().Progress(r.publish, r.e.now(), r.entry.Call, r.entry.Name, job, p) // runs code of the application
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut != nil {
@@ -92,6 +95,17 @@ func (r *run) publishReport() {
 		s.bytes += n
 		r.output += n
 	}
+}
+
+// reportJob publishes the id of the job that the call has started, after all that the tool has
+// reported.
+func (r *run) reportJob(state json.RawMessage) {
+	r.mu.Lock()
+	r.stopReports()
+	r.reports.job = task.JobID(state)
+	r.reports.held, r.reports.closed = true, true
+	r.mu.Unlock()
+	r.publishReport()
 }
 
 // stopReports stops the timer for the next report. r.mu must be held.
