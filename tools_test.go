@@ -427,6 +427,12 @@ func TestReloadAsksAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := sent.Result.Task.ID
+			if tt.again {
+				until(t, "the task asks again", func() bool {
+					_, answer := in.do(t, http.MethodPost, "/", request(t, "GetTask", map[string]any{"id": id}), "Authorization", "alice")
+					return strings.Contains(answer, id+".a2")
+				})
+			}
 			_, answer = in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", id, id+".a1")), "Authorization", "alice")
 			if again := strings.Contains(answer, "APPROVAL_CHANGED"); again != tt.again {
 				t.Errorf("asked again: %v, want %v: %s", again, tt.again, answer)

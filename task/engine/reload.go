@@ -2,14 +2,15 @@ package engine
 
 import (
 	"a2a-server/approval"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
 
 // Reload replaces the tools and the policy, together: whatever the engine decides from now on,
 // it decides with both. A call that runs keeps the tool that it was started with. One that
-// waits for a decision is asked about again if its tool has another definition now, and one
-// that was approved is checked against the new policy before it starts.
+// waits for a decision is asked about again if its tool has another definition now, in the
+// background, and one that was approved is checked against the new policy before it starts.
 func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 	if tools == nil || policy == nil {
 		panic("task/engine: Reload without tools or without a policy")
@@ -17,6 +18,29 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 	next := *e.rules()
 	next.Tools, next.Policy = tools, policy
 	e.ruling.Store(&next)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.draining {
+		e.begin(func() { e.askAgain(&next) })
+	}
+}
+
+// askAgain asks again about calls whose tool has another definition by rules, as a decision would
+// that comes now, until other rules are in force. A tool that cannot be looked up stays as it is.
+func (e *Engine) askAgain(rules *task.Rules) {
+	began := e.now()
+	e.eachPending("what it asks may be out of date until it is decided", func(id store.TaskID, a *approval.Approval) bool {
+		if e.ctx.Err() != nil || e.rules() != rules {
+			return false
+		}
+		if a.Asked.After(began) {
+			return true
+		}
+		if err := e.changed(e.ctx, store.System(), id, task.Refresh{}); err != nil && e.ctx.Err() == nil {
+			e.log.Warn().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("after a reload: an approval is out of date until it is decided")
+		}
+		return true
+	})
 }
 
 // rules returns the rules that are in force now. Who decides several things that belong
