@@ -66,7 +66,7 @@ func TestPromises(t *testing.T) {
 			t.Errorf("a line has %d cells: %.60s", len(line), strings.Join(line, " | "))
 		}
 	}
-	if findings < 60 {
+	if findings < 50 {
 		t.Errorf("%d findings were read, want more: is the table still one?", findings)
 	}
 	if promises < 30 {
@@ -102,10 +102,7 @@ func TestPromisesOfTheREADME(t *testing.T) {
 // fails for those that do not exist.
 func testsIn(t *testing.T, line []string) []string {
 	t.Helper()
-	if len(line) < 3 {
-		return nil
-	}
-	names := spans(line[2])
+	names := spans(line[min(2, len(line)-1)]) // a finding has no cell for functions
 	for _, name := range names {
 		folder, test, ok := strings.Cut(name, " ")
 		if !ok || !declared(t, filepath.Join(moduleFolder, filepath.FromSlash(folder)), test) {

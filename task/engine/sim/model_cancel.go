@@ -17,9 +17,9 @@ func (m *model) afterCancel(t *modelTask, c *modelCall, kind string) {
 }
 
 // canceledRest checks where a change leaves a canceled call. Only one that runs may continue, and
-// it ends with its result, or as unknown. It ends as canceled if it has never been entered, or
-// if its tool says that it had no effect, which it only says if that is so. A task that is
-// ended ends its calls in its own way.
+// it ends with its result, as unknown, or with an error if there is no room for what its tool sets.
+// It ends as canceled if it has never been entered, or if its tool says that it had no effect,
+// which it only says if that is so. A task that is ended ends its calls in its own way.
 func (m *model) canceledRest(t *modelTask, c *modelCall) {
 	if !c.canceled || c.ended {
 		return
@@ -34,14 +34,15 @@ func (m *model) canceledRest(t *modelTask, c *modelCall) {
 		return
 	}
 	m.tools.coverage.Count("a canceled call ends: " + string(c.outcome))
-	ok := false
+	ok, runs := false, m.tools.Ledger.Of(t.id.String(), c.id)
 	switch c.outcome { //nolint:exhaustive // it ends in no other way
 	case task.OutcomeOK:
 		ok = c.stood == running
+	case task.OutcomeError:
+		ok = len(runs) > 0 && runs[len(runs)-1].NoRoom
 	case task.OutcomeUnknown:
 		ok = c.starts > 0
 	case task.OutcomeCanceled:
-		runs := m.tools.Ledger.Of(t.id.String(), c.id)
 		ok = c.starts == 0 && len(runs) == 0 || len(runs) > 0 && runs[len(runs)-1].NoEffect && !slices.ContainsFunc(runs, func(r *Run) bool { return r.Effect })
 	}
 	if !ok {
