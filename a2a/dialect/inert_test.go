@@ -30,3 +30,24 @@ func TestQuestionMakesNoLinks(t *testing.T) {
 		t.Errorf("the question has not\n%s\n%s", want, shown)
 	}
 }
+
+// A message that decided nothing, and the names in the schema of a question, are repeated
+// likewise.
+func TestRepeatedTextMakesNoLinks(t *testing.T) {
+	t.Parallel()
+	const image = `![a](//evil.example/a.png)`
+	form := formQuestion(`{"type":"object","required":["` + image + `","<img>"],"properties":{"` + image + `":{"type":"string"},"<img>":{}}}`)
+	m, err := presenter().Question([]*approval.Approval{form}, text(t, image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := m.Parts[0].Text()
+	for _, mark := range []string{"](", "<i"} {
+		if strings.Contains(shown, mark) {
+			t.Errorf("the question has %q:\n%s", mark, shown)
+		}
+	}
+	if want := `"response":{"![a\u005d(//evil.example/a.png)":"...","\u003cimg>":"..."}`; !strings.Contains(shown, want) {
+		t.Errorf("the question has not\n%s\n%s", want, shown)
+	}
+}

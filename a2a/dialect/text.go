@@ -41,11 +41,11 @@ func (p *Presenter) text(all []*shown, no *a2a.Message) (string, error) {
 	if how := howTo(pending); len(answerable(pending)) > 0 {
 		b.WriteString(strings.ToUpper(how[:1]) + how[1:] + ".")
 	}
-	return strings.TrimRight(b.String(), "\n"), nil
+	return inert(strings.TrimRight(b.String(), "\n")), nil
 }
 
 func (s *shown) write(b *strings.Builder) error {
-	id, name := visible.Line(s.ID), inert(visible.Line(s.Tool))
+	id, name := visible.Line(s.ID), visible.Line(s.Tool)
 	switch s.Kind {
 	case approval.KindCall:
 		fmt.Fprintf(b, "Approval %s: may %s run?\n", id, name)
@@ -55,15 +55,15 @@ func (s *shown) write(b *strings.Builder) error {
 		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)
 	}
 	if by := s.requester(); by != "" {
-		fmt.Fprintf(b, "Requested by: %s\n", inert(by))
+		fmt.Fprintf(b, "Requested by: %s\n", by)
 	}
 	for _, line := range s.about() {
-		fmt.Fprintf(b, "%s\n", inert(line))
+		fmt.Fprintf(b, "%s\n", line)
 	}
 	// The arguments have a line of their own.
 	if hint := s.ownHint(); hint != "" {
 		for line := range strings.SplitSeq(hint, "\n") {
-			fmt.Fprintf(b, "> %s\n", inert(line))
+			fmt.Fprintf(b, "> %s\n", line)
 		}
 	}
 	values := []struct {
@@ -84,7 +84,7 @@ func (s *shown) write(b *strings.Builder) error {
 			return err
 		}
 		// JSON has invisible characters only in strings, so escapes are valid here.
-		fmt.Fprintf(b, "%s: %s\n", v.label, inert(visible.Line(string(raw))))
+		fmt.Fprintf(b, "%s: %s\n", v.label, visible.Line(string(raw)))
 	}
 	if s.Supersedes != "" {
 		fmt.Fprintf(b, "Replaces: %s\n", visible.Line(s.Supersedes))

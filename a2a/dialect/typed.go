@@ -87,7 +87,8 @@ func written(text string) map[string]any {
 }
 
 // unfenced returns the content of the only code fence of a text that has no braces outside
-// it, else the text; and whether that is the whole text, but for white space.
+// it, else the text; and whether that is the whole text, but for white space and the word json
+// after the backticks. Anything else there is said by the author, as in "```no".
 func unfenced(text string) (content string, whole bool) {
 	const space = " \t\n\v\f\r"
 	whole = true
@@ -95,6 +96,8 @@ func unfenced(text string) (content string, whole bool) {
 		text, whole = cut[1], strings.Trim(cut[0]+cut[2], space) == ""
 		if language, code, ok := strings.Cut(text, "\n"); ok && !strings.ContainsAny(language, "{[") {
 			text = code
+			language = strings.Trim(language, space)
+			whole = whole && (language == "" || strings.EqualFold(language, "json"))
 		}
 	}
 	return strings.Trim(text, space), whole
