@@ -184,5 +184,19 @@ func dialectRows() []Row {
 			Promise: "a decision that is written is the whole text",
 			Test:    "TestAnswers/typed in two halves",
 		},
+		{
+			File:    "a2a/dialect/typed.go",
+			What:    `(language == "" || strings.EqualFold(language, "json"))`,
+			Into:    "true",
+			Promise: "a code fence around a decision says nothing but json",
+			Test:    "TestAnswers/typed in a fence that says no",
+		},
+		{
+			File:    "a2a/dialect/text.go",
+			What:    `return inert(strings.TrimRight(b.String(), "\n")), nil`,
+			Into:    `return strings.TrimRight(b.String(), "\n"), nil`,
+			Promise: "nothing in a question is an image or a link where it is shown as Markdown",
+			Test:    "TestRepeatedTextMakesNoLinks",
+		},
 	}
 }

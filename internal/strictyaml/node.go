@@ -224,10 +224,34 @@ func (n Node) One() (string, bool) {
 	case ok:
 	case n.Null() && !n.Missing():
 		n.Add("has no value; write one, or remove the line for the default")
-	default:
+	case n.Quoted():
 		n.Expected("one value", "")
 	}
 	return text, ok
+}
+
+// Quoted reports whether there is no {name} without quotes in n, which is a mapping to YAML and
+// a placeholder to its author. Each is a problem. With a colon, as in {name: null}, it is a
+// mapping to both.
+func (n Node) Quoted() bool {
+	if n.Missing() {
+		return true
+	}
+	c := n.yaml.Content
+	if n.yaml.Kind == yaml.MappingNode && n.yaml.Style&yaml.FlowStyle != 0 && len(c) == 2 && c[0].Kind == yaml.ScalarNode && empty(c[1]) {
+		n.report.Add(placeOf(n.yaml), n.path, `{%s} without quotes is a mapping; write "{%[1]s}"`, clip(c[0].Value))
+		return false
+	}
+	all := true
+	for _, below := range c {
+		all = Node{n.path, n.place, below, n.report}.Quoted() && all
+	}
+	return all
+}
+
+// empty reports whether nothing at all is written for a value.
+func empty(v *yaml.Node) bool {
+	return v.Kind == yaml.ScalarNode && v.Value == "" && v.ShortTag() == "!!null"
 }
 
 // Into sets v to the value. The error of v is a problem.

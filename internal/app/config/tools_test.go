@@ -168,13 +168,42 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
+// A command line with the syntax of a shell is not split at its spaces: the list would not be
+// what it meant.
+func TestCommandLineOfAShell(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{`''`, `'echo "x y"'`, `"echo 'x y'"`, `'ls | wc'`, `'echo x > y'`, `'a && b'`, `'echo $HOME'`, `'echo x\ y'`} {
+		_, err := config.Load(config.Source{File: write(t, "tools: [{command: x, description: y, run: "+line+"}]")})
+		if err == nil || !strings.HasSuffix(err.Error(), "there is no shell that would read it: write it as [program, argument]") {
+			t.Errorf("run: %s: Load() = %v, want no list", line, err)
+		}
+	}
+}
+
+// An argument in braces without quotes, which YAML takes for a mapping, is not sent as one.
+func TestBracesWithoutQuotes(t *testing.T) {
+	t.Parallel()
+	const tool = "tools: [{http: x, description: y, request: \"POST https://x.example/{id}\", args: {id: {type: string}}, VALUE}]"
+	for _, value := range []string{"body: {id}", "body: [1, {a: {id}}]", "body: {a: [{id}]}", "form: {a: {id}}"} {
+		wrong := strings.Replace(tool, "VALUE", value, 1)
+		_, err := config.Load(config.Source{File: write(t, wrong)})
+		if err == nil || !strings.HasSuffix(err.Error(), `{id} without quotes is a mapping; write "{id}"`) {
+			t.Errorf("%s: Load() = %v, want advice about quotes", value, err)
+		}
+		load(t, config.Source{File: write(t, strings.Replace(tool, "VALUE", strings.Replace(value, "{id}", `"{id}"`, 1), 1))})
+	}
+	for _, value := range []string{"body: {id: null}", "body: {id: ~}", `body: {"id": ""}`, "body: {}"} {
+		load(t, config.Source{File: write(t, strings.Replace(tool, "VALUE", value, 1))})
+	}
+}
+
 // The advice of an error works: with what it says in place of what was wrong, the file loads.
 func TestAdviceAboutLists(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`tools: [{mcp: x, command: [sh], only: VALUE}]`, `approve_tools: VALUE`, `tools: [{command: x, description: y, run: VALUE, args: {a: {type: string}}, stdin: "{a}"}]`,
 	} {
-		for _, value := range []string{`"*"`, "read_file", `"git_*"`, `"sh -c *"`, `"echo {a} -- \"b\" c:d #e, f"`, "'-'", "'[a]'", "'&a'", "'a: b'"} {
+		for _, value := range []string{`"*"`, "read_file", `"git_*"`, `"sh -c *"`, `"echo {a} -- \"b\" c:d #e, f"`, "'-'", "'[a]'", "'&a'", "'a: b'", `"null"`, "echo null"} {
 			wrong := strings.Replace(text, "VALUE", value, 1)
 			_, err := config.Load(config.Source{File: write(t, wrong)})
 			if err == nil {

@@ -84,7 +84,7 @@ func inBrackets(items ...string) string {
 			b.WriteString("…")
 			break
 		}
-		if text := visible.Clip(item, 60); plainItem.MatchString(text) {
+		if text := visible.Clip(item, 60); plainItem.MatchString(text) && !strings.EqualFold(text, "null") {
 			b.WriteString(text)
 		} else {
 			b.WriteString(strconv.Quote(text))
@@ -93,10 +93,17 @@ func inBrackets(items ...string) string {
 	return "[" + b.String() + "]"
 }
 
+// shellSyntax are characters that mean something to a shell, and nothing in a list.
+const shellSyntax = "\"'`\\|&;<>$"
+
 // argv reads a list of texts.
 func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 	more := "; write it as [program, argument]"
-	if text, is := n.Scalar(); is {
+	switch text, is := n.Scalar(); {
+	case !is:
+	case text == "" || strings.ContainsAny(text, shellSyntax):
+		more = "; there is no shell that would read it: write it as [program, argument]"
+	default:
 		more = "; there is no shell that would split it: write it as " + inBrackets(strings.Fields(text)...)
 	}
 	items, ok := n.Items("a list", more)
@@ -148,7 +155,7 @@ func schemas(_ *loader, n strictyaml.Node) (map[string]any, bool) {
 }
 
 func environmentOf(l *loader, n strictyaml.Node) (map[string]Value, bool) {
-	return byName(n, "texts", "TOKEN: {secret: jira}", variable, func(n strictyaml.Node) (Value, bool) {
+	return byName(n, "texts", "LANG: C.UTF-8 or TOKEN: {secret: jira}", variable, func(n strictyaml.Node) (Value, bool) {
 		if n.IsMapping() {
 			f, ok := n.Fields("secret")
 			name, is := f.Get("secret").One()
@@ -177,6 +184,10 @@ func headersOf(l *loader, n strictyaml.Node) (map[string]string, bool) {
 			n.Add("is the same header as %s; remove one", quote(first))
 		}
 		lower[strings.ToLower(name)] = name
+		if n.IsMapping() {
+			n.Expected("a text", `; put it in quotes, as in Authorization: "Bearer {secret:jira}"`)
+			return "", false
+		}
 		text, ok := n.One()
 		l.template(n, text, "")
 		return text, ok
@@ -198,6 +209,7 @@ func anyValue(l *loader, n strictyaml.Node) (any, bool) {
 		n.Add("has no value; write what is sent, or remove the line")
 		return nil, false
 	}
+	n.Quoted()
 	v := n.JSON()
 	l.inside(n, v)
 	return v, true
