@@ -61,21 +61,20 @@ func (c *catalog) set(of *state, tools *shelves) {
 	c.warn(odd)
 }
 
-// listLate lists the tools once more, with more time, because a server of tools had not
-// answered when the server started, and says what is wrong with them.
-func (s *Server) listLate(ctx context.Context) {
-	first := s.now.Load()
-	tools, warnings, _, err := first.check(listTime) //nolint:contextcheck // a shutdown closes the tools, which ends it
-	if ctx.Err() != nil {
+// listLate lists the tools of a state once more, with more time, because a server of tools had
+// not answered when it came into force, and says what is wrong with them.
+func (s *Server) listLate(of *state) {
+	tools, warnings, _, err := of.check(listTime) // a shutdown closes the tools, which ends it
+	if s.reloads.ended() {
 		return
 	}
 	if err != nil {
 		s.log.Error().Err(err).Msg("the tools of a server that was late cannot be used")
 		return
 	}
-	if s.now.Load() == first { // a reload says what is wrong with its own
+	if s.now.Load() == of { // a reload says what is wrong with its own
 		warn(s.log, warnings)
-		s.catalog.set(first, tools)
+		s.catalog.set(of, tools)
 		s.log.Info().Str("tools", s.toolNames()).Msg("the tools of servers that were late are listed")
 	}
 }

@@ -15,15 +15,22 @@ const quiet = 10 * time.Second
 // reloads makes one reload at a time, and closes what they replaced.
 type reloads struct {
 	mu      sync.Mutex
-	closed  bool      // there are no more reloads
-	retired []retired // in use until their calls have ended
-	closing sync.WaitGroup
+	closed  bool           // there are no more reloads
+	retired []retired      // in use until their calls have ended
+	closing sync.WaitGroup // and listing servers that were late
 }
 
 // retired is a server of tools that the configuration no longer has.
 type retired struct {
 	server server
 	since  time.Time // nothing has run since then
+}
+
+// ended reports whether the servers of tools are being closed.
+func (r *reloads) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
 }
 
 // Reload reads the file of API keys and then the configuration again. The keys count as soon
@@ -64,7 +71,7 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	tools, warnings, _, err := next.check(listTime)
+	tools, warnings, late, err := next.check(listTime)
 	if err != nil {
 		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
 	}
@@ -72,6 +79,9 @@ func (s *Server) Reload() error {
 	s.now.Store(next)
 	s.engine.Reload(next.registry, next.policy)
 	s.catalog.set(next, tools)
+	if late {
+		r.closing.Go(func() { s.listLate(next) })
+	}
 	s.warnOfPrograms(conf)
 	for _, old := range before.box.servers(next.box) {
 		r.retired = append(r.retired, retired{server: old, since: time.Now()})

@@ -59,7 +59,8 @@ func (s *Server) Run(ctx context.Context) error {
 		watching.Go(func() { s.files.Run(ctx) })
 	}
 	if s.late {
-		watching.Go(func() { s.listLate(ctx) })
+		first := s.now.Load()
+		watching.Go(func() { s.listLate(first) })
 	}
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)

@@ -123,28 +123,55 @@ func TestMCPServerThatIsDown(t *testing.T) {
 	}
 }
 
-// A server that hangs does not keep the others waiting: this one serves at once, and the
-// tools appear when the server answers.
-func TestMCPServerThatHangsAtTheStart(t *testing.T) {
-	t.Parallel()
+// slowServer is a configuration with a server of tools that answers once the file door exists,
+// and with a gate that matches none of its tools.
+func slowServer(t *testing.T) (conf, door string) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := filepath.Join(t.TempDir(), "door")
-	c, _ := configured(t, `tools:
+	door = filepath.Join(t.TempDir(), "door")
+	return `tools:
   - mcp: slow
-    command: [sh, -c, 'until test -e "$0"; do sleep 0.05; done; exec "$1"', "`+door+`", "`+self+`"]
-    env: {`+asServer+`: "1"}
+    command: [sh, -c, 'until test -e "$0"; do sleep 0.05; done; exec "$1"', "` + door + `", "` + self + `"]
+    env: {` + asServer + `: "1"}
     only: [read]
     approve: none
   - builtin: demo
 gates: [{tool: "slow_w*"}]
-`)
+`, door
+}
+
+// A server that hangs does not keep the others waiting: this one serves at once, and the
+// tools appear when the server answers.
+func TestMCPServerThatHangsAtTheStart(t *testing.T) {
+	t.Parallel()
+	conf, door := slowServer(t)
+	c, _ := configured(t, conf)
 	in := start(t, c) // the door is closed: a start that waits never listens
 	if got := in.skills(t); got != "echo stream transfer_money" {
 		t.Errorf("skills before the server answers: %s", got)
 	}
+	in.slowServerAnswers(t, door)
+}
+
+// Nor does a server that hangs keep a reload from happening.
+func TestMCPServerThatHangsAtAReload(t *testing.T) {
+	t.Parallel()
+	conf, door := slowServer(t)
+	c, file := configured(t, "tools: [{builtin: demo}]\n")
+	in := start(t, c)
+	rewrite(t, file, conf)
+	if err := in.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	in.slowServerAnswers(t, door)
+}
+
+// slowServerAnswers opens the door of the server of [slowServer], whose tools then are there.
+func (in *instance) slowServerAnswers(t *testing.T, door string) {
+	t.Helper()
 	if said := in.log.all(); strings.Contains(fmt.Sprint(said), "slow_w*") || strings.Contains(fmt.Sprint(said), "cannot be listed") {
 		t.Errorf("the log has warnings about tools that are not known yet: %v", said)
 	}

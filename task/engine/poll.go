@@ -313,6 +313,9 @@ func (r *run) asking() bool {
 func (r *run) poll(x *toolContext) *task.RunEnded {
 	j, pace := *r.job, r.polling()
 	j.Pace = &pace
+	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced what was reported
+		r.reportJob(j.State)
+	}
 	result, state, err := r.poller.Poll(x, j.State)
 	j.Polls++
 	if kept := r.newest(); kept != nil {

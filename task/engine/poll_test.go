@@ -117,6 +117,11 @@ func TestPollerOverRestarts(t *testing.T) {
 			t.Parallel()
 			eachDiskTimed(t, func(t *testing.T, w *world) {
 				p := newPrinter(doneAt(9))
+				start := p.call
+				p.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+					tool.Report(ctx, tool.Progress{Done: 3, Total: 10})
+					return start(ctx, a)
+				}
 				w.tools.extra = []tool.Tool{p}
 				w.startAs(func(*engine.Config) {})
 				id := w.begin(w.calls("print", args{}))
@@ -133,8 +138,8 @@ func TestPollerOverRestarts(t *testing.T) {
 						w.restartAs(func(*engine.Config) {})
 					}
 					got := w.get(id)
-					if about, _ := got.Metadata[task.ProgressKey].(map[string]any); got.Status.State == a2a.TaskStateWorking && about["job"] != "1" {
-						t.Errorf("the task says of its call %v, want job 1", about)
+					if about, _ := got.Metadata[task.ProgressKey].(map[string]any); got.Status.State == a2a.TaskStateWorking && (about["job"] != "1" || about["done"] != 3.0 || about["total"] != 10.0) {
+						t.Errorf("the task says of its call %v, want job 1 and 3 of 10", about)
 					}
 					time.Sleep(30 * time.Second)
 				}
@@ -496,12 +501,17 @@ func TestPollAsks(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
 			bubbled(t, func(t *testing.T, w *world) {
+				var id a2a.TaskID
 				p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
 					r, _ := tool.Resumed(ctx)
 					switch {
 					case n == 1:
 						return nil, nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(`"asked"`)}
 					case len(r.Answers) == 1 && r.Answers[0].Ask.ID == "q":
+						synctest.Wait()
+						if about, _ := w.get(id).Metadata[task.ProgressKey].(map[string]any); about["job"] != "asked" {
+							t.Errorf("after the question the task says of its call %v, want its job", about)
+						}
 						return nil, json.RawMessage(string(r.Answers[0].Response)), nil
 					}
 					if err := tool.RequestConfirmation(ctx, "really?", nil); err != nil {
@@ -511,7 +521,7 @@ func TestPollAsks(t *testing.T) {
 				})
 				w.tools.extra = []tool.Tool{p}
 				w.startAs(func(*engine.Config) {})
-				id := w.print()
+				id = w.print()
 				time.Sleep(time.Hour)
 				if !answered {
 					time.Sleep(24 * time.Hour)

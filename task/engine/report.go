@@ -25,9 +25,9 @@ const (
 
 // reports are the reports of progress of a run. run.mu guards them.
 type reports struct {
-	newest tool.Progress
+	newest tool.Progress // what the tool has reported last
 	unset  func() bool
-	held   bool          // newest has not been published
+	held   bool          // newest, or job, has not been published
 	closed bool          // the timer that unset stops is set: no report is published until it fires
 	gap    time.Duration // after the last one that was published
 	age    time.Duration // sum of the gaps
@@ -71,7 +71,7 @@ func (r *run) publishReport() {
 		return
 	}
 	p, job := s.newest, s.job
-	s.newest, s.held = tool.Progress{}, false
+	s.held = false
 	r.mu.Unlock()
 	k, err := r.e.rules().Progress(r.publish, r.e.now(), r.entry.Call, r.entry.Name, job, p) // runs code of the application
 	r.mu.Lock()
@@ -87,9 +87,7 @@ func (r *run) publishReport() {
 	switch {
 	case err != nil: // reported
 	case r.bytes > r.e.cfg.Limits.Window: // retried after the gap
-		if !s.held {
-			s.newest, s.held = p, true
-		}
+		s.held = true
 	case s.bytes+n > limit/progressShare || r.output+n > limit || r.tooMuch != nil:
 	case r.hand(k) == nil:
 		s.bytes += n
@@ -97,8 +95,8 @@ func (r *run) publishReport() {
 	}
 }
 
-// reportJob publishes the id of the job that the call has started, after all that the tool has
-// reported.
+// reportJob publishes the id of the job that the call has started, with what the tool has
+// reported last.
 func (r *run) reportJob(state json.RawMessage) {
 	r.mu.Lock()
 	r.stopReports()
