@@ -60,7 +60,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.late {
 		first := s.now.Load()
-		watching.Go(func() { s.listLate(first) })
+		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
