@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/listener"
 )
 
@@ -42,9 +43,9 @@ func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, 
 
 // routes returns the handler of all requests: the protocol's routes at the root, plus the
 // probes.
-func (s *Server) routes(protocol *a2a.Server, probes a2a.Guard) http.Handler {
-	live := probes.Wrap(http.HandlerFunc(s.health.serveLive))
-	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady))
+func (s *Server) routes(protocol *a2a.Server, probes httpd.Guard) http.Handler {
+	live := probes.Wrap(http.HandlerFunc(s.health.serveLive), a2a.WriteRefusal)
+	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady), a2a.WriteRefusal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := listener.Of(r)
 		if c != nil {

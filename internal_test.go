@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/listener"
 )
 
@@ -177,7 +177,7 @@ func TestGuard(t *testing.T) {
 // Probes come to whatever address the process has just then, but not from pages.
 func TestProbeGuard(t *testing.T) {
 	t.Parallel()
-	g := a2a.Guard{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}}
+	g := httpd.Guard{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}}
 	if got := probeGuard(g, &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}); len(got.Hosts) > 0 || len(got.Origins) != 1 {
 		t.Errorf("on a public address probes are guarded by %+v", got)
 	}

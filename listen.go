@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/httpd"
 )
 
 // listen opens the port that a key names. Without authentication, an address that others can reach is
@@ -55,8 +55,8 @@ func baseURL(c *config.Config, a net.Addr) string {
 // loopback address is guarded against web pages whose own name resolves to it (DNS
 // rebinding). Any other address is guarded only if the configuration names a host, because
 // its clients may use any name.
-func guardOf(c *config.Config, a net.Addr) a2a.Guard {
-	g := a2a.Guard{Origins: c.AllowedOrigins, ReadOrigins: c.ReadOrigins, Proxies: c.TrustedProxies}
+func guardOf(c *config.Config, a net.Addr) httpd.Guard {
+	g := httpd.Guard{Origins: c.AllowedOrigins, ReadOrigins: c.ReadOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
 		return g
 	}
@@ -84,7 +84,7 @@ func guardOf(c *config.Config, a net.Addr) a2a.Guard {
 
 // probeGuard returns the guard of the probes. Operators probe a server at any of its
 // addresses, and probes tell others nothing.
-func probeGuard(g a2a.Guard, a net.Addr) a2a.Guard {
+func probeGuard(g httpd.Guard, a net.Addr) httpd.Guard {
 	if !loopback(a) {
 		g.Hosts = nil
 	}

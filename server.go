@@ -20,6 +20,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/listener"
 	"a2a-server/internal/privatefile"
@@ -192,7 +193,7 @@ func (s *Server) serveProtocol() error {
 		Push:           s.offered(),
 		Health:         "/readyz",
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
-		Rates: a2a.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
+		Rates: httpd.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
 		Guard: guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log, Now: s.given.Now,
 	})

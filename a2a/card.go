@@ -12,6 +12,8 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/labstack/echo/v4"
+
+	"a2a-server/internal/httpd"
 )
 
 // cardPath is where clients look for the card (§8.2).
@@ -132,7 +134,7 @@ func (s *Server) card(x echo.Context) error {
 	}
 	h.Set("Cache-Control", cache)
 	h.Set("ETag", etag(body))
-	bound(x.Response())
+	httpd.Bound(x.Response())
 	http.ServeContent(x.Response(), x.Request(), "", modified, bytes.NewReader(body))
 	return nil
 }

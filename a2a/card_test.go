@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/httpd"
 )
 
 // Without a URL of its own the card has the one that the client has used, as far as the
@@ -89,7 +90,7 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			srv := start(t, func(c *a2a.Config) {
-				c.Card.URL, c.Guard = tt.url, a2a.Guard{Hosts: tt.hosts, Proxies: tt.proxies}
+				c.Card.URL, c.Guard = tt.url, httpd.Guard{Hosts: tt.hosts, Proxies: tt.proxies}
 			})
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/.well-known/agent-card.json", nil)
 			if err != nil {
@@ -136,7 +137,7 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 // The ETag is of the card that its client gets: nobody keeps a card with another URL.
 func TestTagOfTheCardFollowsTheHost(t *testing.T) {
 	t.Parallel()
-	srv := start(t, func(c *a2a.Config) { c.Card.URL, c.Guard = "", a2a.Guard{Hosts: []string{"a.example", "b.example"}} })
+	srv := start(t, func(c *a2a.Config) { c.Card.URL, c.Guard = "", httpd.Guard{Hosts: []string{"a.example", "b.example"}} })
 	get := func(host, etag string) answer {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/.well-known/agent-card.json", nil)
 		if err != nil {
@@ -161,7 +162,7 @@ func TestCardBehindAnotherFormOfAnAddress(t *testing.T) {
 	t.Parallel()
 	srv := start(t, func(c *a2a.Config) {
 		c.Card.URL = ""
-		c.Guard = a2a.Guard{Hosts: []string{"agent.example", "localhost"}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("fe80::/10")}}
+		c.Guard = httpd.Guard{Hosts: []string{"agent.example", "localhost"}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("fe80::/10")}}
 	})
 	for name, c := range map[string]struct{ remote, host, forwarded, want string }{
 		"IPv4 in IPv6": {"[::ffff:127.0.0.1]:5", "localhost", "agent.example", `"url":"http://agent.example"`},

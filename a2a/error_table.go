@@ -78,7 +78,7 @@ var wireErrors = []struct {
 
 // transportError returns the error for an HTTP status that the transport refuses with.
 func transportError(status int) *wireError {
-	for _, e := range []*wireError{&errUnauthenticated, &errTooMany, &errNoPath, &errMethodNotAllowed, &errMediaType, &errTooLarge, &errTooSlow, &errBusy} {
+	for _, e := range []*wireError{&errUnauthenticated, &errTooMany, &errNoPath, &errMethodNotAllowed, &errMediaType, &errTooLarge, &errTooSlow, &errBusy, &errForbidden} {
 		if e.status == status {
 			return e.saying(e.message)
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"a2a-server/approval"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -66,9 +67,12 @@ func toWire(err error) (w *wireError, known bool) {
 	var answers *engine.AnswersError
 	var busy *engine.BusyError
 	var recorded *engine.RecordedError
+	var refused *httpd.Error
 	switch {
 	case errors.As(err, &wire):
 		return wire, true
+	case errors.As(err, &refused):
+		return refusal(refused), true
 	case errors.As(err, &recorded) && (errors.Is(err, engine.ErrDataLoss) || errors.Is(err, engine.ErrReadOnly)):
 		return errDataLoss.saying(recorded.Error()), true
 	case errors.As(err, &recorded):
@@ -226,7 +230,7 @@ func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
 	}
 	w.Header().Set("Content-Type", typeJSON)
 	e.retry(w.Header())
-	bound(w)
+	httpd.Bound(w)
 	w.WriteHeader(e.status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }
@@ -246,4 +250,17 @@ func restFault(e *wireError) []byte {
 		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
 	return body
+}
+
+// refusal returns the form of a refused request on the wire.
+func refusal(e *httpd.Error) *wireError {
+	w := transportError(e.Status)
+	if e.Message != "" {
+		w.message = e.Message
+	}
+	if e.After > 0 {
+		w.after = e.After
+	}
+	w.challenges = e.Challenges
+	return w
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/httpd"
 )
 
 // A path is decoded once: what still looks escaped afterwards is part of a name.
@@ -126,7 +127,7 @@ func TestQueryThatCannotBeRead(t *testing.T) {
 func TestCrossSite(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) {
-		c.Card.URL, c.Guard = "https://agent.example/a2a", a2a.Guard{Origins: []string{"https://inbox.example"}}
+		c.Card.URL, c.Guard = "https://agent.example/a2a", httpd.Guard{Origins: []string{"https://inbox.example"}}
 	}).URL
 	for _, tc := range []struct {
 		method, path, site, origin string
@@ -223,7 +224,7 @@ func raw(t *testing.T, url, request string) net.Conn {
 func TestBodyThatNeverComes(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) {
-		c.Guard = a2a.Guard{Hosts: []string{"x"}, Origins: []string{"https://inbox.example"}}
+		c.Guard = httpd.Guard{Hosts: []string{"x"}, Origins: []string{"https://inbox.example"}}
 	}).URL
 	type sent struct {
 		name   string

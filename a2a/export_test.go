@@ -35,11 +35,5 @@ func Operations() []Operation {
 
 // Buckets returns how many callers and addresses are remembered for their rates.
 func (s *Server) Buckets() (callers, failures int) {
-	return s.rates.callers.size(), s.rates.failures.size()
-}
-
-func (b *buckets) size() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.now) + len(b.old)
+	return s.requests.Remembered()
 }

@@ -13,12 +13,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"crypto/tls"
+
+	"a2a-server/internal/httpd"
 )
 
 // GRPCConfig configures a [GRPC].
 type GRPCConfig struct {
 	TLS         *tls.Config   // nil: no TLS
-	Guard       Guard         // where calls may come from
+	Guard       httpd.Guard   // where calls may come from
 	ReadTimeout time.Duration // of the message of a call. Defaults to 30 s.
 	Header      int           // bytes of a call's metadata. Defaults to 64 KiB.
 
@@ -44,8 +46,8 @@ type GRPC struct {
 	end   context.CancelCauseFunc
 	conns opened
 
-	watches     *shares // of health, by address
-	reflections *shares // calls
+	watches     *httpd.Shares // of health, by address
+	reflections *httpd.Shares // calls
 }
 
 const (
@@ -66,7 +68,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	if c.Header <= 0 {
 		c.Header = 64 << 10
 	}
-	g := &GRPC{s: s, cfg: c, watches: newShares("watches of health are open", maxWatches, 0), reflections: newShares("calls of reflection are open", maxWatches, 0)}
+	g := &GRPC{s: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	begin := min(10*time.Second, c.ReadTimeout)
 	g.rpc = grpc.NewServer(

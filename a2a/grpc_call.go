@@ -18,6 +18,7 @@ import (
 
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -137,7 +138,7 @@ func (g *GRPC) open(ss grpc.ServerStream, method string, run func(*grpcCall) err
 	c := &grpcCall{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method, conn: conn, wrote: make(chan struct{}, 1)}
 	defer c.end()
 	err := c.guarded(func() error {
-		if wrong := g.cfg.Guard.check(c.r); wrong != nil {
+		if wrong := g.cfg.Guard.Check(c.r); wrong != nil {
 			return wrong
 		}
 		return run(c)
@@ -189,7 +190,7 @@ func (c *grpcCall) begin() (auth.Principal, error) {
 			}
 		}
 	}
-	by, err := c.g.s.principal(w, c.r)
+	by, err := c.g.s.requests.Principal(w, c.r)
 	if err != nil || c.as == nil {
 		return by, err
 	}
@@ -240,7 +241,7 @@ func (g *GRPC) asked(r *http.Request) *http.Request {
 		local.IP = own.IP // by which the client reaches this machine
 	}
 	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(local)))
-	if name := hostname(r.Host); name != "" {
+	if name := httpd.Hostname(r.Host); name != "" {
 		r.Host = name + ":" + strconv.Itoa(int(at.Port()))
 	}
 	return r
@@ -251,14 +252,14 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 	s, ctx := c.g.s, c.ctx
 	var renew engine.Renewal
 	if op.action == auth.Create { // it may wait as long as its task runs
-		renew = s.renews(c.r)
-		defer s.lease(ctx, by, op.action, renew, c.cancel)()
+		renew = s.requests.Renews(c.r)
+		defer s.requests.Lease(ctx, by, op.action, renew, c.cancel)()
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
 	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r, v03: c.old(), grpc: c.g}, in, nil)
-	if errors.Is(context.Cause(ctx), errEnded) {
-		return errEnded // whoever waits may not have the answer
+	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+		return httpd.ErrEnded // whoever waits may not have the answer
 	}
 	if err != nil {
 		return err

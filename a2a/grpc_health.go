@@ -59,8 +59,8 @@ func (g *GRPC) registerHealth() {
 // joinHealth counts a call of health, until leave is called.
 func (c *grpcCall) joinHealth(watch bool) (leave func(), err error) {
 	if watch {
-		from := c.g.s.rates.source(credentialsOf(c.r))
-		return c.g.watches.take(auth.Principal{Subject: from.String()}, 1)
+		from := c.g.s.requests.Source(c.r)
+		return c.g.watches.Take(auth.Principal{Subject: from}, 1)
 	}
 	leave = func() { c.conn.probes.Add(-1) }
 	if c.conn.probes.Add(1) > maxProbes {
@@ -142,12 +142,12 @@ func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 		return handler(srv, ss)
 	}
 	return g.call(ss, "reflection", nil, func(c *grpcCall, by auth.Principal) error {
-		leave, err := g.reflections.take(by, 1)
+		leave, err := g.reflections.Take(by, 1)
 		if err != nil {
 			return err
 		}
 		defer leave()
-		defer g.s.lease(c.ctx, by, auth.Read, g.s.renews(c.r), c.cancel)()
+		defer g.s.requests.Lease(c.ctx, by, auth.Read, g.s.requests.Renews(c.r), c.cancel)()
 		done := make(chan error, 1)
 		go func() { done <- c.guarded(func() error { return handler(srv, ss) }) }()
 		select {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 )
 
 // soon is how long a call may take to receive its message before it counts as a large one:
@@ -60,7 +61,7 @@ func (c *grpcCall) checkContent() error {
 
 // arrival is what is known of a message: its size, or all of it.
 type arrival struct {
-	size int // more than freeBody: reading it waits until there is memory
+	size int // more than httpd.FreeBody: reading it waits until there is memory
 	body message
 	err  error
 }
@@ -79,7 +80,7 @@ func arrive(in incoming, most int64, known chan<- arrival, proceed <-chan bool) 
 			return nil, errCompressed
 		case int64(size) > most:
 			return nil, transportError(http.StatusRequestEntityTooLarge)
-		case size > freeBody:
+		case size > httpd.FreeBody:
 			known <- arrival{size: int(size)}
 			if !<-proceed {
 				return nil, io.ErrUnexpectedEOF // nobody waits for it
@@ -122,7 +123,7 @@ func (c *grpcCall) receive(by auth.Principal, limit time.Duration) (m message, r
 	}()
 	take := func(n int) (err error) {
 		give()
-		if give, err = c.g.s.bodies.take(by, n); err != nil {
+		if give, err = c.g.s.requests.Reserve(by, n); err != nil {
 			give = func() {}
 		}
 		return err

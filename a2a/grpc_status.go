@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -102,8 +103,8 @@ func (e *wireError) protoDetails() []proto.Message {
 // refuse returns the status of a call that fails with err, and sets its challenges.
 func (c *grpcCall) refuse(err error) error {
 	switch cause := context.Cause(c.ctx); {
-	case errors.Is(cause, errEnded):
-		err = c.g.s.ended()
+	case errors.Is(cause, httpd.ErrEnded):
+		err = c.g.s.requests.Ended()
 	case c.opened && (errors.Is(cause, ErrShutdown) || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)):
 		err = errResume
 	case c.ctx.Err() == nil || errors.As(err, new(*wireError)) || errors.As(err, new(*engine.RecordedError)), errors.Is(err, ErrShutdown) && errors.Is(err, engine.ErrUncertain):

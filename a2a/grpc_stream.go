@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -31,13 +32,13 @@ const framed = 5
 // stream begins an operation with a stream. What comes after the beginning is c.rest.
 func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error) {
 	s := c.g.s
-	give, err := s.streams.take(by, 1)
+	give, err := s.streams.Take(by, 1)
 	if err != nil {
 		return err
 	}
 	c.atEnd(give)
-	renew := s.renews(c.r)
-	c.atEnd(s.lease(c.ctx, by, op.action, renew, c.cancel))
+	renew := s.requests.Renews(c.r)
+	c.atEnd(s.requests.Lease(c.ctx, by, op.action, renew, c.cancel))
 	c.rest, err = op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
 		func(engine.ID) sink { return c.events })
 	return err
@@ -60,7 +61,7 @@ func (c *grpcCall) guarded(run func() error) (err error) {
 // events is the [sink] of a stream. A client has WriteTimeout to read what a page makes its
 // sender wait for.
 func (c *grpcCall) events(page []engine.Event) error {
-	if err := context.Cause(c.ctx); errors.Is(err, errEnded) {
+	if err := context.Cause(c.ctx); errors.Is(err, httpd.ErrEnded) {
 		return err // whoever reads may not have more
 	}
 	var limit <-chan time.Time // nil: nothing had to be waited for
@@ -112,7 +113,7 @@ func (c *grpcCall) whole(m message) *whole {
 // waits reports whether the sender of m has to wait until the client has read it. It is in
 // memory until then, and so are those before it, even if their calls have ended.
 func (c *grpcCall) waits(m message) bool {
-	return len(m) > largeAnswer || c.conn.unwritten.Load() > maxUnwritten
+	return len(m) > httpd.LargeAnswer || c.conn.unwritten.Load() > maxUnwritten
 }
 
 // written waits until all messages of the call are written. If that has not happened at the
@@ -158,5 +159,5 @@ func (c *grpcCall) send(m message) error {
 	if !c.waits(m) {
 		return nil
 	}
-	return c.written(time.After(answerTime+time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second))), errSlow)
+	return c.written(time.After(httpd.AnswerTime+time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second))), errSlow)
 }

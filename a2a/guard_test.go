@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/httpd"
 )
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
-	g := a2a.Guard{Hosts: []string{"localhost", "127.0.0.1", "[::1]", "agents.example"}, Origins: []string{"https://inbox.example"}}
+	g := httpd.Guard{Hosts: []string{"localhost", "127.0.0.1", "[::1]", "agents.example"}, Origins: []string{"https://inbox.example"}}
 	for _, tc := range []struct {
 		name, host string
 		origins    []string
@@ -37,7 +38,7 @@ func TestGuard(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			h := g.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			h := g.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), a2a.WriteRefusal)
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 			r.Host, r.Header["Origin"] = tc.host, tc.origins
 			w := httptest.NewRecorder()
@@ -56,7 +57,7 @@ func TestGuard(t *testing.T) {
 // read what they get.
 func TestServerGuards(t *testing.T) {
 	t.Parallel()
-	srv := start(t, func(c *a2a.Config) { c.Guard = a2a.Guard{Origins: []string{"https://inbox.example"}} })
+	srv := start(t, func(c *a2a.Config) { c.Guard = httpd.Guard{Origins: []string{"https://inbox.example"}} })
 	for _, path := range []string{"/", "/message:send", "/tasks", "/tasks/x:subscribe", "/.well-known/agent-card.json", "/nothing"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, nil)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -71,7 +72,7 @@ func (h *handler) fail(ctx context.Context, err error, method string) error {
 
 // caller returns who calls a method, if they may.
 func (h *handler) caller(ctx context.Context, method string, req any) (auth.Principal, error) {
-	by, wrong := h.s.verified(h.principal(ctx))
+	by, wrong := h.s.requests.Check(h.principal(ctx))
 	if wrong != nil {
 		return auth.Principal{}, h.fail(ctx, wrong, method)
 	}
@@ -135,13 +136,13 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	}
 	a, returned := h.answer(ctx, by)
 	defer returned()
-	renew := h.s.verifies(h.principal)
+	renew := h.s.requests.Verifies(h.principal)
 	during, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer h.s.lease(during, by, auth.Create, renew, end)()
+	defer h.s.requests.Lease(during, by, auth.Create, renew, end)()
 	out, err := h.s.ops.send(during, call{by: by, renew: renew, answer: a}, req)
-	if errors.Is(context.Cause(during), errEnded) {
-		err = h.s.ended()
+	if errors.Is(context.Cause(during), httpd.ErrEnded) {
+		err = h.s.requests.Ended()
 	}
 	if err != nil {
 		return nil, h.fail(ctx, err, "SendMessage")
@@ -221,7 +222,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessage
 		if err := checkSent(req.Message); err != nil {
 			return nil, err
 		}
-		return h.s.ops.stream(ctx, call{by: by, renew: h.s.verifies(h.principal)}, req, open)
+		return h.s.ops.stream(ctx, call{by: by, renew: h.s.requests.Verifies(h.principal)}, req, open)
 	})
 }
 
@@ -243,7 +244,7 @@ func (h *handler) events(ctx context.Context, method string, req any, begin func
 			yield(nil, err)
 			return
 		}
-		give, err := h.s.streams.take(by, 1)
+		give, err := h.s.streams.Take(by, 1)
 		if err != nil {
 			yield(nil, h.fail(ctx, err, method))
 			return
@@ -251,9 +252,9 @@ func (h *handler) events(ctx context.Context, method string, req any, begin func
 		defer give()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer h.s.lease(ctx, by, h.s.methods[method].op.action, h.s.verifies(h.principal), cancel)()
+		defer h.s.requests.Lease(ctx, by, h.s.methods[method].op.action, h.s.requests.Verifies(h.principal), cancel)()
 		page := func(events []engine.Event) error {
-			if err := context.Cause(ctx); errors.Is(err, errEnded) {
+			if err := context.Cause(ctx); errors.Is(err, httpd.ErrEnded) {
 				return err
 			}
 			for i := range events {
@@ -271,8 +272,8 @@ func (h *handler) events(ctx context.Context, method string, req any, begin func
 		if rest != nil {
 			err = rest.Follow(ctx, page)
 		}
-		if errors.Is(context.Cause(ctx), errEnded) {
-			err = h.s.ended()
+		if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+			err = h.s.requests.Ended()
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, h.fail(ctx, err, method))

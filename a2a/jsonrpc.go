@@ -12,6 +12,7 @@ import (
 
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
@@ -40,11 +41,11 @@ func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.P
 func (s *Server) jsonRPC(c echo.Context) (*stream, error) {
 	r := c.Request()
 	active := s.activate(c.Response(), r)
-	by, err := s.principal(c.Response(), r)
+	by, err := s.requests.Principal(c.Response(), r)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := s.body(c, by)
+	raw, err := s.requests.Body(c.Response(), c.Request(), by)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +268,7 @@ func rpcFault(id []byte, e *wireError, plain bool) []byte {
 // rpcError answers with a JSON-RPC error. The HTTP status is 200.
 func (s *Server) rpcError(c echo.Context, e *wireError, fault []byte) error {
 	e.retry(c.Response().Header())
-	return s.answer(c, typeJSON, fault)
+	return s.requests.Answer(c.Response(), typeJSON, fault)
 }
 
 // rpcRefused answers with a JSON-RPC error and its HTTP status, also on a streaming method:
@@ -275,7 +276,7 @@ func (s *Server) rpcError(c echo.Context, e *wireError, fault []byte) error {
 func (s *Server) rpcRefused(c echo.Context, e *wireError, fault []byte) error {
 	e.retry(c.Response().Header())
 	c.Response().Header().Set(echo.HeaderContentType, typeJSON)
-	bound(c.Response())
+	httpd.Bound(c.Response())
 	c.Response().WriteHeader(e.status)
 	_, err := c.Response().Write(fault)
 	return err

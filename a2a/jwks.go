@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"a2a-server/internal/httpd"
 )
 
 // keySet returns a handler that serves public keys as a JWK Set (RFC 7517) to everybody.
@@ -20,7 +22,7 @@ func keySet(keys func() ([]byte, error)) echo.HandlerFunc {
 		h.Set("Content-Type", "application/jwk-set+json")
 		h.Set("Cache-Control", "public, max-age=300")
 		h.Set("ETag", etag(set))
-		bound(x.Response())
+		httpd.Bound(x.Response())
 		http.ServeContent(x.Response(), x.Request(), "", time.Time{}, bytes.NewReader(set))
 		return nil
 	}

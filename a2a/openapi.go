@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"a2a-server/internal/httpd"
 )
 
 // openAPIPath is the path of the OpenAPI document.
@@ -87,7 +89,7 @@ func (s *Server) document(x echo.Context) error {
 	h.Set("Content-Type", typeJSON)
 	h.Set("Cache-Control", "public, max-age=300")
 	h.Set("ETag", s.openAPITag)
-	bound(x.Response())
+	httpd.Bound(x.Response())
 	http.ServeContent(x.Response(), x.Request(), "", s.made, strings.NewReader(s.openAPI))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -18,9 +19,9 @@ import (
 // says how clients reach them. Errors are those that [toWire] knows.
 type operations struct {
 	engine  *engine.Engine
-	waiting *shares // sends that wait for their task
-	modes   modes   // media types that parts of messages may have
-	push    *Push   // which webhooks are called; nil: none
+	waiting *httpd.Shares // sends that wait for their task
+	modes   modes         // media types that parts of messages may have
+	push    *Push         // which webhooks are called; nil: none
 }
 
 // call is what an operation knows about a call besides its request.
@@ -100,7 +101,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 	}
 	wait := c.answer.Accepted
 	if !config.ReturnImmediately {
-		switch give, err := o.waiting.take(c.by, 1); {
+		switch give, err := o.waiting.Take(c.by, 1); {
 		case err == nil:
 			defer give()
 			wait = c.answer.Await

@@ -116,7 +116,7 @@ func (s *Server) front(c echo.Context) error {
 		if err != nil {
 			return fmt.Errorf("front: %w", err)
 		}
-		return s.answer(c, typeJSON, body)
+		return s.requests.Answer(c.Response(), typeJSON, body)
 	}
 	p.Inside = s.inside(c.Response(), r, now.Skills)
 	var body bytes.Buffer
@@ -125,13 +125,13 @@ func (s *Server) front(c echo.Context) error {
 	}
 	h.Set("Content-Security-Policy", s.pages.policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	return s.answer(c, typeHTML+"; charset=utf-8", body.Bytes())
+	return s.requests.Answer(c.Response(), typeHTML+"; charset=utf-8", body.Bytes())
 }
 
 // inside returns what only callers who may review approvals see, or nil when the caller of
 // r is not one.
 func (s *Server) inside(w http.ResponseWriter, r *http.Request, tools []Skill) *inside {
-	by, err := s.principal(w, r)
+	by, err := s.requests.Principal(w, r)
 	if err != nil || by.May(auth.Review) != nil {
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 )
 
 // rated is a server with rates whose callers are whoever the header X-Who says; "" is nobody.
@@ -59,7 +60,7 @@ func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string
 func TestRatesAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	s, ask := rated(t, a2a.Config{Rates: a2a.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
+	s, ask := rated(t, a2a.Config{Rates: httpd.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
 	const most, many = 20_000, 25_000
 	refused := 0
 	for i := range many {
@@ -86,7 +87,7 @@ func TestRatesAreBounded(t *testing.T) {
 func TestFailuresByAddress(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	_, ask := rated(t, a2a.Config{Rates: a2a.Rates{Failures: 1}, Now: func() time.Time { return now }})
+	_, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
 	for i, c := range []struct {
 		who, from string
 		refused   bool
@@ -115,7 +116,7 @@ func TestFailuresOfForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s, _ := rated(t, a2a.Config{
-		Rates: a2a.Rates{Failures: 1}, Guard: a2a.Guard{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, Now: func() time.Time { return now },
+		Rates: httpd.Rates{Failures: 1}, Guard: httpd.Guard{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, Now: func() time.Time { return now },
 	})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel() // nobody waits for an answer that comes late
@@ -152,7 +153,7 @@ func TestFailuresOfForwardedAddresses(t *testing.T) {
 func TestRatedCallerKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	s, _ := rated(t, a2a.Config{Rates: a2a.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
+	s, _ := rated(t, a2a.Config{Rates: httpd.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	small := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
@@ -218,7 +219,7 @@ func TestHeldBackRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	const sent, most = 1500, 1024
 	now := time.Now()
-	s, ask := rated(t, a2a.Config{Rates: a2a.Rates{Failures: 1}, Now: func() time.Time { return now }})
+	s, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
 	ask("wrong", "192.0.2.1:1")
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 { // whoever has waited makes room

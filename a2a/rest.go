@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 )
 
 // place is a path of HTTP+JSON in the router, and what is served there.
@@ -83,7 +84,7 @@ func (s *Server) rest(p *place) func(echo.Context) (*stream, error) {
 	return func(c echo.Context) (*stream, error) {
 		r := c.Request()
 		active := s.activate(c.Response(), r)
-		by, err := s.principal(c.Response(), r)
+		by, err := s.requests.Principal(c.Response(), r)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +157,7 @@ func (s *Server) restInput(c echo.Context, by auth.Principal, from source, in *i
 }
 
 func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {
-	body, err := s.body(c, by)
+	body, err := s.requests.Body(c.Response(), c.Request(), by)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,7 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 		var first [1]byte
 		n, err := io.ReadFull(r.Body, first[:])
 		if errors.Is(err, io.EOF) {
-			read(c.Response(), r)
+			httpd.BodyRead(c.Response(), r)
 			return nil, nil
 		}
 		rest := r.Body // the next read reports any error

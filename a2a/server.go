@@ -17,6 +17,7 @@ import (
 
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
 	"a2a-server/task/engine"
 )
@@ -54,9 +55,9 @@ type Config struct {
 	// [CardKeysPath]. It needs Card.URL. Nil: they are not signed.
 	CardKeys *keyring.Signer
 
-	Health string // path of a health probe, linked from the page at the base URL; "": none
-	Guard  Guard  // where requests may come from
-	Rates  Rates  // how often
+	Health string      // path of a health probe, linked from the page at the base URL; "": none
+	Guard  httpd.Guard // where requests may come from
+	Rates  httpd.Rates // how often
 
 	// OnlyV1 switches A2A 0.3 off: its methods and paths, and its members of the agent card.
 	OnlyV1 bool
@@ -95,12 +96,9 @@ type Server struct {
 	old        map[string]*legacy // what 0.3 has, by the operation's name; empty: nothing
 	extensions extensions         // of the card
 	reserved   []string           // tenants that no path can name
-	streams    *shares            // open streams
-	bodies     *shares            // bytes of large requests
-	leases     leases             // of the credentials of open streams
+	streams    *httpd.Shares      // open streams
+	requests   *httpd.Frontend
 	pages      pages
-	rates      *limiter
-	unchecked  seldom // that a credential could not be checked
 	echo       *echo.Echo
 	signer     *cardSigner // of the card; nil: it is not signed
 	made       time.Time   // of the server, and so of the card
@@ -148,13 +146,16 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	cfg.Guard.Linked = []string{"/", cardPath}
 	s := &Server{
 		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), escaped: strings.TrimSuffix(base.EscapedPath(), "/"), extensions: cfg.Card.extensionURIs(), echo: echo.New(), made: cfg.Now(),
-		ops:     operations{cfg.Engine, newShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes, cfg.Push},
-		streams: newShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
-		bodies:  newShares("bytes are held by large requests", max(cfg.Bodies, 4*int(cfg.MaxBody)), 0),
+		ops:     operations{cfg.Engine, httpd.NewShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller), cfg.Card.InputModes, cfg.Push},
+		streams: httpd.NewShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
 	}
-	s.rates = newLimiter(cfg.Rates, cfg.Guard, cfg.Now, cfg.Log)
+	s.requests = httpd.New(httpd.Config{
+		Authenticator: cfg.Authenticator, Guard: s.cfg.Guard, Rates: cfg.Rates, MaxBody: cfg.MaxBody, Bodies: cfg.Bodies,
+		Media: []string{typeJSON, typeA2A}, ReadRate: cfg.ReadRate, Recheck: cfg.Heartbeat, Same: sameScope, Log: cfg.Log, Now: cfg.Now,
+	})
 	s.table = table()
 	s.methods = methods(s.table)
 	s.reserved = s.reservedTenants()
@@ -248,9 +249,9 @@ func (s *Server) hasEscapedSlash(u *url.URL) bool {
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	begin(w, r)
+	httpd.Begin(w, r)
 	defer func() {
-		finish(w, r)
+		httpd.Finish(w, r)
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
 				s.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("path", clip(r.URL.Path)).Msg("request panicked")
@@ -270,8 +271,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refusal returns the error of a request that no route is asked to serve; nil: there is none.
 // sent is the URL as the client has written it.
 func (s *Server) refusal(r *http.Request, sent *url.URL) *wireError {
-	if wrong := s.cfg.Guard.check(r); wrong != nil {
-		return wrong
+	if wrong := s.cfg.Guard.Check(r); wrong != nil {
+		return refusal(wrong)
 	}
 	if s.hasEscapedSlash(sent) {
 		return transportError(http.StatusNotFound).saying("there is nothing at this path: write its slashes as they are, not as %2F")
@@ -300,7 +301,7 @@ type envelope struct {
 func (s *Server) serve(c echo.Context, by auth.Principal, op *operation, in input, e envelope) (*stream, error) {
 	var renew engine.Renewal
 	if op.stream != nil || op.action == auth.Create {
-		renew = s.renews(c.Request())
+		renew = s.requests.Renews(c.Request())
 	}
 	if op.stream != nil {
 		return s.stream(c, by, op, renew, in, e)
@@ -314,15 +315,15 @@ func (s *Server) reply(c echo.Context, by auth.Principal, op *operation, renew e
 	if renew != nil { // it may wait as long as its task runs
 		during, end := context.WithCancelCause(ctx)
 		defer end(nil)
-		defer s.lease(during, by, op.action, renew, end)()
+		defer s.requests.Lease(during, by, op.action, renew, end)()
 		ctx = during
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()
 	text, err := e.answer(s, ctx, op, call{by: by, bytes: len(in.json), answer: a, renew: renew, request: c.Request(), v03: e.old != nil}, in)
 	a.Made()
-	if errors.Is(context.Cause(ctx), errEnded) {
-		return s.ended()
+	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+		return s.requests.Ended()
 	}
 	if err != nil {
 		return err
@@ -330,7 +331,7 @@ func (s *Server) reply(c echo.Context, by auth.Principal, op *operation, renew e
 	if op.private {
 		s.private(c.Response().Header())
 	}
-	return s.answer(c, e.media, append(text, e.tail...))
+	return s.requests.Answer(c.Response(), e.media, append(text, e.tail...))
 }
 
 // logged logs each request after it has been answered.
@@ -372,4 +373,33 @@ func (s *Server) wire(ctx context.Context, err error, method string) *wireError 
 		s.cfg.Log.Error().Err(err).Str("method", clip(method)).Msg("internal error")
 	}
 	return w
+}
+
+// sameScope reports whether two principals see the same tasks when they do an action.
+func sameScope(a, b auth.Principal, action auth.Action) bool {
+	return engine.ScopeFor(a, action) == engine.ScopeFor(b, action)
+}
+
+// allow returns the error to answer with if by has no role for an operation. Every binding
+// calls it before it reads anything for the operation, so that the error depends on nothing
+// else.
+func allow(by auth.Principal, op *operation) error {
+	if err := by.May(op.action); err != nil {
+		return errDenied.saying(err.Error())
+	}
+	return nil
+}
+
+// Refuse answers a request with an error as the server itself does: in the format of the
+// request's binding, with the headers of every answer. It is for handlers next to a
+// [Server]. status is the HTTP status; 503 adds Retry-After.
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	httpd.Begin(w, r)
+	defer httpd.Finish(w, r)
+	writeError(w, s.Local(r), transportError(status).saying(message))
+}
+
+// WriteRefusal answers a request that [httpd] has refused, in the format of its binding.
+func WriteRefusal(w http.ResponseWriter, r *http.Request, e *httpd.Error) {
+	writeError(w, r, refusal(e))
 }

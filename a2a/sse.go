@@ -18,12 +18,13 @@ import (
 
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
 const (
 	// largeAnswer is the size up to which an answer is written in one piece.
-	largeAnswer = 64 << 10
+	largeAnswer = httpd.LargeAnswer
 	// frameBatch is the size up to which frames are written together.
 	frameBatch = 256 << 10
 	// frameOverhead is the most that a frame adds to its bytes: field names, the id and line
@@ -77,7 +78,7 @@ func (s *Server) newStream(c echo.Context, method string, around envelope) *stre
 // continues: the caller follows it. If it returns an error, nothing has been written, and
 // the caller answers with it.
 func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, in input, around envelope) (_ *stream, err error) {
-	give, err := s.streams.take(by, 1)
+	give, err := s.streams.Take(by, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 			st.close()
 		}
 	}()
-	st.leave = s.lease(st.ctx, by, op.action, renew, st.cancel)
+	st.leave = s.requests.Lease(st.ctx, by, op.action, renew, st.cancel)
 	st.rest, err = op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: around.old != nil}, in, st.open)
 	if st.rest == nil {
 		return nil, st.end(err)
@@ -101,7 +102,7 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 
 // discard reads a body that nobody wants, until the stream ends: net/http notices that a client
 // has left only while the body is read, or after it. Of a client that sends more than
-// maxSkipped, the next heartbeat notices it.
+// httpd.MaxSkipped, the next heartbeat notices it.
 func (st *stream) discard(body io.Reader) {
 	if st.control.SetReadDeadline(noDeadline) != nil {
 		return // the connection is gone, as the next write will find
@@ -109,7 +110,7 @@ func (st *stream) discard(body io.Reader) {
 	done, leave := make(chan struct{}), st.leave
 	go func() {
 		defer close(done)
-		_, _ = io.CopyN(io.Discard, body, maxSkipped)
+		_, _ = io.CopyN(io.Discard, body, httpd.MaxSkipped)
 	}()
 	st.leave = func() {
 		leave()
@@ -185,10 +186,10 @@ func (st *stream) end(err error) error {
 	defer st.cancel(nil)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	ended := errors.Is(context.Cause(st.ctx), errEnded)
+	ended := errors.Is(context.Cause(st.ctx), httpd.ErrEnded)
 	if !st.started {
 		if ended {
-			return st.server.ended()
+			return st.server.requests.Ended()
 		}
 		return err
 	}
@@ -247,7 +248,7 @@ func (st *stream) frame(b []byte, seq uint64, data []byte) (_ []byte, err error)
 
 // events is the [sink] of st.
 func (st *stream) events(page []engine.Event) error {
-	if err := context.Cause(st.ctx); errors.Is(err, errEnded) {
+	if err := context.Cause(st.ctx); errors.Is(err, httpd.ErrEnded) {
 		return err // whoever reads may not have more
 	}
 	st.mu.Lock()

@@ -20,6 +20,7 @@ import (
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
@@ -159,7 +160,7 @@ func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *w
 	protocol := a2a.Config{
 		Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
 		Card:  a2a.Card{URL: "https://agent.example/a2a", Skills: []a2a.Skill{{ID: "transfer", Description: "moves money"}}},
-		Guard: a2a.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
+		Guard: httpd.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
 	}
 	for _, change := range changes {
 		change(&engineConfig, &protocol)

@@ -63,17 +63,19 @@ func a2aRows() []Row {
 
 		// Answers.
 		{
-			File:    "a2a/answer.go",
+			File:    "internal/httpd/answer.go",
 			What:    "n := min(piece, len(body))",
 			Into:    "n := len(body) + 0*piece",
 			Promise: "who reads fast enough gets all of an answer, however long that takes",
+			Package: "a2a",
 			Test:    "TestSlowReaderIsCutOff/fast enough",
 		},
 		{
-			File:    "a2a/answer.go",
-			What:    "piece := s.cfg.ReadRate * int(answerTime/time.Second)",
-			Into:    "piece := s.cfg.ReadRate",
+			File:    "internal/httpd/answer.go",
+			What:    "piece := f.cfg.ReadRate * int(AnswerTime/time.Second)",
+			Into:    "piece := f.cfg.ReadRate",
 			Promise: "who reads an answer too slowly is cut off",
+			Package: "a2a",
 			Test:    "TestSlowReaderIsCutOff/slow",
 		},
 		{

@@ -167,7 +167,7 @@ func decidingRows() []Row {
 		},
 		{
 			File:    "a2a/handler.go",
-			What:    "call{by: by, renew: h.s.verifies(h.principal)}",
+			What:    "call{by: by, renew: h.s.requests.Verifies(h.principal)}",
 			Into:    "call{by: by}",
 			Promise: "so are those who stream it through the SDK's handler",
 			Test:    "TestRightsAtCommit",

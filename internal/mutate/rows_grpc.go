@@ -15,8 +15,8 @@ func grpcRows() []Row {
 		},
 		{
 			File:    call,
-			What:    "wrong := g.cfg.Guard.check(c.r); wrong != nil",
-			Into:    "wrong := error(nil); wrong != nil",
+			What:    "wrong := g.cfg.Guard.Check(c.r); wrong != nil",
+			Into:    "wrong := (*httpd.Error)(nil); wrong != nil",
 			Promise: "gRPC: a call of a page is refused",
 			Package: ".",
 			Test:    "TestEveryWayToAuthenticateOverGRPC",
@@ -60,7 +60,7 @@ func grpcRows() []Row {
 		},
 		{
 			File:    stream,
-			What:    "c.atEnd(s.lease(c.ctx, by, op.action, renew, c.cancel))",
+			What:    "c.atEnd(s.requests.Lease(c.ctx, by, op.action, renew, c.cancel))",
 			Into:    "",
 			Promise: "gRPC: a stream ends with its credential",
 			Test:    "TestStreamOfGRPCEndsWithItsCredential",
@@ -68,7 +68,7 @@ func grpcRows() []Row {
 		},
 		{
 			File:    call,
-			What:    "defer s.lease(ctx, by, op.action, renew, c.cancel)()",
+			What:    "defer s.requests.Lease(ctx, by, op.action, renew, c.cancel)()",
 			Into:    "",
 			Promise: "gRPC: a send that waits ends with its credential",
 			Test:    "TestWaitingSendOfGRPCEndsWithItsCredential",
@@ -76,14 +76,14 @@ func grpcRows() []Row {
 		},
 		{
 			File:    "a2a/grpc_status.go",
-			What:    "err = c.g.s.ended()",
+			What:    "err = c.g.s.requests.Ended()",
 			Into:    "err = errEnded",
 			Promise: "gRPC: what ends with a credential says how to get another",
 			Test:    "TestUnreadAnswerOfGRPCEndsWithItsCredential",
 		},
 		{
 			File:    health,
-			What:    "defer g.s.lease(c.ctx, by, auth.Read, g.s.renews(c.r), c.cancel)()",
+			What:    "defer g.s.requests.Lease(c.ctx, by, auth.Read, g.s.requests.Renews(c.r), c.cancel)()",
 			Into:    "",
 			Promise: "gRPC: reflection ends with its credential",
 			Test:    "TestReflectionEndsWithItsCredential",
@@ -140,8 +140,8 @@ func grpcRows() []Row {
 		},
 		{
 			File:    "a2a/grpc.go",
-			What:    `newShares("watches of health are open", maxWatches, 0)`,
-			Into:    `newShares("watches of health are open", maxWatches, maxWatches)`,
+			What:    `httpd.NewShares("watches of health are open", maxWatches, 0)`,
+			Into:    `httpd.NewShares("watches of health are open", maxWatches, maxWatches)`,
 			Promise: "gRPC: no address holds all watches of health",
 			Test:    "TestProbesBesideWatchers",
 		},

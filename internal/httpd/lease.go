@@ -1,4 +1,4 @@
-package a2a
+package httpd
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"a2a-server/auth"
-	"a2a-server/task/engine"
 )
 
 // checkTime is how long a credential may take to be authenticated again.
@@ -19,18 +18,18 @@ func expired(by auth.Principal, now time.Time) bool {
 	return !by.Expires.IsZero() && !now.Before(by.Expires)
 }
 
-// lease ends a stream, or a send that waits, with its credential: when that expires, and when authenticating it
-// again shows that it is no longer valid, or no longer allows the stream. It is
+// lease ends a stream, or a send that waits, with its credential: when that expires, and when
+// authenticating it again shows that it is no longer valid, or no longer allows the stream. It is
 // authenticated again at each heartbeat's interval, and at once when the Authenticator says
 // that something has changed. While that fails for another reason, the stream stays open
 // until the credential expires.
 type lease struct {
-	server *Server
+	server *Frontend
 	ctx    context.Context //nolint:containedctx // of the stream
 	end    context.CancelCauseFunc
 	by     auth.Principal // who opened the stream
 	action auth.Action
-	renew  engine.Renewal
+	renew  Renewal
 
 	checking sync.Mutex // held while the credential is authenticated
 
@@ -40,32 +39,32 @@ type lease struct {
 	next   *time.Timer // for the next check
 }
 
-// errEnded is the cause with which a lease ends a stream. A client that connects again
+// ErrEnded is the cause with which a lease ends a stream. A client that connects again
 // learns what is wrong with its credential.
-var errEnded = transportError(http.StatusUnauthorized).saying("the credential has ended, or was changed, during the request: repeat it with a valid one")
+var ErrEnded = refused(http.StatusUnauthorized, "the credential has ended, or was changed, during the request: repeat it with a valid one")
 
-// ended returns the error to answer with if a lease has ended before anything was sent.
-func (s *Server) ended() *wireError {
-	return s.unauthenticated(&auth.Error{Code: "invalid_token", Description: errEnded.message})
+// Ended returns the error to answer with if a lease has ended before anything was sent.
+func (f *Frontend) Ended() *Error {
+	return f.unauthenticated(&auth.Error{Code: "invalid_token", Description: ErrEnded.Message})
 }
 
-// lease begins to watch the credential of a stream that does an action for by. It calls end
+// Lease begins to watch the credential of a stream that does an action for by. It calls end
 // at most once. Call stop when the stream has ended.
-func (s *Server) lease(ctx context.Context, by auth.Principal, a auth.Action, renew engine.Renewal, end context.CancelCauseFunc) (stop func()) {
+func (f *Frontend) Lease(ctx context.Context, by auth.Principal, a auth.Action, renew Renewal, end context.CancelCauseFunc) (stop func()) {
 	if renew == nil {
 		return func() {}
 	}
-	l := &lease{server: s, ctx: ctx, end: end, by: by, action: a, renew: renew}
+	l := &lease{server: f, ctx: ctx, end: end, by: by, action: a, renew: renew}
 	l.mu.Lock()
 	l.expires(by)
-	l.next = time.AfterFunc(s.cfg.Heartbeat, func() { //nolint:contextcheck // it has the stream's
+	l.next = time.AfterFunc(f.cfg.Recheck, func() { //nolint:contextcheck // it has the stream's
 		l.check()
 		l.again()
 	})
 	l.mu.Unlock()
 	leave := func() {}
-	if s.leases.join(l, auth.ChangingOf(s.cfg.Authenticator)) { //nolint:contextcheck // likewise
-		leave = func() { s.leases.leave(l) }
+	if f.leases.join(l, auth.ChangingOf(f.cfg.Authenticator)) { //nolint:contextcheck // likewise
+		leave = func() { f.leases.leave(l) }
 		l.check() //nolint:contextcheck // likewise; of what has changed since the request was authenticated
 	}
 	return func() {
@@ -81,7 +80,7 @@ func (l *lease) expires(by auth.Principal) {
 		l.expiry = nil
 	}
 	if !by.Expires.IsZero() && !l.over {
-		l.expiry = time.AfterFunc(by.Expires.Sub(l.server.cfg.Now()), func() { l.finish(errEnded) })
+		l.expiry = time.AfterFunc(by.Expires.Sub(l.server.cfg.Now()), func() { l.finish(ErrEnded) })
 	}
 }
 
@@ -90,7 +89,7 @@ func (l *lease) again() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.over {
-		l.next.Reset(l.server.cfg.Heartbeat)
+		l.next.Reset(l.server.cfg.Recheck)
 	}
 }
 
@@ -104,11 +103,11 @@ func (l *lease) check() {
 	ctx, cancel := context.WithTimeout(l.ctx, checkTime)
 	defer cancel()
 	by, err := l.renew(ctx)
-	switch wrong, _ := errors.AsType[*wireError](err); {
-	case wrong != nil && wrong.status != http.StatusUnauthorized:
+	switch wrong, _ := errors.AsType[*Error](err); {
+	case wrong != nil && wrong.Status != http.StatusUnauthorized:
 		return // it cannot be checked now
-	case err != nil || engine.ScopeFor(by, l.action) != engine.ScopeFor(l.by, l.action):
-		l.finish(errEnded)
+	case err != nil || !l.server.cfg.Same(by, l.by, l.action):
+		l.finish(ErrEnded)
 		return
 	}
 	l.mu.Lock()
@@ -117,7 +116,7 @@ func (l *lease) check() {
 }
 
 // finish ends the lease; with a cause, the stream too.
-func (l *lease) finish(why *wireError) {
+func (l *lease) finish(why *Error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {

@@ -1,44 +1,42 @@
-package a2a
+package httpd
 
 import (
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
-
-	"github.com/labstack/echo/v4"
 
 	"a2a-server/auth"
 )
 
-// freeBody is how many bytes of a request do not count towards the memory for large
+// FreeBody is how many bytes of a request do not count towards the memory for large
 // requests. Nearly all requests are smaller.
-const freeBody = 64 << 10
+const FreeBody = 64 << 10
 
-// body reads the whole JSON body of a request. Its errors are 415 for another content type,
+// Body reads the whole JSON body of a request. Its errors are 415 for another content type,
 // coding or charset, 413 for a body over the limit, 408 for one that takes too long, and 503
 // when large requests hold all their memory. The memory is released once the request has
 // been answered.
-func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error) {
-	r := c.Request()
-	if types := r.Header["Content-Type"]; len(types) != 1 || !jsonContent(types[0]) {
-		return nil, transportError(http.StatusUnsupportedMediaType)
+func (f *Frontend) Body(w http.ResponseWriter, r *http.Request, by auth.Principal) (raw []byte, err error) {
+	if types := r.Header["Content-Type"]; len(types) != 1 || !f.reads(types[0]) {
+		return nil, &Error{Status: http.StatusUnsupportedMediaType}
 	}
 	if coding := r.Header["Content-Encoding"]; len(coding) > 1 || len(coding) == 1 && coding[0] != "" && !strings.EqualFold(coding[0], "identity") {
-		return nil, transportError(http.StatusUnsupportedMediaType).saying("the body must be sent as it is, without a Content-Encoding")
+		return nil, refused(http.StatusUnsupportedMediaType, "the body must be sent as it is, without a Content-Encoding")
 	}
-	if r.ContentLength > s.cfg.MaxBody {
-		return nil, transportError(http.StatusRequestEntityTooLarge)
+	if r.ContentLength > f.cfg.MaxBody {
+		return nil, &Error{Status: http.StatusRequestEntityTooLarge}
 	}
-	if 0 <= r.ContentLength && r.ContentLength <= freeBody { // nearly all: nothing is reserved, and its length bounds it
+	if 0 <= r.ContentLength && r.ContentLength <= FreeBody { // nearly all: nothing is reserved, and its length bounds it
 		if raw, err = readBody(r.Body, r.ContentLength); err != nil {
 			return nil, unreadBody(err)
 		}
-		read(c.Response(), r)
+		BodyRead(w, r)
 		return raw, nil
 	}
-	m := &metered{body: http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody), by: by, shares: s.bodies, left: freeBody}
+	m := &metered{body: http.MaxBytesReader(w, r.Body, f.cfg.MaxBody), by: by, shares: f.bodies, left: FreeBody}
 	defer func() {
 		if err != nil {
 			m.release()
@@ -51,7 +49,7 @@ func (s *Server) body(c echo.Context, by auth.Principal) (raw []byte, err error)
 	case err != nil:
 		return nil, unreadBody(err)
 	}
-	read(c.Response(), r)
+	BodyRead(w, r)
 	if len(m.taken) > 0 {
 		r.Body = m
 	}
@@ -64,11 +62,11 @@ func unreadBody(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &tooLarge):
-		return transportError(http.StatusRequestEntityTooLarge)
+		return &Error{Status: http.StatusRequestEntityTooLarge}
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return transportError(http.StatusRequestTimeout)
+		return &Error{Status: http.StatusRequestTimeout}
 	default:
-		return transportError(http.StatusBadRequest)
+		return &Error{Status: http.StatusBadRequest}
 	}
 }
 
@@ -77,7 +75,7 @@ func unreadBody(err error) error {
 type metered struct {
 	body   io.Reader
 	by     auth.Principal
-	shares *shares
+	shares *Shares
 	left   int // bytes that may arrive before more is reserved
 	taken  []func()
 	full   error // no more could be reserved
@@ -85,12 +83,12 @@ type metered struct {
 
 func (m *metered) Read(p []byte) (int, error) {
 	if m.left == 0 {
-		give, err := m.shares.take(m.by, freeBody)
+		give, err := m.shares.Take(m.by, FreeBody)
 		if err != nil {
 			m.full = err
 			return 0, err
 		}
-		m.taken, m.left = append(m.taken, give), freeBody
+		m.taken, m.left = append(m.taken, give), FreeBody
 	}
 	n, err := m.body.Read(p[:min(len(p), m.left)])
 	m.left -= n
@@ -113,7 +111,7 @@ func readBody(body io.Reader, length int64) ([]byte, error) {
 	if length < 0 {
 		return io.ReadAll(body)
 	}
-	raw := make([]byte, 0, min(length, freeBody))
+	raw := make([]byte, 0, min(length, FreeBody))
 	for {
 		n, err := io.ReadFull(body, raw[len(raw):cap(raw)])
 		if raw = raw[:len(raw)+n]; err != nil || int64(len(raw)) == length {
@@ -123,12 +121,12 @@ func readBody(body io.Reader, length int64) ([]byte, error) {
 	}
 }
 
-func jsonContent(header string) bool {
-	switch header {
-	case typeJSON, typeA2A:
+// reads reports whether a content type is one of a body, in UTF-8.
+func (f *Frontend) reads(header string) bool {
+	if slices.Contains(f.cfg.Media, header) {
 		return true
 	}
 	media, params, err := mime.ParseMediaType(header)
 	charset, given := params["charset"]
-	return err == nil && (media == typeJSON || media == typeA2A) && (!given || strings.EqualFold(charset, "utf-8"))
+	return err == nil && slices.Contains(f.cfg.Media, media) && (!given || strings.EqualFold(charset, "utf-8"))
 }

@@ -1,4 +1,4 @@
-package a2a
+package httpd
 
 import (
 	"context"
@@ -134,7 +134,7 @@ func (l *limiter) anonymous(r *http.Request) error {
 	if l.callers == nil {
 		return nil
 	}
-	return l.take(find(l.callers, l.source(credentialsOf(r)), true))
+	return l.take(find(l.callers, l.source(CredentialsOf(r)), true))
 }
 
 func (l *limiter) take(bucket *rate.Limiter) error {
@@ -222,8 +222,17 @@ func (l *limiter) slowDown(w http.ResponseWriter, r *http.Request, known bool) {
 }
 
 // tooMany returns the error of a request that may be made again after a time.
-func tooMany(after time.Duration, message string) *wireError {
-	e := errTooMany.saying(message)
-	e.after = max(1, int(math.Ceil(after.Seconds())))
-	return e
+func tooMany(after time.Duration, message string) *Error {
+	return &Error{Status: http.StatusTooManyRequests, Message: message, After: max(1, int(math.Ceil(after.Seconds())))}
+}
+
+// Remembered returns how many callers and addresses are remembered for their rates.
+func (f *Frontend) Remembered() (callers, failures int) {
+	return f.rates.callers.size(), f.rates.failures.size()
+}
+
+func (b *buckets) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.now) + len(b.old)
 }

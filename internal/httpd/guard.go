@@ -1,4 +1,4 @@
-package a2a
+package httpd
 
 import (
 	"net"
@@ -10,7 +10,7 @@ import (
 
 // Guard refuses requests that a browser was tricked into making: requests from pages of a
 // foreign origin, and requests to a name that is not the server's (DNS rebinding).
-// [Server] applies its own Guard; Wrap protects other routes next to it.
+// A handler calls Check itself; Wrap protects one that does not.
 type Guard struct {
 	// Hosts are the names, without port, that a request may use. Empty: any,
 	// which is safe unless every browser on the machine can reach the server.
@@ -24,52 +24,55 @@ type Guard struct {
 	// Proxies are the addresses of proxies whose X-Forwarded-For, X-Forwarded-Host and
 	// X-Forwarded-Proto are trusted. From any other address these headers are ignored.
 	Proxies []netip.Prefix
+	// Linked are the paths that any page may link to.
+	Linked []string
 }
 
 // Wrap returns h behind the guard. Its answers have the headers of every answer. A refused
 // request gets 403 (PERMISSION_DENIED) and does not reach h.
-func (g Guard) Wrap(h http.Handler) http.Handler {
+func (g Guard) Wrap(h http.Handler, refuse func(http.ResponseWriter, *http.Request, *Error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begin(w, r)
-		defer finish(w, r)
-		if wrong := g.check(r); wrong != nil {
-			writeError(w, r, wrong)
+		Begin(w, r)
+		defer Finish(w, r)
+		if wrong := g.Check(r); wrong != nil {
+			refuse(w, r, wrong)
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-func (g Guard) check(r *http.Request) *wireError {
-	if _, host := g.asked(r); len(g.Hosts) > 0 && !slices.Contains(g.Hosts, hostname(host)) {
-		return errForbidden.saying("this server does not accept that Host: use one of its own names, or add the name to allowed_hosts; behind a proxy, set public_url to the URL that clients use")
+// Check returns why a request is refused: 403, or nil.
+func (g Guard) Check(r *http.Request) *Error {
+	if _, host := g.Asked(r); len(g.Hosts) > 0 && !slices.Contains(g.Hosts, Hostname(host)) {
+		return forbidden("this server does not accept that Host: use one of its own names, or add the name to allowed_hosts; behind a proxy, set public_url to the URL that clients use")
 	}
 	origin := r.Header["Origin"]
 	if len(origin) > 0 {
 		switch {
 		case len(origin) == 1 && slices.Contains(g.Origins, origin[0]):
 		case len(origin) == 1 && slices.Contains(g.ReadOrigins, origin[0]):
-			if !onlyReads(r) {
-				return errForbidden.saying("pages from this Origin may only read from this server, with GET of HTTP+JSON: add it to allowed_origins")
+			if !OnlyReads(r) {
+				return forbidden("pages from this Origin may only read from this server, with GET of HTTP+JSON: add it to allowed_origins")
 			}
 		default:
-			return errForbidden.saying("pages from this Origin may not call this server: add it to allowed_origins, or to read_origins")
+			return forbidden("pages from this Origin may not call this server: add it to allowed_origins, or to read_origins")
 		}
 	}
 	for _, site := range r.Header["Sec-Fetch-Site"] {
 		// What a page loads without CORS, such as an <img>, has no Origin.
-		if site == "cross-site" && len(origin) == 0 && !public(r) {
-			return errForbidden.saying("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
+		if site == "cross-site" && len(origin) == 0 && !g.public(r) {
+			return forbidden("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
 		}
 		if site != "same-origin" && site != "none" && ambient(r) {
-			return errForbidden.saying("pages from other sites may not call this server with what their reader's browser sends by itself, such as a certificate: let them send a token or a key of their own, without credentials of the browser")
+			return forbidden("pages from other sites may not call this server with what their reader's browser sends by itself, such as a certificate: let them send a token or a key of their own, without credentials of the browser")
 		}
 	}
 	return nil
 }
 
-// onlyReads reports whether a request can only read, or asks whether it may (CORS).
-func onlyReads(r *http.Request) bool {
+// OnlyReads reports whether a request can only read, or asks whether it may (CORS).
+func OnlyReads(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		return true
@@ -89,13 +92,13 @@ func ambient(r *http.Request) bool {
 }
 
 // public reports whether a request is for something that any page may link to.
-func public(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || r.URL.Path == cardPath)
+func (g Guard) public(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && slices.Contains(g.Linked, r.URL.Path)
 }
 
-// hostname returns the name in a Host header, in lower case; an IPv6 address in
+// Hostname returns the name in a Host header, in lower case; an IPv6 address in
 // brackets, as in a URL.
-func hostname(host string) string {
+func Hostname(host string) string {
 	host = strings.ToLower(host)
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		if strings.Contains(name, ":") {

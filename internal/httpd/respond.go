@@ -1,4 +1,4 @@
-package a2a
+package httpd
 
 import (
 	"io"
@@ -14,13 +14,13 @@ const linger = time.Second
 // replace a header, as http.Header does, and not to write into its values.
 var nosniff, sameOrigin, noStore, closing = []string{"nosniff"}, []string{"same-origin"}, []string{"no-store"}, []string{"close"}
 
-// begin sets the headers of every answer, which a handler may change. Call [finish] when
+// Begin sets the headers of every answer, which a handler may change. Call [Finish] when
 // the handler has returned.
 //
-// The connection of a request with a body is closed after the answer, unless [read] says
+// The connection of a request with a body is closed after the answer, unless [BodyRead] says
 // that the body was read to its end: net/http would wait for the rest of it before it
 // answers. In HTTP/2 only the stream ends.
-func begin(w http.ResponseWriter, r *http.Request) {
+func Begin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h["X-Content-Type-Options"] = nosniff
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
@@ -29,43 +29,44 @@ func begin(w http.ResponseWriter, r *http.Request) {
 		h["Connection"] = closing
 	}
 	if r.ProtoMajor == 1 { // remove the deadline of the previous answer
-		_ = http.NewResponseController(w).SetWriteDeadline(noDeadline)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 }
 
-// bound sets a write deadline of answerTime. A small answer fits into the socket's buffer
+// Bound sets a write deadline of AnswerTime. A small answer fits into the socket's buffer
 // at once, unless the client has not read earlier answers or, in HTTP/2, gives no window.
-func bound(w http.ResponseWriter) {
+func Bound(w http.ResponseWriter) {
 	// The next use reports a connection that is gone.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(AnswerTime))
 }
 
-// read records that the body of a request has been read to its end.
-func read(w http.ResponseWriter, r *http.Request) {
+// BodyRead records that the body of a request has been read to its end.
+func BodyRead(w http.ResponseWriter, r *http.Request) {
 	delete(w.Header(), "Connection")
 	r.Body = http.NoBody
 }
 
-// maxSkipped is the length of a body that is read only to keep a connection, in bytes.
-const maxSkipped = 16 << 10
+// MaxSkipped is the length of a body that is read only to keep a connection, or to notice that
+// it has ended, in bytes.
+const MaxSkipped = 16 << 10
 
 // skip reads a small body and forgets it, so that the connection stays open: a caller that
 // makes too many requests must not cost a new connection for each, too.
 func skip(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor != 1 || r.ContentLength <= 0 || r.ContentLength > maxSkipped {
+	if r.ProtoMajor != 1 || r.ContentLength <= 0 || r.ContentLength > MaxSkipped {
 		return
 	}
 	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger)) != nil {
 		return
 	}
 	if n, err := io.CopyN(io.Discard, r.Body, r.ContentLength); err == nil && n == r.ContentLength {
-		read(w, r)
+		BodyRead(w, r)
 	}
 }
 
-// finish sets deadlines for the rest of an unread body and for what is left of the answer.
-func finish(w http.ResponseWriter, r *http.Request) {
-	bound(w)
+// Finish sets deadlines for the rest of an unread body and for what is left of the answer.
+func Finish(w http.ResponseWriter, r *http.Request) {
+	Bound(w)
 	if m, ok := r.Body.(*metered); ok {
 		m.release()
 		r.Body = http.NoBody
@@ -75,13 +76,4 @@ func finish(w http.ResponseWriter, r *http.Request) {
 	}
 	// The next use reports a connection that is gone.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
-}
-
-// Refuse answers a request with an error as the server itself does: in the format of the
-// request's binding, with the headers of every answer. It is for handlers next to a
-// [Server]. status is the HTTP status; 503 adds Retry-After.
-func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	begin(w, r)
-	defer finish(w, r)
-	writeError(w, s.Local(r), transportError(status).saying(message))
 }

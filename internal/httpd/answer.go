@@ -1,0 +1,55 @@
+package httpd
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// AnswerTime is how long a client may take to read one piece of an answer. A piece is as
+// much as Config.ReadRate gives for that time.
+const AnswerTime = 10 * time.Second
+
+// LargeAnswer is the length from which an answer is written in pieces.
+const LargeAnswer = 64 << 10
+
+// buffered is the length from which net/http may send an answer before its handler returns.
+// What is shorter is sent with the deadline that [Finish] sets.
+const buffered = 2 << 10
+
+// Answer writes a whole answer, a large one in pieces. It is cut off when the client reads
+// more slowly than Config.ReadRate, so that slow clients do not hold its memory.
+func (f *Frontend) Answer(w http.ResponseWriter, contentType string, body []byte) error {
+	piece := f.cfg.ReadRate * int(AnswerTime/time.Second)
+	if len(body) <= min(LargeAnswer, piece) {
+		if len(body) >= buffered {
+			Bound(w)
+		}
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(http.StatusOK)
+		_, err := w.Write(body)
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body))) // so that a truncated answer is not mistaken for a whole one
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	for len(body) > 0 {
+		n := min(piece, len(body))
+		if err := control.SetWriteDeadline(time.Now().Add(AnswerTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return fmt.Errorf("write answer: %w", err)
+		}
+		if _, err := w.Write(body[:n]); err != nil {
+			return fmt.Errorf("write answer: %w", err)
+		}
+		body = body[n:]
+	}
+	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) { // before the deadline ends
+		return fmt.Errorf("write answer: %w", err)
+	}
+	_ = control.SetWriteDeadline(time.Time{}) // the next use reports a connection that is gone
+	return nil
+}

@@ -1,0 +1,92 @@
+package httpd
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"a2a-server/auth"
+)
+
+// The headers in which a proxy reports its client's request. Forwarded (RFC 7239) is not
+// read: a proxy that does not know it passes on what its client sent.
+const (
+	forwardedFor   = "X-Forwarded-For"
+	forwardedHost  = "X-Forwarded-Host"
+	forwardedProto = "X-Forwarded-Proto"
+)
+
+// Asked returns the scheme and the host that the client used: those of the request, or
+// those that a trusted proxy reports.
+func (g Guard) Asked(r *http.Request) (scheme, host string) {
+	scheme, host = SchemeOf(r), r.Host
+	if !g.proxied(r) {
+		return scheme, host
+	}
+	switch proto := strings.ToLower(nearest(r.Header[forwardedProto])); proto {
+	case "http", "https":
+		scheme = proto
+	}
+	if forwarded := nearest(r.Header[forwardedHost]); forwarded != "" {
+		host = forwarded
+	}
+	return scheme, host
+}
+
+// SchemeOf returns the scheme of the connection itself.
+func SchemeOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// proxied reports whether a request comes from one of the proxies.
+func (g Guard) proxied(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && g.isProxy(plain(from.Addr()))
+}
+
+// isProxy reports whether an address is one of the proxies.
+func (g Guard) isProxy(addr netip.Addr) bool {
+	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// plain returns the one form of an address.
+func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
+
+// client returns the address that a request comes from: its peer's or, as long as that is a
+// proxy, the one that the proxy names. What somebody else has written into the header does
+// not count. It is invalid if the peer is unknown.
+func (g Guard) client(c *auth.Credentials) netip.Addr {
+	addr := plain(c.Remote.Addr())
+	if !addr.IsValid() || !g.isProxy(addr) {
+		return addr
+	}
+	named := strings.Split(strings.Join(c.Header(forwardedFor), ","), ",")
+	for _, text := range slices.Backward(named) {
+		text = strings.TrimSpace(text)
+		next, err := netip.ParseAddr(strings.Trim(text, "[]"))
+		if err != nil {
+			at, err := netip.ParseAddrPort(text)
+			if err != nil {
+				break
+			}
+			next = at.Addr()
+		}
+		if addr = plain(next); !g.isProxy(addr) {
+			break
+		}
+	}
+	return addr
+}
+
+// nearest returns what the nearest proxy has written: each proxy appends.
+func nearest(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	list := values[len(values)-1]
+	return strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
+}
