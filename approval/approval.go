@@ -71,6 +71,14 @@ type Terms struct {
 	// Approvers are the only ones who may answer; nil: everybody who may decide the
 	// approvals of the task. It gives nobody the right to decide, see [auth.Decide].
 	Approvers *Approvers `json:"approvers,omitempty"`
+	Risk      Risk       `json:"risk,omitempty"` // "": see [Approval.Risk]
+	// Mask are JSON pointers (RFC 6901) into the arguments, with * for every member or element.
+	// Lists, mails and logs have [Masked] in these places; whoever decides sees everything. A
+	// pointer that meets nothing masks nothing.
+	Mask []string `json:"mask,omitempty"`
+	// Notify names those to notify. Nothing reads it yet; it is kept for the notifications that
+	// a later version sends.
+	Notify []string `json:"notify,omitempty"`
 }
 
 // Approval is what was asked, bound to what was shown, and how it ended. Its JSON

@@ -19,6 +19,7 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 		return j.broken("there is no policy; and before that: " + what)
 	}
 	j.name = t.Name()
+	j.mask = p.masks // nobody knows which gates would have asked
 	j.problem("a check before the policy", errors.New(what))
 	v = j.ask()
 	v.Terms.Destructive = true // nobody knows what the check would have said, so a keyword must not approve

@@ -95,6 +95,7 @@ func fullApproval() Approval {
 			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}},
+			Risk:      RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Supersedes: "task-1.a1",
 		Resolution: &Resolution{
@@ -115,6 +116,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-risk.v1.json", full)
+	full.Terms.Risk, full.Terms.Mask, full.Terms.Notify = "", nil, nil // from before there were such fields
 	checkGolden(t, "approval-about.v1.json", full)
 	full.About = nil // from before there was such a field
 	checkGolden(t, "approval-code.v1.json", full)

@@ -105,6 +105,11 @@ func lookup(args map[string]any, path []string) (any, bool) {
 				return nil, false
 			}
 			v = at[i]
+		case string:
+			if at != Masked {
+				return nil, false
+			}
+			return at, true // what the step leads to is masked with the rest
 		default:
 			return nil, false
 		}

@@ -30,7 +30,9 @@ type Verdict struct {
 // The terms are what all gates that ask demand together: every restriction of any of them, the
 // approvers of each, the decisions that all of them allow (if there is none, reject and
 // cancel), the shortest time and the strictest end of it. The defaults complete each gate before
-// that, so a gate that sets no time has the default one beside any other. A tool that is declared
+// that, so a gate that sets no time has the default one beside any other. The risk is the highest
+// that any of them sets, and what one masks is masked, in the hint and in the reason of a denial,
+// too. A tool that is declared
 // destructive makes the terms so. The tool's own gate demands what the defaults demand, but beside
 // other gates no deadline: a gate can set one for a tool that asks by itself. The rule and the
 // hint are those of the most specific gate that asks: exact ones first, then patterns, each in the
@@ -78,6 +80,7 @@ type judgement struct {
 	tool   tool.Tool
 	name   string
 	args   map[string]any
+	mask   []string // of the hint and the reason, and of the terms
 
 	denied   *gate   // the first
 	asks     []*gate // the most specific first
@@ -156,6 +159,7 @@ func (j *judgement) allow() Verdict {
 }
 
 func (j *judgement) deny() Verdict {
+	j.mask = union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
 	reason := fmt.Sprintf("the rule %s does not allow this call of %s", quote(j.denied.name), quote(j.name))
 	// A denial stays one, also when its explanation cannot be written.
 	if text, err := j.fill(j.denied.hint); err == nil && text != "" {
@@ -171,6 +175,8 @@ func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
 	all := slices.Concat(j.asks, j.failed)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
+	j.mask = union(j.mask, v.Terms.Mask)
+	v.Terms.Mask = j.mask
 	if len(j.asks) > 0 || !j.toolAsks {
 		v.Terms.Rule = all[0].name
 		v.Reason = "rule " + quote(all[0].name) + " asks"
@@ -222,12 +228,12 @@ func (j *judgement) hint(t template) string {
 // fill fills a template. Values may have methods, and those may panic.
 func (j *judgement) fill(t template) (text string, err error) {
 	defer caught(&err)
-	return t.fill(j.args)
+	return t.fill(maskedArgs(j.args, j.mask))
 }
 
 func (j *judgement) defaultHint() (text string, err error) {
 	defer caught(&err)
-	return DefaultHint(j.name, j.args)
+	return DefaultHint(j.name, maskedArgs(j.args, j.mask))
 }
 
 func (j *judgement) destructive() (is bool, err error) {
@@ -252,6 +258,7 @@ func (j *judgement) broken(r any) Verdict {
 		Terms: Terms{Destructive: true},
 	}
 	if j.policy != nil {
+		v.Terms.Mask = j.policy.masks // nobody knows which gates would have asked
 		v.Terms = withDefaults(v.Terms, j.policy.defaults)
 	}
 	v.Terms.Rule = RuleDefault

@@ -64,8 +64,18 @@ func TestGatesThatAskTogether(t *testing.T) {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Respond}}}, {Tool: "*", Terms: Terms{Allowed: []Verb{Edit, Respond}}}},
 			want:  Terms{Allowed: []Verb{Reject, Cancel}},
 		},
-		"the shortest time":   {gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Hour}}, {Tool: "*", Terms: Terms{Expires: time.Minute}}, {Tool: "p*"}}, want: Terms{Expires: time.Minute}},
-		"a time beside never": {gates: []Gate{{Tool: "pay", Terms: Terms{Expires: -1}}, {Tool: "*", Terms: Terms{Expires: time.Minute}}}, want: Terms{Expires: time.Minute}},
+		"the highest risk":         {gates: []Gate{{Tool: "pay", Terms: Terms{Risk: RiskMedium}}, {Tool: "p*", Terms: Terms{Risk: RiskHigh}}, {Tool: "*", Terms: Terms{Risk: RiskLow}}}, want: Terms{Risk: RiskHigh}},
+		"a risk beside none":       {gates: []Gate{{Tool: "pay"}, {Tool: "*", Terms: Terms{Risk: RiskLow}}}, want: Terms{Risk: RiskLow}},
+		"the default risk":         {gates: []Gate{{Tool: "pay", Terms: Terms{Risk: RiskLow}}, {Tool: "*"}}, defaults: Terms{Risk: RiskMedium}, want: Terms{Risk: RiskMedium}},
+		"the risk of another call": {gates: []Gate{{Tool: "pay"}, {Tool: "*", When: when(false, nil), Terms: Terms{Risk: RiskHigh, Mask: []string{"/a"}, Notify: []string{"a"}}}}},
+		"what any masks, and whom any notifies": {
+			gates:    []Gate{{Tool: "pay", Terms: Terms{Mask: []string{"/c", "/b"}, Notify: []string{"ops", "cfo"}}}, {Tool: "*", Terms: Terms{Mask: []string{"/b", "/a"}, Notify: []string{"ops", "bob"}}}},
+			defaults: Terms{Mask: []string{"/d"}, Notify: []string{"default"}},
+			want:     Terms{Mask: []string{"/a", "/b", "/c", "/d"}, Notify: []string{"bob", "cfo", "ops"}},
+		},
+		"whom the defaults notify": {gates: []Gate{{Tool: "pay"}}, defaults: Terms{Notify: []string{"b", "a"}}, want: Terms{Notify: []string{"a", "b"}}},
+		"the shortest time":        {gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Hour}}, {Tool: "*", Terms: Terms{Expires: time.Minute}}, {Tool: "p*"}}, want: Terms{Expires: time.Minute}},
+		"a time beside never":      {gates: []Gate{{Tool: "pay", Terms: Terms{Expires: -1}}, {Tool: "*", Terms: Terms{Expires: time.Minute}}}, want: Terms{Expires: time.Minute}},
 		"the strictest end": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: time.Minute, OnExpiry: ExpiryKeeps}}, {Tool: "*", Terms: Terms{Expires: time.Hour, OnExpiry: ExpiryCancels}}},
 			want:  Terms{Expires: time.Minute, OnExpiry: ExpiryCancels},
@@ -123,6 +133,11 @@ func TestGatesThatAskTogether(t *testing.T) {
 				}
 				for i := range v.Terms.Allowed {
 					v.Terms.Allowed[i] = Approve
+				}
+				for _, texts := range [][]string{v.Terms.Mask, v.Terms.Notify} {
+					for i := range texts {
+						texts[i] = "other"
+					}
 				}
 				if who := v.Terms.Approvers; who != nil {
 					for i := range who.All {

@@ -48,8 +48,9 @@ type Gate struct {
 	When Predicate
 	// Hint is the question to the person, or the explanation of a denial. {name} and
 	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with
-	// hidden characters escaped; what names no argument stays as it is. Defaults to
-	// the hint of the tool's own gate, else to one with the name and all arguments.
+	// hidden characters escaped; what names no argument stays as it is, and what is masked
+	// is [Masked]. Defaults to the hint of the tool's own gate, else to one with the name and
+	// all arguments.
 	Hint string
 	// Terms are what the gate demands of the approvals. If several gates ask about a call,
 	// all that they demand counts; see [Policy.Judge]. Rule is set to Name. What no gate sets
@@ -58,12 +59,12 @@ type Gate struct {
 }
 
 // PolicyConfig configures a [Policy]. The zero value asks for what the tools
-// themselves want asked, without deadlines.
+// themselves want asked, without deadlines; the server's configuration sets one of 7 days.
 type PolicyConfig struct {
 	Gates []Gate
 	// Defaults fill in what each gate leaves open, and are the terms of the tools' own gates;
 	// but beside a gate that asks, the tool's own one has no deadline. A bool that is true here
-	// is true everywhere. Rule is unused.
+	// is true everywhere, and so is each entry of Mask. Rule is unused.
 	Defaults Terms
 	// OptIn switches the tools' own gates off, so that only Gates ask.
 	OptIn bool
@@ -76,6 +77,7 @@ type Policy struct {
 	exact    map[string][]*gate // by tool, in the order of the configuration
 	globs    []*gate
 	defaults Terms
+	masks    []string // of all gates
 	optIn    bool
 }
 
@@ -92,14 +94,16 @@ type gate struct {
 // NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
 	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
-	p.defaults.Allowed, p.defaults.Approvers = slices.Clone(c.Defaults.Allowed), c.Defaults.Approvers.clone()
+	p.defaults = c.Defaults.clone()
 	problems := checkTerms("the default terms", c.Defaults)
 	if c.Defaults.Expires < 0 {
 		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
 	}
 
 	seen := map[string]bool{}
+	p.masks = union(c.Defaults.Mask, nil)
 	for i, g := range c.Gates {
+		p.masks = union(p.masks, g.Terms.Mask)
 		ready, errs := makeGate(i, g)
 		problems = append(problems, errs...)
 		if seen[ready.name] {
@@ -146,9 +150,15 @@ func makeGate(i int, g Gate) (*gate, []error) {
 		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Rule)))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
-	ready.terms = g.Terms
-	ready.terms.Allowed, ready.terms.Approvers = slices.Clone(g.Terms.Allowed), g.Terms.Approvers.clone()
+	ready.terms = g.Terms.clone()
 	return ready, problems
+}
+
+// clone returns a copy that shares nothing with t.
+func (t Terms) clone() Terms {
+	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
+	t.Mask, t.Notify = slices.Clone(t.Mask), slices.Clone(t.Notify)
+	return t
 }
 
 // checkTerms returns what is wrong with t.
@@ -170,6 +180,19 @@ func checkTerms(where string, t Terms) []error {
 	if problem := t.Approvers.problem(); problem != "" {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
+	if t.Risk.rank() < 0 {
+		problems = append(problems, fmt.Errorf("%s: unknown risk %q: use low, medium or high", where, t.Risk))
+	}
+	for _, pointer := range t.Mask {
+		if err := CheckMask(pointer); err != nil {
+			problems = append(problems, fmt.Errorf("%s: Mask: %s %w", where, quote(pointer), err))
+		}
+	}
+	for _, name := range t.Notify {
+		if err := CheckNotify(name); err != nil {
+			problems = append(problems, fmt.Errorf("%s: Notify: %s %w", where, quote(name), err))
+		}
+	}
 	if t.Allowed != nil && len(AllowedVerbs(KindCall, t)) == 0 {
 		problems = append(problems, fmt.Errorf("%s: no decision about a call is allowed: name approve, edit, reject or cancel, or leave Allowed out for all", where))
 	}
@@ -190,11 +213,17 @@ func withDefaults(t, d Terms) Terms {
 	if t.Allowed == nil {
 		t.Allowed = d.Allowed
 	}
-	t.Allowed = slices.Clone(t.Allowed)
 	if t.Approvers == nil {
 		t.Approvers = d.Approvers
 	}
-	t.Approvers = t.Approvers.clone()
+	if t.Risk == "" {
+		t.Risk = d.Risk
+	}
+	if t.Notify == nil {
+		t.Notify = d.Notify
+	}
+	t = t.clone()
+	t.Mask, t.Notify = union(t.Mask, d.Mask), union(t.Notify, nil)
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.AuthRequired = t.AuthRequired || d.AuthRequired

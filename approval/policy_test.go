@@ -22,6 +22,10 @@ func TestNewPolicyProblems(t *testing.T) {
 		{"no such verb", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []Verb{"run", Approve}}}}}, []string{`"run"`}},
 		{"no verb of a call", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []Verb{Respond}}}}}, []string{"no decision about a call"}},
 		{"expiry too short", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Expires: 1}}}}, []string{"millisecond"}},
+		{"no such risk", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Risk: "huge"}}}}, []string{`"huge"`, "low, medium or high"}},
+		{"mask that is no pointer", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Mask: []string{"/a", "iban", ""}}}}}, []string{`Mask: "iban"`, `Mask: ""`, "/*"}},
+		{"mask with a wrong escape", PolicyConfig{Defaults: Terms{Mask: []string{"/a~2", "/~"}}}, []string{`"/a~2"`, `"/~"`, "~0"}},
+		{"notify that is no name", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Notify: []string{"ops-1.a_b", "a b", ""}}}}}, []string{`Notify: "a b"`, `Notify: ""`}},
 		{"negative default", PolicyConfig{Defaults: Terms{Expires: -1}}, []string{"default terms", "negative"}},
 		{"all at once", PolicyConfig{Defaults: Terms{OnExpiry: "x"}, Gates: []Gate{{Action: "x"}, {Tool: "a", Terms: Terms{Allowed: []Verb{}}}}}, []string{"default terms", "names no tool", `"x"`, "gate 1"}},
 	}
@@ -43,12 +47,12 @@ func TestNewPolicyProblems(t *testing.T) {
 
 func TestNewPolicyKeepsNothingOfItsConfig(t *testing.T) {
 	t.Parallel()
-	c := PolicyConfig{Defaults: Terms{Allowed: []Verb{Approve}}, Gates: []Gate{{Tool: "send", Terms: Terms{Expires: time.Hour}}}}
+	c := PolicyConfig{Defaults: Terms{Allowed: []Verb{Approve}}, Gates: []Gate{{Tool: "send", Terms: Terms{Expires: time.Hour, Mask: []string{"/a"}, Notify: []string{"a"}}}}}
 	p := newPolicy(t, c)
 	c.Defaults.Allowed[0] = Cancel
-	c.Gates[0].Tool = "other"
+	c.Gates[0].Tool, c.Gates[0].Terms.Mask[0], c.Gates[0].Terms.Notify[0] = "other", "/b", "b"
 	got := p.Judge(nil, &fakeTool{name: "send"}, nil)
-	if got.Action != ActionAsk || got.Terms.Allowed[0] != Approve {
+	if got.Action != ActionAsk || got.Terms.Allowed[0] != Approve || got.Terms.Mask[0] != "/a" || got.Terms.Notify[0] != "a" {
 		t.Errorf("Judge() = %+v, want what was configured", got)
 	}
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -329,13 +330,21 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 	return d.askAbout(c, a)
 }
 
+// approvalOf returns the newest approval that asks whether a call may run, or nil.
+func (d *Draft) approvalOf(c *call) *pendingApproval {
+	for _, a := range slices.Backward(d.f.Approvals) {
+		if a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
+			return a
+		}
+	}
+	return nil
+}
+
 // termsOf returns the terms on which a call was approved; if nobody was asked, those on
 // which it would be asked now, as it was examined.
 func (d *Draft) termsOf(c *call, x *examined) approval.Terms {
-	for i := len(d.f.Approvals) - 1; i >= 0; i-- {
-		if a := d.f.Approvals[i]; a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
-			return a.Terms
-		}
+	if a := d.approvalOf(c); a != nil {
+		return a.Terms
 	}
 	l := look{ctx: x.ctx, entry: x.entry}
 	if now := d.examine(c, l, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {

@@ -292,10 +292,14 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 
 // askTerms returns the terms of what a running tool asks. A confirmation is decided by
 // whoever decides on the call, in the same ways; only the deadline and the decisions that are
-// allowed, which were chosen for the call, are those of other questions.
+// allowed, which were chosen for the call, are those of other questions. Every question has the
+// risk, the masked places and the names of its call.
 func (d *Draft) askTerms(c *call, x *examined, a *approval.Approval) approval.Terms {
 	own := d.rules.Policy.AskTerms()
 	if a.AskKind != string(tool.AskConfirm) {
+		if of := d.approvalOf(c); of != nil {
+			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
+		}
 		return own
 	}
 	terms := d.termsOf(c, x)

@@ -1,6 +1,8 @@
 package task_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"a2a-server/approval"
@@ -51,6 +53,23 @@ func TestConfirmationHasTheTermsOfItsCall(t *testing.T) {
 		asked = false
 		k.mustPut(by(sam, approval.Answer{ID: q, Verb: approval.Approve}))
 		k.wantEntries(2)
+	}
+}
+
+// What a running tool asks has the risk, the masked places and the names of its call, whatever it asks.
+func TestQuestionsKeepTheMaskOfTheirCall(t *testing.T) {
+	t.Parallel()
+	terms := approval.Terms{Risk: approval.RiskHigh, Mask: []string{"/amount"}, Notify: []string{"ops"}}
+	k := newDesk(t, func(r *task.Rules) { r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: terms}) }, &fake{name: "pay", schema: amounts("")})
+	k.begin(call("pay", 5))
+	k.mustPut(by(bob, approval.Answer{ID: id(1), Verb: approval.Approve}))
+	k.ends("c1.1", task.RunEnded{Asks: []task.ToolQuestion{{ID: "q", Ask: tool.Ask{Kind: tool.AskQuestion, Hint: "Which bank?"}}}})
+	got := k.one()
+	if got.Kind != approval.KindQuestion || got.Terms.Risk != terms.Risk || !slices.Equal(got.Terms.Mask, terms.Mask) || !slices.Equal(got.Terms.Notify, terms.Notify) {
+		t.Errorf("the question has the terms %+v, want those of its call, %+v", got.Terms, terms)
+	}
+	if listed := string(got.MaskedArgs()); strings.Contains(listed, "5") {
+		t.Errorf("MaskedArgs() of the question = %s, want no amount", listed)
 	}
 }
 

@@ -226,6 +226,9 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		{"its own words", "Pay bob?", nil, "Requested by: anonymous\n> Pay bob?\nArguments: "},
 		{"no words of its own", usual, nil, "Requested by: anonymous\nArguments: "},
 		{"something failed", usual + "\nYou are asked because of this.", nil, "Requested by: anonymous\n> You are asked because of this.\nArguments: "},
+		{"no words of its own, masked", `May the tool "transfer_money" run with these arguments? {"amount":100,"to":"•••"}`, func(a *approval.Approval) {
+			a.Terms.Mask = []string{"/to"}
+		}, "Requested by: anonymous\nArguments: {\"amount\":100,\"to\":\"bob\"}"},
 		{"words that begin alike", usual + "!", nil, "> " + usual + "!\nArguments: "},
 		{"through others", usual, func(a *approval.Approval) {
 			a.Requester = auth.Principal{Subject: "alice\u202e", Chain: []string{"desk", "agent"}}

@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -126,7 +127,14 @@ func (s *shown) requester() string {
 // ownHint returns the hint without the default hint, which only repeats the name of the
 // tool and the arguments: those are shown anyway.
 func (s *shown) ownHint() string {
-	usual, err := approval.DefaultHint(s.Tool, s.args)
+	args := s.args
+	if len(s.Terms.Mask) > 0 { // as the hint has them
+		var err error
+		if args, err = strictjson.DecodeObject(s.MaskedArgs()); err != nil {
+			return s.hint
+		}
+	}
+	usual, err := approval.DefaultHint(s.Tool, args)
 	if err != nil || s.Kind != approval.KindCall {
 		return s.hint
 	}

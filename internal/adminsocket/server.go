@@ -340,9 +340,11 @@ func listApprovals(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	page, err := c.inbox.List(ctx, c.by, engine.ApprovalQuery{Task: c.query.Get("task"), Limit: limit, Cursor: c.query.Get("cursor")})
-	out := &ApprovalPage{Approvals: append([]approval.Approval{}, page.Approvals...), Next: page.Next, Damaged: page.Damaged}
+	out := &ApprovalPage{Approvals: []approval.Approval{}, Next: page.Next, Damaged: page.Damaged}
 	for i := range page.Approvals {
-		if a := &page.Approvals[i]; a.State == approval.Pending && c.revoked(a.Requester) {
+		a := &page.Approvals[i]
+		out.Approvals = append(out.Approvals, *a.Listed())
+		if a.State == approval.Pending && c.revoked(a.Requester) {
 			out.Revoked = append(out.Revoked, a.ID)
 		}
 	}

@@ -23,6 +23,7 @@ type served struct {
 	*console
 	url  string
 	stop func() int // ends the server, and returns its exit code
+	log  *talking
 	mu   sync.Mutex
 	sent int
 }
@@ -54,8 +55,8 @@ func serve(t *testing.T, uid int, roles string) *served {
 func serveWith(t *testing.T, uid int, roles, more string) *served {
 	t.Helper()
 	c := withFile(t, fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n%s", uid, roles, more))
-	s := &served{console: c}
 	log := &talking{url: make(chan string, 1)}
+	s := &served{console: c, log: log}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
@@ -186,6 +187,58 @@ func TestApprovalsDecide(t *testing.T) {
 	}
 }
 
+// What a gate masks is in no list and in no line of the log; whoever decides sees it.
+func TestApprovalsMasked(t *testing.T) {
+	t.Parallel()
+	s := serveWith(t, os.Getuid(), allRoles, `log: {level: debug}
+gates:
+  - {name: payments, tool: transfer_money, hint: "Pay {amount} to {to}?", risk: low, mask: [/to], notify: [ops]}
+  - {name: everything, tool: "*", risk: medium}
+`)
+	const secret, secret2 = "DE47110815", "DE0815"
+	task, id := s.ask("to=" + secret + " amount=5")
+	run := func(args ...string) string {
+		t.Helper()
+		code, stdout, stderr := s.run(nil, append(args, "--anonymous")...)
+		if code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, code, stderr)
+		}
+		return stdout
+	}
+	shown := run("approvals", "show", id)
+	for _, want := range []string{`{"amount":5,"to":"` + secret + `"}`, `Pay 5 to "•••"?`, "risk        medium"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("show lacks %q:\n%s", want, shown)
+		}
+	}
+	if whole := run("approvals", "show", id, "-o", "json"); !strings.Contains(whole, secret) || !strings.Contains(whole, `"ops"`) {
+		t.Errorf("show in JSON lacks %q:\n%s", secret, whole)
+	}
+	lists := func() string {
+		return run("approvals", "list") + run("approvals", "list", "-o", "json") + run("approvals", "list", "--task", task) + run("approvals", "list", "--task", task, "-o", "json") + run("tasks", "list")
+	}
+	if got := lists(); strings.Contains(got, secret) || !strings.Contains(got, `{"amount":5,"to":"•••"}`) || !strings.Contains(got, `"to": "•••"`) {
+		t.Errorf("lists have %q, or do not mask it:\n%s", secret, got)
+	}
+	one := s.openCommand("approvals", "edit", id, "--args", `{"amount":6,"to":"`+secret2+`"}`, "--anonymous")
+	one.answer("[y/N] ", "y")
+	if code, stdout := one.end(); code != 0 {
+		t.Fatalf("edit exits with %d: %s", code, stdout)
+	}
+	if got := lists(); strings.Contains(got, secret) || strings.Contains(got, secret2) {
+		t.Errorf("lists after the edit have %q or %q:\n%s", secret, secret2, got)
+	}
+	if _, edited, _ := s.state(id); !strings.Contains(edited, secret2) {
+		t.Errorf("show has %s after the edit, want %q", edited, secret2)
+	}
+	s.stop()
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	if got := s.log.said.String(); strings.Contains(got, secret) || strings.Contains(got, secret2) || !strings.Contains(got, id) {
+		t.Errorf("the log has %q or %q, or lacks %s:\n%s", secret, secret2, id, got)
+	}
+}
+
 // What changes or is decided while the person reads, is not decided again.
 func TestApprovalsDecidedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -300,7 +353,7 @@ func TestTasksCommands(t *testing.T) {
 		code  int
 		lines []string // of stdout, or of stderr if the code is not 0
 	}{
-		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +REQUESTER +ASKED +EXPIRES +RULE +ARGUMENTS$`, `(?m)^` + id + ` +transfer_money +anonymous +\S+ +– +tool +\{"amount":5,"to":"bob"\}$`}},
+		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +REQUESTER +ASKED +EXPIRES +RULE +ARGUMENTS$`, `(?m)^` + id + ` +transfer_money +anonymous +\S+ +\S+ +tool +\{"amount":5,"to":"bob"\}$`}},
 		"approvals list --anonymous --task " + first:                  {0, []string{`(?m)^ID +STATE +TOOL`, `(?m)^` + id + ` +pending +transfer_money`}},
 		"approvals list --anonymous --limit 1 -o json":                {0, []string{`"more": true`, `"id": "` + id + `"`}},
 		"approvals list":                                              {0, []string{`^nothing waits for approval\n$`}}, // of the tenant

@@ -73,7 +73,7 @@ func (p *program) printApprovals(all *approvalsJSON, states bool) error {
 		if slices.Contains(all.Revoked, a.ID) {
 			requester += " (revoked)"
 		}
-		row := []string{a.ID, a.Tool, requester, moment(a.Asked), deadline(a), a.Terms.Rule, visible.Clip(string(a.Args), 60)}
+		row := []string{a.ID, a.Tool, requester, moment(a.Asked), deadline(a), a.Terms.Rule, visible.Clip(string(a.MaskedArgs()), 60)}
 		if states {
 			row = append([]string{a.ID, string(a.State)}, row[1:]...)
 		}
@@ -153,6 +153,7 @@ func approvalText(shown *adminsocket.ShownApproval, columns int) string {
 	if a.Terms.Destructive {
 		f.add("effects", "it is destructive")
 	}
+	f.add("risk", string(a.Terms.Risk))
 	f.add("rule", visible.Line(a.Terms.Rule))
 	if a.Terms.FourEyes {
 		f.add("four eyes", "the requester may not decide, nor those they act for, nor those who act for one of them")

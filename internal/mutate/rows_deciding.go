@@ -68,8 +68,8 @@ func decidingRows() []Row {
 		},
 		{
 			File:    "approval/policy.go",
-			What:    "\tt.Approvers = t.Approvers.clone()\n",
-			Into:    "",
+			What:    "slices.Clone(t.Allowed), t.Approvers.clone()\n",
+			Into:    "slices.Clone(t.Allowed), t.Approvers\n",
 			Promise: "the approvers of an approval are its own",
 			Test:    "TestApproversAreCopied",
 		},

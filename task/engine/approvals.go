@@ -80,7 +80,8 @@ type ApprovalPage struct {
 }
 
 // List lists approvals. One that is requested or decided between pages may be missing, or
-// appear in its old state; one whose state does not change appears exactly once. Who may
+// appear in its old state; one whose state does not change appears exactly once. Whoever shows
+// the list shows [approval.Approval.Listed] of each. Who may
 // review no approvals gets an *[auth.DeniedError].
 func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
 	if err := a.may(by, auth.Review); err != nil {

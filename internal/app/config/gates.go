@@ -16,6 +16,10 @@ func gateKeys(g *approval.Gate) []key {
 	verb := func(to *approval.Verb) setting.Value {
 		return setting.Choice(to, "a decision", approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel)
 	}
+	pointer := func(to *string) setting.Value {
+		return setting.Text(to, "a JSON pointer such as /card/number", saying(approval.CheckMask))
+	}
+	notified := func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }
 	return []key{
 		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved),
 			"The gate's name in approvals and in the audit. It must be unique. Without it, gate: and the tool."),
@@ -24,7 +28,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny),
 			"ask lets a person decide, deny refuses the call, allow lets it run. When several gates match a tool, deny wins over ask, and ask over allow. Only an allow that names a tool exactly, without *, overrides the gate that the tool itself declares."),
 		one("hint", "", setting.Text(&g.Hint, "a string"),
-			"The question, or the reason for a denial. {name} and {/json/pointer} are replaced by arguments of the call. Without it, the tool's own hint."),
+			"The question, or the reason for a denial. {name} and {/json/pointer} are replaced by arguments of the call, and a masked one by •••, because hints are in lists. Without it, the tool's own hint, which mask does not change."),
 		one("expires", "", setting.Deadline(&g.Terms.Expires, -1),
 			"How long the approval may be pending. Without it, deadlines.expires."),
 		one("on_expiry", "", setting.Choice(&g.Terms.OnExpiry, "an outcome of a deadline", expiries()...),
@@ -43,6 +47,22 @@ func gateKeys(g *approval.Gate) []key {
 			"Never decided by text, be it a word or JSON: only by clients that send decisions as data, and outside the conversation."),
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"),
 			"What a rejection does in addition to rejecting the call: cancel cancels the task, continue leaves it to the planner."),
+		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh),
+			"How much a wrong decision may cost; the highest of all gates that ask counts. It is shown and decides nothing. Without it, high for a destructive call and medium for any other."),
+		many("mask", "", &g.Terms.Mask, pointer,
+			"Arguments that lists, mails and logs show as •••, by JSON pointer: /iban, /card/number, or, as * is every member or element, /users/*/name. Whoever decides sees them. A pointer that meets nothing masks nothing."),
+		many("notify", "", &g.Terms.Notify, notified,
+			"Names of those to notify; kept with the approval for the notifications that a later version sends. Nothing reads them yet."),
+	}
+}
+
+// saying returns a check of a text whose error begins with the text.
+func saying(check func(string) error) func(string) error {
+	return func(text string) error {
+		if err := check(text); err != nil {
+			return fmt.Errorf("%s %w", quote(text), err)
+		}
+		return nil
 	}
 }
 
@@ -99,7 +119,7 @@ func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	useful := []string{"name", "tool", "action"}
 	if g.Action == approval.ActionDeny {
-		useful = append(useful, "hint")
+		useful = append(useful, "hint", "mask")
 	}
 	for _, k := range gateKeys(g) {
 		if at, given := l.given(n, k.name); given && !slices.Contains(useful, k.name) {

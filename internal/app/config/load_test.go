@@ -44,7 +44,7 @@ func defaults() *config.Config {
 		Keywords:     true,
 		Confirmation: config.Required,
 		Versions:     config.Versions{V03: true},
-		Terms:        approval.Terms{OnExpiry: approval.ExpiryRejects},
+		Terms:        approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Engine: task.Limits{
 				Turns: 2048, Queue: 10_000, Held: 256, HeldTime: time.Hour, Abandoned: 8, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second, PlanTimeout: 2 * time.Minute,
@@ -151,10 +151,13 @@ gates:
     destructive: true
     no_text: true
     on_reject: cancel
+    risk: low
+    mask: [/path, /users/*/name, /a~1b]
+    notify: [ops, Jane.Doe-1_x]
   - tool: send
     expires: never
   - {tool: read, action: allow}
-  - {tool: drop, action: deny, hint: Never.}
+  - {tool: drop, action: deny, hint: Never., mask: [/a]}
 `)})
 	want := []approval.Gate{
 		{
@@ -162,11 +165,12 @@ gates:
 			Terms: approval.Terms{
 				Expires: 30 * time.Minute, OnExpiry: approval.ExpiryCancels, Allowed: []approval.Verb{approval.Approve, approval.Reject},
 				Destructive: true, NoText: true, CancelsTask: true,
+				Risk: approval.RiskLow, Mask: []string{"/path", "/users/*/name", "/a~1b"}, Notify: []string{"ops", "Jane.Doe-1_x"},
 			},
 		},
 		{Tool: "send", Action: approval.ActionAsk, Terms: approval.Terms{Expires: -1}},
 		{Tool: "read", Action: approval.ActionAllow},
-		{Tool: "drop", Action: approval.ActionDeny, Hint: "Never."},
+		{Tool: "drop", Action: approval.ActionDeny, Hint: "Never.", Terms: approval.Terms{Mask: []string{"/a"}}},
 	}
 	if diff := cmp.Diff(want, got.Gates); diff != "" {
 		t.Errorf("Gates (-want +got):\n%s", diff)

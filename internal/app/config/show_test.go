@@ -35,6 +35,9 @@ gates:
     tool: delete_*
     allowed: [approve, reject]
     destructive: true
+    risk: high
+    mask: [/path, "/a,b"]
+    notify: [ops]
   - tool: "*"
     expires: never
     on_reject: cancel

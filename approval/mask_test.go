@@ -1,0 +1,144 @@
+package approval
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+func TestMaskedArgs(t *testing.T) {
+	t.Parallel()
+	const args = `{"amount":1.50,"card":{"number":"4111","valid":[1,2]},"a/b":1,"m~n":2,"users":[{"name":"ann","age":1},{"name":"bob"}],"":3,"n":null}`
+	for name, tc := range map[string]struct {
+		args string
+		mask []string
+		want string
+	}{
+		"nothing":               {args, nil, args},
+		"a member":              {`{"iban":"DE1","to":"bob"}`, []string{"/iban"}, `{"iban":"•••","to":"bob"}`},
+		"a whole object":        {`{"card":{"number":1},"to":2}`, []string{"/card"}, `{"card":"•••","to":2}`},
+		"below it, too":         {`{"card":{"number":1}}`, []string{"/card", "/card/number"}, `{"card":"•••"}`},
+		"an element":            {`{"x":[1,2,3]}`, []string{"/x/1"}, `{"x":[1,"•••",3]}`},
+		"each element":          {`{"users":[{"name":"a","n":1},{"name":"b"},7]}`, []string{"/users/*/name"}, `{"users":[{"name":"•••","n":1},{"name":"•••"},7]}`},
+		"each member":           {`{"a":1,"b":[2]}`, []string{"/*"}, `{"a":"•••","b":"•••"}`},
+		"escaped names":         {`{"a/b":1,"m~n":2,"~1":3}`, []string{"/a~1b", "/m~0n", "/~01"}, `{"a/b":"•••","m~n":"•••","~1":"•••"}`},
+		"a name without text":   {`{"":1,"x":2}`, []string{"/"}, `{"":"•••","x":2}`},
+		"null":                  {`{"n":null}`, []string{"/n"}, `{"n":"•••"}`},
+		"pointers that miss":    {`{"a":[1],"b":"t"}`, []string{"/c", "/a/1", "/a/01", "/a/-", "/b/0", "/b/*"}, `{"a":[1],"b":"t"}`},
+		"no arguments":          {``, []string{"/a"}, ``},
+		"what cannot be read":   {`{"a":`, []string{"/a"}, `"•••"`},
+		"a name that is twice":  {`{"a":1,"a":2}`, []string{"/a"}, `"•••"`},
+		"arguments of no shape": {`[{"a":1}]`, []string{"/0/a"}, `[{"a":"•••"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := pending("t.a1", func(a *Approval) { a.Args, a.Terms.Mask = json.RawMessage(tc.args), tc.mask })
+			got := a.MaskedArgs()
+			if got, want := string(got), tc.want; got != want && (want == "" || !json.Valid([]byte(want)) || !sameJSON(json.RawMessage(got), json.RawMessage(want))) {
+				t.Errorf("MaskedArgs() = %s, want %s", got, want)
+			}
+			if string(a.Args) != tc.args {
+				t.Errorf("Args = %s, want them unchanged", a.Args)
+			}
+		})
+	}
+}
+
+// A list has neither the arguments of the call nor those of an edit.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	a := pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"to":"secret2"}`)}), func(a *Approval) {
+		a.Args, a.Terms.Mask = json.RawMessage(`{"to":"secret1"}`), []string{"/to"}
+	})
+	whole, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := json.Marshal(a.Listed())
+	if err != nil || strings.Contains(string(listed), "secret") || strings.Count(string(listed), Masked) != 2 {
+		t.Errorf("Listed() = %s, %v, want no secret", listed, err)
+	}
+	if after, err := json.Marshal(a); err != nil || string(after) != string(whole) {
+		t.Errorf("after Listed() it is %s, %v, want %s", after, err, whole)
+	}
+	if a := pending("t.a2"); a.Listed().Resolution != nil {
+		t.Error("Listed() of a pending approval has a resolution")
+	}
+}
+
+// What any gate that asks masks is in no hint and in no reason, whoever wrote the text.
+func TestMaskInHints(t *testing.T) {
+	t.Parallel()
+	const secret = "DE4711"
+	args := map[string]any{"iban": secret, "card": map[string]any{"number": secret}, "to": "bob"}
+	mask := Terms{Mask: []string{"/card", "/iban"}}
+	for name, tc := range map[string]struct {
+		gates []Gate
+		tool  fakeTool
+		want  string
+	}{
+		"by name":             {[]Gate{{Tool: "pay", Hint: "To {to} at {iban}?", Terms: mask}}, fakeTool{}, `To "bob" at "•••"?`},
+		"by pointer":          {[]Gate{{Tool: "pay", Hint: "{/iban} {/card/number} {/card/x/y} {/to/x}", Terms: mask}}, fakeTool{}, `"•••" "•••" "•••" {/to/x}`},
+		"of another gate":     {[]Gate{{Tool: "pay", Hint: "{iban}?"}, {Tool: "*", Terms: mask}}, fakeTool{}, `"•••"?`},
+		"the default":         {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{}, `May the tool "pay" run with these arguments? {"card":"•••","iban":"•••","to":"bob"}`},
+		"a denial":            {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}", Terms: mask}}, fakeTool{}, `the rule "gate:pay" does not allow this call of "pay": not to "•••"`},
+		"a denial and a gate": {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}"}, {Tool: "*", Terms: mask}}, fakeTool{}, `the rule "gate:pay" does not allow this call of "pay": not to "•••"`},
+		"a tool that fails": {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("boom") }},
+			"May the tool \"pay\" run with these arguments? {\"card\":\"•••\",\"iban\":\"•••\",\"to\":\"bob\"}\nIts rule failed, so you are asked: the tool's own gate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := tc.tool
+			f.name = "pay"
+			v := newPolicy(t, PolicyConfig{Gates: tc.gates}).Judge(nil, &f, args)
+			if got := v.Hint + v.Reason; !strings.Contains(got, tc.want) || strings.Contains(got, secret) {
+				t.Errorf("Judge() says %q, want %q and no %s", got, tc.want, secret)
+			}
+		})
+	}
+	if args["iban"] != secret {
+		t.Error("Judge() has masked the arguments that run")
+	}
+}
+
+// When nobody knows which gates would have asked, all that any of them masks is masked.
+func TestMaskWhenJudgingFails(t *testing.T) {
+	t.Parallel()
+	p := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay", Terms: Terms{Mask: []string{"/b"}}}, {Tool: "other", Terms: Terms{Mask: []string{"/c"}}}}, Defaults: Terms{Mask: []string{"/a"}}})
+	args := map[string]any{"a": "secret", "b": "secret", "c": "secret"}
+	for name, v := range map[string]Verdict{
+		"a panic":      p.Judge(nil, &fakeTool{namePan: true}, args),
+		"a hook":       p.Ask(&fakeTool{name: "pay"}, args, "a hook"),
+		"a hook, more": p.Ask(&fakeTool{namePan: true}, args, "a hook"),
+	} {
+		if got := strings.Join(v.Terms.Mask, " "); got != "/a /b /c" || strings.Contains(v.Hint, "secret") {
+			t.Errorf("%s: mask %q and hint %q, want all and no secret", name, got, v.Hint)
+		}
+	}
+}
+
+func TestRisk(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		terms Terms
+		want  Risk
+	}{
+		{Terms{}, RiskMedium},
+		{Terms{Destructive: true}, RiskHigh},
+		{Terms{Risk: RiskLow}, RiskLow},
+		{Terms{Risk: RiskLow, Destructive: true}, RiskLow},
+		{Terms{Risk: RiskHigh}, RiskHigh},
+	} {
+		if got := pending("t.a1", terms(tc.terms)).Risk(); got != tc.want {
+			t.Errorf("Risk() of %+v = %s, want %s", tc.terms, got, tc.want)
+		}
+	}
+	p := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay"}}})
+	v := p.Judge(nil, &fakeTool{name: "pay", notes: func() tool.Annotations { return tool.Annotations{Destructive: true} }}, nil)
+	if got := pending("t.a1", terms(v.Terms)).Risk(); v.Terms.Risk != "" || got != RiskHigh {
+		t.Errorf("Risk() of a destructive call = %s, from %q, want %s", got, v.Terms.Risk, RiskHigh)
+	}
+}

@@ -1,0 +1,47 @@
+package approval
+
+// Risk is how much a wrong decision about a call may cost. It orders and marks approvals for
+// people; it decides nothing.
+type Risk string
+
+// The risks.
+const (
+	RiskLow    Risk = "low"
+	RiskMedium Risk = "medium"
+	RiskHigh   Risk = "high"
+)
+
+// Risk returns the risk that the terms set. If they set none, it is high for a destructive call
+// and medium for any other.
+func (a *Approval) Risk() Risk {
+	switch {
+	case a.Terms.Risk != "":
+		return a.Terms.Risk
+	case a.Terms.Destructive:
+		return RiskHigh
+	}
+	return RiskMedium
+}
+
+// rank orders risks; 0 is none, and -1 is unknown.
+func (r Risk) rank() int {
+	switch r {
+	case "":
+		return 0
+	case RiskLow:
+		return 1
+	case RiskMedium:
+		return 2
+	case RiskHigh:
+		return 3
+	}
+	return -1
+}
+
+// higher returns the higher of two risks.
+func higher(a, b Risk) Risk {
+	if b.rank() > a.rank() {
+		return b
+	}
+	return a
+}
