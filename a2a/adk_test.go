@@ -32,7 +32,7 @@ func TestEverythingIsMarkedForADK(t *testing.T) {
 		{"stream", "/message:stream", send("m4", "", "/stream n=2")},
 		{"failure", "/message:stream", send("m5", "", "/fail")},
 		{"cancel", "/", rpc("SendMessage", send("m6", "", "/transfer amount=5 to=eve"))},
-		{"cancel", "/tasks/019b7c00-0000-7000-8000-000000000004:cancel", ""},
+		{"cancel", "/tasks/019b7c00-0000-7000-8000-000000000006:cancel", ""},
 		{"list", "/", rpc("ListTasks", `{}`)},
 	} {
 		status, body := post(t, url+r.path, "application/json", r.body)

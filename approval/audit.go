@@ -1,13 +1,18 @@
 package approval
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	"a2a-server/auth"
 )
 
-// AuditVersion is the V of the entries that are written now.
-const AuditVersion = 1
+// AuditVersion is the V of the entries that are written now. Entries of V 1 have no Tenant, Owner
+// or Deadline, their Digest is plain, and their Gate is stored as "rule".
+const AuditVersion = 2
 
 // AuditEvent says what an [Audit] entry is about.
 type AuditEvent string
@@ -26,7 +31,7 @@ const (
 	AuditWebhook  AuditEvent = "webhook_deleted" // by somebody who oversees the task
 )
 
-// An Audit is one entry of the audit log: who did what, when, and under which rule. It is
+// An Audit is one entry of the audit log: who did what, when, and under which gate. It is
 // written in the batch that makes it true. It holds digests, never arguments. Its
 // JSON is stored forever: a change of meaning is a new V.
 type Audit struct {
@@ -34,16 +39,44 @@ type Audit struct {
 	At       time.Time      `json:"at"`
 	What     AuditEvent     `json:"what"`
 	Task     string         `json:"task"`
+	Tenant   string         `json:"tenant,omitempty"` // of the task's owner
+	Owner    string         `json:"owner,omitempty"`  // subject of the task's owner
 	Call     string         `json:"call,omitempty"`
 	Tool     string         `json:"tool,omitempty"`
 	Approval string         `json:"approval,omitempty"`
-	Digest   string         `json:"digest,omitempty"` // of the arguments that run
-	Rule     string         `json:"rule,omitempty"`
+	Digest   string         `json:"digest,omitempty"` // of the arguments that run: see KeyedDigest
+	Gate     string         `json:"gate,omitempty"`
 	State    State          `json:"state,omitempty"`
 	By       auth.Principal `json:"by,omitzero"` // zero: nobody, as at a deadline
 	Via      string         `json:"via,omitempty"`
 	Reason   string         `json:"reason,omitempty"`  // as the decider gave it
 	Outcome  string         `json:"outcome,omitempty"` // of a call
 	Attempt  int            `json:"attempt,omitempty"`
-	Webhook  string         `json:"webhook,omitempty"` // its id
+	Deadline *time.Time     `json:"deadline,omitempty"` // of an approval that is asked, kept or expired
+	Webhook  string         `json:"webhook,omitempty"`  // its id
+}
+
+// DecodeAudit decodes an entry of any version.
+func DecodeAudit(data []byte) (Audit, error) {
+	var a Audit
+	stored := struct {
+		*Audit
+		Rule string `json:"rule"`
+	}{Audit: &a}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return Audit{}, err
+	}
+	if a.V == 1 {
+		a.Gate = stored.Rule
+	}
+	return a, nil
+}
+
+// KeyedDigest returns a digest as an audit entry stores it: "hmac-sha256:" and the HMAC-SHA-256 of
+// its text in hexadecimal. Without the key, which is deleted with its task, the digest confirms no
+// guess at the arguments and matches no digest of another task.
+func KeyedDigest(key []byte, digest string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(digest))
+	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
 }

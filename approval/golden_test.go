@@ -106,9 +106,11 @@ func fullApproval() Approval {
 }
 
 func fullAudit() Audit {
+	end := asked().Add(time.Hour)
 	return Audit{
-		V: AuditVersion, At: asked(), What: AuditResolved, Task: "task-1", Call: "c1.2", Tool: "transfer", Approval: "task-1.a2",
-		Digest: "d2", Rule: "big", State: Edited, By: fullPrincipal("bob"), Via: ViaAPI, Reason: "less", Outcome: "ok", Attempt: 2, Webhook: "ci",
+		V: AuditVersion, At: asked(), What: AuditResolved, Task: "task-1", Tenant: "acme", Owner: "alice", Call: "c1.2", Tool: "transfer", Approval: "task-1.a2",
+		Digest: KeyedDigest([]byte("0123456789abcdef"), "d2"), Gate: "big", State: Edited, By: fullPrincipal("bob"), Via: ViaAPI, Reason: "less", Outcome: "ok", Attempt: 2,
+		Deadline: &end, Webhook: "ci",
 	}
 }
 
@@ -146,12 +148,50 @@ func TestGoldenAudit(t *testing.T) {
 	t.Parallel()
 	full := fullAudit()
 	checkFull(t, reflect.ValueOf(full), "Audit")
-	checkGolden(t, "audit-webhook.v1.json", full)
+	checkGolden(t, "audit.v2.json", full)
+	checkGolden(t, "audit-least.v2.json", Audit{V: AuditVersion, At: asked(), What: AuditStarted, Task: "task-1", Owner: "alice"})
+	checkAudit(t, "audit.v2.json", full)
+
+	full.V, full.Tenant, full.Owner, full.Digest, full.Deadline = 1, "", "", "d2", nil
+	checkAudit(t, "audit-webhook.v1.json", full)
 	full.Webhook = "" // from before there was such a field
-	checkGolden(t, "audit-person.v1.json", full)
+	checkAudit(t, "audit-person.v1.json", full)
 	full.By = earlier(full.By)
-	checkGolden(t, "audit.v1.json", full)
-	checkGolden(t, "audit-least.v1.json", Audit{V: AuditVersion, At: asked(), What: AuditStarted, Task: "task-1"})
+	checkAudit(t, "audit.v1.json", full)
+	checkAudit(t, "audit-least.v1.json", Audit{V: 1, At: asked(), What: AuditStarted, Task: "task-1"})
+}
+
+// checkAudit decodes a stored entry of any version.
+func checkAudit(t *testing.T, name string, want Audit) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeAudit(data)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("DecodeAudit(%s) = %v (-want +got):\n%s", name, err, diff)
+	}
+}
+
+// A keyed digest tells neither what it is a digest of nor whether two keys have the same one.
+func TestKeyedDigest(t *testing.T) {
+	t.Parallel()
+	// The value is OpenSSL's: printf sha256:d1 | openssl dgst -sha256 -hmac one
+	const want = "hmac-sha256:cacb44848cefa26e22e910cca869172507e674ea40a14bd773e989e10e58fee4"
+	if got := KeyedDigest([]byte("one"), "sha256:d1"); got != want {
+		t.Errorf("KeyedDigest() = %s, want %s", got, want)
+	}
+	if got := KeyedDigest([]byte("two"), "sha256:d1"); got == want {
+		t.Error("two keys give one digest the same value")
+	}
+}
+
+func TestDecodeAuditErrors(t *testing.T) {
+	t.Parallel()
+	if got, err := DecodeAudit([]byte(`{"v":2,"task":7}`)); err == nil || got.V != 0 {
+		t.Errorf("DecodeAudit() = %+v, %v, want nothing and an error", got, err)
+	}
 }
 
 // words are all the constants that stand on disks and on the wire.

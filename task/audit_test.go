@@ -23,7 +23,7 @@ func TestAuditSaysWhatTheLogSays(t *testing.T) {
 	note := func() {
 		for _, a := range audits(t, k.batch) {
 			got = append(got, fmt.Sprint(a.What, " ", a.Call, a.State, a.Outcome))
-			if a.V != 1 || a.Task != deskTask.String() || !a.At.Equal(k.now) {
+			if a.V != approval.AuditVersion || a.Task != deskTask.String() || a.Tenant != alice.Tenant || a.Owner != alice.Subject || !a.At.Equal(k.now) {
 				t.Errorf("entry %+v is not of this task and moment", a)
 			}
 		}
@@ -50,7 +50,7 @@ func TestAuditSaysWhatTheLogSays(t *testing.T) {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 	started := k.audit[slices.IndexFunc(k.audit, func(a approval.Audit) bool { return a.What == approval.AuditStarted })]
-	if started.Approval != id(1) || started.Digest != k.approval(1).Digest || started.Attempt != 1 {
+	if started.Approval != id(1) || started.Digest != k.audit[0].Digest || started.Attempt != 1 {
 		t.Errorf("the start is audited as %+v, want it bound to %s", started, id(1))
 	}
 	resolved := k.audit[slices.IndexFunc(k.audit, func(a approval.Audit) bool { return a.What == approval.AuditResolved })]

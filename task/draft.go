@@ -1,6 +1,7 @@
 package task
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,6 +92,9 @@ type Audited struct {
 // Audited returns the audit entries that the draft adds. It includes routine ones only
 // with [Rules.EachCall].
 func (d *Draft) Audited() []Audited { return d.audited }
+
+// Audits reports whether the draft adds audit entries, routine ones included.
+func (d *Draft) Audits() bool { return len(d.audit) > 0 }
 
 // Settles reports whether the draft settles an approval: somebody has decided it, or its
 // deadline has passed. Such a draft is never refused for lack of room.
@@ -326,7 +330,7 @@ func (d *Draft) ask(a *approval.Approval) error {
 		d.due = append(d.due, d.rules.silence(a))
 	}
 	d.asked = append(d.asked, &asked.Approval)
-	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule, By: a.Requester})
+	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: a.Requester, Deadline: a.Deadline})
 }
 
 func expiry(a *approval.Approval) store.DueChange {
@@ -372,7 +376,11 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 	if r.Digest != "" {
 		digest = r.Digest // of what was approved
 	}
-	return d.record(approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Rule: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason})
+	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
+	if state == approval.Expired {
+		entry.Deadline = deadline
+	}
+	return d.record(entry)
 }
 
 // supersede ends an approval because its question is out of date.
@@ -392,12 +400,21 @@ func (d *Draft) closeAsks(c *call, why string) error {
 	return nil
 }
 
-// record adds an audit entry.
+// record adds an audit entry, with its digest keyed. The copy for the process's log keeps the
+// digest as it is.
 func (d *Draft) record(entry approval.Audit) error {
-	entry.V, entry.At, entry.Task = 1, d.at.Now, d.f.View.ids.Task
+	entry.V, entry.At, entry.Task = approval.AuditVersion, d.at.Now, d.f.View.ids.Task
+	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
+	stored := entry
+	if entry.Digest != "" {
+		if err := d.needAuditKey(); err != nil {
+			return err
+		}
+		stored.Digest = approval.KeyedDigest(d.f.AuditKey, entry.Digest)
+	}
 	start := len(d.buf)
 	var err error
-	if d.buf, err = event.AppendAudit(d.buf, &entry); err != nil {
+	if d.buf, err = event.AppendAudit(d.buf, &stored); err != nil {
 		return fmt.Errorf("encode audit entry: %w", err)
 	}
 	d.audit = append(d.audit, d.since(start))
@@ -406,4 +423,14 @@ func (d *Draft) record(entry approval.Audit) error {
 		d.audited = append(d.audited, Audited{entry, routine})
 	}
 	return nil
+}
+
+// needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
+// ids, which have 62 random bits each.
+func (d *Draft) needAuditKey() error {
+	if d.f.AuditKey != nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte("key of an audit\x00" + d.rules.NewID() + d.rules.NewID()))
+	return d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }

@@ -36,7 +36,7 @@ func (d *Draft) expires(a *pendingApproval) bool {
 // expire ends an approval whose deadline has passed, or keeps it without a deadline.
 // ended reports whether the task has ended with it.
 func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
-	due := expiry(&a.Approval)
+	due, passed := expiry(&a.Approval), a.Deadline
 	due.Delete = true
 	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
 	if kept {
@@ -48,7 +48,7 @@ func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 		if err := d.putApproval(a); err != nil {
 			return false, err
 		}
-		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Rule: a.Terms.Rule})
+		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, Deadline: passed})
 	}
 	if err := d.resolve(a, state, resolution); err != nil {
 		return false, err

@@ -47,7 +47,8 @@ type saved struct {
 	Messages  []received         `json:"messages,omitempty"`
 	Steps     []*step            `json:"steps,omitempty"`
 	Approvals []*pendingApproval `json:"approvals,omitempty"`
-	State     map[string]any     `json:"state,omitempty"` // of the tools
+	State     map[string]any     `json:"state,omitempty"`    // of the tools
+	AuditKey  []byte             `json:"auditKey,omitempty"` // see [event.AuditKey]; nil: none yet
 	// ArtifactsAt is the size of the log, in bytes, at the last snapshot of its
 	// artifacts.
 	ArtifactsAt uint64 `json:"artifactsAt,omitempty"`
@@ -305,6 +306,8 @@ func (f *Fold) applyPrivate(v any) error {
 		if a := f.approval(e.ID); a != nil {
 			a.Opened = true
 		}
+	case *event.AuditKey:
+		f.AuditKey = e.Key
 	case *event.TurnFailed:
 	case *event.PushSet, *event.PushDeleted:
 		f.applyWebhook(v)

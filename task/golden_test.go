@@ -39,8 +39,10 @@ func TestGoldenSnapshot(t *testing.T) {
 		Approvals: []*pendingApproval{{Approval: approval.Approval{V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Asked: at}, Opened: true}},
 	}}
 	f.Header.Bytes = 1234
-	f.checkGolden(t, snapshotVersion-1) // it has no webhooks
+	f.checkGolden(t, 3) // it has no webhooks and no key
 	f.Webhooks, f.WebhooksSet = []webhookID{{"w1", 3}}, 4
+	f.checkGolden(t, 4)
+	f.AuditKey = []byte("0123456789abcdef")
 	f.checkGolden(t, snapshotVersion)
 }
 

@@ -44,7 +44,7 @@ type Rules struct {
 	// before anybody else is asked for it; 0: there is no provider.
 	ProviderWait time.Duration
 
-	NewID func() string // of messages and contexts; codes of approvals are made from such ids
+	NewID func() string // of messages and contexts; codes of approvals and keys of audits are made from such ids
 	// Report is called with panics, which may contain secrets, and with other problems
 	// that are for the log and not for clients.
 	Report func(Problem)

@@ -10,9 +10,10 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot. The earlier versions can be read, too:
-// version 3 had no webhooks, and is still written without any; those before include the
+// version 4 had no key of the audit and version 3 no webhooks, and both are still written
+// for tasks that have none; those before include the
 // artifacts, and version 1 had no Paused and other causes of unknown outcomes.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 const (
 	// minSnapshot is how many bytes of events at least must have been added since the
@@ -100,10 +101,13 @@ func (f *Fold) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode snapshot: %w", err)
 	}
 	b := make([]byte, 0, len(private)+512)
-	if f.WebhooksSet == 0 {
-		b = append(b, snapshotVersion-1)
-	} else {
+	switch {
+	case f.AuditKey != nil:
 		b = append(b, snapshotVersion)
+	case f.WebhooksSet > 0:
+		b = append(b, 4)
+	default:
+		b = append(b, 3)
 	}
 	b = fmt.Appendf(b, "%010d", len(private))
 	b = append(b, private...)

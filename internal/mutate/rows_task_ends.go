@@ -55,6 +55,27 @@ func endRows() []Row {
 		},
 		{
 			File:    "task/draft.go",
+			What:    "stored.Digest = approval.KeyedDigest(d.f.AuditKey, entry.Digest)",
+			Into:    "",
+			Promise: "a digest in the audit is keyed",
+			Test:    "TestAuditKey",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "if d.f.AuditKey != nil {",
+			Into:    "if false {",
+			Promise: "the digests of a task have one key",
+			Test:    "TestAuditKey",
+		},
+		{
+			File:    "task/draft.go",
+			What:    "if state == approval.Expired {",
+			Into:    "if false {",
+			Promise: "the audit says which deadline has passed",
+			Test:    "TestAuditOfDeadlines",
+		},
+		{
+			File:    "task/draft.go",
 			What:    "if !state.Terminal() {",
 			Into:    "if false {",
 			Promise: "a task ends in an end, whoever says so",

@@ -136,7 +136,7 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 				if is.State != tc.want.State || string(is.Response) != string(tc.want.Response) || is.Reason != tc.want.Reason || is.Ask.Hint != tc.ask.Hint || is.Ask.ID != tc.ask.ID {
 					t.Errorf("answer = %+v, want %+v", is, tc.want)
 				}
-				want := []string{"step.planned.v1", "call.started.v1", "approval.requested.v1", "approval.resolved.v1", "call.finished.v1"}
+				want := []string{"step.planned.v1", "call.started.v1", "approval.requested.v1", "audit.key.v1", "approval.resolved.v1", "call.finished.v1"}
 				if is := w.kinds(got.ID); !slices.Equal(is, want) {
 					t.Errorf("log = %v, want %v", is, want)
 				}

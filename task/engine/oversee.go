@@ -200,7 +200,7 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if h.Phase != store.Final || h.Due > 0 {
 		return not
 	}
-	entry, data, err := task.Deletion(parsed, by, t.e.now())
+	entry, data, err := task.Deletion(parsed, h.Owner, by, t.e.now())
 	if err != nil {
 		return err
 	}

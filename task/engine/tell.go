@@ -32,7 +32,8 @@ func (e *Engine) tell(entries []task.Audited) {
 	}
 }
 
-// auditLine is an audit entry as a log line.
+// auditLine is an audit entry as a log line. Its digest is the plain one of the approval, so that it
+// can be compared with what was shown; that in the store is keyed.
 type auditLine struct{ *task.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
@@ -43,7 +44,7 @@ func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
 		{"tool", a.Tool},
 		{"approval_id", a.Approval},
 		{"digest", a.Digest},
-		{"rule", a.Rule},
+		{"rule", a.Gate},
 		{"state", string(a.State)},
 		{"outcome", a.Outcome},
 		{"via", a.Via},

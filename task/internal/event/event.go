@@ -38,6 +38,8 @@ const (
 	KindCallCancel = "call.cancel.v1"     // *CallCancel
 	KindCheckpoint = "call.checkpoint.v1" // *CallCheckpoint
 
+	KindAuditKey = "audit.key.v1" // *AuditKey
+
 	KindPushSet     = "push.set.v1"     // *PushSet
 	KindPushDeleted = "push.deleted.v1" // *PushDeleted
 )
@@ -216,6 +218,12 @@ type TurnFailed struct {
 	Error string `json:"error"`
 }
 
+// AuditKey is the key of the digests in the audit entries of the task; see
+// [approval.KeyedDigest]. It is written once, before the first of them.
+type AuditKey struct {
+	Key []byte `json:"key"` // 16 random bytes
+}
+
 // PushSet says that a webhook was set, or set again. What else is known of it is in a row.
 type PushSet struct {
 	ID string         `json:"id"`
@@ -267,6 +275,8 @@ func Decode(kind string, data []byte) (any, error) {
 		v = &CallLate{}
 	case KindFailed:
 		v = &TurnFailed{}
+	case KindAuditKey:
+		v = &AuditKey{}
 	case KindPushSet:
 		v = &PushSet{}
 	case KindPushDeleted:

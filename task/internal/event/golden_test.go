@@ -49,6 +49,8 @@ func TestGoldenEvents(t *testing.T) {
 		KindCallCancel: &CallCancel{Call: "c2.1", By: by, Via: "a2a"},
 		KindCheckpoint: &CallCheckpoint{Call: "c2.1", State: raw(`{"job":7}`)},
 
+		KindAuditKey: &AuditKey{Key: []byte("0123456789abcdef")},
+
 		KindPushSet:     &PushSet{ID: "w1", N: 3, By: by},
 		KindPushDeleted: &PushDeleted{ID: "w1", By: by},
 
@@ -107,8 +109,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 20 {
-		t.Errorf("%d golden files, want 20", len(files))
+	if len(files) != 21 {
+		t.Errorf("%d golden files, want 21", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])

@@ -126,11 +126,13 @@ func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
 	dst = AppendString(dst, string(a.What))
 	dst = append(dst, `,"task":`...)
 	dst = AppendString(dst, a.Task)
+	dst = appendTextField(dst, `,"tenant":`, a.Tenant)
+	dst = appendTextField(dst, `,"owner":`, a.Owner)
 	dst = appendTextField(dst, `,"call":`, a.Call)
 	dst = appendTextField(dst, `,"tool":`, a.Tool)
 	dst = appendTextField(dst, `,"approval":`, a.Approval)
 	dst = appendTextField(dst, `,"digest":`, a.Digest)
-	dst = appendTextField(dst, `,"rule":`, a.Rule)
+	dst = appendTextField(dst, `,"gate":`, a.Gate)
 	dst = appendTextField(dst, `,"state":`, string(a.State))
 	if !a.By.IsZero() {
 		dst = append(dst, `,"by":`...)
@@ -142,6 +144,12 @@ func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
 	if a.Attempt != 0 {
 		dst = append(dst, `,"attempt":`...)
 		dst = strconv.AppendInt(dst, int64(a.Attempt), 10)
+	}
+	if a.Deadline != nil {
+		dst = append(dst, `,"deadline":`...)
+		if dst, err = appendTime(dst, *a.Deadline); err != nil {
+			return dst, err
+		}
 	}
 	dst = appendTextField(dst, `,"webhook":`, a.Webhook)
 	return append(dst, '}'), nil
