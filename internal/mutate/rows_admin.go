@@ -156,5 +156,33 @@ func adminRows() []Row {
 			Promise: "the audit says of no task that has not ended that it is deleted",
 			Test:    "TestTaskIsDeleted",
 		},
+		{
+			File:    "task/engine/audit.go",
+			What:    "s.read.Covers(owner) ||",
+			Into:    "true ||",
+			Promise: "an entry of the audit is shown to those who may read its task",
+			Test:    "TestAuditIsSeen",
+		},
+		{
+			File:    "task/engine/audit.go",
+			What:    "a.V != approval.AuditVersion || a.Owner == \"\"",
+			Into:    "false",
+			Promise: "an entry that does not say whose task it is about is for admins",
+			Test:    "TestAuditIsSeen",
+		},
+		{
+			File:    "task/engine/change.go",
+			What:    "	if d.Audits() {\n		e.audits.wake()\n	}\n",
+			Into:    "",
+			Promise: "readers of the audit are woken",
+			Test:    "TestAuditWakes",
+		},
+		{
+			File:    "approval/audit.go",
+			What:    "a.Gate = stored.Rule",
+			Into:    "_ = stored.Rule",
+			Promise: "entries of earlier servers are read as they were meant",
+			Test:    "TestGoldenAudit",
+		},
 	}
 }

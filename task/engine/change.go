@@ -287,6 +287,9 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 // committed does what follows from a durable draft, whether a turn or an input wrote it.
 func (e *Engine) committed(f *task.Fold, d *task.Draft) {
 	e.tell(d.Audited())
+	if d.Audits() {
+		e.audits.wake()
+	}
 	if d.HasDue() {
 		signal(e.due)
 	}

@@ -91,6 +91,7 @@ type Engine struct {
 	heavy     heavy
 	sessions  sessions
 	disk      diskWatch
+	audits    auditWatchers
 
 	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc

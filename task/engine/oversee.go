@@ -207,6 +207,7 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	_, err = t.e.append(ctx, &store.Batch{Scope: h.Owner, Audit: [][]byte{data}}, "", func(_ store.Receipt, err error) {
 		if err == nil {
 			t.e.tell([]task.Audited{entry})
+			t.e.audits.wake()
 		}
 	})
 	if err != nil {
