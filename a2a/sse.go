@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// largeAnswer is the size up to which an answer is written in one piece.
-	largeAnswer = httpd.LargeAnswer
 	// frameBatch is the size up to which frames are written together.
 	frameBatch = 256 << 10
 	// frameOverhead is the most that a frame adds to its bytes: field names, the id and line
