@@ -76,7 +76,7 @@ func (s *Server) openAdmin() error {
 	}
 	path, err := filepath.Abs(AdminSocket(s.config.Data))
 	if err == nil {
-		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Users: known, Engine: s.engine, Webhooks: s.webhooks, Revoked: s.authentication.revoked, Log: s.log})
+		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Users: known, Engine: s.engine, Webhooks: s.webhooks, Revoked: s.authentication.revoked, API: s.socketAPI(known), Log: s.log})
 	}
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/approval/api"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/listener"
@@ -41,9 +43,9 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 // headerTimeout returns how long the header of a request may take.
 func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, l.ReadTimeout) }
 
-// routes returns the handler of all requests: the protocol's routes at the root, plus the
-// probes.
-func (s *Server) routes(protocol *a2a.Server, probes httpd.Guard) http.Handler {
+// routes returns the handler of all requests: the protocol's routes at the root, the approvals
+// API below its path, plus the probes.
+func (s *Server) routes(protocol *a2a.Server, approvals http.Handler, probes httpd.Guard) http.Handler {
 	live := probes.Wrap(http.HandlerFunc(s.health.serveLive), a2a.WriteRefusal)
 	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady), a2a.WriteRefusal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,27 +62,30 @@ func (s *Server) routes(protocol *a2a.Server, probes httpd.Guard) http.Handler {
 		if c != nil && c.OverLimit() {
 			w.Header().Set("Connection", "close")
 		}
-		switch path := protocol.Local(r).URL.Path; {
+		local := protocol.Local(r)
+		switch path := local.URL.Path; {
 		case path == "/livez":
 			live.ServeHTTP(w, r)
 		case path == "/readyz":
 			ready.ServeHTTP(w, r)
 		case c != nil && c.OverLimit():
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")
+		case path == api.Path || strings.HasPrefix(path, api.Path+"/"):
+			s.admit(protocol, approvals, w, local)
 		default:
-			s.admit(protocol, w, r)
+			s.admit(protocol, protocol, w, r)
 		}
 	})
 }
 
 // admit serves one request, unless too many are being served.
-func (s *Server) admit(protocol *a2a.Server, w http.ResponseWriter, r *http.Request) {
+func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
 	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
 		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests in progress: try again later")
 		return
 	}
-	protocol.ServeHTTP(w, r)
+	h.ServeHTTP(w, r)
 }
 
 // shutServer waits until the last request is answered. Connections that are left when

@@ -62,6 +62,7 @@ func (s *Server) Run(ctx context.Context) error {
 		first := s.now.Load()
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
+	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/approval/api"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
@@ -34,26 +35,27 @@ type Server struct {
 	config *config.Config
 	log    zerolog.Logger
 	authentication
-	store    *backend
-	keys     *keyring.Keyring
-	engine   *engine.Engine
-	admin    *adminsocket.Server // nil: there is none
-	push     *pushes             // nil: no push notifications
-	given    Config              // what New was given, for reloads
-	now      live                // the tools, secrets and gates
-	reloads  reloads
-	catalog  *catalog                       // the skills of the card
-	late     bool                           // a server of tools has not listed them yet
-	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
-	files    *tlsfiles.Files                // certificates of listener; nil: no TLS
-	listener net.Listener                   // nil: NoListen
-	grpc     speaking
-	url      string // base URL, for the log
-	server   *http.Server
-	mounted  mounted
-	health   health
-	room     room
-	requests atomic.Int64 // being answered
+	store     *backend
+	keys      *keyring.Keyring
+	engine    *engine.Engine
+	admin     *adminsocket.Server // nil: there is none
+	approvals *api.Service
+	push      *pushes // nil: no push notifications
+	given     Config  // what New was given, for reloads
+	now       live    // the tools, secrets and gates
+	reloads   reloads
+	catalog   *catalog                       // the skills of the card
+	late      bool                           // a server of tools has not listed them yet
+	address   atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+	files     *tlsfiles.Files                // certificates of listener; nil: no TLS
+	listener  net.Listener                   // nil: NoListen
+	grpc      speaking
+	url       string // base URL, for the log
+	server    *http.Server
+	mounted   mounted
+	health    health
+	room      room
+	requests  atomic.Int64 // being answered
 
 	mu     sync.Mutex
 	closed bool               // everything is released, or Run releases it
@@ -136,6 +138,7 @@ func New(c Config) (_ *Server, err error) {
 	if err := s.openPush(); err != nil {
 		return nil, err
 	}
+	s.makeAPI()
 	if err := s.openAdmin(); err != nil {
 		return nil, err
 	}
@@ -201,7 +204,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	s.health.store, s.health.trouble = s.store.err, s.store.trouble
-	routes := s.routes(protocol, probeGuard(guard, s.Addr()))
+	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
 	s.server = s.newServer(routes)
 	s.makeGRPC(protocol)

@@ -195,6 +195,10 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// Requests returns what every handler mounted beside s shares with it: who calls, from where and
+// how often, bodies and answers; and the streams that may be open.
+func (s *Server) Requests() (*httpd.Frontend, *httpd.Shares) { return s.requests, s.streams }
+
 // allowOrigins answers the pages of origins what they need to know to make requests with
 // these methods (CORS). It never allows the credentials of a browser itself.
 func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, methods ...string) {

@@ -27,6 +27,7 @@ const (
 	AuditUnknown  AuditEvent = "unknown"         // started, and no result is known
 	AuditCanceled AuditEvent = "canceled"        // the whole task
 	AuditKept     AuditEvent = "kept"            // its deadline has passed, and it stays pending
+	AuditExtended AuditEvent = "extended"        // somebody has moved its deadline, to Deadline
 	AuditDeleting AuditEvent = "deleting"        // somebody deletes the whole task
 	AuditWebhook  AuditEvent = "webhook_deleted" // by somebody who oversees the task
 )
@@ -52,7 +53,7 @@ type Audit struct {
 	Reason   string         `json:"reason,omitempty"`  // as the decider gave it
 	Outcome  string         `json:"outcome,omitempty"` // of a call
 	Attempt  int            `json:"attempt,omitempty"`
-	Deadline *time.Time     `json:"deadline,omitempty"` // of an approval that is asked, kept or expired
+	Deadline *time.Time     `json:"deadline,omitempty"` // of an approval that is asked, extended, kept or expired
 	Webhook  string         `json:"webhook,omitempty"`  // its id
 }
 

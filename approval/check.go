@@ -51,6 +51,23 @@ func (a *Approval) Check(ans Answer, d Decider, now time.Time) error {
 	return nil
 }
 
+// Permits reports whether d may decide a at now, whatever the decision: it is pending, not
+// overdue, and d is one of those who may. Any error is an *[Error].
+func (a *Approval) Permits(d Decider, now time.Time) error {
+	switch {
+	case d.By.IsZero():
+		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
+	case a.State != Pending:
+		return a.refusal(nil)
+	case Overdue(a, now):
+		return TooLate(a)
+	}
+	if err := a.checkPerson(d); err != nil {
+		return err
+	}
+	return nil
+}
+
 func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 	if d.By.IsZero() {
 		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")

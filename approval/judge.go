@@ -159,7 +159,7 @@ func (j *judgement) allow() Verdict {
 }
 
 func (j *judgement) deny() Verdict {
-	j.mask = union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
+	j.mask = Union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
 	reason := fmt.Sprintf("the rule %s does not allow this call of %s", quote(j.denied.name), quote(j.name))
 	// A denial stays one, also when its explanation cannot be written.
 	if text, err := j.fill(j.denied.hint); err == nil && text != "" {
@@ -175,7 +175,7 @@ func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
 	all := slices.Concat(j.asks, j.failed)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
-	j.mask = union(j.mask, v.Terms.Mask)
+	j.mask = Union(j.mask, v.Terms.Mask)
 	v.Terms.Mask = j.mask
 	if len(j.asks) > 0 || !j.toolAsks {
 		v.Terms.Rule = all[0].name

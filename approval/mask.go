@@ -16,7 +16,7 @@ const Masked = "•••"
 
 // MaskedArgs returns the arguments as lists, mails and logs show them: with [Masked] in each
 // place that Terms.Mask names. Whoever decides sees Args.
-func (a *Approval) MaskedArgs() json.RawMessage { return maskedJSON(a.Args, a.Terms.Mask) }
+func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Listed returns a copy of a for lists, mails and logs, with the arguments of the call and of
 // an edit masked. It shares the rest with a.
@@ -25,14 +25,15 @@ func (a *Approval) Listed() *Approval {
 	listed.Args = a.MaskedArgs()
 	if a.Resolution != nil {
 		r := *a.Resolution
-		r.Args = maskedJSON(r.Args, a.Terms.Mask)
+		r.Args = MaskJSON(r.Args, a.Terms.Mask)
 		listed.Resolution = &r
 	}
 	return &listed
 }
 
-// maskedJSON returns raw with the places masked. Of what it cannot read, it shows nothing.
-func maskedJSON(raw json.RawMessage, mask []string) json.RawMessage {
+// MaskJSON returns raw with [Masked] in each place that mask names, as Terms.Mask does. Of what
+// it cannot read, it shows nothing.
+func MaskJSON(raw json.RawMessage, mask []string) json.RawMessage {
 	if len(mask) == 0 || len(raw) == 0 {
 		return raw
 	}
@@ -107,8 +108,8 @@ func CheckNotify(name string) error {
 	return nil
 }
 
-// union returns the texts of both lists, sorted, each once; nil if there are none.
-func union(a, b []string) []string {
+// Union returns the texts of both lists, sorted, each once; nil if there are none.
+func Union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -44,7 +44,7 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		t.Allowed = common(t.Allowed, x.Allowed)
 		t.Expires = sooner(t.Expires, x.Expires)
 		t.Risk = higher(t.Risk, x.Risk)
-		t.Mask, t.Notify = union(t.Mask, x.Mask), union(t.Notify, x.Notify)
+		t.Mask, t.Notify = Union(t.Mask, x.Mask), Union(t.Notify, x.Notify)
 	}
 	switch len(approvers) {
 	case 0:

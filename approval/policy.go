@@ -101,9 +101,9 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 	}
 
 	seen := map[string]bool{}
-	p.masks = union(c.Defaults.Mask, nil)
+	p.masks = Union(c.Defaults.Mask, nil)
 	for i, g := range c.Gates {
-		p.masks = union(p.masks, g.Terms.Mask)
+		p.masks = Union(p.masks, g.Terms.Mask)
 		ready, errs := makeGate(i, g)
 		problems = append(problems, errs...)
 		if seen[ready.name] {
@@ -223,7 +223,7 @@ func withDefaults(t, d Terms) Terms {
 		t.Notify = d.Notify
 	}
 	t = t.clone()
-	t.Mask, t.Notify = union(t.Mask, d.Mask), union(t.Notify, nil)
+	t.Mask, t.Notify = Union(t.Mask, d.Mask), Union(t.Notify, nil)
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.AuthRequired = t.AuthRequired || d.AuthRequired

@@ -345,8 +345,11 @@ func (d *Draft) putApproval(a *pendingApproval) error {
 		return fmt.Errorf("encode approval %s: %w", a.ID, err)
 	}
 	row := store.RowChange{Kind: RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value}
-	if a.State == approval.Pending {
+	switch {
+	case a.State == approval.Pending:
 		row.Index = []store.IndexKey{pendingKey(d.f.Owner, store.MillisOf(a.Asked))}
+	case a.Resolution != nil:
+		row.Index = settledKeys(d.f.Owner, &a.Approval)
 	}
 	d.rows = append(d.rows, row)
 	return nil

@@ -302,6 +302,11 @@ func (f *Fold) applyPrivate(v any) error {
 		if a := f.approval(e.ID); a != nil {
 			a.Deadline = nil
 		}
+	case *event.ApprovalExtended:
+		if a := f.approval(e.ID); a != nil {
+			until := e.Until
+			a.Deadline = &until
+		}
 	case *event.ApprovalOpened:
 		if a := f.approval(e.ID); a != nil {
 			a.Opened = true

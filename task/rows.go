@@ -1,8 +1,10 @@
 package task
 
 import (
+	"crypto/sha256"
 	"fmt"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 )
@@ -11,6 +13,12 @@ import (
 const (
 	RowApproval  = "approval" // key: id of the approval; value: its JSON
 	IndexPending = "pending"  // of approvals that wait; see pendingKey
+	// IndexSettled has the settled approvals of a tenant, IndexTool those of a tool in it, and
+	// IndexDigest those of a tool and a digest; each the newest first. Approvals that were
+	// settled before these indexes existed are in none.
+	IndexSettled = "settled"
+	IndexTool    = "tool"
+	IndexDigest  = "digest"
 
 	// RowState is a row of a context. Key: that of the state; value: its JSON.
 	RowState = "state"
@@ -26,6 +34,33 @@ const (
 // Older entries have the time alone, in the same 16 digits.
 func pendingKey(owner auth.Principal, asked store.Millis) store.IndexKey {
 	return store.IndexKey{Index: IndexPending, Key: fmt.Appendf(PendingPrefix(owner.Tenant), "%016x", uint64(asked))}
+}
+
+// settledKeys are the keys of a settled approval in [IndexSettled], [IndexTool] and
+// [IndexDigest].
+func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
+	newest := ^uint64(0) - uint64(store.MillisOf(a.Resolution.At))
+	key := func(index string, prefix []byte) store.IndexKey {
+		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", newest)}
+	}
+	return []store.IndexKey{
+		key(IndexSettled, PendingPrefix(owner.Tenant)),
+		key(IndexTool, ToolPrefix(owner.Tenant, a.Tool)),
+		key(IndexDigest, DigestPrefix(owner.Tenant, a.Tool, a.Digest)),
+	}
+}
+
+// ToolPrefix returns the key prefix of the approvals of a tool in [IndexTool].
+func ToolPrefix(tenant, tool string) []byte { return hashed(tenant, tool) }
+
+// DigestPrefix returns the key prefix of the approvals of a tool with a digest in
+// [IndexDigest].
+func DigestPrefix(tenant, tool, digest string) []byte { return hashed(tenant, tool+"\x00"+digest) }
+
+// hashed returns a key prefix of a tenant and a text, which may be long.
+func hashed(tenant, text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Appendf(PendingPrefix(tenant), "%x", sum[:8])
 }
 
 // PendingPrefix returns the key prefix of a tenant's approvals in [IndexPending].

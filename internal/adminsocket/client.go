@@ -184,7 +184,7 @@ func (c *Client) do(ctx context.Context, method, path string, q Query, body, out
 		}
 		content = &b
 	}
-	u := url.URL{Scheme: "http", Host: host, RawQuery: q.values().Encode()}
+	u := url.URL{Scheme: "http", Host: Host, RawQuery: q.values().Encode()}
 	request, err := http.NewRequestWithContext(ctx, method, u.JoinPath(path).String(), content)
 	if err != nil {
 		return fmt.Errorf("make the request: %w", err)

@@ -20,9 +20,9 @@ import (
 // Name is the name of the socket in the data folder.
 const Name = "admin.sock"
 
-// host is what requests name as their host. A program that connects browsers to the socket
+// Host is what requests name as their host. A program that connects browsers to the socket
 // would pass on another one.
-const host = "a2a-server.admin"
+const Host = "a2a-server.admin"
 
 // The limits of the protocol, in bytes and entries.
 const (

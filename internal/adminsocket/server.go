@@ -42,6 +42,7 @@ type Config struct {
 	// Revoked reports whether the credential of somebody is known to be no longer valid. Nil:
 	// that is known of nobody.
 	Revoked func(auth.Principal) bool
+	API     http.Handler // serves /api/v1
 	Log     zerolog.Logger
 }
 
@@ -67,7 +68,6 @@ func Open(cfg Config) (*Server, error) {
 		ConnContext:       peer.WithConn,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      patience + requestTime + 10*time.Second,
 		IdleTimeout:       30 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 
@@ -142,6 +142,9 @@ func (s *Server) handler() http.Handler {
 	for pattern, op := range routes() {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.operate(w, r, op) })
 	}
+	if s.cfg.API != nil {
+		mux.Handle("/api/v1/", s.cfg.API)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, &Error{Status: http.StatusNotFound, Reason: ReasonInvalid, Message: "there is no such operation: the command and the server are of different versions; use the same program for both"})
 	})
@@ -150,7 +153,7 @@ func (s *Server) handler() http.Handler {
 
 // operate answers one request for an operation.
 func (s *Server) operate(w http.ResponseWriter, r *http.Request, op operation) {
-	if r.Host != host || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+	if r.Host != Host || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		s.refuse(w, &Error{Status: http.StatusForbidden, Reason: ReasonInvalid, Message: "only the commands of a2a-server may use this socket"})
 		return
 	}

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -62,11 +65,16 @@ func (a *Approvals) scope(by auth.Principal, what auth.Action) store.Scope {
 	return scopeIn(by, what, a.anonymous)
 }
 
-// ApprovalQuery selects approvals.
+// ApprovalQuery selects approvals. A Task lists all its approvals, in the order of their ids;
+// without one, the pending approvals of all tasks are listed, the oldest first, or with Settled
+// or a Tool or Digest of settled ones, these, the newest first.
 type ApprovalQuery struct {
-	Task   string // id of a task: lists all its approvals, in the order of their ids; "": lists the pending ones of all tasks, oldest first
-	Limit  int    // Defaults to 50; at most 1,000.
-	Cursor string // ApprovalPage.Next of the previous page; "": the first page
+	Task    string
+	Settled bool
+	Tool    string // with Settled: of this tool; "": of any
+	Digest  string // with Tool: of this digest; "": of any
+	Limit   int    // Defaults to 50; at most 1,000.
+	Cursor  string // ApprovalPage.Next of the previous page; "": the first page
 }
 
 // ApprovalPage is one page of approvals.
@@ -88,6 +96,9 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 		return ApprovalPage{}, err
 	}
 	tokens := a.e.tokens(by, "approvals", q.Task)
+	if q.Settled {
+		tokens = a.e.tokens(by, "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
+	}
 	var ok bool
 	if q.Cursor, ok = tokens.open(q.Cursor); !ok {
 		return ApprovalPage{}, notOfThisQuery("cursor")
@@ -108,13 +119,30 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 		rows.Task = id
 		return a.page(ctx, by, rows)
 	}
-	// Pending approvals are in two ranges of the index: those from older versions of this
-	// server come first.
-	rows.Index = task.IndexPending
 	tenant := by.Tenant
 	if a.anonymous {
 		tenant = auth.Anonymous().Tenant
 	}
+	if q.Settled {
+		switch {
+		case q.Digest != "":
+			rows.Index, rows.Prefix = task.IndexDigest, task.DigestPrefix(tenant, q.Tool, q.Digest)
+		case q.Tool != "":
+			rows.Index, rows.Prefix = task.IndexTool, task.ToolPrefix(tenant, q.Tool)
+		default:
+			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
+		}
+		// Those of one owner are found by looking at those of the tenant.
+		end, err := a.e.Heavy(ctx, by)
+		if err != nil {
+			return ApprovalPage{}, err
+		}
+		defer end()
+		return a.page(ctx, by, rows)
+	}
+	// Pending approvals are in two ranges of the index: those from older versions of this
+	// server come first.
+	rows.Index = task.IndexPending
 	before, own := task.OldPendingPrefix(), task.PendingPrefix(tenant)
 	rows.Prefix = before
 	rest, later := strings.CutPrefix(q.Cursor, laterRange)
@@ -208,25 +236,107 @@ func taskOf(approvalID string) (store.TaskID, bool) {
 	return id, found && ok
 }
 
+// May returns nil if by may decide a pending approval at now, whatever the decision, and else why
+// not: an *[auth.DeniedError] or an *[approval.Error].
+func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
+	if err := a.may(by, auth.Decide); err != nil {
+		return err
+	}
+	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.e.rules().Delegated}, a.e.now())
+}
+
+// Extend moves the deadline of a pending approval to a later time, at most
+// [task.MaxExtension] from now, for whoever may decide it. digest is that of the approval that
+// was shown. The errors are those of [Approvals.Decide], and a *[task.InvalidError] for until.
+func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest string, until time.Time) error {
+	if err := a.may(by, auth.Decide); err != nil {
+		return err
+	}
+	of, ok := taskOf(id)
+	if !ok {
+		return approval.Unknown(id, nil)
+	}
+	scope := a.scope(by, auth.Decide)
+	_, err := a.e.changeAs(ctx, decider{by, approval.ViaAPI, a.renew}, scope, of, func(by auth.Principal) task.Input {
+		return task.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
+	})
+	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
+		return approval.Unknown(id, nil)
+	}
+	return translate(err)
+}
+
+// Parameters returns the JSON Schema of the arguments of an approval's tool, as its requester
+// sees the tool now; nil if it has none, is another one by now, or cannot be looked up.
+func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[string]any {
+	rules := a.e.rules()
+	entry, err := rules.Tools.Lookup(rules.Readonly(ctx, one.Requester), one.Tool)
+	if err != nil || entry.Digest != one.Definition {
+		return nil
+	}
+	return entry.Definition.Parameters
+}
+
+// Around returns the task of an approval without its artifacts, and its calls, for whoever may
+// review the approval. It reserves the memory for them in ans.
+func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.View, []task.CallStatus, error) {
+	if err := a.may(ans.by, auth.Review); err != nil {
+		return nil, nil, err
+	}
+	of, ok := taskOf(id)
+	if !ok {
+		return nil, nil, approval.Unknown(id, nil)
+	}
+	f, err := a.e.outline(ctx, ans, a.scope(ans.by, auth.Review), of)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.View, f.Calls(), nil
+}
+
+// outline returns the fold of a task without its artifacts.
+func (e *Engine) outline(ctx context.Context, ans *Answer, scope store.Scope, id store.TaskID) (*task.Fold, error) {
+	page, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	if err != nil {
+		return nil, translate(err)
+	}
+	if err := ans.room(ctx, page.Header.Size(true /* noBulk */)); err != nil {
+		return nil, err
+	}
+	f, _, err := e.load(ctx, scope, id, reading{noArtifacts: true})
+	return f, translate(err)
+}
+
+// DecideAll decides several approvals of one task: either all of the decisions count, or none.
+// Otherwise it is [Approvals.Decide].
+func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []approval.Answer) error {
+	if err := a.may(by, auth.Decide); err != nil {
+		return err
+	}
+	if len(answers) == 0 {
+		return nil
+	}
+	of, ok := taskOf(answers[0].ID)
+	for i := range answers {
+		answers[i].ByCall = false
+		if one, known := taskOf(answers[i].ID); !ok || !known || one != of {
+			return approval.Unknown(answers[i].ID, nil)
+		}
+	}
+	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
+	if errors.Is(err, task.ErrTaskNotFound) {
+		return approval.Unknown(answers[0].ID, nil)
+	}
+	return err
+}
+
 // Decide decides an approval. When it returns nil the decision is durable, and the task
 // continues. Set Digest to the digest of what was shown to the approver: if the
 // approval's digest has changed by then, nothing happens, and the error says so. The
 // errors are those of [Engine.Decide]; the reason of an *approval.Error says why the
 // decision does not count. Who may decide no approvals gets an *[auth.DeniedError].
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {
-	if err := a.may(by, auth.Decide); err != nil {
-		return err
-	}
-	of, ok := taskOf(answer.ID)
-	if !ok {
-		return approval.Unknown(answer.ID, nil)
-	}
-	answer.ByCall = false
-	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: []approval.Answer{answer}, Renew: a.renew})
-	if errors.Is(err, task.ErrTaskNotFound) {
-		return approval.Unknown(answer.ID, nil)
-	}
-	return err
+	return a.DecideAll(ctx, by, []approval.Answer{answer})
 }
 
 // Watch returns a channel that receives a value after an approval that by may review is

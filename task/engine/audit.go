@@ -28,12 +28,9 @@ const auditSpan = 10
 // whose task they are about. Damaged entries are left out. A principal that may do none of the
 // three gets an [*auth.DeniedError].
 func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, limit int) (entries []AuditEntry, next uint64, err error) {
-	if denied := by.May(auth.Read); denied != nil && by.May(auth.Review) != nil && by.May(auth.Admin) != nil {
-		return nil, after, denied
-	}
-	sight := auditSight{
-		read: ScopeFor(by, auth.Read), review: ScopeFor(by, auth.Review),
-		admin: scopeIn(by, auth.Admin, true /* anonymous */),
+	sight, err := AuditSightOf(by)
+	if err != nil {
+		return nil, after, err
 	}
 	limit, next = store.PageSize(limit), after
 	for range auditSpan {
@@ -43,7 +40,7 @@ func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, lim
 		}
 		for i := range page {
 			next = page[i].N
-			if entry, ok := sight.of(&page[i]); ok {
+			if entry, ok := decodeAudit(&page[i]); ok && sight.Sees(&entry.Audit) {
 				if entries = append(entries, entry); len(entries) == limit {
 					return entries, next, nil
 				}
@@ -56,25 +53,59 @@ func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, lim
 	return entries, next, nil
 }
 
-// auditSight is what a principal may see of the audit: entries about tasks in read, about
-// approvals in review, and about what was created without authentication in admin.
-type auditSight struct{ read, review, admin store.Scope }
+// AuditSight is what a principal may see of the audit. It is immutable.
+type AuditSight struct{ read, review, admin store.Scope } // of tasks, of approvals, and of what was created without authentication
 
-// of decodes a stored entry, and reports whether it may be seen.
-func (s *auditSight) of(stored *store.AuditEntry) (AuditEntry, bool) {
+// AuditSightOf returns what by may see, or an [*auth.DeniedError] if that is nothing, as
+// [Engine.Audit] says.
+func AuditSightOf(by auth.Principal) (AuditSight, error) {
+	if denied := by.May(auth.Read); denied != nil && by.May(auth.Review) != nil && by.May(auth.Admin) != nil {
+		return AuditSight{}, denied
+	}
+	return AuditSight{
+		read: ScopeFor(by, auth.Read), review: ScopeFor(by, auth.Review),
+		admin: scopeIn(by, auth.Admin, true /* anonymous */),
+	}, nil
+}
+
+// Sees reports whether an entry may be shown.
+func (s AuditSight) Sees(a *approval.Audit) bool {
+	if a.V != approval.AuditVersion || a.Owner == "" {
+		return s.admin != store.Scope{}
+	}
+	owner := store.Owner(a.Tenant, a.Owner)
+	return s.read.Covers(owner) || a.Approval != "" && s.review.Covers(owner) || s.admin.Covers(owner)
+}
+
+// decodeAudit decodes a stored entry, and reports whether it can be read.
+func decodeAudit(stored *store.AuditEntry) (AuditEntry, bool) {
 	if stored.Damaged {
 		return AuditEntry{}, false
 	}
 	a, err := approval.DecodeAudit(stored.Data)
-	if err != nil {
-		return AuditEntry{}, false
+	return AuditEntry{stored.N, a}, err == nil
+}
+
+// EachAudit calls yield with every entry that can be read after a number, in order, whoever may
+// see it, until there are no more or yield returns false, and returns the number to continue
+// after. It is for a reader that serves several principals: ask [AuditSight.Sees] for each.
+func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditEntry) bool) (next uint64, err error) {
+	const page = 200
+	for {
+		entries, err := e.store.Audit(ctx, after, page)
+		if err != nil {
+			return after, translate(err)
+		}
+		for i := range entries {
+			after = entries[i].N
+			if one, ok := decodeAudit(&entries[i]); ok && !yield(&one) {
+				return after, nil
+			}
+		}
+		if len(entries) < page {
+			return after, nil
+		}
 	}
-	entry := AuditEntry{stored.N, a}
-	if a.V != approval.AuditVersion || a.Owner == "" {
-		return entry, s.admin != store.Scope{}
-	}
-	owner := store.Owner(a.Tenant, a.Owner)
-	return entry, s.read.Covers(owner) || a.Approval != "" && s.review.Covers(owner) || s.admin.Covers(owner)
 }
 
 // WatchAudit returns a channel that receives after each commit of this engine that adds entries to

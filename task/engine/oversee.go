@@ -10,6 +10,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -60,6 +61,7 @@ func (t *Tasks) one(by auth.Principal, what auth.Action, id string) (store.Scope
 type TaskQuery struct {
 	Context string
 	State   a2a.TaskState // "": any
+	Owner   string        // subject of who created them; "": of anybody
 	Limit   int           // Defaults to 50; at most 1,000.
 	Cursor  string        // TaskList.Next of the previous page; "": the first page
 }
@@ -92,11 +94,22 @@ func summaryOf(h *store.Header) TaskSummary {
 	}
 }
 
-// List lists tasks.
+// List lists tasks: those of the tenant for whoever may do [auth.Oversee], and else those of
+// the caller.
 func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskList, error) {
 	scope, err := t.scope(by, auth.Oversee)
+	if err != nil && !t.anonymous && by.May(auth.List) == nil {
+		scope, err = t.scope(by, auth.List)
+	}
 	if err != nil {
 		return TaskList{}, err
+	}
+	if q.Owner != "" {
+		one := store.Owner(by.Tenant, q.Owner)
+		if !scope.Covers(one) {
+			return TaskList{}, nil // somebody else's, which are not shown, or there are none
+		}
+		scope = one
 	}
 	sq := store.Query{Context: q.Context, Limit: store.PageSize(q.Limit)}
 	if q.State != "" {
@@ -104,7 +117,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 			return TaskList{}, task.Invalid("state", "%v", err)
 		}
 	}
-	tokens := t.e.tokens(by, "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State))
+	tokens := t.e.tokens(by, "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
 	var ok bool
 	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
 		return TaskList{}, notOfThisQuery("cursor")
@@ -140,6 +153,28 @@ func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, Task
 		return nil, TaskSummary{}, err
 	}
 	return v, summaryOf(&h), nil
+}
+
+// Calls returns the calls of a task, and reserves the memory for its log in a.
+func (t *Tasks) Calls(ctx context.Context, a *Answer, id string) ([]task.CallStatus, error) {
+	scope, parsed, err := t.one(a.by, auth.Read, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := t.e.outline(ctx, a, scope, parsed)
+	if err != nil {
+		return nil, err
+	}
+	return f.Calls(), nil
+}
+
+// CancelCall cancels one call of a task: see [Engine.CancelCall].
+func (t *Tasks) CancelCall(ctx context.Context, by auth.Principal, id, call string) error {
+	scope, parsed, err := t.one(by, auth.Cancel, id)
+	if err != nil {
+		return err
+	}
+	return translate(t.e.changed(ctx, scope, parsed, task.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
 }
 
 // Cancel cancels a task. Canceling a canceled task again changes nothing.

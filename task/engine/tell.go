@@ -107,6 +107,8 @@ func lineOf(a *task.Audited) (level zerolog.Level, message string) {
 		}
 	case approval.AuditKept:
 		message = "approval stays pending after its deadline"
+	case approval.AuditExtended:
+		message = "deadline of an approval extended"
 	case approval.AuditStarted:
 		message = "call started"
 	case approval.AuditFinished:

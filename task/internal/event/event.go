@@ -24,6 +24,7 @@ const (
 	KindAsked     = "approval.requested.v1" // *approval.Approval
 	KindResolved  = "approval.resolved.v1"  // *ApprovalResolved
 	KindKept      = "approval.kept.v1"      // *ApprovalKept
+	KindExtended  = "approval.extended.v1"  // *ApprovalExtended
 	KindOpened    = "approval.opened.v1"    // *ApprovalOpened
 	KindStarted   = "call.started.v1"       // *CallStarted
 	KindSuspended = "call.suspended.v1"     // *CallSuspended
@@ -105,6 +106,14 @@ type ApprovalResolved struct {
 type ApprovalKept struct {
 	ID string    `json:"id"`
 	At time.Time `json:"at"`
+}
+
+// ApprovalExtended says that somebody has moved the deadline of a pending approval.
+type ApprovalExtended struct {
+	ID    string         `json:"id"`
+	Until time.Time      `json:"until"`
+	At    time.Time      `json:"at"`
+	By    auth.Principal `json:"by"`
 }
 
 // CallStarted says that a call starts; its tool runs once this is durable.
@@ -253,6 +262,8 @@ func Decode(kind string, data []byte) (any, error) {
 		v = &ApprovalResolved{}
 	case KindKept:
 		v = &ApprovalKept{}
+	case KindExtended:
+		v = &ApprovalExtended{}
 	case KindOpened:
 		v = &ApprovalOpened{}
 	case KindStarted:

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+func principal(p auth.Principal) client.Principal {
+	return client.Principal{Tenant: p.Tenant, Subject: p.Subject, Person: p.Person, Kind: string(p.Kind), Roles: p.Roles, Through: p.Chain, Method: p.Method}
+}
+
+// somebody returns nil for nobody.
+func somebody(p auth.Principal) *client.Principal {
+	if p.IsZero() {
+		return nil
+	}
+	one := principal(p)
+	return &one
+}
+
+// gateOf returns the name of the gate that asked.
+func gateOf(a *approval.Approval) string { return strings.TrimPrefix(a.Terms.Rule, "gate:") }
+
+// whole returns an approval with all its arguments.
+func (s *Service) whole(a *approval.Approval) client.Approval {
+	out := client.Approval{
+		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
+		Arguments: a.Args, Digest: a.Digest, Hint: a.Hint, Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
+		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Terms.Approvers),
+		Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
+		Requested: a.Asked, Deadline: a.Deadline, Supersedes: a.Supersedes,
+	}
+	if a.About != nil {
+		out.Description, out.Declared, out.Claimed = a.About.Description, a.About.Declared, a.About.Claimed
+	}
+	for _, v := range a.Verbs() {
+		out.Decisions = append(out.Decisions, client.DecisionType(v))
+	}
+	if a.Deadline != nil {
+		out.OnDeadline = string(a.Terms.OnExpiry)
+		if out.OnDeadline == "" {
+			out.OnDeadline = string(approval.ExpiryRejects)
+		}
+	}
+	if r := a.Resolution; r != nil {
+		out.Resolution = &client.Resolution{Decision: client.DecisionType(r.Verb), By: somebody(r.By), Via: r.Via, At: r.At, Reason: r.Reason, Arguments: r.Args, Response: r.Response}
+	}
+	return out
+}
+
+// seen returns an approval with all its arguments for whoever has the right to decide, and with
+// masked ones for everybody else.
+func (s *Service) seen(c Caller, a *approval.Approval) client.Approval {
+	if c.By.May(auth.Decide) == nil || c.Anonymous {
+		return s.whole(a)
+	}
+	out := s.whole(a.Listed())
+	out.Masked = len(a.Terms.Mask) > 0
+	return out
+}
+
+// listed returns an approval as lists show it.
+func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
+	out := s.whole(a.Listed())
+	out.Masked = len(a.Terms.Mask) > 0
+	if a.State == approval.Pending {
+		may := s.may(list, c, a)
+		out.May = &may
+	}
+	return out
+}
+
+func approversOf(who *approval.Approvers) *client.Approvers {
+	if who == nil {
+		return nil
+	}
+	out := &client.Approvers{Roles: who.Roles, Subjects: who.Subjects}
+	for i := range who.All {
+		out.All = append(out.All, *approversOf(&who.All[i]))
+	}
+	return out
+}
+
+// statusOf returns the HTTP status of a decision that was made: 202 if what it decided needs
+// another approval.
+func statusOf(d *client.Decided) int {
+	if d.Approval != nil && d.Approval.State == client.Superseded {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+// maxResult is how many bytes of a result are shown.
+const maxResult = 64 << 10
+
+func callOf(c *task.CallStatus, masked bool) client.Call {
+	out := client.Call{ID: c.ID, Tool: c.Tool, Arguments: c.Args, State: c.State, Attempt: c.Attempt, Outcome: string(c.Outcome), Result: c.Result, Error: c.Error, Canceled: c.Canceled, Approvals: c.Approvals}
+	if masked {
+		out.Arguments = approval.MaskJSON(c.Args, c.Mask)
+	}
+	if len(out.Result) > maxResult {
+		out.Result, _ = json.Marshal(fmt.Sprintf("[%d bytes, not shown]", len(c.Result)))
+	}
+	return out
+}
+
+func (s *Service) taskOf(t *engine.TaskSummary) client.Task {
+	return client.Task{
+		ID: t.ID, Context: t.Context, State: string(t.State), Since: t.Since, Created: t.Created, Tenant: t.Tenant, Owner: t.Owner,
+		Pending: t.Pending, Bytes: t.Bytes, Damaged: t.Damaged, OwnerRevoked: s.revoked(auth.Principal{Tenant: t.Tenant, Subject: t.Owner}),
+	}
+}
+
+func entryOf(e *engine.AuditEntry) client.AuditEntry {
+	return client.AuditEntry{
+		N: e.N, At: e.At, What: string(e.What), Task: e.Task, Tenant: e.Tenant, Owner: e.Owner, Call: e.Call, Tool: e.Tool, Approval: e.Approval,
+		Digest: e.Digest, Gate: strings.TrimPrefix(e.Gate, "gate:"), State: client.State(e.State), By: somebody(e.By), Via: e.Via, Reason: e.Reason,
+		Outcome: e.Outcome, Attempt: e.Attempt, Deadline: e.Deadline, Webhook: e.Webhook,
+	}
+}
+
+const (
+	maxMessages = 20
+	maxText     = 8 << 10 // bytes of a message that are shown
+)
+
+// conversation returns the newest messages of an A2A Task, oldest first, without the
+// server's own questions about approvals, and how many earlier ones there are.
+func conversation(a2aTask []byte) (shown []client.Message, earlier int) {
+	var t struct {
+		History []struct {
+			MessageID string            `json:"messageId"`
+			Role      string            `json:"role"`
+			Parts     []json.RawMessage `json:"parts"`
+		} `json:"history"`
+	}
+	shown = []client.Message{}
+	if json.Unmarshal(a2aTask, &t) != nil {
+		return shown, 0
+	}
+	for i := range t.History {
+		m := &t.History[i]
+		out := client.Message{Role: "agent", ID: m.MessageID}
+		if m.Role == "ROLE_USER" {
+			out.Role = "user"
+		}
+		var texts []string
+		ours := false
+		for _, raw := range m.Parts {
+			text, question := partText(raw)
+			ours = ours || question
+			texts = append(texts, text)
+		}
+		if ours {
+			continue
+		}
+		out.Text = strings.Join(texts, "\n")
+		if len(out.Text) > maxText {
+			cut := maxText
+			for cut > 0 && !utf8.RuneStart(out.Text[cut]) {
+				cut--
+			}
+			out.Cut = len(out.Text) - cut
+			out.Text = out.Text[:cut]
+		}
+		shown = append(shown, out)
+	}
+	if earlier = len(shown) - maxMessages; earlier <= 0 {
+		return shown, 0
+	}
+	return slices.Clone(shown[earlier:]), earlier
+}
+
+// partText returns a part of a message as text, and whether it is a question or an answer about
+// approvals, which is shown elsewhere.
+func partText(raw json.RawMessage) (text string, question bool) {
+	var p struct {
+		Text      *string         `json:"text"`
+		Data      json.RawMessage `json:"data"`
+		Raw       []byte          `json:"raw"`
+		URL       string          `json:"url"`
+		Filename  string          `json:"filename"`
+		MediaType string          `json:"mediaType"`
+	}
+	if json.Unmarshal(raw, &p) != nil {
+		return string(raw), false
+	}
+	switch {
+	case p.Text != nil:
+		return *p.Text, false
+	case len(p.Data) > 0:
+		var kind struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(p.Data, &kind) // any other data has no type of ours
+		return string(p.Data), kind.Type == "approval_request" || kind.Type == "approval_response"
+	case p.URL != "":
+		return fmt.Sprintf("[file %s %s at %s]", p.Filename, p.MediaType, p.URL), false
+	}
+	return fmt.Sprintf("[file %s %s, %d bytes]", p.Filename, p.MediaType, len(p.Raw)), false
+}

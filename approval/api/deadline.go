@@ -1,0 +1,71 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/client"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+// byDeadline lists pending approvals, those with the least time left first and those without a
+// deadline last. It sorts what the query selects in memory: an index would cost every waiting
+// task room on the disk.
+func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQuery) (client.ApprovalPage, error) {
+	page := client.ApprovalPage{Items: []client.Approval{}}
+	after, ok := decodePlace(q.Cursor)
+	if !ok {
+		return page, task.Invalid("cursor", "is not one of this list: begin again without one")
+	}
+	list := s.approvals(c)
+	var all []approval.Approval
+	of, seen := engine.ApprovalQuery{Limit: 1000}, 0
+	for {
+		got, err := list.List(ctx, c.By, of)
+		if err != nil {
+			return page, err
+		}
+		page.Damaged += got.Damaged
+		for i := range got.Approvals {
+			if a := &got.Approvals[i]; s.selects(c, list, q, a) && placeOf(a) > after {
+				all = append(all, *a)
+			}
+		}
+		seen += len(got.Approvals)
+		if of.Cursor = got.Next; of.Cursor == "" {
+			break
+		}
+		if seen >= maxSorted {
+			return page, task.Invalid("order", "is for at most %d pending approvals, and there are more: order them by time", maxSorted)
+		}
+	}
+	slices.SortFunc(all, func(a, b approval.Approval) int { return cmp.Compare(placeOf(&a), placeOf(&b)) })
+	if len(all) > q.Limit {
+		all = all[:q.Limit]
+		page.Next = base64.RawURLEncoding.EncodeToString([]byte(placeOf(&all[q.Limit-1])))
+	}
+	for i := range all {
+		page.Items = append(page.Items, s.listed(c, list, &all[i]))
+	}
+	return page, nil
+}
+
+// placeOf returns the place of an approval in the order of deadlines. Places compare as text.
+func placeOf(a *approval.Approval) string {
+	at := "~" // after every digit
+	if a.Deadline != nil {
+		at = a.Deadline.UTC().Format("20060102150405.000")
+	}
+	return at + " " + a.Asked.UTC().Format(time.RFC3339Nano) + " " + a.ID
+}
+
+func decodePlace(cursor string) (place string, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	return string(raw), err == nil && (cursor == "" || strings.Count(string(raw), " ") == 2)
+}

@@ -1,0 +1,265 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+const (
+	maxTail   = 1024   // newest entries that are kept in memory, for all followers
+	maxReplay = 20_000 // entries that a follower catches up on; one further behind gets a reset
+	maxFrames = 200    // entries of one call of yield
+)
+
+// feed is the tail of the audit, read once for all followers.
+type feed struct {
+	e     *engine.Engine
+	stirs chan struct{} // somebody follows
+
+	mu        sync.Mutex
+	end       uint64               // number of the newest entry that was read
+	known     bool                 // end is the end of the audit, as of the last read
+	tail      []*engine.AuditEntry // newest last, without a gap up to end
+	followers map[chan struct{}]struct{}
+}
+
+func newFeed(e *engine.Engine) *feed {
+	return &feed{e: e, stirs: make(chan struct{}, 1), followers: map[chan struct{}]struct{}{}}
+}
+
+// run reads the audit as it grows, while anybody follows.
+func (f *feed) run(ctx context.Context) error {
+	wake, stop := f.e.WatchAudit()
+	defer stop()
+	for {
+		f.read(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-f.stirs:
+		}
+	}
+}
+
+// read appends what is new to the tail, and wakes the followers.
+func (f *feed) read(ctx context.Context) {
+	f.mu.Lock()
+	idle, end := len(f.followers) == 0, f.end
+	if idle { // what comes meanwhile is not read
+		f.known, f.tail = false, nil
+	}
+	known := f.known
+	f.mu.Unlock()
+	if idle {
+		return
+	}
+	if !known {
+		var err error
+		if end, err = f.last(ctx, end); err != nil {
+			return // the next wake-up reads again
+		}
+	}
+	var fresh []*engine.AuditEntry
+	next, err := f.e.EachAudit(ctx, end, func(one *engine.AuditEntry) bool {
+		fresh = append(fresh, one)
+		return len(fresh) < maxTail
+	})
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tail = append(f.tail, fresh...)
+	if over := len(f.tail) - maxTail; over > 0 {
+		f.tail = append([]*engine.AuditEntry(nil), f.tail[over:]...)
+	}
+	f.end, f.known = next, true
+	for one := range f.followers {
+		signal(one)
+	}
+	if len(fresh) == maxTail {
+		signal(f.stirs) // there may be more
+	}
+}
+
+// last returns the number of the newest entry, which is at least after: numbers have no gaps.
+func (f *feed) last(ctx context.Context, after uint64) (uint64, error) {
+	exists := func(n uint64) (bool, error) {
+		found := false
+		next, err := f.e.EachAudit(ctx, n, func(*engine.AuditEntry) bool { found = true; return false })
+		return found || next > n, err
+	}
+	low, step := after, uint64(1)
+	for {
+		more, err := exists(low)
+		if err != nil || !more {
+			return low, err
+		}
+		for step = 1; ; step *= 2 {
+			more, err := exists(low + step)
+			if err != nil {
+				return 0, err
+			}
+			if !more {
+				break
+			}
+		}
+		low += max(step/2, 1)
+	}
+}
+
+func (f *feed) join() (wake chan struct{}, leave func()) {
+	wake = make(chan struct{}, 1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followers[wake] = struct{}{}
+	signal(f.stirs)
+	return wake, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.followers, wake)
+	}
+}
+
+// since returns the entries after n, and the number to continue after. ok is false if the tail
+// does not reach back so far.
+func (f *feed) since(n uint64) (entries []*engine.AuditEntry, next uint64, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known || n > f.end {
+		return nil, n, true
+	}
+	if n < f.end && (len(f.tail) == 0 || f.tail[0].N > n+1) {
+		return nil, n, false
+	}
+	for i, one := range f.tail {
+		if one.N > n {
+			entries = f.tail[i:len(f.tail):len(f.tail)]
+			break
+		}
+	}
+	if len(entries) > maxFrames {
+		entries = entries[:maxFrames]
+		return entries, entries[maxFrames-1].N, true
+	}
+	return entries, f.end, true
+}
+
+// now returns the end of the audit, once it is known.
+func (f *feed) now(ctx context.Context, wake <-chan struct{}) (uint64, error) {
+	for {
+		f.mu.Lock()
+		end, known := f.end, f.known
+		f.mu.Unlock()
+		if known {
+			return end, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-wake:
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Events calls yield with the entries of the audit that c may see, as they become durable,
+// after the one with the id last, or from now on for "". It returns when ctx ends, with its
+// cause, or yield fails. Without last, the first event has only the ID of the place. An event
+// with Reset has no entry either: the position is gone or too far behind, so that entries may
+// have been missed.
+func (s *Service) Events(ctx context.Context, c Caller, last string, yield func([]client.Event) error) error {
+	sight, err := engine.AuditSightOf(c.By)
+	if err != nil {
+		return err
+	}
+	wake, leave := s.feed.join()
+	defer leave()
+	end, err := s.feed.now(ctx, wake)
+	if err != nil {
+		return err
+	}
+	at, ok := s.position(last)
+	switch {
+	case last == "":
+		at = end
+		err = yield([]client.Event{{ID: s.eventID(at), Entry: client.AuditEntry{}}})
+	case !ok || at > end || end-at > maxReplay:
+		at = end
+		err = yield([]client.Event{{ID: s.eventID(at), Reset: true}})
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		entries, next, ok := s.feed.since(at)
+		if !ok {
+			if next, err = s.cfg.Engine.EachAudit(ctx, at, func(one *engine.AuditEntry) bool {
+				entries = append(entries, one)
+				return len(entries) < maxFrames
+			}); err != nil {
+				return err
+			}
+		}
+		var events []client.Event
+		for _, one := range entries {
+			if sight.Sees(&one.Audit) {
+				events = append(events, client.Event{ID: s.eventID(one.N), Entry: entryOf(one)})
+			}
+		}
+		if len(events) > 0 {
+			if err := yield(events); err != nil {
+				return err
+			}
+		}
+		if next > at {
+			at = next
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-wake:
+		}
+	}
+}
+
+// eventID returns the id of a position in the feed: it is of one store.
+func (s *Service) eventID(n uint64) string { return fmt.Sprintf("%x-%d", s.cfg.Incarnation, n) }
+
+func (s *Service) position(id string) (n uint64, ok bool) {
+	of, text, found := strings.Cut(id, "-")
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, found && err == nil && of == strconv.FormatUint(s.cfg.Incarnation, 16)
+}
+
+// TaskEvents calls yield with the public events of a task after a seq, as they become durable,
+// until the task ends, ctx ends, or yield fails.
+func (s *Service) TaskEvents(ctx context.Context, c Caller, id string, after uint64, yield func([]engine.Event) error) error {
+	if err := c.By.May(auth.Follow); err != nil {
+		return err
+	}
+	parsed, ok := engine.ParseID(id)
+	if !ok {
+		return task.ErrTaskNotFound
+	}
+	if _, err := s.cfg.Engine.Header(ctx, c.By, parsed); err != nil {
+		return err
+	}
+	return s.cfg.Engine.Follow(ctx, c.By, parsed, after, engine.UntilEnd, yield)
+}

@@ -1,0 +1,401 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/internal/httpd"
+	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
+	"a2a-server/task"
+)
+
+// Path is where the API is, below the base URL.
+const Path = "/api/v1"
+
+//go:embed openapi.json
+var document []byte
+
+// Document returns the OpenAPI document of the API.
+func Document() []byte { return bytes.Clone(document) }
+
+// requestTime bounds every request but streams.
+const requestTime = time.Minute
+
+// A Door is how requests come in.
+type Door struct {
+	Requests                *httpd.Frontend // authentication, rates, bodies, answers
+	Guard                   httpd.Guard
+	Streams                 *httpd.Shares // open streams
+	Heartbeat, WriteTimeout time.Duration // of streams
+}
+
+// operation is one operation of the API.
+type operation struct {
+	action  auth.Action // that the caller must be allowed at all; 0: whoever is authenticated
+	params  []string    // of the query
+	members []string    // of the body's object; nil: there is no body
+	changes bool        // something
+	run     func(*exchange) (any, error)
+	stream  func(*exchange) error // instead of run
+}
+
+// exchange is one request of a known caller, and its answer.
+type exchange struct {
+	*Service
+	Caller
+	door   *Door
+	ctx    context.Context //nolint:containedctx // of the request
+	w      http.ResponseWriter
+	r      *http.Request
+	query  url.Values
+	body   []byte
+	status int // of the answer
+}
+
+// operations returns the operations by method and path.
+func operations() map[string]operation {
+	decision := []string{"decision", "digest", "arguments", "response", "reason"}
+	return map[string]operation{
+		"GET /whoami": {run: func(x *exchange) (any, error) { return x.WhoAmI(x.Caller), nil }},
+		"GET /approvals": {action: auth.Review, params: []string{"state", "task", "tool", "gate", "mine", "order", "limit", "cursor"}, run: func(x *exchange) (any, error) {
+			q := client.ApprovalQuery{State: client.State(x.query.Get("state")), Task: x.query.Get("task"), Tool: x.query.Get("tool"), Gate: x.query.Get("gate"), Order: x.query.Get("order"), Cursor: x.query.Get("cursor")}
+			var err error
+			if q.Limit, err = x.number("limit"); err != nil {
+				return nil, err
+			}
+			if q.Mine, err = x.flag("mine"); err != nil {
+				return nil, err
+			}
+			return x.Approvals(x.ctx, x.Caller, q)
+		}},
+		"GET /approvals/{id}": {action: auth.Review, run: func(x *exchange) (any, error) {
+			return x.Approval(x.ctx, x.Caller, x.r.PathValue("id"))
+		}},
+		"POST /approvals/{id}/decision": {action: auth.Decide, members: decision, changes: true, run: func(x *exchange) (any, error) {
+			var d client.Decision
+			if err := x.decode(&d); err != nil {
+				return nil, err
+			}
+			out, err := x.Decide(x.ctx, x.Caller, x.r.PathValue("id"), d)
+			x.status = statusOf(&out)
+			return out, err
+		}},
+		"POST /approvals/{id}/extension": {action: auth.Decide, members: []string{"digest", "until"}, changes: true, run: func(x *exchange) (any, error) {
+			var e client.Extension
+			if err := x.decode(&e); err != nil {
+				return nil, err
+			}
+			return x.Extend(x.ctx, x.Caller, x.r.PathValue("id"), e)
+		}},
+		"POST /decisions": {action: auth.Decide, members: []string{"items"}, changes: true, run: func(x *exchange) (any, error) {
+			var in struct {
+				Items []json.RawMessage `json:"items"`
+			}
+			if err := x.decode(&in); err != nil {
+				return nil, err
+			}
+			list := make([]client.BatchDecision, len(in.Items))
+			for i, raw := range in.Items {
+				if err := only(raw, append([]string{"id"}, decision...)); err != nil {
+					return nil, err
+				}
+				if err := json.Unmarshal(raw, &list[i]); err != nil {
+					return nil, task.Invalid("items", "cannot be read: %v", err)
+				}
+			}
+			results, err := x.DecideAll(x.ctx, x.Caller, list)
+			return struct {
+				Items []client.BatchResult `json:"items"`
+			}{results}, err
+		}},
+		"GET /tasks": {params: []string{"context", "state", "principal", "limit", "cursor"}, run: func(x *exchange) (any, error) {
+			limit, err := x.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return x.Tasks(x.ctx, x.Caller, client.TaskQuery{Context: x.query.Get("context"), State: x.query.Get("state"), Principal: x.query.Get("principal"), Limit: limit, Cursor: x.query.Get("cursor")})
+		}},
+		"GET /tasks/{id}": {action: auth.Read, run: func(x *exchange) (any, error) { return x.Task(x.ctx, x.Caller, x.r.PathValue("id")) }},
+		"POST /tasks/{id}/cancel": {action: auth.Cancel, changes: true, run: func(x *exchange) (any, error) {
+			return struct{}{}, x.Cancel(x.ctx, x.Caller, x.r.PathValue("id"))
+		}},
+		"POST /tasks/{id}/calls/{call}/cancel": {action: auth.Cancel, changes: true, run: func(x *exchange) (any, error) {
+			return struct{}{}, x.CancelCall(x.ctx, x.Caller, x.r.PathValue("id"), x.r.PathValue("call"))
+		}},
+		"DELETE /tasks/{id}": {action: auth.Delete, changes: true, run: func(x *exchange) (any, error) {
+			return struct{}{}, x.Delete(x.ctx, x.Caller, x.r.PathValue("id"))
+		}},
+		"GET /tasks/{id}/events": {action: auth.Follow, stream: (*exchange).followTask},
+		"GET /webhooks": {action: auth.Oversee, params: []string{"task", "state", "principal", "limit", "cursor"}, run: func(x *exchange) (any, error) {
+			limit, err := x.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return x.Webhooks(x.ctx, x.Caller, client.WebhookQuery{Task: x.query.Get("task"), State: x.query.Get("state"), Principal: x.query.Get("principal"), Limit: limit, Cursor: x.query.Get("cursor")})
+		}},
+		"DELETE /tasks/{id}/webhooks/{webhook}": {action: auth.Delete, params: []string{"number"}, changes: true, run: func(x *exchange) (any, error) {
+			number, err := x.number("number")
+			if err != nil {
+				return nil, err
+			}
+			deleted, err := x.DeleteWebhook(x.ctx, x.Caller, x.r.PathValue("id"), x.r.PathValue("webhook"), uint64(number))
+			return struct {
+				Deleted bool `json:"deleted"`
+			}{deleted}, err
+		}},
+		"GET /audit": {params: []string{"after", "limit"}, run: func(x *exchange) (any, error) {
+			limit, err := x.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			after, err := x.number("after")
+			if err != nil {
+				return nil, err
+			}
+			return x.Audit(x.ctx, x.Caller, uint64(after), limit)
+		}},
+		"GET /events": {stream: (*exchange).follow},
+	}
+}
+
+// Handler serves the API at [Path]. Requests arrive with paths relative to the base URL.
+func Handler(s *Service, d Door) http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for pattern, op := range operations() {
+		method, path, _ := strings.Cut(pattern, " ")
+		methods[path] = append(methods[path], method)
+		mux.HandleFunc(method+" "+Path+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &d, &op) })
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		mux.HandleFunc(Path+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path does not accept "+visible.Clip(r.Method, 20)+": use "+strings.Join(allowed, " or ")))
+		})
+	}
+	mux.HandleFunc("GET "+Path+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		_ = d.Requests.Answer(w, "application/json", document) // the client is gone if it fails
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, problem(http.StatusNotFound, client.ReasonNotFound, "there is nothing at this path; "+Path+"/openapi.json lists the paths"))
+	})
+	origins := http.NewCrossOriginProtection()
+	for _, origin := range d.Guard.Origins {
+		_ = origins.AddTrustedOrigin(origin) // the guard knows what an origin is
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpd.Begin(w, r)
+		defer func() {
+			httpd.Finish(w, r)
+			if p := recover(); p != nil {
+				if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+					s.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+				}
+				panic(http.ErrAbortHandler) // the connection is in an unknown state
+			}
+		}()
+		if wrong := d.Guard.Check(r); wrong != nil {
+			s.refuse(w, r, refusal(wrong))
+			return
+		}
+		if err := origins.Check(r); err != nil {
+			s.refuse(w, r, problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here"))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// serve answers one request.
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *operation) {
+	by, err := d.Requests.Principal(w, r)
+	if err != nil {
+		s.refuseWith(w, r, err)
+		return
+	}
+	x := &exchange{Service: s, Caller: Caller{By: by, Renew: d.Requests.Renews(r)}, door: d, w: w, r: r, status: http.StatusOK}
+	if x.query, err = x.params(op.params); err == nil {
+		x.Anonymous, err = x.flag("anonymous")
+	}
+	if err == nil {
+		err = x.may(op.action)
+	}
+	if err == nil && op.members != nil {
+		if x.body, err = d.Requests.Body(w, r, by); err == nil {
+			err = only(x.body, op.members)
+		}
+	}
+	if err != nil {
+		s.refuseWith(w, r, err)
+		return
+	}
+	if op.stream != nil {
+		if err := op.stream(x); err != nil {
+			s.refuse(w, r, s.problem(r.Context(), x.Caller, err, r.PathValue("id")))
+		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	x.ctx = ctx
+	out, err := op.run(x)
+	if err != nil {
+		p := s.problem(ctx, x.Caller, err, r.PathValue("id"))
+		if op.changes && p.Reason == client.ReasonInternal { // nobody knows how far it came
+			p = problem(p.Status, client.ReasonUnclear, "the server has failed, and the change may have been made: look before you send it again; its log has the reason")
+		}
+		s.refuse(w, r, p)
+		return
+	}
+	s.send(w, r, d, x.status, out)
+}
+
+// may returns the error of a caller who may not do an action, before anything is read.
+func (x *exchange) may(action auth.Action) error {
+	if x.Anonymous {
+		action = auth.Admin
+	}
+	if action == 0 {
+		return nil
+	}
+	return x.By.May(action)
+}
+
+// params returns the parameters of the query, each of which must be known and there once.
+func (x *exchange) params(known []string) (url.Values, error) {
+	q, err := url.ParseQuery(x.r.URL.RawQuery)
+	if err != nil {
+		return nil, task.Invalid("query", "cannot be read: separate parameters with &, and write %%3B for a semicolon")
+	}
+	for name, values := range q {
+		if name != "anonymous" && !slices.Contains(known, name) {
+			return nil, task.Invalid(visible.Clip(name, 50), "is not a parameter of this path; known are %s", strings.Join(append(slices.Clone(known), "anonymous"), ", "))
+		}
+		if len(values) != 1 {
+			return nil, task.Invalid(name, "is there %d times: write it once", len(values))
+		}
+	}
+	return q, nil
+}
+
+func (x *exchange) number(name string) (int, error) {
+	text := x.query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 62)
+	if err != nil || n == 0 && name != "after" {
+		return 0, task.Invalid(name, "is not a positive number")
+	}
+	return int(n), nil //nolint:gosec // 62 bits
+}
+
+func (x *exchange) flag(name string) (bool, error) {
+	switch x.query.Get(name) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, task.Invalid(name, "is neither true nor false")
+}
+
+// only returns an error unless raw is a JSON object with no other members. Decoding would accept
+// names in any case, and drop those that nobody knows.
+func only(raw []byte, known []string) error {
+	members, err := strictjson.Members(raw)
+	if err != nil {
+		return task.Invalid("body", "cannot be read: %v", err)
+	}
+	for _, m := range members {
+		if !slices.Contains(known, m.Name) {
+			return task.Invalid(visible.Clip(m.Name, 50), "is not a member of this object; known are %s", strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func (x *exchange) decode(out any) error {
+	if err := json.Unmarshal(x.body, out); err != nil {
+		return task.Invalid("body", "cannot be read: %v", err)
+	}
+	return nil
+}
+
+// send answers with JSON.
+func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, status int, v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		s.cfg.Log.Error().Err(err).Str("path", visible.Clip(r.URL.Path, 200)).Msg("an answer of the approvals API cannot be encoded")
+		s.refuse(w, r, problem(http.StatusInternalServerError, client.ReasonUnclear, "the answer cannot be encoded: the server's log has the reason"))
+		return
+	}
+	if status == http.StatusOK {
+		_ = d.Requests.Answer(w, "application/json", b.Bytes()) // the client is gone if it fails
+		return
+	}
+	httpd.Bound(w)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // likewise
+}
+
+// refuseWith answers with an error that came before the operation.
+func (s *Service) refuseWith(w http.ResponseWriter, r *http.Request, err error) {
+	if refused, is := errors.AsType[*httpd.Error](err); is && len(refused.Challenges) > 0 {
+		w.Header()["Www-Authenticate"] = slices.Clone(refused.Challenges)
+	}
+	s.refuse(w, r, Problem(err))
+}
+
+// refuse answers with a problem (RFC 9457).
+func (s *Service) refuse(w http.ResponseWriter, _ *http.Request, p *client.Error) {
+	body, err := json.Marshal(struct {
+		Type string `json:"type"`
+		*client.Error
+	}{"urn:a2a-server:problem:" + p.Reason, shown(p)})
+	if err != nil {
+		body = []byte(`{"title":"` + p.Title + `"}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	httpd.Bound(w)
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body) // the client is gone if it fails
+}
+
+const (
+	maxDetail = 3000 // characters
+	maxFields = 16
+)
+
+// shown returns p with texts that hide nothing and have a bounded length.
+func shown(p *client.Error) *client.Error {
+	out := *p
+	out.Detail = visible.ClipText(p.Detail, maxDetail)
+	out.Fields = nil
+	for _, f := range p.Fields[:min(len(p.Fields), maxFields)] {
+		out.Fields = append(out.Fields, client.FieldError{Field: visible.Clip(f.Field, 200), Description: visible.Clip(f.Description, 500)})
+	}
+	return &out
+}

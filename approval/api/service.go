@@ -1,0 +1,469 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+// Config configures a [Service]. Engine and Now are required.
+type Config struct {
+	Engine *engine.Engine
+	// Webhooks lists webhooks of tasks that by oversees. It checks the query. Nil: there are
+	// none.
+	Webhooks func(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error)
+	// Revoked reports whether the credential of a principal is known to be invalid by now. Nil:
+	// that is known of nobody.
+	Revoked        func(auth.Principal) bool
+	Incarnation    uint64 // of the store; positions of another one are not accepted
+	Agent, Version string // for people
+	Log            zerolog.Logger
+	Now            func() time.Time
+}
+
+// Service has the operations of the API. It is safe for concurrent use. Its errors are mapped by
+// [Problem].
+type Service struct {
+	cfg  Config
+	feed *feed
+}
+
+// New returns a Service.
+func New(cfg Config) *Service { return &Service{cfg, newFeed(cfg.Engine)} }
+
+// Run serves followers of [Service.Events] until ctx ends.
+func (s *Service) Run(ctx context.Context) error { return s.feed.run(ctx) }
+
+// A Caller is who makes a request.
+type Caller struct {
+	By        auth.Principal
+	Renew     engine.Renewal // authenticates By again; nil: By counts as it is
+	Anonymous bool           // about what was created without authentication; needs auth.Admin
+}
+
+func (s *Service) approvals(c Caller) *engine.Approvals {
+	a := s.cfg.Engine.Approvals().Renewing(c.Renew)
+	if c.Anonymous {
+		a = a.OfAnonymous()
+	}
+	return a
+}
+
+func (s *Service) tasks(c Caller) *engine.Tasks {
+	if c.Anonymous {
+		return s.cfg.Engine.Tasks().OfAnonymous()
+	}
+	return s.cfg.Engine.Tasks()
+}
+
+// revoked reports whether the credential of p is known to be invalid by now.
+func (s *Service) revoked(p auth.Principal) bool { return s.cfg.Revoked != nil && s.cfg.Revoked(p) }
+
+// WhoAmI returns the caller and what it may do at all.
+func (s *Service) WhoAmI(c Caller) client.WhoAmI {
+	may := map[string]bool{}
+	for _, a := range []auth.Action{auth.Create, auth.Read, auth.List, auth.Follow, auth.Cancel, auth.Push, auth.Delete, auth.Review, auth.Decide, auth.Oversee, auth.Admin} {
+		may[a.String()] = c.By.May(a) == nil
+	}
+	return client.WhoAmI{Caller: principal(c.By), May: may, Server: s.cfg.Agent, Version: s.cfg.Version}
+}
+
+const (
+	defaultPage = 50
+	maxPage     = 200
+	// maxLooked is how many approvals one page of a filtered list looks at.
+	maxLooked = 1000
+	// maxSorted is how many pending approvals are sorted by deadline: a list that has more is
+	// sorted within each of its pages.
+	maxSorted = 5000
+)
+
+// settled selects every final state.
+const settled client.State = "settled"
+
+// Approvals lists approvals.
+func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuery) (client.ApprovalPage, error) {
+	page := client.ApprovalPage{Items: []client.Approval{}}
+	if q.Limit == 0 {
+		q.Limit = defaultPage
+	}
+	switch {
+	case q.Limit < 1 || q.Limit > maxPage:
+		return page, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	case q.State != "" && q.State != settled && !knownState(q.State):
+		return page, task.Invalid("state", "is not a state of approvals: pending, settled, or one of approved, edited, rejected, responded, expired, canceled and superseded")
+	case q.Order != "" && q.Order != "time" && q.Order != "deadline":
+		return page, task.Invalid("order", "is neither time nor deadline")
+	case q.Order == "deadline" && (q.Task != "" || q.State != "" && q.State != client.Pending):
+		return page, task.Invalid("order", "is for pending approvals: leave out task and state, or order")
+	case q.Mine && q.State != "" && q.State != client.Pending:
+		return page, task.Invalid("mine", "is for pending approvals: leave out state, or mine")
+	}
+	of := engine.ApprovalQuery{Task: q.Task, Limit: q.Limit, Cursor: q.Cursor}
+	if q.Task == "" && q.State != "" && q.State != client.Pending {
+		of.Settled, of.Tool = true, q.Tool
+	}
+	if q.Order == "deadline" {
+		return s.byDeadline(ctx, c, q)
+	}
+	list := s.approvals(c)
+	for looked := 0; looked < maxLooked; looked += of.Limit {
+		of.Limit = q.Limit - len(page.Items)
+		got, err := list.List(ctx, c.By, of)
+		if err != nil {
+			return page, err
+		}
+		page.Damaged += got.Damaged
+		for i := range got.Approvals {
+			if a := &got.Approvals[i]; s.selects(c, list, q, a) {
+				page.Items = append(page.Items, s.listed(c, list, a))
+			}
+		}
+		of.Cursor = got.Next
+		if got.Next == "" || len(page.Items) >= q.Limit {
+			break
+		}
+	}
+	page.Next = of.Cursor
+	return page, nil
+}
+
+// selects reports whether q selects a.
+func (s *Service) selects(c Caller, list *engine.Approvals, q client.ApprovalQuery, a *approval.Approval) bool {
+	state := client.State(a.State)
+	switch {
+	case q.State == settled && state == client.Pending,
+		q.State != "" && q.State != settled && q.State != state,
+		q.Tool != "" && q.Tool != a.Tool,
+		q.Gate != "" && q.Gate != gateOf(a),
+		q.Mine && list.May(c.By, a) != nil:
+		return false
+	}
+	return true
+}
+
+func knownState(state client.State) bool {
+	switch state {
+	case client.Pending, client.Approved, client.Edited, client.Rejected, client.Responded, client.Expired, client.Canceled, client.Superseded:
+		return true
+	}
+	return false
+}
+
+// Approval returns an approval with what a person needs to decide it.
+func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.ApprovalDetail, error) {
+	list := s.approvals(c)
+	a, err := list.Get(ctx, c.By, id)
+	if err != nil {
+		return client.ApprovalDetail{}, err
+	}
+	d := client.ApprovalDetail{
+		Approval: s.seen(c, a), May: s.may(list, c, a), Caller: principal(c.By),
+		Conversation: []client.Message{}, Before: []client.Approval{}, Tool: []client.Approval{},
+	}
+	if schema := list.Parameters(ctx, a); schema != nil {
+		if d.Parameters, err = json.Marshal(schema); err != nil {
+			d.Parameters = nil
+		}
+	}
+	for _, of := range []struct {
+		digest string
+		to     *[]client.Approval
+	}{{a.Digest, &d.Before}, {"", &d.Tool}} {
+		page, err := list.List(ctx, c.By, engine.ApprovalQuery{Settled: true, Tool: a.Tool, Digest: of.digest, Limit: 11})
+		if err != nil {
+			return d, err
+		}
+		for i := range page.Approvals {
+			if page.Approvals[i].ID != a.ID && len(*of.to) < 10 {
+				*of.to = append(*of.to, s.listed(c, list, &page.Approvals[i]))
+			}
+		}
+	}
+	answer := s.cfg.Engine.Answer(c.By)
+	defer answer.Release()
+	view, calls, err := list.Around(ctx, answer, id)
+	if err != nil {
+		return d, err
+	}
+	d.Conversation, d.Earlier = conversation(view.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
+	for i := range calls {
+		if calls[i].ID == a.Call {
+			run := callOf(&calls[i], false /* masked */)
+			d.Run = &run
+		}
+	}
+	return d, nil
+}
+
+// may says what the caller may do with an approval.
+func (s *Service) may(list *engine.Approvals, c Caller, a *approval.Approval) client.May {
+	err := list.May(c.By, a)
+	if err == nil {
+		return client.May{Decide: true, Extend: a.Deadline != nil}
+	}
+	p := Problem(err)
+	return client.May{WhyNot: p.Detail, Reason: p.Reason}
+}
+
+// Decide decides an approval.
+func (s *Service) Decide(ctx context.Context, c Caller, id string, d client.Decision) (client.Decided, error) {
+	all, err := s.decideTask(ctx, c, []client.BatchDecision{{ID: id, Decision: d}})
+	if err != nil {
+		return client.Decided{}, err
+	}
+	return all[0], nil
+}
+
+// decideTask decides approvals of one task, all or none.
+func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchDecision) ([]client.Decided, error) {
+	answers := make([]approval.Answer, len(list))
+	for i, d := range list {
+		if d.Digest == "" {
+			return nil, task.Invalid("digest", "is missing: a decision names the digest of the approval that was shown")
+		}
+		answers[i] = approval.Answer{ID: d.ID, Verb: approval.Verb(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest}
+	}
+	of := s.approvals(c)
+	already := make([]bool, len(list))
+	for i := range list { // only for the answer: the engine decides
+		before, err := of.Get(ctx, c.By, list[i].ID)
+		already[i] = err == nil && before.State != approval.Pending
+	}
+	if err := decided(of.DecideAll(ctx, c.By, answers)); err != nil {
+		return nil, err
+	}
+	out := make([]client.Decided, len(list))
+	for i := range list {
+		out[i] = client.Decided{Already: already[i], Caller: principal(c.By)}
+		a, err := of.Get(ctx, c.By, list[i].ID)
+		if err != nil {
+			continue // what was decided stays decided
+		}
+		whole := s.whole(a)
+		out[i].Approval = &whole
+		if whole.RequesterRevoked && a.State != approval.Rejected {
+			s.cfg.Log.Warn().Str("approval_id", a.ID).Str("subject", a.Requester.Subject).Str("decided_by", c.By.Subject).
+				Msg("a call was approved whose requester's credential is no longer valid")
+		}
+	}
+	return out, nil
+}
+
+// decided returns nil for a decision that had been made before, and for a task that has ended
+// the error of the approval.
+func decided(err error) error {
+	if state, is := errors.AsType[*task.StateError](err); is && state.Decided != nil {
+		err = state.Decided
+	}
+	if wrong, is := errors.AsType[*approval.Error](err); is && wrong.Reason == approval.ReasonDecided {
+		return nil
+	}
+	return err
+}
+
+// MaxBatch is how many decisions [Service.DecideAll] takes.
+const MaxBatch = 100
+
+// DecideAll decides several approvals, and returns a result for each, in their order. The
+// decisions about one task count together or not at all.
+func (s *Service) DecideAll(ctx context.Context, c Caller, list []client.BatchDecision) ([]client.BatchResult, error) {
+	if err := c.By.May(auth.Decide); err != nil && !c.Anonymous {
+		return nil, err
+	}
+	switch {
+	case len(list) == 0:
+		return nil, task.Invalid("items", "has no decision")
+	case len(list) > MaxBatch:
+		return nil, task.Invalid("items", "has %d decisions; at most %d are accepted", len(list), MaxBatch)
+	}
+	out := make([]client.BatchResult, len(list))
+	groups := map[string][]int{}
+	var order []string
+	for i := range list {
+		out[i].ID = list[i].ID
+		of, _, _ := strings.Cut(list[i].ID, ".")
+		if groups[of] == nil {
+			order = append(order, of)
+		}
+		groups[of] = append(groups[of], i)
+	}
+	for _, of := range order {
+		group := groups[of]
+		decisions := make([]client.BatchDecision, len(group))
+		for n, i := range group {
+			decisions[n] = list[i]
+		}
+		results, err := s.decideTask(ctx, c, decisions)
+		for n, i := range group {
+			if err == nil {
+				out[i].Decided, out[i].Status = &results[n], statusOf(&results[n])
+				continue
+			}
+			p := s.problem(ctx, c, err, list[i].ID)
+			if wrong, is := errors.AsType[*approval.Error](err); is && len(group) > 1 && wrong.ID != list[i].ID {
+				p = &client.Error{
+					Status: 409, Title: titles[client.ReasonConflict], Reason: client.ReasonConflict,
+					Detail: "nothing was decided, because another decision about the same task was refused: " + wrong.Message,
+				}
+			}
+			out[i].Error, out[i].Status = p, p.Status
+		}
+	}
+	return out, nil
+}
+
+// Extend moves the deadline of a pending approval.
+func (s *Service) Extend(ctx context.Context, c Caller, id string, x client.Extension) (client.Decided, error) {
+	if x.Digest == "" {
+		return client.Decided{}, task.Invalid("digest", "is missing: an extension names the digest of the approval that was shown")
+	}
+	list := s.approvals(c)
+	if err := list.Extend(ctx, c.By, id, x.Digest, x.Until); err != nil {
+		return client.Decided{}, err
+	}
+	out := client.Decided{Caller: principal(c.By)}
+	if a, err := list.Get(ctx, c.By, id); err == nil {
+		whole := s.whole(a)
+		out.Approval = &whole
+	}
+	return out, nil
+}
+
+// Tasks lists tasks: those of the tenant for who oversees it, and else the caller's own.
+func (s *Service) Tasks(ctx context.Context, c Caller, q client.TaskQuery) (client.TaskPage, error) {
+	page := client.TaskPage{Items: []client.Task{}}
+	if q.Limit == 0 {
+		q.Limit = defaultPage
+	}
+	if q.Limit < 1 || q.Limit > maxPage {
+		return page, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	}
+	list, err := s.tasks(c).List(ctx, c.By, engine.TaskQuery{Context: q.Context, State: a2a.TaskState(longState(q.State)), Owner: q.Principal, Limit: q.Limit, Cursor: q.Cursor})
+	if err != nil {
+		return page, err
+	}
+	for i := range list.Tasks {
+		page.Items = append(page.Items, s.taskOf(&list.Tasks[i]))
+	}
+	page.Next = list.Next
+	return page, nil
+}
+
+const statePrefix = "TASK_STATE_"
+
+// longState returns the A2A name of a state, which people write without its prefix.
+func longState(text string) string {
+	if text == "" || strings.HasPrefix(text, statePrefix) {
+		return text
+	}
+	return statePrefix + strings.ReplaceAll(strings.ToUpper(text), "-", "_")
+}
+
+// Task returns a task with its log.
+func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDetail, error) {
+	tasks := s.tasks(c)
+	answer := s.cfg.Engine.Answer(c.By)
+	defer answer.Release()
+	view, summary, err := tasks.Get(ctx, answer, id)
+	if err != nil {
+		return client.TaskDetail{}, err
+	}
+	d := client.TaskDetail{
+		Task: s.taskOf(&summary), A2A: view.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), Calls: []client.Call{}, Approvals: []client.Approval{}, Caller: principal(c.By),
+	}
+	calls, err := tasks.Calls(ctx, answer, id)
+	if err != nil {
+		return d, err
+	}
+	for i := range calls {
+		d.Calls = append(d.Calls, callOf(&calls[i], true /* masked */))
+	}
+	if c.By.May(auth.Review) == nil || c.Anonymous {
+		list, cursor := s.approvals(c), ""
+		for {
+			page, err := list.List(ctx, c.By, engine.ApprovalQuery{Task: id, Limit: maxPage, Cursor: cursor})
+			if err != nil {
+				return d, err
+			}
+			for i := range page.Approvals {
+				d.Approvals = append(d.Approvals, s.listed(c, list, &page.Approvals[i]))
+			}
+			if cursor = page.Next; cursor == "" || len(d.Approvals) >= maxLooked {
+				break
+			}
+		}
+	}
+	if s.cfg.Webhooks != nil && c.By.May(auth.Oversee) == nil {
+		if page, err := s.cfg.Webhooks(ctx, c.By, client.WebhookQuery{Task: id, Limit: defaultPage, Anonymous: c.Anonymous}); err == nil {
+			d.Webhooks = page.Items
+		}
+	}
+	ended := a2a.TaskState(d.Task.State).Terminal()
+	own := summary.Tenant == c.By.Tenant && summary.Owner == c.By.Subject
+	d.May = client.TaskMay{
+		Cancel: !ended && c.By.May(auth.Cancel) == nil && (own || c.By.Whole(auth.Cancel)),
+		Delete: ended && c.By.May(auth.Delete) == nil && (own || c.By.Whole(auth.Delete)),
+		Send:   !ended && own && c.By.May(auth.Create) == nil,
+	}
+	return d, nil
+}
+
+// Cancel cancels a task.
+func (s *Service) Cancel(ctx context.Context, c Caller, id string) error {
+	return s.tasks(c).Cancel(ctx, c.By, id)
+}
+
+// CancelCall cancels one call of a task.
+func (s *Service) CancelCall(ctx context.Context, c Caller, id, call string) error {
+	return s.tasks(c).CancelCall(ctx, c.By, id, call)
+}
+
+// Delete deletes a task that has ended.
+func (s *Service) Delete(ctx context.Context, c Caller, id string) error {
+	return s.tasks(c).Delete(ctx, c.By, id)
+}
+
+// Webhooks lists webhooks.
+func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery) (client.WebhookPage, error) {
+	if q.Limit == 0 {
+		q.Limit = defaultPage
+	}
+	if q.Limit < 1 || q.Limit > maxPage {
+		return client.WebhookPage{}, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	}
+	if s.cfg.Webhooks == nil {
+		return client.WebhookPage{Items: []client.Webhook{}, Off: true}, nil
+	}
+	q.Anonymous = c.Anonymous
+	return s.cfg.Webhooks(ctx, c.By, q)
+}
+
+// DeleteWebhook deletes a webhook of a task, and reports whether it was there.
+func (s *Service) DeleteWebhook(ctx context.Context, c Caller, id, webhook string, number uint64) (bool, error) {
+	return s.tasks(c).DeleteWebhook(ctx, c.By, id, webhook, number)
+}
+
+// Audit returns entries of the audit after a number.
+func (s *Service) Audit(ctx context.Context, c Caller, after uint64, limit int) (client.AuditPage, error) {
+	if limit < 0 || limit > 1000 {
+		return client.AuditPage{}, task.Invalid("limit", "is not a number from 1 to 1000")
+	}
+	entries, next, err := s.cfg.Engine.Audit(ctx, c.By, after, limit)
+	page := client.AuditPage{Items: []client.AuditEntry{}, Next: next}
+	for i := range entries {
+		page.Items = append(page.Items, entryOf(&entries[i]))
+	}
+	return page, err
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/internal/httpd"
+	"a2a-server/task/engine"
+)
+
+// follow answers with the feed. Each event has the id of its position; the first one of a
+// stream that cannot continue where it should is named "reset".
+func (x *exchange) follow() error {
+	return x.streams([]auth.Action{auth.Review, auth.Read}, func(ctx context.Context, open func() *httpd.Events) error {
+		return x.Events(ctx, x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {
+			var frames []byte
+			for i := range events {
+				e := &events[i]
+				switch {
+				case e.Reset:
+					frames = httpd.Frame(frames, e.ID, "reset", []byte("{}"))
+				case e.Entry.N == 0:
+					frames = httpd.Frame(frames, e.ID, "begin", []byte("{}"))
+				default:
+					data, err := json.Marshal(&e.Entry)
+					if err != nil {
+						return err
+					}
+					frames = httpd.Frame(frames, e.ID, "", data)
+				}
+			}
+			return open().Send(frames)
+		})
+	})
+}
+
+// followTask answers with the events of a task, as A2A StreamResponses.
+func (x *exchange) followTask() error {
+	id := x.r.PathValue("id")
+	after := uint64(0)
+	if n, of, found := strings.Cut(x.r.Header.Get("Last-Event-ID"), "-"); found && of == x.eventTag() {
+		after, _ = strconv.ParseUint(n, 10, 64) // 0, the beginning, for anything else
+	}
+	return x.streams([]auth.Action{auth.Follow}, func(ctx context.Context, open func() *httpd.Events) error {
+		return x.TaskEvents(ctx, x.Caller, id, after, func(events []engine.Event) error {
+			var frames []byte
+			for i := range events {
+				frames = httpd.Frame(frames, strconv.FormatUint(events[i].Seq, 10)+"-"+x.eventTag(), "", events[i].Data)
+			}
+			return open().Send(frames)
+		})
+	})
+}
+
+func (x *exchange) eventTag() string { return strconv.FormatUint(x.cfg.Incarnation, 16) }
+
+// streams runs a stream, which ends with the caller's credential. The error is of one that has
+// not begun.
+func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, open func() *httpd.Events) error) error {
+	give, err := x.door.Streams.Take(x.By, 1)
+	if err != nil {
+		return err
+	}
+	defer give()
+	ctx, end := context.WithCancelCause(x.r.Context())
+	defer end(nil)
+	for _, a := range actions {
+		if x.By.May(a) == nil {
+			defer x.door.Requests.Lease(ctx, x.By, a, x.Renew, end)()
+		}
+	}
+	var out *httpd.Events
+	open := func() *httpd.Events {
+		if out == nil {
+			out = httpd.NewEvents(x.w, x.door.WriteTimeout, x.door.Heartbeat, end)
+		}
+		return out
+	}
+	err = run(ctx, open)
+	if out == nil {
+		if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+			return x.door.Requests.Ended()
+		}
+		return err
+	}
+	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+		_ = out.Comment("the credential has ended; continue with a valid one and Last-Event-ID") // best effort
+	}
+	out.End()
+	return nil
+}

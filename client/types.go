@@ -1,0 +1,356 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind says what an [Approval] asks.
+type Kind string
+
+// The kinds of approvals.
+const (
+	KindCall     Kind = "call"     // may this call run
+	KindOutcome  Kind = "outcome"  // what became of a call whose result is unknown
+	KindQuestion Kind = "question" // input for a running tool; it authorizes nothing
+)
+
+// State is the state of an [Approval]. All but [Pending] are final.
+type State string
+
+// The states of an approval.
+const (
+	Pending    State = "pending"
+	Approved   State = "approved"
+	Edited     State = "edited" // approved with other arguments
+	Rejected   State = "rejected"
+	Responded  State = "responded"
+	Expired    State = "expired"
+	Canceled   State = "canceled"   // with its task or its call
+	Superseded State = "superseded" // by a newer approval of the same call
+)
+
+// DecisionType says what a [Decision] does.
+type DecisionType string
+
+// The types of decisions.
+const (
+	Approve DecisionType = "approve" // run the call with the arguments that are shown
+	Edit    DecisionType = "edit"    // run the call with other arguments
+	Reject  DecisionType = "reject"  // do not run the call
+	Respond DecisionType = "respond" // answer a question, or give the result of an unknown outcome
+	Cancel  DecisionType = "cancel"  // cancel the whole task
+)
+
+// A Principal is a verified identity.
+type Principal struct {
+	Tenant  string   `json:"tenant,omitempty"`
+	Subject string   `json:"subject"`
+	Person  string   `json:"person,omitempty"` // who is behind Subject, if that is known and has another name
+	Kind    string   `json:"kind,omitempty"`   // "service", or empty for a person
+	Roles   []string `json:"roles,omitempty"`
+	Through []string `json:"through,omitempty"` // who acts for Subject, outermost first
+	Method  string   `json:"method,omitempty"`  // of authentication; "none": the server has none
+}
+
+// An Approval is a stored request for a decision about a call.
+type Approval struct {
+	ID      string `json:"id"`
+	Kind    Kind   `json:"kind"`
+	State   State  `json:"state"`
+	Task    string `json:"task"`
+	Context string `json:"context"`
+	Call    string `json:"call"` // unique in the task
+	Agent   string `json:"agent"`
+	Tool    string `json:"tool"`
+
+	// Description, Declared and Claimed are the tool's own words. Declared are the hints that the
+	// operator of this server configured or compiled in; Claimed those of an MCP server, which
+	// nobody has verified.
+	Description string   `json:"description,omitempty"`
+	Declared    []string `json:"declared,omitempty"`
+	Claimed     []string `json:"claimed,omitempty"`
+
+	// Arguments is the JSON object of the call. Lists mask the values that the gate names in
+	// mask; the detail has them all.
+	Arguments json.RawMessage `json:"arguments"`
+	Masked    bool            `json:"masked,omitempty"` // Arguments are not complete
+	Digest    string          `json:"digest"`           // of what is asked; a decision repeats it
+	Hint      string          `json:"hint,omitempty"`   // explains the approval to a person
+	Payload   json.RawMessage `json:"payload,omitempty"`
+	Question  string          `json:"question,omitempty"` // of a running tool: "confirm", "question", "form" or "auth"
+	Schema    json.RawMessage `json:"schema,omitempty"`   // JSON Schema of a response
+
+	Gate        string         `json:"gate"` // the gate that asked
+	Risk        string         `json:"risk"` // "low", "medium" or "high"
+	Destructive bool           `json:"destructive,omitempty"`
+	FourEyes    bool           `json:"fourEyes,omitempty"`  // the requester may not decide
+	Approvers   *Approvers     `json:"approvers,omitempty"` // nil: everybody with the right to decide
+	Decisions   []DecisionType `json:"decisions"`           // the types that are accepted
+
+	Requester Principal `json:"requester"`
+	// RequesterRevoked says that the credential of the requester is known to be invalid by now.
+	RequesterRevoked bool       `json:"requesterRevoked,omitempty"`
+	Requested        time.Time  `json:"requested"`
+	Deadline         *time.Time `json:"deadline,omitempty"`
+	OnDeadline       string     `json:"onDeadline,omitempty"` // "reject", "cancel" or "keep"
+	Supersedes       string     `json:"supersedes,omitempty"` // id of the approval that this one replaces
+
+	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
+	// May is what the caller may do with a pending approval of a list.
+	May *May `json:"may,omitempty"`
+}
+
+// Approvers limits who may decide: principals with one of the roles or subjects. With All, who
+// decides must be in each of them.
+type Approvers struct {
+	Roles    []string    `json:"roles,omitempty"`
+	Subjects []string    `json:"subjects,omitempty"`
+	All      []Approvers `json:"all,omitempty"`
+}
+
+// A Resolution is how an approval ended.
+type Resolution struct {
+	Decision  DecisionType    `json:"decision,omitempty"` // empty: nobody decided
+	By        *Principal      `json:"by,omitempty"`       // nil: the server, as at a deadline
+	Via       string          `json:"via"`                // "a2a", "api", "provider" or "system"
+	At        time.Time       `json:"at"`
+	Reason    string          `json:"reason,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // of an edit
+	Response  json.RawMessage `json:"response,omitempty"`
+}
+
+// ApprovalDetail is an approval with what a person needs to decide it.
+type ApprovalDetail struct {
+	Approval Approval `json:"approval"`
+	May      May      `json:"may"`
+	// Parameters is the JSON Schema of the tool's arguments, for an editor; nil if the tool has
+	// none, or can not be looked up now.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// Conversation is what was said in the task before the approval, oldest first, at most the
+	// newest 20 messages; Earlier counts those left out.
+	Conversation []Message `json:"conversation"`
+	Earlier      int       `json:"earlier,omitempty"`
+	// Before are the newest 10 settled approvals of the tenant with the same tool and the same
+	// digest, and Tool the newest 10 with the same tool, both newest first, as far as the caller
+	// may review them. Their arguments are masked as in lists.
+	Before []Approval `json:"before"`
+	Tool   []Approval `json:"tool"`
+	Run    *Call      `json:"run,omitempty"` // the call now; nil: the caller may not read the task
+	Caller Principal  `json:"caller"`        // who asks
+}
+
+// May says what the caller may do.
+type May struct {
+	Decide bool   `json:"decide"`
+	Extend bool   `json:"extend"`
+	WhyNot string `json:"whyNot,omitempty"` // a sentence, if Decide is false
+	Reason string `json:"reason,omitempty"` // of the refusal, as in [Error]
+}
+
+// A Message is one message of a conversation, as text.
+type Message struct {
+	Role string `json:"role"` // "user" or "agent"
+	ID   string `json:"id,omitempty"`
+	Text string `json:"text"` // of its text parts; other parts as "[file NAME, TYPE, N bytes]" or their JSON
+	Cut  int    `json:"cut,omitempty"`
+}
+
+// Call is a call of a task as it stands.
+type Call struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"` // as planned, masked as in lists
+	State     string          `json:"state"`     // "planned", "asked", "decided", "started", "suspended", "unknown" or "finished"
+	Attempt   int             `json:"attempt,omitempty"`
+	Outcome   string          `json:"outcome,omitempty"`  // of a finished one: "ok", "error", "rejected", "denied", "invalid", "expired", "canceled" or "unknown"
+	Result    json.RawMessage `json:"result,omitempty"`   // of outcome ok; up to 64 KiB
+	Error     string          `json:"error,omitempty"`    // of any other outcome
+	Canceled  bool            `json:"canceled,omitempty"` // somebody has canceled it
+	Approvals []string        `json:"approvals,omitempty"`
+}
+
+// ApprovalQuery selects approvals.
+type ApprovalQuery struct {
+	State     State  // Defaults to Pending; "settled" selects every final state.
+	Task      string // of this task, in any state unless State is set
+	Tool      string // "": any
+	Gate      string // "": any
+	Mine      bool   // only those that the caller may decide now
+	Order     string // "time" (default) or "deadline"; of pending approvals
+	Limit     int    // Defaults to 50; at most 200.
+	Cursor    string // Next of the page before
+	Anonymous bool   // those of tasks that were created without authentication; needs the role admin
+}
+
+// ApprovalPage is one page of approvals: pending ones with the oldest, or with the least time
+// left, first; settled ones with the newest first. A page may have fewer items than its limit,
+// even none, while Next is set.
+type ApprovalPage struct {
+	Items   []Approval `json:"items"`
+	Next    string     `json:"next,omitempty"`
+	Damaged int        `json:"damaged,omitempty"` // approvals that cannot be read
+}
+
+// A Decision decides one approval.
+type Decision struct {
+	Decision  DecisionType    `json:"decision"`
+	Digest    string          `json:"digest"`              // of the approval that was shown; required
+	Arguments json.RawMessage `json:"arguments,omitempty"` // of an edit: the complete object
+	Response  json.RawMessage `json:"response,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+}
+
+// A BatchDecision decides one of several approvals.
+type BatchDecision struct {
+	ID string `json:"id"`
+	Decision
+}
+
+// Decided is the result of a decision.
+type Decided struct {
+	Approval *Approval `json:"approval,omitempty"` // as it is now; nil: decided, but it cannot be read
+	// Already says that the same decision had been made before.
+	Already bool      `json:"already,omitempty"`
+	Caller  Principal `json:"caller"`
+}
+
+// BatchResult is the result of one of several decisions.
+type BatchResult struct {
+	ID      string   `json:"id"`
+	Status  int      `json:"status"` // as the decision alone would be answered
+	Decided *Decided `json:"decided,omitempty"`
+	Error   *Error   `json:"error,omitempty"`
+}
+
+// Extension moves the deadline of a pending approval.
+type Extension struct {
+	Digest string    `json:"digest"`
+	Until  time.Time `json:"until"`
+}
+
+// TaskQuery selects tasks.
+type TaskQuery struct {
+	Context   string
+	State     string // an A2A name, or its short form such as "input-required"
+	Principal string // subject of the owner
+	Limit     int    // Defaults to 50; at most 200.
+	Cursor    string
+	Anonymous bool
+}
+
+// Task is a task without its log.
+type Task struct {
+	ID      string    `json:"id"`
+	Context string    `json:"context,omitempty"`
+	State   string    `json:"state"` // an A2A 1.0 name
+	Since   time.Time `json:"since"` // when it entered the state
+	Created time.Time `json:"created"`
+	Tenant  string    `json:"tenant,omitempty"`
+	Owner   string    `json:"owner"`
+	Pending int       `json:"pending"` // approvals
+	Bytes   uint64    `json:"bytes"`   // of its log
+	Damaged bool      `json:"damaged,omitempty"`
+	// OwnerRevoked says that the credential of the owner is known to be invalid by now.
+	OwnerRevoked bool `json:"ownerRevoked,omitempty"`
+}
+
+// TaskPage is one page of tasks, the newest first.
+type TaskPage struct {
+	Items []Task `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// TaskDetail is a task with its log.
+type TaskDetail struct {
+	Task      Task            `json:"task"`
+	A2A       json.RawMessage `json:"a2a"` // the Task of A2A 1.0, as its client sees it
+	Calls     []Call          `json:"calls"`
+	Approvals []Approval      `json:"approvals"` // as in lists
+	Webhooks  []Webhook       `json:"webhooks,omitempty"`
+	May       TaskMay         `json:"may"`
+	Caller    Principal       `json:"caller"`
+}
+
+// TaskMay says what the caller may do to a task.
+type TaskMay struct {
+	Cancel bool `json:"cancel"`
+	Delete bool `json:"delete"`
+	Send   bool `json:"send"` // messages: the caller is its owner
+}
+
+// Webhook is the state of a webhook of a task.
+type Webhook struct {
+	ID     string     `json:"id"`
+	Task   string     `json:"task"`
+	Number uint64     `json:"number"`
+	Owner  string     `json:"owner"`
+	SetBy  *Principal `json:"setBy,omitempty"` // nil: it cannot be read
+	Set    time.Time  `json:"set,omitzero"`
+	Host   string     `json:"host"` // of its URL; the rest may be secret
+	State  string     `json:"state"`
+	Tries  int        `json:"tries,omitempty"`
+	Next   time.Time  `json:"next,omitzero"`
+	Error  string     `json:"error,omitempty"`
+	Lag    float64    `json:"lag,omitempty"` // seconds since the first event that was not delivered
+}
+
+// WebhookQuery selects webhooks.
+type WebhookQuery struct {
+	Task, State, Principal string
+	Limit                  int
+	Cursor                 string
+	Anonymous              bool
+}
+
+// WebhookPage is one page of webhooks.
+type WebhookPage struct {
+	Items []Webhook `json:"items"`
+	Next  string    `json:"next,omitempty"`
+	Off   bool      `json:"off,omitempty"` // the server sends no push notifications
+}
+
+// AuditEntry is one entry of the audit.
+type AuditEntry struct {
+	N        uint64     `json:"n"`
+	At       time.Time  `json:"at"`
+	What     string     `json:"what"` // "asked", "resolved", "started", "finished", …
+	Task     string     `json:"task"`
+	Tenant   string     `json:"tenant,omitempty"`
+	Owner    string     `json:"owner,omitempty"`
+	Call     string     `json:"call,omitempty"`
+	Tool     string     `json:"tool,omitempty"`
+	Approval string     `json:"approval,omitempty"`
+	Digest   string     `json:"digest,omitempty"` // "hmac-sha256:…", keyed for each task; plain in entries of V 1
+	Gate     string     `json:"gate,omitempty"`
+	State    State      `json:"state,omitempty"` // of an approval that is resolved
+	By       *Principal `json:"by,omitempty"`    // nil: the server
+	Via      string     `json:"via,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+	Outcome  string     `json:"outcome,omitempty"` // of a call
+	Attempt  int        `json:"attempt,omitempty"`
+	Deadline *time.Time `json:"deadline,omitempty"`
+	Webhook  string     `json:"webhook,omitempty"`
+}
+
+// AuditPage is one page of the audit, oldest first. It may be empty although Next is higher than
+// the position asked for; the end is reached when Next does not change.
+type AuditPage struct {
+	Items []AuditEntry `json:"items"`
+	Next  uint64       `json:"next"`
+}
+
+// An Event is one event of the feed.
+type Event struct {
+	ID    string // of the position after it; resume with it
+	Reset bool   // entries may have been missed: list again
+	Entry AuditEntry
+}
+
+// WhoAmI is the caller as the server knows it.
+type WhoAmI struct {
+	Caller  Principal       `json:"caller"`
+	May     map[string]bool `json:"may"` // by action: "create", "read", "review", "decide", "oversee", "cancel", "delete", "admin"
+	Server  string          `json:"server"`
+	Version string          `json:"version"`
+}

@@ -1,0 +1,63 @@
+package task
+
+import (
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// MaxExtension is how far from now an [Extend] may move a deadline.
+const MaxExtension = 90 * 24 * time.Hour
+
+// Extend is the [Input] that moves the deadline of a pending approval to a later time. Whoever
+// may decide the approval may extend it. Digest is that of what was shown.
+type Extend struct {
+	By       auth.Principal
+	Via      string // one of approval's
+	Approval string // id
+	Digest   string
+	Until    time.Time
+}
+
+func (in Extend) put(d *Draft) error {
+	a := d.f.approval(in.Approval)
+	if a == nil {
+		return approval.Unknown(in.Approval, d.f.approvals())
+	}
+	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		return err
+	}
+	until := store.MillisOf(in.Until).Time()
+	switch {
+	case in.Digest != a.Digest:
+		return approval.Changed(&a.Approval, nil)
+	case a.Deadline == nil:
+		return approval.NotAllowed(&a.Approval, "it has no deadline, and waits until somebody decides")
+	case !until.After(*a.Deadline):
+		return Invalid("until", "is not after the deadline, %s", a.Deadline.Format(time.RFC3339))
+	case until.After(d.at.Now.Add(MaxExtension)):
+		return Invalid("until", "is more than %d days from now", MaxExtension/(24*time.Hour))
+	}
+	before := expiry(&a.Approval)
+	before.Delete = true
+	if err := d.add(event.KindExtended, &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}); err != nil {
+		return err
+	}
+	if err := d.putApproval(a); err != nil {
+		return err
+	}
+	d.due = append(d.due, before, expiry(&a.Approval))
+	if err := d.record(approval.Audit{
+		What: approval.AuditExtended, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: in.By, Via: in.Via, Deadline: a.Deadline,
+	}); err != nil {
+		return err
+	}
+	if d.f.Header.Phase != store.Parked {
+		return nil // its turn tells the client what it waits for
+	}
+	d.phase = store.Parked
+	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+}
