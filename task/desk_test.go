@@ -218,7 +218,7 @@ func (k *desk) commit(d *task.Draft) {
 		if c.Kind != task.RowApproval {
 			continue
 		}
-		r := row{pending: len(c.Index) > 0}
+		r := row{pending: slices.ContainsFunc(c.Index, func(k store.IndexKey) bool { return k.Index == task.IndexPending })}
 		if err := json.Unmarshal(c.Value, &r.approval); err != nil {
 			k.t.Fatalf("row %s: %v", c.Key, err)
 		}

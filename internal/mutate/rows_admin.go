@@ -62,8 +62,8 @@ func adminRows() []Row {
 		},
 		{
 			File:    "internal/adminsocket/server.go",
-			What:    `r.Host != host || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""`,
-			Into:    `r.Host != host || r.Header.Get("Sec-Fetch-Site") != ""`,
+			What:    `r.Host != Host || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""`,
+			Into:    `r.Host != Host || r.Header.Get("Sec-Fetch-Site") != ""`,
 			Promise: "no web page uses the admin socket",
 			Package: ".",
 			Test:    "TestAdminSocketHostile",

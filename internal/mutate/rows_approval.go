@@ -235,8 +235,8 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/merge.go",
-			What:    "union(t.Mask, x.Mask), union(t.Notify, x.Notify)",
-			Into:    "x.Mask, union(t.Notify, x.Notify)",
+			What:    "Union(t.Mask, x.Mask), Union(t.Notify, x.Notify)",
+			Into:    "x.Mask, Union(t.Notify, x.Notify)",
 			Promise: "what any rule that asks masks is masked",
 			Test:    "TestGatesThatAskTogether/what any masks, and whom any notifies",
 		},

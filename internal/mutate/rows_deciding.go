@@ -124,7 +124,7 @@ func decidingRows() []Row {
 		},
 		{
 			File:    "task/engine/approvals.go",
-			What:    "if errors.Is(err, task.ErrTaskNotFound) {\n\t\treturn approval.Unknown(answer.ID, nil)\n\t}\n\treturn err",
+			What:    "if errors.Is(err, task.ErrTaskNotFound) {\n\t\treturn approval.Unknown(answers[0].ID, nil)\n\t}\n\treturn err",
 			Into:    "return err",
 			Promise: "somebody else's approval is a missing one",
 			Test:    "TestApprovals",

@@ -34,8 +34,8 @@ func endRows() []Row {
 		},
 		{
 			File:    "task/draft.go",
-			What:    "if a.State == approval.Pending {",
-			Into:    "if true {",
+			What:    "case a.State == approval.Pending:",
+			Into:    "case true:",
 			Promise: "only what waits is among the approvals that wait",
 			Test:    "TestDeadlineGoesWithItsApproval",
 		},

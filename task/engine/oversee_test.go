@@ -66,6 +66,10 @@ func TestTasksOfATenant(t *testing.T) {
 			"in a state":             {tasks, operator, engine.TaskQuery{State: a2a.TaskStateInputRequired}, sorted(mine, his)},
 			"in another state":       {tasks, operator, engine.TaskQuery{State: a2a.TaskStateCompleted}, nil},
 			"a viewer":               {tasks, colleague(auth.RoleViewer), engine.TaskQuery{}, sorted(mine, his)},
+			"of an owner":            {tasks, operator, engine.TaskQuery{Owner: "bob"}, sorted(his)},
+			"of a stranger":          {tasks, operator, engine.TaskQuery{Owner: "nobody"}, nil},
+			"a requester":            {tasks, auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}, engine.TaskQuery{}, sorted(his)},
+			"a requester, another's": {tasks, auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}, engine.TaskQuery{Owner: "alice"}, nil},
 			"an admin, of anonymous": {tasks.OfAnonymous(), admin, engine.TaskQuery{}, sorted(nobodys)},
 		} {
 			if got := w.overseen(tc.of, tc.by, tc.q); !slices.Equal(got, tc.want) {
@@ -73,7 +77,7 @@ func TestTasksOfATenant(t *testing.T) {
 			}
 		}
 		var denied *auth.DeniedError
-		for name, of := range map[string]*engine.Tasks{auth.RoleApprover: tasks, auth.RoleRequester: tasks, auth.RoleAdmin: tasks, auth.RoleOperator: tasks.OfAnonymous()} {
+		for name, of := range map[string]*engine.Tasks{auth.RoleApprover: tasks, auth.RoleAdmin: tasks, auth.RoleOperator: tasks.OfAnonymous()} {
 			if _, err := of.List(w.ctx(), colleague(name), engine.TaskQuery{}); !errors.As(err, &denied) {
 				t.Errorf("%s lists them: %v", name, err)
 			}

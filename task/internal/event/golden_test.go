@@ -110,8 +110,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 21 {
-		t.Errorf("%d golden files, want 21", len(files))
+	if len(files) != 22 {
+		t.Errorf("%d golden files, want 22", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])
