@@ -17,7 +17,7 @@ packages.sim   := ./task/engine/sim
 packages.norace2 := $(packages.sim) ./internal/heap
 packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./task/push ./tool/... ./approval/... ./a2a/dialect/... ./auth/... ./internal/egress/... ./internal/strictjson/... ./internal/setting ./internal/stack ./internal/strictyaml/... ./internal/tlsfiles/... ./internal/visible/... ./internal/suggest/... ./internal/child ./internal/crashpoint/... ./internal/golden ./internal/keyring ./internal/mutate/... ./internal/privatefile ./internal/testlog
 packages.gate2 := $(packages.race2) $(packages.norace2)
-packages.gate3 := . ./a2a ./a2a/v03 ./a2aservertest ./examples/... ./internal/adminsocket ./internal/app/... ./internal/conformance ./internal/httpd ./internal/kinds ./internal/listener ./cmd/...
+packages.gate3 := . ./a2a ./a2a/v03 ./a2aservertest ./client ./examples/... ./internal/adminsocket ./internal/app/... ./internal/conformance ./internal/httpd ./internal/kinds ./internal/listener ./cmd/...
 packages.gate4 := ./internal/bench
 packages.gate5 := ./internal/faults
 packages.fast  := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
@@ -39,7 +39,7 @@ GATES := gate1 gate2 gate3 gate4 gate5
 CHECKS := format vet lint modules generated gates cross $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop mcp operate gate5 bench faults mutate sim vuln sbom tools
+.PHONY: help build test fast check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop browser mcp operate gate5 bench faults mutate sim vuln sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -67,11 +67,16 @@ gate3: ## the wire, the configuration and the program
 gate4: ## end to end, with clients that were not written here
 	go test $(TESTFLAGS) $(packages.gate4)
 	$(MAKE) --no-print-directory interop
+	$(MAKE) --no-print-directory browser
 	$(MAKE) --no-print-directory operate
 
 interop: ## third-party clients, installed for it; RUN='TestEndToEnd/(prepare|curl)' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
 	cd $(INTEROP)/openapi && go test -count=1 ./...
+
+browser: ## the pages in chromium, against the program; RUN='regexp' for some
+	go build -o $(BIN)/ ./cmd/a2a-server
+	cd internal/browser && npm ci --prefer-offline --ignore-scripts --no-fund --no-audit && A2A_SERVER=$(BIN)/a2a-server npx --no-install playwright test $(if $(RUN),-g '$(RUN)')
 
 mcp: ## MCP servers of npm and PyPI, installed for it: their tools are listed and called; needs chromium
 	cd $(INTEROP) && go test -count=1 -timeout 20m -run '^TestMCPServers$$' . -mcp.all
