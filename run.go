@@ -105,7 +105,7 @@ func (r *running) wait(ctx context.Context) error {
 		defer every.Stop()
 		remind = every.C
 	}
-	troubled := false
+	troubled, rebuilds := false, uint64(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -128,6 +128,10 @@ func (r *running) wait(ctx context.Context) error {
 			r.sweep(now)
 			if err := r.store.err(); err != nil {
 				return err
+			}
+			if n := r.store.rebuilds(); n != rebuilds {
+				rebuilds = n
+				r.log.Error().Msg("an index of the store was damaged and is being rebuilt, and lists wait for it: check the disk, and back up the data folder")
 			}
 			err := r.store.trouble()
 			switch {

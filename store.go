@@ -19,10 +19,11 @@ import (
 type backend struct {
 	handle      store.Handle
 	incarnation uint64
-	err         func() error // nil while it has not ended for good
-	trouble     func() error // why it cannot write; nil: it can
-	note        string       // what the operator should know about the file; may be ""
-	close       func() error // commits what is queued; called once
+	err         func() error  // nil while it has not ended for good
+	trouble     func() error  // why it cannot write; nil: it can
+	rebuilds    func() uint64 // how often an index was found damaged
+	note        string        // what the operator should know about the file; may be ""
+	close       func() error  // commits what is queued; called once
 }
 
 // storeOf returns the kind of store that c.Store names (bolt, bolt:PATH or memory) and the
@@ -90,7 +91,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 // useStore returns a backend for an open store, which it does not close.
 func useStore(h store.Handle) *backend {
 	nothing := func() error { return nil }
-	b := &backend{handle: h, incarnation: rand.Uint64(), err: nothing, trouble: nothing, close: nothing}
+	b := &backend{handle: h, incarnation: rand.Uint64(), err: nothing, trouble: nothing, rebuilds: func() uint64 { return 0 }, close: nothing}
 	if s, ok := h.(interface{ Incarnation() uint64 }); ok {
 		b.incarnation = s.Incarnation()
 	}
@@ -99,6 +100,9 @@ func useStore(h store.Handle) *backend {
 	}
 	if s, ok := h.(interface{ Trouble() error }); ok {
 		b.trouble = s.Trouble
+	}
+	if s, ok := h.(interface{ Rebuilds() uint64 }); ok {
+		b.rebuilds = s.Rebuilds
 	}
 	return b
 }

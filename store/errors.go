@@ -25,6 +25,9 @@ var (
 	ErrCursor = errors.New("cursor does not belong to this query")
 	// ErrBusy: the task cannot be deleted yet: it has not ended, or has due work.
 	ErrBusy = errors.New("task is not at its end")
+	// ErrUnfinished: the deletion of the task has begun, and the task is gone; the rest of it
+	// is left to its due row.
+	ErrUnfinished = errors.New("task is deleted, and not all of it is removed yet")
 	// ErrClosed: the handle or its backend has been closed.
 	ErrClosed = errors.New("store is closed")
 	// ErrUnavailable: the backend cannot write now, or not in time; the error says why,

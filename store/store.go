@@ -65,8 +65,10 @@ type Store interface {
 	// first step on, the task is not found; if it was the last one that is found in its
 	// context, the rows of the context are removed in that step, too. Delete works in small steps; an interrupted
 	// one leaves a due row of kind [DueDelete], and calling Delete again as System
-	// continues it. Audit entries stay. ErrBusy: the task has not ended, or has due work.
-	Delete(ctx context.Context, s Scope, id TaskID) error
+	// continues it. audit, if not nil, is an audit entry of the task that is committed with the
+	// first step. Audit entries stay. ErrBusy: the task has not ended, or has due work.
+	// ErrUnfinished: the first step is durable, so that the task is gone, and a later one failed.
+	Delete(ctx context.Context, s Scope, id TaskID, audit []byte) error
 
 	// Close releases the handle. Batches already queued are still committed and
 	// answered; later calls return ErrClosed.

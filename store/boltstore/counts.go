@@ -82,16 +82,19 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 			n.users++
 		}
 		c.mu.Unlock()
-		if n != nil || db.rebuilding.under() != nil {
-			return n, nil // nil: it cannot be counted now, and nobody is refused for it
+		if n != nil {
+			return n, nil
 		}
 		err := db.view(ctx, func(im *image) error {
+			if err := im.whole(); err != nil {
+				return err
+			}
 			l := lister{im: im, tasks: im.bucket(bucketTask), scope: owner, query: store.Query{Context: contextID}}
 			_, n = c.count(&l, key, true /* use */)
 			return nil
 		})
 		if errors.Is(err, errRebuilding) {
-			return nil, nil
+			return nil, nil // it cannot be counted now, and nobody is refused for it
 		}
 		if n != nil || err != nil {
 			return n, err

@@ -275,7 +275,7 @@ func openError(path string, err error) error {
 }
 
 func damagedFile(path string, why any) error {
-	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away to start with an empty store", store.ErrDamaged, path, why)
+	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away and start with an empty store: a2a-server serve --init", store.ErrDamaged, path, why)
 }
 
 // prepare refuses a file that is not a store, or of a format that is not read, and brings
@@ -342,7 +342,7 @@ func checkFormat(path string, have uint64) error {
 	case have > format:
 		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: it was written by a newer program; run that one", path, have, oldest, format)
 	case have < oldest:
-		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: keep using the program that wrote it, or move the file away to start with an empty store", path, have, oldest, format)
+		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, have, oldest, format)
 	}
 	return nil
 }
@@ -355,7 +355,7 @@ func (db *DB) checkOldest(tx *bolt.Tx) error {
 	if len(first) == 0 || first[0] >= valueVersion {
 		return nil
 	}
-	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away to start with an empty store", db.path, oldest)
+	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", db.path, oldest)
 }
 
 // isCopyOf reports whether the file is not the one that its meta data names; nil: it

@@ -13,11 +13,11 @@ import (
 const deleteStep = 256
 
 // Delete removes a task; see [store.Store].
-func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) error {
+func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
 	if err := h.alive(); err != nil {
 		return err
 	}
-	if err := h.db.do(ctx, func(r *round) error { return r.markDeleting(s, id) }); err != nil {
+	if err := h.db.do(ctx, func(r *round) error { return r.markDeleting(s, id, audit) }); err != nil {
 		return wrapDelete(id, err)
 	}
 	for done := false; !done; {
@@ -26,7 +26,7 @@ func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) err
 			return err
 		})
 		if err != nil {
-			return wrapDelete(id, err)
+			return fmt.Errorf("delete task %s: %w: %w", id, store.ErrUnfinished, err)
 		}
 	}
 	return nil
@@ -39,9 +39,9 @@ func wrapDelete(id store.TaskID, err error) error {
 	return fmt.Errorf("delete task %s: %w", id, err)
 }
 
-// markDeleting makes the task unfindable. As System it also passes for a task
-// whose deletion has begun.
-func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
+// markDeleting makes the task unfindable, and adds an audit entry unless it is nil. As System it
+// also passes for a task whose deletion has begun.
+func (r *round) markDeleting(s store.Scope, id store.TaskID, audit []byte) error {
 	t, err := r.load(id)
 	if err != nil {
 		return err
@@ -68,6 +68,9 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID) error {
 	// The due row's time is the task's own, so that it is found again.
 	key := dueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil)
 	_ = r.put(&r.due, key, r.keepMarked(bucketDue, key))
+	if audit != nil {
+		r.putAudit(id, audit)
+	}
 	t.now.deleting, t.changed = true, true
 	return r.err
 }

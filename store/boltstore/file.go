@@ -99,5 +99,5 @@ func checkEmpty(path string, info os.FileInfo) error {
 	if info.Size() > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file to start with an empty store", store.ErrDamaged, path)
+	return fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
 }

@@ -101,6 +101,8 @@ func fullChild(name, path string) error {
 		return reserveOrder(path)
 	case "growth":
 		return growFull(path)
+	case "drop":
+		return dropRefused(path)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	db, err := boltstore.Options{Ahead: fullCases[name]}.Open(path)

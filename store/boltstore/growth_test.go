@@ -110,13 +110,13 @@ func (g *growth) step(ctx context.Context) error {
 		id, t = store.NewTaskID(), grown{}
 	}
 	if t.ended {
-		err := g.h.Delete(ctx, store.System(), id)
+		err := g.h.Delete(ctx, store.System(), id, nil)
 		for errors.Is(err, store.ErrUnavailable) { // it may have begun
 			if err := limitFiles(1 << 40); err != nil {
 				return err
 			}
 			time.Sleep(10 * time.Millisecond)
-			err = g.h.Delete(ctx, store.System(), id)
+			err = g.h.Delete(ctx, store.System(), id, nil)
 		}
 		if err != nil {
 			return err

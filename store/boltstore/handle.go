@@ -51,6 +51,9 @@ func (h *Handle) Err() error { return h.db.Err() }
 // Trouble calls [DB.Trouble].
 func (h *Handle) Trouble() error { return h.db.Trouble() }
 
+// Rebuilds calls [DB.Rebuilds].
+func (h *Handle) Rebuilds() uint64 { return h.db.Rebuilds() }
+
 // Incarnation calls [DB.Incarnation].
 func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
 

@@ -22,9 +22,6 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 	if s.IsZero() {
 		return store.TaskPage{}, nil
 	}
-	if s.IsOwner() && h.db.rebuilding.under() != nil {
-		return store.TaskPage{}, errRebuilding
-	}
 	var page store.TaskPage
 	if !s.IsOwner() {
 		page.Total = -1
@@ -32,6 +29,9 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		return page, err
 	}
 	err = h.db.view(ctx, func(im *image) error {
+		if err := im.whole(); err != nil {
+			return err
+		}
 		l := lister{im: im, tasks: im.bucket(bucketTask), scope: s, query: q}
 		l.live()
 		if err := l.page(at, &page); err != nil {

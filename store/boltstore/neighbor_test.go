@@ -49,7 +49,7 @@ func TestUnknownTaskNextToDamage(t *testing.T) {
 	}
 	unknown := last
 	unknown[15]++
-	if err := h.Delete(t.Context(), store.System(), unknown); !errors.Is(err, store.ErrNotFound) || db.Trouble() != nil {
+	if err := h.Delete(t.Context(), store.System(), unknown, nil); !errors.Is(err, store.ErrNotFound) || db.Trouble() != nil {
 		t.Errorf("Delete() of an unknown task = %v, Trouble() = %v, want ErrNotFound and none", err, db.Trouble())
 	}
 	if err := db.Close(); err != nil {

@@ -174,7 +174,7 @@ func powerChild(dir string) error {
 		return err
 	}
 	first.ack.Going = true
-	if err := errors.Join(first.say(), h.Delete(context.Background(), store.System(), first.id)); err != nil {
+	if err := errors.Join(first.say(), h.Delete(context.Background(), store.System(), first.id, nil)); err != nil {
 		return err
 	}
 	first.ack.Gone = true

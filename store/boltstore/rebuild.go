@@ -29,8 +29,9 @@ const errRebuilding = slowError("an index of the store was damaged and is being 
 
 // rebuilding is whether the derived buckets are incomplete. It is safe for concurrent use.
 type rebuilding struct {
-	mu   sync.Mutex
-	done chan struct{} // closed when they are whole again; nil: they are
+	mu    sync.Mutex
+	done  chan struct{} // closed when they are whole again; nil: they are
+	begun uint64        // how often they were not
 }
 
 // begin reports whether they were whole.
@@ -41,6 +42,7 @@ func (b *rebuilding) begin() bool {
 		return false
 	}
 	b.done = make(chan struct{})
+	b.begun++
 	return true
 }
 
@@ -73,6 +75,14 @@ func (b *rebuilding) wait(ctx context.Context, db *DB) error {
 	return nil
 }
 
+// Rebuilds returns how often derived buckets have been found damaged, or incomplete, since the store
+// was opened. Whoever sees it grow should tell the operator: the disk has returned a bad page.
+func (db *DB) Rebuilds() uint64 {
+	db.rebuilding.mu.Lock()
+	defer db.rebuilding.mu.Unlock()
+	return db.rebuilding.begun
+}
+
 // Rebuild rebuilds live, list, list.ctx and rowidx from the headers and the rows, as the store
 // does when it meets damage in them, and returns when that is done. If the file is sound,
 // nothing observable changes, but lists are store.ErrUnavailable meanwhile.
@@ -81,6 +91,14 @@ func (db *DB) Rebuild(ctx context.Context) error {
 		return err
 	}
 	return db.rebuilding.wait(ctx, db)
+}
+
+// whole returns errRebuilding while the derived buckets that im sees are incomplete.
+func (im *image) whole() error {
+	if im.bucket(bucketMeta).Get(keyRebuild) != nil {
+		return errRebuilding
+	}
+	return nil
 }
 
 // damagedDerived reports whether a panic is of a page of a derived bucket.
@@ -146,6 +164,9 @@ func (w *writer) rebuild() {
 
 // rebuildSlice continues after at: a key of task, or of row after a byte that no task has.
 func (r *round) rebuildSlice(at []byte) (next []byte, done bool, err error) {
+	if r.meta.Get(keyRebuild) == nil { // the disk has refused the drop
+		return nil, false, r.drop()
+	}
 	r.dirty = true
 	until, n := time.Now().Add(rebuildSlice), 0
 	for _, in := range []struct {

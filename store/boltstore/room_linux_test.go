@@ -127,7 +127,7 @@ func TestSmallDisk(t *testing.T) {
 		for round := range 2 {
 			if round == 1 {
 				for _, id := range ids[len(ids)/2:] {
-					if err := h.Delete(t.Context(), store.System(), id); err != nil {
+					if err := h.Delete(t.Context(), store.System(), id, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -45,7 +45,7 @@ func TestDeleteOfAllInARound(t *testing.T) {
 		}
 	}
 	ctx := context.Background()
-	if err := db.do(ctx, func(r *round) error { return r.markDeleting(store.System(), old) }); err != nil {
+	if err := db.do(ctx, func(r *round) error { return r.markDeleting(store.System(), old, nil) }); err != nil {
 		t.Fatal(err)
 	}
 	answered, before := make(chan error, 3), make(chan struct{})

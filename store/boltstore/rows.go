@@ -168,14 +168,16 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	if s.IsZero() {
 		return page, nil
 	}
-	if q.Index != "" && h.db.rebuilding.under() != nil {
-		return page, errRebuilding
-	}
 	var within []byte // of the keys of a context's rows
 	if q.Context != "" {
 		within = contextRowKey(q.Kind, s, q.Context, nil)
 	}
 	err = h.db.view(ctx, func(im *image) error {
+		if q.Index != "" {
+			if err := im.whole(); err != nil {
+				return err
+			}
+		}
 		tasks, rows := im.bucket(bucketTask), im.bucket(bucketRow)
 		// add reports whether the page is full; next is where it would continue.
 		add := func(key, value, next []byte) (bool, error) {

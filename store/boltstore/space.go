@@ -55,6 +55,7 @@ func (s *space) begin() {
 // from the disk itself.
 func (s *space) take(need int64, now time.Time) {
 	if s.room = math.MaxInt64; s.ahead == 0 {
+		s.unallocated(need)
 		return
 	}
 	if high, ok := s.metas.high(); ok {
@@ -73,7 +74,11 @@ func (s *space) take(need int64, now time.Time) {
 		s.grow(want + step)
 		free, known = available(s.file)
 	}
-	if s.ahead == 0 || s.full == nil && !known {
+	if s.ahead == 0 { // as grow has found
+		s.unallocated(need)
+		return
+	}
+	if s.full == nil && !known {
 		return
 	}
 	s.room = max(s.end-s.used, 0)
@@ -81,6 +86,18 @@ func (s *space) take(need int64, now time.Time) {
 		s.room += free
 	}
 	if s.room <= reserveBytes+need {
+		s.room += s.metas.freeRuns(s.file, need)
+	}
+}
+
+// unallocated finds the room on a file system that cannot allocate ahead: what it has free, and
+// what the file has in free pages.
+func (s *space) unallocated(need int64) {
+	free, known := available(s.file)
+	if !known {
+		return
+	}
+	if s.room = free; s.room <= reserveBytes+need {
 		s.room += s.metas.freeRuns(s.file, need)
 	}
 }

@@ -236,12 +236,16 @@ func (w *writer) commit(ops []*op) {
 		for _, o := range ops {
 			o.err, o.receipt = nil, store.Receipt{}
 		}
-		if w.dropDerived() {
+		switch err := w.dropDerived(); {
+		case err == nil:
 			w.commit(ops)
-			return
-		}
-		for _, o := range ops {
-			o.answer(w.db.refuses())
+		case errors.As(err, &unavailable):
+			w.refused(ops, unavailable)
+		default:
+			failed := w.db.met(err, false /* locked */)
+			for _, o := range ops {
+				o.answer(failed)
+			}
 		}
 	case errors.As(err, &unavailable):
 		w.refused(ops, unavailable)
@@ -262,17 +266,15 @@ func (w *writer) commit(ops []*op) {
 // errDerived says that a round has met damage in a derived bucket, and did nothing.
 var errDerived = errors.New("a derived bucket is damaged")
 
-// dropDerived drops the derived buckets, and reports whether that is done.
-func (w *writer) dropDerived() bool {
+// dropDerived drops the derived buckets. An *unavailableError means that the disk has refused it,
+// and that nothing was written.
+func (w *writer) dropDerived() error {
 	o := &op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error { return r.drop() }}
 	err := w.try([]*op{o})
 	if err == nil {
 		_, err = o.commit.Wait()
 	}
-	if err != nil {
-		_ = w.db.met(err, false /* locked */)
-	}
-	return err == nil
+	return err
 }
 
 // try applies ops and commits. It returns an error when nothing was written and

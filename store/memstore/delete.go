@@ -7,7 +7,7 @@ import (
 )
 
 // Delete removes a task in one step; see [store.Store].
-func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) error {
+func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
 	if err := h.lock(ctx); err != nil {
 		return err
 	}
@@ -18,6 +18,9 @@ func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) err
 	}
 	if t.header.Phase != store.Final || t.header.Due > 0 {
 		return store.ErrBusy
+	}
+	if audit != nil {
+		h.db.audit = append(h.db.audit, store.AuditEntry{N: uint64(len(h.db.audit)) + 1, Task: id, Data: audit})
 	}
 	delete(h.db.tasks, id)
 	last := h.db.isLast(&t.header)

@@ -186,7 +186,7 @@ func TestDedupWindow(t *testing.T) {
 	must(t, h.Append(t.Context(), second))
 	wantDuplicate(t, h.Append(t.Context(), send(alice)), second.Task)
 
-	if err := h.Delete(t.Context(), alice, second.Task); err != nil {
+	if err := h.Delete(t.Context(), alice, second.Task, nil); err != nil {
 		t.Fatalf("Delete() = %v", err)
 	}
 	wantDuplicate(t, h.Append(t.Context(), send(alice)), second.Task) // deleting does not make it run again
@@ -396,7 +396,7 @@ func TestDueClaimDelete(t *testing.T) {
 	rev := uint64(2)
 	remove := &store.Batch{Scope: store.System(), Task: c.Task, Rev: &rev, Change: store.Change{Phase: store.Final}}
 	for range c.Due[:2] {
-		if err := h.Delete(ctx, alice, c.Task); !errors.Is(err, store.ErrBusy) {
+		if err := h.Delete(ctx, alice, c.Task, nil); !errors.Is(err, store.ErrBusy) {
 			t.Errorf("Delete() = %v, want busy", err)
 		}
 		must(t, later.Append(ctx, remove))
@@ -404,10 +404,10 @@ func TestDueClaimDelete(t *testing.T) {
 		remove.Change.Phase = 0
 		remove.Due = []store.DueChange{{Time: 1, Kind: "d", Delete: true}, {Time: 2, Kind: "d", Delete: true}}
 	}
-	if err := h.Delete(ctx, bob, c.Task); !errors.Is(err, store.ErrNotFound) {
+	if err := h.Delete(ctx, bob, c.Task, nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Delete() = %v, want not found", err)
 	}
-	if err := h.Delete(ctx, alice, c.Task); err != nil {
+	if err := h.Delete(ctx, alice, c.Task, nil); err != nil {
 		t.Errorf("Delete() = %v", err)
 	}
 	<-wake

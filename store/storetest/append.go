@@ -365,7 +365,7 @@ func testViewsAreKept(t *testing.T, f *fixture) {
 	final.Rows = []store.RowChange{put("kind", "key", 1, "other")}
 	final.Due = []store.DueChange{dueGone(1, "key")}
 	f.append(t, final)
-	if err := f.h[0].Delete(t.Context(), alice(), b.Task); err != nil {
+	if err := f.h[0].Delete(t.Context(), alice(), b.Task, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	for i := range 20 {

@@ -149,7 +149,7 @@ func testAsideDeleted(t *testing.T, f *fixture) {
 	b := createIn(store.Final, alice(), mixed(3, "event")...)
 	f.append(t, b)
 	f.append(t, aside(b.Task, put("kind", "key", 0, "one", indexed("a", "1"))))
-	if err := f.next().Delete(t.Context(), alice(), b.Task); err != nil {
+	if err := f.next().Delete(t.Context(), alice(), b.Task, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	for range 2 {
@@ -184,9 +184,9 @@ func testAsideDeleting(t *testing.T, f *fixture) {
 			}
 		})
 		receive(t, "the first aside", running)
-		err := f.h[n%2].Delete(newCountdown(t.Context(), n), alice(), b.Task)
+		err := f.h[n%2].Delete(newCountdown(t.Context(), n), alice(), b.Task, nil)
 		for errors.Is(err, context.Canceled) {
-			if err = f.h[n%2].Delete(t.Context(), store.System(), b.Task); errors.Is(err, store.ErrNotFound) {
+			if err = f.h[n%2].Delete(t.Context(), store.System(), b.Task, nil); errors.Is(err, store.ErrNotFound) {
 				err = nil
 			}
 		}

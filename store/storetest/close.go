@@ -32,7 +32,7 @@ func checkClosed(t *testing.T, h store.Handle, id store.TaskID) {
 	_, _, dueErr := h.Due(ctx, endless, "", 10)
 	_, claimErr := h.Claim(ctx, 10)
 	_, auditErr := h.Audit(ctx, 0, 10)
-	deleteErr := h.Delete(ctx, store.System(), id)
+	deleteErr := h.Delete(ctx, store.System(), id, nil)
 	for what, err := range map[string]error{
 		"Append() of a create": appendErr, "Append()": chunkErr, "Read()": readErr, "Tasks()": tasksErr, "Rows()": rowsErr, "Due()": dueErr,
 		"Claim()": claimErr, "Audit()": auditErr, "Delete()": deleteErr,

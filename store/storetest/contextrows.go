@@ -101,7 +101,7 @@ func (w *contextWriter) finish(t *testing.T) {
 func (w *contextWriter) delete(t *testing.T) {
 	t.Helper()
 	w.finish(t)
-	if err := w.f.next().Delete(t.Context(), store.System(), w.task); err != nil {
+	if err := w.f.next().Delete(t.Context(), store.System(), w.task, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 }
@@ -498,7 +498,7 @@ func testContextRowsDeleted(t *testing.T, f *fixture) {
 		fifth := f.contextWriter(t, alice(), "context")
 		fifth.delete(t) // a task that has ended is left
 		f.checkRows(t, alice(), q, want...)
-		if err := f.next().Delete(t.Context(), alice(), second.task); err != nil {
+		if err := f.next().Delete(t.Context(), alice(), second.task, nil); err != nil {
 			t.Fatalf("Delete() = %v, want nil", err)
 		}
 		for _, kind := range []string{"state", "other"} {
@@ -513,7 +513,7 @@ func testContextRowsDeleted(t *testing.T, f *fixture) {
 	without := createNamed(alice(), "")
 	f.append(t, without)
 	f.append(t, moveTo(without.Task, 1, store.Final))
-	if err := f.next().Delete(t.Context(), alice(), without.Task); err != nil {
+	if err := f.next().Delete(t.Context(), alice(), without.Task, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	f.checkRows(t, alice(), store.RowQuery{Kind: "state", Key: []byte("key")}, row(store.TaskID{}, "state", "key", 1, "of the scope"))
@@ -531,7 +531,7 @@ func testContextRowsDeletedMeanwhile(t *testing.T, f *fixture) {
 		found := -1
 		parallel(t, 2, func(i int) error {
 			if i == 0 {
-				return f.h[0].Delete(t.Context(), alice(), w.task)
+				return f.h[0].Delete(t.Context(), alice(), w.task, nil)
 			}
 			if _, err := do(t.Context(), f.h[1], next); err != nil {
 				return err
@@ -549,12 +549,12 @@ func testContextRowsDeletedMeanwhile(t *testing.T, f *fixture) {
 			again.mustWrite(t, put("state", "key", 0, "value"))
 			again.finish(t)
 			f.append(t, moveTo(next.Task, 1, store.Final))
-			if err := f.h[0].Delete(t.Context(), alice(), next.Task); err != nil {
+			if err := f.h[0].Delete(t.Context(), alice(), next.Task, nil); err != nil {
 				t.Fatalf("Delete() = %v, want nil", err)
 			}
 			queued := createNamed(alice(), contextID)
 			commit := f.h[0].Append(t.Context(), queued)
-			if err := f.h[0].Delete(t.Context(), alice(), again.task); err != nil {
+			if err := f.h[0].Delete(t.Context(), alice(), again.task, nil); err != nil {
 				t.Fatalf("Delete() = %v, want nil", err)
 			}
 			if _, err := await(commit); err != nil {
@@ -565,7 +565,7 @@ func testContextRowsDeletedMeanwhile(t *testing.T, f *fixture) {
 		}
 		// The rows are those of the context as long as it has tasks.
 		f.append(t, moveTo(next.Task, 1, store.Final))
-		if err := f.next().Delete(t.Context(), alice(), next.Task); err != nil {
+		if err := f.next().Delete(t.Context(), alice(), next.Task, nil); err != nil {
 			t.Fatalf("Delete() = %v, want nil", err)
 		}
 		f.checkRows(t, store.System(), store.RowQuery{Kind: "state"})
@@ -581,7 +581,7 @@ func testContextRowsDeletedAtOnce(t *testing.T, f *fixture) {
 			writers[i].mustWrite(t, put("state", fmt.Sprint(i), 0, "value"))
 			writers[i].finish(t)
 		}
-		parallel(t, len(writers), func(i int) error { return f.h[i%2].Delete(t.Context(), alice(), writers[i].task) })
+		parallel(t, len(writers), func(i int) error { return f.h[i%2].Delete(t.Context(), alice(), writers[i].task, nil) })
 		f.checkRows(t, store.System(), store.RowQuery{Kind: "state"})
 	}
 }
@@ -599,7 +599,7 @@ func testContextRowsDeleteInterrupted(t *testing.T, f *fixture) {
 		if n > 10_000 {
 			t.Fatal("Delete() does not end")
 		}
-		err := f.next().Delete(newCountdown(t.Context(), n), s, w.task)
+		err := f.next().Delete(newCountdown(t.Context(), n), s, w.task, nil)
 		f.reopen(t)
 		_, gone := readHeader(t.Context(), f.next(), w.task)
 		rows := mustRows(t, f.next(), alice(), store.RowQuery{Kind: "state", Context: "context"})

@@ -29,7 +29,7 @@ func testDeleteBusy(t *testing.T, f *fixture) {
 		before := dump(t, f.h[0], []string{"kind"}, []string{"index"})
 		for _, h := range f.h {
 			for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
-				if err := h.Delete(t.Context(), s, b.Task); !errors.Is(err, store.ErrBusy) {
+				if err := h.Delete(t.Context(), s, b.Task, nil); !errors.Is(err, store.ErrBusy) {
 					t.Errorf("Delete() = %v, want %v", err, store.ErrBusy)
 				}
 			}
@@ -53,7 +53,7 @@ func testDeleteBusy(t *testing.T, f *fixture) {
 	served := change(b.Task, 4)
 	served.Due = []store.DueChange{dueGone(60, "cancel of a child")}
 	f.append(t, served)
-	if err := f.h[0].Delete(t.Context(), alice(), b.Task); err != nil {
+	if err := f.h[0].Delete(t.Context(), alice(), b.Task, nil); err != nil {
 		t.Errorf("Delete() = %v, want nil", err)
 	}
 	f.checkGone(t, b.Task)
@@ -101,7 +101,7 @@ func testDeleteAll(t *testing.T, f *fixture) {
 			t.Fatalf("total = %d, want 2", total)
 		}
 	}
-	if err := f.h[1].Delete(t.Context(), alice(), id); err != nil {
+	if err := f.h[1].Delete(t.Context(), alice(), id, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	before.Audit = audit
@@ -111,7 +111,7 @@ func testDeleteAll(t *testing.T, f *fixture) {
 		f.refuse(t, chunks(id, 1, public("never")), store.ErrNotFound)
 		for _, h := range f.h {
 			for _, s := range []store.Scope{alice(), store.System()} {
-				if err := h.Delete(t.Context(), s, id); !errors.Is(err, store.ErrNotFound) {
+				if err := h.Delete(t.Context(), s, id, nil); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("Delete() again = %v, want %v", err, store.ErrNotFound)
 				}
 			}
@@ -174,7 +174,22 @@ func testDeleteInterrupted(t *testing.T, f *fixture) {
 		if started {
 			s = store.System()
 		}
-		err := f.next().Delete(newCountdown(t.Context(), n), s, id)
+		err := f.next().Delete(newCountdown(t.Context(), n), s, id, []byte("deleted"))
+		audited := 0
+		entries, auditErr := f.h[1].Audit(t.Context(), 0, 1000)
+		if auditErr != nil {
+			t.Fatal(auditErr)
+		}
+		for _, e := range entries {
+			if e.Task == id && string(e.Data) == "deleted" {
+				audited++
+			}
+		}
+		if _, read := f.h[0].Read(t.Context(), alice(), id, store.After(0), store.Limit{}); errors.Is(read, store.ErrNotFound) != (audited == 1) || audited > 1 {
+			t.Fatalf("Delete() = %v: Read() = %v, with %d audit entries", err, read, audited)
+		} else if err != nil && errors.Is(err, store.ErrUnfinished) != (audited == 1) && !started {
+			t.Fatalf("Delete() = %v, with %d audit entries", err, audited)
+		}
 		if err == nil {
 			break
 		}
@@ -203,7 +218,7 @@ func testDeleteInterrupted(t *testing.T, f *fixture) {
 				t.Fatalf("Tasks() between steps = %v, want nothing", list)
 			}
 		}
-		if err := f.next().Delete(t.Context(), alice(), id); !errors.Is(err, store.ErrNotFound) {
+		if err := f.next().Delete(t.Context(), alice(), id, nil); !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("Delete() of a started one as its owner = %v, want %v", err, store.ErrNotFound)
 		}
 		left := 0
@@ -226,7 +241,7 @@ func testDeleteInterrupted(t *testing.T, f *fixture) {
 		if d := diff(want, allDue(t, h)); d != "" {
 			t.Errorf("Due() after Delete() (-want +got)\n%s", d)
 		}
-		if err := h.Delete(t.Context(), store.System(), id); !errors.Is(err, store.ErrNotFound) {
+		if err := h.Delete(t.Context(), store.System(), id, nil); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Delete() = %v, want %v", err, store.ErrNotFound)
 		}
 		for _, q := range []store.RowQuery{{Kind: "kind"}, {Kind: "kind", Index: "index"}} {
@@ -252,7 +267,7 @@ func testDeleteTwice(t *testing.T, f *fixture) {
 		return nil
 	})
 	parallel(t, 2*len(ids), func(i int) error {
-		err := f.h[i%2].Delete(t.Context(), store.System(), ids[i/2])
+		err := f.h[i%2].Delete(t.Context(), store.System(), ids[i/2], nil)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("Delete() = %w, want nil or %w", err, store.ErrNotFound)
 		}
@@ -276,12 +291,12 @@ func testDeleteUnknown(t *testing.T, f *fixture) {
 	for _, h := range f.h {
 		for _, s := range []store.Scope{store.System(), alice(), {}} {
 			for _, id := range []store.TaskID{store.NewTaskID(), {}} {
-				if err := h.Delete(t.Context(), s, id); !errors.Is(err, store.ErrNotFound) {
+				if err := h.Delete(t.Context(), s, id, nil); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("Delete() = %v, want %v", err, store.ErrNotFound)
 				}
 			}
 		}
-		if err := h.Delete(t.Context(), bob(), b.Task); !errors.Is(err, store.ErrNotFound) {
+		if err := h.Delete(t.Context(), bob(), b.Task, nil); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Delete() of a foreign task = %v, want %v", err, store.ErrNotFound)
 		}
 	}

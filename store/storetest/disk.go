@@ -85,7 +85,7 @@ func testDiskOfOwner(t *testing.T, f *fixture) {
 	f.rebuild(t)
 	check("after a rebuild")
 	f.append(t, moveTo(first.Task, 1, store.Final))
-	if err := f.next().Delete(t.Context(), alice(), first.Task); err != nil {
+	if err := f.next().Delete(t.Context(), alice(), first.Task, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	want = cost + 7
@@ -128,7 +128,7 @@ func testDiskOfManyTasks(t *testing.T, f *fixture) {
 			commits = append(commits, f.next().Append(t.Context(), chunks(b.Task, 1, public("chunk"))))
 			want += 5
 		case i%300 == 0:
-			if err := f.next().Delete(t.Context(), alice(), b.Task); err != nil {
+			if err := f.next().Delete(t.Context(), alice(), b.Task, nil); err != nil {
 				t.Fatalf("Delete() = %v, want nil", err)
 			}
 			want -= 10 + store.TaskBytes
@@ -235,7 +235,7 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 		if id.IsZero() {
 			continue
 		}
-		if err := f.next().Delete(t.Context(), store.System(), id); err != nil {
+		if err := f.next().Delete(t.Context(), store.System(), id, nil); err != nil {
 			t.Fatalf("Delete() = %v, want nil", err)
 		}
 	}

@@ -298,7 +298,7 @@ func testDueStays(t *testing.T, f *fixture) {
 	end := change(b.Task, 1)
 	end.Change = store.Change{Phase: store.Final, Status: status(4, 2000)}
 	f.append(t, end)
-	if err := f.h[0].Delete(t.Context(), alice(), b.Task); !errors.Is(err, store.ErrBusy) {
+	if err := f.h[0].Delete(t.Context(), alice(), b.Task, nil); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("Delete() = %v, want %v", err, store.ErrBusy)
 	}
 	if d := diff(want, allDue(t, f.h[1])); d != "" {

@@ -169,7 +169,7 @@ func testTotals(t *testing.T, f *fixture) {
 			if h.Phase != store.Final {
 				continue
 			}
-			if err := f.next().Delete(t.Context(), alice(), h.Task); err != nil {
+			if err := f.next().Delete(t.Context(), alice(), h.Task, nil); err != nil {
 				t.Fatalf("Delete() = %v, want nil", err)
 			}
 			all = slices.Delete(all, i, i+1)

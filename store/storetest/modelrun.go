@@ -140,7 +140,7 @@ func (m *modelRun) deleteOne(t *testing.T, i int) {
 	t.Helper()
 	s, id := m.scope(), pick(m, m.ids...)
 	want := m.delete(s, id)
-	if err := m.f.h[i].Delete(t.Context(), s, id); !errors.Is(err, want) {
+	if err := m.f.h[i].Delete(t.Context(), s, id, nil); !errors.Is(err, want) {
 		t.Fatalf("step %d: Delete() = %v, want %v", m.step, err, want)
 	}
 	if task := m.tasks[id]; task.deleted {

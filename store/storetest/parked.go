@@ -81,7 +81,7 @@ func testParked(t *testing.T, f *fixture) {
 	full(limit)
 	f.rebuild(t)
 	full(limit)
-	if err := f.next().Delete(t.Context(), alice(), tasks[0]); err != nil {
+	if err := f.next().Delete(t.Context(), alice(), tasks[0], nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	full(limit)

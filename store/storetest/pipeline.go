@@ -205,7 +205,7 @@ func testChunksRefused(t *testing.T, f *fixture) {
 	for _, b := range []*store.Batch{b, parked, final, deleted} {
 		f.append(t, b)
 	}
-	if err := f.h[0].Delete(t.Context(), alice(), deleted.Task); err != nil {
+	if err := f.h[0].Delete(t.Context(), alice(), deleted.Task, nil); err != nil {
 		t.Fatalf("Delete() = %v, want nil", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())

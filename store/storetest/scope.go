@@ -61,7 +61,7 @@ func testForeign(t *testing.T, f *fixture) {
 						t.Errorf("%+v: Append() = %v, want %v", s, err, store.ErrNotFound)
 					}
 				}
-				if err := h.Delete(t.Context(), s, b.Task); !errors.Is(err, store.ErrNotFound) {
+				if err := h.Delete(t.Context(), s, b.Task, nil); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("%+v: Delete() = %v, want %v", s, err, store.ErrNotFound)
 				}
 				for _, q := range []store.RowQuery{{Kind: "kind", Task: b.Task}, {Kind: "kind", Task: b.Task, Key: []byte("key")}, {Kind: "kind", Task: missing}} {
@@ -218,7 +218,7 @@ func testTenantWrites(t *testing.T, f *fixture) {
 	end := change(b.Task, 4)
 	end.Change = store.Change{Status: status(4, 3000), Phase: store.Final}
 	f.append(t, end)
-	if err := f.h[0].Delete(t.Context(), store.Tenant("acme"), b.Task); err != nil {
+	if err := f.h[0].Delete(t.Context(), store.Tenant("acme"), b.Task, nil); err != nil {
 		t.Errorf("Delete() = %v, want nil", err)
 	}
 	f.checkGone(t, b.Task)

@@ -210,7 +210,7 @@ func testWatchClaimDelete(t *testing.T, f *fixture) {
 			end.Change = store.Change{Phase: store.Final, Status: status(4, 2000)}
 			f.append(t, end)
 			receive(t, "wake-up of the end", wake)
-			if err := f.h[0].Delete(t.Context(), alice(), b.Task); err != nil {
+			if err := f.h[0].Delete(t.Context(), alice(), b.Task, nil); err != nil {
 				t.Fatalf("Delete() = %v, want nil", err)
 			}
 		}
@@ -239,7 +239,7 @@ func testWatchRows(t *testing.T, f *fixture) {
 			receive(t, "wake-up of a removal", wake)
 			mustAppend(t, writer, scopeRows(alice(), put("kind", "key", store.Any, "value")))
 			receive(t, "wake-up of a row of a scope", wake)
-			if err := writer.Delete(t.Context(), alice(), b.Task); err != nil {
+			if err := writer.Delete(t.Context(), alice(), b.Task, nil); err != nil {
 				t.Fatalf("Delete() = %v, want nil", err)
 			}
 			receive(t, "wake-up of a deletion", wake)

@@ -229,7 +229,7 @@ func (e *Engine) handle(row store.Due) (err error) {
 	}
 	switch row.Kind {
 	case store.DueDelete:
-		err = e.store.Delete(e.ctx, store.System(), row.Task)
+		err = e.store.Delete(e.ctx, store.System(), row.Task, nil /* audit: its first step is done */)
 	case task.DueExpiry:
 		err = e.changed(e.ctx, store.System(), row.Task, task.Expiry{Row: row})
 	case task.DueProviderTimeout:

@@ -218,8 +218,8 @@ func (e *NotDeletableError) Error() string {
 }
 
 // Delete deletes a task that has ended, with its approvals and its log; what the audit says
-// of it stays. Who deletes it is in the audit first, and then the task is gone as soon as
-// the first step is durable. The error is a [*NotDeletableError] if the task cannot be
+// of it stays. The first step, which makes the task unfindable and says in the audit who deletes
+// it, is one commit; what remains is removed after it, if need be by due work. The error is a [*NotDeletableError] if the task cannot be
 // deleted now.
 func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error {
 	scope, parsed, err := t.one(by, auth.Delete, id)
@@ -239,18 +239,17 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	_, err = t.e.append(ctx, &store.Batch{Scope: h.Owner, Audit: [][]byte{data}}, "", func(_ store.Receipt, err error) {
-		if err == nil {
-			t.e.tell([]task.Audited{entry})
-			t.e.audits.wake()
-		}
-	})
-	if err != nil {
-		return err
-	}
-	err = t.e.store.Delete(ctx, scope, parsed)
-	if errors.Is(err, store.ErrBusy) {
+	err = t.e.store.Delete(ctx, scope, parsed, data)
+	switch {
+	case errors.Is(err, store.ErrBusy):
 		return not
+	case errors.Is(err, store.ErrUnfinished): // it is gone
+		t.e.log.Warn().Err(err).Str("task_id", id).Msg("a deleted task is not removed yet; retrying")
+		signal(t.e.due)
+	case err != nil:
+		return translate(err)
 	}
-	return translate(err)
+	t.e.tell([]task.Audited{entry})
+	t.e.audits.wake()
+	return nil
 }

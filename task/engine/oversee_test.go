@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -171,31 +172,55 @@ func TestTaskIsDeleted(t *testing.T) {
 	})
 }
 
-// auditless is a store whose batches without a task are never written.
-type auditless struct{ store.Handle }
-
-func (a auditless) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if b.Task.IsZero() {
-		ended, cancel := context.WithCancelCause(ctx)
-		cancel(store.ErrUnavailable)
-		ctx = ended
-	}
-	return a.Handle.Append(ctx, b)
+// undeleting is a store that fails to delete: before the first step, or after it.
+type undeleting struct {
+	store.Handle
+	after bool
 }
 
-// Without an entry in the audit nothing is deleted.
-func TestDeletionThatCannotBeAudited(t *testing.T) {
+func (u undeleting) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
+	if !u.after {
+		return store.ErrUnavailable
+	}
+	if s == store.System() {
+		return u.Handle.Delete(ctx, s, id, audit)
+	}
+	if err := u.Handle.Delete(ctx, s, id, audit); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnfinished, store.ErrUnavailable)
+}
+
+// A deletion that fails before its first step has changed nothing, and is not in the audit; one
+// that fails later has been made.
+func TestDeletionThatFails(t *testing.T) {
 	t.Parallel()
-	w := unstarted(t, newBolt(t))
-	w.wrap = func(h store.Handle) store.Handle { return auditless{h} }
-	w.start()
-	id := w.ask(alice, 1)
-	operator := colleague(auth.RoleOperator)
-	if err := w.engine.Tasks().Cancel(w.ctx(), operator, string(id)); err != nil {
-		t.Fatal(err)
+	for name, after := range map[string]bool{"before its first step": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := unstarted(t, newBolt(t))
+			w.wrap = func(h store.Handle) store.Handle { return undeleting{h, after} }
+			w.start()
+			id := w.ask(alice, 1)
+			operator := colleague(auth.RoleOperator)
+			if err := w.engine.Tasks().Cancel(w.ctx(), operator, string(id)); err != nil {
+				t.Fatal(err)
+			}
+			err := w.engine.Tasks().Delete(w.ctx(), operator, string(id))
+			if errors.Is(err, store.ErrUnavailable) == after || err != nil && after {
+				t.Errorf("Delete() = %v", err)
+			}
+			entries, _, err := w.engine.Audit(w.ctx(), operator, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			deleting := slices.ContainsFunc(entries, func(e engine.AuditEntry) bool { return e.What == approval.AuditDeleting })
+			if deleting != after {
+				t.Errorf("the audit says that it was deleted: %t, want %t", deleting, after)
+			}
+			if !after {
+				w.wantState(w.get(id), a2a.TaskStateCanceled)
+			}
+		})
 	}
-	if err := w.engine.Tasks().Delete(w.ctx(), operator, string(id)); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Delete() = %v", err)
-	}
-	w.wantState(w.get(id), a2a.TaskStateCanceled)
 }

@@ -587,7 +587,7 @@ func TestStateEndsWithLastTask(t *testing.T) {
 		remove := func(id a2a.TaskID) {
 			t.Helper()
 			parsed, _ := store.ParseTaskID(string(id))
-			if err := w.store.Delete(w.ctx(), store.System(), parsed); err != nil {
+			if err := w.store.Delete(w.ctx(), store.System(), parsed, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -238,9 +238,9 @@ func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	return claimed, err
 }
 
-func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID) error {
+func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
 	if err := h.pause(); err != nil {
 		return err
 	}
-	return h.Handle.Delete(ctx, s, id)
+	return h.Handle.Delete(ctx, s, id, audit)
 }

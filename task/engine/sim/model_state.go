@@ -248,7 +248,7 @@ func (w *world) checkState() {
 			if i == 0 || i == last {
 				w.wantState(h, c, want)
 			}
-			if err := h.Delete(ctx, store.System(), c.tasks[(i+len(want))%len(c.tasks)].id); err != nil {
+			if err := h.Delete(ctx, store.System(), c.tasks[(i+len(want))%len(c.tasks)].id, nil); err != nil {
 				w.s.Fail("a task that has ended can be deleted", "%s: %v", c.tasks[i].id, err)
 				return
 			}
