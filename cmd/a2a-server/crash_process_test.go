@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	built.dir = dir
+	if signal.Ignored(syscall.SIGHUP) { // as below nohup; the programs that are started would ignore it, too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(dir)
 		os.Exit(code)

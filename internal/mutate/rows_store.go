@@ -324,8 +324,8 @@ func storeRows() []Row {
 		},
 		{
 			File:    "store/boltstore/space.go",
-			What:    "s.room += s.metas.freeRuns(s.file, need)",
-			Into:    "",
+			What:    "if s.room <= reserveBytes+need {\n\t\ts.room += s.metas.freeRuns(s.file, need)\n\t}\n}\n\n// unallocated",
+			Into:    "}\n\n// unallocated",
 			Promise: "free pages are room",
 			Test:    "TestSmallDisk",
 		},
