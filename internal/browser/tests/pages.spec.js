@@ -1,0 +1,88 @@
+// Every page: no violations that axe finds in either theme, nothing that scrolls sideways on a
+// small screen or at 200 %, and nothing of an agent's that becomes markup.
+import AxeBuilder from '@axe-core/playwright';
+import { test, expect } from '../server.js';
+
+// world makes one of everything, and returns the paths of the pages that show it.
+async function world(server) {
+  const waiting = await server.send('/transfer_money amount=18400 to=dave');
+  const [pending] = await server.approvals(waiting.id);
+  const done = await server.send('/transfer_money amount=1 to=carol');
+  const [one] = await server.approvals(done.id);
+  await fetch(`${server.url}/api/v1/approvals/${one.id}/decision`, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ decision: 'approve', digest: one.digest }),
+  });
+  await server.send('/stream chunks=3 size=12');
+  return [
+    '/ui/', '/ui/?mine=1&order=time', `/ui/approvals/${pending.id}`, `/ui/approvals/${pending.id}?do=approve`, `/ui/approvals/${pending.id}?do=reject`,
+    `/ui/approvals/${pending.id}/edit`, `/ui/approvals/${pending.id}/edit?view=json`, `/ui/approvals/${one.id}`,
+    '/ui/tasks', `/ui/tasks/${waiting.id}`, `/ui/tasks/${done.id}`, '/ui/try', '/ui/history', '/ui/history?what=all', '/ui/about', '/ui/nothing',
+  ];
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`axe finds nothing on any page, ${colorScheme}`, async ({ browser, server }) => {
+    test.setTimeout(60_000);
+    const paths = await world(server);
+    const page = await (await browser.newContext({ colorScheme })).newPage();
+    for (const path of paths) {
+      await page.goto(server.url + path);
+      const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+      expect(violations.map((v) => `${path}: ${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
+    }
+  });
+}
+
+test('no page scrolls sideways at 320 px, or at 200 %', async ({ browser, server }) => {
+  const paths = await world(server);
+  for (const size of [{ width: 320, height: 640 }, { width: 640, height: 400 }]) {
+    const page = await (await browser.newContext({ viewport: size, deviceScaleFactor: size.width === 640 ? 2 : 1 })).newPage();
+    for (const path of paths) {
+      await page.goto(server.url + path);
+      const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      expect(content, `${path} at ${size.width} px`).toBeLessThanOrEqual(window);
+    }
+  }
+});
+
+test('what an agent or a caller writes is text', async ({ page, server }) => {
+  const hostile = '<img src=x onerror=alert(1)> </script><script>alert(2)</script> \u202Egpj.exe \u200B' + 'line\n'.repeat(5000);
+  const failures = [];
+  page.on('dialog', (dialog) => { failures.push(dialog.message()); dialog.dismiss(); });
+  page.on('console', (line) => { if (line.type() === 'error' && /Content Security Policy/.test(line.text())) failures.push(line.text()); });
+  const task = await server.send(`/transfer_money ${JSON.stringify({ amount: 1, to: '<b>bob</b>\u202E\u200B"' })}`);
+  const other = await server.send('/echo ' + JSON.stringify({ text: hostile }));
+  const [one] = await server.approvals(task.id);
+  for (const path of ['/ui/', `/ui/approvals/${one.id}`, `/ui/tasks/${task.id}`, '/ui/tasks', '/ui/history', `/ui/tasks/${other.id}`, `/ui/try?context=${other.contextId}`]) {
+    await page.goto(server.url + path);
+    const html = await page.content();
+    expect(html, path).not.toContain('\u202E');
+    expect(html, path).not.toContain('\u200B');
+    expect(await page.locator('main img, main b:has-text("bob") > b').count(), path).toBe(0);
+  }
+  expect(failures).toEqual([]);
+});
+
+test('someone tries the agent, and decides on the way', async ({ page, server }) => {
+  await page.goto(`${server.url}/`);
+  await expect(page).toHaveURL(/\/ui\/$/);
+  await page.getByRole('link', { name: 'Try it', exact: true }).click();
+  await page.getByLabel('Message').fill('/transfer_money amount=7 to=carol');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByRole('link', { name: /Look and decide/ }).click();
+  await page.getByText('Approve…').click();
+  await page.getByLabel(/Type transfer_money/).fill('transfer_money');
+  await page.waitForTimeout(700);
+  await page.getByRole('button', { name: 'Approve and run' }).click();
+  await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
+  await page.getByRole('link', { name: 'The task', exact: true }).click();
+  await expect(page.locator('main')).toContainText(/Completed/i);
+});
+
+test('a task is followed as it streams', async ({ page, server }) => {
+  const sent = server.send('/stream chunks=40 size=4');
+  await page.goto(`${server.url}/ui/tasks`);
+  const task = await sent;
+  await page.goto(`${server.url}/ui/tasks/${task.id}`);
+  await expect(page.locator('main')).toContainText('Artifact');
+});
