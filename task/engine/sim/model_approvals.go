@@ -2,9 +2,11 @@ package sim
 
 import (
 	"encoding/json"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/store"
+	"a2a-server/task"
 )
 
 type modelApproval struct {
@@ -107,8 +109,16 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 			m.fail(t, "rows can be read", "%v", err)
 			return
 		}
-		if o := t.approval(a.ID); o == nil || o.State != a.State || len(row.Index) > 0 != (a.State == approval.Pending) {
-			m.fail(t, "rows say what the log says", "the row of %s says %s with %d entries, the log %s", a.ID, a.State, len(row.Index), o)
+		want := []string{task.IndexSettled, task.IndexTool, task.IndexDigest}
+		if a.State == approval.Pending {
+			want = []string{task.IndexPending}
+		}
+		var in []string
+		for _, key := range row.Index {
+			in = append(in, key.Index)
+		}
+		if o := t.approval(a.ID); o == nil || o.State != a.State || !slices.Equal(in, want) {
+			m.fail(t, "rows say what the log says", "the row of %s says %s in the indexes %q, the log %s", a.ID, a.State, in, o)
 		}
 	}
 }
