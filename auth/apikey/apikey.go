@@ -20,6 +20,9 @@ import (
 	"a2a-server/auth"
 )
 
+// Method is the [auth.Principal.Method] of a caller with an API key.
+const Method = "api_key"
+
 // Config configures an Authenticator.
 type Config struct {
 	// Name is the first part of the subjects, <name>:<id>. It must not change: who is called
@@ -148,10 +151,15 @@ func (s sharedRoles) of(roles []string) []string {
 // Holder returns whom the key with a subject authenticates. ours is false if the subject is
 // not of an API key; valid is false if its key was removed or revoked, or has expired.
 func (a *Authenticator) Holder(subject string) (by auth.Principal, ours, valid bool) {
+	e, ours, valid := a.holder(subject)
+	return e.by, ours, valid
+}
+
+func (a *Authenticator) holder(subject string) (e entry, ours, valid bool) {
 	id, ours := strings.CutPrefix(subject, a.cfg.Name+":")
 	e, known := a.keys.Load().keys[id]
 	expired := !e.by.Expires.IsZero() && !a.cfg.Now().Before(e.by.Expires)
-	return e.by, ours, ours && known && !e.revoked && !expired
+	return e, ours, ours && known && !e.revoked && !expired
 }
 
 // Changed implements [auth.Changing]: the channel is closed when a reload has replaced the

@@ -53,6 +53,18 @@ func (i *issuer) checkUse(t *token, now time.Time) error {
 	if !slices.ContainsFunc(texts(t.claims["aud"]), func(s string) bool { return slices.Contains(i.Audiences, s) }) {
 		return refuse("the token is for another audience: request one for %s", visible.Quote(i.Audiences[0], 100))
 	}
+	if err := t.checkTimes(now); err != nil {
+		return err
+	}
+	// Whoever ignored it would let a stolen token pass (RFC 7800, section 3).
+	if _, ok := t.claims["cnf"]; ok {
+		return refuse("the token is bound to a key (cnf), which this server does not check: get a bearer token")
+	}
+	return nil
+}
+
+// checkTimes returns an error unless a token counts now.
+func (t *token) checkTimes(now time.Time) error {
 	expires, err := t.time("exp")
 	switch {
 	case err != nil:
@@ -68,10 +80,6 @@ func (i *issuer) checkUse(t *token, now time.Time) error {
 		return err
 	case now.Add(leeway).Before(from):
 		return refuse("the token is not valid yet: compare the clocks of issuer and server")
-	}
-	// Whoever ignored it would let a stolen token pass (RFC 7800, section 3).
-	if _, ok := t.claims["cnf"]; ok {
-		return refuse("the token is bound to a key (cnf), which this server does not check: get a bearer token")
 	}
 	return nil
 }

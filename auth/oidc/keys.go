@@ -172,19 +172,11 @@ func (s *keySet) fetch(ctx context.Context) (keys map[string][]key, err error) {
 	return keys, nil
 }
 
-// discover returns where the keys are (OpenID Connect Discovery 1.0, section 4).
+// discover returns where the keys are.
 func (s *keySet) discover(ctx context.Context) (string, error) {
-	at := strings.TrimSuffix(s.issuer, "/") + "/.well-known/openid-configuration"
-	raw, err := s.get(ctx, at)
+	document, at, err := s.metadata(ctx)
 	if err != nil {
 		return "", err
-	}
-	document, err := strictjson.DecodeObject(raw)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", at, err)
-	}
-	if document["issuer"] != s.issuer {
-		return "", fmt.Errorf("%s is of issuer %.200q: write this one in the configuration, if it is meant", at, document["issuer"])
 	}
 	keys, ok := document["jwks_uri"].(string)
 	if !ok {
@@ -194,6 +186,23 @@ func (s *keySet) discover(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s: jwks_uri: %w", at, err)
 	}
 	return keys, nil
+}
+
+// metadata returns what the issuer says of itself, and where it does (OpenID Connect
+// Discovery 1.0, section 4).
+func (s *keySet) metadata(ctx context.Context) (document map[string]any, at string, err error) {
+	at = strings.TrimSuffix(s.issuer, "/") + "/.well-known/openid-configuration"
+	raw, err := s.get(ctx, at)
+	if err != nil {
+		return nil, at, err
+	}
+	if document, err = strictjson.DecodeObject(raw); err != nil {
+		return nil, at, fmt.Errorf("%s: %w", at, err)
+	}
+	if document["issuer"] != s.issuer {
+		return nil, at, fmt.Errorf("%s is of issuer %.200q: write this one in the configuration, if it is meant", at, document["issuer"])
+	}
+	return document, at, nil
 }
 
 // get returns the document at a URL.

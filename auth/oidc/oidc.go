@@ -64,7 +64,7 @@ func New(issuers ...Config) (*Authenticator, error) {
 			errs = append(errs, fmt.Errorf("oidc %s: issuer %s is configured twice: list its audiences in one entry", c.Name, c.Issuer))
 		}
 		names[c.Name] = true
-		a.issuers[c.Issuer] = &issuer{Config: c, keys: newKeySet(&c)}
+		a.issuers[c.Issuer] = &issuer{Config: c, keys: newKeySet(&c), code: newCodeFlow()}
 	}
 	if len(issuers) == 0 {
 		errs = append(errs, errors.New("oidc: no issuer is configured; add one"))
@@ -123,6 +123,7 @@ type issuer struct {
 	Config
 
 	keys *keySet
+	code *codeFlow
 }
 
 // authenticate returns who a token of this issuer is for. What is cheap to check comes
@@ -141,24 +142,33 @@ func (i *issuer) authenticate(ctx context.Context, t *token, now time.Time) (aut
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	if _, err := i.verify(ctx, t, now); err != nil {
+		return auth.Principal{}, err
+	}
+	return p, nil
+}
+
+// verify verifies the signature of a token whose claims have been checked.
+func (i *issuer) verify(ctx context.Context, t *token, now time.Time) (*oidc.IDToken, error) {
 	keys, err := i.keys.find(ctx, t.keyID)
 	if err != nil {
-		return auth.Principal{}, fmt.Errorf("oidc %s: keys of %s: %w", i.Name, i.Issuer, err)
+		return nil, fmt.Errorf("oidc %s: keys of %s: %w", i.Name, i.Issuer, err)
 	}
 	if len(keys) == 0 {
-		return auth.Principal{}, refuse("the issuer does not publish the key %s that signed the token: get a new token", visible.Quote(t.keyID, 80))
+		return nil, refuse("the issuer does not publish the key %s that signed the token: get a new token", visible.Quote(t.keyID, 80))
 	}
 	// The keys are known, so that the only errors left are those of the token. SkipClientIDCheck:
-	// the audience of an access token is no client, and was checked above.
+	// the audience was checked before, and that of an access token is no client.
 	signed := &signers{keys: keys, token: t}
 	verifier := oidc.NewVerifier(i.Issuer, signed, &oidc.Config{
 		SkipClientIDCheck: true, SupportedSigningAlgs: i.Algorithms, Now: func() time.Time { return now },
 	})
-	switch _, err := verifier.Verify(ctx, t.raw); {
+	verified, err := verifier.Verify(ctx, t.raw)
+	switch {
 	case err != nil && signed.verified:
-		return auth.Principal{}, refuse("a claim of the token is not of the type that it should be")
+		return nil, refuse("a claim of the token is not of the type that it should be")
 	case err != nil:
-		return auth.Principal{}, refuse("the signature of the token is invalid: get a new token")
+		return nil, refuse("the signature of the token is invalid: get a new token")
 	}
-	return p, nil
+	return verified, nil
 }

@@ -26,6 +26,12 @@ type Guard struct {
 	Proxies []netip.Prefix
 	// Linked are the paths that any page may link to.
 	Linked []string
+	// Pages is the path below which pages for people are. Any page, mail or issuer may send a
+	// browser's window there (GET), because such a request changes nothing and only the person
+	// sees the answer. Empty: there are none.
+	Pages string
+	// Own lets pages of the server's own origin call.
+	Own bool
 }
 
 // Wrap returns h behind the guard. Its answers have the headers of every answer. A refused
@@ -51,6 +57,7 @@ func (g Guard) Check(r *http.Request) *Error {
 	if len(origin) > 0 {
 		switch {
 		case len(origin) == 1 && slices.Contains(g.Origins, origin[0]):
+		case len(origin) == 1 && g.Own && origin[0] == g.origin(r):
 		case len(origin) == 1 && slices.Contains(g.ReadOrigins, origin[0]):
 			if !OnlyReads(r) {
 				return forbidden("pages from this Origin may only read from this server, with GET of HTTP+JSON: add it to allowed_origins")
@@ -58,6 +65,9 @@ func (g Guard) Check(r *http.Request) *Error {
 		default:
 			return forbidden("pages from this Origin may not call this server: add it to allowed_origins, or to read_origins")
 		}
+	}
+	if g.opens(r) && len(origin) == 0 {
+		return nil
 	}
 	for _, site := range r.Header["Sec-Fetch-Site"] {
 		// What a page loads without CORS, such as an <img>, has no Origin.
@@ -69,6 +79,19 @@ func (g Guard) Check(r *http.Request) *Error {
 		}
 	}
 	return nil
+}
+
+// origin returns the origin that a page of this server has, as the client reaches it.
+func (g Guard) origin(r *http.Request) string {
+	scheme, host := g.Asked(r)
+	return scheme + "://" + host
+}
+
+// opens reports whether a browser opens a page for a person in a window of its own.
+func (g Guard) opens(r *http.Request) bool {
+	return g.Pages != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		(r.URL.Path == g.Pages || strings.HasPrefix(r.URL.Path, g.Pages+"/")) &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // OnlyReads reports whether a request can only read, or asks whether it may (CORS).

@@ -14,15 +14,23 @@ import (
 // Principal returns who makes a request, or the error to answer it with. It says in w that
 // the answer depends on it.
 func (f *Frontend) Principal(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
-	if f.cfg.Authenticator == nil {
+	if f.cfg.Authenticator != nil {
+		w.Header().Add("Vary", "Authorization")
+	}
+	return f.PrincipalBy(w, r, f.cfg.Authenticator)
+}
+
+// PrincipalBy is [Frontend.Principal] with an Authenticator in place of the listener's, which
+// shares its rates.
+func (f *Frontend) PrincipalBy(w http.ResponseWriter, r *http.Request, a auth.Authenticator) (auth.Principal, error) {
+	if a == nil {
 		err := f.rates.anonymous(r)
 		if err != nil {
 			f.rates.slowDown(w, r, true /* known */)
 		}
 		return auth.Anonymous(), err
 	}
-	w.Header().Add("Vary", "Authorization")
-	who, err := f.rates.authenticate(r.Context(), f.cfg.Authenticator, CredentialsOf(r))
+	who, err := f.rates.authenticate(r.Context(), a, CredentialsOf(r))
 	by, wrong := f.Check(who, err)
 	if wrong != nil {
 		if wrong.Status == http.StatusTooManyRequests {
