@@ -24,6 +24,7 @@ type authentication struct {
 	authenticator auth.Authenticator    // nil: none
 	schemes       []a2a.SecurityScheme  // of the card; nil also if the program authenticates
 	apiKeys       *apikey.Authenticator // nil: there are no API keys
+	issuers       *oidc.Authenticator   // nil: there are no issuers
 }
 
 // authentication makes what knows the callers of a configuration. It fails rather than
@@ -60,6 +61,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 		if err != nil {
 			return a, err
 		}
+		a.issuers = made
 		all, a.schemes = append(all, made), append(a.schemes, issuerSchemes(conf)...)
 	}
 	if m := conf.Auth.MTLS; m.Given() {
@@ -99,7 +101,7 @@ func (c *Config) connected(conf *config.Config, files *tlsfiles.Files, a auth.Au
 }
 
 // issuers returns what knows the tokens of the configured issuers.
-func (c *Config) issuers(conf *config.Config, own func() []netip.AddrPort) (auth.Authenticator, error) {
+func (c *Config) issuers(conf *config.Config, own func() []netip.AddrPort) (*oidc.Authenticator, error) {
 	var all []oidc.Config
 	for n, o := range conf.Auth.OIDC {
 		var authorities []byte
@@ -174,13 +176,12 @@ func (a *authentication) reload() error {
 // defaults gives callers the tenant and the roles that their credential does not.
 type defaults struct {
 	auth.Authenticator
-	tenant string
-	roles  []string
+	conf *config.Auth
 }
 
 // withDefaults returns a with the defaults of the configuration.
 func withDefaults(a auth.Authenticator, conf *config.Auth) auth.Authenticator {
-	d := &defaults{a, conf.Tenant, conf.DefaultRoles}
+	d := &defaults{a, conf}
 	if c, ok := a.(auth.Changing); ok {
 		return struct {
 			*defaults
@@ -196,13 +197,18 @@ func (d *defaults) Authenticate(ctx context.Context, c *auth.Credentials) (auth.
 	if err != nil || p.IsZero() {
 		return p, err
 	}
+	return completed(p, d.conf), nil
+}
+
+// completed returns p with the tenant and the roles of the configuration, if it has none.
+func completed(p auth.Principal, conf *config.Auth) auth.Principal {
 	if p.Tenant == "" {
-		p.Tenant = d.tenant
+		p.Tenant = conf.Tenant
 	}
 	if len(p.Roles) == 0 {
-		p.Roles = d.roles
+		p.Roles = conf.DefaultRoles
 	}
-	return p, nil
+	return p
 }
 
 // Challenges implements [auth.Challenger].

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
+	"a2a-server/approval/web/signin"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/listener"
@@ -72,6 +73,8 @@ func (s *Server) routes(protocol *a2a.Server, approvals http.Handler, probes htt
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")
 		case path == api.Path || strings.HasPrefix(path, api.Path+"/"):
 			s.admit(protocol, approvals, w, local)
+		case s.signin != nil && (path == signin.OutPath || path == signin.Path || strings.HasPrefix(path, signin.Path+"/")):
+			s.admit(protocol, s.signin.Handler(), w, local)
 		default:
 			s.admit(protocol, protocol, w, r)
 		}

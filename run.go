@@ -63,6 +63,9 @@ func (s *Server) Run(ctx context.Context) error {
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
 	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
+	if s.signin != nil {
+		watching.Go(func() { _ = s.signin.Run(ctx) }) // likewise
+	}
 	// Requests and turns are ended by the shutdown, in its order, not by ctx.
 	lasting := context.WithoutCancel(ctx)
 	requests, endRequests := context.WithCancelCause(lasting)

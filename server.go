@@ -19,6 +19,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
+	"a2a-server/approval/web/signin"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
@@ -40,9 +41,10 @@ type Server struct {
 	engine    *engine.Engine
 	admin     *adminsocket.Server // nil: there is none
 	approvals *api.Service
-	push      *pushes // nil: no push notifications
-	given     Config  // what New was given, for reloads
-	now       live    // the tools, secrets and gates
+	signin    *signin.SignIn // nil: there are no pages
+	push      *pushes        // nil: no push notifications
+	given     Config         // what New was given, for reloads
+	now       live           // the tools, secrets and gates
 	reloads   reloads
 	catalog   *catalog                       // the skills of the card
 	late      bool                           // a server of tools has not listed them yet
@@ -204,6 +206,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	s.health.store, s.health.trouble = s.store.err, s.store.trouble
+	s.makeSignIn(protocol, guard)
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
 	s.server = s.newServer(routes)

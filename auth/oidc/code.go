@@ -174,3 +174,11 @@ func (i *issuer) checkID(t *token, s *SignIn, now time.Time) error {
 	}
 	return t.checkTimes(now)
 }
+
+// Issuer returns the URL of the issuer with a name; "": there is none.
+func (a *Authenticator) Issuer(name string) string {
+	if i := a.named(name); i != nil {
+		return i.Issuer
+	}
+	return ""
+}

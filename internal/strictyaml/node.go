@@ -126,7 +126,7 @@ func (m Member) Unknown(known []string) {
 	case hint != "":
 	case len(known) == 1:
 		hint = "; the only one is " + known[0]
-	case len(known) <= 15:
+	case len(known) <= 16:
 		hint = "; known are " + List(known)
 	}
 	m.Key.Add("there is no such key%s", hint)

@@ -29,6 +29,8 @@ type Issuer struct {
 	CA  []byte      // authority of its certificate, in PEM; nil: it has none
 	Up  atomic.Bool // is true at the start
 	key *ecdsa.PrivateKey
+
+	codes codes
 }
 
 // New returns an Issuer that serves until the test ends.
@@ -72,7 +74,15 @@ func start(t testing.TB, serve func(http.Handler) *httptest.Server) (*Issuer, *h
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		case r.URL.Path == "/.well-known/openid-configuration":
-			answer = map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"}
+			answer = map[string]any{
+				"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+				"authorization_response_iss_parameter_supported": true,
+			}
+		case r.URL.Path == "/authorize":
+			i.authorize(w, r)
+			return
+		case r.URL.Path == "/token":
+			answer = i.exchange(t, w, r)
 		default:
 			answer = map[string]any{"keys": []any{map[string]any{
 				"kty": "EC", "crv": "P-256", "kid": "k", "alg": "ES256", "use": "sig",
@@ -96,8 +106,14 @@ func (i *Issuer) Token(t testing.TB, changes map[string]any) string {
 		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "groups": []string{"sre"},
 	}
 	maps.Copy(claims, changes)
+	return i.sign(t, "at+jwt", claims)
+}
+
+// sign returns a token of a type.
+func (i *Issuer) sign(t testing.TB, kind string, claims map[string]any) string {
+	t.Helper()
 	var text string
-	for _, part := range []any{map[string]any{"alg": "ES256", "kid": "k", "typ": "at+jwt"}, claims} {
+	for _, part := range []any{map[string]any{"alg": "ES256", "kid": "k", "typ": kind}, claims} {
 		encoded, err := json.Marshal(part)
 		if err != nil {
 			t.Fatal(err)

@@ -60,6 +60,12 @@ type OIDC struct {
 	Roles      RolesFrom
 	Networks   []netip.Prefix // that are not public, and may be connected to
 	CA         string         // absolute path of a file in PEM; "": only the system's authorities
+
+	// For signing in.
+	ClientID     string // "": nobody signs in here
+	ClientSecret SecretName
+	Scopes       []string // beside openid
+	SignInToken  SignInToken
 }
 
 // MTLS takes the certificate of a client as its credential.

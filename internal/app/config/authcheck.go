@@ -37,6 +37,7 @@ func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 		l.report.Add(at.at, n.Below("audiences").Path(), "is empty; a token for another server would be accepted; write at least one")
 	}
 	l.locate(n.Below("ca").Path(), &o.CA)
+	checkSignIn(l, o, n)
 	at, given := l.given(n, "name")
 	if !given || l.refused[n.Below("name").Path()] {
 		return

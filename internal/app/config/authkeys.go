@@ -68,7 +68,7 @@ func (a *Auth) keys() []key {
 
 // oidcKeys returns the keys of an entry of auth.oidc.
 func oidcKeys(o *OIDC) []key {
-	return []key{
+	return append([]key{
 		one("name", "", setting.Text(&o.Name, "a name of lower-case letters, digits, _ and -", anIssuerName),
 			"Required. The name of the issuer here. Subjects begin with it, as in corp:alice, so do not change it later."),
 		one("issuer", "", setting.Text(&o.Issuer, "a URL such as https://idp.example.com", anIssuer),
@@ -93,7 +93,7 @@ func oidcKeys(o *OIDC) []key {
 			"Addresses that are not public, and that the server may connect to for discovery and keys. Without it, only public ones."),
 		one("ca", "", setting.Text(&o.CA, "a file", setting.OneLine),
 			"Authorities that the certificate of the issuer may have, in PEM, in addition to those of the system. The file is read at the start. A relative path is relative to the folder of the configuration file."),
-	}
+	}, o.signInKeys()...)
 }
 
 // socketKeys returns the keys of an entry of auth.socket.

@@ -45,6 +45,7 @@ type Config struct {
 	ApproveTools, NoApproveTools []string
 	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
 	Push                         Push
+	UI                           UI
 	Limits                       Limits
 
 	origins map[string]origin // by key; missing for defaults

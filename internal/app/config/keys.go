@@ -80,7 +80,7 @@ func (c *Config) keys() []key {
 	keys = append(keys, c.GRPC.keys()...)
 	keys = append(append(keys, c.TLS.keys()...), c.Auth.keys()...)
 	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
-	keys = append(keys, c.Push.keys()...)
+	keys = append(append(keys, c.Push.keys()...), c.UI.keys()...)
 	return append(append(keys, c.Limits.keys()...), gates, c.secretsKey(), c.toolsKey())
 }
 

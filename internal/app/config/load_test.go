@@ -58,6 +58,7 @@ func defaults() *config.Config {
 		Auth: config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
 		Card: config.Card{SecurityForm: config.FormGo, GRPC: true},
 		Push: config.Push{Timeout: 15 * time.Second},
+		UI:   config.UI{Enabled: true, SessionIdle: time.Hour, SessionLifetime: 12 * time.Hour},
 	}
 }
 

@@ -1,0 +1,108 @@
+package signin
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/internal/httpd"
+)
+
+// The cookies. Over TLS their names begin with __Host-: a browser takes such a cookie from this
+// host alone, and only over TLS.
+const (
+	sessionCookie = "a2a-session"
+	flowCookie    = "a2a-signin"
+	hostPrefix    = "__Host-"
+)
+
+// plain reports whether a request came from this machine without TLS, and from no proxy.
+func (s *SignIn) plain(c *auth.Credentials) bool {
+	from := c.Remote.Addr().Unmap().WithZone("")
+	return c.TLS == nil && from.IsLoopback() && !s.proxy(from)
+}
+
+func (s *SignIn) proxy(from netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.Guard.Proxies, func(p netip.Prefix) bool { return p.Contains(from) })
+}
+
+// name returns the full name of a cookie.
+func (s *SignIn) name(c *auth.Credentials, cookie string) string {
+	if s.plain(c) {
+		return cookie
+	}
+	return hostPrefix + cookie
+}
+
+func (s *SignIn) set(w http.ResponseWriter, r *http.Request, cookie, value string, age time.Duration) {
+	c := httpd.CredentialsOf(r)
+	k := &http.Cookie{Name: s.name(c, cookie), Value: value, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(age.Seconds())}
+	if s.plain(c) {
+		k.Path, k.Secure = s.prefix+Pages, false
+	}
+	http.SetCookie(w, k)
+}
+
+func (s *SignIn) clear(w http.ResponseWriter, r *http.Request, cookie string) {
+	s.set(w, r, cookie, "", -time.Second)
+}
+
+// cookies returns the values of a cookie.
+func (s *SignIn) cookies(c *auth.Credentials, cookie string) (values []string) {
+	r := http.Request{Header: http.Header{"Cookie": c.Header("Cookie")}}
+	for _, k := range r.CookiesNamed(s.name(c, cookie)) {
+		values = append(values, k.Value)
+	}
+	return values
+}
+
+// token returns the token of the session in a request; [auth.ErrNone]: there is none.
+func (s *SignIn) token(c *auth.Credentials) (string, error) {
+	switch values := s.cookies(c, sessionCookie); len(values) {
+	case 0:
+		return "", auth.ErrNone
+	case 1:
+		return values[0], nil
+	}
+	return "", &auth.Error{Code: "invalid_request", Description: "the request has several sessions: sign in again"}
+}
+
+// unsafe returns why nobody may sign in over the connection of a request, and what its operator
+// sets; "": they may.
+func (s *SignIn) unsafe(r *http.Request) string {
+	if r.TLS != nil {
+		return ""
+	}
+	base, _ := url.Parse(s.cfg.Base) // checked by New's caller; its zero value is local to nobody
+	if base == nil {
+		base = &url.URL{}
+	}
+	c := httpd.CredentialsOf(r)
+	if s.plain(c) {
+		if local(httpd.Hostname(r.Host)) && (s.cfg.Base == "" || local(base.Hostname())) {
+			return ""
+		}
+		if base.Scheme == "https" {
+			return "This request did not come through a proxy that the server knows, so nobody may sign in: the operator lists the address of the proxy that speaks TLS in trusted_proxies."
+		}
+	} else if s.proxy(c.Remote.Addr().Unmap().WithZone("")) {
+		if scheme, _ := s.cfg.Guard.Asked(r); scheme == "https" || base.Scheme == "https" && r.Header.Get("X-Forwarded-Proto") == "" {
+			return ""
+		}
+	}
+	return "The connection is not encrypted, so nobody may sign in over it: the operator sets tls.cert and tls.key, or public_url to an https URL and trusted_proxies to the proxy that serves it."
+}
+
+// local reports whether a name is one of this machine only.
+func local(host string) bool {
+	host = strings.Trim(host, "[]")
+	if host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

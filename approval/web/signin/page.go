@@ -1,0 +1,110 @@
+package signin
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"a2a-server/internal/httpd"
+)
+
+// Page is what the page for signing in shows. All texts are plain text.
+type Page struct {
+	Server  string
+	Problem string   // why nobody can sign in; then there is no way below
+	Message string   // what has happened; "": nothing
+	Next    string   // path of the page that the person wants to see, for the field next of the forms
+	Action  string   // path that the form with the field key is posted to; "": there are no API keys
+	Issuers []Link   // at which to sign in
+	Other   []string // sentences about other ways
+	On      string   // path of a link to continue at; "": none
+}
+
+// Link is a link of a page.
+type Link struct{ Title, URL string }
+
+//go:embed signin.html
+var markup string
+
+var compiled = template.Must(template.New("signin").Parse(markup))
+
+// choose answers with all ways to sign in.
+func (s *SignIn) choose(w http.ResponseWriter, r *http.Request, status int, message, next string) {
+	if s.impossible(w, r) {
+		return
+	}
+	p := Page{Message: message, Next: next, Other: s.cfg.Other}
+	if s.cfg.Keys != nil {
+		p.Action = s.prefix + Path
+	}
+	for _, i := range s.cfg.Issuers {
+		if s.cfg.Base == "" {
+			p.Other = append(p.Other[:len(p.Other):len(p.Other)], "To sign in at "+i.Name+", the operator sets public_url.")
+			continue
+		}
+		q := url.Values{"issuer": {i.Name}, "next": {next}}
+		p.Issuers = append(p.Issuers, Link{Title: i.Name, URL: s.cfg.Base + startPath + "?" + q.Encode()})
+	}
+	s.page(w, r, status, p)
+}
+
+// impossible answers if nobody can sign in with a request.
+func (s *SignIn) impossible(w http.ResponseWriter, r *http.Request) bool {
+	why := s.unsafe(r)
+	if why != "" {
+		s.page(w, r, http.StatusForbidden, Page{Problem: why, Other: s.cfg.Other})
+	}
+	return why != ""
+}
+
+// failed answers with an error of the Frontend.
+func (s *SignIn) failed(w http.ResponseWriter, r *http.Request, err error, next string) {
+	wrong, is := errors.AsType[*httpd.Error](err)
+	if !is {
+		s.cfg.Log.Error().Err(err).Msg("a sign-in failed")
+		wrong = &httpd.Error{Status: http.StatusInternalServerError, Message: "The server has failed: its log has the reason."}
+	}
+	if wrong.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(wrong.After))
+	}
+	switch wrong.Status {
+	case http.StatusUnauthorized:
+		w.Header()["Www-Authenticate"] = append([]string{}, wrong.Challenges...)
+		s.choose(w, r, wrong.Status, "You are not signed in: "+wrong.Error()+".", next)
+	case http.StatusForbidden:
+		s.page(w, r, wrong.Status, Page{Problem: wrong.Error()})
+	default:
+		s.page(w, r, wrong.Status, Page{Problem: wrong.Error(), On: s.prefix + next})
+	}
+}
+
+// page answers with a page.
+func (s *SignIn) page(w http.ResponseWriter, r *http.Request, status int, p Page) {
+	p.Server = s.cfg.Server
+	if p.Problem == "" && p.Action == "" && len(p.Issuers) == 0 && p.Next != "" && status == http.StatusOK {
+		p.On = s.prefix + p.Next
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	httpd.Bound(w)
+	s.cfg.Render(w, r, status, p)
+}
+
+// render is the default of Config.Render.
+func (s *SignIn) render(w http.ResponseWriter, _ *http.Request, status int, p Page) {
+	var b bytes.Buffer
+	if err := compiled.Execute(&b, p); err != nil {
+		s.cfg.Log.Error().Err(err).Msg("the page for signing in cannot be made")
+		http.Error(w, "The server has failed: its log has the reason.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client is gone if it fails
+}

@@ -1,0 +1,194 @@
+package signin
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/auth/oidc"
+	"a2a-server/internal/httpd"
+	"a2a-server/store"
+)
+
+// The paths, below the base URL.
+const (
+	Pages        = "/ui" // of the pages that a session is for
+	Path         = Pages + "/signin"
+	startPath    = Path + "/start"
+	callbackPath = Path + "/callback"
+	OutPath      = Pages + "/signout"
+)
+
+// Config configures a [SignIn]. Requests, Store, Now and Server are required.
+type Config struct {
+	Server        string // its name, for people
+	Requests      *httpd.Frontend
+	Guard         httpd.Guard
+	Authenticator auth.Authenticator // the server's; nil: everybody is [auth.Anonymous]
+
+	Keys    *apikey.Authenticator // nil: there are no API keys
+	OIDC    *oidc.Authenticator   // of Issuers
+	Issuers []Issuer
+	// Complete gives a principal what the server's Authenticator adds to a credential, such as a
+	// default tenant. Nil: nothing.
+	Complete func(auth.Principal) auth.Principal
+	Other    []string // sentences about other ways to sign in
+
+	Store store.Store
+	// Base is the URL at which browsers reach the server, without a trailing slash. Empty: it is
+	// unknown, and nobody can sign in at an issuer. Links are never made from the Host of a request.
+	Base string
+
+	Idle     time.Duration // after which an unused session ends. Defaults to 1 h.
+	Lifetime time.Duration // of any session. Defaults to 12 h.
+	// Render writes the page for signing in. Defaults to a page without a style.
+	Render func(w http.ResponseWriter, r *http.Request, status int, p Page)
+	Log    zerolog.Logger
+	Now    func() time.Time
+}
+
+// An Issuer is an issuer at which people sign in.
+type Issuer struct {
+	Name     string // as in Config.OIDC
+	ClientID string
+	Secret   func(context.Context) (string, error) // nil: a public client
+	Scopes   []string                              // beside openid
+	ByAccess bool                                  // see [oidc.SignIn]
+	// Mark changes with what the configuration says about the issuer's callers. A session of
+	// another mark has ended.
+	Mark string
+}
+
+// SignIn says who makes a request for a page. It is safe for concurrent use.
+type SignIn struct {
+	cfg     Config
+	prefix  string // path of Base
+	handler http.Handler
+}
+
+// New returns a SignIn.
+func New(cfg Config) *SignIn {
+	cfg.Idle, cfg.Lifetime = cmp.Or(cfg.Idle, time.Hour), cmp.Or(cfg.Lifetime, 12*time.Hour)
+	s := &SignIn{cfg: cfg}
+	if u, err := url.Parse(cfg.Base); err == nil {
+		s.prefix = u.EscapedPath()
+	}
+	if s.cfg.Render == nil {
+		s.cfg.Render = s.render
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+Path, s.show)
+	mux.HandleFunc("POST "+Path, s.withKey)
+	mux.HandleFunc("GET "+startPath, s.start)
+	mux.HandleFunc("GET "+callbackPath, s.callback)
+	mux.HandleFunc("POST "+OutPath, s.out)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.page(w, r, http.StatusNotFound, Page{Problem: "There is nothing here that could be read or sent like this: begin at the sign-in."})
+	})
+	origins := http.NewCrossOriginProtection()
+	for _, origin := range s.origins() {
+		_ = origins.AddTrustedOrigin(origin) // the configuration has checked what an origin is
+	}
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpd.Begin(w, r)
+		defer httpd.Finish(w, r)
+		w.Header().Add("Vary", "Cookie")
+		if wrong := cfg.Guard.Check(r); wrong != nil {
+			s.page(w, r, wrong.Status, Page{Problem: wrong.Error()})
+			return
+		}
+		if origins.Check(r) != nil {
+			s.page(w, r, http.StatusForbidden, Page{Problem: "Pages of other sites may not sign anybody in or out here."})
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+	return s
+}
+
+// origins returns the origins whose pages may post.
+func (s *SignIn) origins() []string {
+	all := slices.Clone(s.cfg.Guard.Origins)
+	if u, err := url.Parse(s.cfg.Base); err == nil && u.Host != "" {
+		all = append(all, u.Scheme+"://"+u.Host)
+	}
+	return all
+}
+
+// Handler serves [Path], everything below it, and [OutPath]. Requests arrive with paths relative
+// to the base URL.
+func (s *SignIn) Handler() http.Handler { return s.handler }
+
+// show answers with the page for signing in, or, if the caller is known, sends it on.
+func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
+	next, why := Local(r.URL.Query().Get("next")), r.URL.Query().Get("why")
+	by, err := s.caller(w, r)
+	switch {
+	case err == nil && why == whyOut:
+		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still known as " + by.Subject + ", by what your browser or a proxy sends with each request.", Next: next})
+	case err == nil:
+		s.redirect(w, r, next)
+	case statusOf(err) != http.StatusUnauthorized:
+		s.failed(w, r, err, next)
+	default:
+		if len(s.cookies(httpd.CredentialsOf(r), sessionCookie)) > 0 {
+			s.clear(w, r, sessionCookie)
+		}
+		s.choose(w, r, http.StatusOK, messages[why], next)
+	}
+}
+
+// Why somebody sees the page.
+const (
+	whyEnded = "ended"
+	whyOut   = "out"
+)
+
+var messages = map[string]string{
+	whyEnded: "Your session has ended: sign in again. If you were about to change something, nothing was changed.",
+	whyOut:   "You are signed out.",
+}
+
+// out ends the session.
+func (s *SignIn) out(w http.ResponseWriter, r *http.Request) {
+	if err := s.end(r); err != nil {
+		s.cfg.Log.Error().Err(err).Msg("a session cannot be ended")
+		s.page(w, r, http.StatusServiceUnavailable, Page{Problem: "You are not signed out: the server cannot write at the moment. Try again."})
+		return
+	}
+	s.clear(w, r, sessionCookie)
+	s.redirect(w, r, Path+"?why="+whyOut)
+}
+
+// redirect sends a browser to a path below the base URL.
+func (s *SignIn) redirect(w http.ResponseWriter, _ *http.Request, path string) {
+	w.Header().Set("Location", s.prefix+path)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// maxNext bounds the path that a person is sent to after signing in.
+const maxNext = 1024
+
+// Local returns next, if it is the path of a page, perhaps with a query, else that of the first
+// page: nobody is sent to another site, or to sign out.
+func Local(next string) string {
+	u, err := url.ParseRequestURI(next)
+	clean := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }
+	switch {
+	case err != nil, len(next) > maxNext, strings.ContainsFunc(next, clean),
+		u.Scheme != "", u.Host != "", u.User != nil, u.Opaque != "",
+		u.Path != Pages && !strings.HasPrefix(u.Path, Pages+"/"),
+		strings.Contains(u.Path, "//"), slices.Contains(strings.Split(u.Path, "/"), ".."), strings.ContainsFunc(u.Path, clean),
+		strings.HasPrefix(u.Path, Path), u.Path == OutPath:
+		return Pages
+	}
+	return u.RequestURI()
+}

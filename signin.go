@@ -1,0 +1,83 @@
+package a2aserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+
+	"a2a-server/a2a"
+	"a2a-server/approval/web/signin"
+	"a2a-server/auth"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/httpd"
+)
+
+// makeSignIn makes what signs people in for the pages, if the configuration has pages.
+func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard) {
+	if !s.config.UI.Enabled {
+		return
+	}
+	requests, _ := protocol.Requests()
+	c := signin.Config{
+		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
+		Keys: s.apiKeys, OIDC: s.issuers, Complete: func(p auth.Principal) auth.Principal { return completed(p, &s.config.Auth) },
+		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
+		Log: s.log, Now: s.clock(),
+	}
+	for i := range s.config.Auth.OIDC {
+		if o := &s.config.Auth.OIDC[i]; o.ClientID != "" {
+			c.Issuers = append(c.Issuers, s.signInIssuer(o))
+		}
+	}
+	if s.config.Auth.MTLS.Given() {
+		c.Other = append(c.Other, "A client certificate of an authority that the operator names needs no sign-in.")
+	}
+	if s.config.Auth.Proxy.Header != "" {
+		c.Other = append(c.Other, "Whoever comes through the proxy that authenticates callers needs no sign-in: use its URL.")
+	}
+	if s.given.Authenticator != nil {
+		c.Other = append(c.Other, "This server authenticates its callers by what their requests bring along.")
+	}
+	s.signin = signin.New(c)
+}
+
+// signInIssuer returns an issuer as the pages know it.
+func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
+	i := signin.Issuer{Name: o.Name, ClientID: o.ClientID, Scopes: o.Scopes, ByAccess: o.SignInToken == config.ByAccess, Mark: issuerMark(o, &s.config.Auth)}
+	if name := string(o.ClientSecret); name != "" {
+		i.Secret = func(context.Context) (string, error) { return s.now.Load().secrets.read(name) }
+	}
+	return i
+}
+
+// issuerMark returns a text that changes with everything that says who the callers of an issuer
+// are, and what they may do.
+func issuerMark(o *config.OIDC, conf *config.Auth) string {
+	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles})
+	if err != nil {
+		panic("the configuration of an issuer cannot be written: " + err.Error()) // it was read from YAML
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// pageURL returns the URL at which browsers reach the server; "": only they know.
+func (s *Server) pageURL() string {
+	if at := s.Addr(); s.config.PublicURL != "" || at != nil && loopback(at) {
+		return baseURL(s.config, at)
+	}
+	return ""
+}
+
+// pageGuard returns the guard of the pages: they may call the server that they are from, and
+// links may lead to them.
+func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
+	g.Own, g.Pages = true, signin.Pages
+	if u, err := url.Parse(s.config.PublicURL); err == nil && u.Host != "" {
+		g.Origins = append(slices.Clone(g.Origins), u.Scheme+"://"+u.Host)
+	}
+	return g
+}
