@@ -124,7 +124,7 @@ func TestEnds(t *testing.T) {
 		{"restart, of the issuer's", true, func(w *world, _ string) { w.restart() }, true},
 		{"the roles of the issuer change", true, func(w *world, _ string) { w.restart(func(c *signin.Config) { c.Issuers[0].Mark = "2" }) }, false},
 		{"the issuer is gone", true, func(w *world, _ string) { w.restart(func(c *signin.Config) { c.Issuers = nil }) }, false},
-		{"the token ends", true, func(w *world, _ string) { ; w.later(29 * time.Minute) }, true},
+		{"the token ends", true, func(w *world, _ string) { w.later(29 * time.Minute) }, true},
 		{"the token has ended", true, func(w *world, cookie string) {
 			w.later(50 * time.Minute)
 			w.signedIn(cookie)
