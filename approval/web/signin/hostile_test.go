@@ -23,14 +23,14 @@ func (b *browser) begin() string {
 	b.w.t.Helper()
 	b.stay()
 	resp, text := b.do(http.MethodGet, signin.Path+"/start?issuer=corp&next=/ui/a", nil)
-	if resp.StatusCode != http.StatusSeeOther {
-		b.w.t.Fatalf("the sign-in begins with %d %s", resp.StatusCode, text)
+	if resp.status != http.StatusSeeOther {
+		b.w.t.Fatalf("the sign-in begins with %d %s", resp.status, text)
 	}
-	resp, text = b.do(http.MethodGet, resp.Header.Get("Location"), nil)
-	if resp.StatusCode != http.StatusFound {
-		b.w.t.Fatalf("the issuer answers %d %s", resp.StatusCode, text)
+	resp, text = b.do(http.MethodGet, resp.header.Get("Location"), nil)
+	if resp.status != http.StatusFound {
+		b.w.t.Fatalf("the issuer answers %d %s", resp.status, text)
 	}
-	return resp.Header.Get("Location")
+	return resp.header.Get("Location")
 }
 
 // An answer of the issuer counts once, in the browser that asked for it, and as it was sent.
@@ -89,8 +89,8 @@ func TestBadCallbacks(t *testing.T) {
 			b, at := tc.change(w, b, b.begin())
 			before := w.rows()
 			resp, text := b.do(http.MethodGet, at, nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
-			if resp.StatusCode != tc.status || !strings.Contains(text, tc.says) || (w.rows() > before) != (tc.says == "") {
-				t.Errorf("%d %s, want %d and %q; %d sessions more", resp.StatusCode, text, tc.status, tc.says, w.rows()-before)
+			if resp.status != tc.status || !strings.Contains(text, tc.says) || (w.rows() > before) != (tc.says == "") {
+				t.Errorf("%d %s, want %d and %q; %d sessions more", resp.status, text, tc.status, tc.says, w.rows()-before)
 			}
 		})
 	}
@@ -112,8 +112,8 @@ func TestOpenRedirect(t *testing.T) {
 	w := newWorld(t, false)
 	b := w.browser().stay()
 	for _, next := range []string{"//evil.example", "https://evil.example/ui"} {
-		if resp, _ := b.do(http.MethodPost, signin.Path, url.Values{"key": {w.key}, "next": {next}}); resp.Header.Get("Location") != "/ui" {
-			t.Errorf("next %s leads to %s", next, resp.Header.Get("Location"))
+		if resp, _ := b.do(http.MethodPost, signin.Path, url.Values{"key": {w.key}, "next": {next}}); resp.header.Get("Location") != "/ui" {
+			t.Errorf("next %s leads to %s", next, resp.header.Get("Location"))
 		}
 	}
 }
@@ -126,16 +126,16 @@ func TestOtherSites(t *testing.T) {
 	b.withKey(w.key, "/ui")
 	cookie, rows := b.session(), w.rows()
 	for _, from := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
-		if resp, text := b.do(http.MethodPost, signin.Path, url.Values{"key": {w.key}}, from...); resp.StatusCode != http.StatusForbidden || resp.Header.Get("Set-Cookie") != "" || w.rows() != rows {
-			t.Errorf("%v signs in: %d %s", from, resp.StatusCode, text)
+		if resp, text := b.do(http.MethodPost, signin.Path, url.Values{"key": {w.key}}, from...); resp.status != http.StatusForbidden || resp.header.Get("Set-Cookie") != "" || w.rows() != rows {
+			t.Errorf("%v signs in: %d %s", from, resp.status, text)
 		}
-		if resp, text := b.do(http.MethodPost, signin.OutPath, nil, from...); resp.StatusCode != http.StatusForbidden || !w.signedIn(cookie) {
-			t.Errorf("%v signs out: %d %s", from, resp.StatusCode, text)
+		if resp, text := b.do(http.MethodPost, signin.OutPath, nil, from...); resp.status != http.StatusForbidden || !w.signedIn(cookie) {
+			t.Errorf("%v signs out: %d %s", from, resp.status, text)
 		}
 	}
 	own := []string{"Origin", w.served.URL, "Sec-Fetch-Site", "same-origin"}
-	if resp, text := b.do(http.MethodPost, signin.OutPath, nil, own...); resp.StatusCode != http.StatusSeeOther || w.signedIn(cookie) {
-		t.Errorf("our own page signs out: %d %s", resp.StatusCode, text)
+	if resp, text := b.do(http.MethodPost, signin.OutPath, nil, own...); resp.status != http.StatusSeeOther || w.signedIn(cookie) {
+		t.Errorf("our own page signs out: %d %s", resp.status, text)
 	}
 	if status, text := b.get(signin.Path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"); status != http.StatusOK {
 		t.Errorf("a link of another site: %d %s", status, text)
@@ -168,11 +168,11 @@ func TestUnknown(t *testing.T) {
 		{"a stream", http.MethodGet, []string{"Accept", "text/event-stream"}, 401, ""},
 	} {
 		resp, text := w.browser().stay().do(tc.method, "/ui/x", nil, tc.header...)
-		if resp.StatusCode != tc.status || resp.Header.Get("Location") != tc.to || strings.Contains(text, "/ui/x ") {
-			t.Errorf("%s: %d to %q, want %d to %q: %s", tc.name, resp.StatusCode, resp.Header.Get("Location"), tc.status, tc.to, text)
+		if resp.status != tc.status || resp.header.Get("Location") != tc.to || strings.Contains(text, "/ui/x ") {
+			t.Errorf("%s: %d to %q, want %d to %q: %s", tc.name, resp.status, resp.header.Get("Location"), tc.status, tc.to, text)
 		}
-		if strings.Contains(tc.name, "htmx") && resp.Header.Get("HX-Redirect") != "/ui/signin?next=%2Fui%2Fa%3Fb" {
-			t.Errorf("htmx is sent to %q", resp.Header.Get("HX-Redirect"))
+		if strings.Contains(tc.name, "htmx") && resp.header.Get("HX-Redirect") != "/ui/signin?next=%2Fui%2Fa%3Fb" {
+			t.Errorf("htmx is sent to %q", resp.header.Get("HX-Redirect"))
 		}
 	}
 }

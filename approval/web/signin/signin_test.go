@@ -53,10 +53,10 @@ func TestCookie(t *testing.T) {
 	} {
 		w := newWorld(t, tls)
 		resp, _ := w.browser().stay().do(http.MethodPost, signin.Path, url.Values{"key": {w.key}})
-		name, rest, _ := strings.Cut(resp.Header.Get("Set-Cookie"), "=")
+		name, rest, _ := strings.Cut(resp.header.Get("Set-Cookie"), "=")
 		token, attributes, _ := strings.Cut(rest, ";")
-		if got := name + "=;" + attributes; got != want || len(token) != 43 || resp.Header.Get("Location") != "/ui" {
-			t.Errorf("TLS %v: Set-Cookie %s, want %s; Location %s", tls, resp.Header.Get("Set-Cookie"), want, resp.Header.Get("Location"))
+		if got := name + "=;" + attributes; got != want || len(token) != 43 || resp.header.Get("Location") != "/ui" {
+			t.Errorf("TLS %v: Set-Cookie %s, want %s; Location %s", tls, resp.header.Get("Set-Cookie"), want, resp.header.Get("Location"))
 		}
 		if other := "a2a-session=" + token; tls && w.signedIn(other) {
 			t.Error("a cookie that any host could have set counts over TLS")
@@ -149,8 +149,8 @@ func TestEnds(t *testing.T) {
 				t.Errorf("signed in: %v, want %v", got, tc.want)
 			}
 			resp, text := b.do(http.MethodGet, "/ui/a", nil)
-			if !tc.want && (!strings.Contains(text, "Your session has ended") || b.session() != "" || resp.Request.URL.Query().Get("next") != "/ui/a") {
-				t.Errorf("the page at %s, with the session %q: %s", resp.Request.URL, b.session(), text)
+			if !tc.want && (!strings.Contains(text, "Your session has ended") || b.session() != "" || resp.at.Query().Get("next") != "/ui/a") {
+				t.Errorf("the page at %s, with the session %q: %s", resp.at, b.session(), text)
 			}
 		})
 	}

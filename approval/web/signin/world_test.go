@@ -144,7 +144,7 @@ func (w *world) serve(out http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	fmt.Fprintf(out, "%s %s of %s by %s\n", r.URL.Path, c.By.Subject, c.By.Tenant, strings.Join(c.By.Roles, ","))
+	_, _ = fmt.Fprintf(out, "%s %s of %s by %s\n", r.URL.Path, c.By.Subject, c.By.Tenant, strings.Join(c.By.Roles, ","))
 	if r.URL.Path != "/ui/stream" {
 		return
 	}
@@ -154,7 +154,7 @@ func (w *world) serve(out http.ResponseWriter, r *http.Request) {
 	defer w.requests().Lease(ctx, c.By, auth.Decide, httpd.Renewal(c.Renew), end)()
 	<-ctx.Done()
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
-		fmt.Fprintln(out, "ended")
+		_, _ = fmt.Fprintln(out, "ended")
 	}
 }
 
@@ -190,8 +190,15 @@ func (b *browser) stay() *browser {
 	return b
 }
 
+// reply is what a server has answered.
+type reply struct {
+	status int
+	header http.Header
+	at     *url.URL // after redirects
+}
+
 // do sends a request; path may be a URL. header has names and values in turn.
-func (b *browser) do(method, path string, form url.Values, header ...string) (*http.Response, string) {
+func (b *browser) do(method, path string, form url.Values, header ...string) (reply, string) {
 	b.w.t.Helper()
 	if strings.HasPrefix(path, "/") {
 		path = b.w.served.URL + path
@@ -215,13 +222,13 @@ func (b *browser) do(method, path string, form url.Values, header ...string) (*h
 	if err != nil {
 		b.w.t.Fatal(err)
 	}
-	return resp, string(text)
+	return reply{resp.StatusCode, resp.Header, resp.Request.URL}, string(text)
 }
 
 func (b *browser) get(path string, header ...string) (status int, text string) {
 	b.w.t.Helper()
-	resp, text := b.do(http.MethodGet, path, nil, header...)
-	return resp.StatusCode, text
+	got, text := b.do(http.MethodGet, path, nil, header...)
+	return got.status, text
 }
 
 // withKey signs in with an API key and returns what is shown then.
