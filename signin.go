@@ -47,7 +47,7 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard) {
 // signInIssuer returns an issuer as the pages know it.
 func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
 	i := signin.Issuer{Name: o.Name, ClientID: o.ClientID, Scopes: o.Scopes, ByAccess: o.SignInToken == config.ByAccess, Mark: issuerMark(o, &s.config.Auth)}
-	if name := string(o.ClientSecret); name != "" {
+	if name := o.ClientSecret.Secret; name != "" {
 		i.Secret = func(context.Context) (string, error) { return s.now.Load().secrets.read(name) }
 	}
 	return i

@@ -16,6 +16,7 @@ import (
 // CodeFlow is what the authorization code flow of an issuer needs (OpenID Connect Core,
 // section 3.1; RFC 6749, section 4.1).
 type CodeFlow struct {
+	Issuer               string // as in Config
 	Authorization, Token string // URLs
 	Post                 bool   // the issuer takes the client's secret in the body only
 	NamesItself          bool   // the issuer adds iss to its answer (RFC 9207)
@@ -66,7 +67,7 @@ func (i *issuer) discoverCode(ctx context.Context) (CodeFlow, error) {
 	if err != nil {
 		return CodeFlow{}, fmt.Errorf("oidc %s: %w", i.Name, err)
 	}
-	f := CodeFlow{Client: &i.keys.client}
+	f := CodeFlow{Issuer: i.Issuer, Client: &i.keys.client}
 	for name, to := range map[string]*string{"authorization_endpoint": &f.Authorization, "token_endpoint": &f.Token} {
 		text, _ := document[name].(string)
 		u, err := url.Parse(text)
@@ -173,12 +174,4 @@ func (i *issuer) checkID(t *token, s *SignIn, now time.Time) error {
 		return refuse("the ID token is of another sign-in: sign in again")
 	}
 	return t.checkTimes(now)
-}
-
-// Issuer returns the URL of the issuer with a name; "": there is none.
-func (a *Authenticator) Issuer(name string) string {
-	if i := a.named(name); i != nil {
-		return i.Issuer
-	}
-	return ""
 }

@@ -143,7 +143,7 @@ func (s *SignIn) exchange(ctx context.Context, i *Issuer, f *flow, code string, 
 		return auth.Principal{}, err
 	}
 	if at.NamesItself || len(names) > 0 { // RFC 9207
-		if len(names) != 1 || names[0] != s.cfg.OIDC.Issuer(i.Name) {
+		if len(names) != 1 || names[0] != at.Issuer {
 			return auth.Principal{}, &auth.Error{Description: "the answer is of another issuer than the one that was asked: begin again"}
 		}
 	}
@@ -162,5 +162,5 @@ func (s *SignIn) exchange(ctx context.Context, i *Issuer, f *flow, code string, 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return s.complete(by), nil
+	return s.cfg.Complete(by), nil
 }

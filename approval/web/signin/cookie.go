@@ -51,6 +51,15 @@ func (s *SignIn) clear(w http.ResponseWriter, r *http.Request, cookie string) {
 	s.set(w, r, cookie, "", -time.Second)
 }
 
+// forget removes the cookie of a session that does not count. It returns whether there was one.
+func (s *SignIn) forget(w http.ResponseWriter, r *http.Request) bool {
+	had := len(s.cookies(httpd.CredentialsOf(r), sessionCookie)) > 0
+	if had {
+		s.clear(w, r, sessionCookie)
+	}
+	return had
+}
+
 // cookies returns the values of a cookie.
 func (s *SignIn) cookies(c *auth.Credentials, cookie string) (values []string) {
 	r := http.Request{Header: http.Header{"Cookie": c.Header("Cookie")}}

@@ -102,7 +102,7 @@ func (s *SignIn) current(v *session) (by auth.Principal, valid bool) {
 			return auth.Principal{}, false
 		}
 		is, mark, known := s.cfg.Keys.Current(v.By.Subject)
-		is = s.complete(is)
+		is = s.cfg.Complete(is)
 		if !known || mark != v.Mark || is.Tenant != v.By.Tenant {
 			return auth.Principal{}, false
 		}
@@ -121,13 +121,6 @@ func (s *SignIn) current(v *session) (by auth.Principal, valid bool) {
 	return by, true
 }
 
-func (s *SignIn) complete(by auth.Principal) auth.Principal {
-	if s.cfg.Complete == nil || by.IsZero() {
-		return by
-	}
-	return s.cfg.Complete(by)
-}
-
 // issuer returns the issuer with a name; nil: there is none.
 func (s *SignIn) issuer(name string) *Issuer {
 	n := slices.IndexFunc(s.cfg.Issuers, func(i Issuer) bool { return i.Name == name })
@@ -139,13 +132,12 @@ func (s *SignIn) issuer(name string) *Issuer {
 
 // refuse answers a request for a page whose caller is not known.
 func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if statusOf(err) != http.StatusUnauthorized {
+	if s.wrong(err).Status != http.StatusUnauthorized {
 		s.failed(w, r, err, Pages)
 		return
 	}
 	why := ""
-	if len(s.cookies(httpd.CredentialsOf(r), sessionCookie)) > 0 {
-		s.clear(w, r, sessionCookie)
+	if s.forget(w, r) {
 		why = "&why=" + whyEnded
 	}
 	to := func(next string) string { return Path + "?next=" + url.QueryEscape(Local(next)) + why }
@@ -167,14 +159,6 @@ func (s *SignIn) from(page string) string {
 		return ""
 	}
 	return strings.TrimPrefix(u.RequestURI(), s.prefix)
-}
-
-// statusOf returns the status of an error of the Frontend.
-func statusOf(err error) int {
-	if wrong, is := errors.AsType[*httpd.Error](err); is {
-		return wrong.Status
-	}
-	return http.StatusInternalServerError
 }
 
 // withKey signs in with an API key.

@@ -61,13 +61,18 @@ func (s *SignIn) impossible(w http.ResponseWriter, r *http.Request) bool {
 	return why != ""
 }
 
+// wrong returns an error of the Frontend, or what stands for another one.
+func (s *SignIn) wrong(err error) *httpd.Error {
+	if wrong, is := errors.AsType[*httpd.Error](err); is {
+		return wrong
+	}
+	s.cfg.Log.Error().Err(err).Msg("a sign-in failed")
+	return &httpd.Error{Status: http.StatusInternalServerError, Message: "The server has failed: its log has the reason."}
+}
+
 // failed answers with an error of the Frontend.
 func (s *SignIn) failed(w http.ResponseWriter, r *http.Request, err error, next string) {
-	wrong, is := errors.AsType[*httpd.Error](err)
-	if !is {
-		s.cfg.Log.Error().Err(err).Msg("a sign-in failed")
-		wrong = &httpd.Error{Status: http.StatusInternalServerError, Message: "The server has failed: its log has the reason."}
-	}
+	wrong := s.wrong(err)
 	if wrong.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(wrong.After))
 	}

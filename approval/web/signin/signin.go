@@ -31,14 +31,14 @@ const (
 type Config struct {
 	Server        string // its name, for people
 	Requests      *httpd.Frontend
-	Guard         httpd.Guard
+	Guard         httpd.Guard        // its Origins have that of Base
 	Authenticator auth.Authenticator // the server's; nil: everybody is [auth.Anonymous]
 
 	Keys    *apikey.Authenticator // nil: there are no API keys
 	OIDC    *oidc.Authenticator   // of Issuers
 	Issuers []Issuer
 	// Complete gives a principal what the server's Authenticator adds to a credential, such as a
-	// default tenant. Nil: nothing.
+	// default tenant. Required with Keys or OIDC.
 	Complete func(auth.Principal) auth.Principal
 	Other    []string // sentences about other ways to sign in
 
@@ -94,7 +94,7 @@ func New(cfg Config) *SignIn {
 		s.page(w, r, http.StatusNotFound, Page{Problem: "There is nothing here that could be read or sent like this: begin at the sign-in."})
 	})
 	origins := http.NewCrossOriginProtection()
-	for _, origin := range s.origins() {
+	for _, origin := range cfg.Guard.Origins {
 		_ = origins.AddTrustedOrigin(origin) // the configuration has checked what an origin is
 	}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,15 +114,6 @@ func New(cfg Config) *SignIn {
 	return s
 }
 
-// origins returns the origins whose pages may post.
-func (s *SignIn) origins() []string {
-	all := slices.Clone(s.cfg.Guard.Origins)
-	if u, err := url.Parse(s.cfg.Base); err == nil && u.Host != "" {
-		all = append(all, u.Scheme+"://"+u.Host)
-	}
-	return all
-}
-
 // Handler serves [Path], everything below it, and [OutPath]. Requests arrive with paths relative
 // to the base URL.
 func (s *SignIn) Handler() http.Handler { return s.handler }
@@ -136,12 +127,10 @@ func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still known as " + by.Subject + ", by what your browser or a proxy sends with each request.", Next: next})
 	case err == nil:
 		s.redirect(w, r, next)
-	case statusOf(err) != http.StatusUnauthorized:
+	case s.wrong(err).Status != http.StatusUnauthorized:
 		s.failed(w, r, err, next)
 	default:
-		if len(s.cookies(httpd.CredentialsOf(r), sessionCookie)) > 0 {
-			s.clear(w, r, sessionCookie)
-		}
+		s.forget(w, r)
 		s.choose(w, r, http.StatusOK, messages[why], next)
 	}
 }

@@ -62,8 +62,8 @@ type OIDC struct {
 	CA         string         // absolute path of a file in PEM; "": only the system's authorities
 
 	// For signing in.
-	ClientID     string // "": nobody signs in here
-	ClientSecret SecretName
+	ClientID     string   // "": nobody signs in here
+	ClientSecret Value    // a secret
 	Scopes       []string // beside openid
 	SignInToken  SignInToken
 }

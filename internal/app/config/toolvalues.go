@@ -155,25 +155,28 @@ func schemas(_ *loader, n strictyaml.Node) (map[string]any, bool) {
 }
 
 func environmentOf(l *loader, n strictyaml.Node) (map[string]Value, bool) {
-	return byName(n, "texts", "LANG: C.UTF-8 or TOKEN: {secret: jira}", variable, func(n strictyaml.Node) (Value, bool) {
-		if n.IsMapping() {
-			f, ok := n.Fields("secret")
-			name, is := f.Get("secret").One()
-			if ok && is {
-				l.reference(f.Get("secret"), name)
-			}
-			return Value{Secret: name}, ok && is
+	return byName(n, "texts", "LANG: C.UTF-8 or TOKEN: {secret: jira}", variable, func(n strictyaml.Node) (Value, bool) { return valueOf(l, n) })
+}
+
+// valueOf reads a text, or a reference to a secret.
+func valueOf(l *loader, n strictyaml.Node) (Value, bool) {
+	if n.IsMapping() {
+		f, ok := n.Fields("secret")
+		name, is := f.Get("secret").One()
+		if ok && is {
+			l.reference(f.Get("secret"), name)
 		}
-		text, ok := n.One()
-		if m := secretIn.FindStringSubmatch(text); m != nil {
-			n.Add("a secret is the whole value here; write {secret: %s}, without quotes around it", visible.Clip(m[1], 60))
-		}
-		if strings.ContainsRune(text, 0) {
-			n.Add("has a NUL character, which no variable can have; remove it")
-			ok = false
-		}
-		return Value{Text: text}, ok
-	})
+		return Value{Secret: name}, ok && is
+	}
+	text, ok := n.One()
+	if m := secretIn.FindStringSubmatch(text); m != nil {
+		n.Add("a secret is the whole value here; write {secret: %s}, without quotes around it", visible.Clip(m[1], 60))
+	}
+	if strings.ContainsRune(text, 0) {
+		n.Add("has a NUL character, which no variable can have; remove it")
+		ok = false
+	}
+	return Value{Text: text}, ok
 }
 
 func headersOf(l *loader, n strictyaml.Node) (map[string]string, bool) {

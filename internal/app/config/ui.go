@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"time"
 
 	"a2a-server/internal/setting"
@@ -36,34 +35,14 @@ const (
 	ByAccess SignInToken = "access"
 )
 
-// SecretName is the name of a secret; "": none.
-type SecretName string
-
-// MarshalJSON writes s as the file has it.
-func (s SecretName) MarshalJSON() ([]byte, error) {
-	if s == "" {
-		return []byte("{}"), nil
-	}
-	return json.Marshal(map[string]string{"secret": string(s)})
-}
-
-func secretRef(l *loader, n strictyaml.Node) (SecretName, bool) {
-	if !n.Null() && !n.Says() { // {}
-		return "", true
-	}
-	if !n.IsMapping() { // the value may be the secret itself
+// secretOf reads a reference to a secret, and never the secret itself.
+func secretOf(l *loader, n strictyaml.Node) (Value, bool) {
+	v, ok := valueOf(l, n)
+	if v.Text != "" {
 		n.Add("is not where the secret is; write {secret: NAME} and the secret's place under secrets, as in %s", secretExample)
-		return "", false
+		return Value{}, false
 	}
-	f, ok := n.Fields("secret")
-	if !ok {
-		return "", false
-	}
-	name, ok := f.Get("secret").One()
-	if ok {
-		l.reference(f.Get("secret"), name)
-	}
-	return SecretName(name), ok
+	return v, ok
 }
 
 // signInKeys returns the keys of an issuer for signing in at /ui.
@@ -71,7 +50,7 @@ func (o *OIDC) signInKeys() []key {
 	return []key{
 		one("client_id", "", setting.Text(&o.ClientID, "a text", setting.OneLine),
 			"The client that this server is at the issuer. With it people sign in there for the pages at /ui (OpenID Connect, authorization code with PKCE). Register public_url followed by /ui/signin/callback as its redirect URI; without public_url, the address that the server listens on."),
-		shaped("client_secret", "{secret: NAME}", &o.ClientSecret, secretRef,
+		shaped("client_secret", "{secret: NAME}", &o.ClientSecret, secretOf,
 			"The secret of the client. Without it, the client is public."),
 		many("scopes", "", &o.Scopes, aText,
 			"Scopes to ask for, beside openid, such as those that add the claims of tenant and roles."),
