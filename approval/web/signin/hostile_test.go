@@ -143,6 +143,9 @@ func TestOtherSites(t *testing.T) {
 	if status, text := b.get(signin.Path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"); status != http.StatusForbidden {
 		t.Errorf("a frame of another site: %d %s", status, text)
 	}
+	if status, text := b.get(signin.Path, "Origin", "https://evil.example"); status != http.StatusForbidden {
+		t.Errorf("a script of another site: %d %s", status, text)
+	}
 	if status, _ := b.get(signin.OutPath); status != http.StatusNotFound {
 		t.Errorf("GET of the path for signing out: %d", status)
 	}
@@ -198,7 +201,7 @@ func (w *world) request(method, path, from, host string, encrypted bool, form ur
 // Beyond this machine, nobody signs in without TLS, and the page says what the operator sets.
 func TestNeedsTLS(t *testing.T) {
 	t.Parallel()
-	const proxy, far, near = "10.0.0.9:1", "192.0.2.7:1", "127.0.0.1:1"
+	const proxy, far, near, nearProxy = "10.0.0.9:1", "192.0.2.7:1", "127.0.0.1:1", "127.0.0.2:1"
 	for _, tc := range []struct {
 		name, base, from, host string
 		encrypted              bool
@@ -209,6 +212,8 @@ func TestNeedsTLS(t *testing.T) {
 		{"this machine, by name", "", near, "localhost:80", false, nil, ""},
 		{"TLS of our own", "https://a.example", far, "a.example", true, nil, ""},
 		{"a proxy", "https://a.example", proxy, "a.example", false, nil, ""},
+		{"a proxy on this machine", "https://a.example", nearProxy, "localhost", false, nil, ""},
+		{"a proxy on this machine, for itself", "", nearProxy, "localhost", false, nil, "tls.cert"},
 		{"a proxy that says https", "https://a.example", proxy, "inner", false, []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "a.example"}, ""},
 		{"a proxy that says http", "https://a.example", proxy, "a.example", false, []string{"X-Forwarded-Proto", "http"}, "tls.cert"},
 		{"a proxy, http", "http://a.example", proxy, "a.example", false, nil, "tls.cert"},
@@ -219,7 +224,7 @@ func TestNeedsTLS(t *testing.T) {
 		{"an unknown address", "https://a.example", "@", "a.example", false, nil, "tls.cert"},
 	} {
 		w := newWorld(t, false, func(c *signin.Config) {
-			c.Base, c.Guard.Proxies = tc.base, []netip.Prefix{netip.MustParsePrefix("10.0.0.9/32")}
+			c.Base, c.Guard.Proxies = tc.base, []netip.Prefix{netip.MustParsePrefix("10.0.0.9/32"), netip.MustParsePrefix("127.0.0.2/32")}
 		})
 		form := w.request(http.MethodGet, signin.Path, tc.from, tc.host, tc.encrypted, nil, tc.header...)
 		got := w.request(http.MethodPost, signin.Path, tc.from, tc.host, tc.encrypted, url.Values{"key": {w.key}}, tc.header...)

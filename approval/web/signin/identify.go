@@ -178,11 +178,7 @@ func (s *SignIn) withKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	by, err := s.cfg.Requests.PrincipalBy(w, r, auth.Func(func(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
-		by, err := s.cfg.Authenticator.Authenticate(ctx, s.cfg.Keys.Presented(c, key))
-		if err == nil && by.Method != apikey.Method {
-			err = &auth.Error{Description: "this is not an API key"}
-		}
-		return by, err
+		return s.cfg.Authenticator.Authenticate(ctx, s.cfg.Keys.Presented(c, key))
 	}))
 	if err != nil {
 		s.failed(w, r, err, next)

@@ -107,6 +107,11 @@ func TestEnds(t *testing.T) {
 	}{
 		{"used each hour", false, hours(12, 0), true},
 		{"idle", false, hours(3, time.Hour), false},
+		{"only an open page uses it", false, func(w *world, cookie string) {
+			w.later(59 * time.Minute)
+			w.browser().get("/ui/renew", "Accept", "text/event-stream", "Cookie", cookie)
+			w.later(time.Minute)
+		}, false},
 		{"after 12 hours", false, hours(12, 12*time.Minute), false},
 		{"the clock goes back", false, func(w *world, _ string) { w.later(-time.Hour) }, false},
 		{"the key is revoked", false, func(w *world, _ string) {

@@ -144,6 +144,11 @@ func (w *world) serve(out http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if r.URL.Path == "/ui/renew" {
+		if _, err := c.Renew(r.Context()); err != nil {
+			w.t.Errorf("Renew() = %v", err)
+		}
+	}
 	_, _ = fmt.Fprintf(out, "%s %s of %s by %s\n", r.URL.Path, c.By.Subject, c.By.Tenant, strings.Join(c.By.Roles, ","))
 	if r.URL.Path != "/ui/stream" {
 		return
