@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
+	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
@@ -45,8 +46,8 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, l.ReadTimeout) }
 
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
-// API below its path, plus the probes.
-func (s *Server) routes(protocol *a2a.Server, approvals http.Handler, probes httpd.Guard) http.Handler {
+// API and the pages below their paths, plus the probes.
+func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, probes httpd.Guard) http.Handler {
 	live := probes.Wrap(http.HandlerFunc(s.health.serveLive), a2a.WriteRefusal)
 	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady), a2a.WriteRefusal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,6 +76,8 @@ func (s *Server) routes(protocol *a2a.Server, approvals http.Handler, probes htt
 			s.admit(protocol, approvals, w, local)
 		case s.signin != nil && (path == signin.OutPath || path == signin.Path || strings.HasPrefix(path, signin.Path+"/")):
 			s.admit(protocol, s.signin.Handler(), w, local)
+		case path == web.Path || strings.HasPrefix(path, web.Path+"/"):
+			s.admit(protocol, pages, w, local)
 		default:
 			s.admit(protocol, protocol, w, r)
 		}

@@ -207,7 +207,7 @@ func (s *Server) serveProtocol() error {
 	}
 	s.health.store, s.health.trouble = s.store.err, s.store.trouble
 	s.makeSignIn(protocol, guard)
-	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), probeGuard(guard, s.Addr()))
+	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
 	s.server = s.newServer(routes)
 	s.makeGRPC(protocol)

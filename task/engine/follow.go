@@ -108,6 +108,13 @@ func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID,
 	return e.Subscribe(by, id, n, until).Follow(ctx, yield)
 }
 
+// Events calls yield with the public events after seq n that there are now, page by page. It
+// returns when there are no more, ctx ends, or yield fails (its error is returned).
+func (e *Engine) Events(ctx context.Context, by auth.Principal, id store.TaskID, n uint64, yield func([]Event) error) error {
+	_, err := e.Subscribe(by, id, n, UntilEnd).next(ctx, yield)
+	return err
+}
+
 // Subscription is the place of one reader in the events of a task.
 type Subscription struct {
 	e     *Engine

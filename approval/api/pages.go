@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+)
+
+// Explain returns the problem of an error about an approval, with the approval as it is now where
+// that helps. It logs the cause of an error that has none of the API's reasons.
+func (s *Service) Explain(ctx context.Context, c Caller, err error, id string) *client.Error {
+	return shown(s.problem(ctx, c, err, id))
+}
+
+// HistoryPage is one page of the audit, newest first. There is more if Next is above 1.
+type HistoryPage struct {
+	Items []client.AuditEntry
+	Next  uint64 // number to continue before
+}
+
+// maxHistory is how many entries one call of [Service.History] looks at.
+const maxHistory = 20_000
+
+// History returns entries of the audit before a number that c may see and wanted selects, newest
+// first; before 0 begins with the newest. It may return fewer than limit, even none, while Next
+// is above 1.
+func (s *Service) History(ctx context.Context, c Caller, before uint64, limit int, wanted func(*client.AuditEntry) bool) (HistoryPage, error) {
+	sight, err := engine.AuditSightOf(c.By)
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	if before == 0 {
+		last, err := s.feed.last(ctx, 0)
+		if err != nil {
+			return HistoryPage{}, err
+		}
+		before = last + 1
+	}
+	page := HistoryPage{Next: before}
+	const window = 500
+	for looked := 0; page.Next > 1 && looked < maxHistory; looked += window {
+		from := page.Next - 1 - min(page.Next-1, window)
+		var found []client.AuditEntry
+		_, err := s.cfg.Engine.EachAudit(ctx, from, func(one *engine.AuditEntry) bool {
+			if one.N >= page.Next {
+				return false
+			}
+			if e := entryOf(one); sight.Sees(&one.Audit) && wanted(&e) {
+				found = append(found, e)
+			}
+			return true
+		})
+		if err != nil {
+			return HistoryPage{}, err
+		}
+		for i := len(found) - 1; i >= 0; i-- {
+			if page.Items = append(page.Items, found[i]); len(page.Items) == limit {
+				page.Next = found[i].N
+				return page, nil
+			}
+		}
+		page.Next = from + 1
+	}
+	return page, nil
+}
+
+// TaskLog returns the public events that a task has now, as A2A StreamResponses.
+func (s *Service) TaskLog(ctx context.Context, c Caller, id string) ([]json.RawMessage, error) {
+	if err := c.By.May(auth.Follow); err != nil {
+		return nil, err
+	}
+	parsed, ok := engine.ParseID(id)
+	if !ok {
+		return nil, task.ErrTaskNotFound
+	}
+	var out []json.RawMessage
+	err := s.cfg.Engine.Events(ctx, c.By, parsed, 0, func(events []engine.Event) error {
+		for i := range events {
+			out = append(out, events[i].Data)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// TaskChanges calls yield with the seq of the newest event of a task, first of what there is and
+// then as more becomes durable. It returns as [Service.TaskEvents] does.
+func (s *Service) TaskChanges(ctx context.Context, c Caller, id string, yield func(seq uint64) error) error {
+	return s.TaskEvents(ctx, c, id, 0, func(events []engine.Event) error {
+		if len(events) == 0 {
+			return nil
+		}
+		return yield(events[len(events)-1].Seq)
+	})
+}

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// The Task of A2A and its events, as far as a page shows them.
+type (
+	a2aTask struct {
+		History   []a2aMessage  `json:"history"`
+		Artifacts []a2aArtifact `json:"artifacts"`
+		Status    a2aStatus     `json:"status"`
+	}
+	a2aStatus struct {
+		State     string      `json:"state"`
+		Timestamp time.Time   `json:"timestamp"`
+		Message   *a2aMessage `json:"message"`
+	}
+	a2aMessage struct {
+		ID       string          `json:"messageId"`
+		Role     string          `json:"role"`
+		Parts    []a2aPart       `json:"parts"`
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	a2aArtifact struct {
+		ID    string    `json:"artifactId"`
+		Name  string    `json:"name"`
+		Parts []a2aPart `json:"parts"`
+	}
+	a2aPart struct {
+		Text      *string         `json:"text"`
+		Data      json.RawMessage `json:"data"`
+		Raw       []byte          `json:"raw"`
+		URL       string          `json:"url"`
+		Filename  string          `json:"filename"`
+		MediaType string          `json:"mediaType"`
+	}
+	a2aEvent struct {
+		Task           *a2aTask `json:"task"`
+		StatusUpdate   *a2aTask `json:"statusUpdate"` // its status
+		ArtifactUpdate *struct {
+			Artifact  a2aArtifact `json:"artifact"`
+			LastChunk bool        `json:"lastChunk"`
+		} `json:"artifactUpdate"`
+	}
+)
+
+// part is a part of a message or an artifact on a page.
+type part struct {
+	Text long
+	File string // what it is, instead of Text
+	Data []leaf // likewise
+}
+
+// partsOf returns parts for a page. Texts that follow each other are one: an artifact that was
+// streamed has one for each chunk.
+func (v *visit) partsOf(all []a2aPart) []part {
+	var out []part
+	text, open := "", false
+	flush := func() {
+		if open {
+			out = append(out, part{Text: v.longText(text)})
+		}
+		text, open = "", false
+	}
+	for i := range all {
+		p := &all[i]
+		switch {
+		case p.Text != nil:
+			text, open = text+*p.Text, true
+			continue
+		case len(p.Data) > 0:
+			flush()
+			out = append(out, part{Data: tree(p.Data)})
+		case p.URL != "":
+			flush()
+			out = append(out, part{File: fmt.Sprintf("%s %s at %s", p.Filename, p.MediaType, p.URL)})
+		default:
+			flush()
+			out = append(out, part{File: fmt.Sprintf("%s %s, %s", p.Filename, p.MediaType, size(len(p.Raw)))})
+		}
+	}
+	flush()
+	return out
+}
+
+// asks reports whether a message is the server's own question about approvals, which pages show
+// in a better form.
+func (m *a2aMessage) asks() bool {
+	var known map[string]json.RawMessage
+	_ = json.Unmarshal(m.Metadata, &known) // no object, no question
+	_, ok := known["urn:a2a-server:extension:tool-approval:v1"]
+	return ok && m.Role == "ROLE_AGENT"
+}
+
+// decides reports whether a message only carries a decision of an approval.
+func (m *a2aMessage) decides() bool {
+	for i := range m.Parts {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(m.Parts[i].Data, &kind) == nil && kind.Type == "approval_response" {
+			return true
+		}
+	}
+	return false
+}

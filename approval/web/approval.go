@@ -1,0 +1,274 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/client"
+)
+
+// said is one message of a conversation.
+type said struct {
+	Who   string
+	Agent bool
+	Text  long
+	Cut   string
+}
+
+// approvalPage is one approval with what a person needs to decide it, or what became of it.
+type approvalPage struct {
+	row
+	A            *client.Approval
+	Kind         string
+	Args         []leaf
+	About        string
+	JSON         string
+	Words        long // of the tool or gate, all of them
+	Description  long
+	Chain        []chained
+	Approvers    string
+	Conversation []said
+	Earlier      int
+	Before, Same []row
+	May          client.May
+	Extend       string // the new deadline; "": not offered
+	ExtendWords  string
+	Can          map[string]bool // decisions
+	Form         *form           // of a question or an outcome
+	Task         string
+	TaskLink     string
+	Run          *client.Call
+	Ran, RanIs   string
+	Result       []leaf
+	Error        long
+	Edited       []change
+	Response     []leaf
+	Yours        bool // the caller decided it
+	Next         string
+	NextCount    int
+	Position     string
+	Problem      *client.Error // of what the caller has just tried
+	Tried        string
+	Open         string // the panel that is open
+	Given        url.Values
+	Now          stamp
+}
+
+type chained struct{ Name, What string }
+
+const extendBy = 15 * time.Minute
+
+func (v *visit) approval() error {
+	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.showApproval(http.StatusOK, &d, nil)
+}
+
+// showApproval answers with the page of an approval; wrong is what became of a decision that was
+// not made.
+func (v *visit) showApproval(status int, d *client.ApprovalDetail, wrong *client.Error) error {
+	p := v.approvalPage(d)
+	p.Problem = wrong
+	if wrong != nil {
+		p.Tried, p.Given = v.r.PostForm.Get("decision"), v.r.PostForm
+		if wrong.Reason == client.ReasonInvalid {
+			p.Open = p.Tried
+		}
+	} else if do := v.r.URL.Query().Get("do"); do != "" {
+		p.Open = do
+	}
+	return v.show(status, "approval", p.Title.heading(), "of=approvals&id="+url.QueryEscape(d.Approval.ID), p)
+}
+
+func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
+	a := &d.Approval
+	a.May = &d.May
+	p := &approvalPage{
+		row: v.rowOf(a), A: a, Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
+		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task, TaskLink: v.link("/tasks/" + url.PathEscape(a.Task)),
+		Run: d.Run, Given: url.Values{}, Now: exact(v.now),
+	}
+	p.About, _ = about(a.Arguments)
+	for _, one := range a.Decisions {
+		p.Can[string(one)] = d.May.Decide
+	}
+	for i := range d.Conversation {
+		m := &d.Conversation[i]
+		one := said{Who: m.Role, Agent: m.Role != "user", Text: v.longText(m.Text)}
+		if m.Role == "user" {
+			one.Who = who(&a.Requester)
+		}
+		if m.Cut > 0 {
+			one.Cut = size(m.Cut) + " more"
+		}
+		p.Conversation = append(p.Conversation, one)
+	}
+	for i := range d.Before {
+		p.Same = append(p.Same, v.rowOf(&d.Before[i]))
+	}
+	for i := range d.Tool {
+		p.Before = append(p.Before, v.rowOf(&d.Tool[i]))
+	}
+	if d.May.Extend && a.Deadline != nil {
+		until := a.Deadline.Add(extendBy)
+		p.Extend, p.ExtendWords = until.UTC().Format(time.RFC3339Nano), "15 min"
+	}
+	if a.State == client.Pending && slices.Contains(a.Decisions, client.Respond) {
+		p.Form = answerForm(a)
+	}
+	p.Ran, p.RanIs = ran(d.Run)
+	if d.Run != nil {
+		if len(d.Run.Result) > 0 {
+			p.Result = tree(d.Run.Result)
+		}
+		p.Error = v.longText(d.Run.Error)
+	}
+	if r := a.Resolution; r != nil {
+		p.Yours = v.isCaller(r.By)
+		if len(r.Arguments) > 0 {
+			p.Edited = diff(a.Arguments, r.Arguments)
+		}
+		if len(r.Response) > 0 {
+			p.Response = tree(r.Response)
+		}
+	}
+	v.neighbours(p)
+	return p
+}
+
+// neighbours finds where to go on.
+func (v *visit) neighbours(p *approvalPage) {
+	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Mine: true, Order: "deadline", Limit: 100})
+	if err != nil {
+		return
+	}
+	at := -1
+	for i := range page.Items {
+		if page.Items[i].ID == p.ID {
+			at = i
+		}
+	}
+	p.NextCount = len(page.Items)
+	if at >= 0 {
+		p.Position = thousands(at+1) + " of " + thousands(len(page.Items))
+		p.NextCount--
+	}
+	if p.NextCount > 0 {
+		p.Next = v.link("/approvals/" + url.PathEscape(page.Items[(at+1)%len(page.Items)].ID))
+	}
+}
+
+func chain(a *client.Approval) []chained {
+	var out []chained
+	what := "person"
+	if a.Requester.Kind == "service" {
+		what = "service"
+	}
+	switch a.Requester.Method {
+	case "none":
+		what = "nobody has checked who: the server has no authentication"
+	case "":
+	default:
+		what += ", signed in by " + a.Requester.Method
+	}
+	out = append(out, chained{who(&a.Requester), what})
+	for _, name := range a.Requester.Through {
+		out = append(out, chained{name, "acts for " + who(&a.Requester)})
+	}
+	return append(out, chained{a.Agent, "this server's agent"}, chained{a.Tool, "tool"})
+}
+
+// approvers says who may decide; "": everybody with the right.
+func approvers(who *client.Approvers) string {
+	if who == nil {
+		return ""
+	}
+	var all []string
+	for _, role := range who.Roles {
+		all = append(all, "role "+role)
+	}
+	all = append(all, who.Subjects...)
+	text := strings.Join(all, ", ")
+	for i := range who.All {
+		if i > 0 || text != "" {
+			text += ", and "
+		}
+		text += approvers(&who.All[i])
+	}
+	return text
+}
+
+func (v *visit) decide() error {
+	id, f := v.r.PathValue("id"), v.r.PostForm
+	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+	if err != nil {
+		return err
+	}
+	decision := client.Decision{Decision: client.DecisionType(f.Get("decision")), Digest: f.Get("digest"), Reason: reason(f)}
+	wrong := func(field, text string) error {
+		return v.showApproval(http.StatusUnprocessableEntity, &d, &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: text, Fields: []client.FieldError{{Field: field}}})
+	}
+	switch decision.Decision {
+	case client.Edit:
+		decision.Arguments = json.RawMessage(f.Get("arguments"))
+		fallthrough
+	case client.Approve:
+		if d.Approval.Destructive && d.Approval.State == client.Pending && strings.TrimSpace(f.Get("confirm")) != d.Approval.Tool {
+			if decision.Decision == client.Edit {
+				return v.showEdit(http.StatusUnprocessableEntity, &d, decision.Arguments, "This call is destructive: type the name of its tool before it is approved.")
+			}
+			return wrong("confirm", "This call is destructive: type the name of its tool before it is approved.")
+		}
+	case client.Respond:
+		if decision.Response, err = answerForm(&d.Approval).value(f, nil); err != nil {
+			return wrong("response", err.Error())
+		}
+	case client.Reject, client.Cancel:
+	}
+	if _, err := v.cfg.Service.Decide(v.ctx(), v.Caller, id, decision); err != nil {
+		p := v.problem(err, id)
+		if decision.Decision == client.Edit && p.Reason == client.ReasonInvalid {
+			return v.showEdit(p.Status, &d, decision.Arguments, p.Error())
+		}
+		now, gone := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		if gone != nil {
+			return err
+		}
+		return v.showApproval(p.Status, &now, p)
+	}
+	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
+	return nil
+}
+
+// reason joins the reason that was picked and the one that was written.
+func reason(f url.Values) string {
+	why, more := f.Get("why"), strings.TrimSpace(f.Get("reason"))
+	if why != "" && more != "" {
+		return why + ": " + more
+	}
+	return why + more
+}
+
+func (v *visit) extend() error {
+	id, f := v.r.PathValue("id"), v.r.PostForm
+	until, err := time.Parse(time.RFC3339Nano, f.Get("until"))
+	if err != nil {
+		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The deadline cannot be read", Detail: "go back to the approval, and extend it there"}
+	}
+	if _, err := v.cfg.Service.Extend(v.ctx(), v.Caller, id, client.Extension{Digest: f.Get("digest"), Until: until}); err != nil {
+		p := v.problem(err, id)
+		now, gone := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		if gone != nil {
+			return err
+		}
+		return v.showApproval(p.Status, &now, p)
+	}
+	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
+	return nil
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"a2a-server/approval/api"
+	"a2a-server/client"
+)
+
+// batchPage lists what will run when several approvals are decided together.
+type batchPage struct {
+	Items   []batchItem
+	Gate    string
+	Refused []batchItem // why some cannot be decided here
+	Mixed   bool        // they are of several gates
+	Reject  bool
+}
+
+type batchItem struct {
+	row
+	Args   []leaf
+	Why    string
+	Status int
+	Result badge
+	Ran    string
+}
+
+func (v *visit) batch() error {
+	ids := v.r.URL.Query()["id"]
+	switch {
+	case len(ids) == 0:
+		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "Nothing is selected", Detail: "go back to the inbox, and select the approvals to decide together"}
+	case len(ids) > api.MaxBatch:
+		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "Too many are selected", Detail: fmt.Sprintf("at most %d can be decided together", api.MaxBatch)}
+	}
+	p := batchPage{}
+	gates := map[string]bool{}
+	for _, id := range ids {
+		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		if err != nil {
+			p.Refused = append(p.Refused, batchItem{row: row{ID: id, Short: short(id), Title: title{Lead: runs(short(id))}}, Why: v.problem(err, id).Detail})
+			continue
+		}
+		d.Approval.May = &d.May
+		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments)}
+		switch a := &d.Approval; {
+		case a.State != client.Pending:
+			one.Why = fmt.Sprintf("%s already, by %s", one.State.Word, one.By)
+		case !d.May.Decide:
+			one.Why = d.May.WhyNot
+		case !together(a):
+			one.Why = "it is destructive or of high risk, or asks something else: decide it on its own page"
+		}
+		if one.Why != "" {
+			p.Refused = append(p.Refused, one)
+			continue
+		}
+		gates[one.Gate], p.Gate = true, one.Gate
+		p.Items = append(p.Items, one)
+	}
+	p.Mixed = len(gates) > 1
+	return v.show(http.StatusOK, "batch", fmt.Sprintf("Decide %d together", len(p.Items)), "", p)
+}
+
+func (v *visit) decideBatch() error {
+	f := v.r.PostForm
+	ids, digests := f["id"], f["digest"]
+	decision := client.DecisionType(f.Get("decision"))
+	if len(ids) == 0 || len(ids) != len(digests) || decision != client.Approve && decision != client.Reject {
+		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The form cannot be read", Detail: "go back to the inbox, and select the approvals to decide together"}
+	}
+	list := make([]client.BatchDecision, len(ids))
+	gates := map[string]bool{}
+	for i, id := range ids {
+		list[i] = client.BatchDecision{ID: id, Decision: client.Decision{Decision: decision, Digest: digests[i], Reason: reason(f)}}
+		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		if err != nil {
+			continue // its result says why
+		}
+		d.Approval.May = &d.May
+		if gates[d.Approval.Gate] = true; len(gates) > 1 || d.Approval.State == client.Pending && d.May.Decide && !together(&d.Approval) {
+			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: "only calls of one gate that are neither destructive nor of high risk are decided together: decide the others on their own pages"}
+		}
+	}
+	results, err := v.cfg.Service.DecideAll(v.ctx(), v.Caller, list)
+	if err != nil {
+		return err
+	}
+	p := batchPage{Reject: decision == client.Reject}
+	for i := range results {
+		r := &results[i]
+		one := batchItem{row: row{ID: r.ID, Short: short(r.ID), Title: title{Lead: runs(short(r.ID))}}, Status: r.Status}
+		if r.Error != nil {
+			one.Why, one.Result = r.Error.Detail, badge{"fail", "Not decided"}
+		}
+		if d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, r.ID); err == nil {
+			d.Approval.May = &d.May
+			one.row = v.rowOf(&d.Approval)
+			one.Ran, _ = ran(d.Run)
+		}
+		if r.Error == nil {
+			one.Result = one.State
+		}
+		p.Items = append(p.Items, one)
+	}
+	return v.show(http.StatusOK, "results", "What became of it", "", p)
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+// editPage is where arguments are changed, and what changes is read before it is sent.
+type editPage struct {
+	*approvalPage
+	Form      *form
+	AsJSON    bool
+	Text      string // of the JSON view
+	Changes   []change
+	Checked   bool   // Changes are those of Arguments
+	Arguments string // to send
+	Wrong     string
+}
+
+func (v *visit) edit() error {
+	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.showEdit(http.StatusOK, &d, nil, "")
+}
+
+func (v *visit) checkEdit() error {
+	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f := v.r.PostForm
+	if f.Get("digest") != d.Approval.Digest {
+		return v.showApproval(http.StatusPreconditionFailed, &d, &client.Error{
+			Status: http.StatusPreconditionFailed, Reason: client.ReasonChanged, Title: "The approval is not what was shown", Detail: "nothing was sent: read what stands now, and edit that",
+		})
+	}
+	var raw json.RawMessage
+	if f.Get("view") == "json" {
+		raw = json.RawMessage(f.Get("json"))
+		if t := tree(raw); !json.Valid(raw) || len(t) > 0 && t[0].Path == "" {
+			return v.showEdit(http.StatusUnprocessableEntity, &d, raw, "The text is not a JSON object: correct it.")
+		}
+		return v.showEdit(http.StatusOK, &d, raw, "")
+	}
+	raw, err = argumentForm(d.Parameters, d.Approval.Arguments).value(f, nil)
+	if err != nil {
+		return v.showEdit(http.StatusUnprocessableEntity, &d, nil, err.Error())
+	}
+	return v.showEdit(http.StatusOK, &d, raw, "")
+}
+
+// showEdit answers with the page; arguments are those to send, nil: as they were asked.
+func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.RawMessage, wrong string) error {
+	a := &d.Approval
+	if a.State != client.Pending || !d.May.Decide || !slices.Contains(a.Decisions, client.Edit) {
+		return v.showApproval(http.StatusOK, d, nil)
+	}
+	p := editPage{approvalPage: v.approvalPage(d), Wrong: wrong, AsJSON: v.r.URL.Query().Get("view") == "json" || v.r.PostForm.Get("view") == "json"}
+	p.Form = argumentForm(d.Parameters, a.Arguments)
+	now := a.Arguments
+	if arguments != nil {
+		now = arguments
+		if json.Valid(arguments) {
+			p.Form = editedForm(d.Parameters, a.Arguments, arguments)
+			p.Changes = diff(a.Arguments, arguments)
+			p.Checked = len(p.Changes) > 0
+			p.Arguments = string(arguments)
+		}
+	} else if v.r.Method == http.MethodPost {
+		p.Form.fill(v.r.PostForm)
+	}
+	p.Text = visible.Text(indented(now))
+	return v.show(status, "edit", "Edit: "+p.Title.heading(), "", p)
+}
+
+// editedForm returns the form of edited arguments, which says what each field was.
+func editedForm(parameters, asked, edited json.RawMessage) *form {
+	was := map[string]string{}
+	for _, one := range argumentForm(parameters, asked).Fields {
+		if one.raw != "" {
+			was[one.Name] = one.shown
+		}
+	}
+	f := argumentForm(parameters, edited)
+	for i := range f.Fields {
+		one := &f.Fields[i]
+		old, there := was[one.Name]
+		switch {
+		case !there && one.raw != "":
+			one.Was = "not given"
+		case there && old != one.Value:
+			one.Was = old
+		}
+		delete(was, one.Name)
+	}
+	return f
+}

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"a2a-server/client"
+)
+
+// historyPage is the audit, the newest first.
+type historyPage struct {
+	Days   []day
+	Tool   string
+	What   string // "": decisions only
+	Next   string
+	Empty  bool
+	Before bool
+}
+
+type day struct {
+	Date    string
+	Entries []entry
+}
+
+type entry struct {
+	N                       uint64
+	At                      stamp
+	State                   badge
+	What, Tool, Gate        string
+	By, Reason, Via         string
+	Approval, Task          string // addresses; "": none
+	Short, TaskShort, About string
+}
+
+const historyRows = 50
+
+func (v *visit) history() error {
+	q := v.r.URL.Query()
+	before, _ := strconv.ParseUint(q.Get("before"), 10, 63) // from the newest on, for anything else
+	p := historyPage{Tool: q.Get("tool"), What: q.Get("what"), Before: before > 0}
+	page, err := v.cfg.Service.History(v.ctx(), v.Caller, before, historyRows, func(e *client.AuditEntry) bool {
+		return (p.Tool == "" || e.Tool == p.Tool) && (p.What == "all" || e.What == "resolved")
+	})
+	if err != nil {
+		return err
+	}
+	for i := range page.Items {
+		e := &page.Items[i]
+		if date := e.At.UTC().Format("Monday, 2 January 2006"); len(p.Days) == 0 || p.Days[len(p.Days)-1].Date != date {
+			p.Days = append(p.Days, day{Date: date})
+		}
+		last := &p.Days[len(p.Days)-1]
+		last.Entries = append(last.Entries, v.entryOf(e))
+	}
+	if p.Empty = len(p.Days) == 0; page.Next > 1 {
+		p.Next = address(q, "before", strconv.FormatUint(page.Next, 10))
+	}
+	return v.show(http.StatusOK, "history", "History", "", p)
+}
+
+func (v *visit) entryOf(e *client.AuditEntry) entry {
+	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: via(e.Via), TaskShort: short(e.Task)}
+	switch {
+	case e.What == "resolved":
+		one.State = stateOf(e.State)
+	case e.What == "asked":
+		one.State = badge{"wait", "Asked"}
+	case e.Outcome == "ok":
+		one.State = badge{"done", "Ran"}
+	case e.Outcome != "":
+		one.State = badge{"fail", "Ended: " + e.Outcome}
+	default:
+		one.State = badge{"run", strings.ToUpper(e.What[:min(len(e.What), 1)]) + e.What[min(len(e.What), 1):]}
+	}
+	if e.By != nil || e.What == "resolved" {
+		one.By = v.by(e.By)
+	}
+	if e.Approval != "" {
+		one.Approval, one.Short = v.link("/approvals/"+url.PathEscape(e.Approval)), short(e.Approval)
+	}
+	if e.Task != "" {
+		one.Task = v.link("/tasks/" + url.PathEscape(e.Task))
+	}
+	return one
+}
+
+func via(name string) string {
+	switch name {
+	case "a2a":
+		return "in the conversation"
+	case "api":
+		return "here or through the API"
+	case "provider":
+		return "by the program"
+	}
+	return ""
+}

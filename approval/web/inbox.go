@@ -1,0 +1,253 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"a2a-server/auth"
+	"a2a-server/client"
+)
+
+// row is an approval as lists show it.
+type row struct {
+	ID, Short string
+	Title     title
+	Risk      badge
+	Tool      string
+	Gate      string
+	Who       string
+	Through   string
+	You       bool // it was asked for by the caller
+	Asked     stamp
+	Left      *stamp
+	Soon      bool
+	Then      string
+	WhyNot    string
+	Hidden    int
+	First     bool // a call by somebody whose credential is no longer valid is marked by Revoked
+	Revoked   bool
+	Pick      bool // it may be decided together with others of its gate
+	Digest    string
+	// Of a settled one.
+	State  badge
+	Gone   bool
+	By     string
+	At     stamp
+	Reason string
+	Link   string
+}
+
+// short returns the end of an id, which people can tell apart.
+func short(id string) string {
+	if len(id) <= 14 {
+		return id
+	}
+	return "…" + id[len(id)-12:]
+}
+
+func (v *visit) rowOf(a *client.Approval) row {
+	_, hidden := about(a.Arguments)
+	out := row{
+		ID: a.ID, Short: short(a.ID), Title: titleOf(a), Risk: riskOf(a), Tool: a.Tool, Gate: a.Gate, Who: who(&a.Requester), Through: through(&a.Requester),
+		You: v.isCaller(&a.Requester), Asked: v.ago(a.Requested), Left: v.left(a.Deadline), Then: ended(a.OnDeadline), Hidden: hidden, Revoked: a.RequesterRevoked,
+		Digest: a.Digest, State: stateOf(a.State), Gone: a.State != client.Pending, Link: v.link("/approvals/" + url.PathEscape(a.ID)),
+	}
+	if a.Deadline != nil {
+		out.Soon = a.Deadline.Sub(v.now).Minutes() < 10
+	}
+	if a.May != nil && !a.May.Decide {
+		out.WhyNot = a.May.WhyNot
+	}
+	out.Pick = together(a)
+	if r := a.Resolution; r != nil {
+		out.By, out.At, out.Reason = v.by(r.By), v.ago(r.At), r.Reason
+	}
+	return out
+}
+
+// together reports whether an approval may be decided with others of its gate.
+func together(a *client.Approval) bool {
+	return a.State == client.Pending && a.Kind == client.KindCall && !a.Destructive && a.Risk != "high" && a.May != nil && a.May.Decide &&
+		slices.Contains(a.Decisions, client.Approve)
+}
+
+func (v *visit) isCaller(p *client.Principal) bool {
+	return p != nil && p.Subject == v.By.Subject && p.Tenant == v.By.Tenant && v.By.Subject != auth.Anonymous().Subject
+}
+
+// by says who decided.
+func (v *visit) by(p *client.Principal) string {
+	switch {
+	case p == nil:
+		return "the server"
+	case v.isCaller(p):
+		return "you"
+	}
+	return who(p)
+}
+
+// choice is an option of a filter.
+type choice struct {
+	Value, Label string
+	Selected     bool
+}
+
+// inboxPage is the list of what waits.
+type inboxPage struct {
+	Rows                []row
+	Tools, Gates        []choice
+	Filtered, Mine      bool
+	Order               string
+	Waiting, Yours      string // counts
+	WaitingURL, MineURL string
+	Next                string // address of the next page
+	Damaged             int
+	Note                string
+	Batch               bool // rows can be selected
+	Denied              string
+}
+
+const inboxRows = 50
+
+func (v *visit) inbox() error {
+	if err := v.By.May(auth.Review); err != nil { // the first page of everybody who signs in
+		return v.show(http.StatusOK, "inbox", "Inbox", "", inboxPage{Denied: err.Error()})
+	}
+	given := v.r.URL.Query()
+	q := client.ApprovalQuery{Tool: given.Get("tool"), Gate: given.Get("gate"), Mine: given.Get("mine") == "1", Order: given.Get("order"), Cursor: given.Get("cursor"), Limit: inboxRows}
+	if q.Order != "time" {
+		q.Order = "deadline"
+	}
+	p := inboxPage{Mine: q.Mine, Order: q.Order, Filtered: q.Tool != "" || q.Gate != ""}
+	all, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Limit: 200})
+	if err != nil {
+		return err
+	}
+	v.filters(&p, &all, q)
+	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
+	if err != nil && q.Order == "deadline" && q.Cursor == "" {
+		q.Order, p.Order, p.Note = "time", "time", "More wait than can be sorted by their time left: this is the oldest first."
+		page, err = v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range page.Items {
+		one := v.rowOf(&page.Items[i])
+		p.Batch = p.Batch || one.Pick
+		p.Rows = append(p.Rows, one)
+	}
+	if p.Damaged = page.Damaged; page.Next != "" {
+		p.Next = address(given, "cursor", page.Next)
+	}
+	return v.show(http.StatusOK, "inbox", "Inbox", "of=approvals", p)
+}
+
+// filters sets the choices and counts, from everything that waits or the first 200 of it.
+func (v *visit) filters(p *inboxPage, all *client.ApprovalPage, q client.ApprovalQuery) {
+	tools, gates, yours := map[string]bool{}, map[string]bool{}, 0
+	for i := range all.Items {
+		a := &all.Items[i]
+		tools[a.Tool], gates[a.Gate] = true, true
+		if a.May != nil && a.May.Decide {
+			yours++
+		}
+	}
+	p.Tools, p.Gates = choices("Any tool", tools, q.Tool), choices("Any gate", gates, q.Gate)
+	more := ""
+	if all.Next != "" {
+		more = "+"
+	}
+	p.Waiting, p.Yours = thousands(len(all.Items))+more, thousands(yours)+more
+	given := v.r.URL.Query()
+	given.Del("cursor")
+	p.WaitingURL, p.MineURL = address(given, "mine", ""), address(given, "mine", "1")
+}
+
+// address returns the query of a page with one parameter changed.
+func address(given url.Values, name, value string) string {
+	with := url.Values{}
+	for key, values := range given {
+		if len(values) > 0 && values[0] != "" {
+			with.Set(key, values[0])
+		}
+	}
+	if value == "" {
+		with.Del(name)
+	} else {
+		with.Set(name, value)
+	}
+	return "?" + with.Encode()
+}
+
+func choices(any string, known map[string]bool, selected string) []choice {
+	if selected != "" {
+		known[selected] = true
+	}
+	out := []choice{{"", any, selected == ""}}
+	names := make([]string, 0, len(known))
+	for name := range known {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(out, choice{name, name, name == selected})
+	}
+	return out
+}
+
+// row answers with one row, for a page that shows it and is told that it has changed.
+func (v *visit) row() error {
+	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d.Approval.May = &d.May
+	one := v.rowOf(&d.Approval)
+	said, _ := ran(d.Run)
+	return v.show(http.StatusOK, "inbox", "Inbox", "", inboxPage{Rows: []row{one}, Note: said})
+}
+
+// events tells a page what has changed, so that it asks again for what it shows. An event has no
+// content: each page checks anew what its reader may see.
+func (v *visit) events() {
+	q := v.r.URL.Query()
+	if id := q.Get("task"); id != "" {
+		v.follow(auth.Follow, func(send sender) error {
+			return v.cfg.Service.TaskChanges(v.r.Context(), v.Caller, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
+		})
+		return
+	}
+	v.follow(auth.Review, func(send sender) error {
+		return v.cfg.Service.Events(v.r.Context(), v.Caller, v.r.Header.Get("Last-Event-ID"), func(all []client.Event) error {
+			for i := range all {
+				e := &all[i]
+				name, data := "begin", map[string]any{}
+				switch {
+				case e.Reset:
+					name = "change"
+				case e.Entry.N != 0 && e.Entry.Approval == "":
+					continue
+				case e.Entry.N != 0:
+					name, data = "change", map[string]any{"approval": e.Entry.Approval, "what": e.Entry.What}
+				}
+				if err := send(e.ID, name, data); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+type sender func(id, name string, data any) error
+
+func encode(data any) []byte {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return []byte("{}")
+	}
+	return raw
+}

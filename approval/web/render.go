@@ -1,0 +1,109 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+
+	"a2a-server/internal/httpd"
+	"a2a-server/internal/visible"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// asset is a file that browsers keep: its address has the hash of its content.
+type asset struct {
+	kind    string
+	content []byte
+}
+
+// files returns the files of the pages, and the hash of their content.
+var files = sync.OnceValues(func() (map[string]asset, string) {
+	all, sum := map[string]asset{}, sha256.New()
+	for name, kind := range map[string]string{"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+		raw, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		all[name] = asset{kind, raw}
+	}
+	for _, name := range []string{"style.css", "app.js", "icon.svg"} {
+		sum.Write(all[name].content)
+	}
+	return all, hex.EncodeToString(sum.Sum(nil))[:16]
+})
+
+// static serves a file. It needs no caller: it is the same for everybody.
+func (p *pages) static(w http.ResponseWriter, r *http.Request) {
+	all, hash := files()
+	file, ok := all[r.PathValue("file")]
+	if !ok || r.PathValue("hash") != hash {
+		Refuse(w, notFound("this file belongs to another version of the page: load the page again"))
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	p.answer(w, r, http.StatusOK, file.kind, file.content)
+}
+
+// parse returns the template of each page. Links begin with base.
+func parse(base string) map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(template.FuncMap{
+		"at":   func(path string) string { return base + path },
+		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "list": func(all ...any) []any { return all },
+	}).ParseFS(assets, "assets/frame.html", "assets/parts.html"))
+	all := map[string]*template.Template{}
+	for _, name := range []string{"inbox", "approval", "edit", "batch", "results", "tasks", "task", "try", "history", "about", "error"} {
+		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(assets, "assets/"+name+".html"))
+	}
+	return all
+}
+
+// render answers with a page.
+func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) error {
+	_, hash := files()
+	f.Nonce, f.Ui, f.Static, f.Now = nonce(), p.cfg.Prefix+Path, p.link("/static/"+hash), p.cfg.Now().UnixMilli()
+	var b bytes.Buffer
+	if err := p.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
+		p.cfg.Log.Error().Err(err).Str("page", name).Msg("a page cannot be made")
+		secure(w, "")
+		http.Error(w, "The page cannot be made: the server's log has the reason.", http.StatusInternalServerError)
+		return nil
+	}
+	secure(w, f.Nonce)
+	p.answer(w, r, status, "text/html; charset=utf-8", b.Bytes())
+	return nil
+}
+
+// compressed is the length from which an answer is compressed.
+const compressed = 1400
+
+// answer sends a whole answer. Pages are compressed: they have no secret that a guess in the
+// same page could confirm.
+func (p *pages) answer(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
+	h := w.Header()
+	h.Add("Vary", "Accept-Encoding")
+	if len(body) > compressed && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(body)
+		if z.Close() == nil && err == nil {
+			h.Set("Content-Encoding", "gzip")
+			body = b.Bytes()
+		}
+	}
+	if status == http.StatusOK {
+		_ = p.cfg.Door.Requests.Answer(w, kind, body) // the client is gone if it fails
+		return
+	}
+	httpd.Bound(w)
+	h.Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // likewise
+}

@@ -1,0 +1,298 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/client"
+)
+
+// moment is one item of a timeline.
+type moment struct {
+	Key   string // stable while the task grows
+	At    stamp
+	Dot   string // "state", "now" or ""
+	State *badge
+	Word  string // beside State
+	Said  *spoken
+	Call  *called
+	Art   *artifact
+	when  time.Time
+}
+
+// spoken is a message.
+type spoken struct {
+	Who   string
+	Agent bool
+	Parts []part
+}
+
+// artifact is an artifact as it is now.
+type artifact struct {
+	Name   string
+	Parts  []part
+	Chunks int
+	Open   bool // more may come
+}
+
+// called is a call, from the verdict to the result.
+type called struct {
+	ID, Tool  string
+	Title     title
+	Steps     []step
+	Args      []leaf
+	Result    []leaf
+	Error     long
+	Approvals []row
+	Pending   []row
+	Cancel    string // address to post to; "": it cannot be canceled
+	Ran       string
+	Is        string
+}
+
+type step struct{ Word, Class, Small string }
+
+// taskPage is a task with what happened.
+type taskPage struct {
+	taskRow
+	Heading   title
+	Moments   []moment
+	Webhooks  []client.Webhook
+	May       client.TaskMay
+	Raw       string
+	RawSize   string
+	RawLink   string
+	Commands  []string
+	Calls     int
+	Cancel    string
+	Try       string
+	Ended     bool
+	Waits     []row
+	Continues string // to whom the task says what it says
+}
+
+func (v *visit) task() error {
+	d, err := v.cfg.Service.Task(v.ctx(), v.Caller, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	p, err := v.taskPage(&d)
+	if err != nil {
+		return err
+	}
+	live := ""
+	if !p.Ended {
+		live = "task=" + url.QueryEscape(d.Task.ID)
+	}
+	return v.show(http.StatusOK, "task", p.Heading.heading(), live, p)
+}
+
+func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
+	p := &taskPage{taskRow: v.taskRow(&d.Task), Webhooks: d.Webhooks, May: d.May, Calls: len(d.Calls), Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
+	p.Ended = slices.Contains([]string{"done", "fail", "end"}, p.State.Class)
+	if len(d.A2A) <= 64<<10 {
+		p.Raw = indented(d.A2A)
+	}
+	p.RawSize, p.RawLink = size(len(d.A2A)), p.Link+"/raw"
+	for _, name := range []string{"show", "watch", "cancel"} {
+		if name == "cancel" && p.Ended {
+			break
+		}
+		p.Commands = append(p.Commands, "a2a-server tasks "+name+" "+d.Task.ID)
+	}
+	if v.cfg.Sender != nil && d.May.Send {
+		p.Try = v.link("/try?task=" + url.QueryEscape(d.Task.ID))
+	}
+	for i := range d.Approvals {
+		if d.Approvals[i].State == client.Pending {
+			p.Waits = append(p.Waits, v.rowOf(&d.Approvals[i]))
+		}
+	}
+	events, err := v.cfg.Service.TaskLog(v.ctx(), v.Caller, d.Task.ID)
+	if err != nil {
+		return nil, err
+	}
+	p.Moments = v.timeline(d, events)
+	p.Heading = title{Lead: runs("Task " + p.Short)}
+	for i := range p.Moments {
+		if s := p.Moments[i].Said; s != nil && !s.Agent && len(s.Parts) > 0 && len(s.Parts[0].Text.Head) > 0 {
+			text := ""
+			for _, r := range s.Parts[0].Text.Head {
+				text += r.Text
+			}
+			first, _, _ := strings.Cut(text, "\n")
+			p.Heading = title{Lead: runs(shorten(first, 120))}
+			break
+		}
+	}
+	return p, nil
+}
+
+// timeline merges the events of a task with its messages and calls, by time.
+func (v *visit) timeline(d *client.TaskDetail, events []json.RawMessage) []moment {
+	var whole a2aTask
+	_ = json.Unmarshal(d.A2A, &whole) // ours
+	t := timeline{visit: v, d: d, whole: &whole, artifacts: map[string]int{}, owner: d.Task.Owner}
+	for _, raw := range events {
+		var e a2aEvent
+		if json.Unmarshal(raw, &e) != nil {
+			continue
+		}
+		switch {
+		case e.Task != nil:
+			t.status(&e.Task.Status)
+		case e.StatusUpdate != nil:
+			t.status(&e.StatusUpdate.Status)
+		case e.ArtifactUpdate != nil:
+			t.chunk(&e.ArtifactUpdate.Artifact, e.ArtifactUpdate.LastChunk)
+		}
+	}
+	t.messages(len(whole.History))
+	for i := range d.Calls {
+		t.call(&d.Calls[i])
+	}
+	slices.SortStableFunc(t.out, func(a, b moment) int { return a.when.Compare(b.when) })
+	for i := range t.out {
+		t.out[i].At = exact(t.out[i].when)
+		t.out[i].At.Text = t.out[i].At.Clock
+	}
+	if n := len(t.out); n > 0 && taskState(d.Task.State).Class == "run" {
+		t.out[n-1].Dot = "now"
+	}
+	return t.out
+}
+
+type timeline struct {
+	*visit
+	d         *client.TaskDetail
+	whole     *a2aTask
+	out       []moment
+	now       time.Time // of the newest status
+	worked    time.Time // when it first worked
+	told      int       // messages of the history that are in out
+	last      string    // state
+	artifacts map[string]int
+	owner     string
+	unread    []string
+}
+
+func (t *timeline) status(s *a2aStatus) {
+	if !s.Timestamp.IsZero() {
+		t.now = s.Timestamp
+	}
+	if s.State != t.last {
+		is := taskState(s.State)
+		t.out = append(t.out, moment{Key: fmt.Sprintf("s%d", len(t.out)), Dot: "state", State: &is, when: t.now})
+		if t.last = s.State; t.worked.IsZero() && strings.HasSuffix(s.State, "_WORKING") {
+			t.worked = t.now
+		}
+	}
+	if t.told == 0 && len(t.whole.History) > 0 && t.whole.History[0].Role == "ROLE_USER" {
+		t.messages(1)
+	}
+	if s.Message == nil {
+		return
+	}
+	for i := range t.whole.History {
+		if t.whole.History[i].ID == s.Message.ID {
+			t.messages(i)
+			t.told = max(t.told, i+1)
+		}
+	}
+	t.say(s.Message)
+}
+
+// messages adds those of the history before n that are not there yet.
+func (t *timeline) messages(n int) {
+	for ; t.told < n; t.told++ {
+		if m := &t.whole.History[t.told]; m.Role == "ROLE_USER" || t.told > 0 {
+			t.say(m)
+		}
+	}
+}
+
+func (t *timeline) say(m *a2aMessage) {
+	key := "m" + m.ID
+	if m.asks() || m.decides() || slices.ContainsFunc(t.out, func(o moment) bool { return o.Key == key }) {
+		return
+	}
+	one := spoken{Who: t.owner, Parts: t.partsOf(m.Parts)}
+	if m.Role != "ROLE_USER" {
+		one.Who, one.Agent = "agent", true
+	}
+	t.out = append(t.out, moment{Key: key, Said: &one, when: t.now})
+}
+
+func (t *timeline) chunk(a *a2aArtifact, last bool) {
+	at, there := t.artifacts[a.ID]
+	if !there {
+		at = len(t.out)
+		t.artifacts[a.ID] = at
+		one := artifact{Name: a.Name}
+		if one.Name == "" {
+			one.Name = short(a.ID)
+		}
+		for i := range t.whole.Artifacts {
+			if t.whole.Artifacts[i].ID == a.ID {
+				one.Parts = t.partsOf(t.whole.Artifacts[i].Parts)
+			}
+		}
+		t.out = append(t.out, moment{Key: "a" + a.ID, Art: &one, when: t.now})
+	}
+	one := t.out[at].Art
+	one.Chunks++
+	one.Open = !last && taskState(t.d.Task.State).Class == "run"
+}
+
+func (t *timeline) call(c *client.Call) {
+	d, v := t.d, t.visit
+	one := called{ID: c.ID, Tool: c.Tool, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Args: tree(c.Arguments), Error: v.longText(c.Error)}
+	if len(c.Result) > 0 {
+		one.Result = tree(c.Result)
+	}
+	if one.Ran, one.Is = ran(c); c.State != "finished" && d.May.Cancel && !c.Canceled {
+		one.Cancel = v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/calls/" + url.PathEscape(c.ID) + "/cancel")
+	}
+	when := t.worked
+	if when.IsZero() {
+		when = d.Task.Created
+	}
+	for i := range d.Approvals {
+		a := &d.Approvals[i]
+		if a.Call != c.ID {
+			continue
+		}
+		r := v.rowOf(a)
+		if len(one.Approvals) == 0 {
+			when = a.Requested
+		}
+		if one.Approvals = append(one.Approvals, r); a.State == client.Pending {
+			one.Pending = append(one.Pending, r)
+		}
+		asked := map[client.Kind]string{client.KindOutcome: "Asked whether it ran", client.KindQuestion: "Asked a question"}[a.Kind]
+		if asked == "" {
+			asked = "Asked"
+		}
+		one.Steps = append(one.Steps, step{Word: asked, Small: exact(a.Requested).Clock + " · gate " + r.Gate})
+		if res := a.Resolution; res != nil {
+			s := step{Word: r.State.Word, Class: map[string]string{"done": "ok", "fail": "bad"}[r.State.Class], Small: exact(res.At).Clock + " · after " + span(res.At.Sub(a.Requested))}
+			if res.By != nil {
+				s.Word += " by " + r.By
+			}
+			one.Steps = append(one.Steps, s)
+		}
+	}
+	if c.State == "finished" || c.State == "started" || c.State == "unknown" || c.State == "suspended" {
+		s := step{Word: strings.TrimSuffix(one.Ran, "."), Class: map[string]string{"done": "ok", "fail": "bad", "wait": "warn"}[one.Is], Small: "call " + c.ID}
+		if c.Attempt > 1 {
+			s.Small += fmt.Sprintf(" · attempt %d", c.Attempt)
+		}
+		one.Steps = append(one.Steps, s)
+	}
+	t.out = append(t.out, moment{Key: "c" + c.ID, Call: &one, when: when})
+}

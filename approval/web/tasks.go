@@ -1,0 +1,97 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"a2a-server/client"
+)
+
+// taskRow is a task as lists show it.
+type taskRow struct {
+	ID, Short, Link string
+	State           badge
+	Owner           string
+	Revoked, Bad    bool
+	Since, Created  stamp
+	Pending         int
+	Size            string
+	Context         string
+	ContextLink     string
+}
+
+func (v *visit) taskRow(t *client.Task) taskRow {
+	return taskRow{
+		ID: t.ID, Short: short(t.ID), Link: v.link("/tasks/" + url.PathEscape(t.ID)), State: taskState(t.State), Owner: t.Owner, Revoked: t.OwnerRevoked, Bad: t.Damaged,
+		Since: v.ago(t.Since), Created: v.ago(t.Created), Pending: t.Pending, Size: size(int(min(t.Bytes, 1<<40))), //nolint:gosec // bounded
+		Context: short(t.Context), ContextLink: v.link("/tasks?context=" + url.QueryEscape(t.Context)),
+	}
+}
+
+// tasksPage is the list of tasks.
+type tasksPage struct {
+	Rows             []taskRow
+	States           []choice
+	Owner, Context   string
+	Next             string
+	Filtered, Cursor bool
+}
+
+func (v *visit) tasks() error {
+	given := v.r.URL.Query()
+	q := client.TaskQuery{Context: given.Get("context"), State: given.Get("state"), Principal: given.Get("owner"), Cursor: given.Get("cursor")}
+	page, err := v.cfg.Service.Tasks(v.ctx(), v.Caller, q)
+	if err != nil {
+		return err
+	}
+	p := tasksPage{Owner: q.Principal, Context: q.Context, Filtered: q.Context != "" || q.State != "" || q.Principal != "", Cursor: q.Cursor != ""}
+	p.States = []choice{{"", "Any state", q.State == ""}}
+	for _, state := range []string{"submitted", "working", "input-required", "auth-required", "completed", "failed", "rejected", "canceled"} {
+		p.States = append(p.States, choice{state, taskState("TASK_STATE_" + replaced(state)).Word, state == q.State})
+	}
+	for i := range page.Items {
+		p.Rows = append(p.Rows, v.taskRow(&page.Items[i]))
+	}
+	if page.Next != "" {
+		p.Next = address(given, "cursor", page.Next)
+	}
+	return v.show(http.StatusOK, "tasks", "Tasks", "", p)
+}
+
+func replaced(state string) string {
+	out := []byte(state)
+	for i := range out {
+		if out[i] == '-' {
+			out[i] = '_'
+		}
+	}
+	return string(out)
+}
+
+func (v *visit) cancelTask() error {
+	id := v.r.PathValue("id")
+	if err := v.cfg.Service.Cancel(v.ctx(), v.Caller, id); err != nil {
+		return err
+	}
+	v.redirect(v.w, "/tasks/"+url.PathEscape(id))
+	return nil
+}
+
+func (v *visit) cancelCall() error {
+	id := v.r.PathValue("id")
+	if err := v.cfg.Service.CancelCall(v.ctx(), v.Caller, id, v.r.PathValue("call")); err != nil {
+		return err
+	}
+	v.redirect(v.w, "/tasks/"+url.PathEscape(id))
+	return nil
+}
+
+func (v *visit) rawTask() error {
+	d, err := v.cfg.Service.Task(v.ctx(), v.Caller, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	secure(v.w, "")
+	v.answer(v.w, v.r, http.StatusOK, "application/json", []byte(indented(d.A2A)))
+	return nil
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"a2a-server/client"
+)
+
+// tryPage is a conversation with the agent.
+type tryPage struct {
+	Tasks   []*taskPage // the oldest first
+	Task    string      // that a message continues; "": a new one
+	Context string
+	Answer  []run // of a message without a task
+	Sent    []run
+	Text    string
+	Tools   []Tool
+	Asks    []row
+	Wrong   string
+	As      string
+}
+
+// maxTurns is how many tasks of a conversation a page shows.
+const maxTurns = 10
+
+func (v *visit) try() error {
+	q := v.r.URL.Query()
+	p := tryPage{Text: q.Get("text")}
+	return v.showTry(http.StatusOK, &p, q.Get("task"), q.Get("context"))
+}
+
+func (v *visit) showTry(status int, p *tryPage, task, context string) error {
+	if v.cfg.Sender == nil {
+		return notFound("nobody can talk to the agent on this server's pages")
+	}
+	p.Context, p.As = context, who(&client.Principal{Subject: v.By.Subject, Person: v.By.Person})
+	if v.cfg.Tools != nil {
+		p.Tools = v.cfg.Tools(v.ctx(), v.By)
+	}
+	live := ""
+	if task != "" {
+		d, err := v.cfg.Service.Task(v.ctx(), v.Caller, task)
+		if err != nil {
+			return err
+		}
+		p.Context = d.Task.Context
+		last, err := v.taskPage(&d)
+		if err != nil {
+			return err
+		}
+		if p.Context != "" {
+			page, err := v.cfg.Service.Tasks(v.ctx(), v.Caller, client.TaskQuery{Context: p.Context, Limit: maxTurns})
+			if err != nil {
+				return err
+			}
+			for i := len(page.Items) - 1; i >= 0; i-- {
+				if page.Items[i].ID == d.Task.ID {
+					continue
+				}
+				if before, err := v.cfg.Service.Task(v.ctx(), v.Caller, page.Items[i].ID); err == nil {
+					if one, err := v.taskPage(&before); err == nil {
+						p.Tasks = append(p.Tasks, one)
+					}
+				}
+			}
+		}
+		if p.Tasks = append(p.Tasks, last); !last.Ended {
+			live = "task=" + url.QueryEscape(d.Task.ID)
+			p.Task = d.Task.ID
+		}
+	}
+	return v.show(status, "try", "Try it", live, p)
+}
+
+func (v *visit) send() error {
+	f := v.r.PostForm
+	if v.cfg.Sender == nil {
+		return notFound("nobody can talk to the agent on this server's pages")
+	}
+	text := strings.ReplaceAll(f.Get("text"), "\r\n", "\n")
+	m := Said{Text: text, Task: f.Get("task"), Context: f.Get("context")}
+	if f.Get("do") == "new" {
+		m.Task, m.Context = "", ""
+	}
+	if strings.TrimSpace(text) == "" {
+		return v.showTry(http.StatusUnprocessableEntity, &tryPage{Wrong: "The message is empty."}, m.Task, m.Context)
+	}
+	task, answer, err := v.cfg.Sender.Send(v.ctx(), v.Caller, m)
+	if err != nil {
+		p := v.problem(err, "")
+		return v.showTry(p.Status, &tryPage{Wrong: p.Error(), Text: text}, m.Task, m.Context)
+	}
+	if task == "" {
+		return v.showTry(http.StatusOK, &tryPage{Answer: lines(answer), Sent: lines(text)}, "", m.Context)
+	}
+	v.redirect(v.w, "/try?task="+url.QueryEscape(task))
+	return nil
+}

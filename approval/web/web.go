@@ -1,0 +1,321 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"html/template"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval/api"
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/internal/httpd"
+	"a2a-server/internal/visible"
+)
+
+// Path is where the pages are, below the base URL.
+const Path = "/ui"
+
+// requestTime bounds every request but streams.
+const requestTime = time.Minute
+
+// A Session is what the pages show of a caller's sign-in.
+type Session struct {
+	Name   string // of the person; "": the caller's subject
+	Method string // how the person signed in, in words; may be empty
+	Ends   time.Time
+}
+
+// Tool is a tool as the page about the server lists it.
+type Tool struct {
+	Name, Description string
+	Asks              string // what asks before it runs, in words; "": nothing
+}
+
+// Said is a message to the agent.
+type Said struct {
+	Text    string
+	Task    string // that it continues; "": a new one
+	Context string // of a new task; "": a new conversation
+}
+
+// A Sender sends messages to the agent, in the name of a caller. Its errors are mapped by
+// [api.Problem].
+type Sender interface {
+	// Send returns the task that the message created or continued, or the text of an answer
+	// without a task.
+	Send(ctx context.Context, c api.Caller, m Said) (task, answer string, err error)
+}
+
+// Config configures the pages. Service, Door, Identify and Now are required.
+type Config struct {
+	Service *api.Service
+	Door    api.Door
+	// Identify returns who calls. It has answered the request if ok is false.
+	Identify  func(w http.ResponseWriter, r *http.Request) (c api.Caller, session Session, ok bool)
+	Prefix    string // path of the base URL, without a slash at its end
+	PublicURL string // base URL for commands to copy; "": this server, as text
+	SignOut   string // path to post to, below the base URL; "": there is no signing out
+	Sender    Sender // nil: nobody can talk to the agent here
+	// Tools lists the tools of a caller. Nil: they are not shown.
+	Tools func(context.Context, auth.Principal) []Tool
+	// Health returns why the server is not ready. Nil: it is not shown.
+	Health         func() error
+	Agent, Version string
+	Log            zerolog.Logger
+	Now            func() time.Time
+}
+
+type pages struct {
+	cfg       Config
+	origins   *http.CrossOriginProtection
+	mux       *http.ServeMux
+	templates map[string]*template.Template // by page
+}
+
+// visit is one request of a known caller, and its answer.
+type visit struct {
+	*pages
+	api.Caller
+	session Session
+	w       http.ResponseWriter
+	r       *http.Request
+	now     time.Time
+}
+
+// New returns the handler of the pages at [Path]. Requests arrive with paths relative to the
+// base URL.
+func New(c Config) http.Handler {
+	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path)}
+	get := func(path string, action auth.Action, run func(*visit) error) { p.route("GET", path, action, run) }
+	post := func(path string, action auth.Action, run func(*visit) error) { p.route("POST", path, action, run) }
+	get("/{$}", 0, (*visit).inbox)
+	get("/approvals/{id}", auth.Review, (*visit).approval)
+	get("/approvals/{id}/row", auth.Review, (*visit).row)
+	get("/approvals/{id}/edit", auth.Review, (*visit).edit)
+	post("/approvals/{id}/edit", auth.Decide, (*visit).checkEdit)
+	post("/approvals/{id}/decision", auth.Decide, (*visit).decide)
+	post("/approvals/{id}/extension", auth.Decide, (*visit).extend)
+	get("/batch", auth.Decide, (*visit).batch)
+	post("/batch", auth.Decide, (*visit).decideBatch)
+	get("/tasks", auth.List, (*visit).tasks)
+	get("/tasks/{id}", auth.Read, (*visit).task)
+	get("/tasks/{id}/raw", auth.Read, (*visit).rawTask)
+	post("/tasks/{id}/cancel", auth.Cancel, (*visit).cancelTask)
+	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
+	get("/history", 0, (*visit).history)
+	get("/about", 0, (*visit).about)
+	get("/try", auth.Create, (*visit).try)
+	post("/try", auth.Create, (*visit).send)
+	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
+		if v := p.known(w, r); v != nil {
+			v.events()
+		}
+	})
+	p.mux.HandleFunc("GET "+Path+"/static/{hash}/{file}", p.static)
+	p.mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) { p.redirect(w, "/") })
+	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if v := p.known(w, r); v != nil {
+			v.fail(notFound("there is no page at this address, or it takes another method"))
+		}
+	})
+	return http.HandlerFunc(p.serve)
+}
+
+func notFound(detail string) *client.Error {
+	return &client.Error{Status: http.StatusNotFound, Reason: client.ReasonNotFound, Title: "There is nothing here", Detail: detail}
+}
+
+// serve checks where a request comes from before anything else.
+func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
+	httpd.Begin(w, r)
+	defer func() {
+		httpd.Finish(w, r)
+		if wrong := recover(); wrong != nil {
+			if wrong != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+				p.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(wrong), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+			}
+			panic(http.ErrAbortHandler) // the connection is in an unknown state
+		}
+	}()
+	wrong := p.cfg.Door.Guard.Check(r)
+	if wrong != nil && !p.linked(r) {
+		Refuse(w, api.Problem(wrong))
+		return
+	}
+	if err := p.origins.Check(r); err != nil {
+		Refuse(w, &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"})
+		return
+	}
+	p.mux.ServeHTTP(w, r)
+}
+
+// linked reports whether a page of another site links to a page, and its reader follows: a mail
+// or a chat in the browser does. Such a request only reads, and its answer stays in a window of
+// its own.
+func (p *pages) linked(r *http.Request) bool {
+	h := r.Header
+	if r.Method != http.MethodGet || h.Get("Sec-Fetch-Mode") != "navigate" || h.Get("Sec-Fetch-Dest") != "document" || len(h["Origin"]) > 0 {
+		return false
+	}
+	plain := r.Clone(r.Context())
+	plain.Header.Del("Sec-Fetch-Site")
+	return p.cfg.Door.Guard.Check(plain) == nil
+}
+
+// route adds a page. An action of 0 is for every caller.
+func (p *pages) route(method, path string, action auth.Action, run func(*visit) error) {
+	p.mux.HandleFunc(method+" "+Path+path, func(w http.ResponseWriter, r *http.Request) {
+		v := p.known(w, r)
+		if v == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+		defer cancel()
+		v.r = r.WithContext(ctx)
+		var err error
+		if action != 0 {
+			err = v.By.May(action)
+		}
+		if err == nil && method == "POST" {
+			err = v.readForm()
+		}
+		if err == nil {
+			err = run(v)
+		}
+		if err != nil {
+			v.fail(v.problem(err, r.PathValue("id")))
+		}
+	})
+}
+
+// known returns the visit of a request whose caller is known; nil: it is answered.
+func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
+	c, session, ok := p.cfg.Identify(w, r)
+	if !ok {
+		return nil
+	}
+	return &visit{pages: p, Caller: c, session: session, w: w, r: r, now: p.cfg.Now()}
+}
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// problem returns the problem of an error, with the approval that it is about.
+func (v *visit) problem(err error, id string) *client.Error {
+	return v.cfg.Service.Explain(v.ctx(), v.Caller, err, id)
+}
+
+// maxForm is how many bytes a form may have: arguments of 128 KiB, escaped.
+const maxForm = 1 << 20
+
+// readForm reads the form of a request. Large ones count towards the memory of large requests.
+func (v *visit) readForm() error {
+	if n := v.r.ContentLength; n < 0 || n > httpd.FreeBody {
+		give, err := v.cfg.Door.Requests.Reserve(v.By, maxForm)
+		if err != nil {
+			return err
+		}
+		context.AfterFunc(v.r.Context(), give)
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The form cannot be read", Detail: "it is damaged, or larger than 1 MiB: go back, and send it again"}
+	}
+	httpd.BodyRead(v.w, v.r)
+	return nil
+}
+
+// link returns the address of a page.
+func (p *pages) link(path string) string { return p.cfg.Prefix + Path + path }
+
+// redirect sends a browser to a page, after a POST or from an address that has none.
+func (p *pages) redirect(w http.ResponseWriter, path string) {
+	w.Header().Set("Location", p.link(path))
+	secure(w, "")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// secure sets the headers of every page.
+func secure(w http.ResponseWriter, nonce string) {
+	script := "'none'"
+	if nonce != "" {
+		script = "'nonce-" + nonce + "'"
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src "+script+"; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}
+
+// frame is what every page has around its own part.
+type frame struct {
+	Title, Here, Nonce, Ui, Static string
+	Agent, Version                 string
+	User, Identity                 string // "": nobody is known
+	Roles, Method                  string
+	SignOut                        string
+	Try, Alone                     bool   // Alone: without navigation
+	Pending                        string // approvals; "": not known
+	Live                           string // query of the events that the page follows
+	Now                            int64  // ms
+	Main                           any
+}
+
+// show answers with a page.
+func (v *visit) show(status int, name, title, live string, main any) error {
+	by := v.By
+	f := frame{
+		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
+		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Try: v.cfg.Sender != nil, Live: live, Main: main,
+	}
+	if f.User == "" {
+		f.User = by.Subject
+	}
+	if by.Tenant != "" {
+		f.Identity = by.Tenant + ":" + by.Subject
+	}
+	if v.cfg.SignOut != "" {
+		f.SignOut = v.cfg.Prefix + v.cfg.SignOut
+	}
+	f.Pending = v.pending()
+	return v.render(v.w, v.r, status, name, &f)
+}
+
+// maxCounted is how many pending approvals the navigation counts up to.
+const maxCounted = 100
+
+// pending returns how many approvals are pending, in words; "" if the caller may not see them.
+func (v *visit) pending() string {
+	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Limit: maxCounted})
+	switch {
+	case err != nil:
+		return ""
+	case page.Next != "":
+		return fmt.Sprintf("%d+", len(page.Items))
+	}
+	return fmt.Sprint(len(page.Items))
+}
+
+// Refuse answers a request of nobody who is known, with a page about what was wrong. It is for
+// [Config.Identify].
+func Refuse(w http.ResponseWriter, wrong *client.Error) {
+	secure(w, "")
+	httpd.Bound(w)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(wrong.Status)
+	_, _ = fmt.Fprintf(w, "%s\n\n%s\n", wrong.Title, visible.ClipText(wrong.Detail, 3000)) // the client is gone if it fails
+}
+
+// fail answers with a page about what was wrong.
+func (v *visit) fail(wrong *client.Error) {
+	_ = v.show(wrong.Status, "error", wrong.Title, "", wrong) // likewise
+}
+
+// nonce returns a value that allows the script of one answer.
+func nonce() string { return rand.Text() }

@@ -1,0 +1,185 @@
+package web
+
+import (
+	"strings"
+
+	"a2a-server/client"
+)
+
+// badge is a state or a risk: a shape, a colour and always a word.
+type badge struct{ Class, Word string }
+
+func riskOf(a *client.Approval) badge {
+	switch {
+	case a.Kind == client.KindQuestion:
+		return badge{"q", "Question"}
+	case a.Kind == client.KindOutcome:
+		return badge{"q", "Outcome"}
+	case a.Risk == "high":
+		return badge{"high", "High"}
+	case a.Risk == "medium":
+		return badge{"med", "Medium"}
+	}
+	return badge{"low", "Low"}
+}
+
+func stateOf(state client.State) badge {
+	switch state {
+	case client.Pending:
+		return badge{"wait", "Pending"}
+	case client.Approved:
+		return badge{"done", "Approved"}
+	case client.Edited:
+		return badge{"done", "Approved with changes"}
+	case client.Rejected:
+		return badge{"fail", "Rejected"}
+	case client.Responded:
+		return badge{"done", "Answered"}
+	case client.Expired:
+		return badge{"end", "Expired"}
+	case client.Canceled:
+		return badge{"end", "Canceled"}
+	case client.Superseded:
+		return badge{"end", "Replaced"}
+	}
+	return badge{"end", string(state)}
+}
+
+func taskState(state string) badge {
+	word := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(state, "TASK_STATE_"), "_", " "))
+	if word == "" {
+		return badge{"end", "Unknown"}
+	}
+	class := "end"
+	switch word {
+	case "submitted", "working":
+		class = "run"
+	case "input required", "auth required":
+		class = "wait"
+	case "completed":
+		class = "done"
+	case "failed", "rejected":
+		class = "fail"
+	}
+	return badge{class, strings.ToUpper(word[:1]) + word[1:]}
+}
+
+// ended says what happens when nobody decides.
+func ended(onDeadline string) string {
+	switch onDeadline {
+	case "cancel":
+		return "then the task is canceled"
+	case "keep":
+		return "then it still waits"
+	}
+	return "then rejected"
+}
+
+// who is a principal in words.
+func who(p *client.Principal) string {
+	switch {
+	case p == nil:
+		return "nobody"
+	case p.Person != "" && p.Person != p.Subject:
+		return p.Person
+	}
+	return p.Subject
+}
+
+// through says who acts for a principal; "": nobody.
+func through(p *client.Principal) string {
+	if p == nil || len(p.Through) == 0 {
+		return ""
+	}
+	return "through " + strings.Join(p.Through, ", ")
+}
+
+// ran says what became of a call, and whether that is good, in the terms of a badge.
+func ran(c *client.Call) (text, class string) {
+	if c == nil {
+		return "", ""
+	}
+	switch c.State {
+	case "started":
+		return "It runs now.", "run"
+	case "suspended":
+		return "It has begun, and waits.", "run"
+	case "unknown":
+		return "It was started, and nobody knows yet whether it had its effect.", "wait"
+	case "decided":
+		return "It is about to run.", "run"
+	case "planned", "asked":
+		return "It has not run.", "wait"
+	}
+	switch c.Outcome {
+	case "ok":
+		return "It ran, and succeeded.", "done"
+	case "error":
+		return "It ran, and failed.", "fail"
+	case "unknown":
+		return "It was started, and it stays unknown whether it had its effect.", "fail"
+	case "rejected", "denied", "expired", "invalid":
+		return "It did not run.", "end"
+	case "canceled":
+		return "It was canceled.", "end"
+	}
+	return "It has ended.", "end"
+}
+
+// title is what an approval is about, in one line.
+type title struct {
+	Lead  []run
+	Pairs []pair // arguments, where nobody has written a sentence
+	More  string // that there are more arguments
+}
+
+type pair struct{ Name, Value []run }
+
+const titleLength, titleValue, titlePairs = 180, 60, 4
+
+// titleOf returns the sentence of an approval: that of its gate or tool, or else the tool and
+// its arguments.
+func titleOf(a *client.Approval) title {
+	hint, _, _ := strings.Cut(a.Hint, "\n")
+	if hint != "" && !strings.HasPrefix(hint, `May the tool "`) {
+		return title{Lead: runs(shorten(hint, titleLength))}
+	}
+	t := title{Lead: runs(a.Tool)}
+	if a.Kind == client.KindOutcome {
+		t.Lead = runs("Did " + a.Tool + " run?")
+	}
+	left := 0
+	for _, l := range tree(a.Arguments) {
+		if l.Depth > 0 || l.Dim || len(t.Pairs) >= titlePairs {
+			left++
+			continue
+		}
+		value := l.raw
+		if strings.HasPrefix(value, `"`) {
+			value = unquote(value)
+		}
+		t.Pairs = append(t.Pairs, pair{l.Name, runs(shorten(value, titleValue))})
+	}
+	if left > 0 {
+		t.More = count(left, "more value")
+	}
+	return t
+}
+
+// heading returns a title as plain text, for the title of a page.
+func (t title) heading() string {
+	var b strings.Builder
+	add := func(all []run) {
+		for _, r := range all {
+			b.WriteString(r.Text + r.Code)
+		}
+	}
+	add(t.Lead)
+	for _, p := range t.Pairs {
+		b.WriteString(" ")
+		add(p.Name)
+		b.WriteString(" ")
+		add(p.Value)
+	}
+	return b.String()
+}
