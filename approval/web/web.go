@@ -144,8 +144,7 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
 	}()
-	wrong := p.cfg.Door.Guard.Check(r)
-	if wrong != nil && !p.linked(r) {
+	if wrong := p.check(r); wrong != nil {
 		Refuse(w, api.Problem(wrong))
 		return
 	}
@@ -156,17 +155,24 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// linked reports whether a page of another site links to a page, and its reader follows: a mail
-// or a chat in the browser does. Such a request only reads, and its answer stays in a window of
-// its own.
-func (p *pages) linked(r *http.Request) bool {
-	h := r.Header
-	if r.Method != http.MethodGet || h.Get("Sec-Fetch-Mode") != "navigate" || h.Get("Sec-Fetch-Dest") != "document" || len(h["Origin"]) > 0 {
-		return false
+// check returns why a request is refused before anybody asks who calls. Beside what the guard lets
+// in, the pages' own forms come in, and readers who follow a link on a page of another site, such
+// as a mail in the browser: that only reads, and its answer stays in a window of its own.
+func (p *pages) check(r *http.Request) *httpd.Error {
+	guard, h := &p.cfg.Door.Guard, r.Header
+	followed := r.Method == http.MethodGet && len(h["Origin"]) == 0 && h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document"
+	scheme, host := guard.Asked(r)
+	own := len(h["Origin"]) == 1 && h.Get("Origin") == scheme+"://"+host
+	if !followed && !own {
+		return guard.Check(r)
 	}
-	plain := r.Clone(r.Context())
-	plain.Header.Del("Sec-Fetch-Site")
-	return p.cfg.Door.Guard.Check(plain) == nil
+	plain := *r
+	plain.Header = h.Clone()
+	plain.Header.Del("Origin")
+	if followed {
+		plain.Header.Set("Sec-Fetch-Site", "none")
+	}
+	return guard.Check(&plain)
 }
 
 // route adds a page. An action of 0 is for every caller.
