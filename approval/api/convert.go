@@ -129,6 +129,9 @@ func entryOf(e *engine.AuditEntry) client.AuditEntry {
 	}
 }
 
+// approvalExtension is the key of our question in the metadata of a message.
+const approvalExtension = "urn:a2a-server:extension:tool-approval:v1"
+
 const (
 	maxMessages = 20
 	maxText     = 8 << 10 // bytes of a message that are shown
@@ -139,9 +142,10 @@ const (
 func conversation(a2aTask []byte) (shown []client.Message, earlier int) {
 	var t struct {
 		History []struct {
-			MessageID string            `json:"messageId"`
-			Role      string            `json:"role"`
-			Parts     []json.RawMessage `json:"parts"`
+			MessageID string                     `json:"messageId"`
+			Role      string                     `json:"role"`
+			Parts     []json.RawMessage          `json:"parts"`
+			Metadata  map[string]json.RawMessage `json:"metadata"`
 		} `json:"history"`
 	}
 	shown = []client.Message{}
@@ -155,7 +159,7 @@ func conversation(a2aTask []byte) (shown []client.Message, earlier int) {
 			out.Role = "user"
 		}
 		var texts []string
-		ours := false
+		_, ours := m.Metadata[approvalExtension] // with its text for people
 		for _, raw := range m.Parts {
 			text, question := partText(raw)
 			ours = ours || question

@@ -95,6 +95,9 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		Run: d.Run, Given: url.Values{}, Now: exact(v.now),
 	}
 	p.About, _ = about(a.Arguments)
+	if defaultHint(a.Hint) && a.Kind == client.KindCall {
+		p.Words = long{} // it repeats the arguments
+	}
 	for _, one := range a.Decisions {
 		p.Can[string(one)] = d.May.Decide
 	}
@@ -142,7 +145,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	return p
 }
 
-// neighbours finds where to go on.
+// neighbours finds the approval to decide next.
 func (v *visit) neighbours(p *approvalPage) {
 	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Mine: true, Order: "deadline", Limit: 100})
 	if err != nil {

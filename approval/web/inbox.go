@@ -211,7 +211,7 @@ func (v *visit) row() error {
 }
 
 // events tells a page what has changed, so that it asks again for what it shows. An event has no
-// content: each page checks anew what its reader may see.
+// content: each page checks again what its reader may see.
 func (v *visit) events() {
 	q := v.r.URL.Query()
 	if id := q.Get("task"); id != "" {

@@ -56,7 +56,7 @@ func (p *pages) static(w http.ResponseWriter, r *http.Request) {
 func parse(base string) map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
 		"at":   func(path string) string { return base + path },
-		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "list": func(all ...any) []any { return all },
+		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "gate": gateName, "list": func(all ...any) []any { return all },
 	}).ParseFS(assets, "assets/frame.html", "assets/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range []string{"inbox", "approval", "edit", "batch", "results", "tasks", "task", "try", "history", "about", "error"} {

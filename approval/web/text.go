@@ -219,7 +219,9 @@ func span(d time.Duration) string {
 	case d < 24*time.Hour:
 		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 	case d < 48*time.Hour:
-		return "1 day"
+		return fmt.Sprintf("1 day %d h", int(d.Hours())%24)
+	case d < 240*time.Hour:
+		return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
 	}
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -76,6 +77,7 @@ type pages struct {
 	cfg       Config
 	origins   *http.CrossOriginProtection
 	mux       *http.ServeMux
+	public    string                        // origin of the base URL; "": not known
 	templates map[string]*template.Template // by page
 }
 
@@ -93,6 +95,9 @@ type visit struct {
 // base URL.
 func New(c Config) http.Handler {
 	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path)}
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		p.public = u.Scheme + "://" + u.Host
+	}
 	get := func(path string, action auth.Action, run func(*visit) error) { p.route("GET", path, action, run) }
 	post := func(path string, action auth.Action, run func(*visit) error) { p.route("POST", path, action, run) }
 	get("/{$}", 0, (*visit).inbox)
@@ -162,7 +167,7 @@ func (p *pages) check(r *http.Request) *httpd.Error {
 	guard, h := &p.cfg.Door.Guard, r.Header
 	followed := r.Method == http.MethodGet && len(h["Origin"]) == 0 && h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document"
 	scheme, host := guard.Asked(r)
-	own := len(h["Origin"]) == 1 && h.Get("Origin") == scheme+"://"+host
+	own := len(h["Origin"]) == 1 && (h.Get("Origin") == scheme+"://"+host || h.Get("Origin") == p.public)
 	if !followed && !own {
 		return guard.Check(r)
 	}

@@ -141,7 +141,7 @@ const titleLength, titleValue, titlePairs = 180, 60, 4
 // its arguments.
 func titleOf(a *client.Approval) title {
 	hint, _, _ := strings.Cut(a.Hint, "\n")
-	if hint != "" && !strings.HasPrefix(hint, `May the tool "`) {
+	if hint != "" && !defaultHint(hint) {
 		return title{Lead: runs(shorten(hint, titleLength))}
 	}
 	t := title{Lead: runs(a.Tool)}
@@ -164,6 +164,21 @@ func titleOf(a *client.Approval) title {
 		t.More = count(left, "more value")
 	}
 	return t
+}
+
+// defaultHint reports whether a hint is the server's own sentence, which only has the tool and its
+// arguments.
+func defaultHint(hint string) bool { return strings.HasPrefix(hint, `May the tool "`) }
+
+// gateName is a gate in words.
+func gateName(name string) string {
+	switch name {
+	case "tool":
+		return "the tool asks"
+	case "default":
+		return "no gate, so it asks"
+	}
+	return name
 }
 
 // heading returns a title as plain text, for the title of a page.

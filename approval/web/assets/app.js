@@ -1,0 +1,253 @@
+'use strict';
+// Everything works without this script. It adds what is live: rows that arrive, tasks that go
+// on, times that run, and keys.
+(() => {
+  const root = document.documentElement, ui = root.dataset.ui, page = root.dataset.page;
+  const skew = Number(root.dataset.now) - Date.now(), loaded = performance.now();
+  const $ = (q, of = document) => of.querySelector(q), $$ = (q, of = document) => [...of.querySelectorAll(q)];
+  const now = () => Date.now() + skew;
+  const say = text => { const at = $('#say'); if (at) at.textContent = text; };
+  const kept = (name, value) => { try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; } };
+  const two = n => String(n).padStart(2, '0');
+
+  // Times
+  const span = ms => {
+    const s = Math.max(0, Math.floor(ms / 1000)), min = Math.floor(s / 60), h = Math.floor(min / 60), d = Math.floor(h / 24);
+    if (s < 60) return s + ' s';
+    if (min < 10) return `${min} min ${two(s % 60)} s`;
+    if (min < 60) return min + ' min';
+    if (h < 24) return `${h} h ${two(min % 60)} min`;
+    return d === 1 ? `1 day ${h % 24} h` : d < 10 ? `${d} days ${h % 24} h` : d + ' days';
+  };
+  const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+  const tick = () => {
+    if (document.hidden) return;
+    for (const t of $$('[data-until]')) {
+      const left = Number(t.dataset.until) - now();
+      set(t, left > 0 ? span(left) : 'no time');
+      if (left < 600000) (t.closest('.t') || t.parentNode).classList.add(t.closest('.t') ? 'soon' : 'bad');
+    }
+    for (const t of $$('[data-at]')) {
+      const ago = now() - Date.parse(t.dateTime);
+      set(t, ago < 2000 ? 'just now' : span(ago) + ' ago');
+    }
+    const bar = $('#decide [data-until]');
+    if (bar) for (const [at, words] of [[300, '5 minutes'], [60, '1 minute'], [10, '10 seconds']]) {
+      if (Math.round((Number(bar.dataset.until) - now()) / 1000) === at) say(words + ' left to decide');
+    }
+  };
+  setInterval(tick, 1000);
+  document.addEventListener('visibilitychange', tick);
+  tick();
+
+  // Other versions of this page, from the server
+  const load = async url => {
+    const got = await fetch(url, { headers: { Accept: 'text/html' } });
+    if (!got.ok || got.redirected && !new URL(got.url).pathname.startsWith(ui + '/')) throw new Error(got.status);
+    return new DOMParser().parseFromString(await got.text(), 'text/html');
+  };
+  const count = other => {
+    const at = $('#pending'), n = $('#pending', other)?.textContent;
+    if (!at || n === undefined) return;
+    set(at, n);
+    document.title = (n === '0' ? '' : `(${n}) `) + document.title.replace(/^\(\d+\+?\) /, '');
+  };
+
+  // The inbox: new rows wait behind a button, decided rows stay and say by whom.
+  let offered = new Set();
+  const inbox = async () => {
+    const other = await load(location.href);
+    count(other);
+    $$('.tabs .n').forEach((n, i) => set(n, $$('.tabs .n', other)[i]?.textContent ?? n.textContent));
+    const here = new Map($$('tr[data-id]').map(r => [r.dataset.id, r])), there = $$('tr[data-id]', other).map(r => r.dataset.id);
+    const fresh = there.filter(id => !here.has(id));
+    const button = $('#new');
+    button.hidden = !fresh.length;
+    set(button, `Show ${fresh.length} new`);
+    button.href = location.href;
+    for (const id of fresh.filter(id => !offered.has(id))) notice(id, $(`tr[data-id="${CSS.escape(id)}"]`, other));
+    if (fresh.some(id => !offered.has(id))) say(`${fresh.length} new`);
+    offered = new Set(fresh);
+    for (const [id, row] of here) {
+      if (there.includes(id) || row.classList.contains('gone')) continue;
+      const one = $('tr[data-id]', await load(`${ui}/approvals/${encodeURIComponent(id)}/row`));
+      if (!one || !one.classList.contains('gone')) continue;
+      const focused = row.contains(document.activeElement);
+      row.replaceWith(one);
+      if (focused) $('a', one).focus();
+      say($('.t', one).textContent);
+    }
+    picked();
+  };
+  const notice = (id, row) => {
+    if (kept('notice') !== 'on' || !document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
+    const one = new Notification('An approval waits', { body: row.dataset.tool, tag: id });
+    one.onclick = () => { window.focus(); location.href = `${ui}/approvals/${encodeURIComponent(id)}`; };
+  };
+  const picked = () => {
+    const at = $('#picked');
+    if (!at) return;
+    const boxes = $$('input[form=batch]'), on = boxes.filter(b => b.checked);
+    at.textContent = on.length ? `${on.length} selected` : 'Select approvals of one gate to decide them together.';
+    const button = $('#batch button');
+    button.disabled = !on.length;
+  };
+  document.addEventListener('change', e => { if (e.target.matches('input[form=batch]')) picked(); });
+  picked();
+
+  // An approval: say that it was decided, and leave the page as it is.
+  const approval = async () => {
+    const at = $('#approval'), other = await load(location.pathname.replace(/\/(decision|extension)$/, '')), now = $('#approval', other);
+    count(other);
+    if (!at || !now || now.dataset.state === at.dataset.state) {
+      const a = $('#decide [data-until]'), b = $('#decide [data-until]', other);
+      if (a && b && a.dataset.until !== b.dataset.until) for (const t of $$('[data-until]')) t.dataset.until = b.dataset.until;
+      return;
+    }
+    const note = $('#changed');
+    note.hidden = false;
+    note.textContent = ($('.line', now)?.textContent ?? now.dataset.state).trim().replace(/\s+/g, ' ') + '. ';
+    const link = document.createElement('a');
+    link.href = location.pathname.replace(/\/(decision|extension)$/, '');
+    link.textContent = 'Show what stands now';
+    note.append(link);
+    if (at.dataset.state !== 'Pending') link.click();
+  };
+
+  // A task: what is new is added, what has changed is replaced, and the rest is left alone.
+  const same = (a, b) => a.innerHTML === b.innerHTML && a.className === b.className;
+  const merge = (list, other) => {
+    const here = new Map([...list.children].map(c => [c.dataset.key, c]));
+    for (const item of [...other.children]) {
+      const old = here.get(item.dataset.key);
+      if (!old) { list.append(item); continue; }
+      const open = $$('details[open]', old).map(d => d.id), shut = old.cloneNode(true);
+      for (const d of $$('details[open]', shut)) d.open = false;
+      if (!same(shut, item) && !old.contains(document.activeElement)) {
+        for (const id of open) { const d = id && $('#' + CSS.escape(id), item); if (d) d.open = true; }
+        old.replaceWith(item);
+      }
+    }
+  };
+  const task = async () => {
+    const other = await load(location.href), now = $$('[data-merge]', other);
+    count(other);
+    $$('[data-merge]').forEach((at, i) => {
+      const to = now[i];
+      if (!to) return;
+      if (at.dataset.merge) { if (!same(at, to) && !at.contains(document.activeElement)) at.innerHTML = to.innerHTML; } else merge(at, to);
+    });
+    tick();
+    if (!other.documentElement.dataset.live && stream) { stream.close(); state(''); }
+  };
+
+  // One stream for each tab. Whatever it says, the page asks again for what it shows.
+  let stream, timer, busy = false, again = false;
+  const state = (text, off) => {
+    const at = $('#live-state');
+    at.hidden = !text;
+    set(at, text);
+    at.classList.toggle('off', !!off);
+  };
+  const refresh = { inbox, approval, task, try: task }[page];
+  const run = async () => {
+    if (busy) { again = true; return; }
+    busy = true;
+    try { await refresh(); } catch { state('Not up to date', true); }
+    busy = false;
+    if (again) { again = false; soon(); }
+  };
+  const soon = () => { clearTimeout(timer); timer = setTimeout(run, 120); };
+  if (root.dataset.live && refresh && window.EventSource) {
+    const one = new URLSearchParams(root.dataset.live).get('id');
+    stream = new EventSource(`${ui}/events?${root.dataset.live}`);
+    stream.onopen = () => { state('Live'); soon(); };
+    stream.onerror = () => state(`Reconnecting since ${new Date().toTimeString().slice(0, 5)}`, true);
+    stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one) soon(); else if (page === 'approval') soon(); });
+  }
+  // While a decided call runs, its page asks again.
+  if (page === 'approval' && $('#approval')?.dataset.state !== 'Pending' && /runs now|about to run/.test($('.note b')?.textContent ?? '')) setTimeout(() => location.reload(), 1000);
+
+  // Decisions: not twice, not by Enter, and not by a click that was meant for what was here before.
+  let sent = false;
+  document.addEventListener('submit', e => {
+    if (!e.target.matches('[data-decides]')) return;
+    if (sent || performance.now() - loaded < 600) e.preventDefault(); else sent = true;
+  });
+  window.addEventListener('pageshow', () => { sent = false; });
+  document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
+  for (const input of $$('[data-confirm]')) {
+    const button = $('button.go', input.form);
+    const check = () => { button.disabled = input.value.trim() !== input.dataset.confirm; };
+    input.addEventListener('input', check);
+    check();
+  }
+  for (const d of $$('#decide details')) d.addEventListener('toggle', () => {
+    if (d.open) ($('input:not([type=hidden],[type=radio]), textarea, select', d) || $('button:not([hidden])', d)).focus();
+  });
+
+  // Copying
+  for (const b of $$('[data-copy]')) {
+    b.hidden = !navigator.clipboard;
+    b.addEventListener('click', async () => { await navigator.clipboard.writeText($('#' + b.dataset.copy).textContent); say('Copied'); set(b, 'Copied'); });
+  }
+
+  // Settings
+  const keys = $('#keys-on'), notices = $('#notice-on');
+  const show = () => { $('#keys').hidden = !keys.checked; };
+  if (keys) {
+    $('#settings').hidden = false;
+    keys.checked = kept('keys') !== 'off';
+    notices.checked = kept('notice') === 'on';
+    keys.addEventListener('change', () => { kept('keys', keys.checked ? 'on' : 'off'); show(); });
+    notices.addEventListener('change', async () => {
+      if (notices.checked && (!('Notification' in window) || await Notification.requestPermission() !== 'granted')) notices.checked = false;
+      kept('notice', notices.checked ? 'on' : 'off');
+    });
+    show();
+  }
+
+  // Keys
+  let prefix = false;
+  const open = id => { const d = $('#p-' + id); if (d) { d.open = true; $('summary', d)?.scrollIntoView({ block: 'nearest' }); } return !!d; };
+  const move = (step, pick) => {
+    const all = $$('.rows a.sum');
+    const at = all.indexOf(document.activeElement.closest('tr')?.querySelector('a.sum'));
+    const to = all[at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + step))];
+    to?.focus();
+    const box = pick && $('input[form=batch]', to?.closest('tr') ?? root);
+    if (box) { box.checked = true; picked(); }
+  };
+  const act = e => {
+    const row = document.activeElement.closest?.('tr[data-id]');
+    if (prefix) { prefix = false; const to = { i: '/', t: '/tasks', h: '/history' }[e.key]; if (to) { location.href = ui + to; return true; } }
+    switch (e.key) {
+      case 'j': case 'J': move(1, e.shiftKey); return true;
+      case 'k': case 'K': move(-1, e.shiftKey); return true;
+      case 'o': if (row) $('a.sum', row).click(); return !!row;
+      case 'x': { const box = row && $('input[form=batch]', row); if (box) { box.checked = !box.checked; picked(); } return !!box; }
+      case 'a': case 'd': {
+        const to = e.key === 'a' ? 'approve' : 'reject';
+        if (row) { location.href = $('a.sum', row).href + '?do=' + to; return true; }
+        return open(to) || e.key === 'a' && open('respond');
+      }
+      case 'e': $('#p-edit')?.click(); return true;
+      case '/': $('#filters select, #filters input:not([type=hidden])')?.focus(); return true;
+      case 'g': prefix = true; setTimeout(() => { prefix = false; }, 1500); return true;
+      case ']': $('[data-next]')?.click(); return true;
+      case '[': history.back(); return true;
+      case 'c': $('[data-copy=args-json]')?.click(); return true;
+      case '?': $('#menu').open = !$('#menu').open; return true;
+    }
+    return false;
+  };
+  document.addEventListener('keydown', e => {
+    if (e.key === 'Escape') {
+      const shut = $('#menu[open]') || $('#decide details[open]');
+      if (shut) { shut.open = false; $('summary', shut).focus(); } else if (page === 'approval' && !e.target.matches('input, textarea, select')) location.href = ui + '/';
+      return;
+    }
+    if (!keys?.checked || e.ctrlKey || e.metaKey || e.altKey || e.target.matches('input:not([type=checkbox],[type=radio]), textarea, select') || performance.now() - loaded < 300) return;
+    if (act(e)) e.preventDefault();
+  });
+})();
