@@ -27,7 +27,8 @@ type approvalPage struct {
 	Args         []leaf
 	About        string
 	JSON         string
-	Words        long // of the tool or gate, all of them
+	Words        long  // of the tool or gate, all of them
+	Crumb        []run // Title in a few words
 	Description  long
 	Chain        []chained
 	Approvers    string
@@ -90,7 +91,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a := &d.Approval
 	a.May = &d.May
 	p := &approvalPage{
-		row: v.rowOf(a), A: a, Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
+		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task, TaskLink: v.link("/tasks/" + url.PathEscape(a.Task)),
 		Run: d.Run, Given: url.Values{}, Now: exact(v.now),
 	}

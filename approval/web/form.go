@@ -127,11 +127,14 @@ func fieldOf(name string, raw, value json.RawMessage, required bool) field {
 	if kind != "" {
 		f.Type = kind + ", as JSON"
 	}
+	if hidden(text) > 0 {
+		f.Type = "string, as JSON, because it has hidden characters"
+	}
 	switch {
 	case len(s.Enum) > 0:
 		f.Kind, f.Type, f.Value = "choice", fmt.Sprintf("one of %d", len(s.Enum)), given
 		if !required || value == nil {
-			f.Options = append(f.Options, choice{"", "– not given –", given == ""})
+			f.Options = append(f.Options, choice{"", none(required), given == ""})
 		}
 		for _, one := range s.Enum {
 			f.Options = append(f.Options, choice{string(one), visible.Line(unquote(string(one))), string(one) == given})
@@ -142,7 +145,7 @@ func fieldOf(name string, raw, value json.RawMessage, required bool) field {
 	case kind == "boolean" && (given == "" || given == "true" || given == "false"):
 		f.Kind, f.Type, f.Value = "choice", "boolean", given
 		if !required || value == nil {
-			f.Options = append(f.Options, choice{"", "– not given –", given == ""})
+			f.Options = append(f.Options, choice{"", none(required), given == ""})
 		}
 		f.Options = append(f.Options, choice{"true", "true", given == "true"}, choice{"false", "false", given == "false"})
 	case kind == "number" || kind == "integer":
@@ -161,6 +164,14 @@ func fieldOf(name string, raw, value json.RawMessage, required bool) field {
 	}
 	f.shown = f.Value
 	return f
+}
+
+// none is the choice of nothing.
+func none(required bool) string {
+	if required {
+		return "Choose…"
+	}
+	return "– not given –"
 }
 
 func unquote(raw string) string {

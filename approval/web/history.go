@@ -66,7 +66,7 @@ func (v *visit) entryOf(e *client.AuditEntry) entry {
 	case e.What == "resolved":
 		one.State = stateOf(e.State)
 	case e.What == "asked":
-		one.State = badge{"wait", "Asked"}
+		one.State = badge{"", "Asked"}
 	case e.Outcome == "ok":
 		one.State = badge{"done", "Ran"}
 	case e.Outcome != "":

@@ -58,13 +58,26 @@ func (v *visit) rowOf(a *client.Approval) row {
 		out.Soon = a.Deadline.Sub(v.now).Minutes() < 10
 	}
 	if a.May != nil && !a.May.Decide {
-		out.WhyNot = a.May.WhyNot
+		out.WhyNot = v.whyNot(a)
 	}
 	out.Pick = together(a)
 	if r := a.Resolution; r != nil {
 		out.By, out.At, out.Reason = v.by(r.By), v.ago(r.At), r.Reason
 	}
 	return out
+}
+
+// whyNot says in a few words why the caller may not decide a pending approval.
+func (v *visit) whyNot(a *client.Approval) string {
+	switch only := approvers(a.Approvers); {
+	case a.FourEyes && v.isCaller(&a.Requester):
+		return "you asked for this: somebody else decides"
+	case v.By.May(auth.Decide) != nil:
+		return "your roles let you see it, not decide it"
+	case only != "":
+		return "decided only by " + only
+	}
+	return "you cannot decide this"
 }
 
 // together reports whether an approval may be decided with others of its gate.

@@ -119,6 +119,9 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 	}
 	p.Moments = v.timeline(d, events)
 	p.Heading = title{Lead: runs("Task " + p.Short)}
+	if len(d.Calls) > 0 {
+		p.Heading = titleOf(&client.Approval{Tool: d.Calls[0].Tool, Arguments: d.Calls[0].Arguments})
+	}
 	for i := range p.Moments {
 		if s := p.Moments[i].Said; s != nil && !s.Agent && len(s.Parts) > 0 && len(s.Parts[0].Text.Head) > 0 {
 			text := ""

@@ -31,6 +31,14 @@ func split(s, keep string) []run {
 	var out []run
 	from := 0
 	for i, r := range s {
+		if i < from {
+			continue
+		}
+		if n := len(s[i:]) - len(strings.TrimLeft(s[i:], "\n")); n > 6 && keep != "" { // nobody scrolls through 5,000 of them
+			out = append(out, run{Text: s[from:i] + "\n"}, run{Code: thousands(n) + " × U+000A", Name: "line breaks"}, run{Text: "\n"})
+			from = i + n
+			continue
+		}
 		bad := false
 		if r == utf8.RuneError {
 			_, size := utf8.DecodeRuneInString(s[i:])

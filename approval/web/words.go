@@ -135,7 +135,7 @@ type title struct {
 
 type pair struct{ Name, Value []run }
 
-const titleLength, titleValue, titlePairs = 180, 60, 4
+const titleLength, titleValue, titlePairs = 120, 60, 4
 
 // titleOf returns the sentence of an approval: that of its gate or tool, or else the tool and
 // its arguments.
@@ -157,6 +157,9 @@ func titleOf(a *client.Approval) title {
 		value := l.raw
 		if strings.HasPrefix(value, `"`) {
 			value = unquote(value)
+			if first, _, more := strings.Cut(value, "\n"); more {
+				value = first + "…"
+			}
 		}
 		t.Pairs = append(t.Pairs, pair{l.Name, runs(shorten(value, titleValue))})
 	}

@@ -209,7 +209,7 @@
 
   // Keys
   let prefix = false;
-  const open = id => { const d = $('#p-' + id); if (d) { d.open = true; $('summary', d)?.scrollIntoView({ block: 'nearest' }); } return !!d; };
+  const open = id => { const d = $('#p-' + id); if (d?.matches('form')) $('input:not([type=hidden]), textarea, select', d).focus(); else if (d) { d.open = true; $('summary', d)?.scrollIntoView({ block: 'nearest' }); } return !!d; };
   const move = (step, pick) => {
     const all = $$('.rows a.sum');
     const at = all.indexOf(document.activeElement.closest('tr')?.querySelector('a.sum'));
