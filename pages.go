@@ -55,7 +55,9 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 // signedIn says how a caller has proved who it is.
 func signedIn(by auth.Principal) string {
 	switch by.Method {
-	case "", "none":
+	case "":
+		return ""
+	case "none":
 		return "this server has no authentication"
 	}
 	return "authenticated by " + by.Method

@@ -19,6 +19,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
+	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
@@ -197,6 +198,7 @@ func (s *Server) serveProtocol() error {
 		SkillsOf:       s.catalog.listOf,
 		Push:           s.offered(),
 		Health:         "/readyz",
+		Pages:          web.Path + "/",
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
 		Rates: httpd.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
 		Guard: guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,

@@ -55,7 +55,8 @@ type Config struct {
 	// [CardKeysPath]. It needs Card.URL. Nil: they are not signed.
 	CardKeys *keyring.Signer
 
-	Health string      // path of a health probe, linked from the page at the base URL; "": none
+	Health string      // path of a health probe, named at the base URL; "": none
+	Pages  string      // path of pages for people, where browsers at the base URL are sent; "": there are none
 	Guard  httpd.Guard // where requests may come from
 	Rates  httpd.Rates // how often
 
@@ -98,7 +99,6 @@ type Server struct {
 	reserved   []string           // tenants that no path can name
 	streams    *httpd.Shares      // open streams
 	requests   *httpd.Frontend
-	pages      pages
 	echo       *echo.Echo
 	signer     *cardSigner // of the card; nil: it is not signed
 	made       time.Time   // of the server, and so of the card
@@ -173,9 +173,6 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.allowOrigins(cfg.Guard.Origins, onlyReads, http.MethodGet, http.MethodPost, http.MethodDelete)
 	s.allowOrigins(cfg.Guard.ReadOrigins, func(c echo.Context) bool { return len(cfg.Guard.Origins) > 0 && !onlyReads(c) }, http.MethodGet)
-	if s.pages, err = newPages(); err != nil {
-		return nil, err
-	}
 	s.echo.POST("/", follows(s.jsonRPC))
 	s.echo.GET("/", s.front)
 	s.echo.HEAD("/", s.front)

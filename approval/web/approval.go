@@ -41,7 +41,7 @@ type approvalPage struct {
 	Can          map[string]bool // decisions
 	Form         *form           // of a question or an outcome
 	Task         string
-	TaskLink     string
+	TaskLink     string // "": the caller may not read it
 	Run          *client.Call
 	Ran, RanIs   string
 	Result       []leaf
@@ -92,8 +92,11 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a.May = &d.May
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
-		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task, TaskLink: v.link("/tasks/" + url.PathEscape(a.Task)),
+		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
 		Run: d.Run, Given: url.Values{}, Now: exact(v.now),
+	}
+	if v.reads(&a.Requester) {
+		p.TaskLink = v.link("/tasks/" + url.PathEscape(a.Task))
 	}
 	p.About, _ = about(a.Arguments)
 	if defaultHint(a.Hint) && a.Kind == client.KindCall {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"a2a-server/client"
 	"a2a-server/internal/visible"
@@ -43,7 +44,7 @@ func (v *visit) checkEdit() error {
 	var raw json.RawMessage
 	if f.Get("view") == "json" {
 		raw = json.RawMessage(f.Get("json"))
-		if t := tree(raw); !json.Valid(raw) || len(t) > 0 && t[0].Path == "" {
+		if !json.Valid(raw) || !strings.HasPrefix(strings.TrimSpace(string(raw)), "{") {
 			return v.showEdit(http.StatusUnprocessableEntity, &d, raw, "The text is not a JSON object: correct it.")
 		}
 		return v.showEdit(http.StatusOK, &d, raw, "")

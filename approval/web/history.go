@@ -80,7 +80,7 @@ func (v *visit) entryOf(e *client.AuditEntry) entry {
 	if e.Approval != "" {
 		one.Approval, one.Short = v.link("/approvals/"+url.PathEscape(e.Approval)), short(e.Approval)
 	}
-	if e.Task != "" {
+	if e.Task != "" && v.reads(&client.Principal{Subject: e.Owner, Tenant: e.Tenant}) {
 		one.Task = v.link("/tasks/" + url.PathEscape(e.Task))
 	}
 	return one

@@ -90,6 +90,11 @@ func (v *visit) isCaller(p *client.Principal) bool {
 	return p != nil && p.Subject == v.By.Subject && p.Tenant == v.By.Tenant && v.By.Subject != auth.Anonymous().Subject
 }
 
+// reads reports whether the caller may read the tasks of a principal.
+func (v *visit) reads(owner *client.Principal) bool {
+	return v.Anonymous || v.By.Whole(auth.Read) || v.By.May(auth.Read) == nil && owner.Subject == v.By.Subject && owner.Tenant == v.By.Tenant
+}
+
 // by says who decided.
 func (v *visit) by(p *client.Principal) string {
 	switch {

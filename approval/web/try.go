@@ -84,6 +84,15 @@ func (v *visit) send() error {
 	if f.Get("do") == "new" {
 		m.Task, m.Context = "", ""
 	}
+	if m.Task != "" { // which may have ended since the page was made
+		d, err := v.cfg.Service.Task(v.ctx(), v.Caller, m.Task)
+		if err != nil {
+			return err
+		}
+		if !d.May.Send {
+			m.Task, m.Context = "", d.Task.Context
+		}
+	}
 	if strings.TrimSpace(text) == "" {
 		return v.showTry(http.StatusUnprocessableEntity, &tryPage{Wrong: "The message is empty."}, m.Task, m.Context)
 	}

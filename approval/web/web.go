@@ -271,7 +271,7 @@ type frame struct {
 	User, Identity                 string // "": nobody is known
 	Roles, Method                  string
 	SignOut                        string
-	Try, Alone                     bool   // Alone: without navigation
+	Tasks, Try                     bool   // whether the caller may open these pages
 	Pending                        string // approvals; "": not known
 	Live                           string // query of the events that the page follows
 	Now                            int64  // ms
@@ -283,7 +283,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Try: v.cfg.Sender != nil, Live: live, Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Live: live, Main: main,
 	}
 	if f.User == "" {
 		f.User = by.Subject

@@ -1,0 +1,208 @@
+package web_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/auth"
+)
+
+var letter = map[string]any{"to": []any{"dave@example.com"}, "subject": "Hello", "body": "b", "urgent": false, "count": 18400.5}
+
+func (w *world) decide(by auth.Principal, id string, form url.Values) page {
+	w.t.Helper()
+	return w.do(by, http.MethodPost, "/ui/approvals/"+id+"/decision", form)
+}
+
+// settled waits until a task has ended, and returns the page of an approval.
+func (w *world) settled(id string, want a2a.TaskState) page {
+	w.t.Helper()
+	w.As(carol).Wait(a2a.TaskID(taskOf(id)), want)
+	return w.get(alice, "/ui/approvals/"+id)
+}
+
+func TestApprove(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}})
+	if p.status != http.StatusSeeOther || p.location != "/ui/approvals/"+id {
+		t.Fatalf("approve = %d, %q: %s", p.status, p.location, p.body)
+	}
+	w.has(w.settled(id, a2a.TaskStateCompleted), http.StatusOK, []string{"It ran, and succeeded.", "by you", "sent Hello"}, `id="decide"`)
+	w.has(w.get(bob, "/ui/approvals/"+id), http.StatusOK, []string{"by alice", "You may not read it"}, "/ui/tasks") // he only approves
+	w.has(w.get(alice, "/ui/history"), http.StatusOK, []string{"Approved", "mail"})
+	w.has(w.get(alice, "/ui/tasks/"+taskOf(id)), http.StatusOK, []string{"Completed", "Approved by you", "sent Hello"})
+}
+
+// A destructive call takes two steps: its tool's name is typed.
+func TestDestructive(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("transfer_money", map[string]any{"amount": 5, "to": "dave"})
+	for _, name := range []string{"", "transfer", "TRANSFER_MONEY"} {
+		p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "confirm": {name}})
+		w.has(p, http.StatusUnprocessableEntity, []string{"type the name of its tool", `data-state="Pending"`, `id="p-approve" open`})
+		w.safe("decision", p)
+		p = w.decide(alice, id, url.Values{"decision": {"edit"}, "digest": {digest}, "confirm": {name}, "arguments": {`{"amount":4,"to":"dave"}`}})
+		w.has(p, http.StatusUnprocessableEntity, []string{"type the name of its tool", "amount: 4"})
+	}
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "confirm": {" transfer_money "}}); p.status != http.StatusSeeOther {
+		t.Errorf("approve = %d: %s", p.status, p.body)
+	}
+	w.settled(id, a2a.TaskStateCompleted)
+}
+
+// Whoever comes second is told the truth.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	if p := w.decide(bob, id, url.Values{"decision": {"reject"}, "digest": {digest}, "why": {"Wrong target"}, "reason": {"4.11 is supported"}}); p.status != http.StatusSeeOther {
+		t.Fatalf("reject = %d: %s", p.status, p.body)
+	}
+	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}})
+	w.has(p, http.StatusConflict, []string{"Rejected by bob", "What you sent was not counted", "It did not run.", "Wrong target: 4.11 is supported", "Inbox"}, `id="decide"`)
+	w.safe("conflict", p)
+	if p := w.decide(bob, id, url.Values{"decision": {"reject"}, "digest": {digest}, "why": {"Wrong target"}, "reason": {"4.11 is supported"}}); p.status != http.StatusSeeOther {
+		t.Errorf("the same again = %d, want 303: %s", p.status, p.body)
+	}
+	w.has(w.get(alice, "/ui/approvals/"+id+"/row"), http.StatusOK, []string{`class="gone"`, "Rejected by bob"})
+}
+
+// A page that is not about what stands decides nothing.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	_, other := w.asks("mail", map[string]any{"to": []any{}, "subject": "another", "body": "b", "urgent": true, "count": 1})
+	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {other}})
+	w.has(p, http.StatusPreconditionFailed, []string{"What you saw is not what stands now", `data-state="Pending"`, `id="decide"`})
+	p = w.do(alice, http.MethodPost, "/ui/approvals/"+id+"/edit", url.Values{"digest": {other}, "f:subject": {"x"}})
+	w.has(p, http.StatusPreconditionFailed, []string{`data-state="Pending"`})
+	w.has(w.decide(alice, id, url.Values{"decision": {"approve"}}), http.StatusBadRequest, []string{"digest", `data-state="Pending"`})
+	w.has(w.decide(alice, id, url.Values{"decision": {"jump"}, "digest": {digest}}), http.StatusBadRequest, []string{`data-state="Pending"`})
+}
+
+func TestTooLate(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"left, then rejected", "Extend by"})
+	w.Advance(8 * 24 * time.Hour)
+	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}})
+	w.has(p, http.StatusGone, []string{"The time was over", "What you sent was not counted"}, `id="decide"`)
+	w.safe("late", p)
+}
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	until := regexp.MustCompile(`name="until" value="([^"]+)"`).FindStringSubmatch(w.get(alice, "/ui/approvals/"+id).body)
+	if len(until) != 2 {
+		t.Fatal("the page offers no extension")
+	}
+	if p := w.do(alice, http.MethodPost, "/ui/approvals/"+id+"/extension", url.Values{"digest": {digest}, "until": {html.UnescapeString(until[1])}}); p.status != http.StatusSeeOther {
+		t.Errorf("extend = %d: %s", p.status, p.body)
+	}
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, nil, `value="`+until[1]+`"`)
+	w.has(w.do(alice, http.MethodPost, "/ui/approvals/"+id+"/extension", url.Values{"digest": {digest}, "until": {"soon"}}), http.StatusBadRequest, []string{"cannot be read"})
+}
+
+// What was not changed stays to the byte; what was is shown before it is sent.
+func TestEdit(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	at := "/ui/approvals/" + id
+	form := url.Values{"digest": {digest}, "view": {"fields"}, "f:to": {"dave@example.com\r\nerin@example.com"}, "f:subject": {"Hello"}, "f:body": {"b"}, "f:urgent": {"true"}, "f:count": {"18400.5"}}
+	p := w.do(alice, http.MethodPost, at+"/edit", form)
+	w.has(p, http.StatusOK, []string{"<del>", "<ins>", "urgent: true", "to.1: &#34;erin@example.com&#34;", "Approve, and run it like this"}, "count: ", "subject: ")
+	w.safe("diff", p)
+	sent := regexp.MustCompile(`name="arguments" value="([^"]+)"`).FindStringSubmatch(p.body)
+	if len(sent) != 2 {
+		t.Fatal("the page has nothing to send")
+	}
+	form.Set("f:count", "many")
+	w.has(w.do(alice, http.MethodPost, at+"/edit", form), http.StatusUnprocessableEntity, []string{"is not a number", "erin@example.com"})
+	w.has(w.do(alice, http.MethodPost, at+"/edit", url.Values{"digest": {digest}, "view": {"json"}, "json": {"[1]"}}), http.StatusUnprocessableEntity, []string{"not a JSON object"})
+	w.has(w.decide(alice, id, url.Values{"decision": {"edit"}, "digest": {digest}, "arguments": {`{"subject":1`}}), http.StatusBadRequest, []string{"Nothing was sent"})
+	if p := w.decide(alice, id, url.Values{"decision": {"edit"}, "digest": {digest}, "arguments": {html.UnescapeString(sent[1])}}); p.status != http.StatusSeeOther {
+		t.Fatalf("edit = %d: %s", p.status, p.body)
+	}
+	w.has(w.settled(id, a2a.TaskStateCompleted), http.StatusOK, []string{"Approved with changes", "What was changed before it ran", "urgent: true"})
+}
+
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("ask_user", map[string]any{"question": "Which one?", "choices": []any{"postgres", "sqlite"}})
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"What the tool asks", "Which one?", "sqlite</option>", "Send the answer"}, "Approve")
+	w.has(w.decide(alice, id, url.Values{"decision": {"respond"}, "digest": {digest}, "f:": {""}}), http.StatusUnprocessableEntity, []string{"the answer is missing"})
+	w.has(w.decide(alice, id, url.Values{"decision": {"respond"}, "digest": {digest}, "f:": {`"oracle"`}}), http.StatusBadRequest, []string{`data-state="Pending"`})
+	if p := w.decide(alice, id, url.Values{"decision": {"respond"}, "digest": {digest}, "f:": {`"sqlite"`}}); p.status != http.StatusSeeOther {
+		t.Fatalf("answer = %d: %s", p.status, p.body)
+	}
+	w.has(w.settled(id, a2a.TaskStateCompleted), http.StatusOK, []string{"Answered", "sqlite"})
+}
+
+// Several calls are decided together, each with its result.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	one, digest1 := w.asks("mail", letter)
+	two, digest2 := w.asks("mail", map[string]any{"to": []any{}, "subject": "Second", "body": "b", "urgent": true, "count": 1})
+	money, digest3 := w.asks("transfer_money", map[string]any{"amount": 5, "to": "dave"})
+	p := w.get(alice, "/ui/batch?id="+one+"&id="+two+"&id="+money)
+	w.has(p, http.StatusOK, []string{"These 2 will run", "Second", "Hello", "1 of your selection", "Approve 2 and run"})
+	w.has(w.do(alice, http.MethodPost, "/ui/batch", url.Values{"decision": {"approve"}, "id": {one, money}, "digest": {digest1, digest3}}), http.StatusUnprocessableEntity, []string{"Nothing was decided"})
+	if p := w.decide(bob, two, url.Values{"decision": {"reject"}, "digest": {digest2}}); p.status != http.StatusSeeOther {
+		t.Fatalf("reject = %d", p.status)
+	}
+	p = w.do(alice, http.MethodPost, "/ui/batch", url.Values{"decision": {"approve"}, "id": {one, two}, "digest": {digest1, digest2}})
+	w.has(p, http.StatusOK, []string{"Approved by you", "Not decided", "Rejected by bob"})
+	w.safe("results", p)
+	w.settled(one, a2a.TaskStateCompleted)
+}
+
+// Who may only look sees no masked values and no way to decide.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	viewer := person("victor", auth.RoleViewer)
+	w.has(w.get(viewer, "/ui/approvals/"+id), http.StatusOK, []string{"You cannot decide this"}, "Approve…", "Extend by")
+	w.has(w.decide(viewer, id, url.Values{"decision": {"approve"}, "digest": {digest}}), http.StatusForbidden, nil)
+	w.has(w.get(viewer, "/ui/"), http.StatusOK, []string{"not decide it"}, `type="checkbox" form="batch"`)
+}
+
+// A person talks to the agent, and cancels a task.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	p := w.do(alice, http.MethodPost, "/ui/try", url.Values{"text": {"/echo text=ping"}})
+	if p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/ui/try?task=") {
+		t.Fatalf("send = %d, %q: %s", p.status, p.location, p.body)
+	}
+	id := strings.TrimPrefix(p.location, "/ui/try?task=")
+	w.As(alice).Wait(a2a.TaskID(id), a2a.TaskStateCompleted)
+	w.has(w.get(alice, p.location), http.StatusOK, []string{"/echo text=ping", "Completed", "Send as a new conversation"})
+	p = w.do(alice, http.MethodPost, "/ui/try", url.Values{"text": {"/transfer_money amount=5 to=erin"}, "task": {id}}) // which has ended
+	w.has(w.get(alice, p.location), http.StatusOK, []string{"/echo text=ping", "Look and decide"})
+	w.has(w.do(alice, http.MethodPost, "/ui/try", url.Values{"text": {"hello"}}), http.StatusOK, []string{"An answer without a task"})
+	w.has(w.do(alice, http.MethodPost, "/ui/try", url.Values{"text": {" "}}), http.StatusUnprocessableEntity, []string{"The message is empty"})
+	w.has(w.do(bob, http.MethodPost, "/ui/try", url.Values{"text": {"/echo text=x"}}), http.StatusForbidden, nil)
+	second := strings.TrimPrefix(p.location, "/ui/try?task=")
+	if p := w.do(alice, http.MethodPost, "/ui/tasks/"+second+"/cancel", url.Values{}); p.status != http.StatusSeeOther {
+		t.Errorf("cancel = %d: %s", p.status, p.body)
+	}
+	w.As(alice).Wait(a2a.TaskID(second), a2a.TaskStateCanceled)
+}
