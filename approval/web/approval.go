@@ -249,6 +249,10 @@ func (v *visit) decide() error {
 		}
 		return v.showApproval(p.Status, &now, p)
 	}
+	if f.Get("back") == "try" {
+		v.redirect(v.w, "/try?task="+url.QueryEscape(d.Approval.Task))
+		return nil
+	}
 	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
 	return nil
 }

@@ -23,6 +23,7 @@ type form struct {
 type field struct {
 	Name     string // "": the whole value
 	Input    string // name of the input
+	ID       string // of the input on its page
 	Kind     string // "text", "number", "choice", "lines", "area" or "json"
 	Type     string // in words
 	About    string
@@ -112,7 +113,7 @@ func answerForm(a *client.Approval) *form {
 func fieldOf(name string, raw, value json.RawMessage, required bool) field {
 	var s schema
 	_ = json.Unmarshal(raw, &s) // any JSON, then
-	f := field{Name: name, Input: "f:" + name, About: strings.TrimSpace(s.Title + "\n" + s.Description), Required: required, raw: string(value)}
+	f := field{Name: name, Input: "f:" + name, ID: "f:" + name, About: strings.TrimSpace(s.Title + "\n" + s.Description), Required: required, raw: string(value)}
 	var text string
 	isText := json.Unmarshal(value, &text) == nil
 	if value == nil && s.Default != nil {

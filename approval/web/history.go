@@ -89,11 +89,11 @@ func (v *visit) entryOf(e *client.AuditEntry) entry {
 func via(name string) string {
 	switch name {
 	case "a2a":
-		return "in the conversation"
+		return "conversation"
 	case "api":
-		return "here or through the API"
+		return "page or API"
 	case "provider":
-		return "by the program"
+		return "program"
 	}
 	return ""
 }

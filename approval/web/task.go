@@ -156,10 +156,10 @@ func (v *visit) timeline(d *client.TaskDetail, events []json.RawMessage) []momen
 		}
 	}
 	t.messages(len(whole.History))
+	slices.SortStableFunc(t.out, func(a, b moment) int { return a.when.Compare(b.when) })
 	for i := range d.Calls {
 		t.call(&d.Calls[i])
 	}
-	slices.SortStableFunc(t.out, func(a, b moment) int { return a.when.Compare(b.when) })
 	for i := range t.out {
 		t.out[i].At = exact(t.out[i].when)
 		t.out[i].At.Text = t.out[i].At.Clock
@@ -254,7 +254,7 @@ func (t *timeline) chunk(a *a2aArtifact, last bool) {
 
 func (t *timeline) call(c *client.Call) {
 	d, v := t.d, t.visit
-	one := called{ID: c.ID, Tool: c.Tool, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Args: tree(c.Arguments), Error: v.longText(c.Error)}
+	one := called{ID: d.Task.ID + "." + c.ID, Tool: c.Tool, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Args: tree(c.Arguments), Error: v.longText(c.Error)}
 	if len(c.Result) > 0 {
 		one.Result = tree(c.Result)
 	}
@@ -281,7 +281,7 @@ func (t *timeline) call(c *client.Call) {
 		if asked == "" {
 			asked = "Asked"
 		}
-		one.Steps = append(one.Steps, step{Word: asked, Small: exact(a.Requested).Clock + " · gate " + r.Gate})
+		one.Steps = append(one.Steps, step{Word: asked, Small: exact(a.Requested).Clock + " · " + gateStep(r.Gate)})
 		if res := a.Resolution; res != nil {
 			s := step{Word: r.State.Word, Class: map[string]string{"done": "ok", "fail": "bad"}[r.State.Class], Small: exact(res.At).Clock + " · after " + span(res.At.Sub(a.Requested))}
 			if res.By != nil {
@@ -297,5 +297,19 @@ func (t *timeline) call(c *client.Call) {
 		}
 		one.Steps = append(one.Steps, s)
 	}
-	t.out = append(t.out, moment{Key: "c" + c.ID, Call: &one, when: when})
+	at := slices.IndexFunc(t.out, func(m moment) bool { // a call comes before what it causes
+		return m.when.After(when) || m.when.Equal(when) && (m.Art != nil || m.State != nil && m.State.Class != "run")
+	})
+	if at < 0 {
+		at = len(t.out)
+	}
+	t.out = slices.Insert(t.out, at, moment{Key: "c" + c.ID, Call: &one, when: when})
+}
+
+// gateStep says in a step who asks.
+func gateStep(gate string) string {
+	if name := gateName(gate); name != gate {
+		return name
+	}
+	return "gate " + gate
 }

@@ -200,7 +200,7 @@ func (v *visit) ago(t time.Time) stamp {
 	if d := v.now.Sub(t); d < 2*time.Second {
 		s.Text = "just now"
 	} else {
-		s.Text = span(d) + " ago"
+		s.Text = coarse(d) + " ago"
 	}
 	return s
 }
@@ -213,6 +213,14 @@ func (v *visit) left(t *time.Time) *stamp {
 	s := exact(*t)
 	s.Until, s.Text = t.UnixMilli(), span(t.Sub(v.now))
 	return &s
+}
+
+// coarse is [span] without seconds after the first minute.
+func coarse(d time.Duration) string {
+	if d >= time.Minute && d < time.Hour {
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return span(d)
 }
 
 // span returns a duration in words, as coarse as it is long.

@@ -17,9 +17,45 @@ type tryPage struct {
 	Sent    []run
 	Text    string
 	Tools   []Tool
-	Asks    []row
+	Asks    []ask // what waits in the newest task
 	Wrong   string
 	As      string
+}
+
+// ask is an approval that can be decided in the conversation.
+type ask struct {
+	row
+	Kind string
+	Args []leaf
+	Can  map[string]bool
+	Form *form
+	Here bool // it can be decided without its page
+}
+
+// asks returns what waits in a task.
+func (v *visit) asks(p *taskPage) []ask {
+	var out []ask
+	for i := range p.Waits {
+		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, p.Waits[i].ID)
+		if err != nil || d.Approval.State != client.Pending {
+			continue
+		}
+		a := &d.Approval
+		a.May = &d.May
+		one := ask{row: v.rowOf(a), Kind: string(a.Kind), Args: tree(a.Arguments), Can: map[string]bool{}}
+		for _, decision := range a.Decisions {
+			one.Can[string(decision)] = d.May.Decide
+		}
+		if a.Kind == client.KindQuestion && one.Can["respond"] {
+			one.Form = answerForm(a)
+			for n := range one.Form.Fields {
+				one.Form.Fields[n].ID += a.ID // there may be several questions
+			}
+		}
+		one.Here = d.May.Decide && (one.Form != nil || one.Pick)
+		out = append(out, one)
+	}
+	return out
 }
 
 // maxTurns is how many tasks of a conversation a page shows.
@@ -66,6 +102,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 				}
 			}
 		}
+		p.Asks = v.asks(last)
 		if p.Tasks = append(p.Tasks, last); !last.Ended {
 			live = "task=" + url.QueryEscape(d.Task.ID)
 			p.Task = d.Task.ID

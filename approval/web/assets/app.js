@@ -29,7 +29,7 @@
     }
     for (const t of $$('[data-at]')) {
       const ago = now() - Date.parse(t.dateTime);
-      set(t, ago < 2000 ? 'just now' : span(ago) + ' ago');
+      set(t, ago < 2000 ? 'just now' : (ago < 60000 || ago >= 3600000 ? span(ago) : Math.floor(ago / 60000) + ' min') + ' ago');
     }
     const bar = $('#decide [data-until]');
     if (bar) for (const [at, words] of [[300, '5 minutes'], [60, '1 minute'], [10, '10 seconds']]) {
@@ -63,7 +63,7 @@
     const fresh = there.filter(id => !here.has(id));
     const button = $('#new');
     button.hidden = !fresh.length;
-    set(button, `Show ${fresh.length} new`);
+    set(button, `Show ${fresh.length} new approval${fresh.length === 1 ? '' : 's'}`);
     button.href = location.href;
     for (const id of fresh.filter(id => !offered.has(id))) notice(id, $(`tr[data-id="${CSS.escape(id)}"]`, other));
     if (fresh.some(id => !offered.has(id))) say(`${fresh.length} new`);
@@ -99,6 +99,11 @@
   const approval = async () => {
     const at = $('#approval'), other = await load(location.pathname.replace(/\/(decision|extension)$/, '')), now = $('#approval', other);
     count(other);
+    if (at && now && at.dataset.state !== 'Pending') {
+      const a = $('#outcome'), b = $('#outcome', other);
+      if (a.innerHTML !== b.innerHTML && !a.contains(document.activeElement)) { a.innerHTML = b.innerHTML; say($('.note b', a)?.textContent ?? ''); }
+      return;
+    }
     if (!at || !now || now.dataset.state === at.dataset.state) {
       const a = $('#decide [data-until]'), b = $('#decide [data-until]', other);
       if (a && b && a.dataset.until !== b.dataset.until) for (const t of $$('[data-until]')) t.dataset.until = b.dataset.until;
@@ -111,7 +116,6 @@
     link.href = location.pathname.replace(/\/(decision|extension)$/, '');
     link.textContent = 'Show what stands now';
     note.append(link);
-    if (at.dataset.state !== 'Pending') link.click();
   };
 
   // A task: what is new is added, what has changed is replaced, and the rest is left alone.
@@ -165,8 +169,6 @@
     stream.onerror = () => state(`Reconnecting since ${new Date().toTimeString().slice(0, 5)}`, true);
     stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one) soon(); else if (page === 'approval') soon(); });
   }
-  // While a decided call runs, its page asks again.
-  if (page === 'approval' && $('#approval')?.dataset.state !== 'Pending' && /runs now|about to run/.test($('.note b')?.textContent ?? '')) setTimeout(() => location.reload(), 1000);
 
   // Decisions: not twice, not by Enter, and not by a click that was meant for what was here before.
   let sent = false;
