@@ -134,7 +134,9 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		if len(d.Run.Result) > 0 {
 			p.Result = tree(d.Run.Result)
 		}
-		p.Error = v.longText(d.Run.Error)
+		if p.RanIs == "fail" || p.RanIs == "wait" {
+			p.Error = v.longText(d.Run.Error)
+		}
 	}
 	if r := a.Resolution; r != nil {
 		p.Yours = v.isCaller(r.By)

@@ -115,7 +115,7 @@ func quote(s string) string {
 func about(raw json.RawMessage) (text string, hiddenCount int) {
 	for _, l := range tree(raw) {
 		for _, r := range append(l.Name, l.Value...) {
-			if r.Code != "" && r.Code != "U+000A" && r.Code != "U+0009" {
+			if r.Code != "" && !strings.HasSuffix(r.Code, "U+000A") && r.Code != "U+0009" {
 				hiddenCount++
 			}
 		}

@@ -224,8 +224,8 @@
     const row = document.activeElement.closest?.('tr[data-id]');
     if (prefix) { prefix = false; const to = { i: '/', t: '/tasks', h: '/history' }[e.key]; if (to) { location.href = ui + to; return true; } }
     switch (e.key) {
-      case 'j': case 'J': move(1, e.shiftKey); return true;
-      case 'k': case 'K': move(-1, e.shiftKey); return true;
+      case 'j': case 'J': move(1, e.key === 'J'); return true;
+      case 'k': case 'K': move(-1, e.key === 'K'); return true;
       case 'o': if (row) $('a.sum', row).click(); return !!row;
       case 'x': { const box = row && $('input[form=batch]', row); if (box) { box.checked = !box.checked; picked(); } return !!box; }
       case 'a': case 'd': {
