@@ -81,14 +81,14 @@ func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 	if Overdue(a, now) {
 		return TooLate(a)
 	}
+	if ans.Digest != "" && ans.Digest != a.Digest {
+		return Changed(a, nil)
+	}
 	if err := a.checkPerson(d); err != nil {
 		return err
 	}
 	if err := a.checkVerb(ans.Verb); err != nil {
 		return err
-	}
-	if ans.Digest != "" && ans.Digest != a.Digest {
-		return Changed(a, nil)
 	}
 	if a.WrongCode(ans) {
 		return NotAllowed(a, "its code is not the one that was typed; read the task for the code")

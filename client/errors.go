@@ -36,6 +36,7 @@ const (
 	ReasonExpired         = "APPROVAL_EXPIRED"     // its deadline has passed
 	ReasonChanged         = "APPROVAL_CHANGED"     // the digest is not that of the approval
 	ReasonNotAllowed      = "DECISION_NOT_ALLOWED" // not by this caller, or not this type
+	ReasonBatch           = "BATCH_REFUSED"        // another decision of a batch about the same task was refused
 	ReasonState           = "TASK_STATE"           // the task has ended, or has to end first
 	ReasonTooMany         = "RATE_LIMIT_EXCEEDED"  // retry after RetryAfter
 	ReasonBusy            = "UNAVAILABLE"          // retry later; nothing was written

@@ -27,13 +27,14 @@ func (in Extend) put(d *Draft) error {
 	if a == nil {
 		return approval.Unknown(in.Approval, d.f.approvals())
 	}
+	if a.State == approval.Pending && !approval.Overdue(&a.Approval, d.at.Now) && in.Digest != a.Digest {
+		return approval.Changed(&a.Approval, nil)
+	}
 	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 		return err
 	}
 	until := store.MillisOf(in.Until).Time()
 	switch {
-	case in.Digest != a.Digest:
-		return approval.Changed(&a.Approval, nil)
 	case a.Deadline == nil:
 		return approval.NotAllowed(&a.Approval, "it has no deadline, and waits until somebody decides")
 	case !until.After(*a.Deadline):

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -58,10 +56,23 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	return out
 }
 
-// seen returns an approval with all its arguments for whoever has the right to decide, and with
-// masked ones for everybody else.
+// decides reports whether c has the right to decide what the requester of a asks for, whatever
+// else the gate demands.
+func decides(c Caller, a *approval.Approval) bool {
+	own := c.By.Tenant == a.Requester.Tenant && c.By.Subject == a.Requester.Subject
+	switch {
+	case c.Anonymous:
+		return c.By.May(auth.Admin) == nil
+	case own:
+		return c.By.May(auth.Decide) == nil
+	}
+	return c.By.Tenant == a.Requester.Tenant && c.By.Whole(auth.Decide)
+}
+
+// seen returns an approval with all its arguments for a caller with the right to decide it, and
+// with masked ones for everybody else.
 func (s *Service) seen(c Caller, a *approval.Approval) client.Approval {
-	if c.By.May(auth.Decide) == nil || c.Anonymous {
+	if decides(c, a) {
 		return s.whole(a)
 	}
 	out := s.whole(a.Listed())
@@ -106,7 +117,7 @@ const maxResult = 64 << 10
 func callOf(c *task.CallStatus, masked bool) client.Call {
 	out := client.Call{ID: c.ID, Tool: c.Tool, Arguments: c.Args, State: c.State, Attempt: c.Attempt, Outcome: string(c.Outcome), Result: c.Result, Error: c.Error, Canceled: c.Canceled, Approvals: c.Approvals}
 	if masked {
-		out.Arguments = approval.MaskJSON(c.Args, c.Mask)
+		out.Arguments, out.Result = approval.MaskJSON(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
 	}
 	if len(out.Result) > maxResult {
 		out.Result, _ = json.Marshal(fmt.Sprintf("[%d bytes, not shown]", len(c.Result)))
@@ -127,89 +138,4 @@ func entryOf(e *engine.AuditEntry) client.AuditEntry {
 		Digest: e.Digest, Gate: strings.TrimPrefix(e.Gate, "gate:"), State: client.State(e.State), By: somebody(e.By), Via: e.Via, Reason: e.Reason,
 		Outcome: e.Outcome, Attempt: e.Attempt, Deadline: e.Deadline, Webhook: e.Webhook,
 	}
-}
-
-// approvalExtension is the key of our question in the metadata of a message.
-const approvalExtension = "urn:a2a-server:extension:tool-approval:v1"
-
-const (
-	maxMessages = 20
-	maxText     = 8 << 10 // bytes of a message that are shown
-)
-
-// conversation returns the newest messages of an A2A Task, oldest first, without the
-// server's own questions about approvals, and how many earlier ones there are.
-func conversation(a2aTask []byte) (shown []client.Message, earlier int) {
-	var t struct {
-		History []struct {
-			MessageID string                     `json:"messageId"`
-			Role      string                     `json:"role"`
-			Parts     []json.RawMessage          `json:"parts"`
-			Metadata  map[string]json.RawMessage `json:"metadata"`
-		} `json:"history"`
-	}
-	shown = []client.Message{}
-	if json.Unmarshal(a2aTask, &t) != nil {
-		return shown, 0
-	}
-	for i := range t.History {
-		m := &t.History[i]
-		out := client.Message{Role: "agent", ID: m.MessageID}
-		if m.Role == "ROLE_USER" {
-			out.Role = "user"
-		}
-		var texts []string
-		_, ours := m.Metadata[approvalExtension] // with its text for people
-		for _, raw := range m.Parts {
-			text, question := partText(raw)
-			ours = ours || question
-			texts = append(texts, text)
-		}
-		if ours {
-			continue
-		}
-		out.Text = strings.Join(texts, "\n")
-		if len(out.Text) > maxText {
-			cut := maxText
-			for cut > 0 && !utf8.RuneStart(out.Text[cut]) {
-				cut--
-			}
-			out.Cut = len(out.Text) - cut
-			out.Text = out.Text[:cut]
-		}
-		shown = append(shown, out)
-	}
-	if earlier = len(shown) - maxMessages; earlier <= 0 {
-		return shown, 0
-	}
-	return slices.Clone(shown[earlier:]), earlier
-}
-
-// partText returns a part of a message as text, and whether it is a question or an answer about
-// approvals, which is shown elsewhere.
-func partText(raw json.RawMessage) (text string, question bool) {
-	var p struct {
-		Text      *string         `json:"text"`
-		Data      json.RawMessage `json:"data"`
-		Raw       []byte          `json:"raw"`
-		URL       string          `json:"url"`
-		Filename  string          `json:"filename"`
-		MediaType string          `json:"mediaType"`
-	}
-	if json.Unmarshal(raw, &p) != nil {
-		return string(raw), false
-	}
-	switch {
-	case p.Text != nil:
-		return *p.Text, false
-	case len(p.Data) > 0:
-		var kind struct {
-			Type string `json:"type"`
-		}
-		_ = json.Unmarshal(p.Data, &kind) // any other data has no type of ours
-		return string(p.Data), kind.Type == "approval_request" || kind.Type == "approval_response"
-	case p.URL != "":
-		return fmt.Sprintf("[file %s %s at %s]", p.Filename, p.MediaType, p.URL), false
-	}
-	return fmt.Sprintf("[file %s %s, %d bytes]", p.Filename, p.MediaType, len(p.Raw)), false
 }

@@ -180,8 +180,8 @@ func signal(c chan struct{}) {
 
 // Events calls yield with the entries of the audit that c may see, as they become durable,
 // after the one with the id last, or from now on for "". It returns when ctx ends, with its
-// cause, or yield fails. Without last, the first event has only the ID of the place. An event
-// with Reset has no entry either: the position is gone or too far behind, so that entries may
+// cause, or yield fails. Without last, the first event has only the ID of the place. With one,
+// the first call has no event, and says that the feed has begun. An event with Reset has no entry either: the position is gone or too far behind, so that entries may
 // have been missed.
 func (s *Service) Events(ctx context.Context, c Caller, last string, yield func([]client.Event) error) error {
 	sight, err := engine.AuditSightOf(c.By)
@@ -202,6 +202,8 @@ func (s *Service) Events(ctx context.Context, c Caller, last string, yield func(
 	case !ok || at > end || end-at > maxReplay:
 		at = end
 		err = yield([]client.Event{{ID: s.eventID(at), Reset: true}})
+	default:
+		err = yield(nil)
 	}
 	if err != nil {
 		return err
@@ -249,7 +251,8 @@ func (s *Service) position(id string) (n uint64, ok bool) {
 }
 
 // TaskEvents calls yield with the public events of a task after a seq, as they become durable,
-// until the task ends, ctx ends, or yield fails.
+// until the task ends, ctx ends, or yield fails. The first call has no event, and says that c may
+// follow the task.
 func (s *Service) TaskEvents(ctx context.Context, c Caller, id string, after uint64, yield func([]engine.Event) error) error {
 	if err := c.By.May(auth.Follow); err != nil {
 		return err
@@ -259,6 +262,9 @@ func (s *Service) TaskEvents(ctx context.Context, c Caller, id string, after uin
 		return task.ErrTaskNotFound
 	}
 	if _, err := s.cfg.Engine.Header(ctx, c.By, parsed); err != nil {
+		return err
+	}
+	if err := yield(nil); err != nil {
 		return err
 	}
 	return s.cfg.Engine.Follow(ctx, c.By, parsed, after, engine.UntilEnd, yield)

@@ -245,6 +245,11 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 		return
 	}
 	if op.stream != nil {
+		if r.Method != http.MethodGet { // mux takes HEAD for GET
+			w.Header().Set("Allow", http.MethodGet)
+			s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
+			return
+		}
 		if err := op.stream(x); err != nil {
 			s.refuse(w, r, s.problem(r.Context(), x.Caller, err, r.PathValue("id")))
 		}
@@ -256,8 +261,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 	out, err := op.run(x)
 	if err != nil {
 		p := s.problem(ctx, x.Caller, err, r.PathValue("id"))
-		if op.changes && p.Reason == client.ReasonInternal { // nobody knows how far it came
-			p = problem(p.Status, client.ReasonUnclear, "the server has failed, and the change may have been made: look before you send it again; its log has the reason")
+		if op.changes && (p.Reason == client.ReasonInternal || interrupted(err)) { // nobody knows how far it came
+			p = problem(http.StatusInternalServerError, client.ReasonUnclear, "the server has failed or is stopping, and the change may have been made: look before you send it again; its log has the reason")
 		}
 		s.refuse(w, r, p)
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -24,6 +25,7 @@ var titles = map[string]string{
 	client.ReasonExpired:         "The approval's deadline has passed",
 	client.ReasonChanged:         "The approval is not what was shown",
 	client.ReasonNotAllowed:      "This decision is not allowed",
+	client.ReasonBatch:           "Another decision about the same task was refused",
 	client.ReasonState:           "The task does not allow this in its state",
 	client.ReasonTooMany:         "Too many requests",
 	client.ReasonBusy:            "The server cannot do this now",
@@ -83,10 +85,17 @@ func Problem(err error) *client.Error {
 		return problem(http.StatusServiceUnavailable, client.ReasonBusy, err.Error())
 	case errors.Is(err, engine.ErrReadOnly):
 		return problem(http.StatusServiceUnavailable, client.ReasonDataLoss, "the store is damaged and read-only, and nothing was written: its operator has to restore a backup (docs/operations.md)")
+	case interrupted(err):
+		return problem(http.StatusServiceUnavailable, client.ReasonBusy, "the request took too long, or the server is stopping: try again later")
 	case errors.Is(err, engine.ErrDataLoss):
 		return problem(http.StatusInternalServerError, client.ReasonDataLoss, "what is stored is damaged and cannot be read: the server's operator has to restore a backup (docs/operations.md)")
 	}
 	return problem(http.StatusInternalServerError, client.ReasonInternal, "the server has failed: its log has the reason")
+}
+
+// interrupted reports whether err is that of a request whose context has ended.
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // decision returns the problem of a decision.
@@ -109,9 +118,19 @@ func decision(wrong *approval.Error) *client.Error {
 		e = problem(http.StatusConflict, client.ReasonConflict, wrong.Message)
 	}
 	for _, v := range wrong.Violations {
-		e.Fields = append(e.Fields, client.FieldError{Field: v.Field, Description: v.Description})
+		field := fieldOf(v.Field)
+		e.Detail = strings.Replace(e.Detail, v.Field+": "+v.Description, field+": "+v.Description, 1)
+		e.Fields = append(e.Fields, client.FieldError{Field: field, Description: v.Description})
 	}
 	return e
+}
+
+// fieldOf returns the name that a field of a decision has here.
+func fieldOf(name string) string {
+	if rest, is := strings.CutPrefix(name, "args"); is && (rest == "" || rest[0] == '/') {
+		return "arguments" + rest
+	}
+	return name
 }
 
 // refusal returns the problem of a request that was refused before an operation saw it.
@@ -155,8 +174,8 @@ func (s *Service) problem(ctx context.Context, c Caller, err error, id string) *
 	switch p.Reason {
 	case client.ReasonConflict, client.ReasonExpired, client.ReasonChanged:
 		if a, err := s.approvals(c).Get(ctx, c.By, id); err == nil {
-			whole, with := s.whole(a), *p
-			with.Approval = &whole
+			now, with := s.seen(c, a), *p
+			with.Approval = &now
 			return &with
 		}
 	}

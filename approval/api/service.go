@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -197,10 +198,10 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 	if err != nil {
 		return d, err
 	}
-	d.Conversation, d.Earlier = conversation(view.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
+	d.Conversation, d.Earlier = conversation(a.ID, view.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
 	for i := range calls {
 		if calls[i].ID == a.Call {
-			run := callOf(&calls[i], false /* masked */)
+			run := callOf(&calls[i], !decides(c, a))
 			d.Run = &run
 		}
 	}
@@ -231,13 +232,13 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 	answers := make([]approval.Answer, len(list))
 	for i, d := range list {
 		if d.Digest == "" {
-			return nil, task.Invalid("digest", "is missing: a decision names the digest of the approval that was shown")
+			return nil, approval.Malformed(d.ID, "repeat the digest of the approval that was shown", approval.Violation{Field: "digest", Description: "is missing"})
 		}
 		answers[i] = approval.Answer{ID: d.ID, Verb: approval.Verb(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest}
 	}
 	of := s.approvals(c)
 	already := make([]bool, len(list))
-	for i := range list { // only for the answer: the engine decides
+	for i := range list { // only for the response: the engine decides
 		before, err := of.Get(ctx, c.By, list[i].ID)
 		already[i] = err == nil && before.State != approval.Pending
 	}
@@ -251,8 +252,11 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		if err != nil {
 			continue // what was decided stays decided
 		}
-		whole := s.whole(a)
+		whole := s.seen(c, a)
 		out[i].Approval = &whole
+		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) {
+			out[i].Already = true // somebody else was faster
+		}
 		if whole.RequesterRevoked && a.State != approval.Rejected {
 			s.cfg.Log.Warn().Str("approval_id", a.ID).Str("subject", a.Requester.Subject).Str("decided_by", c.By.Subject).
 				Msg("a call was approved whose requester's credential is no longer valid")
@@ -313,10 +317,7 @@ func (s *Service) DecideAll(ctx context.Context, c Caller, list []client.BatchDe
 			}
 			p := s.problem(ctx, c, err, list[i].ID)
 			if wrong, is := errors.AsType[*approval.Error](err); is && len(group) > 1 && wrong.ID != list[i].ID {
-				p = &client.Error{
-					Status: 409, Title: titles[client.ReasonConflict], Reason: client.ReasonConflict,
-					Detail: "nothing was decided, because another decision about the same task was refused: " + wrong.Message,
-				}
+				p = problem(http.StatusFailedDependency, client.ReasonBatch, "nothing was decided, because another decision about the same task was refused: "+p.Detail)
 			}
 			out[i].Error, out[i].Status = p, p.Status
 		}
@@ -335,7 +336,7 @@ func (s *Service) Extend(ctx context.Context, c Caller, id string, x client.Exte
 	}
 	out := client.Decided{Caller: principal(c.By)}
 	if a, err := list.Get(ctx, c.By, id); err == nil {
-		whole := s.whole(a)
+		whole := s.seen(c, a)
 		out.Approval = &whole
 	}
 	return out, nil
