@@ -272,7 +272,7 @@ func editError(a *approval.Approval, err error) error {
 	var inv *tool.InvalidError
 	if errors.As(err, &inv) {
 		for _, v := range inv.Violations {
-			out.Violations = append(out.Violations, approval.Violation{Field: v.Pointer, Description: v.Message})
+			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
 		}
 	}
 	return out
