@@ -2,15 +2,20 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"a2a-server/client"
+	"a2a-server/internal/golden"
 )
+
+//go:generate go test -count=1 -run ^TestDocumentIsOfTheTypes$ . -update
 
 type schema struct {
 	Ref        string            `json:"$ref"`
@@ -187,6 +192,17 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 	reasons := d.schema(t, "Reason").Enum
 	if slices.Sort(reasons); !slices.Equal(reasons, slices.Sorted(maps.Keys(titles))) {
 		t.Errorf("the reasons are %v, want %v", reasons, slices.Sorted(maps.Keys(titles)))
+	}
+	var table strings.Builder
+	table.WriteString("| reason | HTTP | when | what to do next |\n|---|---|---|---|\n")
+	var listed []string
+	for _, c := range Cases() {
+		listed = append(listed, c.Reason)
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", c.Reason, strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Statuses), " ", ", "), "[]"), c.When, c.Next)
+	}
+	golden.Section(t, filepath.Join("..", "..", "docs", "errors.md"), "api errors", table.String())
+	if slices.Sort(listed); !slices.Equal(listed, reasons) {
+		t.Errorf("the cases are %v, want %v", listed, reasons)
 	}
 	for reason, title := range titles {
 		if title == "" || problem(http.StatusBadRequest, reason, "").Title != title {

@@ -15,6 +15,34 @@ import (
 	"a2a-server/task/engine"
 )
 
+// A Case says of a reason which statuses it has, when it is given, and what to do next.
+type Case struct {
+	Reason     string
+	Statuses   []int
+	When, Next string // sentences in Markdown
+}
+
+// Cases returns every reason. docs/errors.md is generated from it.
+func Cases() []Case {
+	return []Case{
+		{client.ReasonInvalid, []int{400, 405, 408, 413, 415}, "A parameter, a member of the body or the request itself is missing, unknown or wrong.", "Correct each of the `fields`, or what `detail` names, and send it again."},
+		{client.ReasonUnauthenticated, []int{401}, "The caller could not be authenticated.", "Send a credential of the kind in `WWW-Authenticate`."},
+		{client.ReasonRole, []int{403}, "The credential has no role for this, or the request comes from a page of another site.", "Ask the operator of the server for one of the roles in `detail`, or to add the origin to `allowed_origins`."},
+		{client.ReasonNotFound, []int{404}, "There is no such path, approval or task, or it belongs to somebody else.", "Check the id, and who you are authenticated as: `GET /whoami` says it."},
+		{client.ReasonConflict, []int{409}, "The approval was decided otherwise, or replaced.", "Nothing: that is final. `approval` says by whom and when."},
+		{client.ReasonExpired, []int{410}, "The deadline of the approval has passed.", "If the call is still wanted, have it asked for again."},
+		{client.ReasonChanged, []int{412}, "The digest is not that of the approval.", "Review `approval` again, and decide with its digest."},
+		{client.ReasonNotAllowed, []int{403}, "This caller may not decide the approval, or not with this type of decision.", "Have one of its `approvers` decide, or use one of its `decisions`."},
+		{client.ReasonBatch, []int{424}, "Another decision of a batch about the same task was refused, so this one does not count either.", "Correct the other one, and send both again."},
+		{client.ReasonState, []int{409}, "The task has ended, or has to end first.", "Read the task for its state."},
+		{client.ReasonTooMany, []int{429}, "The caller makes more requests than `limits.rate`, or its address has sent too many invalid credentials.", "Wait for the seconds in `Retry-After`."},
+		{client.ReasonBusy, []int{503}, "The server is at one of its limits, cannot write at the moment, or is stopping. Nothing was written.", "Retry after `Retry-After`, with a backoff."},
+		{client.ReasonDataLoss, []int{500, 503}, "Stored data is damaged.", "Ask the operator of the server to restore a backup."},
+		{client.ReasonUnclear, []int{500}, "The server failed while it made a change, which may have been made.", "Read the approval or the task before you send it again."},
+		{client.ReasonInternal, []int{500}, "The server has failed. Nothing was changed.", "Retry once. If that fails too, tell the operator of the server; the log has the cause."},
+	}
+}
+
 // titles are the titles of problems, by reason.
 var titles = map[string]string{
 	client.ReasonUnauthenticated: "The caller could not be authenticated",

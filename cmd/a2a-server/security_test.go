@@ -51,21 +51,30 @@ func TestSecurityDocument(t *testing.T) {
 	}
 	s := openShell(t, folder)
 	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"' A2A_SERVER_LISTEN=0.0.0.0:${A2A_SERVER_LISTEN##*:} A2A_SERVER_GRPC_LISTEN=0.0.0.0:0\n")
-	after, shown := string(text), 0
-	for _, rest := range strings.Split(string(text), shellFence)[1:] {
+	s.document(t, securityDoc, string(text), strings.NewReplacer(here...), func(commands string) {
+		if strings.Contains(commands, webhook) {
+			wantTold(t, told)
+		}
+	})
+}
+
+// document pastes all blocks of a document, and compares what they print with what the document
+// says. The shell is closed afterwards.
+func (s *shell) document(t *testing.T, file, text string, here *strings.Replacer, done func(commands string)) {
+	t.Helper()
+	after, shown := text, 0
+	for _, rest := range strings.Split(text, shellFence)[1:] {
 		commands, rest, _ := strings.Cut(rest, "```\n")
 		want, ok := strings.CutPrefix(rest, "\n"+outputFence)
 		if !ok {
 			t.Fatalf("%s\nis not followed by what it prints", commands)
 		}
 		want, _, _ = strings.Cut(want, "```\n")
-		got := s.paste(t, strings.NewReplacer(here...).Replace(commands))
+		got := s.paste(t, here.Replace(commands))
 		if diff := cmp.Diff(want, got); diff != "" && !*update {
 			t.Errorf("%s\nprints something else (-document +printed); -update writes it down:\n%s", commands, diff)
 		}
-		if strings.Contains(commands, webhook) {
-			wantTold(t, told)
-		}
+		done(commands)
 		after = strings.Replace(after, blockText(commands, want), blockText(commands, got), 1)
 		shown++
 	}
@@ -74,10 +83,23 @@ func TestSecurityDocument(t *testing.T) {
 	}
 	s.dead(t, s.servers)
 	if *update {
-		if err := os.WriteFile(securityDoc, []byte(after), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(file, []byte(after), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
 		}
 	}
+}
+
+// Who pastes docs/approvals-api.md into a shell lists, extends, decides and follows approvals.
+func TestApprovalsAPIDocument(t *testing.T) {
+	t.Parallel()
+	const file = "../../docs/approvals-api.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openShell(t, t.TempDir())
+	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"'\n")
+	s.document(t, file, string(text), strings.NewReplacer(), func(string) {})
 }
 
 // wantTold reports an error unless a webhook gets the four notifications of a task that
