@@ -24,7 +24,11 @@ func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQue
 		return page, task.Invalid("cursor", "is not one of this list: begin again without one")
 	}
 	list := s.approvals(c)
-	var all []approval.Approval
+	type placed struct {
+		place string
+		*approval.Approval
+	}
+	var all []placed
 	of, seen := engine.ApprovalQuery{Limit: 1000}, 0
 	for {
 		got, err := list.List(ctx, c.By, of)
@@ -33,8 +37,9 @@ func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQue
 		}
 		page.Damaged += got.Damaged
 		for i := range got.Approvals {
-			if a := &got.Approvals[i]; s.selects(c, list, q, a) && placeOf(a) > after {
-				all = append(all, *a)
+			a := &got.Approvals[i]
+			if place := placeOf(a); place > after && s.selects(c, list, q, a) {
+				all = append(all, placed{place, a})
 			}
 		}
 		seen += len(got.Approvals)
@@ -45,13 +50,13 @@ func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQue
 			return page, task.Invalid("order", "is for at most %d pending approvals, and there are more: order them by time", maxSorted)
 		}
 	}
-	slices.SortFunc(all, func(a, b approval.Approval) int { return cmp.Compare(placeOf(&a), placeOf(&b)) })
+	slices.SortFunc(all, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
 	if len(all) > q.Limit {
 		all = all[:q.Limit]
-		page.Next = base64.RawURLEncoding.EncodeToString([]byte(placeOf(&all[q.Limit-1])))
+		page.Next = base64.RawURLEncoding.EncodeToString([]byte(all[q.Limit-1].place))
 	}
 	for i := range all {
-		page.Items = append(page.Items, s.listed(c, list, &all[i]))
+		page.Items = append(page.Items, s.listed(c, list, all[i].Approval))
 	}
 	return page, nil
 }

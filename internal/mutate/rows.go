@@ -7,6 +7,7 @@ func rows() []Row {
 	return slices.Concat(
 		a2aRows(),
 		adminRows(),
+		apiRows(),
 		approvalRows(),
 		authRows(),
 		boundRows(),

@@ -1,0 +1,110 @@
+package main
+
+// apiRows are of what the approvals API promises.
+func apiRows() []Row {
+	return []Row{
+		{
+			File:    "approval/check.go",
+			What:    "\tif ans.Digest != \"\" && ans.Digest != a.Digest {\n\t\treturn Changed(a, nil)\n\t}\n\tif err := a.checkPerson(d); err != nil {\n\t\treturn err\n\t}\n\tif err := a.checkVerb",
+			Into:    "\tif err := a.checkPerson(d); err != nil {\n\t\treturn err\n\t}\n\tif ans.Digest != \"\" && ans.Digest != a.Digest {\n\t\treturn Changed(a, nil)\n\t}\n\tif err := a.checkVerb",
+			Promise: "a decision about something that has changed says so before it says who may decide",
+			Package: "approval/api",
+			Test:    "TestOrderOfChecks",
+		},
+		{
+			File:    "approval/api/service.go",
+			What:    `if d.Digest == "" {`,
+			Into:    `if d.Digest == "none" {`,
+			Promise: "a decision over the API names the digest of what was shown",
+			Test:    "TestOrderOfChecks",
+		},
+		{
+			File:    "approval/api/convert.go",
+			What:    "return c.By.Tenant == a.Requester.Tenant && c.By.Whole(auth.Decide)",
+			Into:    "return c.By.Tenant == a.Requester.Tenant && c.By.May(auth.Decide) == nil",
+			Promise: "masked arguments are for those who may decide the approval",
+			Test:    "TestRoles",
+		},
+		{
+			File:    "approval/api/convert.go",
+			What:    "\tout := s.whole(a.Listed())\n\tout.Masked = len(a.Terms.Mask) > 0\n\tif a.State",
+			Into:    "\tout := s.whole(a)\n\tout.Masked = len(a.Terms.Mask) > 0\n\tif a.State",
+			Promise: "lists show no masked argument",
+			Test:    "TestRoles",
+		},
+		{
+			File:    "approval/api/feed.go",
+			What:    "if sight.Sees(&one.Audit) {",
+			Into:    "if sight.Sees(&one.Audit) || true {",
+			Promise: "the feed has only what its reader may see",
+			Test:    "TestFeedIsFiltered",
+		},
+		{
+			File:    "approval/api/feed.go",
+			What:    "case !ok || at > end || end-at > maxReplay:",
+			Into:    "case !ok && at > end || end-at > maxReplay:",
+			Promise: "a position of another store is no position of the feed",
+			Test:    "TestFeedReplays",
+		},
+		{
+			File:    "approval/api/feed.go",
+			What:    "\tdefault:\n\t\terr = yield(nil)\n",
+			Into:    "",
+			Promise: "a stream that continues is answered before anything happens",
+			Test:    "TestFeedReplays",
+			Hangs:   true,
+		},
+		{
+			File:    "approval/api/stream.go",
+			What:    "{auth.Review, auth.Read, auth.Admin}",
+			Into:    "{auth.Read}",
+			Promise: "a feed ends with the credential of its reader",
+			Test:    "TestFeedEndsWithTheCredential",
+			Hangs:   true,
+		},
+		{
+			File:    "approval/api/service.go",
+			What:    "len(group) > 1 && wrong.ID != list[i].ID {",
+			Into:    "len(group) > 100 && wrong.ID != list[i].ID {",
+			Promise: "a decision of a batch that counts for nothing says which one was refused",
+			Test:    "TestBatch",
+		},
+		{
+			File:    "approval/api/service.go",
+			What:    "case len(list) > MaxBatch:",
+			Into:    "case len(list) > 10*MaxBatch:",
+			Promise: "a batch is bounded",
+			Test:    "TestBatch",
+		},
+		{
+			File:    "approval/api/handler.go",
+			What:    "\t\tif !slices.Contains(known, m.Name) {",
+			Into:    "\t\tif len(m.Name) > 100 {",
+			Promise: "a member that nobody knows is refused",
+			Test:    "TestBadInput",
+		},
+		{
+			File:    "task/extend.go",
+			What:    "case !until.After(*a.Deadline):",
+			Into:    "case until.IsZero():",
+			Promise: "a deadline moves to a later time only",
+			Package: "approval/api",
+			Test:    "TestExtension",
+		},
+		{
+			File:    "task/extend.go",
+			What:    "d.due = append(d.due, before, expiry(&a.Approval))",
+			Into:    "d.due = append(d.due, before)",
+			Promise: "an approval that was extended expires at its new deadline",
+			Package: "approval/api",
+			Test:    "TestExtension",
+		},
+		{
+			File:    "approval/api/conversation.go",
+			What:    "if slices.Contains(about, approvalID) {",
+			Into:    `if slices.Contains(about, approvalID+"x") {`,
+			Promise: "the conversation of an approval ends where it was asked",
+			Test:    "TestDetail",
+		},
+	}
+}
