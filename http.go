@@ -76,7 +76,7 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 			s.admit(protocol, approvals, w, local)
 		case s.signin != nil && (path == signin.OutPath || path == signin.Path || strings.HasPrefix(path, signin.Path+"/")):
 			s.admit(protocol, s.signin.Handler(), w, local)
-		case path == web.Path || strings.HasPrefix(path, web.Path+"/"):
+		case pages != nil && (path == web.Path || strings.HasPrefix(path, web.Path+"/")):
 			s.admit(protocol, pages, w, local)
 		default:
 			s.admit(protocol, protocol, w, r)

@@ -14,33 +14,25 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web"
+	"a2a-server/approval/web/signin"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
-// pages returns the handler of the pages for people. It shares everything that limits and
-// authenticates requests with the protocol.
+// pages returns the handler of the pages for people, which share everything that limits and
+// authenticates requests with the protocol; nil: the configuration has none.
 func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
+	if !s.config.UI.Enabled {
+		return nil
+	}
 	requests, streams := protocol.Requests()
 	prefix := ""
 	if u, err := url.Parse(s.config.PublicURL); err == nil {
 		prefix = strings.TrimSuffix(u.Path, "/")
 	}
-	return web.New(web.Config{
-		Service: s.approvals, Door: s.door(requests, guard, streams), Prefix: prefix, PublicURL: s.url,
-		Identify: func(w http.ResponseWriter, r *http.Request) (api.Caller, web.Session, bool) {
-			by, err := requests.Principal(w, r)
-			if err != nil {
-				wrong := api.Problem(err)
-				if refused, is := errors.AsType[*httpd.Error](err); is && len(refused.Challenges) > 0 {
-					w.Header()["Www-Authenticate"] = slices.Clone(refused.Challenges)
-				}
-				web.Refuse(w, wrong)
-				return api.Caller{}, web.Session{}, false
-			}
-			return api.Caller{By: by, Renew: requests.Renews(r)}, web.Session{Method: signedIn(by)}, true
-		},
+	c := web.Config{
+		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf,
 		Health: func() error {
 			if why := s.health.unready(); why != "" {
@@ -49,7 +41,24 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 			return nil
 		},
 		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.clock(),
-	})
+	}
+	s.makeSignIn(protocol, guard, web.SignIn(c))
+	if s.authenticator != nil {
+		c.SignOut = signin.OutPath
+	}
+	c.Identify = func(w http.ResponseWriter, r *http.Request) (api.Caller, web.Session, bool) {
+		by, ok := s.signin.Identify(w, r)
+		return by, web.Session{Method: signedIn(by.By)}, ok
+	}
+	return web.New(c)
+}
+
+// pagesPath returns where browsers at the base URL are sent; "": there are no pages.
+func (s *Server) pagesPath() string {
+	if !s.config.UI.Enabled {
+		return ""
+	}
+	return web.Path + "/"
 }
 
 // signedIn says how a caller has proved who it is.

@@ -19,7 +19,6 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
-	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
@@ -198,7 +197,7 @@ func (s *Server) serveProtocol() error {
 		SkillsOf:       s.catalog.listOf,
 		Push:           s.offered(),
 		Health:         "/readyz",
-		Pages:          web.Path + "/",
+		Pages:          s.pagesPath(),
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
 		Rates: httpd.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
 		Guard: guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
@@ -208,7 +207,6 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	s.health.store, s.health.trouble = s.store.err, s.store.trouble
-	s.makeSignIn(protocol, guard)
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
 	s.server = s.newServer(routes)

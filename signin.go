@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"net/url"
-	"slices"
 
 	"a2a-server/a2a"
 	"a2a-server/approval/web/signin"
@@ -15,17 +15,14 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// makeSignIn makes what signs people in for the pages, if the configuration has pages.
-func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard) {
-	if !s.config.UI.Enabled {
-		return
-	}
+// makeSignIn makes what signs people in for the pages.
+func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
 	requests, _ := protocol.Requests()
 	c := signin.Config{
 		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
 		Keys: s.apiKeys, OIDC: s.issuers, Complete: func(p auth.Principal) auth.Principal { return completed(p, &s.config.Auth) },
 		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
-		Log: s.log, Now: s.clock(),
+		Render: render, Log: s.log, Now: s.clock(),
 	}
 	for i := range s.config.Auth.OIDC {
 		if o := &s.config.Auth.OIDC[i]; o.ClientID != "" {
@@ -73,11 +70,12 @@ func (s *Server) pageURL() string {
 }
 
 // pageGuard returns the guard of the pages: they may call the server that they are from, and
-// links may lead to them.
+// links may lead to them. The pages of allowed_origins may not: they would act with what the
+// browser of a person sends by itself.
 func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
-	g.Own, g.Pages = true, signin.Pages
+	g.Own, g.Pages, g.Origins, g.ReadOrigins = true, signin.Pages, nil, nil
 	if u, err := url.Parse(s.config.PublicURL); err == nil && u.Host != "" {
-		g.Origins = append(slices.Clone(g.Origins), u.Scheme+"://"+u.Host)
+		g.Origins = []string{u.Scheme + "://" + u.Host}
 	}
 	return g
 }

@@ -254,7 +254,7 @@ func TestFeedEndsWithTheCredential(t *testing.T) {
 			case _, open := <-s.frames:
 				ended = !open
 			case <-time.After(patience):
-				t.Fatalf("the stream of %s goes on", by.Subject)
+				t.Fatalf("the stream of %s continues", by.Subject)
 			}
 		}
 		w.get(by, path).problem(401, client.ReasonUnauthenticated)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -54,7 +53,8 @@ type Sender interface {
 	Send(ctx context.Context, c api.Caller, m Said) (task, answer string, err error)
 }
 
-// Config configures the pages. Service, Door, Identify and Now are required.
+// Config configures the pages. Service, Door, Identify and Now are required. The guard of Door
+// lets in the pages of its Origins, which may send forms, and links from anywhere.
 type Config struct {
 	Service *api.Service
 	Door    api.Door
@@ -77,7 +77,6 @@ type pages struct {
 	cfg       Config
 	origins   *http.CrossOriginProtection
 	mux       *http.ServeMux
-	public    string                        // origin of the base URL; "": not known
 	templates map[string]*template.Template // by page
 }
 
@@ -95,8 +94,8 @@ type visit struct {
 // base URL.
 func New(c Config) http.Handler {
 	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path)}
-	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
-		p.public = u.Scheme + "://" + u.Host
+	for _, origin := range c.Door.Guard.Origins {
+		_ = p.origins.AddTrustedOrigin(origin) // the configuration has checked what an origin is
 	}
 	get := func(path string, action auth.Action, run func(*visit) error) { p.route("GET", path, action, run) }
 	post := func(path string, action auth.Action, run func(*visit) error) { p.route("POST", path, action, run) }
@@ -149,7 +148,7 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
 	}()
-	if wrong := p.check(r); wrong != nil {
+	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
 		Refuse(w, api.Problem(wrong))
 		return
 	}
@@ -158,26 +157,6 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mux.ServeHTTP(w, r)
-}
-
-// check returns why a request is refused before anybody asks who calls. Beside what the guard lets
-// in, the pages' own forms come in, and readers who follow a link on a page of another site, such
-// as a mail in the browser: that only reads, and its answer stays in a window of its own.
-func (p *pages) check(r *http.Request) *httpd.Error {
-	guard, h := &p.cfg.Door.Guard, r.Header
-	followed := r.Method == http.MethodGet && len(h["Origin"]) == 0 && h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document"
-	scheme, host := guard.Asked(r)
-	own := len(h["Origin"]) == 1 && (h.Get("Origin") == scheme+"://"+host || h.Get("Origin") == p.public)
-	if !followed && !own {
-		return guard.Check(r)
-	}
-	plain := *r
-	plain.Header = h.Clone()
-	plain.Header.Del("Origin")
-	if followed {
-		plain.Header.Set("Sec-Fetch-Site", "none")
-	}
-	return guard.Check(&plain)
 }
 
 // route adds a page. An action of 0 is for every caller.
