@@ -164,10 +164,19 @@
   const soon = () => { clearTimeout(timer); timer = setTimeout(run, 120); };
   if (root.dataset.live && refresh && window.EventSource) {
     const one = new URLSearchParams(root.dataset.live).get('id');
-    stream = new EventSource(`${ui}/events?${root.dataset.live}`);
-    stream.onopen = () => { state('Live'); soon(); };
-    stream.onerror = () => state(`Reconnecting since ${new Date().toTimeString().slice(0, 5)}`, true);
-    stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one) soon(); else if (page === 'approval') soon(); });
+    let since;
+    const connect = () => {
+      stream = new EventSource(`${ui}/events?${root.dataset.live}`);
+      stream.onopen = () => { since = undefined; state('Live'); soon(); };
+      stream.onerror = () => {
+        since ??= new Date().toTimeString().slice(0, 5);
+        state('Reconnecting since ' + since, true);
+        // A server that starts or stops answers with an error, after which a browser gives up.
+        if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 1000 + Math.random() * 2000);
+      };
+      stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one || page === 'approval') soon(); });
+    };
+    connect();
   }
 
   // Decisions: not twice, not by Enter, and not by a click that was meant for what was here before.

@@ -67,7 +67,7 @@ test('someone tries the agent, and decides on the way', async ({ page, server })
   await page.goto(`${server.url}/`);
   await expect(page).toHaveURL(/\/ui\/$/);
   await page.getByRole('link', { name: 'Try it', exact: true }).click();
-  await page.getByLabel('Message').fill('/transfer_money amount=7 to=carol');
+  await page.getByRole('textbox', { name: 'Message' }).fill('/transfer_money amount=7 to=carol');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByRole('link', { name: /Look and decide/ }).click();
   await page.getByText('Approve…').click();
