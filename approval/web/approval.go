@@ -48,8 +48,8 @@ type approvalPage struct {
 	Error        long
 	Edited       []change
 	Response     []leaf
-	Yours        bool // the caller decided it
-	Next         string
+	Yours        bool   // the caller decided it
+	Next, Prev   string // addresses of others to decide; "": there are none
 	NextCount    int
 	Position     string
 	Problem      *client.Error // of what the caller has just tried
@@ -169,6 +169,8 @@ func (v *visit) neighbours(p *approvalPage) {
 		p.NextCount--
 	}
 	if p.NextCount > 0 {
+		n := len(page.Items)
+		p.Prev = v.link("/approvals/" + url.PathEscape(page.Items[(max(at, 0)-1+n)%n].ID))
 		p.Next = v.link("/approvals/" + url.PathEscape(page.Items[(at+1)%len(page.Items)].ID))
 	}
 }

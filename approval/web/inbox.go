@@ -200,11 +200,11 @@ func address(given url.Values, name, value string) string {
 	return "?" + with.Encode()
 }
 
-func choices(any string, known map[string]bool, selected string) []choice {
+func choices(every string, known map[string]bool, selected string) []choice {
 	if selected != "" {
 		known[selected] = true
 	}
-	out := []choice{{"", any, selected == ""}}
+	out := []choice{{"", every, selected == ""}}
 	names := make([]string, 0, len(known))
 	for name := range known {
 		names = append(names, name)

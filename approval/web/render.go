@@ -68,7 +68,7 @@ func parse(base string) map[string]*template.Template {
 // render answers with a page.
 func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) error {
 	_, hash := files()
-	f.Nonce, f.Ui, f.Static, f.Now = nonce(), p.cfg.Prefix+Path, p.link("/static/"+hash), p.cfg.Now().UnixMilli()
+	f.Nonce, f.UI, f.Static, f.Now = nonce(), p.cfg.Prefix+Path, p.link("/static/"+hash), p.cfg.Now().UnixMilli()
 	var b bytes.Buffer
 	if err := p.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
 		p.cfg.Log.Error().Err(err).Str("page", name).Msg("a page cannot be made")

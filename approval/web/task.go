@@ -123,15 +123,13 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 		p.Heading = titleOf(&client.Approval{Tool: d.Calls[0].Tool, Arguments: d.Calls[0].Arguments})
 	}
 	for i := range p.Moments {
-		if s := p.Moments[i].Said; s != nil && !s.Agent && len(s.Parts) > 0 && len(s.Parts[0].Text.Head) > 0 {
-			text := ""
-			for _, r := range s.Parts[0].Text.Head {
-				text += r.Text
-			}
-			first, _, _ := strings.Cut(text, "\n")
-			p.Heading = title{Lead: runs(shorten(first, 120))}
-			break
+		s := p.Moments[i].Said
+		if s == nil || s.Agent || len(s.Parts) == 0 || len(s.Parts[0].Text.Head) == 0 {
+			continue
 		}
+		first, _, _ := strings.Cut(s.Parts[0].Text.Head[0].Text, "\n")
+		p.Heading = title{Lead: runs(shorten(first, 120))}
+		break
 	}
 	return p, nil
 }
@@ -181,7 +179,6 @@ type timeline struct {
 	last      string    // state
 	artifacts map[string]int
 	owner     string
-	unread    []string
 }
 
 func (t *timeline) status(s *a2aStatus) {
@@ -308,8 +305,9 @@ func (t *timeline) call(c *client.Call) {
 
 // gateStep says in a step who asks.
 func gateStep(gate string) string {
-	if name := gateName(gate); name != gate {
+	name := gateName(gate)
+	if strings.Contains(name, " ") {
 		return name
 	}
-	return "gate " + gate
+	return "gate " + name
 }

@@ -119,14 +119,14 @@ func New(c Config) http.Handler {
 	post("/try", auth.Create, (*visit).send)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
 		if v := p.known(w, r); v != nil {
-			v.events()
+			v.events() //nolint:contextcheck // it has the request's
 		}
 	})
 	p.mux.HandleFunc("GET "+Path+"/static/{hash}/{file}", p.static)
 	p.mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) { p.redirect(w, "/") })
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if v := p.known(w, r); v != nil {
-			v.fail(notFound("there is no page at this address, or it takes another method"))
+			v.fail(notFound("there is no page at this address, or it takes another method")) //nolint:contextcheck // it has the request's
 		}
 	})
 	return http.HandlerFunc(p.serve)
@@ -174,13 +174,13 @@ func (p *pages) route(method, path string, action auth.Action, run func(*visit) 
 			err = v.By.May(action)
 		}
 		if err == nil && method == "POST" {
-			err = v.readForm()
+			err = v.readForm() //nolint:contextcheck // it has the request's
 		}
 		if err == nil {
 			err = run(v)
 		}
 		if err != nil {
-			v.fail(v.problem(err, r.PathValue("id")))
+			v.fail(v.problem(err, r.PathValue("id"))) //nolint:contextcheck // it has the request's
 		}
 	})
 }
@@ -245,7 +245,7 @@ func secure(w http.ResponseWriter, nonce string) {
 
 // frame is what every page has around its own part.
 type frame struct {
-	Title, Here, Nonce, Ui, Static string
+	Title, Here, Nonce, UI, Static string
 	Agent, Version                 string
 	User, Identity                 string // "": nobody is known
 	Roles, Method                  string

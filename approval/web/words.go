@@ -114,6 +114,8 @@ func ran(c *client.Call) (text, class string) {
 	switch c.Outcome {
 	case "ok":
 		return "It ran, and succeeded.", "done"
+	case "responded":
+		return "A person has given its result.", "done"
 	case "error":
 		return "It ran, and failed.", "fail"
 	case "unknown":
@@ -141,7 +143,7 @@ const titleLength, titleValue, titlePairs = 120, 60, 4
 // its arguments.
 func titleOf(a *client.Approval) title {
 	hint, _, _ := strings.Cut(a.Hint, "\n")
-	if hint != "" && !defaultHint(hint) {
+	if hint != "" && !defaultHint(hint) && a.Kind != client.KindOutcome {
 		return title{Lead: runs(shorten(hint, titleLength))}
 	}
 	t := title{Lead: runs(a.Tool)}
@@ -180,6 +182,9 @@ func gateName(name string) string {
 		return "the tool asks"
 	case "default":
 		return "no gate, so it asks"
+	}
+	if of, outcome := strings.CutSuffix(name, ":outcome"); outcome {
+		return gateName(of)
 	}
 	return name
 }

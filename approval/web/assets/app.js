@@ -246,7 +246,7 @@
       case '/': $('#filters select, #filters input:not([type=hidden])')?.focus(); return true;
       case 'g': prefix = true; setTimeout(() => { prefix = false; }, 1500); return true;
       case ']': $('[data-next]')?.click(); return true;
-      case '[': history.back(); return true;
+      case '[': $('[data-prev]')?.click(); return true;
       case 'c': $('[data-copy=args-json]')?.click(); return true;
       case '?': $('#menu').open = !$('#menu').open; return true;
     }
