@@ -162,22 +162,19 @@
     if (again) { again = false; soon(); }
   };
   const soon = () => { clearTimeout(timer); timer = setTimeout(run, 120); };
-  if (root.dataset.live && refresh && window.EventSource) {
+  let since = '';
+  const connect = () => {
     const one = new URLSearchParams(root.dataset.live).get('id');
-    let since;
-    const connect = () => {
-      stream = new EventSource(`${ui}/events?${root.dataset.live}`);
-      stream.onopen = () => { since = undefined; state('Live'); soon(); };
-      stream.onerror = () => {
-        since ??= new Date().toTimeString().slice(0, 5);
-        state('Reconnecting since ' + since, true);
-        // A server that starts or stops answers with an error, after which a browser gives up.
-        if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 1000 + Math.random() * 2000);
-      };
-      stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one || page === 'approval') soon(); });
+    stream = new EventSource(`${ui}/events?${root.dataset.live}`);
+    stream.onopen = () => { since = ''; state('Live'); soon(); };
+    stream.onerror = () => {
+      since ||= new Date(now()).toISOString().slice(11, 16);
+      state(`Reconnecting, as of ${since} UTC`, true);
+      if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 1000 + 2000 * Math.random()); // refused, as while a server restarts
     };
-    connect();
-  }
+    stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one) soon(); });
+  };
+  if (root.dataset.live && refresh && window.EventSource) connect();
 
   // Decisions: not twice, not by Enter, and not by a click that was meant for what was here before.
   let sent = false;
@@ -200,7 +197,7 @@
   // Copying
   for (const b of $$('[data-copy]')) {
     b.hidden = !navigator.clipboard;
-    b.addEventListener('click', async () => { await navigator.clipboard.writeText($('#' + b.dataset.copy).textContent); say('Copied'); set(b, 'Copied'); });
+    b.addEventListener('click', async () => { if (!navigator.clipboard) return; await navigator.clipboard.writeText($('#' + b.dataset.copy).textContent); say('Copied'); set(b, 'Copied'); });
   }
 
   // Settings

@@ -136,7 +136,7 @@ test('a page from before a crash decides after it', async ({ page, server }) => 
   await page.goto(`${server.url}/ui/approvals/${one.id}?do=approve`);
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await server.kill();
-  await expect(page.getByText(/Reconnecting since/)).toBeVisible();
+  await expect(page.getByText(/Reconnecting/)).toBeVisible();
   await server.start();
   await expect(page.getByText('Live', { exact: true })).toBeVisible({ timeout: 20_000 });
   await page.getByRole('button', { name: 'Approve and run' }).click();
