@@ -98,6 +98,7 @@ func apiRows() []Row {
 			Promise: "an approval that was extended expires at its new deadline",
 			Package: "approval/api",
 			Test:    "TestExtension",
+			Hangs:   true,
 		},
 		{
 			File:    "approval/api/conversation.go",
