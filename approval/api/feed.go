@@ -98,13 +98,14 @@ func (f *feed) last(ctx context.Context, after uint64) (uint64, error) {
 		next, err := f.e.EachAudit(ctx, n, func(*engine.AuditEntry) bool { found = true; return false })
 		return found || next > n, err
 	}
-	low, step := after, uint64(1)
+	low := after
 	for {
 		more, err := exists(low)
 		if err != nil || !more {
 			return low, err
 		}
-		for step = 1; ; step *= 2 {
+		step := uint64(1)
+		for ; ; step *= 2 {
 			more, err := exists(low + step)
 			if err != nil {
 				return 0, err

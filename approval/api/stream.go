@@ -69,9 +69,15 @@ func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, 
 	defer give()
 	ctx, end := context.WithCancelCause(x.r.Context())
 	defer end(nil)
+	var leases []func()
+	defer func() {
+		for _, stop := range leases {
+			stop()
+		}
+	}()
 	for _, a := range actions {
 		if x.By.May(a) == nil {
-			defer x.door.Requests.Lease(ctx, x.By, a, x.Renew, end)()
+			leases = append(leases, x.door.Requests.Lease(ctx, x.By, a, x.Renew, end))
 		}
 	}
 	var out *httpd.Events

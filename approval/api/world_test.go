@@ -184,13 +184,13 @@ func (a answer) want(status int) answer {
 }
 
 // problem reads a problem with a status and a reason.
-func (a answer) problem(status int, reason string) *client.Error {
+func (a answer) problem(status int, reason string) client.Error {
 	a.t.Helper()
 	e := into[client.Error](a.want(status))
 	if e.Reason != reason || e.Status != status || e.Title == "" || e.Detail == "" || a.header.Get("Content-Type") != "application/problem+json" {
 		a.t.Fatalf("%d %s is no problem with the reason %s", a.status, a.raw, reason)
 	}
-	return &e
+	return e
 }
 
 func into[T any](a answer) (v T) {
