@@ -240,6 +240,9 @@ func (v *visit) events() {
 	}
 	v.follow(auth.Review, func(send sender) error {
 		return v.cfg.Service.Events(v.r.Context(), v.Caller, v.r.Header.Get("Last-Event-ID"), func(all []client.Event) error {
+			if len(all) == 0 {
+				return send("", "begin", map[string]any{}) // nothing was missed
+			}
 			for i := range all {
 				e := &all[i]
 				name, data := "begin", map[string]any{}

@@ -113,7 +113,9 @@ test('of two people who decide at once one counts, and both see the truth', asyn
     alice.getByRole('button', { name: 'Approve and run' }).click(),
     bob.getByRole('button', { name: 'Reject', exact: true }).click(),
   ]);
-  const state = (await server.approvals(one.task))[0].state;
+  const now = async () => (await server.approvals(one.task))[0].state;
+  await expect.poll(now).not.toBe('pending');
+  const state = await now();
   const [winner, loser] = state === 'approved' ? people : [bob, alice];
   await expect(winner.getByText('was not counted')).toHaveCount(0);
   await expect(loser.getByText('What you sent was not counted')).toBeVisible();
