@@ -101,7 +101,7 @@
     count(other);
     if (at && now && at.dataset.state !== 'Pending') {
       const a = $('#outcome'), b = $('#outcome', other);
-      if (a.innerHTML !== b.innerHTML && !a.contains(document.activeElement)) { a.innerHTML = b.innerHTML; say($('.note b', a)?.textContent ?? ''); }
+      if (a.innerHTML !== b.innerHTML && !$('[role=alert]', a) && !a.contains(document.activeElement)) { a.innerHTML = b.innerHTML; say($('.note b', a)?.textContent ?? ''); }
       return;
     }
     if (!at || !now || now.dataset.state === at.dataset.state) {
