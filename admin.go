@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"a2a-server/auth"
 	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
@@ -43,26 +41,6 @@ func localUsers(conf *config.Config) []peer.User {
 	return users
 }
 
-// warnOfPrograms says in the log if programs that the tools of conf start run as somebody who
-// may decide on the admin socket: they could approve calls, their own included.
-func (s *Server) warnOfPrograms(conf *config.Config) {
-	if s.admin == nil || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return len(t.Argv) > 0 }) {
-		return
-	}
-	own := os.Geteuid()
-	for _, u := range localUsers(s.config) {
-		decides := auth.Principal{Tenant: u.Tenant, Subject: u.Name, Roles: u.Roles}.Whole(auth.Decide)
-		if decides && (own == 0 || int(u.UID) == own) { // root may become anybody
-			s.log.Warn().Str("user", peer.Method+":"+u.Name).Msg("programs that tools start run as a user who may decide approvals on the admin socket, so they could approve calls themselves: run the server as a user who may not decide")
-			return
-		}
-	}
-}
-
-// AdminSocket returns the path of the socket that the server with a data folder makes for
-// the users in auth.socket.
-func AdminSocket(data string) string { return filepath.Join(data, adminsocket.Name) }
-
 // openAdmin makes the socket of the users in auth.socket, if there are any. Call it with the
 // store open, which keeps other servers out of the data folder.
 func (s *Server) openAdmin() error {
@@ -74,14 +52,20 @@ func (s *Server) openAdmin() error {
 		s.log.Warn().Msg("auth.socket has no effect: the store is not a file, so that nothing keeps another server out of the data folder")
 		return nil
 	}
-	path, err := filepath.Abs(AdminSocket(s.config.Data))
+	path, err := filepath.Abs(s.config.AdminSocket())
+	if err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	door, err := adminDoor(s.config, os.Geteuid())
 	if err == nil {
-		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Users: known, Engine: s.engine, Webhooks: s.webhooks, Revoked: s.authentication.revoked, API: s.socketAPI(known), Log: s.log})
+		err = door.enters(path)
+	}
+	if err == nil {
+		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.group, Handler: s.socketAPI(known), Log: s.log})
 	}
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
-	s.warnOfPrograms(s.config)
 	return nil
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/client"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
@@ -53,7 +53,7 @@ func TestAdminSocketAtTheCommit(t *testing.T) {
 		return ann, nil
 	})
 	path := filepath.Join(t.TempDir(), "s")
-	socket, err := adminsocket.Open(adminsocket.Config{Path: path, Users: users, Engine: s.engine, Log: zerolog.Nop()})
+	socket, err := adminsocket.Open(adminsocket.Config{Path: path, Handler: s.socketAPI(users), Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,11 @@ func TestAdminSocketAtTheCommit(t *testing.T) {
 	if !ok {
 		t.Fatalf("the message is answered with %d %s", answer.Code, answer.Body)
 	}
-	client := adminsocket.NewClient(path)
-	shown, err := client.Approval(t.Context(), id+".a1", adminsocket.Query{})
+	admin, err := client.New(client.Config{Socket: path, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := admin.Approval(t.Context(), id+".a1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,20 +94,20 @@ func TestAdminSocketAtTheCommit(t *testing.T) {
 		err  error
 		want string
 	}{
-		"not known any longer": {err: &auth.Error{Description: "the user with the uid 1 is not in auth.socket"}, want: adminsocket.ReasonUnknownUser},
-		"cannot be told":       {err: errors.New("the kernel does not say"), want: adminsocket.ReasonBusy},
-		"without the role":     {now: viewer, want: string(approval.ReasonNotAllowed)},
+		"not known any longer": {err: &auth.Error{Description: "the user with the uid 1 is not in auth.socket"}, want: client.ReasonUnauthenticated},
+		"cannot be told":       {err: errors.New("the kernel does not say"), want: client.ReasonBusy},
+		"without the role":     {now: viewer, want: client.ReasonNotAllowed},
 	} {
 		looks, now = 0, func() (auth.Principal, error) { return tc.now, tc.err }
-		_, err := client.Decide(t.Context(), id+".a1", adminsocket.Query{}, adminsocket.Decision{Verb: approval.Approve, Digest: shown.Approval.Digest})
-		var refused *adminsocket.Error
-		var unclear *adminsocket.OutcomeError
+		_, err := admin.Decide(t.Context(), id+".a1", client.Decision{Decision: client.Approve, Digest: shown.Approval.Digest})
+		var refused *client.Error
+		var unclear *client.OutcomeError
 		if !errors.As(err, &refused) || errors.As(err, &unclear) || refused.Reason != tc.want || looks != 2 {
 			t.Errorf("%s: %v after %d looks, want %s", name, err, looks, tc.want)
 		}
 	}
 	looks = 0
-	if shown, err = client.Approval(t.Context(), id+".a1", adminsocket.Query{}); err != nil || shown.Approval.State != approval.Pending {
+	if shown, err = admin.Approval(t.Context(), id+".a1"); err != nil || shown.Approval.State != client.Pending {
 		t.Errorf("after that the approval is %+v, %v", shown, err)
 	}
 }

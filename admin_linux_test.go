@@ -18,9 +18,9 @@ import (
 	"time"
 
 	a2aserver "a2a-server"
-	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/peer"
+	"a2a-server/client"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
@@ -40,7 +40,7 @@ func withSocket(t *testing.T, users string) a2aserver.Config {
 	t.Helper()
 	c := load(t, nil)
 	c.File = filepath.Join(t.TempDir(), "a2a-server.yaml")
-	if err := os.WriteFile(c.File, []byte("auth: {socket: ["+users+"]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(c.File, []byte("auth: {socket: ["+users+"]}\n"+doorFor(users)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.Authenticator = tenantAndName
@@ -50,6 +50,26 @@ func withSocket(t *testing.T, users string) a2aserver.Config {
 // me is the entry of this process's user in auth.socket.
 func me(roles string) string {
 	return "{uid: " + strconv.Itoa(os.Getuid()) + ", subject: ann, tenant: acme, roles: [" + roles + "]}"
+}
+
+// somebody is a uid that no user of this machine has.
+const somebody = 54321
+
+// doorFor returns the keys with which somebody may connect, if they are one of users.
+func doorFor(users string) string {
+	group := os.Getgid()
+	if !strings.Contains(users, "uid: "+strconv.Itoa(somebody)) {
+		return ""
+	}
+	if group == 0 {
+		group = somebody // root may give files to every group
+	}
+	return "admin: {mode: '0660', group: '" + strconv.Itoa(group) + "'}\n"
+}
+
+// someone is [me] for somebody.
+func someone(roles string) string {
+	return strings.Replace(me(roles), "uid: "+strconv.Itoa(os.Getuid()), "uid: "+strconv.Itoa(somebody), 1)
 }
 
 // short returns a name of a file that is short enough for a socket, however long its path is.
@@ -63,8 +83,26 @@ func short(t *testing.T, path string) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path))
 }
 
-func socketOf(c a2aserver.Config) *adminsocket.Client {
-	return adminsocket.NewClient(a2aserver.AdminSocket(c.Set["data"]))
+// socketPath returns the path of a server's socket.
+func socketPath(c a2aserver.Config) string { return filepath.Join(c.Set["data"], adminsocket.Name) }
+
+// socketOf returns a client of a server's socket, which does not repeat itself.
+func socketOf(c a2aserver.Config) *client.Client {
+	return clientOf(client.Config{Socket: socketPath(c)})
+}
+
+// anonymousOf is socketOf for what was created without authentication.
+func anonymousOf(c a2aserver.Config) *client.Client {
+	return clientOf(client.Config{Socket: socketPath(c), Anonymous: true})
+}
+
+func clientOf(cfg client.Config) *client.Client {
+	cfg.Dial, cfg.Retries = adminsocket.Dial, -1
+	c, err := client.New(cfg)
+	if err != nil {
+		panic(err) // it has a socket
+	}
+	return c
 }
 
 // askAs makes a call of somebody that has to be approved, and returns its task and approval.
@@ -82,7 +120,7 @@ func (in *instance) askAs(t *testing.T, whose string) (taskID, approvalID string
 // reason returns the reason of an error of the socket; "": none.
 func reason(t *testing.T, err error) string {
 	t.Helper()
-	var e *adminsocket.Error
+	var e *client.Error
 	if err != nil && !errors.As(err, &e) {
 		t.Errorf("error = %v, which is not one of the server", err)
 	}
@@ -93,16 +131,16 @@ func reason(t *testing.T, err error) string {
 }
 
 // everything does each operation on an approval and its task, and returns the errors.
-func everything(ctx context.Context, c *adminsocket.Client, taskID, approvalID string, q adminsocket.Query) map[string]error {
+func everything(ctx context.Context, c *client.Client, taskID, approvalID string) map[string]error {
 	all := map[string]error{}
-	_, all["list approvals"] = c.Approvals(ctx, q)
-	_, all["show approval"] = c.Approval(ctx, approvalID, q)
-	_, all["decide"] = c.Decide(ctx, approvalID, q, adminsocket.Decision{Verb: approval.Approve, Digest: "x"})
-	_, all["list tasks"] = c.Tasks(ctx, q)
-	_, all["show task"] = c.Task(ctx, taskID, q)
-	all["cancel"] = c.Cancel(ctx, taskID, q)
-	all["delete"] = c.Delete(ctx, taskID, q)
-	_, all["delete webhook"] = c.DeleteWebhook(ctx, taskID, "hook", q)
+	_, all["list approvals"] = c.Approvals(ctx, client.ApprovalQuery{})
+	_, all["show approval"] = c.Approval(ctx, approvalID)
+	_, all["decide"] = c.Decide(ctx, approvalID, client.Decision{Decision: client.Approve, Digest: "x"})
+	_, all["list tasks"] = c.Tasks(ctx, client.TaskQuery{})
+	_, all["show task"] = c.Task(ctx, taskID)
+	all["cancel"] = c.CancelTask(ctx, taskID)
+	all["delete"] = c.DeleteTask(ctx, taskID)
+	_, all["delete webhook"] = c.DeleteWebhook(ctx, taskID, "hook", 0)
 	return all
 }
 
@@ -110,7 +148,7 @@ func everything(ctx context.Context, c *adminsocket.Client, taskID, approvalID s
 // JSON.
 func rawSocket(t *testing.T, c a2aserver.Config, method, path, body string, header map[string]string) (status int, text string) {
 	t.Helper()
-	at := short(t, a2aserver.AdminSocket(c.Set["data"]))
+	at := short(t, socketPath(c))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", at)
 	}}}
@@ -118,6 +156,7 @@ func rawSocket(t *testing.T, c a2aserver.Config, method, path, body string, head
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Content-Type", "application/json")
 	for k, v := range header {
 		if k != "Host" {
 			r.Header.Set(k, v)
@@ -129,21 +168,21 @@ func rawSocket(t *testing.T, c a2aserver.Config, method, path, body string, head
 	}
 	defer answer.Body.Close()
 	all, err := io.ReadAll(answer.Body)
-	if err != nil || answer.Header.Get("Content-Type") != "application/json" {
+	if kind := answer.Header.Get("Content-Type"); err != nil || kind != "application/json" && kind != "application/problem+json" {
 		t.Errorf("%s %s: the answer is %q of type %q, %v", method, path, all, answer.Header.Get("Content-Type"), err)
 	}
 	return answer.StatusCode, string(all)
 }
 
 // untilEnded waits until a task has ended.
-func (in *instance) untilEnded(t *testing.T, admin *adminsocket.Client, id string) {
+func (in *instance) untilEnded(t *testing.T, admin *client.Client, id string) {
 	t.Helper()
 	for late := time.Now().Add(time.Minute); ; {
-		shown, err := admin.Task(t.Context(), id, adminsocket.Query{})
+		shown, err := admin.Task(t.Context(), id)
 		if err != nil || time.Now().After(late) {
 			t.Fatalf("the task is %+v, %v", shown, err)
 		}
-		if shown.Summary.State.Terminal() {
+		if !shown.May.Cancel {
 			return
 		}
 	}
@@ -159,31 +198,31 @@ func TestAdminSocket(t *testing.T) {
 	_, second := in.askAs(t, "acme/carl")
 	in.askAs(t, "other/eve")
 	admin, ctx := socketOf(c), t.Context()
-	page, err := admin.Approvals(ctx, adminsocket.Query{})
-	if err != nil || len(page.Approvals) != 2 || page.Approvals[0].ID != first || page.Approvals[1].ID != second {
+	page, err := admin.Approvals(ctx, client.ApprovalQuery{})
+	if err != nil || len(page.Items) != 2 || page.Items[0].ID != first || page.Items[1].ID != second {
 		t.Fatalf("Approvals() = %+v, %v", page, err)
 	}
-	small, err := admin.Approvals(ctx, adminsocket.Query{Limit: 1})
-	if err != nil || len(small.Approvals) != 1 || small.Next == "" {
+	small, err := admin.Approvals(ctx, client.ApprovalQuery{Limit: 1})
+	if err != nil || len(small.Items) != 1 || small.Next == "" {
 		t.Errorf("Approvals(1) = %+v, %v", small, err)
 	}
-	shown, err := admin.Approval(ctx, first, adminsocket.Query{})
+	shown, err := admin.Approval(ctx, first)
 	if err != nil || shown.Caller.Subject != "socket:ann" || shown.Approval.Requester.Subject != "test:alice" {
 		t.Fatalf("Approval() = %+v, %v", shown, err)
 	}
 	digest := shown.Approval.Digest
 	for name, tc := range map[string]struct {
-		d    adminsocket.Decision
+		d    client.Decision
 		want string
 	}{
-		"no digest":      {adminsocket.Decision{Verb: approval.Approve}, adminsocket.ReasonInvalid},
-		"another digest": {adminsocket.Decision{Verb: approval.Approve, Digest: page.Approvals[1].Digest + "0"}, string(approval.ReasonChanged)},
-		"no verb":        {adminsocket.Decision{Digest: digest}, string(approval.ReasonMalformed)},
-		"bad arguments":  {adminsocket.Decision{Verb: approval.Edit, Digest: digest, Args: []byte(`{"to":7}`)}, string(approval.ReasonMalformed)},
-		"twice the same": {adminsocket.Decision{Verb: approval.Edit, Digest: digest, Args: []byte(`{"to":"a","to":"b"}`)}, adminsocket.ReasonInvalid},
-		"not an edit":    {adminsocket.Decision{Verb: approval.Approve, Digest: digest, Args: []byte(`{}`)}, string(approval.ReasonMalformed)},
+		"no digest":      {client.Decision{Decision: client.Approve}, client.ReasonInvalid},
+		"another digest": {client.Decision{Decision: client.Approve, Digest: page.Items[1].Digest + "0"}, client.ReasonChanged},
+		"no verb":        {client.Decision{Digest: digest}, client.ReasonInvalid},
+		"bad arguments":  {client.Decision{Decision: client.Edit, Digest: digest, Arguments: []byte(`{"to":7}`)}, client.ReasonInvalid},
+		"twice the same": {client.Decision{Decision: client.Edit, Digest: digest, Arguments: []byte(`{"to":"a","to":"b"}`)}, client.ReasonInvalid},
+		"not an edit":    {client.Decision{Decision: client.Approve, Digest: digest, Arguments: []byte(`{}`)}, client.ReasonInvalid},
 	} {
-		if _, err := admin.Decide(ctx, first, adminsocket.Query{}, tc.d); reason(t, err) != tc.want {
+		if _, err := admin.Decide(ctx, first, tc.d); reason(t, err) != tc.want {
 			t.Errorf("%s: Decide() = %v, want %s", name, err, tc.want)
 		}
 	}
@@ -191,37 +230,37 @@ func TestAdminSocket(t *testing.T) {
 		if i == 2 {
 			in.untilEnded(t, admin, task1)
 		}
-		decided, err := admin.Decide(ctx, first, adminsocket.Query{}, adminsocket.Decision{Verb: approval.Edit, Digest: digest, Args: []byte(`{"amount":1,"to":"bob"}`)})
-		if err != nil || decided.Approval.State != approval.Edited || decided.Approval.Resolution.By.Subject != "socket:ann" || decided.Approval.Resolution.Via != approval.ViaAPI {
+		decided, err := admin.Decide(ctx, first, client.Decision{Decision: client.Edit, Digest: digest, Arguments: []byte(`{"amount":1,"to":"bob"}`)})
+		if err != nil || decided.Approval.State != client.Edited || decided.Approval.Resolution.By.Subject != "socket:ann" || decided.Approval.Resolution.Via != "api" {
 			t.Fatalf("Decide() = %+v, %v", decided, err)
 		}
 	}
-	if _, err := admin.Decide(ctx, first, adminsocket.Query{}, adminsocket.Decision{Verb: approval.Reject, Digest: digest}); reason(t, err) != string(approval.ReasonConflict) {
+	if _, err := admin.Decide(ctx, first, client.Decision{Decision: client.Reject, Digest: digest}); reason(t, err) != client.ReasonConflict {
 		t.Errorf("another decision: %v", err)
 	}
-	rejected, err := admin.Decide(ctx, second, adminsocket.Query{}, adminsocket.Decision{Verb: approval.Reject, Reason: "too much", Digest: page.Approvals[1].Digest})
+	rejected, err := admin.Decide(ctx, second, client.Decision{Decision: client.Reject, Reason: "too much", Digest: page.Items[1].Digest})
 	if err != nil || rejected.Approval.Resolution.Reason != "too much" {
 		t.Errorf("Decide() = %+v, %v", rejected, err)
 	}
-	shownTask, err := admin.Task(ctx, task1, adminsocket.Query{})
-	if err != nil || shownTask.Summary.Owner != "test:alice" || !strings.Contains(string(shownTask.Task), `"history"`) {
+	shownTask, err := admin.Task(ctx, task1)
+	if err != nil || shownTask.Task.Owner != "test:alice" || !strings.Contains(string(shownTask.A2A), `"history"`) {
 		t.Errorf("Task() = %+v, %v", shownTask, err)
 	}
 	third, _ := in.askAs(t, "acme/alice")
-	if err := admin.Delete(ctx, third, adminsocket.Query{}); reason(t, err) != adminsocket.ReasonState {
+	if err := admin.DeleteTask(ctx, third); reason(t, err) != client.ReasonState {
 		t.Errorf("a task that waits is deleted: %v", err)
 	}
-	if err := errors.Join(admin.Cancel(ctx, third, adminsocket.Query{}), admin.Delete(ctx, third, adminsocket.Query{})); err != nil {
+	if err := errors.Join(admin.CancelTask(ctx, third), admin.DeleteTask(ctx, third)); err != nil {
 		t.Error(err)
 	}
-	if _, err := admin.Task(ctx, third, adminsocket.Query{}); reason(t, err) != adminsocket.ReasonNoTask {
+	if _, err := admin.Task(ctx, third); reason(t, err) != client.ReasonNotFound {
 		t.Errorf("a deleted task is shown: %v", err)
 	}
 	if said := in.log.find("task is being deleted"); len(said) != 1 || said[0]["by"] != "socket:ann" || said[0]["task_id"] != third {
 		t.Errorf("the log says %v", said)
 	}
-	tasks, err := admin.Tasks(ctx, adminsocket.Query{})
-	if err != nil || len(tasks.Tasks) != 2 {
+	tasks, err := admin.Tasks(ctx, client.TaskQuery{})
+	if err != nil || len(tasks.Items) != 2 {
 		t.Errorf("Tasks() = %+v, %v", tasks, err)
 	}
 }
@@ -234,22 +273,22 @@ func TestAdminSocketRefuses(t *testing.T) {
 		users string
 		want  map[string]string // by operation; "" is for the others
 	}{
-		"nobody":       {strings.Replace(me("approver, operator, admin"), strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getuid()+1), 1), map[string]string{"": adminsocket.ReasonUnknownUser}},
-		"another role": {me("sre"), map[string]string{"": adminsocket.ReasonRole}},
-		"an admin":     {me("admin"), map[string]string{"": adminsocket.ReasonRole}},
-		"an approver":  {me("approver"), map[string]string{"": adminsocket.ReasonRole, "list approvals": "", "show approval": string(approval.ReasonUnknown), "decide": string(approval.ReasonUnknown)}},
+		"nobody":       {someone("approver, operator, admin"), map[string]string{"": client.ReasonUnauthenticated}},
+		"another role": {me("sre"), map[string]string{"": client.ReasonRole}},
+		"an admin":     {me("admin"), map[string]string{"": client.ReasonRole}},
+		"an approver":  {me("approver"), map[string]string{"": client.ReasonRole, "list approvals": "", "show approval": client.ReasonNotFound, "decide": client.ReasonNotFound}},
 		"another tenant": {
 			strings.Replace(me("approver, operator"), "acme", "umbrella", 1),
 			map[string]string{
-				"": adminsocket.ReasonNoTask, "list approvals": "", "list tasks": "",
-				"show approval": string(approval.ReasonUnknown), "decide": string(approval.ReasonUnknown),
+				"": client.ReasonNotFound, "list approvals": "", "list tasks": "",
+				"show approval": client.ReasonNotFound, "decide": client.ReasonNotFound,
 			},
 		},
 		"no tenant": {
 			strings.Replace(me("approver, operator"), "tenant: acme, ", "", 1),
 			map[string]string{
-				"": adminsocket.ReasonNoTask, "list approvals": "", "list tasks": "",
-				"show approval": string(approval.ReasonUnknown), "decide": string(approval.ReasonUnknown),
+				"": client.ReasonNotFound, "list approvals": "", "list tasks": "",
+				"show approval": client.ReasonNotFound, "decide": client.ReasonNotFound,
 			},
 		},
 	} {
@@ -259,8 +298,8 @@ func TestAdminSocketRefuses(t *testing.T) {
 			in := start(t, c)
 			taskID, approvalID := in.askAs(t, "other/alice")
 			missing := "0194f0c0-0000-7000-8000-000000000000"
-			here := everything(t.Context(), socketOf(c), taskID, approvalID, adminsocket.Query{})
-			gone := everything(t.Context(), socketOf(c), missing, missing+".a1", adminsocket.Query{})
+			here := everything(t.Context(), socketOf(c), taskID, approvalID)
+			gone := everything(t.Context(), socketOf(c), missing, missing+".a1")
 			for operation, err := range here {
 				want, special := tc.want[operation]
 				if !special {
@@ -272,17 +311,17 @@ func TestAdminSocketRefuses(t *testing.T) {
 				if err != nil && strings.ReplaceAll(err.Error(), taskID, missing) != gone[operation].Error() {
 					t.Errorf("%s: %v, and for what does not exist %v", operation, err, gone[operation])
 				}
-				if err != nil && want == adminsocket.ReasonUnknownUser && (!strings.Contains(err.Error(), "uid "+strconv.Itoa(os.Getuid())) || !strings.Contains(err.Error(), "auth.socket")) {
+				if err != nil && want == client.ReasonUnauthenticated && (!strings.Contains(err.Error(), "uid "+strconv.Itoa(os.Getuid())) || !strings.Contains(err.Error(), "auth.socket")) {
 					t.Errorf("%s: %v does not say whom to add, and where", operation, err)
 				}
 			}
-			if status, text := rawSocket(t, c, http.MethodPost, "/v1/approvals/"+approvalID+"/decision", "not JSON", nil); (tc.want["decide"] == "" && tc.want[""] != adminsocket.ReasonNoTask) != (status == http.StatusForbidden) {
+			if status, text := rawSocket(t, c, http.MethodPost, "/api/v1/approvals/"+approvalID+"/decision", "not JSON", nil); (tc.want["decide"] == "" && tc.want[""] != client.ReasonNotFound) != (status == http.StatusForbidden || status == http.StatusUnauthorized) {
 				t.Errorf("a body that is no JSON is answered with %d %s", status, text)
 			}
-			if page, err := socketOf(c).Approvals(t.Context(), adminsocket.Query{}); err == nil && len(page.Approvals) > 0 {
+			if page, err := socketOf(c).Approvals(t.Context(), client.ApprovalQuery{}); err == nil && len(page.Items) > 0 {
 				t.Errorf("it lists %+v", page)
 			}
-			for operation, err := range everything(t.Context(), socketOf(c), taskID, approvalID, adminsocket.Query{Anonymous: true}) {
+			for operation, err := range everything(t.Context(), anonymousOf(c), taskID, approvalID) {
 				if err == nil && name != "an admin" || reason(t, err) == "" && operation != "list approvals" && operation != "list tasks" {
 					t.Errorf("%s of anonymous: %v", operation, err)
 				}
@@ -298,16 +337,16 @@ func TestAdminSocketOfAnonymous(t *testing.T) {
 	c.Authenticator = nil
 	in := start(t, c)
 	taskID, approvalID := in.askAs(t, "")
-	admin, q := socketOf(c), adminsocket.Query{Anonymous: true}
-	shown, err := admin.Approval(t.Context(), approvalID, q)
+	admin := anonymousOf(c)
+	shown, err := admin.Approval(t.Context(), approvalID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	decided, err := admin.Decide(t.Context(), approvalID, q, adminsocket.Decision{Verb: approval.Reject, Digest: shown.Approval.Digest})
-	if err != nil || decided.Approval == nil || decided.Approval.State != approval.Rejected {
+	decided, err := admin.Decide(t.Context(), approvalID, client.Decision{Decision: client.Reject, Digest: shown.Approval.Digest})
+	if err != nil || decided.Approval == nil || decided.Approval.State != client.Rejected {
 		t.Errorf("Decide() = %+v, %v", decided, err)
 	}
-	if list, err := admin.Tasks(t.Context(), q); err != nil || len(list.Tasks) != 1 || list.Tasks[0].ID != taskID {
+	if list, err := admin.Tasks(t.Context(), client.TaskQuery{}); err != nil || len(list.Items) != 1 || list.Items[0].ID != taskID {
 		t.Errorf("Tasks() = %+v, %v", list, err)
 	}
 }
@@ -318,30 +357,30 @@ func TestAdminSocketDecidesOnce(t *testing.T) {
 	c := withSocket(t, me("approver"))
 	in := start(t, c)
 	_, approvalID := in.askAs(t, "acme/alice")
-	shown, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
+	shown, err := socketOf(c).Approval(t.Context(), approvalID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	verbs := []approval.Verb{approval.Approve, approval.Reject}
+	verbs := []client.DecisionType{client.Approve, client.Reject}
 	errs := make([]error, 8)
 	var deciding sync.WaitGroup
 	for i := range errs {
 		deciding.Go(func() {
-			_, errs[i] = socketOf(c).Decide(t.Context(), approvalID, adminsocket.Query{}, adminsocket.Decision{Verb: verbs[i%2], Digest: shown.Approval.Digest})
+			_, errs[i] = socketOf(c).Decide(t.Context(), approvalID, client.Decision{Decision: verbs[i%2], Digest: shown.Approval.Digest})
 		})
 	}
 	deciding.Wait()
-	after, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
+	after, err := socketOf(c).Approval(t.Context(), approvalID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, err := range errs {
-		want := string(approval.ReasonConflict)
-		if verbs[i%2] == after.Approval.Resolution.Verb {
+		want := client.ReasonConflict
+		if verbs[i%2] == after.Approval.Resolution.Decision {
 			want = ""
 		}
 		if got := reason(t, err); got != want {
-			t.Errorf("%s, and %s counts: %v", verbs[i%2], after.Approval.Resolution.Verb, err)
+			t.Errorf("%s, and %s counts: %v", verbs[i%2], after.Approval.Resolution.Decision, err)
 		}
 	}
 }
@@ -351,7 +390,7 @@ func TestAdminSocketDecidesOnce(t *testing.T) {
 func TestAdminSocketOfTwoServers(t *testing.T) {
 	t.Parallel()
 	c := withSocket(t, me("approver"))
-	path := a2aserver.AdminSocket(c.Set["data"])
+	path := socketPath(c)
 	in := startHooked(t, c, nil)
 	before, err := os.Lstat(path)
 	if err != nil || before.Mode() != os.ModeSocket|0o600 {
@@ -366,7 +405,7 @@ func TestAdminSocketOfTwoServers(t *testing.T) {
 	if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the second server has replaced the socket: %v", err)
 	}
-	if _, err := socketOf(c).Approvals(t.Context(), adminsocket.Query{}); err != nil {
+	if _, err := socketOf(c).Approvals(t.Context(), client.ApprovalQuery{}); err != nil {
 		t.Errorf("the first one does not answer any more: %v", err)
 	}
 	if err := in.stop(); err != nil {
@@ -406,7 +445,7 @@ func TestNoAdminSocket(t *testing.T) {
 	given.Store = h
 	start(t, given)
 	for name, c := range map[string]a2aserver.Config{"no users": none, "in memory": memory, "a store in Go": given} {
-		if _, err := os.Lstat(a2aserver.AdminSocket(c.Set["data"])); !os.IsNotExist(err) {
+		if _, err := os.Lstat(socketPath(c)); !os.IsNotExist(err) {
 			t.Errorf("%s: there is a socket: %v", name, err)
 		}
 	}
@@ -414,7 +453,7 @@ func TestNoAdminSocket(t *testing.T) {
 		t.Error("the log does not say that users have no effect")
 	}
 	blocked := withSocket(t, me("approver"))
-	if err := os.WriteFile(a2aserver.AdminSocket(blocked.Set["data"]), []byte("mine"), 0o600); err != nil {
+	if err := os.WriteFile(socketPath(blocked), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := a2aserver.New(blocked); err == nil || !strings.Contains(err.Error(), "is not a socket, and is not replaced") {
@@ -431,46 +470,105 @@ func TestNoAdminSocket(t *testing.T) {
 	}
 }
 
-// Who runs programs as a user who may decide learns that these could decide, too, also when
-// a reload adds them.
+// A user who may decide is not the one as whom programs run that tools start, neither at the
+// start nor after a reload, unless the configuration says so.
 func TestAdminSocketOfPrograms(t *testing.T) {
 	t.Parallel()
-	const warning = "programs that tools start run as a user who may decide approvals on the admin socket, so they could approve calls themselves: run the server as a user who may not decide"
-	other := strings.Replace(me("approver"), strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getuid()+1), 1)
+	const refused = "so they could approve their own calls"
 	root := os.Getuid() == 0 // who may become anybody
+	const command = "{command: now, description: says what time it is, run: [date]}"
 	for name, tc := range map[string]struct {
 		users, tools string
-		want         bool
+		refused      bool
 	}{
-		"a command":             {me("approver"), "{command: now, description: says what time it is, run: [date]}", true},
+		"a command":             {me("approver"), command, true},
 		"a server of MCP":       {me("approver"), "{mcp: x, command: [no-such-program], only: ['*']}", true},
 		"no programs":           {me("approver"), "", false},
-		"a user who only looks": {me("viewer, operator"), "{command: now, description: says what time it is, run: [date]}", false},
-		"another user":          {other, "{command: now, description: says what time it is, run: [date]}", root},
-		"approver of nobody":    {strings.Replace(me("approver"), "tenant: acme, ", "", 1), "{command: now, description: says what time it is, run: [date]}", false},
+		"a user who only looks": {me("viewer, operator"), command, false},
+		"another user":          {someone("approver"), command, root},
+		"approver of nobody":    {strings.Replace(me("approver"), "tenant: acme, ", "", 1), command, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := withSocket(t, tc.users)
-			write := func(tools string) {
-				if err := os.WriteFile(c.File, []byte("auth: {socket: ["+tc.users+"]}\ntools: ["+tools+"]\n"), 0o600); err != nil {
+			write := func(tools, more string) {
+				if err := os.WriteFile(c.File, []byte("auth: {socket: ["+tc.users+"]}\ntools: ["+tools+"]\n"+more), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			write(tc.tools)
+			write(tc.tools, doorFor(tc.users))
+			for what, do := range map[string]func() error{
+				"Check": func() error { return a2aserver.Check(c) },
+				"New": func() error {
+					s, err := a2aserver.New(c)
+					if err == nil {
+						err = s.Close()
+					}
+					return err
+				},
+			} {
+				if err := do(); (err != nil && strings.Contains(err.Error(), refused)) != tc.refused {
+					t.Errorf("%s = %v", what, err)
+				}
+			}
+			if tc.refused {
+				if name == "a command" {
+					write(tc.tools, "admin: {own_user_decides: true}\n")
+					start(t, c)
+				}
+				return
+			}
 			in := start(t, c)
-			n := len(in.log.find(warning))
-			if n > 1 || (n == 1) != tc.want {
-				t.Errorf("the log warns %d times", n)
-			}
-			write("{command: now, description: says what time it is, run: [date]}")
-			if err := in.server.Reload(); err != nil {
-				t.Fatal(err)
-			}
-			if again := len(in.log.find(warning)); again > n != (tc.want || name == "no programs") {
-				t.Errorf("after a reload the log warns %d times, before %d", again, n)
+			write(command, doorFor(tc.users))
+			if err := in.server.Reload(); (err != nil && strings.Contains(err.Error(), refused)) != (name == "no programs") {
+				t.Errorf("Reload() = %v", err)
 			}
 		})
+	}
+}
+
+// A user in auth.socket who could not connect is an error of the configuration, and the socket
+// has the mode and the group that let them.
+func TestAdminSocketDoor(t *testing.T) {
+	t.Parallel()
+	closed := withSocket(t, someone("approver"))
+	if err := os.WriteFile(closed.File, []byte("auth: {socket: ["+someone("approver")+"]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "could not connect to the admin socket, whose mode is 0600: set admin.mode to 0660"
+	if _, err := a2aserver.New(closed); !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), want) {
+		t.Errorf("New() = %v", err)
+	}
+	if err := a2aserver.Check(closed); err != nil && !strings.Contains(err.Error(), want) { // an administrator may check it for another user
+		t.Errorf("Check() = %v", err)
+	}
+	open := withSocket(t, someone("approver"))
+	folder := t.TempDir()
+	open.Set["admin.socket"] = filepath.Join(folder, "s")
+	start(t, open)
+	info, err := os.Lstat(open.Set["admin.socket"])
+	if err != nil || info.Mode() != os.ModeSocket|0o660 {
+		t.Fatalf("the socket is %v, %v", info, err)
+	}
+	if gid, known := adminsocket.GroupOf(info); !known || !strings.Contains(doorFor(someone("")), strconv.Itoa(gid)) {
+		t.Errorf("the group of the socket is %d", gid)
+	}
+	hidden := withSocket(t, someone("approver"))
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	hidden.Set["admin.socket"] = filepath.Join(folder, "t")
+	if _, err := a2aserver.New(hidden); err == nil || !strings.Contains(err.Error(), "may not enter") {
+		t.Errorf("New() with a folder that is for its owner only = %v", err)
+	}
+	for _, more := range []string{"admin: {mode: '0660'}", "admin: {group: '7'}", "admin: {mode: '0666'}", "admin: {mode: '0660', group: no-such-group}"} {
+		c := withSocket(t, me("approver"))
+		if err := os.WriteFile(c.File, []byte("auth: {socket: ["+me("approver")+"]}\n"+more+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := a2aserver.Check(c); err == nil || !strings.Contains(err.Error(), "admin.") {
+			t.Errorf("Check() with %s = %v", more, err)
+		}
 	}
 }
 
@@ -480,34 +578,34 @@ func TestAdminSocketHostile(t *testing.T) {
 	c := withSocket(t, me("approver, operator, admin"))
 	in := start(t, c)
 	_, approvalID := in.askAs(t, "acme/alice")
-	decision := "/v1/approvals/" + approvalID + "/decision"
-	valid := `{"verb":"approve","digest":"x"}`
+	decision := "/api/v1/approvals/" + approvalID + "/decision"
+	valid := `{"decision":"approve","digest":"x"}`
 	for name, tc := range map[string]struct {
 		method, path, host, body string
 		header                   map[string]string
 		want                     int
 	}{
-		"the commands' own":     {http.MethodGet, "/v1/approvals", "", "", nil, 200},
-		"another host":          {http.MethodGet, "/v1/approvals", "localhost", "", nil, 403},
+		"the commands' own":     {http.MethodGet, "/api/v1/approvals", "", "", nil, 200},
+		"another host":          {http.MethodGet, "/api/v1/approvals", "localhost", "", nil, 403},
 		"a page":                {http.MethodPost, decision, "", valid, map[string]string{"Origin": "http://a2a-server.admin"}, 403},
-		"another site":          {http.MethodGet, "/v1/approvals", "", "", map[string]string{"Sec-Fetch-Site": "none"}, 403},
-		"a name in a header":    {http.MethodGet, "/v1/approvals", "", "", map[string]string{"X-Who": "other/eve", "Authorization": "Bearer x"}, 200},
-		"no operation":          {http.MethodGet, "/v1/keys", "", "", nil, 404},
+		"another site":          {http.MethodGet, "/api/v1/approvals", "", "", map[string]string{"Sec-Fetch-Site": "none"}, 403},
+		"a name in a header":    {http.MethodGet, "/api/v1/approvals", "", "", map[string]string{"X-Who": "other/eve", "Authorization": "Bearer x"}, 200},
+		"no operation":          {http.MethodGet, "/api/v1/keys", "", "", nil, 404},
 		"the server's own page": {http.MethodGet, "/.well-known/agent-card.json", "", "", nil, 404},
-		"another method":        {http.MethodPut, decision, "", valid, nil, 404},
-		"a decision by GET":     {http.MethodGet, decision, "", "", nil, 404},
-		"a path that goes up":   {http.MethodGet, "/v1/approvals/%2e%2e%2ftasks", "", "", nil, 404},
+		"another method":        {http.MethodPut, decision, "", valid, nil, 405},
+		"a decision by GET":     {http.MethodGet, decision, "", "", nil, 405},
+		"a path that goes up":   {http.MethodGet, "/api/v1/approvals/%2e%2e%2ftasks", "", "", nil, 404},
 		"no JSON":               {http.MethodPost, decision, "", "approve", nil, 400},
 		"nothing":               {http.MethodPost, decision, "", "", nil, 400},
-		"a key twice":           {http.MethodPost, decision, "", `{"verb":"reject","verb":"approve","digest":"x"}`, nil, 400},
-		"a key in capitals":     {http.MethodPost, decision, "", `{"verb":"reject","Verb":"approve","digest":"x"}`, nil, 400},
-		"a key that is none":    {http.MethodPost, decision, "", `{"verb":"approve","digest":"x","by":"test:eve"}`, nil, 400},
+		"a key twice":           {http.MethodPost, decision, "", `{"decision":"reject","decision":"approve","digest":"x"}`, nil, 400},
+		"a key in capitals":     {http.MethodPost, decision, "", `{"decision":"reject","Decision":"approve","digest":"x"}`, nil, 400},
+		"a key that is none":    {http.MethodPost, decision, "", `{"decision":"approve","digest":"x","by":"test:eve"}`, nil, 400},
 		"much":                  {http.MethodPost, decision, "", `{"reason":"` + strings.Repeat("a", 600<<10) + `"}`, nil, 400},
 		"deep":                  {http.MethodPost, decision, "", strings.Repeat("[", 200_000), nil, 400},
-		"not UTF-8":             {http.MethodPost, decision, "", "{\"verb\":\"\xff\"}", nil, 400},
-		"a limit that is none":  {http.MethodGet, "/v1/tasks?limit=1000000", "", "", nil, 400},
-		"a cursor of nobody":    {http.MethodGet, "/v1/tasks?cursor=x", "", "", nil, 400},
-		"a state of nothing":    {http.MethodGet, "/v1/tasks?state=%00", "", "", nil, 400},
+		"not UTF-8":             {http.MethodPost, decision, "", "{\"decision\":\"\xff\"}", nil, 400},
+		"a limit that is none":  {http.MethodGet, "/api/v1/tasks?limit=1000000", "", "", nil, 400},
+		"a cursor of nobody":    {http.MethodGet, "/api/v1/tasks?cursor=x", "", "", nil, 400},
+		"a state of nothing":    {http.MethodGet, "/api/v1/tasks?state=%00", "", "", nil, 400},
 	} {
 		header := map[string]string{"Host": tc.host}
 		maps.Copy(header, tc.header)
@@ -516,12 +614,12 @@ func TestAdminSocketHostile(t *testing.T) {
 			t.Errorf("%s: %d %.300s, want %d", name, status, text, tc.want)
 		}
 	}
-	shown, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
-	if err != nil || shown.Approval.State != approval.Pending {
+	shown, err := socketOf(c).Approval(t.Context(), approvalID)
+	if err != nil || shown.Approval.State != client.Pending {
 		t.Errorf("after all that the approval is %+v, %v", shown, err)
 	}
 	for _, id := range []string{"", ".", "..", "../tasks", "a/b", "a?x=1", "a b", strings.Repeat("a", 1000), "\x00"} {
-		if _, err := socketOf(c).Approval(t.Context(), id, adminsocket.Query{}); reason(t, err) != adminsocket.ReasonInvalid {
+		if _, err := socketOf(c).Approval(t.Context(), id); err == nil || reason(t, err) != client.ReasonInvalid && reason(t, err) != client.ReasonNotFound {
 			t.Errorf("the id %q: %v", id, err)
 		}
 	}
@@ -536,7 +634,7 @@ func TestAdminSocketHalfSent(t *testing.T) {
 	c := withSocket(t, me("approver"))
 	in := start(t, c)
 	_, approvalID := in.askAs(t, "acme/alice")
-	at := short(t, a2aserver.AdminSocket(c.Set["data"]))
+	at := short(t, socketPath(c))
 	for i := range 20 {
 		half, err := (&net.Dialer{}).DialContext(t.Context(), "unix", at)
 		if err != nil {
@@ -544,7 +642,7 @@ func TestAdminSocketHalfSent(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = half.Close() })
 		_ = half.SetDeadline(time.Now().Add(time.Minute))
-		text := "POST /v1/approvals/" + approvalID + "/decision HTTP/1.1\r\nHost: a2a-server.admin\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
+		text := "POST /api/v1/approvals/" + approvalID + "/decision HTTP/1.1\r\nHost: a2a-server.admin\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 		if _, err := io.WriteString(half, text); err != nil {
 			t.Fatal(err)
 		}
@@ -553,12 +651,12 @@ func TestAdminSocketHalfSent(t *testing.T) {
 		if _, err := io.ReadFull(half, status); err != nil || string(status) != "HTTP/1.1 100" {
 			t.Fatalf("request %d beside others that are not sent is answered with %q, %v", i, status, err)
 		}
-		if _, err := io.WriteString(half, `{"verb":`); err != nil {
+		if _, err := io.WriteString(half, `{"decision":`); err != nil {
 			t.Fatal(err)
 		}
 	}
-	shown, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
-	if err != nil || shown.Approval.State != approval.Pending {
+	shown, err := socketOf(c).Approval(t.Context(), approvalID)
+	if err != nil || shown.Approval.State != client.Pending {
 		t.Errorf("beside them the approval is %+v, %v", shown, err)
 	}
 }
@@ -573,9 +671,9 @@ func TestAdminSocketOfARule(t *testing.T) {
 		want              string
 	}{
 		"somebody else's":       {"sre", "four_eyes: true", "acme/carl", ""},
-		"their own":             {"sre", "four_eyes: true", "acme/alice", string(approval.ReasonNotAllowed)},
+		"their own":             {"sre", "four_eyes: true", "acme/alice", client.ReasonNotAllowed},
 		"an approver's":         {"sre", "approvers: {roles: [sre]}", "acme/carl", ""},
-		"not an approver's":     {"dev", "approvers: {roles: [sre]}", "acme/carl", string(approval.ReasonNotAllowed)},
+		"not an approver's":     {"dev", "approvers: {roles: [sre]}", "acme/carl", client.ReasonNotAllowed},
 		"an approver's by name": {"dev", "approvers: {subjects: ['socket:ann']}", "acme/carl", ""},
 		"for others elsewhere":  {"dev", "elsewhere: true", "acme/alice", ""},
 	} {
@@ -591,11 +689,11 @@ func TestAdminSocketOfARule(t *testing.T) {
 			}
 			in := start(t, c)
 			_, approvalID := in.askAs(t, tc.whose)
-			shown, err := socketOf(c).Approval(t.Context(), approvalID, adminsocket.Query{})
+			shown, err := socketOf(c).Approval(t.Context(), approvalID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = socketOf(c).Decide(t.Context(), approvalID, adminsocket.Query{}, adminsocket.Decision{Verb: approval.Reject, Digest: shown.Approval.Digest})
+			_, err = socketOf(c).Decide(t.Context(), approvalID, client.Decision{Decision: client.Reject, Digest: shown.Approval.Digest})
 			if got := reason(t, err); got != tc.want {
 				t.Errorf("Decide() = %v, want %s", err, tc.want)
 			}

@@ -2,14 +2,13 @@ package a2aserver
 
 import (
 	"cmp"
-	"context"
+	"io"
 	"net/http"
 	"time"
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
 	"a2a-server/auth"
-	"a2a-server/client"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -18,7 +17,7 @@ import (
 // makeAPI makes the approvals API.
 func (s *Server) makeAPI() {
 	s.approvals = api.New(api.Config{
-		Engine: s.engine, Webhooks: s.webhookPage, Revoked: s.authentication.revoked, Incarnation: s.store.incarnation,
+		Engine: s.engine, Webhooks: s.webhooks, Revoked: s.authentication.revoked, Incarnation: s.store.incarnation,
 		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.clock(),
 	})
 }
@@ -63,23 +62,19 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
 		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.clock(),
 	})
-	return api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams)))
+	return programsOnly(api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
 }
 
-// webhookPage lists webhooks as the approvals API shows them.
-func (s *Server) webhookPage(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error) {
-	page, err := s.webhooks(ctx, by, adminsocket.Query{Task: q.Task, State: q.State, Principal: q.Principal, Limit: q.Limit, Cursor: q.Cursor, Anonymous: q.Anonymous})
-	if err != nil {
-		return client.WebhookPage{}, err
-	}
-	out := client.WebhookPage{Items: []client.Webhook{}, Next: page.Next, Off: page.Off}
-	for i := range page.Webhooks {
-		w := &page.Webhooks[i]
-		one := client.Webhook{ID: w.ID, Task: w.Task, Number: w.Number, Owner: w.Owner, Set: w.Set, Host: w.Host, State: w.State, Tries: w.Tries, Next: w.Next, Error: w.Error, Lag: w.Lag}
-		if w.SetBy != nil {
-			one.SetBy = &client.Principal{Tenant: w.SetBy.Tenant, Subject: w.SetBy.Subject, Person: w.SetBy.Person, Kind: string(w.SetBy.Kind), Roles: w.SetBy.Roles, Through: w.SetBy.Chain, Method: w.SetBy.Method}
+// programsOnly refuses browsers, which some program would have to connect to the socket.
+func programsOnly(h http.Handler) http.Handler {
+	const refusal = `{"status":403,"title":"The caller may not do this","detail":"only programs may use this socket, and no pages","reason":"PERMISSION_DENIED"}`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+			h.ServeHTTP(w, r)
+			return
 		}
-		out.Items = append(out.Items, one)
-	}
-	return out, nil
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, refusal) // the client is gone if it fails
+	})
 }

@@ -118,6 +118,9 @@ func Check(c Config) error {
 	if _, err := socketUsers(conf); err != nil {
 		return err
 	}
+	if _, err := adminDoor(conf, serverUser(conf)); err != nil {
+		return err
+	}
 	if _, err := c.card(conf); err != nil {
 		return err
 	}

@@ -7,10 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"a2a-server/auth"
-	"a2a-server/internal/adminsocket"
+	"a2a-server/client"
 	"a2a-server/internal/keyring"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -26,54 +25,51 @@ const (
 )
 
 // webhooks lists the webhooks of tasks that by oversees. A page may be empty and not the last.
-func (s *Server) webhooks(ctx context.Context, by auth.Principal, q adminsocket.Query) (*adminsocket.WebhookPage, error) {
-	out := &adminsocket.WebhookPage{Webhooks: []adminsocket.Webhook{}, Off: s.push == nil, Caller: by.Subject}
-	now := time.Now()
-	if s.given.Now != nil {
-		now = s.given.Now()
-	}
+func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error) {
+	out, none := client.WebhookPage{Items: []client.Webhook{}, Off: s.push == nil}, client.WebhookPage{}
+	now := s.clock()()
 	scope := engine.ScopeFor(by, auth.Oversee)
 	if q.Anonymous {
 		if err := by.May(auth.Admin); err != nil {
-			return nil, err
+			return none, err
 		}
 		scope = engine.ScopeFor(auth.Anonymous(), auth.Read)
 	}
 	if known := []string{"", "active", "retrying", "dead", "damaged"}; !slices.Contains(known, q.State) {
-		return nil, task.Invalid("state", "is not one of active, retrying, dead and damaged")
+		return none, task.Invalid("state", "is not one of active, retrying, dead and damaged")
 	}
 	var of push.Query
 	if q.Task != "" {
 		var ok bool
 		if of.Task, ok = store.ParseTaskID(q.Task); !ok {
-			return nil, task.ErrTaskNotFound
+			return none, task.ErrTaskNotFound
 		}
 		_, err := s.store.handle.Read(ctx, scope, of.Task, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, task.ErrTaskNotFound
+			return none, task.ErrTaskNotFound
 		}
 	}
 	seal := s.cursors(by, q)
 	var ok bool
 	if of.Cursor, ok = seal.open(q.Cursor); !ok {
-		return nil, task.Invalid("cursor", "is not one of this list: begin again without one")
+		return none, task.Invalid("cursor", "is not one of this list: begin again without one")
 	}
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
-		of.Limit = min(lookPage, q.Limit-len(out.Webhooks))
+		of.Limit = min(lookPage, q.Limit-len(out.Items))
 		states, next, err := push.List(ctx, s.store.handle, now, of)
 		switch {
 		case errors.Is(err, store.ErrCursor):
-			return nil, task.Invalid("cursor", "is not one of this list: begin again without one")
+			return none, task.Invalid("cursor", "is not one of this list: begin again without one")
 		case err != nil:
-			return nil, err
+			return none, err
 		}
 		for i := range states {
 			if one := &states[i]; scope.Covers(one.Owner) && (q.State == "" || q.State == one.State) && (q.Principal == "" || one.SetBy(q.Principal)) {
-				out.Webhooks = append(out.Webhooks, webhookOf(one))
+				out.Items = append(out.Items, webhookOf(one))
 			}
 		}
-		if of.Cursor = next; next == "" || len(out.Webhooks) == q.Limit {
+		if of.Cursor = next; next == "" || len(out.Items) == q.Limit {
 			break
 		}
 	}
@@ -82,13 +78,13 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q adminsocket.
 }
 
 // webhookOf returns a webhook as it is listed.
-func webhookOf(s *push.State) adminsocket.Webhook {
-	w := adminsocket.Webhook{
+func webhookOf(s *push.State) client.Webhook {
+	w := client.Webhook{
 		ID: s.Config, Number: s.Number, Task: s.Task.String(), Owner: s.Owner.Subject(), Set: s.Set, Host: s.Host, State: s.State,
 		Tries: s.Tries, Next: s.Next, Error: s.Error, Lag: s.Lag.Seconds(),
 	}
-	if !s.By.IsZero() {
-		w.SetBy = &s.By
+	if by := &s.By; !by.IsZero() {
+		w.SetBy = &client.Principal{Tenant: by.Tenant, Subject: by.Subject, Person: by.Person, Kind: string(by.Kind), Roles: by.Roles, Through: by.Chain, Method: by.Method}
 	}
 	return w
 }
@@ -100,7 +96,7 @@ type cursors struct {
 	bound string
 }
 
-func (s *Server) cursors(by auth.Principal, q adminsocket.Query) cursors {
+func (s *Server) cursors(by auth.Principal, q client.WebhookQuery) cursors {
 	parts := []string{"webhooks", by.Tenant, by.Subject, q.State, q.Task, q.Principal}
 	if q.Anonymous {
 		parts = append(parts, "anonymous")

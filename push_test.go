@@ -26,7 +26,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
-	"a2a-server/internal/adminsocket"
+	"a2a-server/client"
 )
 
 // received is a notification that a webhook has got.
@@ -439,12 +439,12 @@ func TestHostileWebhooks(t *testing.T) {
 	h.untilState(t, "TASK_STATE_COMPLETED")
 	in.setAs(t, "acme/alice", "page", bad.URL+"/page")
 	until(t, "each webhook has failed", func() bool {
-		page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{})
+		page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for _, w := range page.Webhooks {
+		for _, w := range page.Items {
 			if w.Error != "" {
 				got[w.ID] = w.Error
 			}
@@ -459,10 +459,10 @@ func TestHostileWebhooks(t *testing.T) {
 				t.Errorf("%s is %s, want %s", w.ID, w.State, state)
 			}
 		}
-		return maps.Equal(got, want) && !slices.ContainsFunc(page.Webhooks, func(w adminsocket.Webhook) bool { return w.ID == "page" && !w.Next.IsZero() })
+		return maps.Equal(got, want) && !slices.ContainsFunc(page.Items, func(w client.Webhook) bool { return w.ID == "page" && !w.Next.IsZero() })
 	})
-	page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{State: "dead"})
-	if err != nil || len(page.Webhooks) != 1 || page.Webhooks[0].ID != "gone" {
+	page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{State: "dead"})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "gone" {
 		t.Errorf("the dead ones are %+v, %v", page, err)
 	}
 }
@@ -501,8 +501,8 @@ func TestPushToAddressesThatAreForbidden(t *testing.T) {
 		t.Fatalf("SendMessage = %d %s", status, text)
 	}
 	until(t, "the webhook has been refused", func() bool {
-		page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{})
-		return err == nil && len(page.Webhooks) == 1 && page.Webhooks[0].Error == "address refused"
+		page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{})
+		return err == nil && len(page.Items) == 1 && page.Items[0].Error == "address refused"
 	})
 	select {
 	case r := <-h.got:
@@ -524,13 +524,13 @@ func TestPushListOfATenant(t *testing.T) {
 		in.setAs(t, "acme/alice", id, h.URL+"/acme")
 		in.setAs(t, "initech/bob", "x"+id, h.URL+"/initech")
 	}
-	got, q := map[string]bool{}, adminsocket.Query{Limit: 2}
+	got, q := map[string]bool{}, client.WebhookQuery{Limit: 2}
 	for {
 		page, err := socketOf(c).Webhooks(t.Context(), q)
-		if err != nil || len(page.Webhooks) > 2 {
+		if err != nil || len(page.Items) > 2 {
 			t.Fatalf("Webhooks() = %+v, %v", page, err)
 		}
-		for _, w := range page.Webhooks {
+		for _, w := range page.Items {
 			if got[w.ID] || w.Owner != "test:alice" {
 				t.Errorf("%+v", w)
 			}
@@ -544,29 +544,29 @@ func TestPushListOfATenant(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("listed are %v, want %v", got, want)
 	}
-	first, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{Limit: 2})
+	first, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []adminsocket.Query{{Cursor: "forged"}, {Cursor: first.Next[:len(first.Next)-2] + "AA"}, {Cursor: first.Next, State: "dead"}, {Cursor: first.Next, Anonymous: true}, {State: "sleeping"}} {
-		if _, err := socketOf(c).Webhooks(t.Context(), q); reason(t, err) != adminsocket.ReasonInvalid {
+	for _, q := range []client.WebhookQuery{{Cursor: "forged"}, {Cursor: first.Next[:len(first.Next)-2] + "AA"}, {Cursor: first.Next, State: "dead"}, {Cursor: first.Next, Anonymous: true}, {State: "sleeping"}} {
+		if _, err := socketOf(c).Webhooks(t.Context(), q); reason(t, err) != client.ReasonInvalid {
 			t.Errorf("Webhooks(%+v) = %v", q, err)
 		}
 	}
-	if page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{Anonymous: true}); err != nil || len(page.Webhooks) != 0 {
+	if page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Anonymous: true}); err != nil || len(page.Items) != 0 {
 		t.Errorf("of anonymous: %+v, %v", page, err)
 	}
 }
 
 func TestPushListRefuses(t *testing.T) {
 	t.Parallel()
-	for roles, want := range map[string]string{auth.RoleApprover: adminsocket.ReasonRole, auth.RoleRequester: adminsocket.ReasonRole, auth.RoleViewer: ""} {
+	for roles, want := range map[string]string{auth.RoleApprover: client.ReasonRole, auth.RoleRequester: client.ReasonRole, auth.RoleViewer: ""} {
 		c := withPush(t, roles)
 		start(t, c)
-		if _, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{}); reason(t, err) != want {
+		if _, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{}); reason(t, err) != want {
 			t.Errorf("as %s: %v", roles, err)
 		}
-		if _, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{Anonymous: true}); reason(t, err) != adminsocket.ReasonRole {
+		if _, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Anonymous: true}); reason(t, err) != client.ReasonRole {
 			t.Errorf("as %s, of anonymous: %v", roles, err)
 		}
 	}
@@ -594,8 +594,8 @@ func TestPushSwitchedOff(t *testing.T) {
 	allSent := func(webhooks int) {
 		t.Helper()
 		until(t, "everything is sent, and that is kept", func() bool {
-			page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{})
-			return err == nil && len(page.Webhooks) == webhooks && !slices.ContainsFunc(page.Webhooks, func(w adminsocket.Webhook) bool { return !w.Next.IsZero() || w.Lag > 0 })
+			page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{})
+			return err == nil && len(page.Items) == webhooks && !slices.ContainsFunc(page.Items, func(w client.Webhook) bool { return !w.Next.IsZero() || w.Lag > 0 })
 		})
 	}
 	allSent(2)
@@ -614,11 +614,11 @@ func TestPushSwitchedOff(t *testing.T) {
 			t.Errorf("its webhooks are listed: %d %s", status, text)
 		}
 	}
-	page, err := socketOf(c).Webhooks(t.Context(), adminsocket.Query{})
-	if err != nil || !page.Off || len(page.Webhooks) != 2 {
+	page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{})
+	if err != nil || !page.Off || len(page.Items) != 2 {
 		t.Errorf("Webhooks() = %+v, %v", page, err)
 	}
-	if was, err := socketOf(c).DeleteWebhook(t.Context(), tasks["deleted"], "deleted", adminsocket.Query{}); err != nil || !was {
+	if was, err := socketOf(c).DeleteWebhook(t.Context(), tasks["deleted"], "deleted", 0); err != nil || !was {
 		t.Errorf("DeleteWebhook() = %v, %v", was, err)
 	}
 	select {
@@ -655,44 +655,44 @@ func TestPushDelete(t *testing.T) {
 	mine, other := in.setAs(t, "acme/alice", odd, h.URL), in.setAs(t, "initech/bob", "x", h.URL)
 	in.setAs(t, "acme/bob", "y", h.URL)
 	admin, ctx := socketOf(c), t.Context()
-	list := func(q adminsocket.Query) []adminsocket.Webhook {
+	list := func(q client.WebhookQuery) []client.Webhook {
 		t.Helper()
 		page, err := admin.Webhooks(ctx, q)
 		if err != nil {
 			t.Fatalf("Webhooks(%+v) = %v", q, err)
 		}
-		return page.Webhooks
+		return page.Items
 	}
-	for _, q := range []adminsocket.Query{{Principal: "test:alice"}, {Task: mine}} {
+	for _, q := range []client.WebhookQuery{{Principal: "test:alice"}, {Task: mine}} {
 		if all := list(q); len(all) != 1 || all[0].ID != odd || all[0].SetBy == nil || all[0].SetBy.Subject != "test:alice" || all[0].Set.IsZero() {
 			t.Errorf("Webhooks(%+v) = %+v", q, all)
 		}
 	}
-	for _, q := range []adminsocket.Query{{Task: other}, {Task: "x"}, {Task: "0194f0c0-0000-7000-8000-000000000000"}} {
-		if _, err := admin.Webhooks(ctx, q); reason(t, err) != adminsocket.ReasonNoTask {
+	for _, q := range []client.WebhookQuery{{Task: other}, {Task: "x"}, {Task: "0194f0c0-0000-7000-8000-000000000000"}} {
+		if _, err := admin.Webhooks(ctx, q); reason(t, err) != client.ReasonNotFound {
 			t.Errorf("Webhooks(%+v) = %v", q, err)
 		}
 	}
-	if all := list(adminsocket.Query{Principal: "test:carol"}); len(all) != 0 {
+	if all := list(client.WebhookQuery{Principal: "test:carol"}); len(all) != 0 {
 		t.Errorf("of carol: %+v", all)
 	}
-	first := list(adminsocket.Query{Task: mine})[0]
+	first := list(client.WebhookQuery{Task: mine})[0]
 	if status, text := in.do(t, http.MethodPost, "/tasks/"+mine+"/pushNotificationConfigs", `{"id":"a\"b?c&d%2F..","url":"`+h.URL+`/new"}`, "X-Who", "acme/alice"); status != http.StatusOK {
 		t.Fatalf("it is set again: %d %s", status, text)
 	}
-	for _, q := range []adminsocket.Query{{Number: first.Number}, {Number: 7}, {Number: first.Number + 1}, {}} {
-		was, err := admin.DeleteWebhook(ctx, mine, odd, q)
-		if want := q.Number == first.Number+1; err != nil || was != want {
-			t.Errorf("DeleteWebhook(%+v) = %v, %v; want %v", q, was, err, want)
+	for _, n := range []uint64{first.Number, 7, first.Number + 1, 0} {
+		was, err := admin.DeleteWebhook(ctx, mine, odd, n)
+		if want := n == first.Number+1; err != nil || was != want {
+			t.Errorf("DeleteWebhook(%d) = %v, %v; want %v", n, was, err, want)
 		}
 	}
-	if was, err := admin.DeleteWebhook(ctx, other, "x", adminsocket.Query{}); was || reason(t, err) != adminsocket.ReasonNoTask {
+	if was, err := admin.DeleteWebhook(ctx, other, "x", 0); was || reason(t, err) != client.ReasonNotFound {
 		t.Errorf("of another tenant: %v, %v", was, err)
 	}
 	if said := in.log.find("webhook deleted"); len(said) != 1 || said[0]["by"] != "socket:ann" || said[0]["task_id"] != mine || said[0]["webhook"] != odd {
 		t.Errorf("the log says %v", said)
 	}
-	if all := list(adminsocket.Query{}); len(all) != 1 || all[0].ID != "y" {
+	if all := list(client.WebhookQuery{}); len(all) != 1 || all[0].ID != "y" {
 		t.Errorf("then there are %+v", all)
 	}
 }

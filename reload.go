@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -63,6 +64,11 @@ func (s *Server) Reload() error {
 	}
 	before := s.now.Load()
 	conf, restart := s.config.Reloaded(read)
+	if s.admin != nil {
+		if err := (&door{conf: s.config, owner: os.Geteuid()}).programs(conf); err != nil {
+			return fmt.Errorf("reload: %w", err)
+		}
+	}
 	cache, err := s.given.cacheFolder(conf)
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
@@ -82,7 +88,6 @@ func (s *Server) Reload() error {
 	if late {
 		r.closing.Go(func() { s.listLate(next) })
 	}
-	s.warnOfPrograms(conf)
 	for _, old := range before.box.servers(next.box) {
 		r.retired = append(r.retired, retired{server: old, since: time.Now()})
 	}

@@ -65,12 +65,15 @@ func TestRetries(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte("{"))
 		}, reads: 2, changes: 1, unknown: true},
-		"no JSON":      {first: func(w http.ResponseWriter) { _, _ = w.Write([]byte("hello")) }, reads: 1, changes: 1, unknown: true},
-		"unclear":      {first: func(w http.ResponseWriter) { refuse(w, 500, client.ReasonUnclear) }, reads: 1, changes: 1, unknown: true},
-		"refused":      {first: func(w http.ResponseWriter) { refuse(w, 409, client.ReasonConflict) }, reads: 1, changes: 1, failed: true},
-		"damaged":      {first: func(w http.ResponseWriter) { refuse(w, 503, client.ReasonDataLoss) }, reads: 1, changes: 1, failed: true},
-		"a redirect":   {first: func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(307) }, reads: 1, changes: 1, failed: true},
-		"a long pause": {first: func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3600"); refuse(w, 429, client.ReasonTooMany) }, reads: 1, changes: 1, failed: true},
+		"no JSON":    {first: func(w http.ResponseWriter) { _, _ = w.Write([]byte("hello")) }, reads: 1, changes: 1, unknown: true},
+		"unclear":    {first: func(w http.ResponseWriter) { refuse(w, 500, client.ReasonUnclear) }, reads: 1, changes: 1, unknown: true},
+		"refused":    {first: func(w http.ResponseWriter) { refuse(w, 409, client.ReasonConflict) }, reads: 1, changes: 1, failed: true},
+		"damaged":    {first: func(w http.ResponseWriter) { refuse(w, 503, client.ReasonDataLoss) }, reads: 1, changes: 1, failed: true},
+		"a redirect": {first: func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(307) }, reads: 1, changes: 1, failed: true},
+		"a long pause": {first: func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "3600")
+			refuse(w, 429, client.ReasonTooMany)
+		}, reads: 1, changes: 1, failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

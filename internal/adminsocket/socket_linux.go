@@ -14,8 +14,11 @@ import (
 	"a2a-server/internal/privatefile"
 )
 
-// socketMode is the mode of the socket: connecting takes the right to write.
-const socketMode = 0o600
+// The modes of the socket: connecting takes the right to write.
+const (
+	socketMode = 0o600
+	groupMode  = 0o660
+)
 
 // socket is the listening socket, and the file that is its name.
 type socket struct {
@@ -26,8 +29,11 @@ type socket struct {
 
 // listen makes the socket at path. One that a server has left is replaced; it is an error if
 // one listens, or something else is there. The folder must be writable only for the server's
-// user and those whom it trusts.
-func listen(path string) (*socket, error) {
+// user and those whom it trusts. Members of the group, unless it is 0, may connect, too.
+func listen(path string, group int) (*socket, error) {
+	if err := privatefile.CheckWriters(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("a socket in this folder could be replaced: %w", err)
+	}
 	unlock, err := privatefile.Lock(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -59,12 +65,28 @@ func listen(path string) (*socket, error) {
 	on.SetUnlinkOnClose(false) // its name may be one of near, and the file somebody else's by then
 	s := &socket{UnixListener: on, path: path}
 	if s.made, err = os.Lstat(path); err == nil && s.made.Mode() != fs.ModeSocket|socketMode {
-		err = fmt.Errorf("%s has the mode %v and not 0600, so that others could connect: use a data folder on a file system that keeps modes", path, s.made.Mode())
+		err = fmt.Errorf("%s has the mode %v and not 0600, so that others could connect: use a folder on a file system that keeps modes", path, s.made.Mode())
+	}
+	if err == nil && group != 0 {
+		err = s.admit(group)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// admit lets a group connect.
+func (s *socket) admit(group int) error {
+	if err := os.Lchown(s.path, -1, group); err != nil {
+		return fmt.Errorf("give the socket to its group, which takes the server's user to be a member of it: %w", err)
+	}
+	if err := os.Chmod(s.path, groupMode); err != nil {
+		return fmt.Errorf("let the group connect: %w", err)
+	}
+	var err error
+	s.made, err = os.Lstat(s.path)
+	return err
 }
 
 // removeStale removes a socket on which nobody listens any more.
@@ -78,7 +100,7 @@ func removeStale(path string) error {
 	case info.Mode().Type() != fs.ModeSocket:
 		return fmt.Errorf("%s is not a socket, and is not replaced: move it elsewhere", path)
 	}
-	c, err := dial(context.Background(), path) // it does not wait
+	c, err := Dial(context.Background(), path) // it does not wait
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return os.Remove(path)
@@ -87,7 +109,7 @@ func removeStale(path string) error {
 	case err == nil:
 		_ = c.Close() // it was only to know
 	}
-	return fmt.Errorf("another server listens on %s: stop it, or use another data folder", path)
+	return fmt.Errorf("another server listens on %s: stop it, or use another path", path)
 }
 
 // Close closes the socket and removes its file, if that is still the one that it made.
@@ -102,8 +124,8 @@ func (s *socket) Close() error {
 	return err
 }
 
-// dial connects to a socket.
-func dial(ctx context.Context, path string) (c net.Conn, err error) {
+// Dial connects to a socket that can only be the server's.
+func Dial(ctx context.Context, path string) (c net.Conn, err error) {
 	if err := checkOwner(path); err != nil {
 		return nil, err
 	}
@@ -115,7 +137,7 @@ func dial(ctx context.Context, path string) (c net.Conn, err error) {
 }
 
 // checkOwner returns an error if a socket may be somebody else's than the server's: it has to
-// be of root, of this user or of the owner of the data folder, in a folder that others cannot
+// be of root, of this user or of the owner of its folder, in a folder that others cannot
 // write.
 func checkOwner(path string) error {
 	folder := filepath.Dir(path)
@@ -130,17 +152,30 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// ownerOf returns the user id of the owner of a file; known is false if there is none.
-func ownerOf(path string) (uid int, known bool) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return -1, false
-	}
+// OwnerOf returns the user id of the owner of a file; known is false if there is none.
+func OwnerOf(info fs.FileInfo) (uid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return -1, false
 	}
 	return int(stat.Uid), true
+}
+
+// GroupOf returns the id of the group of a file; known is false if there is none.
+func GroupOf(info fs.FileInfo) (gid int, known bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1, false
+	}
+	return int(stat.Gid), true
+}
+
+func ownerOf(path string) (uid int, known bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1, false
+	}
+	return OwnerOf(info)
 }
 
 // longestName is how long the name of a socket may be: the kernel has 108 bytes for it, with

@@ -15,7 +15,7 @@ import (
 // left makes a socket as a server leaves it that was killed.
 func left(t *testing.T, path string) {
 	t.Helper()
-	s, err := listen(path)
+	s, err := listen(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +44,14 @@ func TestSocket(t *testing.T) {
 	for name, folder := range map[string]string{"short": t.TempDir(), "long": deep(t)} {
 		path := filepath.Join(folder, Name)
 		left(t, path)
-		s, err := listen(path)
+		s, err := listen(path, 0)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeSocket|0o600 {
 			t.Errorf("%s: the file is %v, %v", name, info.Mode(), err)
 		}
-		c, err := dial(t.Context(), path)
+		c, err := Dial(t.Context(), path)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else {
@@ -87,7 +87,7 @@ func TestModeOfASocketThatIsMade(t *testing.T) {
 		}
 	})
 	for range 200 {
-		s, err := listen(path)
+		s, err := listen(path, 0)
 		if err != nil {
 			t.Error(err)
 			break
@@ -118,7 +118,7 @@ func TestSocketIsNotReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := listen(path); err == nil || !strings.Contains(err.Error(), "not a socket") {
+		if s, err := listen(path, 0); err == nil || !strings.Contains(err.Error(), "not a socket") {
 			t.Errorf("%s: listen() = %v, %v", name, s, err)
 		}
 		if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
@@ -128,14 +128,14 @@ func TestSocketIsNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := listen(path)
+	s, err := listen(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := listen(path); err == nil || !strings.Contains(err.Error(), "another server listens") {
+	if second, err := listen(path, 0); err == nil || !strings.Contains(err.Error(), "another server listens") {
 		t.Errorf("a second server: %v, %v", second, err)
 	}
-	c, err := dial(t.Context(), path)
+	c, err := Dial(t.Context(), path)
 	if err != nil {
 		t.Fatalf("the second server has cut off the first: %v", err)
 	}
@@ -144,14 +144,14 @@ func TestSocketIsNotReplaced(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := listen(path)
+	theirs, err := listen(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := dial(t.Context(), path); err != nil {
+	if c, err := Dial(t.Context(), path); err != nil {
 		t.Errorf("the socket of another server was removed: %v", err)
 	} else {
 		_ = c.Close()
@@ -171,7 +171,7 @@ func TestServersThatStartAtOnce(t *testing.T) {
 	var starting sync.WaitGroup
 	for range 8 {
 		starting.Go(func() {
-			if s, err := listen(path); err == nil {
+			if s, err := listen(path, 0); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				made = append(made, s)
@@ -189,10 +189,42 @@ func TestServersThatStartAtOnce(t *testing.T) {
 
 func TestSocketThatCannotBeMade(t *testing.T) {
 	t.Parallel()
-	if _, err := listen(filepath.Join(t.TempDir(), "none", Name)); err == nil {
+	if _, err := listen(filepath.Join(t.TempDir(), "none", Name), 0); err == nil {
 		t.Error("a socket was made in a folder that does not exist")
 	}
-	if _, err := dial(context.Background(), filepath.Join(deep(t), Name)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Dial(context.Background(), filepath.Join(deep(t), Name)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a long name that does not exist: %v", err)
+	}
+}
+
+// A client connects to a socket only if nobody but the server can have made it, and says why
+// it does not.
+func TestDialTrusts(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	stale, foreign, shared := filepath.Join(folder, "stale"), filepath.Join(folder, "foreign"), filepath.Join(t.TempDir(), "shared")
+	left(t, stale)
+	left(t, foreign)
+	left(t, shared)
+	want := "connection refused" // only root gives a socket to somebody else
+	if os.Getuid() == 0 {
+		if err := os.Chown(foreign, 4711, -1); err != nil {
+			t.Fatal(err)
+		}
+		want = "belongs to user 4711"
+	}
+	if err := os.Chmod(filepath.Dir(shared), 0o777); err != nil { //nolint:gosec // what is tested
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		foreign: want, shared: "cannot be trusted", stale: "connection refused",
+		filepath.Join(folder, Name): "no such file", filepath.Join(deep(t), Name): "no such file",
+	} {
+		if c, err := Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Dial(%s) = %v, %v, want %q", path, c, err, want)
+		}
+	}
+	if _, err := listen(filepath.Join(filepath.Dir(shared), "new"), 0); err == nil || !strings.Contains(err.Error(), "could be replaced") {
+		t.Errorf("listen() in a folder that everybody may write = %v", err)
 	}
 }

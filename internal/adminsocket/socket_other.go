@@ -4,6 +4,7 @@ package adminsocket
 
 import (
 	"context"
+	"io/fs"
 	"net"
 
 	"a2a-server/auth/peer"
@@ -11,6 +12,13 @@ import (
 
 type socket struct{ *net.UnixListener }
 
-func listen(string) (*socket, error) { return nil, peer.ErrUnsupported }
+func listen(string, int) (*socket, error) { return nil, peer.ErrUnsupported }
 
-func dial(context.Context, string) (net.Conn, error) { return nil, peer.ErrUnsupported }
+// Dial fails: this system has no admin socket.
+func Dial(context.Context, string) (net.Conn, error) { return nil, peer.ErrUnsupported }
+
+// OwnerOf knows no owner.
+func OwnerOf(fs.FileInfo) (uid int, known bool) { return -1, false }
+
+// GroupOf knows no group.
+func GroupOf(fs.FileInfo) (gid int, known bool) { return -1, false }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"a2a-server/client"
 	"a2a-server/internal/app"
 )
 
@@ -54,7 +55,7 @@ func serve(t *testing.T, uid int, roles string) *served {
 // serveWith is serve with more lines in the configuration.
 func serveWith(t *testing.T, uid int, roles, more string) *served {
 	t.Helper()
-	c := withFile(t, fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n%s", uid, roles, more))
+	c := withFile(t, fmt.Sprintf("listen: 127.0.0.1:0\nauth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n%s", uid, roles, more))
 	log := &talking{url: make(chan string, 1)}
 	s := &served{console: c, log: log}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -113,23 +114,21 @@ func (s *served) ask(arguments string) (task, id string) {
 func (s *served) state(id string) (state, args, reason string) {
 	s.t.Helper()
 	code, stdout, stderr := s.run(nil, "approvals", "show", id, "--anonymous", "-o", "json")
-	var a struct {
-		State      string
-		Resolution struct {
-			Args   json.RawMessage
-			Reason string
-		}
-	}
-	if err := json.Unmarshal([]byte(stdout), &a); code != 0 || err != nil {
+	var d client.ApprovalDetail
+	if err := json.Unmarshal([]byte(stdout), &d); code != 0 || err != nil {
 		s.t.Fatalf("show exits with %d: %s%s", code, stdout, stderr)
 	}
+	r := d.Approval.Resolution
+	if r == nil {
+		return string(d.Approval.State), "", ""
+	}
 	var compact bytes.Buffer
-	if len(a.Resolution.Args) > 0 {
-		if err := json.Compact(&compact, a.Resolution.Args); err != nil {
+	if len(r.Arguments) > 0 {
+		if err := json.Compact(&compact, r.Arguments); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	return a.State, compact.String(), a.Resolution.Reason
+	return string(d.Approval.State), compact.String(), r.Reason
 }
 
 const allRoles = "approver, operator, admin, viewer"
@@ -155,16 +154,16 @@ func TestApprovalsDecide(t *testing.T) {
 		shows   []string
 	}{
 		"yes": {args: []string{"approve"}, prompt: approves, answers: []string{"y"}, state: "approved", stdout: `^\S+\.a1 was approved by socket:ann\n$`, shows: []string{
-			"tool        transfer_money", `arguments   {"amount":5,"to":"bob \u202e\u200b"}`, "effects     it is destructive", "rule        tool", "requester   anonymous", "digest      ",
+			"tool        transfer_money", `arguments   {"amount":5,"to":"bob \u202e\u200b"}`, "effects     it is destructive", "gate        tool", "requester   anonymous", "digest      ",
 		}},
-		"yes, in JSON":           {args: []string{"approve", "-o", "json"}, prompt: approves, answers: []string{"yes"}, state: "approved", stdout: `(?s)^\{\n  "v": 1.*"state": "approved"`},
+		"yes, in JSON":           {args: []string{"approve", "-o", "json"}, prompt: approves, answers: []string{"yes"}, state: "approved", stdout: `(?s)^\{\n  "approval": .*"state": "approved"`},
 		"no":                     {args: []string{"approve"}, prompt: approves, answers: []string{"n"}, code: 3, state: "pending", shows: []string{"nothing was done"}},
 		"an empty line":          {args: []string{"approve"}, prompt: approves, answers: []string{""}, code: 3, state: "pending"},
 		"something else":         {args: []string{"approve"}, prompt: approves, answers: []string{"approve", "yes please", "Y"}, state: "approved", stdout: "was approved", shows: []string{"Write y or n"}},
 		"the end":                {args: []string{"approve"}, prompt: approves, answers: []string{"\x04"}, code: 3, state: "pending"},
 		"edit":                   {args: []string{"edit", "--args", `{"amount":1,"to":"bob"}`}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":1,"to":"bob"}`, stdout: "with other arguments by socket:ann", shows: []string{`runs with   {"amount":1,"to":"bob"}`}},
 		"edit, from a file":      {args: []string{"edit", "--args-file", file}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":2,"to":"carl"}`, stdout: "with other arguments", shows: []string{`runs with   {"amount":2,"to":"carl"}`}},
-		"edit that is not valid": {args: []string{"edit", "--args", `{"amount":"much"}`}, prompt: edits, answers: []string{"y"}, code: 1, state: "pending", shows: []string{"at /amount: got string, want number", "still waits"}},
+		"edit that is not valid": {args: []string{"edit", "--args", `{"amount":"much"}`}, code: 1, state: "pending", shows: []string{"nothing was decided", "at /amount: got string, want number"}},
 		"reject":                 {args: []string{"reject", "--reason", "too\x1b[2J much"}, prompt: rejects, answers: []string{"y"}, state: "rejected", reason: "too\x1b[2J much", stdout: "was rejected by socket:ann", shows: []string{`reason      too\u001b[2J much`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +210,7 @@ gates:
 			t.Errorf("show lacks %q:\n%s", want, shown)
 		}
 	}
-	if whole := run("approvals", "show", id, "-o", "json"); !strings.Contains(whole, secret) || !strings.Contains(whole, `"ops"`) {
+	if whole := run("approvals", "show", id, "-o", "json"); !strings.Contains(whole, secret) {
 		t.Errorf("show in JSON lacks %q:\n%s", secret, whole)
 	}
 	lists := func() string {
@@ -258,16 +257,16 @@ func TestApprovalsDecidedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, stdout := slow.end(); code != 1 || stdout != "" {
+	if code, stdout := slow.end(); code != 6 || stdout != "" {
 		t.Errorf("the other exits with %d, and prints %q", code, stdout)
 	}
-	slow.expect(`was already rejected by "socket:ann"`)
+	slow.expect("was already rejected by socket:ann in acme ")
 	same.end() // the task may have ended with the rejection
 	if code, _, stderr := s.run(nil, "approvals", "show", id, "--anonymous"); code != 0 {
 		t.Errorf("show exits with %d: %s", code, stderr)
 	}
 	late := s.openCommand("approvals", "approve", id, "--anonymous")
-	if code, stdout := late.end(); code != 1 || stdout != "" {
+	if code, stdout := late.end(); code != 6 || stdout != "" {
 		t.Errorf("one that is too late exits with %d, and prints %q", code, stdout)
 	}
 	late.expect("was already rejected")
@@ -280,7 +279,7 @@ func TestApprovalsDecidedMeanwhile(t *testing.T) {
 	if _, err := waiting.person.WriteString("y\n"); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout := waiting.end(); code != 1 || stdout != "" {
+	if code, stdout := waiting.end(); code != 6 || stdout != "" {
 		t.Errorf("one whose task was canceled exits with %d, and prints %q\n%s", code, stdout, waiting.shown())
 	}
 }
@@ -353,22 +352,30 @@ func TestTasksCommands(t *testing.T) {
 		code  int
 		lines []string // of stdout, or of stderr if the code is not 0
 	}{
-		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +REQUESTER +ASKED +EXPIRES +RULE +ARGUMENTS$`, `(?m)^` + id + ` +transfer_money +anonymous +\S+ +\S+ +tool +\{"amount":5,"to":"bob"\}$`}},
-		"approvals list --anonymous --task " + first:                  {0, []string{`(?m)^ID +STATE +TOOL`, `(?m)^` + id + ` +pending +transfer_money`}},
+		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +RISK +REQUESTER +REQUESTED +DEADLINE +GATE +ARGUMENTS$`, `(?m)^` + id[28:] + ` +transfer_money +high +anonymous +(now|\d s ago) +in 7 days +tool +\{"amount":5,"to":"bob"\}$`}},
+		"approvals list --anonymous --task " + first:                  {0, []string{`(?m)^ID +STATE +TOOL`, `(?m)^` + id[28:] + ` +pending +transfer_money`}},
 		"approvals list --anonymous --limit 1 -o json":                {0, []string{`"more": true`, `"id": "` + id + `"`}},
 		"approvals list":                                              {0, []string{`^nothing waits for approval\n$`}}, // of the tenant
 		"approvals list --limit 0":                                    {2, []string{`--limit is 0`}},
-		"tasks list --anonymous":                                      {0, []string{`(?m)^ID +STATE +SINCE +OWNER +PENDING +BYTES$`, `(?m)^` + second + ` +input-required +\S+ +anonymous +1 +\d+$`}},
+		"tasks list --anonymous":                                      {0, []string{`(?m)^ID +STATE +SINCE +OWNER +PENDING +BYTES$`, `(?m)^` + second[28:] + ` +input-required +(now|\d s ago) +anonymous +1 +\d+$`}},
 		"tasks list --anonymous --state input-required -o json":       {0, []string{`"state": "TASK_STATE_INPUT_REQUIRED"`, `"owner": "anonymous"`, `"pending": 1`}},
 		"tasks list --anonymous --state TASK_STATE_COMPLETED":         {0, []string{`^there are no such tasks\n$`}},
 		"tasks list --anonymous --state lost":                         {1, []string{`TASK_STATE_LOST`}},
-		"tasks show --anonymous " + first:                             {0, []string{`(?m)^owner +anonymous$`, `(?m)^state +input-required since `, `approvals list --task ` + first, `(?m)^says +\| To approve`}},
-		"tasks show --anonymous -o json " + first:                     {0, []string{`"summary"`, `"history"`}},
-		"tasks show " + first:                                         {1, []string{`there is no such task: 'a2a-server tasks list'`}},
+		"tasks show --anonymous " + first:                             {0, []string{`(?m)^owner +anonymous$`, `(?m)^state +input-required since `, `approvals list --task ` + first[28:], `(?m)^call +c1\.1 transfer_money, asked$`}},
+		"tasks show --anonymous -o json " + first:                     {0, []string{`"task"`, `"history"`, `"calls"`}},
+		"tasks show --anonymous " + first[28:]:                        {0, []string{`(?m)^task +` + first + `$`}},
+		"approvals show --anonymous " + first[26:]:                    {0, []string{`(?m)^approval +` + id + `$`}},
+		"approvals show --anonymous " + id[30:]:                       {0, []string{`(?m)^approval +` + id + `$`}},
+		"approvals show --anonymous .a1":                              {2, []string{`too short`}},
+		"approvals show --anonymous 0000000.a1":                       {1, []string{`no approval whose id ends with "0000000.a1"`}},
+		"approvals approve --yes " + id:                               {2, []string{`--yes needs --digest`}},
+		"approvals approve --anonymous --yes --digest x " + id:        {1, []string{`the digest is not that of the approval, which is [0-9a-f]{64}`}},
+		"approvals list --url x":                                      {2, []string{`name the server in one way`}},
+		"tasks show " + first:                                         {1, []string{`there is no such task`}},
 		"tasks show --anonymous 0194f0c0-0000-7000-8000-000000000000": {1, []string{`there is no such task`}},
-		"tasks show --anonymous ../approvals":                         {1, []string{`not an id of one of the tasks`}},
+		"tasks show --anonymous ../approvals":                         {2, []string{`is not the id of one task`}},
 		"tasks delete --anonymous --yes " + first:                     {1, []string{`cancel it first`}},
-		"approvals show --anonymous " + first + ".a9":                 {1, []string{`names no approval`}},
+		"approvals show --anonymous " + first + ".a9":                 {1, []string{`there is no such approval`}},
 		"approvals show":                                              {2, []string{`approvals show takes the id of one approval; 'a2a-server approvals list' has them`}},
 		"approvals edit --anonymous " + id:                            {2, []string{`--args or --args-file`}},
 		"approvals edit --args [] " + id:                              {2, []string{`not a JSON object`}},
@@ -425,10 +432,18 @@ func TestAdminRefusals(t *testing.T) {
 		roles string
 		want  string
 	}{
-		"not mapped": {os.Getuid() + 1, "approver", fmt.Sprintf("the user with the uid %d is not in auth.socket", os.Getuid())},
-		"no role":    {os.Getuid(), "sre", "socket:ann may not do this: "},
+		"not mapped": {54321, "approver", fmt.Sprintf("the user with the uid %d is not in auth.socket", os.Getuid())},
+		"no role":    {os.Getuid(), "sre", "the credential lacks a role for this"},
 	} {
-		s := serve(t, tc.uid, tc.roles)
+		door := ""
+		if tc.uid != os.Getuid() {
+			group := os.Getgid()
+			if group == 0 {
+				group = 54321 // root may give a file to every group
+			}
+			door = fmt.Sprintf("admin: {mode: '0660', group: '%d', socket: %s}\n", group, filepath.Join(t.TempDir(), "s"))
+		}
+		s := serveWith(t, tc.uid, tc.roles, door)
 		_, id := s.ask("to=bob amount=5")
 		for _, command := range [][]string{{"approvals", "list"}, {"approvals", "show", id}, {"tasks", "list"}, {"tasks", "cancel", strings.TrimSuffix(id, ".a1"), "--yes"}} {
 			if code, stdout, stderr := s.run(nil, command...); code != 1 || stdout != "" || !strings.Contains(stderr, tc.want) {
@@ -478,7 +493,7 @@ func TestAdminDocument(t *testing.T) {
 		args = append(args, "--anonymous")
 		switch args[1] {
 		case "list", "show":
-			if code, stdout, stderr := s.run(nil, args...); code != 0 || !strings.Contains(stdout, task) {
+			if code, stdout, stderr := s.run(nil, args...); code != 0 || !strings.Contains(stdout, task[28:]) {
 				t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
 			}
 		default:

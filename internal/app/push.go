@@ -7,11 +7,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"a2a-server/internal/adminsocket"
+	"a2a-server/client"
 	"a2a-server/internal/visible"
 )
 
@@ -23,9 +24,9 @@ func (p *program) pushCommand() *cobra.Command {
 
 // pushJSON is the output of 'push list -o json'.
 type pushJSON struct {
-	Webhooks []adminsocket.Webhook `json:"webhooks"`
-	More     bool                  `json:"more,omitempty"` // not all are listed
-	Off      bool                  `json:"off,omitempty"`  // none is notified
+	Webhooks []client.Webhook `json:"webhooks"`
+	More     bool             `json:"more,omitempty"` // not all are listed
+	Off      bool             `json:"off,omitempty"`  // none is notified
 }
 
 func (p *program) pushList() *cobra.Command {
@@ -34,13 +35,20 @@ func (p *program) pushList() *cobra.Command {
 		Long: "A webhook is dead after a day or 20 failures in a row, or when it answers 410. Its client\nrevives it by creating it again with the same id.\n",
 	}
 	as := outputFlag(c)
-	a := adminFlags(c)
-	c.Flags().StringVar(&a.query.State, "state", "", "Only webhooks in this `state`: active, retrying, dead or damaged.")
-	c.Flags().StringVar(&a.query.Task, "task", "", "Only webhooks of the task with this `id`.")
-	principalFlag(c, a, "Only webhooks")
+	t := targetFlags(c)
+	var q client.WebhookQuery
+	var task string
+	c.Flags().StringVar(&q.State, "state", "", "Only webhooks in this `state`: active, retrying, dead or damaged.")
+	c.Flags().StringVar(&task, "task", "", "Only webhooks of the task with this `id`.")
+	principalFlag(c, &q.Principal, "Only webhooks")
 	limit := limitFlag(c)
-	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, _ []string) error {
-		all, _, err := webhooks(ctx, client, a.query, *limit)
+	p.asks(c, t, func(ctx context.Context, s *server, _ []string) (err error) {
+		if task != "" {
+			if q.Task, err = s.taskID(ctx, task); err != nil {
+				return err
+			}
+		}
+		all, err := s.webhooks(ctx, q, *limit)
 		if err != nil {
 			return err
 		}
@@ -56,7 +64,7 @@ func (p *program) pushList() *cobra.Command {
 			_, err := fmt.Fprintln(p.stdout, noWebhooks)
 			return err
 		}
-		if err := p.table(webhookLines(all.Webhooks)); err != nil {
+		if err := p.table(webhookLines(all.Webhooks, time.Now())); err != nil {
 			return err
 		}
 		return p.noteMore(all.More)
@@ -66,31 +74,45 @@ func (p *program) pushList() *cobra.Command {
 
 const noWebhooks = "there are no such webhooks"
 
-func principalFlag(c *cobra.Command, a *admin, what string) {
-	c.Flags().StringVar(&a.query.Principal, "principal", "", what+" that this `subject`, such as key:ci, has set or has acted for.")
+func principalFlag(c *cobra.Command, to *string, what string) {
+	c.Flags().StringVar(to, "principal", "", what+" that this `subject`, such as key:ci, has set or has acted for.")
 }
 
-// webhooks returns the webhooks that q selects, at most limit, and who lists them.
-func webhooks(ctx context.Context, client *adminsocket.Client, q adminsocket.Query, limit int) (all pushJSON, caller string, err error) {
-	all.Webhooks = []adminsocket.Webhook{}
-	all.More, err = pages(limit, &q, func() (int, string, error) {
-		page, err := client.Webhooks(ctx, q)
-		if err != nil {
-			return 0, "", err
-		}
-		all.Webhooks = append(all.Webhooks, page.Webhooks...)
-		all.Off, caller = page.Off, page.Caller
-		return len(page.Webhooks), page.Next, nil
+// webhooks returns the webhooks that q selects, at most limit.
+func (s *server) webhooks(ctx context.Context, q client.WebhookQuery, limit int) (all pushJSON, err error) {
+	all.Webhooks = []client.Webhook{}
+	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+		q.Limit, q.Cursor = limit, cursor
+		page, err := s.Webhooks(ctx, q)
+		all.Webhooks, all.Off = append(all.Webhooks, page.Items...), page.Off
+		return len(page.Items), page.Next, err
 	})
-	return all, caller, err
+	if err != nil {
+		err = s.explain(err)
+	}
+	return all, err
+}
+
+// setBy returns who has set a webhook, with those who acted for them. If that cannot be read it
+// is the owner of the task, who alone can set webhooks.
+func setBy(w *client.Webhook) string {
+	if w.SetBy == nil {
+		return w.Owner
+	}
+	return strings.Join(append([]string{w.SetBy.Subject}, w.SetBy.Through...), " via ")
 }
 
 // webhookLines returns webhooks as lines for table.
-func webhookLines(all []adminsocket.Webhook) []string {
+func webhookLines(all []client.Webhook, now time.Time) []string {
+	var tasks []string
+	for i := range all {
+		tasks = append(tasks, all[i].Task)
+	}
+	name := shorts(tasks)
 	lines := []string{"TASK\tID\tSTATE\tHOST\tSET BY\tTRIES\tNEXT\tLAG\tERROR"}
 	for i := range all {
 		w := &all[i]
-		lines = append(lines, columns(w.Task, w.ID, w.State, w.Host, w.By(), strconv.Itoa(w.Tries), moment(w.Next), lag(w.Lag), w.Error))
+		lines = append(lines, columns(name(w.Task), w.ID, w.State, w.Host, setBy(w), strconv.Itoa(w.Tries), ago(w.Next, now), lag(w.Lag), w.Error))
 	}
 	return lines
 }
@@ -117,24 +139,23 @@ func (p *program) pushDelete() *cobra.Command {
 	}
 	c.Annotations = map[string]string{takesArguments: "yes"}
 	as := outputFlag(c)
-	a := adminFlags(c)
-	principalFlag(c, a, "All webhooks")
+	t := targetFlags(c)
+	var principal string
+	principalFlag(c, &principal, "All webhooks")
 	sure := p.sureFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {
-		one, all := len(args) == 2 && args[1] != "", a.query.Principal != ""
+		one, all := len(args) == 2 && args[1] != "", principal != ""
 		if one == all || !one && len(args) > 0 {
 			return usage("%s takes the id of a task and the id of its webhook, or --principal; 'a2a-server push list' has them", within(c))
 		}
 		return nil
 	}
-	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) (err error) {
-		var chosen []adminsocket.Webhook
-		if *sure && len(args) > 0 {
-			chosen = []adminsocket.Webhook{{Task: args[0], ID: args[1]}}
-		} else if chosen, err = p.choose(ctx, client, a.query, args, *sure); err != nil {
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		chosen, err := p.choose(ctx, s, principal, args, *sure)
+		if err != nil {
 			return err
 		}
-		done, err := deleteAll(ctx, client, a.query, chosen)
+		done, err := s.deleteAll(ctx, chosen)
 		if err != nil && len(done) == 0 {
 			return err
 		}
@@ -143,24 +164,35 @@ func (p *program) pushDelete() *cobra.Command {
 	return c
 }
 
-// choose returns the webhooks to delete: the one that args name, or those of the principal in
-// q. Unless sure is set, the person has seen and confirmed them.
-func (p *program) choose(ctx context.Context, client *adminsocket.Client, q adminsocket.Query, args []string, sure bool) ([]adminsocket.Webhook, error) {
+// choose returns the webhooks to delete: the one that args name, or those of a principal. Unless
+// sure is set, the person has seen and confirmed them.
+func (p *program) choose(ctx context.Context, s *server, principal string, args []string, sure bool) ([]client.Webhook, error) {
+	q := client.WebhookQuery{Principal: principal}
 	if len(args) > 0 {
-		q.Task = args[0]
+		var err error
+		if q.Task, err = s.taskID(ctx, args[0]); err != nil {
+			return nil, err
+		}
+		if sure {
+			return []client.Webhook{{Task: q.Task, ID: args[1]}}, nil
+		}
 	}
-	all, caller, err := webhooks(ctx, client, q, math.MaxInt)
+	all, err := s.webhooks(ctx, q, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
 	chosen := all.Webhooks
 	if len(args) > 0 {
-		chosen = slices.DeleteFunc(chosen, func(w adminsocket.Webhook) bool { return w.ID != args[1] })
+		chosen = slices.DeleteFunc(chosen, func(w client.Webhook) bool { return w.ID != args[1] })
 	}
 	if len(chosen) == 0 || sure {
 		return chosen, nil
 	}
-	lines := webhookLines(chosen[:min(len(chosen), maxShown)])
+	me, err := s.WhoAmI(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	lines := webhookLines(chosen[:min(len(chosen), maxShown)], time.Now())
 	if more := len(chosen) - maxShown; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
@@ -171,25 +203,22 @@ func (p *program) choose(ctx context.Context, client *adminsocket.Client, q admi
 	if len(chosen) > 1 {
 		question = fmt.Sprintf("Delete these %d webhooks", len(chosen))
 	}
-	return chosen, p.confirm(ctx, question+", as "+visible.Line(caller)+"?")
+	return chosen, p.confirm(ctx, question+", as "+visible.Line(me.Caller.Subject)+"?")
 }
-
-// maxShown is how many webhooks the question whether to delete them shows.
-const maxShown = 50
 
 // deleteAll deletes webhooks, each as it was listed: one that was set again meanwhile stays. It
 // returns what became of those that it has come to.
-func deleteAll(ctx context.Context, client *adminsocket.Client, q adminsocket.Query, chosen []adminsocket.Webhook) ([]deleted, error) {
+func (s *server) deleteAll(ctx context.Context, chosen []client.Webhook) ([]deleted, error) {
 	done := []deleted{}
 	for i := range chosen {
 		w := &chosen[i]
-		was, err := client.DeleteWebhook(ctx, w.Task, w.ID, adminsocket.Query{Anonymous: q.Anonymous, Number: w.Number})
-		if refused, is := errors.AsType[*adminsocket.Error](err); is && refused.Reason == adminsocket.ReasonNoTask && w.Number != 0 {
+		was, err := s.DeleteWebhook(ctx, w.Task, w.ID, w.Number)
+		if refused, is := errors.AsType[*client.Error](err); is && refused.Reason == client.ReasonNotFound && w.Number != 0 {
 			err = nil // deleted since it was listed
 		}
 		if err != nil {
 			task, id := visible.Line(w.Task), visible.Line(w.ID)
-			return done, changed(err, "the webhook "+id+" of task "+task+" was deleted", "a2a-server push list --task "+task)
+			return done, s.changed(err, "the webhook "+id+" of task "+task+" was deleted", "a2a-server push list --task "+task)
 		}
 		done = append(done, deleted{w.Task, w.ID, was})
 	}

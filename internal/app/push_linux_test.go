@@ -138,13 +138,13 @@ func TestPushList(t *testing.T) {
 		t.Errorf("it lists %+v", w)
 	}
 	code, stdout, _ := s.run(nil, "push", "list", "--anonymous")
-	if !regexp.MustCompile(`(?m)^`+task+` +gone +dead +127\.0\.0\.1 +anonymous .*HTTP 410`).MatchString(stdout) || code != 0 || strings.Contains(stdout, "secret-path") {
+	if !regexp.MustCompile(`(?m)^`+task[28:]+` +gone +dead +127\.0\.0\.1 +anonymous .*HTTP 410`).MatchString(stdout) || code != 0 || strings.Contains(stdout, "secret-path") {
 		t.Errorf("it exits with %d and prints %s", code, stdout)
 	}
 	if code, stdout, _ := s.run(nil, "push", "list"); code != 0 || strings.Contains(stdout, task) {
 		t.Errorf("the tenant has %s", stdout)
 	}
-	for args, want := range map[string]string{"--state asleep": "active, retrying, dead and damaged", "--task x": "no such task", "--limit 0": "write a number from 1", "now": "takes no"} {
+	for args, want := range map[string]string{"--state asleep": "active, retrying, dead and damaged", "--task xxxx": "no task whose id ends with", "--limit 0": "write a number from 1", "now": "takes no"} {
 		if code, stdout, stderr := s.run(nil, append([]string{"push", "list"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("push list %s exits with %d: %s%s", args, code, stdout, stderr)
 		}
@@ -205,7 +205,7 @@ func TestPushDelete(t *testing.T) {
 	}{
 		{"", 2, "or --principal"}, {task, 2, "or --principal"}, {task + " b --principal x", 2, "or --principal"}, {task + " b c", 2, "or --principal"},
 		{task + " b", 3, "--yes"}, {task + " b --yes", 1, "no such task"}, {"0194f0c0-0000-7000-8000-000000000000 b --yes --anonymous", 1, "no such task"},
-		{"../x b --yes --anonymous", 1, "not an id"}, {"--principal anonymous --yes", 0, ""}, {task + " B --yes --anonymous", 0, ""},
+		{"../x b --yes --anonymous", 2, "is not the id of one task"}, {"--principal anonymous --yes", 0, ""}, {task + " B --yes --anonymous", 0, ""},
 	} {
 		if code, stdout, stderr := s.run(nil, append([]string{"push", "delete"}, strings.Fields(tc.args)...)...); code != tc.code || !strings.Contains(stderr, tc.says) || left() != "b" {
 			t.Errorf("push delete %s exits with %d and leaves %s: %s%s", tc.args, code, left(), stdout, stderr)

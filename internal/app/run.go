@@ -18,6 +18,12 @@ const (
 	exitUsage   = 2 // the command line or the configuration is wrong
 	exitRefused = 3 // a call was not approved, or a change was not confirmed
 	exitUnknown = 4 // it is not known whether a change was made
+
+	exitTimeout  = 5  // 'approvals wait' has waited for as long as it was told to
+	exitConflict = 6  // an approval was decided otherwise before
+	exitRejected = 10 // 'approvals wait': it was rejected
+	exitExpired  = 11 // 'approvals wait': its deadline has passed
+	exitCanceled = 12 // 'approvals wait': it was canceled, or replaced by another
 )
 
 // program is one run of the program, with its environment and output.
@@ -49,6 +55,7 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	var call *a2aserver.CallError
 	var refused *refusedError
 	var unknown *unknownError
+	var coded *codeError
 	code := exitFailure
 	switch {
 	case err == nil:
@@ -62,6 +69,8 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		code = exitRefused
 	case errors.As(err, &unknown):
 		code = exitUnknown
+	case errors.As(err, &coded):
+		code = coded.code
 	}
 	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n", visible.Text(err.Error())) // if stderr fails, there is nowhere else to write
 	return code

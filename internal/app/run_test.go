@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		"no shell":      {args: "completion", code: exitUsage, stderr: []string{`completion takes one of bash, fish, powershell, zsh`}},
 		"two shells":    {args: "completion bash zsh", code: exitUsage, stderr: []string{`completion bash takes no "zsh"\n`, `a2a-server help`}},
 		"complete":      {args: "__complete serve --listen", stdout: []string{`(?m)^--listen\t`}, stderr: []string{`Completion ended`}},
-		"complete help": {args: "__complete help con", stdout: []string{`^config\t[^\n]+\n:`}, stderr: []string{`Completion ended`}},
+		"complete help": {args: "__complete help con", stdout: []string{`^config\t[^\n]+\ncontext\t[^\n]+\n:`}, stderr: []string{`Completion ended`}},
 
 		"check":                          {args: "config check", stdout: []string{`^the configuration is valid\n$`}},
 		"check a wrong file":             {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},

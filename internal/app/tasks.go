@@ -7,68 +7,48 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"a2a-server/internal/adminsocket"
+	"a2a-server/client"
 	"a2a-server/internal/visible"
 )
 
 func (p *program) tasksCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tasks", Short: "list, show, cancel or delete the tasks of a running server"}
+	c := &cobra.Command{Use: "tasks", Short: "list, show, follow, cancel or delete the tasks of a running server"}
 	c.AddCommand(p.tasksList(), p.tasksShow(), p.tasksCancel(), p.tasksDelete())
 	return c
 }
 
 // tasksJSON is the output of 'tasks list -o json'.
 type tasksJSON struct {
-	Tasks []json.RawMessage `json:"tasks"`
-	More  bool              `json:"more,omitempty"` // not all are listed
+	Items []client.Task `json:"items"`
+	More  bool          `json:"more,omitempty"` // not all are listed
 }
 
 func (p *program) tasksList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the tasks of the tenant, the newest first"}
+	c := &cobra.Command{Use: "list", Short: "list the tasks that you may see, the newest first"}
 	as := outputFlag(c)
-	a := adminFlags(c)
-	var state string
-	c.Flags().StringVar(&state, "state", "", "Only tasks in this `state`, such as input-required.")
-	c.Flags().StringVar(&a.query.Context, "context", "", "Only tasks of the context with this `id`.")
+	t := targetFlags(c)
+	var q client.TaskQuery
+	c.Flags().StringVar(&q.State, "state", "", "Only tasks in this `state`, such as input-required.")
+	c.Flags().StringVar(&q.Context, "of-context", "", "Only tasks of the A2A context with this `id`.")
+	c.Flags().StringVar(&q.Principal, "principal", "", "Only tasks of this `subject`, such as key:ci.")
 	limit := limitFlag(c)
-	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, _ []string) (err error) {
-		a.query.State = longState(state)
-		all := tasksJSON{Tasks: []json.RawMessage{}}
-		lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
-		all.More, err = pages(*limit, &a.query, func() (int, string, error) {
-			page, err := client.Tasks(ctx, a.query)
-			if err != nil {
-				return 0, "", err
-			}
-			for i := range page.Tasks {
-				t := &page.Tasks[i]
-				about := shortState(string(t.State))
-				if t.Damaged {
-					about += " (damaged)"
-				}
-				raw, err := json.Marshal(t)
-				if err != nil {
-					return 0, "", err
-				}
-				all.Tasks = append(all.Tasks, raw)
-				lines = append(lines, columns(t.ID, about, moment(t.Since), t.Owner, strconv.Itoa(t.Pending), strconv.FormatUint(t.Bytes, 10)))
-			}
-			return len(page.Tasks), page.Next, nil
-		})
+	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+		all, err := s.tasks(ctx, q, *limit)
 		if err != nil {
 			return err
 		}
 		if *as == "json" {
 			return p.printJSON(all)
 		}
-		if len(all.Tasks) == 0 {
+		if len(all.Items) == 0 {
 			_, err := fmt.Fprintln(p.stdout, "there are no such tasks")
 			return err
 		}
-		if err := p.table(lines); err != nil {
+		if err := p.table(taskLines(all.Items, time.Now())); err != nil {
 			return err
 		}
 		return p.noteMore(all.More)
@@ -76,38 +56,74 @@ func (p *program) tasksList() *cobra.Command {
 	return c
 }
 
-const statePrefix = "TASK_STATE_"
-
-// longState returns a state as A2A 1.0 names it.
-func longState(text string) string {
-	if text == "" {
-		return ""
+// tasks returns the tasks that q selects, at most limit.
+func (s *server) tasks(ctx context.Context, q client.TaskQuery, limit int) (*tasksJSON, error) {
+	all := &tasksJSON{Items: []client.Task{}}
+	var err error
+	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+		q.Limit, q.Cursor = limit, cursor
+		page, err := s.Tasks(ctx, q)
+		all.Items = append(all.Items, page.Items...)
+		return len(page.Items), page.Next, err
+	})
+	if err != nil {
+		return nil, s.explain(err)
 	}
-	return statePrefix + strings.ReplaceAll(strings.TrimPrefix(strings.ToUpper(text), statePrefix), "-", "_")
+	return all, nil
 }
+
+// taskLines returns tasks as lines for table.
+func taskLines(all []client.Task, now time.Time) []string {
+	lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
+	var ids []string
+	for i := range all {
+		ids = append(ids, all[i].ID)
+	}
+	name := shorts(ids)
+	for i := range all {
+		t := &all[i]
+		about, owner := shortState(t.State), t.Owner
+		if t.Damaged {
+			about += " (damaged)"
+		}
+		if t.OwnerRevoked {
+			owner += " (revoked)"
+		}
+		lines = append(lines, columns(name(t.ID), about, ago(t.Since, now), owner, strconv.Itoa(t.Pending), strconv.FormatUint(t.Bytes, 10)))
+	}
+	return lines
+}
+
+const statePrefix = "TASK_STATE_"
 
 // shortState returns a state as people write it.
 func shortState(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, statePrefix)), "_", "-")
 }
 
+// ended reports whether a task in a state has ended.
+func ended(state string) bool {
+	switch shortState(state) {
+	case "completed", "failed", "canceled", "rejected":
+		return true
+	}
+	return false
+}
+
 func (p *program) tasksShow() *cobra.Command {
 	c := &cobra.Command{Use: "show ID", Short: "print one task: who owns it, and how it stands"}
 	oneArgument(c, "task")
 	as := outputFlag(c)
-	a := adminFlags(c)
-	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) error {
-		shown, err := client.Task(ctx, args[0], a.query)
+	t := targetFlags(c)
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		d, err := s.task(ctx, args[0])
 		if err != nil {
-			return shownError(err)
+			return err
 		}
 		if *as == "json" {
-			return p.printJSON(struct {
-				Summary any             `json:"summary"`
-				Task    json.RawMessage `json:"task"`
-			}{shown.Summary, shown.Task})
+			return p.printJSON(d)
 		}
-		text, err := taskText(shown, columnsOf(p.stdout))
+		text, err := taskText(d, columnsOf(p.stdout), time.Now())
 		if err != nil {
 			return err
 		}
@@ -117,9 +133,22 @@ func (p *program) tasksShow() *cobra.Command {
 	return c
 }
 
+// task returns the task that text means.
+func (s *server) task(ctx context.Context, text string) (*client.TaskDetail, error) {
+	id, err := s.taskID(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.Task(ctx, id)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return &d, nil
+}
+
 // taskText returns what somebody who looks after a task has to know, for a screen with so many
 // columns.
-func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
+func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) {
 	var task struct {
 		Status struct {
 			Message struct{ Parts []part }
@@ -133,24 +162,30 @@ func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 			Progress struct{ Tool, Job string } `json:"urn:a2a-server:progress"`
 		}
 	}
-	if err := json.Unmarshal(t.Task, &task); err != nil {
+	if err := json.Unmarshal(d.A2A, &task); err != nil {
 		return "", fmt.Errorf("the task cannot be read: %w", err)
 	}
 	f := facts{columns: columns}
-	s := &t.Summary
-	f.add("task", s.ID)
-	f.add("context", visible.Line(s.Context))
-	f.add("state", shortState(string(s.State))+" since "+moment(s.Since))
-	f.add("owner", visible.Line(s.Owner))
-	f.add("tenant", visible.Line(s.Tenant))
-	f.add("created", moment(s.Created))
-	if s.Pending > 0 {
-		f.add("pending", strconv.Itoa(s.Pending)+" to decide; this lists them:\napprovals list --task "+s.ID)
+	t := &d.Task
+	f.add("task", t.ID)
+	f.add("context", visible.Line(t.Context))
+	f.add("state", shortState(t.State)+" since "+exactly(t.Since, now))
+	f.add("owner", visible.Line(t.Owner))
+	if t.OwnerRevoked {
+		f.add("caution", "the credential of the owner is no longer valid: the key was removed or revoked, or has expired")
 	}
-	f.add("log", strconv.FormatUint(s.Bytes, 10)+" bytes")
+	f.add("tenant", visible.Line(t.Tenant))
+	f.add("created", exactly(t.Created, now))
+	if t.Pending > 0 {
+		f.add("pending", strconv.Itoa(t.Pending)+" to decide; this lists them:\napprovals list --task "+short(t.ID))
+	}
+	f.add("log", strconv.FormatUint(t.Bytes, 10)+" bytes")
 	f.add("messages", strconv.Itoa(len(task.History)))
 	if at := task.Metadata.Progress; at.Job != "" {
 		f.add("job", visible.Line(at.Job)+" of "+visible.Line(at.Tool))
+	}
+	for i := range d.Calls {
+		f.add("call", callLine(&d.Calls[i]))
 	}
 	for _, artifact := range task.Artifacts {
 		name := artifact.Name
@@ -160,55 +195,21 @@ func taskText(t *adminsocket.ShownTask, columns int) (string, error) {
 		f.add("artifact", visible.Clip(name, 200)+", "+strconv.Itoa(len(artifact.Parts))+" parts")
 	}
 	for _, one := range task.Status.Message.Parts {
-		if one.Text != nil {
+		if one.Text != nil && t.Pending == 0 { // else it repeats the approvals, and how A2A clients answer
 			f.add("says", *one.Text)
 		}
 	}
 	return f.String(), nil
 }
 
-// changes makes c a command that changes one task, after the person has confirmed it.
-func (p *program) changes(c *cobra.Command, question, past string, change func(*adminsocket.Client, context.Context, string, adminsocket.Query) error) *cobra.Command {
-	oneArgument(c, "task")
-	a := adminFlags(c)
-	sure := p.sureFlag(c)
-	p.asks(c, a, func(ctx context.Context, client *adminsocket.Client, args []string) error {
-		if !*sure {
-			shown, err := client.Task(ctx, args[0], a.query)
-			if err != nil {
-				return shownError(err)
-			}
-			text, err := taskText(shown, columnsOf(p.stderr))
-			if err != nil {
-				return err
-			}
-			if _, err := io.WriteString(p.stderr, text); err != nil {
-				return err
-			}
-			if err := p.confirm(ctx, question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
-				return err
-			}
-		}
-		id := visible.Line(args[0])
-		if err := change(client, ctx, args[0], a.query); err != nil {
-			return changed(err, id+" was "+past, "a2a-server tasks show "+id)
-		}
-		_, err := fmt.Fprintf(p.stdout, "%s was %s\n", id, past)
-		return err
-	})
-	return c
-}
-
-func (p *program) tasksCancel() *cobra.Command {
-	return p.changes(&cobra.Command{
-		Use: "cancel ID", Short: "cancel a task of anybody in the tenant",
-		Long: "What has run already is not undone, and approvals of the task end. The audit keeps who canceled it.\n",
-	}, "Cancel this task", "canceled", (*adminsocket.Client).Cancel)
-}
-
-func (p *program) tasksDelete() *cobra.Command {
-	return p.changes(&cobra.Command{
-		Use: "delete ID", Short: "delete a task of anybody in the tenant that has ended",
-		Long: "Its messages, results and approvals are gone; the audit of it stays, and says who deleted it.\n",
-	}, "Delete this task with everything that belongs to it", "deleted", (*adminsocket.Client).Delete)
+// callLine returns a call on one line: its id, its tool, and how it stands.
+func callLine(c *client.Call) string {
+	text := c.ID + " " + c.Tool + ", " + c.State
+	if c.Outcome != "" {
+		text += " " + c.Outcome
+	}
+	if c.Error != "" {
+		text += ": " + visible.Clip(c.Error, 200)
+	}
+	return visible.Line(text)
 }

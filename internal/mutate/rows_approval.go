@@ -248,9 +248,9 @@ func approvalRows() []Row {
 			Test:    "TestMaskInHints/by name",
 		},
 		{
-			File:    "internal/adminsocket/server.go",
-			What:    "*a.Listed())",
-			Into:    "*a)",
+			File:    "approval/api/convert.go",
+			What:    "func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {\n	out := s.whole(a.Listed())",
+			Into:    "func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {\n	out := s.whole(a)",
 			Promise: "a list of approvals has nothing that is masked",
 			Package: "internal/app",
 			Test:    "TestApprovalsMasked",

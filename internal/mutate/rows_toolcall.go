@@ -11,7 +11,7 @@ func toolCallRows() []Row {
 			Test:    "TestToolsCallRefused",
 		},
 		{
-			File:    "internal/app/admin.go",
+			File:    "internal/app/confirm.go",
 			What:    "return ok && terminal(in) && terminal(p.stderr)",
 			Into:    "_, _ = in, ok\n\treturn true",
 			Promise: "a pipe is no terminal",

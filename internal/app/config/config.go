@@ -27,6 +27,7 @@ type Config struct {
 	GRPC         GRPC
 	TLS          TLS
 	Auth         Auth
+	Admin        Admin
 	Log          Log
 	Agent        Agent
 	Card         Card

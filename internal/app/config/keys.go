@@ -79,6 +79,7 @@ func (c *Config) keys() []key {
 	keys = append(keys, c.approveKeys()...)
 	keys = append(keys, c.GRPC.keys()...)
 	keys = append(append(keys, c.TLS.keys()...), c.Auth.keys()...)
+	keys = append(keys, c.Admin.keys()...)
 	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
 	keys = append(append(keys, c.Push.keys()...), c.UI.keys()...)
 	return append(append(keys, c.Limits.keys()...), gates, c.secretsKey(), c.toolsKey())

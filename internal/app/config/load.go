@@ -158,19 +158,29 @@ const (
 	// FileVariable is the environment variable with the path of the file. Load ignores it: the
 	// caller has put the path into [Source].
 	FileVariable = prefix + "CONFIG"
+	// URLVariable and TokenVariable say which server commands ask, and who they are there. Load
+	// ignores them.
+	URLVariable   = prefix + "URL"
+	TokenVariable = prefix + "TOKEN"
 )
+
+// notSettings are variables of ours that are no settings.
+var notSettings = []string{FileVariable, URLVariable, TokenVariable}
 
 // environment reads our variables. An unknown one is an error: it is most likely
 // misspelled.
 func (l *loader) environment(environ []string) {
-	keys := map[string]string{FileVariable: ""}
+	keys := map[string]string{}
+	for _, name := range notSettings {
+		keys[name] = ""
+	}
 	for _, k := range l.keys {
 		keys[Key{Name: k.name}.Variable()] = k.name
 	}
 	known := slices.Sorted(maps.Keys(keys))
 	for _, line := range environ {
 		name, text, ok := strings.Cut(line, "=")
-		if !ok || !strings.HasPrefix(name, prefix) || name == FileVariable {
+		if !ok || !strings.HasPrefix(name, prefix) || slices.Contains(notSettings, name) {
 			continue
 		}
 		if key, ok := keys[name]; ok || !serviceLink.MatchString(name) {

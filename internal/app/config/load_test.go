@@ -54,11 +54,12 @@ func defaults() *config.Config {
 			Body: 4 << 20, Header: 64 << 10, Streams: 10_000, Waiting: 10_000, Connections: 16_384, Requests: 16_384, ReadTimeout: 30 * time.Second, Heartbeat: 15 * time.Second, WriteTimeout: 30 * time.Second, Answers: 256 << 20, Bodies: 256 << 20, Page: 16 << 20, ReadRate: 64 << 10,
 			Grace: 8 * time.Second, Memory: 1 << 30, GC: 400, AuthFailures: 60,
 		},
-		TLS:  config.TLS{ClientAuth: config.ClientOptional},
-		Auth: config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
-		Card: config.Card{SecurityForm: config.FormGo, GRPC: true},
-		Push: config.Push{Timeout: 15 * time.Second},
-		UI:   config.UI{Enabled: true, SessionIdle: time.Hour, SessionLifetime: 12 * time.Hour},
+		TLS:   config.TLS{ClientAuth: config.ClientOptional},
+		Auth:  config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
+		Admin: config.Admin{Mode: config.OwnerConnects},
+		Card:  config.Card{SecurityForm: config.FormGo, GRPC: true},
+		Push:  config.Push{Timeout: 15 * time.Second},
+		UI:    config.UI{Enabled: true, SessionIdle: time.Hour, SessionLifetime: 12 * time.Hour},
 	}
 }
 

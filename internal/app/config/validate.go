@@ -15,6 +15,7 @@ import (
 func (l *loader) validate() {
 	c := l.config
 	l.checkAuth()
+	l.checkAdmin()
 	l.checkPush()
 	if l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "" {
 		l.at("card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+// approvalText returns everything about an approval that somebody who decides has to know, for
+// a screen with so many columns: first what will happen, then why it is asked, then who asks.
+// Each fact is there once.
+func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
+	a, f := &d.Approval, facts{columns: columns}
+	f.add("approval", a.ID)
+	f.add("state", string(a.State))
+	f.add("asks", map[client.Kind]string{
+		client.KindCall:     "whether this call may run",
+		client.KindOutcome:  "whether this call, which may have run or not, is run again",
+		client.KindQuestion: "a question of the tool; its answer is for the A2A client",
+	}[a.Kind])
+	f.add("tool", visible.Line(a.Tool))
+	f.add("arguments", visible.Line(string(a.Arguments)))
+	if !repeats(a) {
+		f.add("hint", a.Hint)
+	}
+	f.add("with", visible.Line(string(a.Payload)))
+	f.add("described", visible.Line(a.Description))
+	if a.Destructive {
+		f.add("effects", "it is destructive")
+	}
+	f.add("risk", visible.Line(a.Risk))
+	f.add("declared", visible.Line(strings.Join(without(a.Declared, "destructive", a.Destructive), ", ")))
+	if len(a.Claimed) > 0 {
+		f.add("claimed", visible.Line(strings.Join(a.Claimed, ", "))+" (not verified)")
+	}
+	f.add("gate", visible.Line(a.Gate))
+	if a.FourEyes {
+		f.add("four eyes", "the requester may not decide, nor those they act for, nor those who act for one of them")
+	}
+	if a.Approvers != nil {
+		f.add("approvers", visible.Line(approversText(a.Approvers)))
+	}
+	f.add("requester", principalText(&a.Requester))
+	if a.RequesterRevoked {
+		f.add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
+	}
+	f.add("requested", exactly(a.Requested, now))
+	if a.State == client.Pending {
+		f.add("deadline", exactly(deadline(a), now)+deadlineText(a))
+	}
+	f.add("before", beforeText(d, now))
+	f.add("task", a.Task)
+	f.add("digest", a.Digest)
+	f.add("replaces", a.Supersedes)
+	if r := a.Resolution; r != nil {
+		f.add("decided", visible.Line(fmt.Sprintf("%s by %s, %s, %s", a.State, byText(r.By), viaText(r.Via), exactly(r.At, now))))
+		f.add("runs with", visible.Line(string(r.Arguments)))
+		f.add("reason", r.Reason)
+		f.add("response", visible.Line(string(r.Response)))
+	}
+	if run := d.Run; run != nil && (run.State == "started" || run.State == "finished" || run.State == "unknown") {
+		f.add("call", visible.Line(strings.TrimSpace(run.State+" "+run.Outcome)))
+		f.add("error", run.Error)
+	}
+	if a.State == client.Pending && !d.May.Decide {
+		f.add("you", d.May.WhyNot)
+	}
+	return f.String()
+}
+
+// repeats reports whether a hint has only what is shown beside it: the tool and the arguments.
+func repeats(a *client.Approval) bool {
+	return strings.HasPrefix(a.Hint, "May the tool ") && strings.HasSuffix(a.Hint, string(a.Arguments)) ||
+		a.Hint == fmt.Sprintf("May the tool %q run, without arguments?", a.Tool)
+}
+
+// without returns list without an entry, if it is said elsewhere.
+func without(list []string, entry string, is bool) []string {
+	var out []string
+	for _, one := range list {
+		if !is || one != entry {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func deadlineText(a *client.Approval) string {
+	switch {
+	case a.Deadline == nil:
+		return ""
+	case a.OnDeadline == "cancel":
+		return "; then the task is canceled"
+	case a.OnDeadline == "keep":
+		return "; then it still waits"
+	}
+	return "; then it counts as rejected"
+}
+
+// beforeText says what became of the same call before.
+func beforeText(d *client.ApprovalDetail, now time.Time) string {
+	if len(d.Before) == 0 {
+		return ""
+	}
+	last := &d.Before[0]
+	text := fmt.Sprintf("the same call was %s", last.State)
+	if r := last.Resolution; r != nil {
+		text += " by " + byText(r.By) + " " + ago(r.At, now)
+	}
+	if more := len(d.Before) - 1; more > 0 {
+		text += fmt.Sprintf("; and %d more times before", more)
+	}
+	return text
+}
+
+// byText returns who decided.
+func byText(by *client.Principal) string {
+	if by == nil {
+		return "the server"
+	}
+	return principalText(by)
+}
+
+func viaText(via string) string {
+	switch via {
+	case "a2a":
+		return "in a message"
+	case "api":
+		return "as an approver"
+	case "provider":
+		return "by the program"
+	}
+	return "by itself"
+}
+
+// approversText returns whom the gates let decide.
+func approversText(who *client.Approvers) string {
+	if len(who.All) > 0 {
+		each := make([]string, len(who.All))
+		for i := range who.All {
+			each[i] = "one of (" + approversText(&who.All[i]) + ")"
+		}
+		return strings.Join(each, " who is also ")
+	}
+	var all []string
+	for _, role := range who.Roles {
+		all = append(all, "the role "+role)
+	}
+	return strings.Join(append(all, who.Subjects...), ", ")
+}
+
+// principalText returns who somebody is: the name, and what is known besides.
+func principalText(p *client.Principal) string {
+	text := visible.Line(p.Subject)
+	if p.Person != "" && p.Person != p.Subject {
+		text += ", who is " + visible.Line(p.Person)
+	}
+	if p.Kind != "" {
+		text += ", a " + visible.Line(p.Kind)
+	}
+	if len(p.Through) > 0 {
+		text += ", through " + visible.Line(strings.Join(p.Through, ", "))
+	}
+	if p.Tenant != "" {
+		text += " in " + visible.Line(p.Tenant)
+	}
+	return text
+}

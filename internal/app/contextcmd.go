@@ -1,0 +1,205 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+const contextHelp = `A context is a server with a credential, under a name. They are in contexts.yaml in the
+folder a2a-server of your configuration (~/.config), which has no secrets: only where a token
+or a key is.
+`
+
+func (p *program) contextCommand() *cobra.Command {
+	c := &cobra.Command{Use: "context", Short: "name servers, and choose the one that commands ask"}
+	c.AddCommand(p.contextList(), p.contextUse(), p.contextSet(), p.contextShow())
+	return c
+}
+
+func (p *program) contextList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "list the contexts; * marks the current one", Long: contextHelp}
+	as := outputFlag(c)
+	c.RunE = func(*cobra.Command, []string) error {
+		all, _, err := p.contexts()
+		if err != nil {
+			return err
+		}
+		out := struct {
+			Current  string        `json:"current,omitempty"`
+			Contexts []contextJSON `json:"contexts"`
+		}{all.current, []contextJSON{}}
+		lines := []string{"\tNAME\tSERVER\tCREDENTIAL"}
+		for _, name := range all.names() {
+			one := all.all[name]
+			mark := " "
+			if name == all.current {
+				mark = "*"
+			}
+			out.Contexts = append(out.Contexts, one.json(name))
+			lines = append(lines, mark+"\t"+columns(name, one.url+one.socket, one.credential()))
+		}
+		if *as == "json" {
+			return p.printJSON(out)
+		}
+		if len(out.Contexts) == 0 {
+			_, err := fmt.Fprintln(p.stdout, "there are no contexts; 'a2a-server context set NAME --url URL' adds one")
+			return err
+		}
+		return p.table(lines)
+	}
+	return c
+}
+
+// contextJSON is a context in the output of commands.
+type contextJSON struct {
+	Name         string   `json:"name"`
+	URL          string   `json:"url,omitempty"`
+	Socket       string   `json:"socket,omitempty"`
+	TokenFile    string   `json:"tokenFile,omitempty"`
+	KeyFile      string   `json:"keyFile,omitempty"`
+	TokenCommand []string `json:"tokenCommand,omitempty"`
+}
+
+func (c *serverContext) json(name string) contextJSON {
+	return contextJSON{name, c.url, c.socket, c.tokenFile, c.keyFile, c.tokenCommand}
+}
+
+// credential says where the credential is.
+func (c *serverContext) credential() string {
+	switch {
+	case c.tokenFile != "":
+		return "token in " + c.tokenFile
+	case c.keyFile != "":
+		return "key in " + c.keyFile
+	case len(c.tokenCommand) > 0:
+		return "token of " + strings.Join(c.tokenCommand, " ")
+	}
+	return ""
+}
+
+func (p *program) contextUse() *cobra.Command {
+	c := &cobra.Command{Use: "use NAME", Short: "make a context the current one; - means none", Long: contextHelp}
+	takes(c, "; 'a2a-server context list' has them", "the name of a context")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		all, path, err := p.contexts()
+		if err != nil {
+			return err
+		}
+		all.current = args[0]
+		if all.current == "-" {
+			all.current = ""
+		}
+		if _, err := all.get(all.current); err != nil {
+			return err
+		}
+		if err := all.write(path); err != nil {
+			return err
+		}
+		text := "commands ask the server of this machine's configuration"
+		if all.current != "" {
+			one := all.all[all.current]
+			text = "commands ask " + visible.Line(one.url+one.socket)
+		}
+		_, err = fmt.Fprintln(p.stdout, text)
+		return err
+	}
+	return c
+}
+
+func (p *program) contextSet() *cobra.Command {
+	c := &cobra.Command{Use: "set NAME", Short: "add or replace a context; the first one is the current one", Long: contextHelp}
+	takes(c, "", "the name of a context")
+	var one serverContext
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&one.url, "url", "", "The `url` of the server.")
+	c.Flags().StringVar(&one.socket, "socket", "", "The admin socket of a server on this machine instead, a `file`.")
+	c.Flags().StringVar(&one.tokenFile, "token-file", "", "The `file` that has a bearer token. It is read for each request.")
+	c.Flags().StringVar(&one.keyFile, "key-file", "", "The `file` that has an API key.")
+	command := c.Flags().String("token-command", "", "The `command` that prints a bearer token, its arguments separated by spaces. No shell runs it.")
+	remove := c.Flags().Bool("remove", false, "Remove the context.")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		all, path, err := p.contexts()
+		if err != nil {
+			return err
+		}
+		name, past := args[0], "was set"
+		if !contextName.MatchString(name) {
+			return usage("%s is no name for a context: use letters, digits, dots, dashes and underscores", visible.Quote(name, 80))
+		}
+		if *remove {
+			if _, err := all.get(name); err != nil {
+				return err
+			}
+			delete(all.all, name)
+			if all.current == name {
+				all.current = ""
+			}
+			past = "was removed"
+		} else {
+			one.tokenCommand = strings.Fields(*command)
+			for _, path := range []*string{&one.socket, &one.tokenFile, &one.keyFile} {
+				if *path != "" {
+					if *path, err = filepath.Abs(*path); err != nil {
+						return fmt.Errorf("find %s: %w", *path, err)
+					}
+				}
+			}
+			if err := one.check(); err != nil {
+				return usage("context set: %v", err)
+			}
+			if len(all.all) == 0 {
+				all.current = name
+			}
+			all.all[name] = one
+		}
+		if err := all.write(path); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s %s\n", name, past)
+		return err
+	}
+	return c
+}
+
+func (p *program) contextShow() *cobra.Command {
+	c := &cobra.Command{Use: "show", Short: "print which server commands ask, and who you are there", Long: contextHelp}
+	as := outputFlag(c)
+	t := targetFlags(c)
+	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+		me, err := s.WhoAmI(ctx)
+		if err != nil {
+			return s.explain(err)
+		}
+		if *as == "json" {
+			return p.printJSON(struct {
+				Server string        `json:"server"`
+				Who    client.WhoAmI `json:"who"`
+			}{s.at.String(), me})
+		}
+		var may []string
+		for action, is := range me.May {
+			if is {
+				may = append(may, action)
+			}
+		}
+		slices.Sort(may)
+		f := facts{columns: columnsOf(p.stdout)}
+		f.add("server", visible.Line(s.at.String()))
+		f.add("agent", visible.Line(me.Server+" "+me.Version))
+		f.add("you", principalText(&me.Caller))
+		f.add("roles", visible.Line(strings.Join(me.Caller.Roles, ", ")))
+		f.add("may", strings.Join(may, ", "))
+		_, err = io.WriteString(p.stdout, f.String())
+		return err
+	})
+	return c
+}

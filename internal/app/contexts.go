@@ -1,0 +1,298 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"a2a-server/client"
+	"a2a-server/internal/child"
+	"a2a-server/internal/privatefile"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+)
+
+// contexts are the servers that a person uses, by the names that they have given them.
+type contexts struct {
+	current string // "": none
+	all     map[string]serverContext
+}
+
+// serverContext is a server and a credential for it. It has a url or a socket, and at most one
+// of the others.
+type serverContext struct {
+	url, socket        string
+	tokenFile, keyFile string   // paths; relative ones are relative to the folder of the contexts
+	tokenCommand       []string // prints a token
+}
+
+// contextName matches the names of contexts.
+var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// contextsFile returns the path of the file of contexts; "": this user has none.
+func (p *program) contextsFile() (string, error) {
+	folder := p.variable("XDG_CONFIG_HOME")
+	switch home := p.variable("HOME"); {
+	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
+		var err error
+		if folder, err = os.UserConfigDir(); err != nil {
+			return "", fmt.Errorf("find the folder of contexts: %w", err)
+		}
+	case !filepath.IsAbs(folder) && home == "":
+		return "", nil
+	case !filepath.IsAbs(folder):
+		folder = filepath.Join(home, ".config")
+	}
+	return filepath.Join(folder, "a2a-server", "contexts.yaml"), nil
+}
+
+// contexts reads the file of contexts. One that does not exist has none.
+func (p *program) contexts() (*contexts, string, error) {
+	path, err := p.contextsFile()
+	if err != nil {
+		return nil, "", err
+	}
+	found := &contexts{all: map[string]serverContext{}}
+	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
+		return found, path, nil
+	}
+	report := &strictyaml.Report{File: path}
+	if root, ok := report.Open(path); ok && !root.Null() {
+		readContexts(root, found)
+	}
+	if problems := report.Problems(); len(problems) > 0 {
+		var lines []string
+		for _, one := range problems {
+			lines = append(lines, one.String())
+		}
+		return nil, path, usage("the file of contexts is invalid:\n%s", strings.Join(lines, "\n"))
+	}
+	return found, path, nil
+}
+
+func readContexts(root strictyaml.Node, into *contexts) {
+	top, ok := root.Fields("current", "contexts")
+	if !ok {
+		return
+	}
+	text := func(n strictyaml.Node, to *string) {
+		if !n.Missing() {
+			*to, _ = n.Text()
+		}
+	}
+	text(top.Get("current"), &into.current)
+	if top.Get("contexts").Null() {
+		return
+	}
+	members, _ := top.Get("contexts").Members("a mapping of contexts", "")
+	for _, m := range members {
+		of, ok := m.Value.Fields("url", "socket", "token_file", "key_file", "token_command")
+		if !ok {
+			continue
+		}
+		var c serverContext
+		text(of.Get("url"), &c.url)
+		text(of.Get("socket"), &c.socket)
+		text(of.Get("token_file"), &c.tokenFile)
+		text(of.Get("key_file"), &c.keyFile)
+		if n := of.Get("token_command"); !n.Missing() {
+			items, _ := n.Items("a list: a program and its arguments", "")
+			for _, item := range items {
+				word, _ := item.Text()
+				c.tokenCommand = append(c.tokenCommand, word)
+			}
+		}
+		if err := c.check(); err != nil {
+			m.Value.Add("%v", err)
+		}
+		into.all[m.Name] = c
+	}
+	if _, there := into.all[into.current]; into.current != "" && !there {
+		top.Get("current").Add("there is no context %s%s", visible.Quote(into.current, 80), suggest.DidYouMean(into.current, "", into.names()))
+	}
+}
+
+func (c *serverContext) check() error {
+	credentials := 0
+	for _, given := range []bool{c.tokenFile != "", c.keyFile != "", len(c.tokenCommand) > 0} {
+		if given {
+			credentials++
+		}
+	}
+	switch {
+	case (c.url == "") == (c.socket == ""):
+		return errors.New("a context needs either url or socket")
+	case credentials > 1:
+		return errors.New("a context has one of token_file, key_file and token_command")
+	case credentials > 0 && c.socket != "":
+		return errors.New("a socket needs no credential: remove it")
+	}
+	return nil
+}
+
+func (c *contexts) names() []string { return slices.Sorted(maps.Keys(c.all)) }
+
+// get returns the context with a name; "" means the current one, which may be nil.
+func (c *contexts) get(name string) (*serverContext, error) {
+	if name == "" && c.current == "" {
+		return nil, nil //nolint:nilnil // there is no current one
+	}
+	if name == "" {
+		name = c.current
+	}
+	one, there := c.all[name]
+	if !there {
+		return nil, usage("there is no context %s%s; 'a2a-server context list' has them", visible.Quote(name, 80), suggest.DidYouMean(name, "", c.names()))
+	}
+	return &one, nil
+}
+
+// write replaces the file of contexts.
+func (c *contexts) write(path string) error {
+	if path == "" {
+		return errors.New("there is no folder for the file of contexts: set HOME or XDG_CONFIG_HOME")
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("make the folder of contexts: %w", err)
+	}
+	unlock, err := privatefile.Lock(folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var b strings.Builder
+	add := func(indent, name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s%s: %s\n", indent, name, encoded(value))
+		}
+	}
+	add("", "current", c.current)
+	b.WriteString("contexts:")
+	if len(c.all) == 0 {
+		b.WriteString(" {}")
+	}
+	b.WriteByte('\n')
+	for _, name := range c.names() {
+		one := c.all[name]
+		fmt.Fprintf(&b, "  %s:\n", encoded(name))
+		add("    ", "url", one.url)
+		add("    ", "socket", one.socket)
+		add("    ", "token_file", one.tokenFile)
+		add("    ", "key_file", one.keyFile)
+		if len(one.tokenCommand) > 0 {
+			var words []string
+			for _, word := range one.tokenCommand {
+				words = append(words, string(encoded(word)))
+			}
+			fmt.Fprintf(&b, "    token_command: [%s]\n", strings.Join(words, ", "))
+		}
+	}
+	return privatefile.Replace(path, []byte(b.String()), 0)
+}
+
+// contextPlace returns where the server of a context is; nil: name is "", and there is no
+// current one.
+func (p *program) contextPlace(name string) (*place, error) {
+	all, path, err := p.contexts()
+	if err != nil {
+		return nil, err
+	}
+	one, err := all.get(name)
+	if one == nil || err != nil {
+		return nil, err
+	}
+	at := &place{Config: client.Config{URL: one.url, Socket: one.socket}}
+	file := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(filepath.Dir(path), name)
+	}
+	switch {
+	case one.tokenFile != "":
+		at.Credential = fileCredential(file(one.tokenFile), client.Token)
+	case one.keyFile != "":
+		at.Credential = fileCredential(file(one.keyFile), client.Key)
+	case len(one.tokenCommand) > 0:
+		at.Credential = commandCredential(one.tokenCommand, p.env, filepath.Dir(path))
+	}
+	return at, nil
+}
+
+const maxToken = 64 << 10 // bytes
+
+// fileCredential reads a credential from a file, again for each request: whoever renews a token
+// replaces the file.
+func fileCredential(path string, as func(string) client.Credential) client.Credential {
+	return func(ctx context.Context) (string, string, error) {
+		raw, err := privatefile.Read(path, maxToken)
+		if err != nil {
+			return "", "", fmt.Errorf("%s: %w", visible.Line(path), err)
+		}
+		return as(strings.TrimSpace(string(raw)))(ctx)
+	}
+}
+
+// commandCredential runs a command that prints a token. A token is used for a minute.
+func commandCredential(argv, env []string, folder string) client.Credential {
+	var mu sync.Mutex
+	var token string
+	var until time.Time
+	return func(ctx context.Context) (string, string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().After(until) {
+			text, err := output(ctx, argv, env, folder)
+			if err != nil {
+				return "", "", fmt.Errorf("token_command %s: %w", visible.Quote(argv[0], 200), err)
+			}
+			token, until = text, time.Now().Add(time.Minute)
+		}
+		return client.Token(token)(ctx)
+	}
+}
+
+// output runs a command, and returns what it prints, without white space around it.
+func output(ctx context.Context, argv, env []string, folder string) (string, error) {
+	process, err := child.Start(child.Command{Argv: argv, Env: env, Dir: folder, Stdout: true, Stderr: true})
+	if err != nil {
+		return "", err
+	}
+	defer process.Close()
+	stop := context.AfterFunc(ctx, process.Kill)
+	defer stop()
+	var problems []byte
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		problems, _ = io.ReadAll(io.LimitReader(process.Stderr, maxToken)) // what there is
+		_, _ = io.Copy(io.Discard, process.Stderr)
+	})
+	text, err := io.ReadAll(io.LimitReader(process.Stdout, maxToken))
+	_, _ = io.Copy(io.Discard, process.Stdout) // or the command would block
+	reading.Wait()
+	<-process.Done()
+	end := process.End()
+	switch token := strings.TrimSpace(string(text)); {
+	case err != nil:
+		return "", err
+	case end.Code != 0:
+		return "", fmt.Errorf("it has ended with the code %d%s: %s", end.Code, end.Signal, visible.ClipText(string(problems), 1000))
+	case token == "":
+		return "", errors.New("it has printed no token")
+	default:
+		return token, nil
+	}
+}

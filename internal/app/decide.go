@@ -1,0 +1,225 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/approval"
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// decisionFlags are what a decision has besides its type.
+type decisionFlags struct {
+	args, argsFile, reason, digest string
+	sure                           bool
+}
+
+const decideHelp = `It shows what is decided, and asks on the terminal. The decision is about what was shown:
+if that has changed by then, nothing is decided. Without a terminal, --yes and --digest
+decide what was shown before, such as by 'approvals show'.
+
+Exit code 6: it was decided otherwise before.
+`
+
+// decisionWords are how each type of decision is written.
+var decisionWords = map[client.DecisionType]struct{ about, question, past string }{
+	client.Approve: {"let a call run with the arguments that are shown", "Approve this", "approved"},
+	client.Edit:    {"let a call run with other arguments", `Approve this with the arguments after "runs with"`, "approved with other arguments"},
+	client.Reject:  {"reject a call, so that it does not run", "Reject this", "rejected"},
+}
+
+func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
+	c := &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: decideHelp}
+	oneArgument(c, "approval")
+	as := outputFlag(c)
+	t := targetFlags(c)
+	var given decisionFlags
+	switch of {
+	case client.Edit:
+		c.Flags().StringVar(&given.args, "args", "", "All arguments, as a JSON `object`.")
+		c.Flags().StringVar(&given.argsFile, "args-file", "", "The `file` that has them instead.")
+	case client.Reject:
+		c.Flags().StringVar(&given.reason, "reason", "", "Why: a `text` for the requester.")
+	case client.Approve, client.Respond, client.Cancel:
+	}
+	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")
+	c.Flags().StringVar(&given.digest, "digest", "", "The `digest` that the approval must have.")
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		decision, err := given.decision(of)
+		if err != nil {
+			return err
+		}
+		if !given.sure {
+			if err := p.needsPerson("add --yes and --digest"); err != nil {
+				return err
+			}
+		}
+		decided, err := p.decide(ctx, s, args[0], decision, given.sure)
+		if err != nil {
+			return err
+		}
+		if *as == "json" {
+			return p.printJSON(decided)
+		}
+		_, err = fmt.Fprintln(p.stdout, decidedText(args[0], of, decided))
+		return err
+	})
+	return c
+}
+
+// decision returns what the flags say.
+func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error) {
+	d := client.Decision{Decision: of, Reason: f.reason, Digest: f.digest}
+	switch {
+	case !utf8.ValidString(f.reason):
+		return d, usage("approvals %s: the reason is not valid UTF-8", of)
+	case f.sure && f.digest == "":
+		return d, usage("approvals %s: --yes needs --digest, which says what you have seen; 'a2a-server approvals show' has it", of)
+	case of != client.Edit:
+		return d, nil
+	}
+	text := []byte(f.args)
+	switch {
+	case (f.args == "") == (f.argsFile == ""):
+		return d, usage("approvals edit: write the arguments with --args or --args-file")
+	case f.argsFile != "":
+		file, err := os.Open(f.argsFile)
+		if err != nil {
+			return d, fmt.Errorf("open the file of arguments: %w", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		if text, err = io.ReadAll(io.LimitReader(file, approval.MaxJSON+1)); err != nil {
+			return d, fmt.Errorf("read the file of arguments: %w", err)
+		}
+	}
+	var compact bytes.Buffer
+	if !utf8.Valid(text) || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) || json.Compact(&compact, text) != nil {
+		return d, usage("approvals edit: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'")
+	}
+	if len(text) > approval.MaxJSON {
+		return d, usage("approvals edit: the arguments have more than %d KiB", approval.MaxJSON>>10)
+	}
+	d.Arguments = compact.Bytes()
+	return d, nil
+}
+
+// decide shows an approval, asks the person unless they are sure, and decides it.
+func (p *program) decide(ctx context.Context, s *server, id string, d client.Decision, sure bool) (*client.Decided, error) {
+	shown, err := s.approval(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	a, settled := &shown.Approval, func(a *client.Approval, already bool) (*client.Decided, error) {
+		if already {
+			return &client.Decided{Approval: a, Already: true, Caller: shown.Caller}, nil
+		}
+		return nil, &codeError{exitConflict, conflictText(a, time.Now())}
+	}
+	switch {
+	case a.State != client.Pending:
+		return settled(a, same(a, &d))
+	case d.Digest != "" && d.Digest != a.Digest:
+		return nil, errors.New("nothing was decided: the digest is not that of the approval, which is " + a.Digest)
+	case !shown.May.Decide:
+		return nil, errors.New("nothing was decided: " + visible.Text(shown.May.WhyNot))
+	}
+	if d.Decision == client.Edit {
+		if err := checkArguments(shown.Parameters, d.Arguments); err != nil {
+			return nil, fmt.Errorf("nothing was decided: the arguments do not fit the tool: %w", err)
+		}
+	}
+	if !sure {
+		f := facts{columns: columnsOf(p.stderr)}
+		f.add("runs with", visible.Line(string(d.Arguments)))
+		f.add("reason", d.Reason)
+		if _, err := io.WriteString(p.stderr, approvalText(shown, f.columns, time.Now())+f.String()); err != nil {
+			return nil, err
+		}
+		question := decisionWords[d.Decision].question
+		if a.Kind == client.KindOutcome && d.Decision == client.Approve {
+			question = "Run this again"
+		}
+		if err := p.confirm(ctx, question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+			return nil, err
+		}
+	}
+	d.Digest = a.Digest
+	decided, err := s.Decide(ctx, a.ID, d)
+	if e, is := errors.AsType[*client.Error](err); is {
+		switch {
+		case e.Reason == client.ReasonChanged:
+			return nil, fmt.Errorf("nothing was decided, because what it asks has changed meanwhile: run the command again to see it\n%s", visible.Text(e.Error()))
+		case e.Reason == client.ReasonConflict && e.Approval != nil:
+			return settled(e.Approval, same(e.Approval, &d))
+		case e.Reason == client.ReasonConflict:
+			return nil, &codeError{exitConflict, visible.Text(e.Error())}
+		}
+	}
+	if err != nil {
+		return nil, s.changed(err, a.ID+" was decided", "a2a-server approvals show "+a.ID)
+	}
+	return &decided, nil
+}
+
+// same reports whether an approval was settled by just the decision d.
+func same(a *client.Approval, d *client.Decision) bool {
+	r := a.Resolution
+	if r == nil || r.Decision != d.Decision {
+		return false
+	}
+	var was bytes.Buffer
+	return d.Decision != client.Edit || json.Compact(&was, r.Arguments) == nil && bytes.Equal(was.Bytes(), d.Arguments)
+}
+
+// conflictText says how an approval has ended.
+func conflictText(a *client.Approval, now time.Time) string {
+	text := a.ID + " was already " + string(a.State)
+	r := a.Resolution
+	if r == nil {
+		return text
+	}
+	text += " by " + byText(r.By) + " " + ago(r.At, now)
+	if r.Reason != "" {
+		text += ": " + visible.Line(r.Reason)
+	}
+	return text
+}
+
+// checkArguments returns what is wrong with the arguments of an edit. A schema that cannot be
+// used here is left to the server.
+func checkArguments(parameters, arguments json.RawMessage) error {
+	var schema map[string]any
+	var value any
+	if json.Unmarshal(parameters, &schema) != nil || json.Unmarshal(arguments, &value) != nil {
+		return nil
+	}
+	compiled, err := tool.CompileSchema(schema)
+	if err != nil {
+		return nil //nolint:nilerr // the server knows more
+	}
+	return compiled.Validate(value)
+}
+
+// decidedText says what has been decided, and by whom if that was somebody else before.
+func decidedText(id string, of client.DecisionType, d *client.Decided) string {
+	past := decisionWords[of].past
+	if d.Approval == nil || d.Approval.Resolution == nil {
+		return visible.Line(id) + " was " + past
+	}
+	by := d.Approval.Resolution.By
+	if d.Already {
+		return fmt.Sprintf("%s had been %s by %s already", d.Approval.ID, past, byText(by))
+	}
+	return fmt.Sprintf("%s was %s by %s", d.Approval.ID, past, visible.Line(d.Caller.Subject))
+}

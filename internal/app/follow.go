@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+func (p *program) approvalsWatch() *cobra.Command {
+	c := &cobra.Command{Use: "watch", Short: "print what waits for approval, then what is requested and decided, as it happens"}
+	as := outputFlag(c)
+	t := targetFlags(c)
+	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+		shown := map[string]client.State{}
+		for e, err := range s.Watch(ctx, "") {
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return nil // the person has ended it
+			case err != nil:
+				return s.explain(err)
+			case e.Reset || e.Entry.N == 0:
+				page, err := s.pending(ctx, client.ApprovalQuery{}, maxListed)
+				if err != nil {
+					return err
+				}
+				for i := range page.Items {
+					if err := p.changedApproval(&page.Items[i], shown, *as == "json"); err != nil {
+						return err
+					}
+				}
+			case e.Entry.Approval != "":
+				d, err := s.Approval(ctx, e.Entry.Approval)
+				if refused, is := errors.AsType[*client.Error](err); is && refused.Reason == client.ReasonNotFound {
+					continue // its task was deleted, or it is not for this caller
+				}
+				if err != nil {
+					return s.explain(err)
+				}
+				if err := p.changedApproval(&d.Approval, shown, *as == "json"); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return c
+}
+
+// changedApproval prints an approval on one line, unless it was printed in this state before.
+func (p *program) changedApproval(a *client.Approval, shown map[string]client.State, asJSON bool) error {
+	if shown[a.ID] == a.State {
+		return nil
+	}
+	if len(shown) > 10_000 {
+		clear(shown) // at worst a line is printed again
+	}
+	shown[a.ID] = a.State
+	if asJSON {
+		raw, err := json.Marshal(a)
+		if err == nil {
+			_, err = fmt.Fprintf(p.stdout, "%s\n", raw)
+		}
+		return err
+	}
+	line := fmt.Sprintf("%s  %-9s %s  %s", time.Now().Format("15:04:05"), string(a.State), short(a.ID), visible.Line(a.Tool))
+	if r := a.Resolution; r != nil {
+		line += "  by " + byText(r.By)
+		if r.Reason != "" {
+			line += ": " + visible.Clip(r.Reason, 200)
+		}
+	} else {
+		line += "  for " + visible.Line(a.Requester.Subject) + "  " + visible.Clip(string(a.Arguments), 200)
+	}
+	_, err := fmt.Fprintln(p.stdout, line)
+	return err
+}
+
+const waitHelp = `Exit codes of this command: 0 it was approved (or edited, or answered), 10 it was rejected,
+11 its deadline has passed, 12 it was canceled or replaced by another, 5 --timeout has passed.
+`
+
+func (p *program) approvalsWait() *cobra.Command {
+	c := &cobra.Command{Use: "wait ID", Short: "wait until an approval is decided", Long: waitHelp}
+	oneArgument(c, "approval")
+	as := outputFlag(c)
+	t := targetFlags(c)
+	timeout := c.Flags().Duration("timeout", 0, "How long to wait, a `duration` such as 10m. Default: for ever.")
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		d, err := s.approval(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		waiting := ctx
+		if *timeout > 0 {
+			var cancel context.CancelFunc
+			waiting, cancel = context.WithTimeout(ctx, *timeout)
+			defer cancel()
+		}
+		a := &d.Approval
+		if a.State == client.Pending {
+			if a, err = s.settled(waiting, a.ID); err != nil {
+				if waiting.Err() != nil && ctx.Err() == nil {
+					return &codeError{exitTimeout, d.Approval.ID + " still waits"}
+				}
+				return s.explain(err)
+			}
+		}
+		if *as == "json" {
+			if err := p.printJSON(a); err != nil {
+				return err
+			}
+		}
+		return p.waited(a, *as == "json")
+	})
+	return c
+}
+
+// settled returns an approval once it is not pending any more.
+func (s *server) settled(ctx context.Context, id string) (*client.Approval, error) {
+	for e, err := range s.Watch(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if e.Entry.N != 0 && e.Entry.Approval != id {
+			continue
+		}
+		d, err := s.Approval(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if d.Approval.State != client.Pending {
+			return &d.Approval, nil
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// waited reports how an approval has ended: as the output, or as an error with its exit code.
+func (p *program) waited(a *client.Approval, printed bool) error {
+	text, code := a.ID+" was "+string(a.State), exitOK
+	if r := a.Resolution; r != nil {
+		text += " by " + byText(r.By)
+		if r.Reason != "" {
+			text += ": " + visible.Line(r.Reason)
+		}
+	}
+	switch a.State {
+	case client.Rejected:
+		code = exitRejected
+	case client.Expired:
+		code, text = exitExpired, a.ID+" has expired"
+	case client.Canceled, client.Superseded:
+		code = exitCanceled
+	case client.Approved, client.Edited, client.Responded, client.Pending:
+	}
+	if code != exitOK {
+		return &codeError{code, text}
+	}
+	if printed {
+		return nil
+	}
+	_, err := fmt.Fprintln(p.stdout, text)
+	return err
+}
+
+func (p *program) approvalsExtend() *cobra.Command {
+	c := &cobra.Command{Use: "extend ID", Short: "move the deadline of a pending approval"}
+	oneArgument(c, "approval")
+	as := outputFlag(c)
+	t := targetFlags(c)
+	by := c.Flags().Duration("by", 0, "How much later than its deadline, a `duration` such as 24h.")
+	until := c.Flags().String("until", "", "The new deadline instead, a `time` such as 2027-01-31T18:00:00Z.")
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		var at time.Time
+		var err error
+		if (*by == 0) == (*until == "") {
+			return usage("approvals extend: write --by or --until")
+		}
+		if *until != "" {
+			if at, err = time.Parse(time.RFC3339, *until); err != nil {
+				return usage("approvals extend: --until is not a time such as 2027-01-31T18:00:00Z")
+			}
+		}
+		d, err := s.approval(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		a := &d.Approval
+		if *by != 0 {
+			if a.Deadline == nil {
+				return errors.New(a.ID + " has no deadline that could be moved")
+			}
+			at = a.Deadline.Add(*by)
+		}
+		done, err := s.Extend(ctx, a.ID, client.Extension{Digest: a.Digest, Until: at})
+		if err != nil {
+			return s.changed(err, "the deadline of "+a.ID+" was moved", "a2a-server approvals show "+a.ID)
+		}
+		if *as == "json" {
+			return p.printJSON(done)
+		}
+		if done.Approval != nil {
+			at = deadline(done.Approval)
+		}
+		_, err = fmt.Fprintf(p.stdout, "the deadline of %s is %s\n", a.ID, exactly(at, time.Now()))
+		return err
+	})
+	return c
+}

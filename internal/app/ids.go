@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+const (
+	// wholeID is the length of the id of a task.
+	wholeID = 36
+	// shortID is how many characters of it are shown. Ids begin with the time, so the end tells
+	// them apart.
+	shortID = 8
+	// minEnding is how many characters an ending needs at least.
+	minEnding = 4
+	// maxSearched is how many entries are searched for an ending.
+	maxSearched = 2000
+)
+
+// short returns the end of an id of a task, an approval or a context, as people write it.
+func short(id string) string {
+	of, rest, found := strings.Cut(id, ".")
+	if len(of) == wholeID {
+		of = of[wholeID-shortID:]
+	}
+	if found {
+		of += "." + rest
+	}
+	return of
+}
+
+// shorts returns a function like short whose results are unique among ids.
+func shorts(ids []string) func(string) string {
+	count := map[string]int{}
+	seen := map[string]bool{}
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			count[short(id)]++
+		}
+	}
+	return func(id string) string {
+		if count[short(id)] > 1 {
+			return id
+		}
+		return short(id)
+	}
+}
+
+// ending reports whether a person means id by text: its end, or for an approval the end of its
+// task.
+func ending(id, text string) bool {
+	of, _, _ := strings.Cut(id, ".")
+	return strings.HasSuffix(id, text) || strings.HasSuffix(of, text)
+}
+
+// isWhole reports whether text is a whole id.
+func isWhole(text string) bool {
+	of, _, _ := strings.Cut(text, ".")
+	return len(of) == wholeID
+}
+
+// chosen returns the one of ids that text means.
+func chosen(text, of string, ids []string) (string, error) {
+	var found []string
+	seen := map[string]bool{}
+	for _, id := range ids {
+		if ending(id, text) && !seen[id] {
+			seen[id] = true
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("there is no %s whose id ends with %s: 'a2a-server %ss list' has them", of, visible.Quote(text, 80), of)
+	}
+	return "", usage("the ids of %d %ss end with %s; write more of one:\n%s", len(found), of, visible.Quote(text, 80), strings.Join(found[:min(len(found), 10)], "\n"))
+}
+
+// checkEnding refuses what is no end of an id.
+func checkEnding(text, of string) error {
+	for _, c := range []byte(text) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '-' && c != '.' {
+			return usage("%s is not the id of one %s; 'a2a-server %ss list' has them", visible.Quote(text, 80), of, of)
+		}
+	}
+	if len(text) < minEnding {
+		return usage("%s is too short for the end of an id: write at least %d characters", visible.Quote(text, 80), minEnding)
+	}
+	return nil
+}
+
+// approvalID returns the id of the approval that text means: a whole id, or a unique ending of
+// one. Those that are pending come first.
+func (s *server) approvalID(ctx context.Context, text string) (string, error) {
+	if isWhole(text) && strings.Contains(text, ".") {
+		return text, nil
+	}
+	if err := checkEnding(text, "approval"); err != nil {
+		return "", err
+	}
+	var found string
+	for _, state := range []client.State{client.Pending, "settled"} {
+		var ids []string
+		_, err := pages(maxSearched, func(limit int, cursor string) (int, string, error) {
+			page, err := s.Approvals(ctx, client.ApprovalQuery{State: state, Limit: limit, Cursor: cursor})
+			for i := range page.Items {
+				ids = append(ids, page.Items[i].ID)
+			}
+			return len(page.Items), page.Next, err
+		})
+		if err != nil {
+			return "", s.explain(err)
+		}
+		if found, err = chosen(text, "approval", ids); err == nil || state == "settled" || ambiguous(err) {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+func ambiguous(err error) bool {
+	_, is := err.(*usageError) //nolint:errorlint // of chosen
+	return is
+}
+
+// taskID returns the id of the task that text means: a whole id, or a unique ending of one.
+func (s *server) taskID(ctx context.Context, text string) (string, error) {
+	if isWhole(text) {
+		return text, nil
+	}
+	if err := checkEnding(text, "task"); err != nil {
+		return "", err
+	}
+	var ids []string
+	_, err := pages(maxSearched, func(limit int, cursor string) (int, string, error) {
+		page, err := s.Tasks(ctx, client.TaskQuery{Limit: limit, Cursor: cursor})
+		for i := range page.Items {
+			ids = append(ids, page.Items[i].ID)
+		}
+		return len(page.Items), page.Next, err
+	})
+	if err != nil {
+		return "", s.explain(err)
+	}
+	return chosen(text, "task", ids)
+}

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+// change is a change of one task: what the person is asked, and what has happened after it.
+type change struct {
+	question, past string
+	do             func(*server, context.Context, string) error
+}
+
+// changeTask shows a task, asks the person unless they are sure, and changes it.
+func (p *program) changeTask(ctx context.Context, s *server, text string, of change, sure bool) error {
+	id, err := s.taskID(ctx, text)
+	if err != nil {
+		return err
+	}
+	if !sure {
+		shown, err := s.task(ctx, id)
+		if err != nil {
+			return err
+		}
+		text, err := taskText(shown, columnsOf(p.stderr), time.Now())
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(p.stderr, text); err != nil {
+			return err
+		}
+		if err := p.confirm(ctx, of.question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+			return err
+		}
+	}
+	if err := of.do(s, ctx, id); err != nil {
+		return s.changed(err, id+" was "+of.past, "a2a-server tasks show "+id)
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, of.past)
+	return err
+}
+
+func (p *program) tasksCancel() *cobra.Command {
+	c := &cobra.Command{
+		Use: "cancel [ID]", Short: "cancel a task of anybody in the tenant, or all of one owner",
+		Long: "What has run already is not undone, and approvals of the task end. The audit keeps who canceled it.\n",
+	}
+	c.Annotations = map[string]string{takesArguments: "yes"}
+	t := targetFlags(c)
+	principal := c.Flags().String("principal", "", "All tasks of this `subject` that have not ended, such as key:ci.")
+	sure := p.sureFlag(c)
+	c.Args = func(c *cobra.Command, args []string) error {
+		if one := len(args) == 1 && args[0] != ""; one == (*principal != "") || !one && len(args) > 0 {
+			return usage("%s takes the id of one task, or --principal; 'a2a-server tasks list' has them", within(c))
+		}
+		return nil
+	}
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		if *principal != "" {
+			return p.cancelAll(ctx, s, *principal, *sure)
+		}
+		return p.changeTask(ctx, s, args[0], change{"Cancel this task", "canceled", (*server).cancelTask}, *sure)
+	})
+	return c
+}
+
+func (s *server) cancelTask(ctx context.Context, id string) error { return s.CancelTask(ctx, id) }
+func (s *server) deleteTask(ctx context.Context, id string) error { return s.DeleteTask(ctx, id) }
+
+func (p *program) tasksDelete() *cobra.Command {
+	c := &cobra.Command{
+		Use: "delete ID", Short: "delete a task of anybody in the tenant that has ended",
+		Long: "Its messages, results and approvals are gone; the audit of it stays, and says who deleted it.\n",
+	}
+	oneArgument(c, "task")
+	t := targetFlags(c)
+	sure := p.sureFlag(c)
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		return p.changeTask(ctx, s, args[0], change{"Delete this task with everything that belongs to it", "deleted", (*server).deleteTask}, *sure)
+	})
+	return c
+}
+
+// maxShown is how many things a question shows that is about all of them.
+const maxShown = 50
+
+// cancelAll cancels all tasks of an owner that have not ended.
+func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure bool) error {
+	all, err := s.tasks(ctx, client.TaskQuery{Principal: owner}, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	open := slices.DeleteFunc(all.Items, func(t client.Task) bool { return ended(t.State) })
+	if len(open) == 0 {
+		_, err := fmt.Fprintf(p.stdout, "%s has no tasks that have not ended\n", visible.Line(owner))
+		return err
+	}
+	if !sure {
+		me, err := s.WhoAmI(ctx)
+		if err != nil {
+			return s.explain(err)
+		}
+		lines := taskLines(open[:min(len(open), maxShown)], time.Now())
+		if more := len(open) - maxShown; more > 0 {
+			lines = append(lines, fmt.Sprintf("and %d more", more))
+		}
+		if err := table(p.stderr, lines); err != nil {
+			return err
+		}
+		question := fmt.Sprintf("Cancel these %d tasks of %s, as %s?", len(open), visible.Line(owner), visible.Line(me.Caller.Subject))
+		if len(open) == 1 {
+			question = fmt.Sprintf("Cancel this task of %s, as %s?", visible.Line(owner), visible.Line(me.Caller.Subject))
+		}
+		if err := p.confirm(ctx, question); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for i := range open {
+		id := open[i].ID
+		err := s.CancelTask(ctx, id)
+		if refused, is := errors.AsType[*client.Error](err); is && refused.Reason == client.ReasonState {
+			err = nil // it has ended since it was listed
+		}
+		if err != nil {
+			failed = append(failed, s.changed(err, id+" was canceled", "a2a-server tasks show "+id))
+			if ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%s was canceled\n", id); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (p *program) callsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "calls", Short: "cancel one call of a task of a running server"}
+	c.AddCommand(p.callsCancel())
+	return c
+}
+
+func (p *program) callsCancel() *cobra.Command {
+	c := &cobra.Command{
+		Use: "cancel TASK CALL", Short: "cancel one call of a task, which continues without it",
+		Long: "What the call has done already is not undone. The audit keeps who canceled it.\n",
+	}
+	takes(c, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
+	t := targetFlags(c)
+	sure := p.sureFlag(c)
+	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+		d, err := s.task(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(d.Calls, func(c client.Call) bool { return c.ID == args[1] })
+		if at < 0 {
+			return fmt.Errorf("task %s has no call %s; 'a2a-server tasks show %s' has its calls", d.Task.ID, visible.Quote(args[1], 80), short(d.Task.ID))
+		}
+		call := &d.Calls[at]
+		if !*sure {
+			f := facts{columns: columnsOf(p.stderr)}
+			f.add("call", callLine(call))
+			f.add("arguments", visible.Line(string(call.Arguments)))
+			if _, err := io.WriteString(p.stderr, f.String()); err != nil {
+				return err
+			}
+			if err := p.confirm(ctx, "Cancel this call, as "+visible.Line(d.Caller.Subject)+"?"); err != nil {
+				return err
+			}
+		}
+		if err := s.CancelCall(ctx, d.Task.ID, call.ID); err != nil {
+			return s.changed(err, "the call was canceled", "a2a-server tasks show "+d.Task.ID)
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s of %s was canceled\n", visible.Line(call.ID), d.Task.ID)
+		return err
+	})
+	return c
+}
