@@ -167,7 +167,7 @@ func TestAdminSocketOfAKilledServer(t *testing.T) {
 		t.Errorf("show exits with %d: %s%s", code, stdout, stderr)
 	}
 	for range 2 { // it is final
-		if code, screen := s.confirm("approvals", "reject", id, "--anonymous"); code != 1 || !strings.Contains(screen, "already approved") {
+		if code, screen := s.confirm("approvals", "reject", id, "--anonymous"); code != 6 || !strings.Contains(screen, "already approved") {
 			t.Errorf("reject exits with %d:\n%s", code, screen)
 		}
 	}

@@ -31,6 +31,7 @@ func (p *program) commands() *cobra.Command {
 		config,
 		p.approvalsCommand(),
 		p.tasksCommand(), p.callsCommand(), p.pushCommand(),
+		p.sendCommand(), p.chatCommand(),
 		p.contextCommand(),
 		p.toolsCommand(),
 		p.keysCommand(),

@@ -41,6 +41,7 @@ invalid, 3 you have not confirmed it, 4 it is not known whether it was done.
 type target struct {
 	url, socket, context, data string
 	anonymous                  bool
+	a2a                        bool   // messages are sent to the server, which its socket does not take
 	given                      *flags // of the configuration of a server on this machine
 }
 
@@ -105,6 +106,9 @@ func (p *program) place(t *target) (*place, error) {
 			at, err = p.localPlace(t)
 		}
 	}
+	if err == nil && t.a2a && at.Socket != "" {
+		err = usage("messages are sent to the URL of a server, and not to its socket: name it with --url")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +149,10 @@ func (p *program) localPlace(t *target) (*place, error) {
 		}
 	}
 	socket, url := c.AdminSocket(), localURL(c)
-	if _, err := os.Lstat(socket); url == "" || !errors.Is(err, fs.ErrNotExist) {
+	if t.a2a && url == "" {
+		return nil, usage("the configuration does not say at which port the server listens: name its URL with --url")
+	}
+	if _, err := os.Lstat(socket); !t.a2a && (url == "" || !errors.Is(err, fs.ErrNotExist)) {
 		return &place{Config: client.Config{Socket: socket}, local: true}, nil
 	}
 	return &place{Config: client.Config{URL: url, Credential: p.given()}, local: true}, nil

@@ -17,7 +17,7 @@ import (
 
 func (p *program) tasksCommand() *cobra.Command {
 	c := &cobra.Command{Use: "tasks", Short: "list, show, follow, cancel or delete the tasks of a running server"}
-	c.AddCommand(p.tasksList(), p.tasksShow(), p.tasksCancel(), p.tasksDelete())
+	c.AddCommand(p.tasksList(), p.tasksShow(), p.tasksWatch(), p.tasksCancel(), p.tasksDelete())
 	return c
 }
 

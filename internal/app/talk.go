@@ -1,0 +1,326 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/client"
+	"a2a-server/internal/visible"
+)
+
+// update is what is read of the status in an event of a task.
+type update struct {
+	Status struct {
+		State, Timestamp string
+		Message          *struct{ Parts []part }
+	}
+}
+
+// updateOf returns the status in an event; nil: it has none.
+func updateOf(data json.RawMessage) *update {
+	var e struct {
+		Task   *update
+		Update *update `json:"statusUpdate"`
+	}
+	if json.Unmarshal(data, &e) != nil {
+		return nil
+	}
+	if e.Update != nil {
+		return e.Update
+	}
+	return e.Task
+}
+
+// waits reports whether a task in a state waits for somebody.
+func waits(state string) bool {
+	return state == "TASK_STATE_INPUT_REQUIRED" || state == "TASK_STATE_AUTH_REQUIRED"
+}
+
+// errWaits ends following a task that waits for a message of the person.
+var errWaits = errors.New("the task waits for a message")
+
+// follow prints what the task does until it ends, and asks the person when it waits. It returns
+// errWaits when it waits for a message.
+func (t *talk) follow(ctx context.Context) error {
+	if t.task == "" {
+		return nil // it was answered with a message
+	}
+	defer t.desk.end()
+	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
+		if err != nil && ctx.Err() != nil {
+			t.desk.end()
+			return fmt.Errorf("the task %s goes on; 'a2a-server chat --task %s' comes back to it", t.task, short(t.task))
+		}
+		if err != nil {
+			return t.s.explain(err)
+		}
+		t.last = e.ID
+		if err := t.desk.show(e.Data); err != nil {
+			return err
+		}
+		u := updateOf(e.Data)
+		if u == nil {
+			continue
+		}
+		if waits(u.Status.State) {
+			err = t.paused(ctx, u)
+		} else {
+			err = t.status(u)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// status prints what a status says, and returns an error for a task that has not completed.
+func (t *talk) status(u *update) error {
+	text := statusText(u)
+	switch state := shortState(u.Status.State); {
+	case ended(state) && state != "completed":
+		t.desk.end()
+		if text != "" {
+			text = ": " + text
+		}
+		return fmt.Errorf("the task %s was %s%s", t.task, map[string]string{"failed": "ended by a failure", "canceled": "canceled", "rejected": "rejected"}[state], text)
+	case text != "":
+		return t.desk.note(text)
+	}
+	return nil
+}
+
+// statusText returns the texts of a status.
+func statusText(u *update) string {
+	var all []string
+	if u.Status.Message != nil {
+		for _, one := range u.Status.Message.Parts {
+			if one.Text != nil {
+				all = append(all, visible.Text(*one.Text))
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// paused asks the person what a task waits for, if it still does.
+func (t *talk) paused(ctx context.Context, u *update) error {
+	all, err := t.s.pending(ctx, client.ApprovalQuery{Task: t.task, State: client.Pending}, maxListed)
+	if err != nil {
+		return err
+	}
+	if len(all.Items) == 0 {
+		d, err := t.s.task(ctx, t.task)
+		if err != nil {
+			return err
+		}
+		if !waits(d.Task.State) {
+			return nil // it has gone on since
+		}
+		if text := statusText(u); text != "" {
+			if err := t.desk.note(text); err != nil {
+				return err
+			}
+		}
+		if t.watches {
+			return nil
+		}
+		return errWaits
+	}
+	t.desk.end()
+	for i := range all.Items {
+		if err := t.decide(ctx, &all.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide asks the person about one approval, and decides it.
+func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
+	d, err := t.s.approval(ctx, listed.ID)
+	if err != nil {
+		return err
+	}
+	a := &d.Approval
+	if a.State != client.Pending {
+		return nil
+	}
+	switch {
+	case t.watches:
+		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool))
+	case !d.May.Decide:
+		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool) + ": " + visible.Text(d.May.WhyNot))
+	case !t.desk.person:
+		return &refusedError{fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, a.ID, visible.Line(a.Tool), short(a.ID))}
+	}
+	if _, err := io.WriteString(t.desk.stderr, approvalText(d, columnsOf(t.desk.stderr), time.Now())); err != nil {
+		return err
+	}
+	for {
+		decision, err := t.answer(ctx, a)
+		if err != nil {
+			return err
+		}
+		if decision.Decision == client.Edit {
+			if err := checkArguments(d.Parameters, decision.Arguments); err != nil {
+				if err := t.desk.note("The arguments do not fit the tool: " + visible.Text(err.Error())); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		_, err = t.s.Decide(ctx, a.ID, decision)
+		var unknown *client.OutcomeError
+		var refused *client.Error
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &unknown):
+			return t.s.changed(err, a.ID+" was decided", "a2a-server approvals show "+short(a.ID))
+		case errors.As(err, &refused) && refused.Approval != nil && refused.Approval.State != client.Pending:
+			return t.desk.note(conflictText(refused.Approval, time.Now()))
+		}
+		if err := t.desk.note("That was refused: " + visible.Text(t.s.explain(err).Error())); err != nil {
+			return err
+		}
+	}
+}
+
+// answer asks the person for a decision.
+func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision, error) {
+	out := client.Decision{Digest: a.Digest}
+	if a.Kind == client.KindQuestion {
+		answer, err := t.desk.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
+		out.Decision, out.Response = client.DecisionType(answer.Verb), answer.Response
+		return out, t.refusal(err)
+	}
+	types := map[string]client.DecisionType{"y": client.Approve, "n": client.Reject, "reason": client.Reject, "edit": client.Edit, "result": client.Respond}
+	words := []string{"y", "n", "reason"}
+	for word, of := range types {
+		if (word == "edit" || word == "result") && slices.Contains(a.Decisions, of) {
+			words = append(words, word)
+		}
+	}
+	question := "Approve?"
+	if a.Kind == client.KindOutcome {
+		question = "Run it again?"
+	}
+	for {
+		line, err := t.desk.ask(ctx, question+" ["+strings.Join(words, "/")+"]")
+		if err != nil {
+			return out, t.refusal(err)
+		}
+		word := strings.ToLower(line)
+		switch word {
+		case "yes":
+			word = "y"
+		case "no":
+			word = "n"
+		}
+		if !slices.Contains(words, word) {
+			if err := t.desk.note("Write one of the words in brackets."); err != nil {
+				return out, err
+			}
+			continue
+		}
+		out.Decision = types[word]
+		switch word {
+		case "edit":
+			out.Arguments, err = t.desk.json(ctx, "All arguments, as a JSON object on one line:")
+		case "result":
+			out.Response, err = t.desk.json(ctx, "Its result, as JSON on one line:")
+		case "reason":
+			out.Reason, err = t.desk.ask(ctx, "Why not?")
+		}
+		return out, t.refusal(err)
+	}
+}
+
+// refusal returns the error of a question that the person has not answered.
+func (t *talk) refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &refusedError{fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", t.task, short(t.task))}
+}
+
+// chat sends what the person writes, and follows each task.
+func (t *talk) chat(ctx context.Context) error {
+	lines := bufio.NewScanner(orEmpty(t.p.stdin))
+	lines.Buffer(nil, oneRead)
+	for first := t.task != ""; ; first = false {
+		if !first {
+			line, err := t.line(ctx, lines)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			if err := t.say(ctx, line); err != nil {
+				if _, unknown := errors.AsType[*unknownError](err); unknown || !t.desk.person {
+					return err
+				}
+				if err := t.desk.note("error: " + err.Error()); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		err := t.follow(ctx)
+		switch _, refused := errors.AsType[*refusedError](err); {
+		case errors.Is(err, errWaits):
+			continue // the next line is for this task
+		case ctx.Err() != nil, refused:
+			return err
+		case err != nil && !t.desk.person:
+			return err
+		case err != nil:
+			if err := t.desk.note(err.Error()); err != nil {
+				return err
+			}
+		}
+		t.task, t.last = "", "" // the next line makes another one
+	}
+}
+
+// line returns what the person writes next.
+func (t *talk) line(ctx context.Context, lines *bufio.Scanner) (string, error) {
+	if t.desk.person {
+		line, err := t.desk.keyboard.line(ctx, func() error {
+			_, err := io.WriteString(t.desk.stderr, "> ")
+			return err
+		})
+		if ctx.Err() != nil {
+			err = io.EOF
+		}
+		return line, err
+	}
+	if lines.Scan() {
+		return lines.Text(), nil
+	}
+	if err := lines.Err(); err != nil {
+		return "", fmt.Errorf("read the standard input: %w", err)
+	}
+	return "", io.EOF
+}
+
+// orEmpty returns a reader, which may have nothing.
+func orEmpty(r io.Reader) io.Reader {
+	if r == nil {
+		return strings.NewReader("")
+	}
+	return r
+}
