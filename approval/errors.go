@@ -82,6 +82,25 @@ const (
 	BarredFourEyes  = "four eyes" // they are, or act for, those who asked
 )
 
+// BarredText returns one of the Barred constants in words.
+func BarredText(barred string) string {
+	switch barred {
+	case BarredUnknown:
+		return "nobody knows who they are"
+	case BarredWay:
+		return "the client may not decide it, only somebody else through the approvals API"
+	case BarredRole:
+		return "they have no role that may decide it"
+	case BarredDelegated:
+		return "they are a service, or somebody acts for them"
+	case BarredApprovers:
+		return "the gate names other approvers"
+	case BarredFourEyes:
+		return "they requested the call, or act for whoever did"
+	}
+	return barred
+}
+
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 

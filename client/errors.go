@@ -45,7 +45,7 @@ const (
 	ReasonInternal        = "INTERNAL_ERROR"
 )
 
-// Error returns Detail and what is wrong with each field.
+// Error returns Detail, and what it does not say of what is wrong with each field.
 func (e *Error) Error() string {
 	text := e.Detail
 	if text == "" {
@@ -57,6 +57,9 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(text)
 	for _, f := range e.Fields {
+		if strings.Contains(text, f.Description) {
+			continue // Detail says it
+		}
 		fmt.Fprintf(&b, "; %s %s", f.Field, f.Description)
 	}
 	return b.String()

@@ -97,7 +97,7 @@ func (s *shown) write(b *strings.Builder) error {
 		fmt.Fprintf(b, "Deadline: %s, after which %s\n", stamp(*s.Deadline), afterwards(s.Terms.OnExpiry))
 	}
 	if s.Elsewhere() {
-		b.WriteString("Decided by: somebody else, not in this conversation\n")
+		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.deciders())
 		return nil
 	}
 	verbs := make([]string, 0, len(s.Verbs()))
@@ -106,6 +106,25 @@ func (s *shown) write(b *strings.Builder) error {
 	}
 	fmt.Fprintf(b, "Decisions: %s\n", strings.Join(verbs, ", "))
 	return nil
+}
+
+// deciders returns who may decide, as far as the gate says that.
+func (s *shown) deciders() string {
+	who := s.Terms.Approvers
+	if who == nil || len(who.All) > 0 {
+		return "somebody else"
+	}
+	var all []string
+	for _, role := range who.Roles {
+		all = append(all, "somebody with the role "+visible.Clip(role, 100))
+	}
+	for _, subject := range who.Subjects {
+		all = append(all, visible.Clip(subject, 100))
+	}
+	if len(all) == 0 {
+		return "somebody else"
+	}
+	return strings.Join(all, " or ")
 }
 
 // requester returns who requested the call, and through whom, as far as that is known.

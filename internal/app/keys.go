@@ -59,6 +59,12 @@ func (p *program) find(f *keyFile) (path string, conf *config.Auth, err error) {
 	return path, &c.Auth, nil
 }
 
+// named reports whether somebody has named the server's configuration, so that what it does not
+// set is not set.
+func (p *program) named(f *keyFile) bool {
+	return f.path == "" || f.given.file != "" || p.variable(config.FileVariable) != ""
+}
+
 // oneID makes a command take the id of one key.
 func oneID(c *cobra.Command) {
 	c.Annotations = map[string]string{takesArguments: "yes"}
@@ -118,13 +124,13 @@ func (p *program) keysAdd() *cobra.Command {
 		if _, err := fmt.Fprintln(p.stdout, key); err != nil {
 			return fmt.Errorf("the key was added and could not be printed: make another one with --replace: %w", err)
 		}
-		return p.explainKey(&k, path, conf, created)
+		return p.explainKey(&k, path, conf, created, p.named(file))
 	}
 	return c
 }
 
 // explainKey says on stderr what to do with a key that was printed on stdout.
-func (p *program) explainKey(k *apikey.Key, path string, conf *config.Auth, created bool) error {
+func (p *program) explainKey(k *apikey.Key, path string, conf *config.Auth, created, named bool) error {
 	header := cmp.Or(conf.Keys.Header, "X-API-Key")
 	name := header + ": "
 	if strings.EqualFold(header, "Authorization") {
@@ -139,7 +145,11 @@ func (p *program) explainKey(k *apikey.Key, path string, conf *config.Auth, crea
 		lines = append(lines, "It ends on "+k.Expires.UTC().Format(time.RFC3339)+".")
 	}
 	if role := k.TenantRole(); role != "" && k.Tenant == "" && conf.Tenant == "" {
-		lines = append(lines, "It has no tenant, and the role "+role+" has no effect without a tenant: set auth.tenant in the configuration, or add the key again with --replace and --tenant.")
+		text := "It has no tenant, and the role " + role + " has no effect without a tenant: set auth.tenant in the configuration, or add the key again with --replace and --tenant."
+		if !named {
+			text = "It has the tenant of the server, auth.tenant. If the server has none, the role " + role + " has no effect: add the key again with --replace and --tenant."
+		}
+		lines = append(lines, text)
 	}
 	if created {
 		lines = append(lines, "The file is new, and only you can read it: make the user who runs the server its owner.")

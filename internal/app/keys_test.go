@@ -201,12 +201,17 @@ func TestKeysOfTheConfiguration(t *testing.T) {
 func TestKeysSayWhatNeedsATenant(t *testing.T) {
 	t.Parallel()
 	d := newKeyDesk(t)
-	const says = "the role viewer has no effect without a tenant"
-	if _, how := d.must("keys", "add", "a", "--role", "viewer"); !strings.Contains(how, says) || !strings.Contains(how, "--tenant") {
-		t.Errorf("stderr is %q, want %q", how, says)
+	none := write(t, "without.yaml", "auth: {keys: {file: "+d.file+"}}\n")
+	for args, says := range map[string]string{
+		"a --role viewer --config " + none: "the role viewer has no effect without a tenant",
+		"b --role viewer":                  "If the server has none, the role viewer has no effect", // nobody has named its configuration
+	} {
+		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); !strings.Contains(how, says) || !strings.Contains(how, "--tenant") {
+			t.Errorf("%s: stderr is %q, want %q", args, how, says)
+		}
 	}
 	conf := write(t, "a2a-server.yaml", "auth: {tenant: acme, keys: {file: "+d.file+"}}\n")
-	for _, args := range []string{"b --role viewer --tenant acme", "c --role admin --role requester", "d --role viewer --config " + conf} {
+	for _, args := range []string{"e --role viewer --tenant acme", "c --role admin --role requester", "d --role viewer --config " + conf} {
 		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); strings.Contains(how, "no effect") {
 			t.Errorf("%s: stderr is %q", args, how)
 		}

@@ -46,6 +46,9 @@ func (p *program) toolsCall() *cobra.Command {
 			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
 				return usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
 			}
+			if name, is := strings.CutPrefix(args[0], "/"); is {
+				return usage("the slash is for messages: write 'a2a-server tools call %s'", visible.Clip(name, 80))
+			}
 			return nil
 		},
 	}

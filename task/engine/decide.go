@@ -86,7 +86,7 @@ func (e *Engine) changeRenewed(ctx context.Context, who decider, s store.Scope, 
 		l, err := e.changeFresh(ctx, s, id, renewed{in(by), func(ctx context.Context) error {
 			now, err := who.renew(ctx)
 			if err != nil {
-				e.tellRefused(who, id, "", "credential")
+				e.tellRefused(who, id, "", "their credential is no longer valid")
 				return err
 			}
 			if !sameCaller(now, by) {

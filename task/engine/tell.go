@@ -90,7 +90,7 @@ func (e *Engine) tellRefused(who decider, id store.TaskID, approvalID, why strin
 	if approvalID != "" {
 		line.Str("approval_id", approvalID)
 	}
-	line.Str("via", who.via).Str("why", why).EmbedObject(principalLine{&who.by}).Msg("decision refused")
+	line.Str("via", who.via).Str("why", approval.BarredText(why)).EmbedObject(principalLine{&who.by}).Msg("decision refused")
 }
 
 func lineOf(a *task.Audited) (level zerolog.Level, message string) {
