@@ -56,6 +56,12 @@ func serve(t *testing.T, uid int, roles string) *served {
 func serveWith(t *testing.T, uid int, roles, more string) *served {
 	t.Helper()
 	c := withFile(t, fmt.Sprintf("listen: 127.0.0.1:0\nauth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [%s]}]}\nlimits: {grace: 1s}\n%s", uid, roles, more))
+	return serveConfig(t, c)
+}
+
+// serveConfig starts a server with the configuration of a console.
+func serveConfig(t *testing.T, c *console) *served {
+	t.Helper()
 	log := &talking{url: make(chan string, 1)}
 	s := &served{console: c, log: log}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -460,53 +466,6 @@ func TestAdminRefusals(t *testing.T) {
 		}
 		if code, _, stderr := s.run(nil, "approvals", "list"); code != 1 || !strings.Contains(stderr, "there is no socket") || !strings.Contains(stderr, "--data") {
 			t.Errorf("%s: without a server: %d, %s", name, code, stderr)
-		}
-	}
-}
-
-// Every command of docs/admin.md works as it stands, once it has an id.
-func TestAdminDocument(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/admin.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, os.Getuid(), allRoles)
-	arguments := filepath.Join(t.TempDir(), "arguments.json")
-	if err := os.WriteFile(arguments, []byte(`{"amount":1,"to":"bob"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		command, is := strings.CutPrefix(line, "a2a-server ")
-		if !is {
-			continue
-		}
-		task, id := s.ask("to=bob amount=5")
-		args := words(strings.NewReplacer("ID", id, "TASK", task, "arguments.json", arguments).Replace(command))
-		seen[args[0]+" "+args[1]] = true
-		if args[1] == "delete" { // it has to have ended
-			if code, _, stderr := s.run(nil, "tasks", "cancel", task, "--anonymous", "--yes"); code != 0 {
-				t.Fatal(stderr)
-			}
-		}
-		args = append(args, "--anonymous")
-		switch args[1] {
-		case "list", "show":
-			if code, stdout, stderr := s.run(nil, args...); code != 0 || !strings.Contains(stdout, task[28:]) {
-				t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
-			}
-		default:
-			one := s.openCommand(args...)
-			one.answer("[y/N] ", "y")
-			if code, stdout := one.end(); code != 0 || !strings.Contains(stdout, task) {
-				t.Errorf("%s exits with %d and prints %q\n%s", line, code, stdout, one.shown())
-			}
-		}
-	}
-	for _, command := range []string{"approvals list", "approvals show", "approvals approve", "approvals edit", "approvals reject", "tasks list", "tasks show", "tasks cancel", "tasks delete"} {
-		if !seen[command] {
-			t.Errorf("the document has no example of %s", command)
 		}
 	}
 }

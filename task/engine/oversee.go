@@ -105,7 +105,11 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 		return TaskList{}, err
 	}
 	if q.Owner != "" {
-		one := store.Owner(by.Tenant, q.Owner)
+		tenant := by.Tenant
+		if t.anonymous {
+			tenant = auth.Anonymous().Tenant
+		}
+		one := store.Owner(tenant, q.Owner)
 		if !scope.Covers(one) {
 			return TaskList{}, nil // somebody else's, which are not shown, or there are none
 		}

@@ -53,7 +53,7 @@ func (l *loader) checkAdmin() {
 	l.locate("admin.socket", &a.Socket)
 	l.needs("admin.group", a.Group != "", "admin.mode", a.Mode == GroupConnects, "it would have no effect with the mode 0600; with 0660 the group may connect")
 	l.needs("admin.mode", a.Mode == GroupConnects, "admin.group", a.Group != "", "0660 lets a group connect")
-	for name, given := range map[string]bool{"admin.socket": a.Socket != "", "admin.mode": a.Mode == GroupConnects, "admin.own_user_decides": a.OwnUserDecides} {
+	for name, given := range map[string]bool{"admin.mode": a.Mode == GroupConnects, "admin.own_user_decides": a.OwnUserDecides} {
 		l.needs(name, given, "auth.socket", len(l.config.Auth.Socket) > 0, "nobody could do anything on the socket")
 	}
 }

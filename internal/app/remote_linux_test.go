@@ -1,0 +1,210 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"a2a-server/client"
+	"a2a-server/internal/app"
+)
+
+// until is an output that ends a command once it has a text.
+type until struct {
+	mu   sync.Mutex
+	all  bytes.Buffer
+	text string
+	end  context.CancelFunc
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.all.Write(p)
+	if strings.Contains(u.all.String(), u.text) {
+		u.end()
+	}
+	return len(p), nil
+}
+
+// remote runs a command as on another machine: it knows the URL of the server, and nothing of
+// its configuration. home is the folder of its own.
+func (s *served) remote(home string, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	var out, problems bytes.Buffer
+	code = app.Run(s.t.Context(), args, s.elsewhere(home), stdin, &out, &problems)
+	return code, out.String(), problems.String()
+}
+
+func (s *served) elsewhere(home string) []string {
+	return append(environment(), "XDG_CONFIG_HOME="+home, "A2A_SERVER_URL="+s.url)
+}
+
+// Every command of docs/admin.md works as it stands, once it has an id and a server.
+func TestAdminDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/admin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, os.Getuid(), allRoles)
+	home := t.TempDir()
+	arguments, key := filepath.Join(home, "arguments.json"), filepath.Join(home, "prod.key")
+	for path, content := range map[string]string{arguments: `{"amount":1,"to":"bob"}`, key: "a2ak_x"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]bool{}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		command, is := strings.CutPrefix(line, "a2a-server ")
+		if !is {
+			continue
+		}
+		task, id := s.ask("to=bob amount=5")
+		args := words(strings.NewReplacer("ID", id[28:], "TASK", task[28:], "arguments.json", arguments, "prod.key", key, "https://agents.example.com", s.url, "corp-login", "echo").Replace(command))
+		name := strings.Join(args[:min(2, len(args))], " ")
+		seen[name], seen[args[0]] = true, true
+		if name == "tasks delete" { // it has to have ended
+			if code, _, stderr := s.run(nil, "tasks", "cancel", task, "--anonymous", "--yes"); code != 0 {
+				t.Fatal(stderr)
+			}
+		}
+		switch {
+		case args[0] == "context", args[0] == "send", args[0] == "chat":
+			if code, stdout, stderr := s.remote(home, nil, args...); code != 0 || stdout == "" && args[0] != "chat" {
+				t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
+			}
+		case args[1] == "watch":
+			ctx, end := context.WithCancel(t.Context())
+			out := &until{text: task[28:], end: end}
+			if code := app.Run(ctx, s.args(append(args, "--anonymous")), environment(), nil, out, &until{text: "waits for approval", end: end}); code > 1 {
+				t.Errorf("%s exits with %d", line, code)
+			}
+			end()
+		case slices.Contains([]string{"list", "show", "extend", "wait"}, args[1]):
+			want := map[bool]int{true: 5}[args[1] == "wait"]
+			if code, stdout, stderr := s.run(nil, append(args, "--anonymous")...); code != want || !strings.Contains(stdout+stderr, task[28:]) && !slices.Contains(args, "--mine") {
+				t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
+			}
+		default:
+			one := s.openCommand(append(args, "--anonymous")...)
+			one.answer("[y/N] ", "y")
+			if code, stdout := one.end(); code != 0 || !strings.Contains(stdout, task) {
+				t.Errorf("%s exits with %d and prints %q\n%s", line, code, stdout, one.shown())
+			}
+		}
+	}
+	for _, command := range []string{
+		"approvals list", "approvals show", "approvals approve", "approvals edit", "approvals reject", "approvals watch", "approvals wait", "approvals extend",
+		"tasks list", "tasks show", "tasks watch", "tasks cancel", "tasks delete", "calls cancel", "send", "chat", "context set", "context use", "context list", "context show",
+	} {
+		if !seen[command] {
+			t.Errorf("the document has no example of %s", command)
+		}
+	}
+}
+
+// From another machine, an approver is who the key of a context says, decides in a script what
+// they have seen, and learns what others have decided.
+func TestRemote(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	keys, alice := filepath.Join(home, "keys.yaml"), filepath.Join(home, "alice.key")
+	var key, problems bytes.Buffer
+	if code := app.Run(t.Context(), []string{"keys", "add", "alice", "--role", "requester", "--role", "approver", "--file", keys}, environment(), nil, &key, &problems); code != 0 {
+		t.Fatal(problems.String())
+	}
+	if err := os.WriteFile(alice, key.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := withFile(t, "listen: 127.0.0.1:0\nauth: {tenant: acme, keys: {file: "+keys+"}}\nlimits: {grace: 1s}\n")
+	s := serveConfig(t, c)
+	run := func(want int, says string, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := s.remote(home, nil, args...)
+		if code != want || !strings.Contains(stdout+stderr, says) {
+			t.Errorf("%v exits with %d, want %d and %q: %s%s", args, code, want, says, stdout, stderr)
+		}
+		return stdout
+	}
+	run(1, "Set A2A_SERVER_TOKEN", "approvals", "list")
+	run(2, "either url or socket", "context", "set", "x")
+	run(2, "one of token_file, key_file and token_command", "context", "set", "x", "--url", s.url, "--key-file", alice, "--token-file", alice)
+	run(0, "prod was set", "context", "set", "prod", "--url", s.url, "--key-file", alice)
+	run(2, "did you mean prod?", "context", "use", "prd")
+	run(0, "key in "+alice, "context", "list")
+	run(0, "key:alice in acme", "context", "show", "--context", "prod")
+	run(3, "no terminal to ask on", "send", "/transfer_money to=bob amount=5", "--context", "prod")
+	var list struct{ Items []client.Approval }
+	if err := json.Unmarshal([]byte(run(0, "key:alice", "approvals", "list", "--context", "prod", "-o", "json")), &list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("listed are %+v, %v", list, err)
+	}
+	a := list.Items[0]
+	end := a.ID[28:]
+	run(2, "--yes needs --digest", "approvals", "approve", end, "--yes", "--context", "prod")
+	run(2, "name the server in one way", "context", "show", "--context", "prod", "--url", s.url)
+	run(5, "still waits", "approvals", "wait", end, "--timeout", "10ms", "--context", "prod")
+	run(0, "the deadline of "+a.ID+" is ", "approvals", "extend", end, "--by", "1h", "--context", "prod")
+	run(0, a.ID+" was rejected by key:alice", "approvals", "reject", end, "--reason", "no", "--yes", "--digest", a.Digest, "--context", "prod")
+	run(0, "had been rejected by key:alice in acme already", "approvals", "reject", end, "--yes", "--digest", a.Digest, "--context", "prod")
+	run(6, "was already rejected by key:alice in acme ", "approvals", "approve", end, "--yes", "--digest", a.Digest, "--context", "prod")
+	run(10, "was rejected by key:alice in acme: no", "approvals", "wait", end, "--context", "prod")
+	run(0, "prod was removed", "context", "set", "prod", "--remove")
+	run(0, "there are no contexts", "context", "list")
+}
+
+// Whoever talks to an agent is asked when its task waits, and goes on where they were.
+func TestChat(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	open := func(args ...string) *session {
+		t.Helper()
+		person, program := openTerminal(t)
+		one := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
+		go one.watch()
+		go func() {
+			one.code <- app.Run(t.Context(), args, s.elsewhere(t.TempDir()), program, &one.stdout, program)
+		}()
+		return one
+	}
+	one := open("chat")
+	one.answer("> ", "/echo text=hello")
+	one.answer("> ", "/transfer_money to=bob amount=5")
+	one.answer("Approve? [y/n/reason/edit] ", "edit")
+	one.answer("All arguments, as a JSON object on one line: ", `{"amount":"much"}`)
+	one.expect("do not fit the tool")
+	one.answer("Approve? [y/n/reason/edit] ", "edit")
+	one.answer("All arguments, as a JSON object on one line: ", `{"amount":1,"to":"bob"}`)
+	one.answer("> ", "/transfer_money to=eve amount=5")
+	one.answer("Approve? [y/n/reason/edit] ", "reason")
+	one.answer("Why not? ", "too much")
+	one.expect("was canceled: transfer_money (c1.1) was rejected: too much")
+	one.answer("> ", "\x04")
+	if code, stdout := one.end(); code != 0 || !strings.HasPrefix(stdout, "hello\n") || !strings.Contains(stdout, `"transferred":1`) {
+		t.Errorf("chat exits with %d and prints %q\n%s", code, stdout, one.shown())
+	}
+	task, _ := s.ask("to=carl amount=2")
+	back := open("chat", "--task", task[28:])
+	back.answer("Approve? [y/n/reason/edit] ", "y")
+	back.answer("> ", "\x04")
+	if code, stdout := back.end(); code != 0 || !strings.Contains(stdout, `"to":"carl"`) {
+		t.Errorf("chat --task exits with %d and prints %q\n%s", code, stdout, back.shown())
+	}
+	if code, stdout, stderr := s.remote(t.TempDir(), strings.NewReader("/echo text=a\n\n/echo text=b\n"), "chat"); code != 0 || stdout != "a\nb\n" {
+		t.Errorf("without a terminal it exits with %d: %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := s.remote(t.TempDir(), nil, "tasks", "watch", task); code != 0 || !strings.Contains(stdout, `"to":"carl"`) {
+		t.Errorf("tasks watch exits with %d: %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := s.remote(t.TempDir(), nil, "send", "/transfer_money to=bob", "--socket", "x"); code != 2 || !strings.Contains(stderr, "--url") {
+		t.Errorf("send to a socket exits with %d: %s", code, stderr)
+	}
+}
