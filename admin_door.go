@@ -42,7 +42,10 @@ func adminDoor(conf *config.Config, owner int) (*door, error) {
 			return nil, fmt.Errorf("%w: auth.socket: the user with the uid %d could not connect to the admin socket, whose mode is %s: %s", ErrConfig, u.UID, conf.Admin.Mode, d.remedy())
 		}
 	}
-	return d, d.programs(conf)
+	if err := d.programs(conf); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // serverUser returns the uid as which a server with a configuration runs: this process's, or the

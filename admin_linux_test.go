@@ -52,21 +52,6 @@ func me(roles string) string {
 	return "{uid: " + strconv.Itoa(os.Getuid()) + ", subject: ann, tenant: acme, roles: [" + roles + "]}"
 }
 
-// somebody is a uid that no user of this machine has.
-const somebody = 54321
-
-// doorFor returns the keys with which somebody may connect, if they are one of users.
-func doorFor(users string) string {
-	group := os.Getgid()
-	if !strings.Contains(users, "uid: "+strconv.Itoa(somebody)) {
-		return ""
-	}
-	if group == 0 {
-		group = somebody // root may give files to every group
-	}
-	return "admin: {mode: '0660', group: '" + strconv.Itoa(group) + "'}\n"
-}
-
 // someone is [me] for somebody.
 func someone(roles string) string {
 	return strings.Replace(me(roles), "uid: "+strconv.Itoa(os.Getuid()), "uid: "+strconv.Itoa(somebody), 1)

@@ -27,11 +27,11 @@ func TestGatesOfAFileTogether(t *testing.T) {
 	c, _ := configured(t, fmt.Sprintf(`
 auth:
   keys: {file: %q}
-  socket: [{uid: 1, subject: ops, tenant: acme, roles: [approver]}]
+  socket: [{uid: 54321, subject: ops, tenant: acme, roles: [approver]}]
 gates:
   - {tool: "*", four_eyes: true, approvers: {roles: [sre]}, allowed: [approve, reject]}
   - {tool: transfer_money, approvers: {roles: [finance]}, allowed: [approve, edit]}
-`, file))
+`, file)+doorFor("uid: 54321"))
 	in := start(t, c)
 	send := func(params any) (task taskAnswer, said string) {
 		_, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-API-Key", key)
@@ -98,11 +98,11 @@ func TestDecidersOfAFile(t *testing.T) {
 auth:
   keys: {file: %q}
   delegated_decisions: %t
-  socket: [{uid: 1, subject: ops, tenant: acme, roles: [approver]}]
+  socket: [{uid: 54321, subject: ops, tenant: acme, roles: [approver]}]
 gates:
   - {tool: transfer_money, four_eyes: true, approvers: {roles: [sre], subjects: ["key:second"]}}
   - {tool: echo}
-`, file, delegated))
+`, file, delegated)+doorFor("uid: 54321"))
 			in := start(t, c)
 			send := func(who string, params any) (taskAnswer, string) {
 				_, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-API-Key", keys[who])

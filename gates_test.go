@@ -28,13 +28,13 @@ func TestFourEyesWithoutAPerson(t *testing.T) {
 		"no person":                   {"four_eyes: true", "subject: duty, roles: [approver]", true},
 		"no person and default roles": {"four_eyes: true", "subject: duty", true},
 		"a person":                    {"four_eyes: true", "subject: duty, person: 'corp:alice'", false},
-		"a user who may not decide":   {"four_eyes: true", "subject: duty, roles: [viewer]}, {uid: 2, subject: d, person: d", false},
+		"a user who may not decide":   {"four_eyes: true", "subject: duty, roles: [viewer]}, {uid: 54322, subject: d, person: d", false},
 		"no four eyes":                {"expires: 1h", "subject: duty", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "config.yaml")
-			text := "auth: {tenant: acme, default_roles: [approver], proxy: {header: X-User, from: [127.0.0.1]}, socket: [{uid: 1, " + c.user + "}]}\ngates: [{tool: transfer_money, " + c.gate + "}]\n"
+			text := "auth: {tenant: acme, default_roles: [approver], proxy: {header: X-User, from: [127.0.0.1]}, socket: [{uid: 54321, " + c.user + "}]}\n" + doorFor("uid: 54321") + "gates: [{tool: transfer_money, " + c.gate + "}]\n"
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

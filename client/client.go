@@ -102,7 +102,7 @@ func New(cfg Config) (*Client, error) {
 			return nil, fmt.Errorf("%.200q is not the URL of a server: write one such as https://agents.example.com", cfg.URL)
 		}
 		c.base = strings.TrimRight(u.String(), "/") + path
-		c.web = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} //nolint:forcetypeassert // net/http sets it
+		c.web = &http.Client{Transport: http.DefaultTransport}
 		if cfg.HTTP != nil {
 			own := *cfg.HTTP
 			c.web = &own

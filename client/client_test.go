@@ -38,7 +38,7 @@ func clientOf(t *testing.T, h http.HandlerFunc, cfg client.Config) (*client.Clie
 func refuse(w http.ResponseWriter, status int, reason string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"status":%d,"title":"t","detail":"d","reason":%q,"fields":[{"field":"f","description":"is wrong"}]}`, status, reason)
+	_, _ = fmt.Fprintf(w, `{"status":%d,"title":"t","detail":"d","reason":%q,"fields":[{"field":"f","description":"is wrong"}]}`, status, reason)
 }
 
 // A change is sent again only if nothing was sent or the server says that nothing was done; a
@@ -46,8 +46,7 @@ func refuse(w http.ResponseWriter, status int, reason string) {
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	cut := func(w http.ResponseWriter) {
-		c, _, err := w.(http.Hijacker).Hijack()
-		if err == nil {
+		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			_ = c.Close()
 		}
 	}

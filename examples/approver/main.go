@@ -41,11 +41,11 @@ func chat(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) {
 				page, err = c.Approvals(ctx, client.ApprovalQuery{Mine: true, Limit: 200})
 			}
 			if err != nil {
-				fmt.Fprintln(out, "error:", err)
+				_, _ = fmt.Fprintln(out, "error:", err)
 			}
 			for _, a := range page.Items {
 				if _, written := digests.LoadOrStore(a.ID, a.Digest); !written {
-					fmt.Fprintf(out, "%s: may %q run with %q for %q?\n", a.ID, a.Tool, a.Arguments, a.Requester.Subject)
+					_, _ = fmt.Fprintf(out, "%s: may %q run with %q for %q?\n", a.ID, a.Tool, a.Arguments, a.Requester.Subject)
 				}
 			}
 		}
@@ -56,6 +56,6 @@ func chat(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) {
 		text, _ := digest.(string) // "" is refused
 		decision := client.Decision{Decision: client.DecisionType(words[0]), Digest: text, Reason: words[2]}
 		_, err := c.Decide(ctx, words[1], decision)
-		fmt.Fprintln(out, words[1], map[bool]any{true: "done", false: err}[err == nil])
+		_, _ = fmt.Fprintln(out, words[1], map[bool]any{true: "done", false: err}[err == nil])
 	}
 }

@@ -202,11 +202,11 @@ func checkArguments(parameters, arguments json.RawMessage) error {
 	var schema map[string]any
 	var value any
 	if json.Unmarshal(parameters, &schema) != nil || json.Unmarshal(arguments, &value) != nil {
-		return nil
+		return nil //nolint:nilerr // likewise
 	}
 	compiled, err := tool.CompileSchema(schema)
 	if err != nil {
-		return nil //nolint:nilerr // the server knows more
+		return nil //nolint:nilerr // the server decides
 	}
 	return compiled.Validate(value)
 }

@@ -91,7 +91,7 @@ func (p *program) approvalsWait() *cobra.Command {
 	oneArgument(c, "approval")
 	as := outputFlag(c)
 	t := targetFlags(c)
-	timeout := c.Flags().Duration("timeout", 0, "How long to wait, a `duration` such as 10m. Default: for ever.")
+	timeout := c.Flags().Duration("timeout", 0, "How long to wait, a `duration` such as 10m. Default: without limit.")
 	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
 		d, err := s.approval(ctx, args[0])
 		if err != nil {

@@ -161,7 +161,7 @@ func TestRemote(t *testing.T) {
 	run(0, "there are no contexts", "context", "list")
 }
 
-// Whoever talks to an agent is asked when its task waits, and goes on where they were.
+// Whoever talks to an agent is asked when its task waits, and continues where they were.
 func TestChat(t *testing.T) {
 	t.Parallel()
 	s := serve(t, os.Getuid(), allRoles)

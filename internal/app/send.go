@@ -66,7 +66,7 @@ func (p *program) chatCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "chat", Short: "talk to an agent, a message on each line", Long: sendHelp + `
 All messages are in one A2A context. An empty line is no message; Ctrl-D ends the chat.
-With --task it goes on with a task. Without a terminal, each line of the standard input is
+With --task it continues a task. Without a terminal, each line of the standard input is
 a message.
 `,
 	}
@@ -114,7 +114,7 @@ func (p *program) tasksWatch() *cobra.Command {
 // interrupted returns nil for an error that the person has caused by ending the command.
 func (s *server) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it is the wish of the person
 	}
 	return s.explain(err)
 }
@@ -134,7 +134,7 @@ func (p *program) newDesk(name string) *desk {
 	return &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
 }
 
-// newTalk returns a conversation that goes on where the flags say.
+// newTalk returns a conversation that continues where the flags say.
 func (p *program) newTalk(ctx context.Context, s *server, given sendFlags) (*talk, error) {
 	t := &talk{p: p, s: s, context: given.context, desk: p.newDesk("the task")}
 	if given.task == "" {
@@ -145,7 +145,10 @@ func (p *program) newTalk(ctx context.Context, s *server, given sendFlags) (*tal
 		return nil, err
 	}
 	t.task, t.context = d.Task.ID, d.Task.Context
-	return t, t.skip(ctx, d)
+	if err := t.skip(ctx, d); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // skip reads the events of the task up to its present status.

@@ -57,7 +57,7 @@ func (t *talk) follow(ctx context.Context) error {
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
 			t.desk.end()
-			return fmt.Errorf("the task %s goes on; 'a2a-server chat --task %s' comes back to it", t.task, short(t.task))
+			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", t.task, short(t.task))
 		}
 		if err != nil {
 			return t.s.explain(err)
@@ -123,7 +123,7 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 			return err
 		}
 		if !waits(d.Task.State) {
-			return nil // it has gone on since
+			return nil // it has continued since
 		}
 		if text := statusText(u); text != "" {
 			if err := t.desk.note(text); err != nil {

@@ -158,9 +158,10 @@ const (
 	// FileVariable is the environment variable with the path of the file. Load ignores it: the
 	// caller has put the path into [Source].
 	FileVariable = prefix + "CONFIG"
-	// URLVariable and TokenVariable say which server commands ask, and who they are there. Load
-	// ignores them.
-	URLVariable   = prefix + "URL"
+	// URLVariable is the environment variable with the URL of the server that commands ask. Load
+	// ignores it, and the next one.
+	URLVariable = prefix + "URL"
+	// TokenVariable is the environment variable with their credential.
 	TokenVariable = prefix + "TOKEN"
 )
 
