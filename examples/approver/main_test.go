@@ -58,7 +58,7 @@ func TestApprover(t *testing.T) {
 	tell("approve " + string(first.ID) + ".a1")
 	says("done")
 	tell("approve nothing")
-	says("digest is missing")
+	says("is missing")
 	tell("reject " + string(second.ID) + ".a1 too much")
 	says("done")
 	s.Wait(first.ID, a2a.TaskStateCompleted)
