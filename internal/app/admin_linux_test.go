@@ -411,6 +411,15 @@ func TestTasksCommands(t *testing.T) {
 			}
 		}
 	}
+	third, rejected := s.ask("to=eve amount=7")
+	decided := s.openCommand("approvals", "reject", rejected, "--reason", "too much", "--anonymous")
+	decided.answer("[y/N] ", "y")
+	if code, stdout := decided.end(); code != 0 {
+		t.Errorf("reject exits with %d: %s", code, stdout)
+	}
+	if code, stdout, stderr := s.run(nil, "tasks", "show", third, "--anonymous"); code != 0 || !regexp.MustCompile(`decided +(\| )?`+third[28:]+`\.a1 of transfer_money was rejected by socket:ann in acme `).MatchString(stdout) {
+		t.Errorf("whoever asked does not learn who decided: %d, %s%s", code, stdout, stderr)
+	}
 	one := s.openCommand("tasks", "cancel", first, "--anonymous")
 	one.answer("Cancel this task, as socket:ann? [y/N] ", "y")
 	if code, stdout := one.end(); code != 0 || stdout != first+" was canceled\n" {

@@ -184,7 +184,12 @@ func same(a *client.Approval, d *client.Decision) bool {
 
 // conflictText says how an approval has ended.
 func conflictText(a *client.Approval, now time.Time) string {
-	text := a.ID + " was already " + string(a.State)
+	return a.ID + " was already " + endText(a, now)
+}
+
+// endText says in which state an approval has ended, by whom, when and why.
+func endText(a *client.Approval, now time.Time) string {
+	text := string(a.State)
 	r := a.Resolution
 	if r == nil {
 		return text

@@ -25,7 +25,7 @@ The file is named by --config, or else by A2A_SERVER_CONFIG.
 
 Exit codes: 0 success, 1 something failed, 2 the command line or the
 configuration is invalid, 3 a call was not approved or a change not confirmed,
-4 it is not known whether a change was made.
+4 it is not known whether a change was made; 'help approvals wait' has more.
 `
 
 // help prints the list of commands, or the flags of one command.

@@ -187,6 +187,11 @@ func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) 
 	for i := range d.Calls {
 		f.add("call", callLine(&d.Calls[i]))
 	}
+	for i := range d.Approvals {
+		if a := &d.Approvals[i]; a.Resolution != nil {
+			f.add("decided", visible.Line(short(a.ID)+" of "+a.Tool+" was "+endText(a, now)))
+		}
+	}
 	for _, artifact := range task.Artifacts {
 		name := artifact.Name
 		if name == "" {
