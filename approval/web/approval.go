@@ -48,15 +48,12 @@ type approvalPage struct {
 	Error        long
 	Edited       []change
 	Response     []leaf
-	Yours        bool   // the caller decided it
 	Next, Prev   string // addresses of others to decide; "": there are none
 	NextCount    int
 	Position     string
 	Problem      *client.Error // of what the caller has just tried
 	Tried        string
 	Open         string // the panel that is open
-	Given        url.Values
-	Now          stamp
 }
 
 type chained struct{ Name, What string }
@@ -77,7 +74,7 @@ func (v *visit) showApproval(status int, d *client.ApprovalDetail, wrong *client
 	p := v.approvalPage(d)
 	p.Problem = wrong
 	if wrong != nil {
-		p.Tried, p.Given = v.r.PostForm.Get("decision"), v.r.PostForm
+		p.Tried = v.r.PostForm.Get("decision")
 		if wrong.Reason == client.ReasonInvalid {
 			p.Open = p.Tried
 		}
@@ -93,7 +90,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
-		Run: d.Run, Given: url.Values{}, Now: exact(v.now),
+		Run: d.Run,
 	}
 	if v.reads(&a.Requester) {
 		p.TaskLink = v.link("/tasks/" + url.PathEscape(a.Task))
@@ -139,7 +136,6 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		}
 	}
 	if r := a.Resolution; r != nil {
-		p.Yours = v.isCaller(r.By)
 		if len(r.Arguments) > 0 {
 			p.Edited = diff(a.Arguments, r.Arguments)
 		}

@@ -26,8 +26,7 @@ type row struct {
 	Then      string
 	WhyNot    string
 	Hidden    int
-	First     bool // a call by somebody whose credential is no longer valid is marked by Revoked
-	Revoked   bool
+	Revoked   bool // the credential of who asked is no longer valid
 	Pick      bool // it may be decided together with others of its gate
 	Digest    string
 	// Of a settled one.

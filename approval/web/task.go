@@ -60,20 +60,19 @@ type step struct{ Word, Class, Small string }
 // taskPage is a task with what happened.
 type taskPage struct {
 	taskRow
-	Heading   title
-	Moments   []moment
-	Webhooks  []client.Webhook
-	May       client.TaskMay
-	Raw       string
-	RawSize   string
-	RawLink   string
-	Commands  []string
-	Calls     int
-	Cancel    string
-	Try       string
-	Ended     bool
-	Waits     []row
-	Continues string // to whom the task says what it says
+	Heading  title
+	Moments  []moment
+	Webhooks []client.Webhook
+	May      client.TaskMay
+	Raw      string
+	RawSize  string
+	RawLink  string
+	Commands []string
+	Calls    int
+	Cancel   string
+	Try      string
+	Ended    bool
+	Waits    []row
 }
 
 func (v *visit) task() error {
