@@ -217,8 +217,10 @@ func TestWatch(t *testing.T) {
 	if !errors.As(end, &refused) || refused.Reason != client.ReasonRole {
 		t.Errorf("it ends with %v", end)
 	}
-	for _, err := range c.Watch(t.Context(), "") { // whoever stops gets nothing more
-		_ = err
+	for _, err := range c.Watch(t.Context(), "") { // who stops gets nothing more
+		if err == nil {
+			t.Error("a feed that is refused has an event")
+		}
 		break
 	}
 }
