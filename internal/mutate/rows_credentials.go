@@ -39,8 +39,8 @@ func credentialRows() []Row {
 		},
 		{
 			File:    oidc + "oidc.go",
-			What:    "\tcase err != nil:\n\t\treturn auth.Principal{}, refuse(\"the signature",
-			Into:    "\tcase false:\n\t\treturn auth.Principal{}, refuse(\"the signature",
+			What:    "\tcase err != nil:\n\t\treturn nil, refuse(\"the signature",
+			Into:    "\tcase false:\n\t\treturn nil, refuse(\"the signature",
 			Promise: "a token whose signature is invalid is nobody's",
 			Test:    "TestRefused/another's key",
 		},
@@ -60,8 +60,8 @@ func credentialRows() []Row {
 		},
 		{
 			File:    oidc + "oidc.go",
-			What:    "return auth.Principal{}, fmt.Errorf(\"oidc %s: keys",
-			Into:    "return auth.Principal{}, refuse(\"oidc %s: keys",
+			What:    "return nil, fmt.Errorf(\"oidc %s: keys",
+			Into:    "return nil, refuse(\"oidc %s: keys",
 			Promise: "a token is not invalid because its issuer is down",
 			Test:    "TestIssuerIsDown",
 		},
