@@ -73,6 +73,7 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *call) error {
 	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
 		return err
 	}
+	d.settles = true // whoever wants it canceled does not wait for a turn
 	for _, a := range d.f.Approvals {
 		if a.Call != c.ID || a.State != approval.Pending {
 			continue

@@ -96,8 +96,8 @@ func (d *Draft) Audited() []Audited { return d.audited }
 // Audits reports whether the draft adds audit entries, routine ones included.
 func (d *Draft) Audits() bool { return len(d.audit) > 0 }
 
-// Settles reports whether the draft settles an approval: somebody has decided it, or its
-// deadline has passed. Such a draft is never refused for lack of room.
+// Settles reports whether the draft settles something: somebody has decided an approval, its
+// deadline has passed, or a call is canceled. Such a draft is never refused for lack of room.
 func (d *Draft) Settles() bool { return d.settles }
 
 // Phase returns the phase that the draft puts the task into; zero means that it does not

@@ -120,6 +120,7 @@ func (m *model) claimed(p *Process, headers []store.Header) {
 		}
 		t.rev, t.fence = h.Rev, h.Fence
 		t.claims++
+		t.untold = true // until its turn has come
 		t.known = len(t.context.writes)
 		t.runner = p
 	}
