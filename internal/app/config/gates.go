@@ -157,11 +157,35 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 			return
 		}
 		for key, given := range map[string]bool{"four_eyes": terms.FourEyes && known, "elsewhere": terms.Elsewhere} {
-			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) {
+			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
 				refuse(key, l.noDecider())
 			}
 		}
 	})
+}
+
+// mayApprove reports whether a caller on the network may have the role approver. Whose keys have
+// it, the file of keys says, which may change at any time.
+func (a *Auth) mayApprove() bool {
+	approves := func(roles []string) bool {
+		if len(roles) == 0 {
+			roles = a.DefaultRoles
+		}
+		return slices.Contains(roles, auth.RoleApprover)
+	}
+	from := func(r RolesFrom) bool {
+		if r.Name == "" {
+			return approves(r.Fixed)
+		}
+		for _, roles := range r.Map {
+			if slices.Contains(roles, auth.RoleApprover) {
+				return true
+			}
+		}
+		return approves(nil)
+	}
+	return a.Keys.File != "" || a.MTLS.Given() && approves(a.MTLS.Roles) || a.Proxy.Header != "" && from(a.Proxy.Roles) ||
+		slices.ContainsFunc(a.OIDC, func(o OIDC) bool { return from(o.Roles) })
 }
 
 // decides reports whether a local user may decide what others have asked for.
@@ -181,5 +205,5 @@ func (l *loader) noDecider() string {
 	if !l.authenticated() {
 		return "the A2A client may not, and without authentication only an admin may decide for it; map a local user with the role admin in auth.socket, for 'a2a-server approvals'"
 	}
-	return "the A2A client may not, and no local user may; map one with the role approver and a tenant in auth.socket, for 'a2a-server approvals'"
+	return "the A2A client may not, and nobody has the role approver; give it to somebody in auth, such as with roles of auth.oidc or of auth.proxy, or to a local user in auth.socket"
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -202,9 +203,14 @@ func TestDeciders(t *testing.T) {
 		{Tool: "c", Action: approval.ActionAsk, Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"sre"}, Subjects: []string{"keys:bob"}}}},
 	}
 	const keys = "auth:\n  keys: {file: keys.yaml}\n"
+	const issuer = "auth:\n  oidc: [{name: corp, issuer: \"https://login.example.com\", audiences: [a], roles: {claim: groups, map: {sre: [%s]}}}]\n"
+	callers, approvers := fmt.Sprintf(issuer, "requester"), fmt.Sprintf(issuer, "approver")
 	for name, source := range map[string]config.Source{
 		"an approver":                      {File: write(t, keys+"  socket: [{uid: 1, subject: bob, tenant: acme, roles: [approver]}]\n"+gates)},
 		"an approver, by default":          {File: write(t, keys+"  tenant: acme\n  default_roles: [requester, approver]\n  socket: [{uid: 1, subject: bob}]\n"+gates)},
+		"people of an issuer":              {File: write(t, approvers+gates)},
+		"keys, which may be approvers'":    {File: write(t, keys+gates)},
+		"a proxy's people":                 {File: write(t, "auth:\n  proxy: {header: X-User, from: [127.0.0.1], roles: {header: X-Groups, map: {sre: [approver]}}}\n"+gates)},
 		"the program authenticates":        {File: write(t, gates), Callers: true},
 		"an admin decides for anonymous":   {File: write(t, "auth: {socket: [{uid: 1, subject: bob, roles: [admin]}]}\ngates: [{tool: b, elsewhere: true}]\n")},
 		"approvers who are the requesters": {File: write(t, keys+"gates: [{tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"]}}]\n")},
@@ -218,9 +224,9 @@ func TestDeciders(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"an approver without a tenant":         keys + "  socket: [{uid: 1, subject: bob, roles: [approver]}]\n" + gates,
-		"a default tenant, and no approver":    keys + "  tenant: acme\n  default_roles: [requester]\n  socket: [{uid: 1, subject: bob}]\n" + gates,
-		"nobody, and no local users":           keys + gates,
+		"an approver without a tenant":         callers + "  socket: [{uid: 1, subject: bob, roles: [approver]}]\n" + gates,
+		"a default tenant, and no approver":    callers + "  tenant: acme\n  default_roles: [requester]\n  socket: [{uid: 1, subject: bob}]\n" + gates,
+		"nobody, and no local users":           callers + gates,
 		"an approver, without authentication":  "auth: {socket: [{uid: 1, subject: bob, tenant: acme, roles: [approver]}]}\n" + gates,
 		"an admin, and four eyes of anonymous": "auth: {socket: [{uid: 1, subject: bob, roles: [admin]}]}\ngates: [{tool: a, four_eyes: true}]\n",
 	} {
