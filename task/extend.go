@@ -35,6 +35,8 @@ func (in Extend) put(d *Draft) error {
 	}
 	until := store.MillisOf(in.Until).Time()
 	switch {
+	case a.Held:
+		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline")
 	case a.Deadline == nil:
 		return approval.NotAllowed(&a.Approval, "it has no deadline, and waits until somebody decides")
 	case !until.After(*a.Deadline):

@@ -212,7 +212,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 func (s *Service) may(list *engine.Approvals, c Caller, a *approval.Approval) client.May {
 	err := list.May(c.By, a)
 	if err == nil {
-		return client.May{Decide: true, Extend: a.Deadline != nil}
+		return client.May{Decide: true, Extend: a.Deadline != nil && !a.Held}
 	}
 	p := Problem(err)
 	return client.May{WhyNot: p.Detail, Reason: p.Reason}

@@ -51,7 +51,9 @@ var actions = []action{
 	{"tool goes", 1, func(w *world) { w.tools.Remove(w.someTool().Name()) }},
 	{"toolset fails", 1, func(w *world) { w.tools.Fail(w.someTool().Form) }},
 	{"tools come back", 2, func(w *world) { w.tools.Restore() }},
-	{"cancel a call", 4, (*world).cancelCall}, // the last, so that kept choices mean the same
+	// New ones are the last, so that kept choices mean the same.
+	{"cancel a call", 4, (*world).cancelCall},
+	{"extend", 2, (*world).extend},
 }
 
 // drive lets the world outside do what the script says.
@@ -337,6 +339,27 @@ func (w *world) cancelCall() {
 			return
 		}
 		acked()
+	})
+}
+
+// extend has somebody move the deadline of what is pending.
+func (w *world) extend() {
+	t := w.someTask()
+	if t == nil || len(t.pending()) == 0 {
+		return
+	}
+	a, v := Pick(w.choices, Script, t.pending()...), w.server()
+	until := w.s.now.Add(Pick(w.choices, Script, time.Second, time.Minute, time.Hour))
+	w.request(v, func(ctx context.Context) {
+		if err := v.engine.Approvals().Extend(ctx, t.owner, a.ID, a.Digest, until); err != nil {
+			w.needsNoRoom("an extension", err)
+			w.refused(ctx, "extension", err)
+			return
+		}
+		w.coverage.Count("an extension is acknowledged")
+		if now := t.approval(a.ID); now.Deadline == nil || now.Deadline.Before(until.Truncate(time.Millisecond)) && now.State == approval.Pending {
+			w.s.Fail("an acknowledged extension is durable", "%s of task %s until %s: deadline %v", a.ID, t.id, until, now.Deadline)
+		}
 	})
 }
 

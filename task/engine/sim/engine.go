@@ -15,6 +15,7 @@ type Engine interface {
 	Send(ctx context.Context, s engine.Send) (*engine.Sent, error)
 	Answer(by auth.Principal) *engine.Answer
 	Decide(ctx context.Context, d engine.Decision) error
+	Approvals() *engine.Approvals
 	Load() engine.Load
 	LoadOf(by auth.Principal) engine.Load
 	Cancel(ctx context.Context, by auth.Principal, id engine.ID) error

@@ -303,6 +303,12 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		t.waits = false
 	case "approval.resolved":
 		m.resolved(t, p, &v)
+	case "approval.extended":
+		m.extended(t, &v)
+	case "approval.kept":
+		if a := t.approval(v.ID); a != nil {
+			a.Deadline = nil
+		}
 	case "call.cancel", "call.started", "call.checkpoint", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
 		c := t.calls[v.Call]
 		if c == nil {

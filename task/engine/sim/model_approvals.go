@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -77,6 +78,21 @@ func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 	}
 }
 
+// extended checks that only what is pending, and holds no call, gets a later deadline.
+func (m *model) extended(t *modelTask, v *event) {
+	a := t.approval(v.ID)
+	until, err := time.Parse(time.RFC3339, *v.Until)
+	if err != nil {
+		m.fail(t, "events can be read", "the new deadline of %s: %v", v.ID, err)
+		return
+	}
+	if a == nil || a.State != approval.Pending || a.Held || a.Deadline == nil || !until.After(*a.Deadline) || !m.s.now.Before(*a.Deadline) {
+		m.fail(t, "what is pending gets a later deadline, in time", "%s, %s, at %s until %s", v.ID, a, m.s.now, until)
+		return
+	}
+	a.Deadline = &until
+}
+
 func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	a := t.approval(v.ID)
 	if a == nil || a.State != approval.Pending {
@@ -88,6 +104,9 @@ func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	}
 	r := v.Resolution
 	a.Resolution = &r
+	if !a.Held && a.State == approval.Expired && (a.Deadline == nil || m.s.now.Before(*a.Deadline)) {
+		m.fail(t, "an approval expires at its newest deadline", "%s at %s, its deadline is %v", a.ID, m.s.now, a.Deadline)
+	}
 	if a.Held {
 		m.resolvedHeld(t, p, a)
 	}

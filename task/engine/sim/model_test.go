@@ -330,6 +330,17 @@ func TestModelKnowsTheRules(t *testing.T) {
 				t.event("approval.requested.v1", `{"id":"`+id+`","call":"c1.1","kind":"question","state":"pending","ask":"id:q"}`)
 			}
 		}},
+		{"an approval expires at its newest deadline", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "expired")
+		}},
+		{"what is pending gets a later deadline, in time", func(t *story) {
+			t.begin("gated_once_plain")
+			t.ask("a1", "call")
+			t.resolve("a1", "approved")
+			t.event("approval.extended.v1", `{"id":"a1","until":"2030-01-01T00:00:00Z"}`)
+		}},
 		{"an approval is resolved once", func(t *story) {
 			t.begin("gated_once_plain")
 			t.ask("a1", "call")
