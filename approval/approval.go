@@ -121,6 +121,7 @@ type Approval struct {
 	Requester  auth.Principal `json:"requester"`
 	Asked      time.Time      `json:"asked"`
 	Deadline   *time.Time     `json:"deadline,omitempty"`
+	Extensions int            `json:"extensions,omitempty"` // of the deadline
 	Supersedes string         `json:"supersedes,omitempty"`
 	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
 }

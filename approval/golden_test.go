@@ -97,7 +97,7 @@ func fullApproval() Approval {
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}},
 			Risk:      RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"},
 		},
-		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Supersedes: "task-1.a1",
+		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Supersedes: "task-1.a1",
 		Resolution: &Resolution{
 			Verb: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
 			Args: json.RawMessage(`{"to":"bob","amount":50}`), Digest: "d2", Response: json.RawMessage(`"r"`), Payload: json.RawMessage(`[1]`),
@@ -118,6 +118,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-extended.v1.json", full)
+	full.Extensions = 0 // from before there was such a field
 	checkGolden(t, "approval-risk.v1.json", full)
 	full.Terms.Risk, full.Terms.Mask, full.Terms.Notify = "", nil, nil // from before there were such fields
 	checkGolden(t, "approval-about.v1.json", full)

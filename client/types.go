@@ -75,7 +75,7 @@ type Approval struct {
 	// mask; the detail has them all.
 	Arguments json.RawMessage `json:"arguments"`
 	Masked    bool            `json:"masked,omitempty"` // Arguments are not complete
-	Digest    string          `json:"digest"`           // of what is asked; a decision repeats it
+	Digest    string          `json:"digest,omitempty"` // of what is asked; a decision repeats it. Empty: the caller sees masked arguments
 	Hint      string          `json:"hint,omitempty"`   // explains the approval to a person
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Question  string          `json:"question,omitempty"` // of a running tool: "confirm", "question", "form" or "auth"

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"time"
 
 	"a2a-server/approval"
@@ -9,8 +10,11 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// MaxExtension is how far from now an [Extend] may move a deadline.
-const MaxExtension = 90 * 24 * time.Hour
+// The bounds of an [Extend]. Each one tells the client the whole question again.
+const (
+	MaxExtension  = 90 * 24 * time.Hour // from now
+	MaxExtensions = 20                  // of one approval
+)
 
 // Extend is the [Input] that moves the deadline of a pending approval to a later time. Whoever
 // may decide the approval may extend it. Digest is that of what was shown.
@@ -33,7 +37,7 @@ func (in Extend) put(d *Draft) error {
 	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 		return err
 	}
-	until := store.MillisOf(in.Until).Time()
+	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
 	switch {
 	case a.Held:
 		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline")
@@ -41,6 +45,8 @@ func (in Extend) put(d *Draft) error {
 		return approval.NotAllowed(&a.Approval, "it has no deadline, and waits until somebody decides")
 	case !until.After(*a.Deadline):
 		return Invalid("until", "is not after the deadline, %s", a.Deadline.Format(time.RFC3339))
+	case a.Extensions >= MaxExtensions:
+		return approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit", a.Extensions))
 	case until.After(d.at.Now.Add(MaxExtension)):
 		return Invalid("until", "is more than %d days from now", MaxExtension/(24*time.Hour))
 	}
@@ -58,9 +64,14 @@ func (in Extend) put(d *Draft) error {
 	}); err != nil {
 		return err
 	}
-	if d.f.Header.Phase != store.Parked {
-		return nil // its turn tells the client what it waits for
+	if d.f.Header.Phase == store.Parked { // else its turn tells the client what it waits for
+		d.phase = store.Parked
+		if err := d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), ""); err != nil {
+			return err
+		}
 	}
-	d.phase = store.Parked
-	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+	if n := d.size(); n > room {
+		return Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results", n, max(room, 0))
+	}
+	return nil
 }

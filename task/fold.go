@@ -306,6 +306,7 @@ func (f *Fold) applyPrivate(v any) error {
 		if a := f.approval(e.ID); a != nil {
 			until := e.Until
 			a.Deadline = &until
+			a.Extensions++
 		}
 	case *event.ApprovalOpened:
 		if a := f.approval(e.ID); a != nil {

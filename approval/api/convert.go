@@ -56,34 +56,38 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	return out
 }
 
-// decides reports whether c has the right to decide what the requester of a asks for, whatever
-// else the gate demands.
-func decides(c Caller, a *approval.Approval) bool {
-	own := c.By.Tenant == a.Requester.Tenant && c.By.Subject == a.Requester.Subject
-	switch {
-	case c.Anonymous:
-		return c.By.May(auth.Admin) == nil
-	case own:
+// decides reports whether c may decide a, or could while it was pending, or has asked for it.
+func (s *Service) decides(c Caller, list *engine.Approvals, a *approval.Approval) bool {
+	if c.By.Tenant == a.Requester.Tenant && c.By.Subject == a.Requester.Subject && !c.Anonymous {
 		return c.By.May(auth.Decide) == nil
 	}
-	return c.By.Tenant == a.Requester.Tenant && c.By.Whole(auth.Decide)
+	one := *a
+	one.State, one.Deadline = approval.Pending, nil
+	return list.May(c.By, &one) == nil
 }
 
 // seen returns an approval with all its arguments for a caller with the right to decide it, and
 // with masked ones for everybody else.
-func (s *Service) seen(c Caller, a *approval.Approval) client.Approval {
-	if decides(c, a) {
+func (s *Service) seen(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
+	if s.decides(c, list, a) {
 		return s.whole(a)
 	}
+	return s.masked(c, list, a)
+}
+
+// masked returns an approval without what its gates mask. Its digest, by which the masked values
+// could be guessed, is for those who may decide it.
+func (s *Service) masked(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
 	out := s.whole(a.Listed())
-	out.Masked = len(a.Terms.Mask) > 0
+	if out.Masked = len(a.Terms.Mask) > 0; out.Masked && !s.decides(c, list, a) {
+		out.Digest = ""
+	}
 	return out
 }
 
 // listed returns an approval as lists show it.
 func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
-	out := s.whole(a.Listed())
-	out.Masked = len(a.Terms.Mask) > 0
+	out := s.masked(c, list, a)
 	if a.State == approval.Pending {
 		may := s.may(list, c, a)
 		out.May = &may

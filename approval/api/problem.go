@@ -201,8 +201,9 @@ func (s *Service) problem(ctx context.Context, c Caller, err error, id string) *
 	}
 	switch p.Reason {
 	case client.ReasonConflict, client.ReasonExpired, client.ReasonChanged:
-		if a, err := s.approvals(c).Get(ctx, c.By, id); err == nil {
-			now, with := s.seen(c, a), *p
+		list := s.approvals(c)
+		if a, err := list.Get(ctx, c.By, id); err == nil {
+			now, with := s.seen(c, list, a), *p
 			with.Approval = &now
 			return &with
 		}

@@ -170,7 +170,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		return client.ApprovalDetail{}, err
 	}
 	d := client.ApprovalDetail{
-		Approval: s.seen(c, a), May: s.may(list, c, a), Caller: principal(c.By),
+		Approval: s.seen(c, list, a), May: s.may(list, c, a), Caller: principal(c.By),
 		Conversation: []client.Message{}, Before: []client.Approval{}, Tool: []client.Approval{},
 	}
 	if schema := list.Parameters(ctx, a); schema != nil {
@@ -201,7 +201,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 	d.Conversation, d.Earlier = conversation(a.ID, view.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
 	for i := range calls {
 		if calls[i].ID == a.Call {
-			run := callOf(&calls[i], !decides(c, a))
+			run := callOf(&calls[i], !s.decides(c, list, a))
 			d.Run = &run
 		}
 	}
@@ -252,7 +252,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		if err != nil {
 			continue // what was decided stays decided
 		}
-		whole := s.seen(c, a)
+		whole := s.seen(c, of, a)
 		out[i].Approval = &whole
 		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) {
 			out[i].Already = true // somebody else was faster
@@ -336,7 +336,7 @@ func (s *Service) Extend(ctx context.Context, c Caller, id string, x client.Exte
 	}
 	out := client.Decided{Caller: principal(c.By)}
 	if a, err := list.Get(ctx, c.By, id); err == nil {
-		whole := s.seen(c, a)
+		whole := s.seen(c, list, a)
 		out.Approval = &whole
 	}
 	return out, nil

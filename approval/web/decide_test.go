@@ -125,7 +125,7 @@ func TestEdit(t *testing.T) {
 	at := "/ui/approvals/" + id
 	form := url.Values{"digest": {digest}, "view": {"fields"}, "f:to": {"dave@example.com\r\nerin@example.com"}, "f:subject": {"Hello"}, "f:body": {"b"}, "f:urgent": {"true"}, "f:count": {"18400.5"}}
 	p := w.do(alice, http.MethodPost, at+"/edit", form)
-	w.has(p, http.StatusOK, []string{"<del>", "<ins>", "urgent: true", "to.1: &#34;erin@example.com&#34;", "Approve, and run it like this"}, "count: ", "subject: ")
+	w.has(p, http.StatusOK, []string{"<del>", "<ins>", "urgent: true", "to/1: &#34;erin@example.com&#34;", "Approve, and run it like this"}, "count: ", "subject: ")
 	w.safe("diff", p)
 	sent := regexp.MustCompile(`name="arguments" value="([^"]+)"`).FindStringSubmatch(p.body)
 	if len(sent) != 2 {
@@ -205,4 +205,20 @@ func TestTry(t *testing.T) {
 		t.Errorf("cancel = %d: %s", p.status, p.body)
 	}
 	w.As(alice).Wait(a2a.TaskID(second), a2a.TaskStateCanceled)
+}
+
+// Two members whose names collide in a path are told apart in what changes, and a text that no
+// tool could get makes no page of its own size.
+func TestEditShowsWhatChanges(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id, digest := w.asks("mail", letter)
+	edit := func(text string) page {
+		return w.do(alice, http.MethodPost, "/ui/approvals/"+id+"/edit", url.Values{"digest": {digest}, "view": {"json"}, "json": {text}})
+	}
+	w.has(edit(`{"to": ["dave@example.com"], "subject": "Hello", "body": "b", "a/b": "one", "a": {"b": "two"}}`), http.StatusOK, []string{"a~1b: &#34;one&#34;", "a/b: &#34;two&#34;"})
+	deep := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
+	if p := edit(deep); p.status != http.StatusUnprocessableEntity || len(p.body) > 1<<20 {
+		t.Errorf("9,000 levels = %d, a page of %d bytes", p.status, len(p.body))
+	}
 }

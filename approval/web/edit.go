@@ -2,11 +2,12 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"a2a-server/client"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -44,8 +45,8 @@ func (v *visit) checkEdit() error {
 	var raw json.RawMessage
 	if f.Get("view") == "json" {
 		raw = json.RawMessage(f.Get("json"))
-		if !json.Valid(raw) || !strings.HasPrefix(strings.TrimSpace(string(raw)), "{") {
-			return v.showEdit(http.StatusUnprocessableEntity, &d, raw, "The text is not a JSON object: correct it.")
+		if wrong := unreadable(raw); wrong != "" {
+			return v.showEdit(http.StatusUnprocessableEntity, &d, raw, wrong)
 		}
 		return v.showEdit(http.StatusOK, &d, raw, "")
 	}
@@ -53,8 +54,26 @@ func (v *visit) checkEdit() error {
 	if err != nil {
 		return v.showEdit(http.StatusUnprocessableEntity, &d, nil, err.Error())
 	}
+	if wrong := unreadable(raw); wrong != "" {
+		return v.showEdit(http.StatusUnprocessableEntity, &d, nil, wrong)
+	}
 	return v.showEdit(http.StatusOK, &d, raw, "")
 }
+
+// unreadable returns why a text cannot be arguments, in a sentence; "": it can. What it lets pass
+// is small enough to be shown as a table.
+func unreadable(raw json.RawMessage) string {
+	if len(raw) > maxArguments {
+		return fmt.Sprintf("The arguments have %s, and at most %s are accepted: shorten them.", size(len(raw)), size(maxArguments))
+	}
+	if _, err := strictjson.DecodeObject(raw); err != nil {
+		return "The text is not a JSON object that a tool could get: " + err.Error() + "."
+	}
+	return ""
+}
+
+// maxArguments is how many bytes the arguments of an edit have at most; see approval.MaxJSON.
+const maxArguments = 128 << 10
 
 // showEdit answers with the page; arguments are those to send, nil: as they were asked.
 func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.RawMessage, wrong string) error {
@@ -67,7 +86,7 @@ func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.Ra
 	now := a.Arguments
 	if arguments != nil {
 		now = arguments
-		if json.Valid(arguments) {
+		if unreadable(arguments) == "" {
 			p.Form = editedForm(d.Parameters, a.Arguments, arguments)
 			p.Changes = diff(a.Arguments, arguments)
 			p.Checked = len(p.Changes) > 0
@@ -76,7 +95,10 @@ func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.Ra
 	} else if v.r.Method == http.MethodPost {
 		p.Form.fill(v.r.PostForm)
 	}
-	p.Text = visible.Text(indented(now))
+	if p.Text = string(now); unreadable(now) == "" {
+		p.Text = indented(now)
+	}
+	p.Text = visible.Text(p.Text)
 	return v.show(status, "edit", "Edit: "+p.Title.heading(), "", p)
 }
 

@@ -40,6 +40,9 @@ func tree(raw json.RawMessage) []leaf {
 	return out
 }
 
+// pointer escapes the name of a member in a path (RFC 6901).
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
 func walk(d *json.Decoder, out *[]leaf, path, name string, depth int) error {
 	t, err := d.Token()
 	if err != nil {
@@ -63,7 +66,7 @@ func walk(d *json.Decoder, out *[]leaf, path, name string, depth int) error {
 			}
 			key, _ = k.(string)
 		}
-		if err := walk(d, out, path+"/"+key, key, depth+1); err != nil {
+		if err := walk(d, out, path+"/"+pointer.Replace(key), key, depth+1); err != nil {
 			return err
 		}
 	}
@@ -151,7 +154,7 @@ func diff(before, after json.RawMessage) []change {
 	}
 	var out []change
 	line := func(sign string, l *leaf) {
-		out = append(out, change{sign, runs(strings.ReplaceAll(strings.TrimPrefix(l.Path, "/"), "/", ".")), lines(l.raw)})
+		out = append(out, change{sign, runs(strings.TrimPrefix(l.Path, "/")), lines(l.raw)})
 	}
 	for i := range old {
 		l := &old[i]

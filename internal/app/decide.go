@@ -167,7 +167,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		}
 	}
 	if err != nil {
-		return nil, s.changed(err, a.ID+" was decided", "a2a-server approvals show "+a.ID)
+		return nil, s.changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+visible.Line(a.ID))
 	}
 	return &decided, nil
 }
@@ -184,12 +184,12 @@ func same(a *client.Approval, d *client.Decision) bool {
 
 // conflictText says how an approval has ended.
 func conflictText(a *client.Approval, now time.Time) string {
-	return a.ID + " was already " + endText(a, now)
+	return visible.Line(a.ID) + " was already " + endText(a, now)
 }
 
 // endText says in which state an approval has ended, by whom, when and why.
 func endText(a *client.Approval, now time.Time) string {
-	text := string(a.State)
+	text := visible.Line(string(a.State))
 	r := a.Resolution
 	if r == nil {
 		return text
@@ -224,7 +224,7 @@ func decidedText(id string, of client.DecisionType, d *client.Decided) string {
 	}
 	by := d.Approval.Resolution.By
 	if d.Already {
-		return fmt.Sprintf("%s had been %s by %s already", d.Approval.ID, past, byText(by))
+		return fmt.Sprintf("%s had been %s by %s already", visible.Line(d.Approval.ID), past, byText(by))
 	}
-	return fmt.Sprintf("%s was %s by %s", d.Approval.ID, past, visible.Line(d.Caller.Subject))
+	return fmt.Sprintf("%s was %s by %s", visible.Line(d.Approval.ID), past, visible.Line(d.Caller.Subject))
 }

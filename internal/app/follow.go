@@ -69,7 +69,7 @@ func (p *program) changedApproval(a *client.Approval, shown map[string]client.St
 		}
 		return err
 	}
-	line := fmt.Sprintf("%s  %-9s %s  %s", time.Now().Format("15:04:05"), string(a.State), short(a.ID), visible.Line(a.Tool))
+	line := fmt.Sprintf("%s  %-9s %s  %s", time.Now().Format("15:04:05"), visible.Line(string(a.State)), short(a.ID), visible.Line(a.Tool))
 	if r := a.Resolution; r != nil {
 		line += "  by " + byText(r.By)
 		if r.Reason != "" {
@@ -107,7 +107,7 @@ func (p *program) approvalsWait() *cobra.Command {
 		if a.State == client.Pending {
 			if a, err = s.settled(waiting, a.ID); err != nil {
 				if waiting.Err() != nil && ctx.Err() == nil {
-					return &codeError{exitTimeout, d.Approval.ID + " still waits"}
+					return &codeError{exitTimeout, visible.Line(d.Approval.ID) + " still waits"}
 				}
 				return s.explain(err)
 			}
@@ -144,7 +144,7 @@ func (s *server) settled(ctx context.Context, id string) (*client.Approval, erro
 
 // waited reports how an approval has ended: as the output, or as an error with its exit code.
 func (p *program) waited(a *client.Approval, printed bool) error {
-	text, code := a.ID+" was "+string(a.State), exitOK
+	text, code := visible.Line(a.ID+" was "+string(a.State)), exitOK
 	if r := a.Resolution; r != nil {
 		text += " by " + byText(r.By)
 		if r.Reason != "" {
@@ -155,7 +155,7 @@ func (p *program) waited(a *client.Approval, printed bool) error {
 	case client.Rejected:
 		code = exitRejected
 	case client.Expired:
-		code, text = exitExpired, a.ID+" has expired"
+		code, text = exitExpired, visible.Line(a.ID)+" has expired"
 	case client.Canceled, client.Superseded:
 		code = exitCanceled
 	case client.Approved, client.Edited, client.Responded, client.Pending:
@@ -195,13 +195,13 @@ func (p *program) approvalsExtend() *cobra.Command {
 		a := &d.Approval
 		if *by != 0 {
 			if a.Deadline == nil {
-				return errors.New(a.ID + " has no deadline that could be moved")
+				return errors.New(visible.Line(a.ID) + " has no deadline that could be moved")
 			}
 			at = a.Deadline.Add(*by)
 		}
 		done, err := s.Extend(ctx, a.ID, client.Extension{Digest: a.Digest, Until: at})
 		if err != nil {
-			return s.changed(err, "the deadline of "+a.ID+" was moved", "a2a-server approvals show "+a.ID)
+			return s.changed(err, "the deadline of "+visible.Line(a.ID)+" was moved", "a2a-server approvals show "+visible.Line(a.ID))
 		}
 		if *as == "json" {
 			return p.printJSON(done)
@@ -209,7 +209,7 @@ func (p *program) approvalsExtend() *cobra.Command {
 		if done.Approval != nil {
 			at = deadline(done.Approval)
 		}
-		_, err = fmt.Fprintf(p.stdout, "the deadline of %s is %s\n", a.ID, exactly(at, time.Now()))
+		_, err = fmt.Fprintf(p.stdout, "the deadline of %s is %s\n", visible.Line(a.ID), exactly(at, time.Now()))
 		return err
 	})
 	return c

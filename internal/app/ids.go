@@ -30,7 +30,7 @@ func short(id string) string {
 	if found {
 		of += "." + rest
 	}
-	return of
+	return visible.Line(of)
 }
 
 // shorts returns a function like short whose results are unique among ids.

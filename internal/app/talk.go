@@ -57,7 +57,7 @@ func (t *talk) follow(ctx context.Context) error {
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
 			t.desk.end()
-			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", t.task, short(t.task))
+			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))
 		}
 		if err != nil {
 			return t.s.explain(err)
@@ -160,7 +160,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	case !d.May.Decide:
 		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool) + ": " + visible.Text(d.May.WhyNot))
 	case !t.desk.person:
-		return &refusedError{fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, a.ID, visible.Line(a.Tool), short(a.ID))}
+		return &refusedError{fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
 	}
 	if _, err := io.WriteString(t.desk.stderr, approvalText(d, columnsOf(t.desk.stderr), time.Now())); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		case err == nil:
 			return nil
 		case errors.As(err, &unknown):
-			return t.s.changed(err, a.ID+" was decided", "a2a-server approvals show "+short(a.ID))
+			return t.s.changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+short(a.ID))
 		case errors.As(err, &refused) && refused.Approval != nil && refused.Approval.State != client.Pending:
 			return t.desk.note(conflictText(refused.Approval, time.Now()))
 		}
@@ -250,7 +250,7 @@ func (t *talk) refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &refusedError{fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", t.task, short(t.task))}
+	return &refusedError{fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
 }
 
 // chat sends what the person writes, and follows each task.

@@ -85,7 +85,7 @@ func TestPromisesOfTheREADME(t *testing.T) {
 		}
 		texts[i] = string(raw)
 	}
-	_, list, _ := strings.Cut(texts[0], "What it promises:")
+	_, list, _ := strings.Cut(texts[0], "## What it promises")
 	list, _, _ = strings.Cut(list, "\n## ")
 	bold := regexp.MustCompile(`\*\*(.+?)[.:]?\*\*`).FindAllStringSubmatch(list, -1)
 	if len(bold) == 0 {

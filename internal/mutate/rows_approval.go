@@ -249,8 +249,8 @@ func approvalRows() []Row {
 		},
 		{
 			File:    "approval/api/convert.go",
-			What:    "func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {\n	out := s.whole(a.Listed())",
-			Into:    "func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {\n	out := s.whole(a)",
+			What:    "out := s.masked(c, list, a)",
+			Into:    "out := s.whole(a)",
 			Promise: "a list of approvals has nothing that is masked",
 			Package: "internal/app",
 			Test:    "TestApprovalsMasked",

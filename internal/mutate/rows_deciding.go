@@ -174,7 +174,7 @@ func decidingRows() []Row {
 		},
 		{
 			File:    "internal/app/config/gates.go",
-			What:    "if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) {",
+			What:    "if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {",
 			Into:    "if given && false {",
 			Promise: "a gate on which nobody could decide is refused",
 			Test:    "TestWrongFiles/deciders_known.yaml",

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,4 +56,49 @@ func TestExtend(t *testing.T) {
 			t.Errorf("an expired approval was extended: %v", err)
 		}
 	})
+}
+
+// An approval is extended a bounded number of times, and not at the cost of the room for its
+// decision and its result.
+func TestExtensionsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})})
+		w.ask(alice, 1)
+		list, one := w.engine.Approvals(), w.inbox(alice, 0)[0]
+		var wrong *approval.Error
+		for n := 1; ; n++ {
+			err := list.Extend(w.ctx(), alice, one.ID, one.Digest, one.Deadline.Add(time.Duration(n)*time.Minute))
+			if n <= task.MaxExtensions && err == nil {
+				continue
+			}
+			if n != task.MaxExtensions+1 || !errors.As(err, &wrong) || wrong.Reason != approval.ReasonNotAllowed {
+				t.Fatalf("extension %d: %v", n, err)
+			}
+			break
+		}
+		if err := list.Decide(w.ctx(), alice, approval.Answer{ID: one.ID, Verb: approval.Approve, Digest: one.Digest}); err != nil {
+			t.Error(err)
+		}
+	})
+	w := onMemory(t, engine.Config{
+		Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}}), Limits: task.Limits{Task: 6 << 20},
+	})
+	sent := w.send(w.calls("transfer", args{"amount": 1, "to": strings.Repeat("x", 120<<10)}))
+	id := w.pending(sent)[0]
+	list := w.engine.Approvals()
+	one, err := list.Get(w.ctx(), alice, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invalid *task.InvalidError
+	for n := 1; n <= task.MaxExtensions; n++ {
+		if err = list.Extend(w.ctx(), alice, id, one.Digest, one.Deadline.Add(time.Duration(n)*time.Minute)); err != nil {
+			break
+		}
+	}
+	if !errors.As(err, &invalid) || invalid.Field != "until" {
+		t.Errorf("extensions beyond the room of the log: %v", err)
+	}
+	w.wantState(w.send(w.decision(sent.ID, approve(id))), a2a.TaskStateCompleted)
 }
