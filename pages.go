@@ -84,7 +84,7 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 	for _, k := range skills {
 		t := web.Tool{Name: k.ID, Description: k.Description}
 		if slices.Contains(k.Tags, "needs approval") {
-			t.Asks = "each call is asked about"
+			t.Asks = "a person decides each call"
 		}
 		out = append(out, t)
 	}

@@ -48,7 +48,7 @@ func (v *visit) batch() error {
 		case a.State != client.Pending:
 			one.Why = fmt.Sprintf("%s already, by %s", one.State.Word, one.By)
 		case !d.May.Decide:
-			one.Why = d.May.WhyNot
+			one.Why = v.whyNot(&d.Approval)
 		case !together(a):
 			one.Why = "it is destructive or of high risk, or asks something else: decide it on its own page"
 		}

@@ -162,7 +162,7 @@ func TestBatch(t *testing.T) {
 	two, digest2 := w.asks("mail", map[string]any{"to": []any{}, "subject": "Second", "body": "b", "urgent": true, "count": 1})
 	money, digest3 := w.asks("transfer_money", map[string]any{"amount": 5, "to": "dave"})
 	p := w.get(alice, "/ui/batch?id="+one+"&id="+two+"&id="+money)
-	w.has(p, http.StatusOK, []string{"These 2 will run", "Second", "Hello", "1 of your selection", "Approve 2 and run"})
+	w.has(p, http.StatusOK, []string{"Decide these 2 together", "Second", "Hello", "1 of your selection", "Approve 2 and run"})
 	w.has(w.do(alice, http.MethodPost, "/ui/batch", url.Values{"decision": {"approve"}, "id": {one, money}, "digest": {digest1, digest3}}), http.StatusUnprocessableEntity, []string{"Nothing was decided"})
 	if p := w.decide(bob, two, url.Values{"decision": {"reject"}, "digest": {digest2}}); p.status != http.StatusSeeOther {
 		t.Fatalf("reject = %d", p.status)

@@ -91,7 +91,7 @@ func via(name string) string {
 	case "a2a":
 		return "conversation"
 	case "api":
-		return "page or API"
+		return "in the inbox, or by the API"
 	case "provider":
 		return "program"
 	}

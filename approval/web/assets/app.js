@@ -88,7 +88,7 @@
     const at = $('#picked');
     if (!at) return;
     const boxes = $$('input[form=batch]'), on = boxes.filter(b => b.checked);
-    at.textContent = on.length ? `${on.length} selected` : 'Select approvals of one gate to decide them together.';
+    at.textContent = on.length ? `${on.length} selected` : 'Select approvals of one gate to decide them together. High risk, destructive calls and questions are decided one by one.';
     const button = $('#batch button');
     button.disabled = !on.length;
   };
