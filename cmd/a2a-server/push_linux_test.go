@@ -88,7 +88,7 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 	for id, want := range map[string]bool{tasks["ci"][0]: true, tasks["cd"][0]: false} {
 		_, text, _ := s.run("approvals", "show", id+".a1")
 		_, object, _ := s.run("approvals", "show", id+".a1", "-o", "json")
-		if strings.Contains(text, "no longer valid") != want || strings.Contains(object, `"requester_revoked": true`) != want || !strings.Contains(object, `"digest"`) {
+		if strings.Contains(text, "no longer valid") != want || strings.Contains(object, `"requesterRevoked": true`) != want || !strings.Contains(object, `"digest"`) {
 			t.Errorf("approvals show, of a key that was revoked %v: %s%s", want, text, object)
 		}
 	}
