@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 
 		{name: "F7 approved twice", edits: []func(*Approval){endedAs(Approved, Resolution{Verb: Approve})}, answer: approve, by: alice(),
 			reason: ReasonDecided, words: []string{"already approved", "bob"}},
-		{name: "F3 approved after it was rejected", edits: []func(*Approval){endedAs(Rejected, Resolution{Verb: Reject})}, answer: approve, by: alice(),
+		{name: "approved after it was rejected", edits: []func(*Approval){endedAs(Rejected, Resolution{Verb: Reject})}, answer: approve, by: alice(),
 			reason: ReasonConflict, words: []string{`already rejected by "bob" at 2026-03-01T12:01:00.000Z`}},
 		{name: "expired before", edits: []func(*Approval){endedAs(Expired, Resolution{})}, answer: approve, by: alice(), reason: ReasonExpired},
 
@@ -85,14 +85,14 @@ func TestCheck(t *testing.T) {
 			words: []string{"cannot be approved", "respond, reject, cancel"}},
 		{name: "verb that the rule leaves out", edits: []func(*Approval){terms(Terms{Rule: "r", Allowed: []Verb{Approve, Reject}})},
 			answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)}, by: alice(), reason: ReasonNotAllowed, words: []string{"approve, reject"}},
-		{name: "F1 a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)},
+		{name: "a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)},
 			by: alice(), reason: ReasonNotAllowed},
-		{name: "F2 terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Rule: "gone", FourEyes: true})},
+		{name: "terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Rule: "gone", FourEyes: true})},
 			answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{`"gone"`}},
 
 		{name: "question of an earlier server what came of a call, with the digest of the call", edits: []func(*Approval){kind(KindOutcome)}, answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
 		{name: "digest as shown", answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
-		{name: "F1 another digest", answer: Answer{Verb: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
+		{name: "another digest", answer: Answer{Verb: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
 
 		{name: "four eyes, another", edits: []func(*Approval){fourEyes}, answer: approve, by: bob(), via: ViaAPI},
 		{name: "four eyes, the requester", edits: []func(*Approval){fourEyes}, answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed,
@@ -161,7 +161,7 @@ func TestCheck(t *testing.T) {
 		{name: "edit with nothing but space", answer: Answer{Verb: Edit, Args: json.RawMessage(` `)}, by: alice(), reason: ReasonMalformed},
 		{name: "edit with a name twice", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":{"b":1,"b":2}}`)}, by: alice(), reason: ReasonMalformed, words: []string{"args/a/b"}},
 		{name: "edit beyond the limit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":"` + strings.Repeat("x", MaxJSON) + `"}`)}, by: alice(), reason: ReasonMalformed},
-		{name: "F1 approve with arguments that would not run", answer: Answer{Verb: Approve, Args: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+		{name: "approve with arguments that would not run", answer: Answer{Verb: Approve, Args: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"belongs to edit"}},
 		{name: "reject with a response", answer: Answer{Verb: Reject, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
 

@@ -233,7 +233,7 @@ func TestJudgeTerms(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got.Terms); diff != "" {
 				t.Errorf("terms (-want +got):\n%s", diff)
 			}
-			// F2: what was asked must not be tied to the policy by a shared slice.
+			// What was asked must not be tied to the policy by a shared slice.
 			for i := range got.Terms.Allowed {
 				got.Terms.Allowed[i] = Cancel
 			}

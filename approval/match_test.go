@@ -49,7 +49,7 @@ func TestMatch(t *testing.T) {
 
 		{name: "F7 approved again", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", approved)}, want: []string{"=t.a1"}},
 		{name: "one settled and one new", answers: []Answer{yes("t.a1"), yes("t.a2")}, approvals: []*Approval{pending("t.a1", approved), pending("t.a2")}, want: []string{"=t.a1", "t.a2"}},
-		{name: "F3 approved after rejected", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", rejected)}, reason: ReasonConflict, words: []string{"rejected", "bob", "2026-03-01T12:01:00.000Z"}},
+		{name: "approved after rejected", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", rejected)}, reason: ReasonConflict, words: []string{"rejected", "bob", "2026-03-01T12:01:00.000Z"}},
 		{name: "rejected after approved", answers: []Answer{no("t.a1")}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonConflict},
 		{name: "F7 the same edit again", answers: []Answer{edit("t.a1", `{"a": 1}`)}, approvals: []*Approval{pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)}))}, want: []string{"=t.a1"}},
 		{name: "another edit", answers: []Answer{edit("t.a1", `{"a":2}`)}, approvals: []*Approval{pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)}))}, reason: ReasonConflict},

@@ -69,7 +69,7 @@ func forms() []form {
 }
 
 // Whatever two forms a message says approve and reject in, it decides nothing; alone, each
-// form says what it says, or decides nothing (D3).
+// form says what it says, or decides nothing.
 func TestFormsContradict(t *testing.T) {
 	t.Parallel()
 	decide := func(t *testing.T, say map[string]form) (string, error) {
