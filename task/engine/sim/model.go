@@ -99,6 +99,7 @@ type event struct {
 
 	Wake  *string         `json:"wake"`
 	Until *string         `json:"until"`
+	At    *time.Time      `json:"at"`
 	Ask   json.RawMessage `json:"ask"`
 	For   string          `json:"for"`
 	Calls []struct {

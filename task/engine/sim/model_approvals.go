@@ -78,7 +78,8 @@ func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 	}
 }
 
-// extended checks that only what is pending, and holds no call, gets a later deadline.
+// extended checks that only what is pending, and holds no call, gets a later deadline, and
+// that it was judged before the old one. Its commit may be later, as that of a decision may.
 func (m *model) extended(t *modelTask, v *event) {
 	a := t.approval(v.ID)
 	until, err := time.Parse(time.RFC3339, *v.Until)
@@ -86,8 +87,9 @@ func (m *model) extended(t *modelTask, v *event) {
 		m.fail(t, "events can be read", "the new deadline of %s: %v", v.ID, err)
 		return
 	}
-	if a == nil || a.State != approval.Pending || a.Held || a.Deadline == nil || !until.After(*a.Deadline) || !m.s.now.Before(*a.Deadline) {
-		m.fail(t, "what is pending gets a later deadline, in time", "%s, %s, at %s until %s", v.ID, a, m.s.now, until)
+	judged := v.At != nil && !v.At.After(m.s.now)
+	if a == nil || a.State != approval.Pending || a.Held || a.Deadline == nil || !until.After(*a.Deadline) || !judged || !v.At.Before(*a.Deadline) {
+		m.fail(t, "what is pending gets a later deadline, in time", "%s, %s, judged at %v, at %s until %s", v.ID, a, v.At, m.s.now, until)
 		return
 	}
 	a.Deadline = &until
