@@ -91,7 +91,7 @@ func (t *talk) status(u *update) error {
 		if text != "" {
 			text = ": " + text
 		}
-		return fmt.Errorf("the task %s was %s%s", t.task, map[string]string{"failed": "ended by a failure", "canceled": "canceled", "rejected": "rejected"}[state], text)
+		return fmt.Errorf("the task %s was %s%s", visible.Line(t.task), map[string]string{"failed": "ended by a failure", "canceled": "canceled", "rejected": "rejected"}[state], text)
 	case text != "":
 		return t.desk.note(text)
 	}
