@@ -15,7 +15,7 @@ var (
 	errInternal        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "INTERNAL", reason: "INTERNAL_ERROR", message: "internal error", theirs: sdk.ErrInternalError}
 	errDataLoss        = wireError{code: -32603, status: http.StatusInternalServerError, grpc: "DATA_LOSS", reason: "DATA_LOSS", message: "the stored data of this task is damaged and cannot be read: the operator of this server has to restore a backup"}
 	errReadOnly        = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE", message: "the store of this server is damaged and read-only: its operator has to restore a backup; nothing was written"}
-	errBusy            = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE"}
+	errBusy            = wireError{code: -32603, status: http.StatusServiceUnavailable, grpc: "UNAVAILABLE", reason: "UNAVAILABLE", message: "the server cannot accept this now: try again later"}
 	errDiskFull        = wireError{code: -32603, status: http.StatusInsufficientStorage, grpc: "RESOURCE_EXHAUSTED", reason: "RESOURCE_EXHAUSTED"}
 	errTaskNotFound    = wireError{code: -32001, status: http.StatusNotFound, grpc: "NOT_FOUND", reason: "TASK_NOT_FOUND", message: "task not found", theirs: sdk.ErrTaskNotFound}
 	errNotCancelable   = wireError{code: -32002, status: http.StatusBadRequest, grpc: "FAILED_PRECONDITION", reason: "TASK_NOT_CANCELABLE", theirs: sdk.ErrTaskNotCancelable}

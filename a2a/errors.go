@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,9 @@ import (
 	"unicode/utf8"
 
 	"a2a-server/approval"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/visible"
-	"a2a-server/task"
-	"a2a-server/task/engine"
 )
 
 // wireError is an error as every binding sends it.
@@ -56,69 +56,53 @@ func (e *wireError) about(wrong *approval.Error) *wireError {
 	return e
 }
 
-// toWire is the only mapping from domain errors to errors on the wire. For any other error
-// it returns an internal error, and known is false, so that the cause is logged.
+// ofKind has the error for every kind of failure but [failure.Refused].
+var ofKind = map[failure.Kind]*wireError{
+	failure.Internal:      &errInternal,
+	failure.Recorded:      &errBusy,
+	failure.RecordedLoss:  &errDataLoss,
+	failure.Denied:        &errDenied,
+	failure.NotFound:      &errTaskNotFound,
+	failure.Invalid:       &errInvalidParams,
+	failure.Decision:      &errInvalidParams,
+	failure.State:         &errUnsupported,
+	failure.NotCancelable: &errNotCancelable,
+	failure.NotDeletable:  &errUnsupported,
+	failure.NoPush:        &errPushUnsupported,
+	failure.Uncertain:     &errBusy,
+	failure.Stopping:      &errBusy,
+	failure.Busy:          &errBusy,
+	failure.DiskFull:      &errDiskFull,
+	failure.ReadOnly:      &errReadOnly,
+	failure.Ended:         &errInternal,
+	failure.DataLoss:      &errDataLoss,
+}
+
+// toWire returns the form of err on the wire. known is false if the log needs the cause.
 func toWire(err error) (w *wireError, known bool) {
-	var wire *wireError
-	var invalid *task.InvalidError
-	var state *task.StateError
-	var wrong *approval.Error
-	var full *engine.DiskError
-	var answers *engine.AnswersError
-	var busy *engine.BusyError
-	var recorded *engine.RecordedError
-	var refused *httpd.Error
-	switch {
-	case errors.As(err, &wire):
+	if wire, is := errors.AsType[*wireError](err); is {
 		return wire, true
-	case errors.As(err, &refused):
-		return refusal(refused), true
-	case errors.As(err, &recorded) && (errors.Is(err, engine.ErrDataLoss) || errors.Is(err, engine.ErrReadOnly)):
-		return errDataLoss.saying(recorded.Error()), true
-	case errors.As(err, &recorded):
-		return errBusy.saying(recorded.Error()), true
-	case errors.As(err, &busy):
-		return errBusy.saying(busy.Error()), true
-	case errors.Is(err, task.ErrTaskNotFound):
-		return errTaskNotFound.saying(errTaskNotFound.message), true
-	case errors.Is(err, engine.ErrNoPush):
-		return errPushUnsupported.saying(errPushUnsupported.message), true
-	case errors.Is(err, ErrShutdown) && errors.Is(err, engine.ErrUncertain):
-		return errBusy.saying("the server stopped while this was being written, and it may still take effect: look at your tasks before you send it again"), true
-	case errors.Is(err, ErrShutdown):
-		return errBusy.saying("the server cannot accept this now: try again later"), true
-	case errors.As(err, &full):
-		return errDiskFull.saying(full.Error()), true
-	case errors.As(err, &answers):
-		return errBusy.saying(answers.Error()), true
-	case errors.Is(err, engine.ErrDataLoss):
-		return errDataLoss.saying(errDataLoss.message), false
-	case errors.Is(err, engine.ErrReadOnly):
-		return errReadOnly.saying(errReadOnly.message), true
-	case errors.Is(err, engine.ErrUnavailable):
-		return errBusy.saying(err.Error()), true
-	case errors.As(err, &invalid):
-		w := errInvalidParams.saying(invalid.Error())
-		w.violations = []violation{{invalid.Field, invalid.Reason}}
-		return w, true
-	case errors.As(err, &state):
-		w := errUnsupported.saying(state.Error())
-		if state.NotCancelable {
-			w = errNotCancelable.saying(state.Error())
-		}
-		if state.Decided != nil {
-			w = w.about(state.Decided)
-		}
-		return w, true
-	case errors.As(err, &wrong):
-		return errInvalidParams.saying(wrong.Error()).about(wrong), true
 	}
-	for _, e := range wireErrors {
-		if e.theirs != nil && errors.Is(err, e.theirs) {
-			return e.saying(err.Error()), true
+	f := failure.Of(err)
+	if f.Kind == failure.Refused {
+		return refusal(f.Refused), true
+	}
+	if f.Kind == failure.Internal {
+		for _, e := range wireErrors {
+			if e.theirs != nil && errors.Is(err, e.theirs) {
+				return e.saying(err.Error()), true
+			}
 		}
 	}
-	return errInternal.saying(errInternal.message), false
+	row := ofKind[f.Kind]
+	w = row.saying(cmp.Or(f.Message, row.message))
+	if f.Invalid != nil {
+		w.violations = []violation{{f.Invalid.Field, f.Invalid.Reason}}
+	}
+	if f.Decision != nil {
+		w = w.about(f.Decision)
+	}
+	return w, !f.Logged()
 }
 
 const (

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/failure"
 	"a2a-server/task/engine"
 )
 
@@ -87,5 +89,22 @@ func TestErrorsAboutRecordedMessages(t *testing.T) {
 	w, known := toWire(fmt.Errorf("wait: %w; %w", ErrShutdown, engine.ErrUncertain))
 	if w.status != http.StatusServiceUnavailable || !known || !strings.Contains(w.message, "may still take effect") {
 		t.Errorf("a wait for the disk that a shutdown cut off: %d %q (known %v), want 503 and that it is uncertain", w.status, w.message, known)
+	}
+}
+
+// Every kind of failure has an error, which clients find in docs/errors.md.
+func TestEveryKindOfFailureHasAnError(t *testing.T) {
+	t.Parallel()
+	for _, kind := range failure.Kinds() {
+		row := ofKind[kind]
+		listed := slices.ContainsFunc(wireErrors, func(e struct {
+			*wireError
+			when, next string
+		}) bool {
+			return e.wireError == row
+		})
+		if !listed && kind != failure.Refused {
+			t.Errorf("failure kind %d has the error %+v, want one of wireErrors", kind, row)
+		}
 	}
 }

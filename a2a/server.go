@@ -25,7 +25,7 @@ import (
 // ErrShutdown is the cause to cancel the contexts of requests with when the HTTP server
 // shuts down. Streams then end with a comment, clients resume them with Last-Event-ID, and
 // other requests get 503 (UNAVAILABLE).
-var ErrShutdown = errors.New("the server is shutting down")
+var ErrShutdown = httpd.ErrStopping
 
 // Config configures a [Server].
 type Config struct {
@@ -385,10 +385,7 @@ func sameScope(a, b auth.Principal, action auth.Action) bool {
 // calls it before it reads anything for the operation, so that the error depends on nothing
 // else.
 func allow(by auth.Principal, op *operation) error {
-	if err := by.May(op.action); err != nil {
-		return errDenied.saying(err.Error())
-	}
-	return nil
+	return by.May(op.action)
 }
 
 // Refuse answers a request with an error as the server itself does: in the format of the

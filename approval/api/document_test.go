@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"a2a-server/client"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/golden"
 )
 
@@ -203,6 +204,12 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 	golden.Section(t, filepath.Join("..", "..", "docs", "errors.md"), "api errors", table.String())
 	if slices.Sort(listed); !slices.Equal(listed, reasons) {
 		t.Errorf("the cases are %v, want %v", listed, reasons)
+	}
+	for _, kind := range failure.Kinds() {
+		row, has := ofKind[kind]
+		if special := kind == failure.Refused || kind == failure.Decision; has == special || has && !slices.Contains(listed, row.reason) {
+			t.Errorf("failure kind %d: reason %q, want one of the cases", kind, row.reason)
+		}
 	}
 	for reason, title := range titles {
 		if title == "" || problem(http.StatusBadRequest, reason, "").Title != title {

@@ -17,6 +17,7 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
@@ -261,13 +262,20 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 	out, err := op.run(x)
 	if err != nil {
 		p := s.problem(ctx, x.Caller, err, r.PathValue("id"))
-		if op.changes && (p.Reason == client.ReasonInternal || interrupted(err)) { // nobody knows how far it came
+		if op.changes && unclear(p, err) {
 			p = problem(http.StatusInternalServerError, client.ReasonUnclear, "the server has failed or is stopping, and the change may have been made: look before you send it again; its log has the reason")
 		}
 		s.refuse(w, r, p)
 		return
 	}
 	s.send(w, r, d, x.status, out)
+}
+
+// unclear reports whether nobody knows how far a change has come that failed with err, which
+// is p.
+func unclear(p *client.Error, err error) bool {
+	kind := failure.Of(err).Kind
+	return p.Reason == client.ReasonInternal || kind == failure.Ended || kind == failure.Stopping
 }
 
 // may returns the error of a caller who may not do an action, before anything is read.

@@ -1,18 +1,17 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"strings"
 
 	"a2a-server/approval"
-	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/visible"
-	"a2a-server/task"
-	"a2a-server/task/engine"
 )
 
 // A Case says of a reason which statuses it has, when it is given, and what to do next.
@@ -70,60 +69,48 @@ func problem(status int, reason, detail string) *client.Error {
 	return e
 }
 
-// Problem is the only mapping from domain errors to those of the API. Every other error is
-// [client.ReasonInternal]; the caller logs its cause.
-func Problem(err error) *client.Error {
-	var own *client.Error
-	var refused *httpd.Error
-	var denied *auth.DeniedError
-	var wrong *approval.Error
-	var invalid *task.InvalidError
-	var state *task.StateError
-	var not *engine.NotDeletableError
-	var recorded *engine.RecordedError
-	var busy *engine.BusyError
-	var answers *engine.AnswersError
-	var disk *engine.DiskError
-	switch {
-	case errors.As(err, &own):
-		return own
-	case errors.As(err, &refused):
-		return refusal(refused)
-	case errors.As(err, &denied):
-		return problem(http.StatusForbidden, client.ReasonRole, denied.Error())
-	case errors.As(err, &state) && state.Decided != nil:
-		return decision(state.Decided)
-	case errors.As(err, &wrong):
-		return decision(wrong)
-	case errors.Is(err, task.ErrTaskNotFound):
-		return problem(http.StatusNotFound, client.ReasonNotFound, "there is no such task, or it belongs to somebody else: list the tasks that you may see")
-	case errors.As(err, &invalid):
-		e := problem(http.StatusBadRequest, client.ReasonInvalid, invalid.Error())
-		e.Fields = []client.FieldError{{Field: invalid.Field, Description: invalid.Reason}}
-		return e
-	case errors.As(err, &state):
-		return problem(http.StatusConflict, client.ReasonState, state.Error())
-	case errors.As(err, &not):
-		return problem(http.StatusConflict, client.ReasonState, not.Error())
-	case errors.As(err, &recorded):
-		return problem(http.StatusInternalServerError, client.ReasonUnclear, recorded.Error())
-	case errors.Is(err, engine.ErrUncertain):
-		return problem(http.StatusInternalServerError, client.ReasonUnclear, "the server stopped while this was being written, and it may have been: look before you send it again")
-	case errors.As(err, &busy), errors.As(err, &answers), errors.As(err, &disk), errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrUnavailable):
-		return problem(http.StatusServiceUnavailable, client.ReasonBusy, err.Error())
-	case errors.Is(err, engine.ErrReadOnly):
-		return problem(http.StatusServiceUnavailable, client.ReasonDataLoss, "the store is damaged and read-only, and nothing was written: its operator has to restore a backup (docs/operations.md)")
-	case interrupted(err):
-		return problem(http.StatusServiceUnavailable, client.ReasonBusy, "the request took too long, or the server is stopping: try again later")
-	case errors.Is(err, engine.ErrDataLoss):
-		return problem(http.StatusInternalServerError, client.ReasonDataLoss, "what is stored is damaged and cannot be read: the server's operator has to restore a backup (docs/operations.md)")
-	}
-	return problem(http.StatusInternalServerError, client.ReasonInternal, "the server has failed: its log has the reason")
+// ofKind has the problem for every kind of failure but those about requests and decisions.
+var ofKind = map[failure.Kind]struct {
+	status         int
+	reason, detail string // detail: when the failure has no words of its own
+}{
+	failure.Internal:      {http.StatusInternalServerError, client.ReasonInternal, "the server has failed: its log has the reason"},
+	failure.Recorded:      {http.StatusInternalServerError, client.ReasonUnclear, ""},
+	failure.RecordedLoss:  {http.StatusInternalServerError, client.ReasonUnclear, ""},
+	failure.Denied:        {http.StatusForbidden, client.ReasonRole, ""},
+	failure.NotFound:      {http.StatusNotFound, client.ReasonNotFound, "there is no such task, or it belongs to somebody else: list the tasks that you may see"},
+	failure.Invalid:       {http.StatusBadRequest, client.ReasonInvalid, ""},
+	failure.State:         {http.StatusConflict, client.ReasonState, ""},
+	failure.NotCancelable: {http.StatusConflict, client.ReasonState, ""},
+	failure.NotDeletable:  {http.StatusConflict, client.ReasonState, ""},
+	failure.NoPush:        {http.StatusConflict, client.ReasonState, "this server sends no push notifications"},
+	failure.Uncertain:     {http.StatusInternalServerError, client.ReasonUnclear, ""},
+	failure.Stopping:      {http.StatusServiceUnavailable, client.ReasonBusy, "the server is stopping: try again later"},
+	failure.Busy:          {http.StatusServiceUnavailable, client.ReasonBusy, ""},
+	failure.DiskFull:      {http.StatusServiceUnavailable, client.ReasonBusy, ""},
+	failure.ReadOnly:      {http.StatusServiceUnavailable, client.ReasonDataLoss, "the store is damaged and read-only, and nothing was written: its operator has to restore a backup (docs/operations.md)"},
+	failure.Ended:         {http.StatusServiceUnavailable, client.ReasonBusy, "the request took too long, or the server is stopping: try again later"},
+	failure.DataLoss:      {http.StatusInternalServerError, client.ReasonDataLoss, "what is stored is damaged and cannot be read: the server's operator has to restore a backup (docs/operations.md)"},
 }
 
-// interrupted reports whether err is that of a request whose context has ended.
-func interrupted(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+// Problem returns the problem that err is.
+func Problem(err error) *client.Error {
+	if own, is := errors.AsType[*client.Error](err); is {
+		return own
+	}
+	f := failure.Of(err)
+	if f.Kind == failure.Refused {
+		return refusal(f.Refused)
+	}
+	if f.Decision != nil {
+		return decision(f.Decision)
+	}
+	row := ofKind[f.Kind]
+	e := problem(row.status, row.reason, cmp.Or(f.Message, row.detail))
+	if f.Invalid != nil {
+		e.Fields = []client.FieldError{{Field: f.Invalid.Field, Description: f.Invalid.Reason}}
+	}
+	return e
 }
 
 // decision returns the problem of a decision.

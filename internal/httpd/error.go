@@ -1,6 +1,12 @@
 package httpd
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
+
+// ErrStopping is the cause with which the contexts of requests end when the server shuts down.
+var ErrStopping = errors.New("the server is shutting down")
 
 // Error refuses a request before its protocol has read it. The protocol writes it in its own
 // form.
