@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	a2aserver "a2a-server"
+	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/store/memstore"
 )
