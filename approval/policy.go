@@ -246,6 +246,10 @@ func (p *Policy) Gates() []Gate {
 	return slices.Clone(p.gates)
 }
 
+// Terms returns what a gate of the policy demands, with what it leaves open taken from the
+// defaults.
+func (p *Policy) Terms(g Gate) Terms { return withDefaults(g.Terms, p.defaults) }
+
 // matches reports whether name is the texts of glob, with any text between them.
 func matches(glob []string, name string) bool {
 	if len(glob) == 1 {

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +52,7 @@ type operation struct {
 	params  []string    // of the query
 	members []string    // of the body's object; nil: there is no body
 	changes bool        // something
+	tagged  bool        // the answer has an ETag
 	run     func(*exchange) (any, error)
 	stream  func(*exchange) error // instead of run
 }
@@ -83,7 +86,7 @@ func operations() map[string]operation {
 			}
 			return x.Approvals(x.ctx, x.Caller, q)
 		}},
-		"GET /approvals/{id}": {action: auth.Review, run: func(x *exchange) (any, error) {
+		"GET /approvals/{id}": {action: auth.Review, tagged: true, run: func(x *exchange) (any, error) {
 			return x.Approval(x.ctx, x.Caller, x.r.PathValue("id"))
 		}},
 		"POST /approvals/{id}/decision": {action: auth.Decide, members: decision, changes: true, run: func(x *exchange) (any, error) {
@@ -268,7 +271,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 		s.refuse(w, r, p)
 		return
 	}
-	s.send(w, r, d, x.status, out)
+	s.send(w, r, d, op.tagged, x.status, out)
 }
 
 // unclear reports whether nobody knows how far a change has come that failed with err, which
@@ -350,8 +353,8 @@ func (x *exchange) decode(out any) error {
 	return nil
 }
 
-// send answers with JSON.
-func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, status int, v any) {
+// send answers with JSON. tagged: or with 304 (RFC 9110) if the client has just that.
+func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, tagged bool, status int, v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -359,6 +362,18 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, status i
 		s.cfg.Log.Error().Err(err).Str("path", visible.Clip(r.URL.Path, 200)).Msg("an answer of the approvals API cannot be encoded")
 		s.refuse(w, r, problem(http.StatusInternalServerError, client.ReasonUnclear, "the answer cannot be encoded: the server's log has the reason"))
 		return
+	}
+	if tagged {
+		sum := sha256.Sum256(b.Bytes())
+		tag := `W/"` + hex.EncodeToString(sum[:16]) + `"`
+		w.Header().Set("ETag", tag)
+		if slices.ContainsFunc(strings.Split(r.Header.Get("If-None-Match"), ","), func(one string) bool {
+			one = strings.TrimSpace(one)
+			return one == "*" || one == tag
+		}) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 	}
 	if status == http.StatusOK {
 		_ = d.Requests.Answer(w, "application/json", b.Bytes()) // the client is gone if it fails

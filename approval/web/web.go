@@ -38,6 +38,13 @@ type Tool struct {
 	Asks              string // what asks before it runs, in words; "": nothing
 }
 
+// Gate is a gate, or whatever else asks for approvals, as it is configured now.
+type Gate struct {
+	Text   string    // as the configuration has it; lines may be comments. It has no secrets.
+	Since  time.Time // when the server read it first
+	Others []string  // other gates that may ask about the tool
+}
+
 // Said is a message to the agent.
 type Said struct {
 	Text    string
@@ -66,6 +73,9 @@ type Config struct {
 	Sender    Sender // nil: nobody can talk to the agent here
 	// Tools lists the tools of a caller. Nil: they are not shown.
 	Tools func(context.Context, auth.Principal) []Tool
+	// Gate returns what asked about a tool, by the name of the gate in the approval. ok is
+	// false if the configuration has it no longer. Nil: it is not shown.
+	Gate func(gate, tool string) (g Gate, ok bool)
 	// Health returns why the server is not ready. Nil: it is not shown.
 	Health         func() error
 	Agent, Version string
