@@ -204,33 +204,58 @@ func Handler(s *Service, d Door) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Begin(w, r)
-		defer func() {
-			httpd.Finish(w, r)
-			if p := recover(); p != nil {
-				if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-					s.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
-				}
-				panic(http.ErrAbortHandler) // the connection is in an unknown state
-			}
-		}()
-		if wrong := d.Guard.Check(r); wrong != nil {
-			s.refuse(w, r, refusal(wrong))
-			return
-		}
-		if err := origins.Check(r); err != nil {
-			s.refuse(w, r, problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here"))
+		defer s.finish(w, r)
+		if wrong := refused(r, &d, origins); wrong != nil {
+			s.refuse(w, r, wrong)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// serve answers one request.
+// finish ends a request, also one that panics. It is deferred.
+func (s *Service) finish(w http.ResponseWriter, r *http.Request) {
+	httpd.Finish(w, r)
+	if p := recover(); p != nil {
+		if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+			s.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+		}
+		panic(http.ErrAbortHandler) // the connection is in an unknown state
+	}
+}
+
+// refused returns the problem of a request that comes from where none may; nil: it may.
+func refused(r *http.Request, d *Door, origins *http.CrossOriginProtection) *client.Error {
+	if wrong := d.Guard.Check(r); wrong != nil {
+		return refusal(wrong)
+	}
+	if origins.Check(r) != nil {
+		return problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here")
+	}
+	return nil
+}
+
+// serve answers one request. Its frame is on the stack while a stream waits.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *operation) {
+	x, err := s.known(w, r, d, op)
+	switch {
+	case err != nil:
+		s.refuseWith(w, r, err)
+	case op.stream == nil:
+		x.answer(op)
+	case r.Method != http.MethodGet: // mux takes HEAD for GET
+		w.Header().Set("Allow", http.MethodGet)
+		s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
+	default:
+		x.fail(op.stream(x))
+	}
+}
+
+// known returns the exchange of a request whose caller is known and may do op, with its body.
+func (s *Service) known(w http.ResponseWriter, r *http.Request, d *Door, op *operation) (*exchange, error) {
 	by, err := d.Requests.Principal(w, r)
 	if err != nil {
-		s.refuseWith(w, r, err)
-		return
+		return nil, err
 	}
 	x := &exchange{Service: s, Caller: Caller{By: by, Renew: d.Requests.Renews(r)}, door: d, w: w, r: r, status: http.StatusOK}
 	if x.query, err = x.params(op.params); err == nil {
@@ -244,34 +269,31 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 			err = only(x.body, op.members)
 		}
 	}
+	return x, err
+}
+
+// fail answers with the error of a stream; nil: it was answered.
+func (x *exchange) fail(err error) {
 	if err != nil {
-		s.refuseWith(w, r, err)
-		return
+		x.refuse(x.w, x.r, x.problem(x.r.Context(), x.Caller, err, x.r.PathValue("id")))
 	}
-	if op.stream != nil {
-		if r.Method != http.MethodGet { // mux takes HEAD for GET
-			w.Header().Set("Allow", http.MethodGet)
-			s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
-			return
-		}
-		if err := op.stream(x); err != nil {
-			s.refuse(w, r, s.problem(r.Context(), x.Caller, err, r.PathValue("id")))
-		}
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+}
+
+// answer runs an operation that is no stream.
+func (x *exchange) answer(op *operation) {
+	ctx, cancel := context.WithTimeout(x.r.Context(), requestTime)
 	defer cancel()
 	x.ctx = ctx
 	out, err := op.run(x)
 	if err != nil {
-		p := s.problem(ctx, x.Caller, err, r.PathValue("id"))
+		p := x.problem(ctx, x.Caller, err, x.r.PathValue("id"))
 		if op.changes && unclear(p, err) {
 			p = problem(http.StatusInternalServerError, client.ReasonUnclear, "the server has failed or is stopping, and the change may have been made: look before you send it again; its log has the reason")
 		}
-		s.refuse(w, r, p)
+		x.refuse(x.w, x.r, p)
 		return
 	}
-	s.send(w, r, d, op.tagged, x.status, out)
+	x.send(x.w, x.r, x.door, op.tagged, x.status, out)
 }
 
 // unclear reports whether nobody knows how far a change has come that failed with err, which

@@ -149,24 +149,34 @@ func notFound(detail string) *client.Error {
 // serve checks where a request comes from before anything else.
 func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
-	defer func() {
-		httpd.Finish(w, r)
-		if wrong := recover(); wrong != nil {
-			if wrong != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-				p.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(wrong), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
-			}
-			panic(http.ErrAbortHandler) // the connection is in an unknown state
-		}
-	}()
-	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
-		Refuse(w, api.Problem(wrong))
-		return
-	}
-	if err := p.origins.Check(r); err != nil {
-		Refuse(w, &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"})
+	defer p.finish(w, r)
+	if wrong := p.refused(r); wrong != nil {
+		Refuse(w, wrong)
 		return
 	}
 	p.mux.ServeHTTP(w, r)
+}
+
+// finish ends a request, also one that panics. It is deferred.
+func (p *pages) finish(w http.ResponseWriter, r *http.Request) {
+	httpd.Finish(w, r)
+	if wrong := recover(); wrong != nil {
+		if wrong != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+			p.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(wrong), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+		}
+		panic(http.ErrAbortHandler) // the connection is in an unknown state
+	}
+}
+
+// refused returns the problem of a request that comes from where none may; nil: it may.
+func (p *pages) refused(r *http.Request) *client.Error {
+	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
+		return api.Problem(wrong)
+	}
+	if err := p.origins.Check(r); err != nil {
+		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"}
+	}
+	return nil
 }
 
 // route adds a page. An action of 0 is for every caller.

@@ -34,8 +34,8 @@ func apiRows() []Row {
 		},
 		{
 			File:    "approval/api/feed.go",
-			What:    "if sight.Sees(&one.Audit) {",
-			Into:    "if sight.Sees(&one.Audit) || true {",
+			What:    "if f.sight.Sees(&one.Audit) {",
+			Into:    "if f.sight.Sees(&one.Audit) || true {",
 			Promise: "the feed has only what its reader may see",
 			Test:    "TestFeedIsFiltered",
 		},
@@ -48,8 +48,8 @@ func apiRows() []Row {
 		},
 		{
 			File:    "approval/api/feed.go",
-			What:    "\tdefault:\n\t\terr = yield(nil)\n",
-			Into:    "",
+			What:    "if err == nil {\n\t\terr = yield(events)",
+			Into:    "if err == nil && events != nil {\n\t\terr = yield(events)",
 			Promise: "a stream that continues is answered before anything happens",
 			Test:    "TestFeedReplays",
 			Hangs:   true,

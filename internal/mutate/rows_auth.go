@@ -113,8 +113,8 @@ func authRows() []Row {
 		},
 		{
 			File:    "internal/httpd/lease.go",
-			What:    "|| !l.server.cfg.Same(by, l.by, l.action):",
-			Into:    "|| !l.server.cfg.Same(by, by, l.action):",
+			What:    "if !l.server.cfg.Same(by, l.by, a) {",
+			Into:    "if !l.server.cfg.Same(by, by, a) {",
 			Promise: "a stream ends with the role that it needs",
 			Package: "a2a",
 			Test:    "TestStreamEndsWithCredential",

@@ -60,7 +60,7 @@ func grpcRows() []Row {
 		},
 		{
 			File:    stream,
-			What:    "c.atEnd(s.requests.Lease(c.ctx, by, op.action, renew, c.cancel))",
+			What:    "c.atEnd(s.requests.Lease(c.ctx, by, renew, c.cancel, op.action))",
 			Into:    "",
 			Promise: "gRPC: a stream ends with its credential",
 			Test:    "TestStreamOfGRPCEndsWithItsCredential",
@@ -68,7 +68,7 @@ func grpcRows() []Row {
 		},
 		{
 			File:    call,
-			What:    "defer s.requests.Lease(ctx, by, op.action, renew, c.cancel)()",
+			What:    "defer s.requests.Lease(ctx, by, renew, c.cancel, op.action)()",
 			Into:    "",
 			Promise: "gRPC: a send that waits ends with its credential",
 			Test:    "TestWaitingSendOfGRPCEndsWithItsCredential",
@@ -83,7 +83,7 @@ func grpcRows() []Row {
 		},
 		{
 			File:    health,
-			What:    "defer g.s.requests.Lease(c.ctx, by, auth.Read, g.s.requests.Renews(c.r), c.cancel)()",
+			What:    "defer g.s.requests.Lease(c.ctx, by, g.s.requests.Renews(c.r), c.cancel, auth.Read)()",
 			Into:    "",
 			Promise: "gRPC: reflection ends with its credential",
 			Test:    "TestReflectionEndsWithItsCredential",
