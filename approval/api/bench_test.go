@@ -95,7 +95,7 @@ func BenchmarkList(b *testing.B) {
 func BenchmarkDecisionWithFollowers(b *testing.B) {
 	for _, followers := range []int{0, 1, 200} {
 		b.Run(fmt.Sprint(followers), func(b *testing.B) {
-			w := newWorld(b, func(c *a2aserver.Config) { c.Set = map[string]string{"limits.streams_per_caller": "1000"} })
+			w := newWorld(b, func(c *a2aserver.Config) { c.Set = map[string]string{"limits.per_caller": "100"} })
 			b.StopTimer()
 			pending := w.fill(b.N)
 			var got atomic.Int64

@@ -27,8 +27,6 @@ func (l *loader) validate() {
 	for _, check := range l.references {
 		check()
 	}
-	l.notLarger("limits.event", c.Limits.Engine.Event, "limits.task", c.Limits.Engine.Task)
-	l.notLarger("limits.args", c.Limits.Engine.Args, "limits.event", c.Limits.Engine.Event)
 	if len(l.problems) == 0 && len(l.report.Problems()) == 0 {
 		// Every rule of a policy has a check above, with a place. This is for rules that
 		// package approval adds later.
@@ -75,21 +73,6 @@ func (l *loader) checkScript() {
 	case err != nil:
 		l.at("planner.script", "%s %v", quote(written), err)
 	}
-}
-
-// notLarger refuses a limit that is larger than another that it has to fit into.
-func (l *loader) notLarger(small string, n int, large string, most int) {
-	if n <= most || !l.sound(small, large) {
-		return
-	}
-	one, _ := find(l.keys, small)
-	other, _ := find(l.keys, large)
-	// Blame the one that was set, not the default of the other.
-	if l.config.origins[small].layer != "" {
-		l.at(small, "%s is more than %s, which is %s", one.texts()[0], large, other.texts()[0])
-		return
-	}
-	l.at(large, "%s is less than %s, which is %s; lower both", other.texts()[0], small, one.texts()[0])
 }
 
 // sound reports whether all values for these keys are valid.
