@@ -44,6 +44,11 @@ func Load(s Source) (*Config, error) {
 	}
 	l.environment(s.Environment)
 	l.flags(s.Flags)
+	for _, k := range l.keys {
+		if k.path != nil {
+			l.locate(k.name, k.path)
+		}
+	}
 	l.validate()
 	if all := l.all(); len(all) > 0 {
 		return nil, &Error{Problems: all}

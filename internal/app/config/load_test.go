@@ -265,7 +265,7 @@ func TestScript(t *testing.T) {
 		})
 	}
 	all := problems(t, config.Source{File: file, Environment: []string{"A2A_SERVER_PLANNER_SCRIPT=" + folder}})
-	if !strings.HasSuffix(all.Problems[0].Problem, " is a folder; name the file in it") {
+	if !strings.HasSuffix(all.Problems[0].Problem, "is a folder; name the file in it") {
 		t.Errorf("problems = %v", all)
 	}
 }

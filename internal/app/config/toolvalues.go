@@ -29,11 +29,11 @@ func aToolName(name string) error {
 
 // toolName is the name of a tool as its server has it, or "*".
 func toolName(to *string) setting.Value {
-	return setting.Text(to, "the name of a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
+	return setting.Text(to, "a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
 }
 
 func argumentName(to *string) setting.Value {
-	return setting.Text(to, "the name of an argument", func(name string) error {
+	return setting.Text(to, "an argument", func(name string) error {
 		if !argumentNames.MatchString(name) {
 			return fmt.Errorf("%s is not the name of an argument; write at most 64 letters, digits, _, - and dots", quote(name))
 		}
@@ -42,7 +42,7 @@ func argumentName(to *string) setting.Value {
 }
 
 func pattern(to *string) setting.Value {
-	return setting.Text(to, "the name of a tool, or a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
+	return setting.Text(to, "a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
 }
 
 // aPointer refuses what is not a JSON Pointer (RFC 6901).

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"a2a-server/internal/strictyaml"
@@ -36,8 +35,7 @@ func (l *loader) validate() {
 	}
 }
 
-// checkScript makes the path of the script absolute, and checks that the file exists if it
-// is going to be used.
+// checkScript checks that the file exists if it is going to be used.
 func (l *loader) checkScript() {
 	p := &l.config.Planner
 	if !l.sound("planner.kind", "planner.script") {
@@ -50,28 +48,17 @@ func (l *loader) checkScript() {
 		}
 		return
 	}
-	from := l.config.origins["planner.script"]
-	written := p.Script
-	if from.layer == File && !filepath.IsAbs(p.Script) {
-		p.Script = filepath.Join(filepath.Dir(from.name), p.Script)
-	}
-	path, err := filepath.Abs(p.Script)
-	if err != nil {
-		l.at("planner.script", "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
-		return
-	}
-	p.Script = path
 	if !used {
 		if l.config.origins["planner.kind"].layer == "" {
 			l.at("planner.script", "it would not be read, because planner.kind is direct by default; set planner.kind to script, or to direct if you mean that")
 		}
 		return
 	}
-	switch err := strictyaml.Stat(path); {
+	switch err := strictyaml.Stat(p.Script); {
 	case errors.Is(err, fs.ErrNotExist):
-		l.at("planner.script", "%s does not exist; it was looked for at %s", quote(written), visible.Line(path))
+		l.at("planner.script", "does not exist; it was looked for at %s", visible.Line(p.Script))
 	case err != nil:
-		l.at("planner.script", "%s %v", quote(written), err)
+		l.at("planner.script", "%v", err)
 	}
 }
 
