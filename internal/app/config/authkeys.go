@@ -166,33 +166,16 @@ func source(f strictyaml.Fields, n strictyaml.Node, where string) (string, bool)
 }
 
 func nonEmpty(n strictyaml.Node) (string, bool) {
-	text, ok := n.One()
-	if !ok {
-		return "", false
-	}
-	for _, check := range []func(string) error{setting.NotEmpty("a name, or remove the line"), setting.OneLine} {
-		if err := check(text); err != nil {
-			n.Add("%v", err)
-			return "", false
-		}
-	}
-	return text, true
+	return text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 }
 
-func roleList(n strictyaml.Node) (all []string, ok bool) {
-	items, ok := n.Items("a list of roles", "; write it as [requester, approver]")
-	for _, item := range items {
-		text, is := item.One()
-		if is {
-			if err := checkRole(text); err != nil {
-				item.Add("%v", err)
-				is = false
-			} else if slices.Contains(all, text) {
-				item.Add("%s is in the list twice; remove one", quote(text))
-				is = false
-			}
+func roleList(n strictyaml.Node) ([]string, bool) {
+	seen := map[string]bool{}
+	return texts(n, "a list of roles", "; write it as [requester, approver]", checkRole, func(role string) error {
+		if seen[role] {
+			return fmt.Errorf("%s is in the list twice; remove one", quote(role))
 		}
-		all, ok = append(all, text), ok && is
-	}
-	return all, ok
+		seen[role] = true
+		return nil
+	})
 }

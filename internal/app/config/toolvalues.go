@@ -124,6 +124,31 @@ func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 	return all, ok
 }
 
+// text reads one text that passes all checks.
+func text(n strictyaml.Node, checks ...func(string) error) (string, bool) {
+	text, ok := n.One()
+	for _, check := range checks {
+		if ok {
+			if err := check(text); err != nil {
+				n.Add("%v", err)
+				ok = false
+			}
+		}
+	}
+	return text, ok
+}
+
+// texts reads a list of texts that pass all checks. what and more are for
+// [strictyaml.Node.Expected].
+func texts(n strictyaml.Node, what, more string, checks ...func(string) error) (all []string, ok bool) {
+	items, ok := n.Items(what, more)
+	for _, item := range items {
+		text, is := text(item, checks...)
+		all, ok = append(all, text), ok && is
+	}
+	return all, ok
+}
+
 // byName reads a mapping whose names match valid, and whose values read returns.
 func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp, read func(strictyaml.Node) (V, bool)) (map[string]V, bool) {
 	members, ok := n.Members(what+" by name", "; write them as "+example)
@@ -264,12 +289,8 @@ func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
 			n.Expected(form, "")
 			return Approve{}, false
 		}
-		items, ok := n.Items(form, "")
-		a := Approve{Given: true}
-		for _, item := range items {
-			text, is := item.One()
-			a.Names, ok = append(a.Names, text), ok && is
-		}
+		names, ok := texts(n, form, "")
+		a := Approve{Given: true, Names: names}
 		if ok && len(a.Names) == 0 {
 			n.Add("is an empty list; write none, if no tool has to be approved")
 			ok = false
@@ -284,20 +305,12 @@ func namesIn(n strictyaml.Node, one, other string) (first, second []string, ok b
 	if !ok {
 		return nil, nil, false
 	}
-	read := func(n strictyaml.Node) (all []string) {
+	read := func(n strictyaml.Node) []string {
 		if n.Missing() {
 			return nil
 		}
-		items, is := n.Items("a list", "; write it as [one, two]")
+		all, is := texts(n, "a list", "; write it as [one, two]", setting.NotEmpty("a name, or remove it"))
 		ok = ok && is
-		for _, item := range items {
-			text, is := item.One()
-			if is && strings.TrimSpace(text) == "" {
-				item.Add("is empty; write a name, or remove it")
-				is = false
-			}
-			all, ok = append(all, text), ok && is
-		}
 		return all
 	}
 	first, second = read(f.Get(one)), read(f.Get(other))
