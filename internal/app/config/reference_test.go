@@ -31,7 +31,7 @@ func list(keys []config.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
 		about := []string{k.Value}
-		if k.Default == "true" || k.Default == "false" {
+		if slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
 			about = nil
 		}
 		if k.Default != "" {
@@ -44,7 +44,10 @@ func list(keys []config.Key) string {
 		if len(k.Kinds) == len(config.Kinds()) {
 			kinds = " of all"
 		}
-		fmt.Fprintf(&b, "- `%s`%s (%s): %s\n", k.Name, kinds, strings.Join(about, "; "), strings.ReplaceAll(k.Meaning, "*", `\*`))
+		if len(about) > 0 {
+			kinds += " (" + strings.Join(about, "; ") + ")"
+		}
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", k.Name, kinds, strings.ReplaceAll(k.Meaning, "*", `\*`))
 	}
 	return b.String()
 }
