@@ -14,8 +14,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// byDeadline lists pending approvals, those with the least time left first and those without a
-// deadline last. It sorts what the query selects in memory: an index would cost every waiting
+// byDeadline lists pending approvals, the least time left first and approvals without a
+// deadline last. It sorts the result of the query in memory: an index would cost every waiting
 // task room on the disk.
 func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQuery) (client.ApprovalPage, error) {
 	page := client.ApprovalPage{Items: []client.Approval{}}

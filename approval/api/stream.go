@@ -13,8 +13,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// follow answers with the feed. Each event has the id of its position; the first one of a
-// stream that cannot continue where it should is named "reset".
+// follow answers with the feed. Each event has the id of its position; the first event is
+// named "reset" if the stream cannot continue at the requested position.
 func (x *exchange) follow() error {
 	return x.streams([]auth.Action{auth.Review, auth.Read, auth.Admin}, func(ctx context.Context, open func() *httpd.Events) error {
 		return x.Events(ctx, x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {
@@ -59,8 +59,8 @@ func (x *exchange) followTask() error {
 
 func (x *exchange) eventTag() string { return strconv.FormatUint(x.cfg.Incarnation, 16) }
 
-// streams runs a stream, which ends with the caller's credential. The error is of one that has
-// not begun.
+// streams runs a stream, which ends with the caller's credential. An error means that the
+// stream has not begun.
 func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, open func() *httpd.Events) error) error {
 	give, err := x.door.Streams.Take(x.By, 1)
 	if err != nil {
