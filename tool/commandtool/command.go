@@ -247,7 +247,7 @@ func (t *command) completed(args map[string]any, values map[string]string) map[s
 
 var (
 	errCanceled = errors.New("its call was canceled")
-	errUnread   = errors.New("nobody reads its output")
+	errUnread   = errors.New("its output is no longer read")
 )
 
 // timeoutError is the cause of the end of a command that took too long.

@@ -37,7 +37,7 @@ func parseTemplate(s string, args map[string]Arg, used map[string]bool) (templat
 		}
 		name := s[at[2]:at[3]]
 		if _, ok := args[name]; !ok {
-			return nil, fmt.Errorf("there is no argument %s: declare it, or write {{%s}} for {%s} itself", visible.Quote(name, maxShown), name, name)
+			return nil, fmt.Errorf("unknown argument %s: declare it, or write {{%s}} for {%s} itself", visible.Quote(name, maxShown), name, name)
 		}
 		used[name] = true
 		t = append(t, piece{name: name})

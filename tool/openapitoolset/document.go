@@ -172,7 +172,7 @@ func parseJSON(raw []byte) (any, error) {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is a second value after the first; remove it: a file has one document")
+		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
 	return v, nil
 }
@@ -206,7 +206,7 @@ func checkDepth(d *json.Decoder) error {
 			if top.name {
 				name, _ := token.(string)
 				if top.names[name] {
-					return fmt.Errorf("at byte %d: the name %s is there twice in an object; remove one", d.InputOffset(), visible.Quote(name, 80))
+					return fmt.Errorf("at byte %d: duplicate key %s; remove the second", d.InputOffset(), visible.Quote(name, 80))
 				}
 				top.names[name] = true
 				top.name = false
@@ -305,7 +305,7 @@ func (d *document) target(ref any, at string) (value, error) {
 			}
 		}
 		if !has {
-			return value{}, fmt.Errorf("%s/$ref: there is nothing at %s", quote(at), visible.Quote(s, 200))
+			return value{}, fmt.Errorf("%s/$ref: the document has nothing at %s", quote(at), visible.Quote(s, 200))
 		}
 	}
 	return value{v, pointer}, nil

@@ -200,7 +200,7 @@ func (d *document) server(configured string) (string, error) {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if len(servers) != 1 {
-			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the one to use", len(servers))
+			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the server to use", len(servers))
 		}
 		first := value{servers[0], "/servers/0"}
 		m, err := first.object("a server")
@@ -211,7 +211,7 @@ func (d *document) server(configured string) (string, error) {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if !isAbsolute(s) {
-			return "", fmt.Errorf("server: it is missing, and the document's own, %s, is not an absolute URL without variables; write the one to use", visible.Quote(s, 200))
+			return "", fmt.Errorf("server: it is missing, and the document's own, %s, is not an absolute URL without variables; write the server to use", visible.Quote(s, 200))
 		}
 	}
 	if !isAbsolute(s) {
@@ -252,7 +252,7 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 			}
 			problems = broken
 		case byName[name] == nil && len(broken) > 0:
-			errs = append(errs, fmt.Errorf("only: %s; what cannot be read may have it: %s", unknown(name, names), broken[0]))
+			errs = append(errs, fmt.Errorf("only: %s; it may be in a part that cannot be read: %s", unknown(name, names), broken[0]))
 		case byName[name] == nil:
 			errs = append(errs, fmt.Errorf("only: %s", unknown(name, names)))
 		default:
@@ -285,5 +285,5 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 }
 
 func unknown(name string, names []string) string {
-	return fmt.Sprintf("there is no operation %s%s", visible.Quote(name, 80), suggest.DidYouMean(name, "", names))
+	return fmt.Sprintf("unknown operation %s%s", visible.Quote(name, 80), suggest.DidYouMean(name, "", names))
 }

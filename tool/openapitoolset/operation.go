@@ -297,7 +297,7 @@ func requestURL(server, path string, arguments []*argument) (string, error) {
 		return ""
 	})
 	if missing != "" {
-		return "", fmt.Errorf("the path has {%s}, and there is no such parameter in the path", visible.Clip(missing, 80))
+		return "", fmt.Errorf("the path has {%s}, which is not declared as a parameter in the path", visible.Clip(missing, 80))
 	}
 	for _, wire := range sorted(named) {
 		if !used[wire] {

@@ -90,7 +90,7 @@ func (d *document) parameters(o *operation) ([]value, error) {
 			}
 			key := [2]string{in, name}
 			if own[key] {
-				return nil, fmt.Errorf("%s: the parameter %s (%s) is there twice", quote(p.at), visible.Quote(name, 80), visible.Clip(in, 20))
+				return nil, fmt.Errorf("%s: duplicate parameter %s (%s)", quote(p.at), visible.Quote(name, 80), visible.Clip(in, 20))
 			}
 			own[key] = true
 			if at, has := index[key]; has && level > 0 {
