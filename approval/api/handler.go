@@ -193,7 +193,7 @@ func Handler(s *Service, d Door) http.Handler {
 		_ = d.Requests.Answer(w, "application/json", document) // the client is gone if it fails
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, problem(http.StatusNotFound, client.ReasonNotFound, "there is nothing at this path; "+Path+"/openapi.json lists the paths"))
+		s.refuse(w, r, problem(http.StatusNotFound, client.ReasonNotFound, "unknown path; "+Path+"/openapi.json lists the paths"))
 	})
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range d.Guard.Origins {
@@ -300,7 +300,7 @@ func (x *exchange) params(known []string) (url.Values, error) {
 			return nil, task.Invalid(visible.Clip(name, 50), "is not a parameter of this path; known are %s", strings.Join(append(slices.Clone(known), "anonymous"), ", "))
 		}
 		if len(values) != 1 {
-			return nil, task.Invalid(name, "is there %d times: write it once", len(values))
+			return nil, task.Invalid(name, "is given %d times: write it once", len(values))
 		}
 	}
 	return q, nil
