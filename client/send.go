@@ -27,7 +27,7 @@ const (
 
 // ErrForeign means that the responding server is not an a2a-server with an approvals API of
 // this version.
-var ErrForeign = errors.New("what answers there is no a2a-server with the approvals API of this version: check the URL, and the version of the server")
+var ErrForeign = errors.New("no a2a-server with the approvals API of this version responds: check the URL, and the version of the server")
 
 // call sends a request until it is answered, and returns the answer.
 func call[T any](ctx context.Context, c *Client, method, path string, query values, body any) (out T, err error) {

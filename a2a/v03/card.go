@@ -114,7 +114,7 @@ func typed(scheme map[string]json.RawMessage) (map[string]json.RawMessage, error
 	for member, value := range scheme {
 		kind, ok := schemeTypes[member]
 		if !ok {
-			return nil, fmt.Errorf("%s is no kind of scheme", member)
+			return nil, fmt.Errorf("unknown kind of security scheme %s", member)
 		}
 		if err := json.Unmarshal(value, &with); err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ func (d *decoder) peek() byte {
 func (d *decoder) value() (any, *Error) {
 	if d.check {
 		if d.seen++; d.seen > MaxValues {
-			return nil, &Error{Reason: "there are more than " + strconv.Itoa(MaxValues) + " values up to here; send less at once"}
+			return nil, &Error{Reason: "more than " + strconv.Itoa(MaxValues) + " values up to here; send fewer at once"}
 		}
 	}
 	if d.pos-d.since > stretch {

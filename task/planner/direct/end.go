@@ -16,7 +16,7 @@ import (
 // of them stay far below the limit of an event.
 const maxErrorText = 2 << 10
 
-// end returns the end of a task whose calls all have results.
+// end returns the end of a task after the results of all its calls.
 func end(p *task.Progress) *task.End {
 	var lines, notes []string
 	calls, turnedDown := 0, 0

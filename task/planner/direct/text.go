@@ -83,7 +83,7 @@ func readPairs(s string) (pairs, error) {
 	seen := map[string]bool{}
 	for s != "" {
 		if len(all) == maxPairs {
-			return nil, fmt.Errorf("there are more than %d arguments", maxPairs)
+			return nil, fmt.Errorf("more than %d arguments", maxPairs)
 		}
 		i := strings.IndexFunc(s, func(r rune) bool { return r == '=' || r == '"' || unicode.IsSpace(r) })
 		if i <= 0 || s[i] != '=' {

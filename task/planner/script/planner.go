@@ -39,7 +39,7 @@ func (p *Planner) Inline() bool { return true }
 // if none matches, a message that lists the scenarios.
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	if r.Message == nil {
-		return nil, errors.New("there is no message")
+		return nil, errors.New("the request has no message")
 	}
 	s := p.match(r.Message, false /* answers */)
 	if s == nil {
